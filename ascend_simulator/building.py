@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import fcntl
 import json
 import os
@@ -13,10 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ascend_simulator.compiling import make_libraries
-from ascend_simulator.device_checks import list_wrappers
 from ascend_simulator.plan import CANN_VERSION, MSPROF, NATIVE, REFERENCES, Plan, make_plan, read_stamp
 from ascend_simulator.real_cann import SIGNS
-from ascend_simulator.reference_names import names_of_references, names_with_dtypes
+from ascend_simulator.stubs import list_wrappers
 
 
 def default_location() -> Path:
@@ -140,3 +140,30 @@ def write_cann_files(out: Path, plan: Plan, location: Path) -> None:
 def quote_path(path: Path) -> str:
     """Return the path as one word of any shell, inside single quotes."""
     return str(path).replace("'", "'\\''")
+
+
+def names_of_references(folder: Path) -> list[str]:
+    """Return the first argument of each `@reference("npu::...")` or `("aten::...")` in the folder's modules, sorted."""
+    return sorted({name for path in folder.glob("*.py") for name in _names_in(path.read_text(encoding="utf-8"))})
+
+
+def names_with_dtypes(folder: Path) -> set[str]:
+    """Return the operators of torch_npu whose reference checks data types: `@reference("npu::...", dtypes=...)`.
+
+    Those of aten have their lists, and CANN's documents, in native/kernels/dtypes.txt.
+    """
+    sources = (path.read_text(encoding="utf-8") for path in folder.glob("*.py"))
+    operators = {name for source in sources for name in _names_in(source, "dtypes")}
+    return {name for name in operators if name.startswith("npu::")}
+
+
+def _names_in(source: str, keyword: str = "") -> Iterator[str]:
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        for decorator in node.decorator_list:
+            if isinstance(decorator, ast.Call) and getattr(decorator.func, "id", "") == "reference":
+                name = decorator.args[0]
+                assert isinstance(name, ast.Constant) and isinstance(name.value, str), f"{node.name}: not a literal"
+                if not keyword or any(argument.arg == keyword for argument in decorator.keywords):
+                    yield name.value

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import mmap
 import re
 import subprocess
 
 from ascend_simulator.errors import SimulatorError
-from ascend_simulator.installed import Package
-from ascend_simulator.plan import NATIVE
+from ascend_simulator.plan import NATIVE, Package
 
 #: Functions of CANN by name, as they appear among a library's undefined symbols.
 CANN_FUNCTION = re.compile(r"(?:acl[a-zA-Z]|rt[A-Z]|Msprof|Hccl|hal[A-Z])\w+")
@@ -67,3 +67,13 @@ def defined_functions() -> set[str]:
     pattern = re.compile(r"^(?:SIM_EXPORT\s+)?(?:const\s+)?[A-Za-z_]\w*[\s*]+(\w+)\([^;]*?\)\s*\{", re.M | re.S)
     texts = (path.read_text(encoding="utf-8") for part in ("acl", "hccl") for path in NATIVE.glob(f"{part}/*.cpp"))
     return {name for text in texts for name in pattern.findall(text) if CANN_FUNCTION.fullmatch(name)}
+
+
+WRAPPER = re.compile(rb"\0(wrapper_\w+)(?=\0)")
+
+
+def list_wrappers(torch_npu: Package) -> list[str]:
+    """Return the names, such as `wrapper_NPU__mm`, sorted. Raises OSError where the library cannot be read."""
+    path = torch_npu.root / "lib" / "libtorch_npu.so"
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return sorted({name.decode() for name in WRAPPER.findall(content)})

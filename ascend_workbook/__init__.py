@@ -2,7 +2,7 @@
 
 from ascend_workbook.findings import registry
 
-#: kind -> name -> the function that lower parts ask for: what draws and saves reports, and what is a stage's own
+#: kind -> name -> what lower parts ask for: what draws and saves reports, and what is a stage's own
 _ENTRIES = {
     registry.RENDERER: {
         "text": "ascend_workbook.show.text:render_text",
@@ -15,8 +15,12 @@ _ENTRIES = {
     registry.CASES: {
         "precision": "ascend_workbook.precision.views.cases:make_cases",
     },
-    registry.CHART: {"errors": "ascend_workbook.precision.views.error_curve:draw_errors"},
-    registry.CHART_FACTS: {"errors": "ascend_workbook.precision.views.error_curve:describe_series"},
+    registry.CHART: {"errors": "ascend_workbook.precision.views.error_curve:DRAWING"},
+    registry.REMARKS: {
+        "ACC": "ascend_workbook.precision.rules:REMARKS",
+        "EXP": "ascend_workbook.diagnose:REMARKS",
+        "PRF": "ascend_workbook.profiling.rules:REMARKS",
+    },
 }
 for _kind, _entries in _ENTRIES.items():
     registry.register_functions(_kind, _entries)

@@ -33,7 +33,7 @@ from ascend_workbook.findings.report import Report  # noqa: E402
 from ascend_workbook.migration.closure import list_imported_modules  # noqa: E402
 from ascend_workbook.migration.dry_run import dry_run  # noqa: E402
 from ascend_workbook.migration.dry_run.mirror import migrate_modules  # noqa: E402
-from ascend_workbook.migration.rewrite.work import MODES  # noqa: E402
+from ascend_workbook.migration.rewrite.change import MODES  # noqa: E402
 
 #: What MAE and timm 0.3.2 take from older releases of torch and NumPy, for both sides of a run.
 OLDER = """

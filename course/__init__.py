@@ -4,12 +4,12 @@ purpose, and the exercises. Sources of the notebooks: notebooks/source/course; i
 Exercises: tasks/, one file each. `check_task` judges one answer; what it found is kept in course.json beside the runs.
 """
 
-from ascend_workbook.findings.registry import CASES, register_functions
+from ascend_workbook.findings.finding import Remarks
+from ascend_workbook.findings.registry import CASES, REMARKS, register_functions
 from course.checking import check_task
 from course.outcome import DONE, NOT_YET, PARTLY, Outcome
 from course.record import Entry, read_record
-from course.registry import load_tasks
-from course.task import Found, Place, Task
+from course.task import Found, Place, Task, load_tasks
 
 __all__ = [
     "DONE",
@@ -25,4 +25,7 @@ __all__ = [
     "load_tasks",
 ]
 
+#: What a teacher is to know of a table of grades that no row says.
+GRADES = Remarks(answers=("CRS001.kept", "CRS001.unnamed", "CRS001.absent", "CRS001.unlisted"))
 register_functions(CASES, {"course": "course.grading.cases:make_cases"})
+register_functions(REMARKS, {"CRS": "course:GRADES"})

@@ -5,14 +5,12 @@ Faults reach the simulated NPU through its settings; docs/simulated_npu.md has t
 
 from __future__ import annotations
 
-from typing import Any
-
 FAULT, NUMERICS = "ASCEND_WORKBOOK_SIM_FAULT", "ASCEND_WORKBOOK_SIM_NUMERICS"
 #: What `capture` is told: step 0 and, of one process, the step in which something may happen later.
-ONE: dict[str, Any] = {"steps": 11, "dump_steps": (0, 9), "nproc": 1}
-TWO: dict[str, Any] = {"steps": 1, "dump_steps": (0,), "nproc": 2}
+ONE: dict[str, object] = {"steps": 11, "dump_steps": (0, 9), "nproc": 1}
+TWO: dict[str, object] = {"steps": 1, "dump_steps": (0,), "nproc": 2}
 #: Case -> options of its captures and settings of the simulated NPU. Longest first: two run at a time.
-CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
+CASES: dict[str, tuple[dict[str, object], dict[str, str]]] = {
     "first": (ONE, {FAULT: "aten::convolution_backward@2:scale=1.02"}),
     "second": (ONE, {FAULT: "aten::native_layer_norm@step=10:scale=1.03"}),
     "fourth": (ONE, {NUMERICS: "ascend", FAULT: "aten::_softmax@1:scale=1.003"}),
@@ -20,12 +18,12 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
 }
 
 
-def cases_on(device: str) -> dict[str, tuple[str, dict[str, Any], dict[str, str]]]:
+def cases_on(device: str) -> dict[str, tuple[str, dict[str, object], dict[str, str]]]:
     """Name -> (device, options, settings) of each capture: the baselines of one and of two processes, then the cases.
 
     Copies: who changes a setting tries another fault.
     """
-    cases: dict[str, tuple[str, dict[str, Any], dict[str, str]]] = {
+    cases: dict[str, tuple[str, dict[str, object], dict[str, str]]] = {
         "gpu_pair": ("baseline", dict(TWO), {}),
         "gpu": ("baseline", dict(ONE), {}),
     }

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
+import signal
+import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,18 +16,80 @@ from ascend_workbook.findings.errors import WorkbookError, explain_os_error
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.machine.project import ROOT
 from course import record
-from course.asking import resolve_answer
 from course.data import NoData, as_data
 from course.outcome import DONE, NOT_YET, PARTLY, Outcome
-from course.registry import find_task as task_named
+from course.patience import patient_limit
 from course.task import Found, Place, Task
+from course.task import find_task as task_named
+
+SECONDS = 10.0
+#: More than this printed by an answer is cut off, and is no answer.
+PRINTED = 100_000
+
+
+class _Stopped(BaseException):
+    """Not an Exception: a student's `except Exception` shall not keep it."""
+
+    def __init__(self, why: Sentence) -> None:
+        super().__init__()
+        self.why = why
+
+
+class _Limited(io.StringIO):
+    """A standard output that ends whoever writes without end."""
+
+    def write(self, text: str) -> int:
+        if self.tell() + len(text) > PRINTED:
+            raise _Stopped(Sentence("course.trouble.printed", characters=PRINTED))
+        return super().write(text)
+
+
+def resolve_answer(answer: object, seconds: float | None = None) -> tuple[object, Sentence | None]:
+    """Return (the answer, None), or (None, why there is none). An answer that is None is no answer."""
+    if callable(answer):
+        answer, trouble = _call_answer(answer, patient_limit(SECONDS) if seconds is None else seconds)
+        if trouble:
+            return None, trouble
+    return answer, Sentence("course.trouble.none") if answer is None else None
+
+
+def _call_answer(function: Any, seconds: float) -> tuple[Any, Sentence | None]:
+    try:
+        with _limit_time(seconds), contextlib.redirect_stdout(_Limited()):
+            return function(), None
+    except _Stopped as stopped:
+        return None, stopped.why
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the student's code: whatever it raises is told
+        if isinstance(error, NotImplementedError) and not error.args:  # with words it is an operator that is not there
+            return None, Sentence("course.trouble.stub")
+        return None, Sentence("course.trouble.raised", error=f"{type(error).__name__}: {error}"[:300])
+
+
+@contextlib.contextmanager
+def _limit_time(seconds: float) -> Iterator[None]:
+    """End what runs too long; only a main thread can be interrupted, others run as long as they run."""
+
+    def raise_stopped(*_: object) -> None:
+        raise _Stopped(Sentence("course.trouble.slow", seconds=seconds))
+
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, raise_stopped)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
 
 #: 1 where somebody else judges: answers are recorded, and not judged here.
 COLLECT = "ASCEND_WORKBOOK_COLLECT_ANSWERS"
 
 
 def check_task(
-    name: str | Task, answer: Any = None, *, run_dir: str | os.PathLike[str] = "runs/notebook", student: str = ""
+    name: str | Task, answer: object = None, *, run_dir: str | os.PathLike[str] = "runs/notebook", student: str = ""
 ) -> Outcome:
     """Judge the answer to the task, or to the exercise of this name: plain data, or a function without arguments that
     returns it.
@@ -42,7 +109,7 @@ def check_task(
     return replace(outcome, tries=record_entry.tries, remark=record_entry.remark)
 
 
-def _answer_as_data(answer: Any, trouble: Sentence | None) -> tuple[Any, Sentence | None]:
+def _answer_as_data(answer: object, trouble: Sentence | None) -> tuple[object, Sentence | None]:
     """Return the answer as plain data: what is judged is what is recorded."""
     try:
         return as_data(answer), trouble
@@ -52,7 +119,7 @@ def _answer_as_data(answer: Any, trouble: Sentence | None) -> tuple[Any, Sentenc
         return None, trouble or Sentence("course.trouble.raised", error=f"{type(error).__name__}: {error}"[:300])
 
 
-def judge_answer(chosen: Task, answer: Any, folder: Path, student: str) -> Found:
+def judge_answer(chosen: Task, answer: object, folder: Path, student: str) -> Found:
     """Return what the task's check finds; a check that breaks over the answer says so, and nothing is right."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -75,7 +142,7 @@ def _base_folder(run_dir: str | os.PathLike[str]) -> Path:
     return folder if folder.is_absolute() else ROOT / folder
 
 
-def _keep_outcome(base: Path, student: str, outcome: Outcome, answer: Any, *, counts: bool) -> record.Kept:
+def _keep_outcome(base: Path, student: str, outcome: Outcome, answer: object, *, counts: bool) -> record.Kept:
     try:
         return record.keep_outcome(base, student, outcome, answer, counts=counts)
     except WorkbookError as error:

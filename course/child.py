@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from ascend_workbook.environment.process import Process
+from ascend_workbook.environment.system import Process
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.report import Report, load_report
 from ascend_workbook.machine import bounded, cann, device, simulator

@@ -15,9 +15,9 @@ from course.grading import grade_submissions
 from course.grading.limits import Limits
 from course.listing import exercises
 from course.packing import pack_zip
-from course.registry import NOTEBOOKS
 from course.resetting import reset_exercise
 from course.solving import write_solved
+from course.task import NOTEBOOKS
 
 
 def run_grade(

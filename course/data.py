@@ -36,7 +36,7 @@ def as_typed(name: str) -> str:
     return "".join(character for character in plain if unicodedata.category(character) != "Cf").strip(" \t\r\n。")
 
 
-def as_data(answer: Any) -> Any:
+def as_data(answer: object) -> object:
     """Return the answer as JSON keeps it: None, bool, int, float, str, lists and dicts with text for keys. Raises
     NoData. Raises NoData.
     """
@@ -46,7 +46,7 @@ def as_data(answer: Any) -> Any:
     return data
 
 
-def _convert_value(value: Any, where: str, counter: count[int]) -> Any:
+def _convert_value(value: object, where: str, counter: count[int]) -> object:
     if next(counter) > MOST or where.count("[") > DEEPEST:
         raise NoData(Sentence("course.trouble.large", most=LARGEST))
     if value is None or isinstance(value, (bool, int, float, str, PurePath)):
@@ -82,7 +82,7 @@ def _convert_single(value: Any, where: str) -> Any:
     return number
 
 
-def _convert_key(key: Any, where: str) -> str:
+def _convert_key(key: object, where: str) -> str:
     if isinstance(key, str):
         return str.__str__(key)
     raise NoData(Sentence("course.trouble.key", where=where, given=type(key).__name__))

@@ -17,9 +17,9 @@ def original(name: str) -> str:
     return (SCRIPTS / name).read_text(encoding="utf-8")
 
 
-def apply_edits(answer: Any, before: str) -> tuple[str, Sentence | None]:
+def apply_edits(answer: object, before: str) -> tuple[str, Sentence | None]:
     """Return the changed script, or why there is none. Each old text of a pair must occur exactly once, as it is by
-    then. Each old text of a pair must occur exactly once, as it is by then.
+    then.
     """
     if isinstance(answer, (list, tuple)):
         text, trouble = _replace_pairs(answer, before)

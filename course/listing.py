@@ -13,7 +13,7 @@ from ascend_workbook.machine.project import results_begin_at
 from course.notebook_tasks import tasks_of
 from course.outcome import DONE, NOT_YET
 from course.record import Record, read_record
-from course.registry import CAPSTONE, CAPSTONE_FOLDER, EXERCISES
+from course.task import CAPSTONE, CAPSTONE_FOLDER, EXERCISES
 
 #: What is listed, as the commands call the notebooks -> where the notebook keeps its record, below run_dir.
 RECORDS = {EXERCISES: "", CAPSTONE: CAPSTONE_FOLDER}

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ascend_workbook.findings.errors import WorkbookError
-from course.registry import CAPSTONE, EXERCISES, NOTEBOOKS, load_tasks
-from course.task import Task
+from course.task import CAPSTONE, EXERCISES, NOTEBOOKS, Task, load_tasks
 
 
 def tasks_of(notebook: str) -> dict[str, Task]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from ascend_workbook.findings.sentence import Sentence, hint, say, show
 from ascend_workbook.show.template import render_template
@@ -34,7 +33,7 @@ class Outcome:
         return f"{say(f'course.status.{self.status}', lang)} | {say(f'course.task.{self.task}', lang)}"
 
     def hint(self, lang: str | None = None) -> str:
-        """Return where to look; from the second try on, closer. Nothing once it is done. Nothing once it is done."""
+        """Return where to look; from the second try on, closer. Nothing once it is done."""
         if self.status == DONE:
             return ""
         key = f"course.hint.{self.task}"
@@ -57,7 +56,7 @@ class Outcome:
         values = {"colour": COLOURS[self.status], "heading": self.heading(), "lines": self.lines()}
         return str(render_template("outcome.html", **values, split_code=CODE.split))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         return {
             "task": self.task,
             "status": self.status,

@@ -12,9 +12,7 @@ NAME = "ASCEND_WORKBOOK_PATIENCE"
 
 
 def patience_factor() -> float:
-    """Return the factor, 1 unless told. Raises WorkbookError `course.patience` for what is no number of at least 1.
-    Raises WorkbookError `course.patience` for what is no number of at least 1.
-    """
+    """Return the factor, 1 unless told. Raises WorkbookError `course.patience` for what is no number of at least 1."""
     setting = os.environ.get(NAME) or "1"
     try:
         value = float(setting)

@@ -6,9 +6,7 @@ from ascend_workbook.findings.sentence import say
 
 
 def predicted(what: str, guess: object, happened: object, lang: str | None = None) -> str:
-    """Return one line: the parameter `what` held `guess`, and what happened. No guess: an empty text, 0, None. No
-    guess: an empty text, 0, None.
-    """
+    """Return one line: the parameter `what` held `guess`, and what happened. No guess: an empty text, 0, None."""
     if guess in ("", 0, None):
         return say("course.prediction.none", lang, what=what, seen=str(happened))
     same = str(guess).strip().lower() == str(happened).strip().lower()

@@ -57,9 +57,7 @@ class Quiz:
 
 
 def quiz(name: str) -> Quiz:
-    """Return the quiz of a lesson. Raises WorkbookError `course.quiz.unknown` for a name that is none. Raises
-    WorkbookError `course.quiz.unknown` for a name that is none.
-    """
+    """Return the quiz of a lesson. Raises WorkbookError `course.quiz.unknown` for a name that is none."""
     if name not in QUIZZES:
         raise WorkbookError("course.quiz.unknown", name=name, names=sorted(QUIZZES))
     return QUIZZES[name]

@@ -5,22 +5,62 @@ Who grades need not believe the status: `answer` is what was handed over, and ca
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
 import tempfile
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
+from ascend_workbook.batch.campaign.cards import take_lock
 from ascend_workbook.findings.errors import WorkbookError, explain_os_error
 from ascend_workbook.findings.sentence import Sentence
-from course.keeping import hold_lock
 from course.outcome import DONE, NOT_YET, PARTLY, Outcome
+
+#: A change takes milliseconds; what takes longer is a process that was stopped.
+PATIENCE_S, AGAIN_S = 10.0, 0.01
+#: What flock(2) says on a file system that has no locks.
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL)
+
+
+@contextmanager
+def hold_lock(path: Path) -> Iterator[bool]:
+    """Hold the lock of the file `path`, in `.NAME.lock` beside it; False where the file system has no locks.
+
+    The lock ends with its process, however that ends. Raises WorkbookError `course.busy` where another holds it for
+    longer than PATIENCE_S, OSError where the folder cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle = _take_lock(path)
+    try:
+        yield handle is not None
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def _take_lock(path: Path) -> int | None:
+    end = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            handle = take_lock(path.with_name(f".{path.name}.lock"))
+        except OSError as error:
+            if error.errno in NO_LOCKS:
+                return None
+            raise
+        if handle is not None:
+            return handle
+        if time.monotonic() > end:
+            raise WorkbookError("course.busy", path=str(path), seconds=PATIENCE_S)
+        time.sleep(AGAIN_S)
+
 
 NAME = "course.json"
 PART = ".part"
@@ -113,7 +153,7 @@ class Kept:
 
 def keep_outcome(run_dir: Path, student: str, outcome: Outcome, answer: Any, *, counts: bool = True) -> Kept:
     """Put the outcome of an answer of plain data into the record, while nobody else changes it; it is written aside,
-    then renamed. `counts`: whether it is a try. `counts`: whether it is a try.
+    then renamed. `counts`: whether it is a try.
 
     A record that cannot be read is put aside, and said. Raises WorkbookError `course.busy`, or OSError.
     """

@@ -17,7 +17,7 @@ from ascend_workbook.machine.project import ROOT, results_begin_at
 from ascend_workbook.storage import open_storage, write_file
 from course.notebook_tasks import tasks_of
 from course.record import NAME, take_back
-from course.registry import CAPSTONE, CAPSTONE_FOLDER, EXERCISES, load_tasks
+from course.task import CAPSTONE, CAPSTONE_FOLDER, EXERCISES, load_tasks
 
 EVERY = "all"
 #: A cell that students write has this tag with the task's id.
@@ -102,9 +102,7 @@ def _find_tags(exercise: str) -> tuple[dict[str, str], str]:
 
 
 def cells_of_task(fresh: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    """Return the cells of the task that students write. Raises WorkbookError where the notebook has none. Raises
-    WorkbookError where the notebook has none.
-    """
+    """Return the cells of the task that students write. Raises WorkbookError where the notebook has none."""
     cells = [cell for cell in fresh["cells"] if f"{TAG}{name}" in cell["metadata"].get("tags", [])]
     if not cells:
         raise WorkbookError("resetting.no_cell", exercise=name)

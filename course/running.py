@@ -58,8 +58,8 @@ def another_seed() -> int:
 
 def run_trial(trial: Trial) -> LaunchResult:
     """Run the trial in a fresh folder; a script that fails or hangs is a result. A GPU script goes to an NPU by
-    transfer_to_npu, to the CPU by a stand-in for CUDA. A GPU script goes to an NPU by transfer_to_npu, to the CPU by a
-    stand-in for CUDA."""
+    transfer_to_npu, to the CPU by a stand-in for CUDA.
+    """
     shutil.rmtree(trial.folder, ignore_errors=True)
     work = trial.folder / "work"
     work.mkdir(parents=True)
@@ -95,7 +95,7 @@ def side_by_side(*trials: Trial) -> list[LaunchResult]:
 
 def require_whole(result: LaunchResult) -> LaunchResult:
     """Return a run of ours that the answer is held against; it must be whole. Raises WorkbookError
-    `course.run.reference`. Raises WorkbookError `course.run.reference`.
+    `course.run.reference`.
     """
     if not result.ok:
         raise WorkbookError("course.run.reference", why=result.trouble)
@@ -117,7 +117,7 @@ def on_npu(result: LaunchResult) -> Point:
 
 def same_losses(expected: Sequence[float | None], actual: Sequence[float | None], tolerance: float) -> Point:
     """Return the point that there are as many steps and in each the same loss; the first that is not is told. A loss of
-    NaN is never the same. A loss of NaN is never the same.
+    NaN is never the same.
     """
     if len(expected) != len(actual):
         return False, Sentence("course.run.steps", steps=len(actual), wanted=len(expected))

@@ -11,9 +11,9 @@ from typing import Any
 _BOXES = {
     "explain_box": "ascend_workbook.diagnose.box",
     "findings_box": "ascend_workbook.migration.views.chooser",
-    "tolerance_box": "ascend_workbook.precision.views.tolerance",
+    "tolerance_box": "ascend_workbook.precision.views.factors",
     "LiveScale": "ascend_workbook.precision.views.live_scale",
-    "timeline_view": "ascend_workbook.show.timeline.page",
+    "timeline_view": "ascend_workbook.show.timeline_page",
 }
 __all__ = [*_BOXES]
 

@@ -9,8 +9,7 @@ from ascend_workbook.environment import (
     save_settings,
     set_up,
 )
-from ascend_workbook.environment.probe import probe
-from ascend_workbook.environment.readiness import report_on
+from ascend_workbook.environment.readiness import probe, report_on
 
 __all__ = [
     "check",

@@ -15,7 +15,7 @@ from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import Scalar, choose_language, say
 from ascend_workbook.machine.packages import add, missing_packages, outdated_packages
 from ascend_workbook.machine.project import ROOT, results_begin_at
-from ascend_workbook.storage import own_results
+from ascend_workbook.storage.saving import mark_results
 
 #: The script that notebooks take where no other is given.
 SAMPLE = ROOT / "notebooks" / "scripts" / "resnet_digits.py"
@@ -106,7 +106,7 @@ def begin(stage: str, lang: str = "en", run_dir: str = "runs/notebook", device: 
     os.environ["ASCEND_WORKBOOK_LANG"] = choose_language(lang)
     base = Path(run_dir).expanduser()
     results = base if base.is_absolute() else results_begin_at() / base
-    own_results.mark_results(results)
+    mark_results(results)
     folder = results / stage
     folder.mkdir(exist_ok=True)
     return NotebookRun(stage, lang, device, folder)

@@ -9,7 +9,7 @@ from ascend_workbook.precision.curves.readers import read as read_curve
 from ascend_workbook.precision.halves import gradient_exponents, scale_history, scale_moves
 from ascend_workbook.precision.layouts import read_dump
 from ascend_workbook.precision.verify import verify
-from ascend_workbook.precision.views.thumb import fixed_limits
+from ascend_workbook.precision.views.layers import fixed_limits
 
 __all__ = [
     "advise",

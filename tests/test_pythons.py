@@ -194,9 +194,7 @@ def test_one_number_everywhere() -> None:
     assert PYTHONS[0] == TEXT
     bootstrap = (ROOT / "tools" / "bootstrap.py").read_text(encoding="utf-8")
     assert f"Python >= {TEXT}" in bootstrap and f"sys.version_info < {LOWEST}" in bootstrap
-    assert f"needs {TEXT};" in (ROOT / "ascend_workbook/environment/rules/python_packages.py").read_text(
-        encoding="utf-8"
-    )
+    assert f"needs {TEXT};" in (ROOT / "ascend_workbook/environment/rules/python.py").read_text(encoding="utf-8")
 
 
 def with_the_pair() -> list[str]:

@@ -76,9 +76,7 @@ def resolve_pair(machine: str, python: str) -> Answer:
 
 
 def ask_pip(machine: str, python: str, what: str, options: list[str]) -> Answer:
-    """Make one dry run of pip. Raises RuntimeError where pip answered for another environment. Raises RuntimeError
-    where pip answered for another environment.
-    """
+    """Make one dry run of pip. Raises RuntimeError where pip answered for another environment."""
     changes = marker_environment(machine, python)
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.json")

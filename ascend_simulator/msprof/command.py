@@ -78,7 +78,7 @@ def _render_csv(rows: list[tables.Row]) -> str:
 
 def _write_file(path: Path, text: str) -> None:
     """Write the file aside, then rename it: a reader never sees half a file. The name aside matches nothing that is
-    looked for. The name aside matches nothing that is looked for.
+    looked for.
     """
     aside = path.with_name(f".{path.name}.part")
     aside.write_text(text, encoding="utf-8")

@@ -78,9 +78,7 @@ class Profile:
 
 
 def read_profile(folder: Path) -> Profile:
-    """Return the profile of a PROF_ folder. Raises NotSimulated where the simulator did not write it. Raises
-    NotSimulated where the simulator did not write it.
-    """
+    """Return the profile of a PROF_ folder. Raises NotSimulated where the simulator did not write it."""
     if not (folder / FACTS).is_file():
         raise NotSimulated(f"{folder} holds no {FACTS}: this msprof reads only what the simulated NPU recorded")
     facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))

@@ -5,11 +5,48 @@ A launch is joined to its task by a pair of HostToDevice events; torch_npu follo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .records import CORE, Profile, Task, format_microseconds, group_number
-from .spans import Span, gaps_between, join_spans, subtract_spans
+
+Span = tuple[int, int]
+
+
+def join_spans(spans: Iterable[Span]) -> list[Span]:
+    """Return the spans joined where they touch, in order."""
+    joined: list[Span] = []
+    for start, end in sorted(spans):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def subtract_spans(spans: list[Span], holes: list[Span]) -> list[Span]:
+    """Return what of `spans` no hole covers; both are unions."""
+    left: list[Span] = []
+    at = 0
+    for start, end in spans:
+        while at < len(holes) and holes[at][1] <= start:
+            at += 1
+        inside = at
+        while inside < len(holes) and holes[inside][0] < end:
+            low, high = holes[inside]
+            if low > start:
+                left.append((start, low))
+            start = max(start, high)
+            inside += 1
+        if start < end:
+            left.append((start, end))
+    return left
+
+
+def gaps_between(spans: list[Span]) -> list[Span]:
+    """Return the gaps between the spans of a union, where there is time between them."""
+    return [(end, start) for (_, end), (start, _) in zip(spans, spans[1:])]
+
 
 Event = dict[str, Any]
 NO_MODEL = 4294967295

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
-from typing import Any, Callable
+from typing import Callable
 
 from .registry import Reference, registered_references
 
@@ -33,6 +33,6 @@ def all_references() -> dict[str, Reference]:
     return registered_references()
 
 
-def reference_of(name: str) -> Callable[..., Any]:
+def reference_of(name: str) -> Callable[..., object]:
     """Return the reference of "npu::name" or "npu::name.overload. Raises KeyError where there is none."""
     return all_references()[name].function

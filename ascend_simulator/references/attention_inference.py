@@ -1,20 +1,226 @@
 """torch_npu.npu_prompt_flash_attention, npu_incre_flash_attention, npu_fused_infer_attention_score and its _v2.
 
-Formula, layouts and limits: their pages under registry.DOCUMENTS; inference_call has what they share. Not here, and
-raised: quantisation of any kind, padding on the left, shared prefixes.
+Formula, layouts, limits and shapes: their pages under registry.DOCUMENTS. Rows beyond a length have the result zero;
+their log-sum-exp, and that of rows that see no key, is inf. Not here, and raised: quantisation of any kind, padding on
+the left, shared prefixes.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from .attention_masks import Masking
-from .inference_call import FAR, LAYOUTS, PLAIN, Inference, run_inference
+from .attention_core import Entry, Masking, repeat_heads, to_entries
+from .numeric import as_wide, wide_or_none
 from .registry import HALVES, reference
+
+FAR = 2147483647
+
+#: input_layout -> how query, key and value lie, how the result lies.
+LAYOUTS = {
+    **{name: (name, name) for name in ("BSH", "BSND", "BNSD", "TND", "NTD", "NSD")},
+    **{f"{layout}_{out}": (layout, out) for layout in ("BSH", "BSND", "BNSD") for out in ("BNSD", "NBSD")},
+    "BNSD_BSND": ("BNSD", "BSND"),
+    "TND_NTD": ("TND", "NTD"),
+    "NTD_TND": ("NTD", "TND"),
+}
+del LAYOUTS["BNSD_BNSD"]
+PLAIN = ("BSH", "BSND", "BNSD", "TND", "BNSD_BSND")
+
+
+@dataclass
+class Inference:
+    """One call, as npu_fused_infer_attention_score names its arguments."""
+
+    operator: str
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    heads: int
+    key_heads: int
+    layout: str
+    scale: float
+    masking: Masking
+    query_lengths: Sequence[int] | None
+    key_lengths: Sequence[int] | None
+    pse: Tensor | None = None
+    inner_precise: int = 0
+    block_table: Tensor | None = None
+    block_size: int = 0
+    query_rope: Tensor | None = None
+    key_rope: Tensor | None = None
+    sink: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        self.key_heads = self.key_heads or self.heads
+        if self.layout not in LAYOUTS:
+            raise RuntimeError(f"{self.operator}: input_layout only supports {', '.join(LAYOUTS)}, got {self.layout}")
+        if self.heads <= 0 or self.heads % self.key_heads:
+            raise RuntimeError(f"{self.operator}: num_heads {self.heads} must be a multiple of {self.key_heads}")
+        if (self.query_rope is None) != (self.key_rope is None):
+            raise RuntimeError(f"{self.operator}: query_rope and key_rope must be given together")
+        if self.key.dtype != self.query.dtype or self.value.dtype != self.query.dtype:
+            raise RuntimeError(f"{self.operator}: query, key and value must have one dtype")
+        self.masking.check_mode()
+
+    @property
+    def packed(self) -> bool:
+        return LAYOUTS[self.layout][0] in ("TND", "NTD")
+
+    def split_tensor(self, tensor: Tensor, heads: int, lengths: Sequence[int]) -> list[Tensor]:
+        """Return per batch entry (heads, S, D), padding included; with TND exactly the entry's tokens."""
+        layout = LAYOUTS[self.layout][0]
+        if layout == "NTD":
+            tensor, layout = tensor.transpose(0, 1), "TND"
+        if layout == "NSD":
+            tensor, layout = tensor[None], "BNSD"
+        entries = to_entries(tensor, layout, heads, lengths)
+        if any(entry.shape[0] != heads for entry in entries):
+            raise RuntimeError(
+                f"{self.operator}: {self.layout} with {entries[0].shape[0]} heads, but {heads} are named"
+            )
+        return entries
+
+
+def run_inference(call: Inference) -> tuple[Tensor, Tensor]:
+    """Return (attention in the output's layout, log-sum-exp (B, N, S, 1) or (T, N, 1) in float32)."""
+    counts = _packed_lengths(call, call.query_lengths, "query") if call.packed else []
+    queries = call.split_tensor(call.query, call.heads, counts)
+    if call.query_rope is not None:
+        ropes = call.split_tensor(call.query_rope, call.heads, counts)
+        queries = [torch.cat(pair, -1) for pair in zip(queries, ropes)]
+    rows = counts or lengths_of(call, call.query_lengths, len(queries), queries[0].shape[1])
+    keys, values = _keys_and_values(call, len(queries))
+    results = [
+        _attend_entry(call, batch, len(queries), query, key, value, count)
+        for batch, (query, key, value, count) in enumerate(zip(queries, keys, values, rows))
+    ]
+    return _join_entries([out for out, _ in results], call), _log_sum_exp([lse for _, lse in results], call)
+
+
+def _attend_entry(
+    call: Inference, batch: int, batches: int, query: Tensor, key: Tensor, value: Tensor, count: int
+) -> tuple[Tensor, Tensor]:
+    rows, columns = count, key.shape[1]
+    hidden = call.masking.hidden_scores(batch, batches, rows, columns, query.device)
+    entry = Entry(
+        query=query[:, :rows],
+        key=repeat_heads(key, call.heads),
+        value=repeat_heads(value, call.heads),
+        hidden=hidden,
+        pse=_bias_of(call, batch, rows, columns),
+        sink=wide_or_none(call.sink),
+        kept=None,
+        scale=call.scale,
+        keep_prob=1.0,
+        add_first=False,
+        zero_rows=call.masking.zero_rows(rows, columns, 2 if call.inner_precise in (2, 3) else 0),
+    )
+    out, largest, total = entry.attend_forward()
+    lse = largest + total.log()
+    unseen = torch.full_like(lse, columns == 0, dtype=torch.bool)
+    if hidden is not None:
+        unseen = unseen | hidden.all(-1)
+    lse = lse.masked_fill(unseen, math.inf)
+    rest = query.shape[1] - rows
+    return torch.nn.functional.pad(out, (0, 0, 0, rest)), torch.nn.functional.pad(lse, (0, rest), value=math.inf)
+
+
+def _bias_of(call: Inference, batch: int, rows: int, columns: int) -> Tensor | None:
+    if call.pse is None:
+        return None
+    pse = as_wide(call.pse[batch if call.pse.shape[0] > 1 else 0])
+    if pse.shape[-2] < rows or pse.shape[-1] < columns:
+        raise RuntimeError(f"{call.operator}: pse_shift {list(call.pse.shape)} is smaller than {rows}x{columns}")
+    return pse[:, :rows, :columns]
+
+
+def lengths_of(call: Inference, listed: Sequence[int] | None, batches: int, size: int) -> list[int]:
+    """Return one length for all entries, or one for each; none means the whole size."""
+    lengths = [size] if not listed else list(listed)
+    if len(lengths) == 1:
+        lengths = lengths * batches
+    if len(lengths) < batches or any(not 0 <= length <= size for length in lengths[:batches]):
+        raise RuntimeError(f"{call.operator}: sequence lengths {lengths} for {batches} entries of length {size}")
+    return lengths[:batches]
+
+
+def _packed_lengths(call: Inference, ends: Sequence[int] | None, name: str) -> list[int]:
+    if not ends:
+        raise RuntimeError(f"{call.operator}: {call.layout} needs the sequence lengths of {name}")
+    lengths = [end - start for start, end in zip([0, *ends[:-1]], ends)]
+    if min(lengths) < 0:
+        raise RuntimeError(f"{call.operator}: {call.layout} takes cumulative sequence lengths, got {list(ends)}")
+    return lengths
+
+
+def _keys_and_values(call: Inference, batches: int) -> tuple[list[Tensor], list[Tensor]]:
+    """Return per batch entry (key heads, S, D), as long as it counts; the rope's part is behind the key's."""
+    tensors = [call.key, call.value, *([] if call.key_rope is None else [call.key_rope])]
+    if call.block_table is not None:
+        parts = [_read_paged(call, tensor, batches) for tensor in tensors]
+    else:
+        counts = _packed_lengths(call, call.key_lengths, "key") if call.packed else []
+        parts = [call.split_tensor(tensor, call.key_heads, counts) for tensor in tensors]
+        if len(parts[0]) != batches:
+            raise RuntimeError(f"{call.operator}: {batches} entries of query, but {len(parts[0])} of key")
+        counts = counts or lengths_of(call, call.key_lengths, batches, parts[0][0].shape[1])
+        parts = [[entry[:, :count] for entry, count in zip(entries, counts)] for entries in parts]
+    keys, values = parts[:2]
+    if call.key_rope is not None:
+        keys = [torch.cat(pair, -1) for pair in zip(keys, parts[2])]
+    return keys, values
+
+
+def _read_paged(call: Inference, cache: Tensor, batches: int) -> list[Tensor]:
+    """Read from the blocks (n, block, H), (n, N, block, D) or (n, N, D / 16, block, 16) that each row of the table
+    names.
+    """
+    assert call.block_table is not None
+    if cache.dim() == 5:
+        cache = cache.permute(0, 1, 3, 2, 4).flatten(3)
+    elif cache.dim() == 3:
+        cache = cache.unflatten(-1, (call.key_heads, -1)).transpose(1, 2)
+    elif LAYOUTS[call.layout][0] in ("BSH", "BSND"):
+        raise RuntimeError(f"{call.operator}: {call.layout} takes a paged cache of shape (blocks, block_size, H) only")
+    if cache.shape[1] != call.key_heads or cache.shape[2] != call.block_size:
+        shape = list(cache.shape)
+        raise RuntimeError(f"{call.operator}: cache {shape} is not (blocks, {call.key_heads}, {call.block_size}, D)")
+    if not call.key_lengths:
+        raise RuntimeError(f"{call.operator}: block_table needs the sequence lengths of key")
+    if len(call.block_table) != batches:
+        raise RuntimeError(f"{call.operator}: block_table {list(call.block_table.shape)} for {batches} entries")
+    counts = lengths_of(call, call.key_lengths, batches, call.block_table.shape[1] * call.block_size)
+    needed = [-(-count // call.block_size) for count in counts]
+    rows = [row[:blocks].long() for row, blocks in zip(call.block_table, needed)]
+    return [as_wide(cache[row].transpose(0, 1).flatten(1, 2)[:, :count]) for row, count in zip(rows, counts)]
+
+
+def _join_entries(entries: list[Tensor], call: Inference) -> Tensor:
+    layout = LAYOUTS[call.layout][1]
+    if call.packed:
+        whole = torch.cat(entries, 1)
+        tokens = call.query.shape[0 if LAYOUTS[call.layout][0] == "TND" else 1]
+        whole = torch.nn.functional.pad(whole, (0, 0, 0, tokens - whole.shape[1]))
+        return (whole.transpose(0, 1) if layout == "TND" else whole).to(call.query.dtype).contiguous()
+    order = {"BSH": (0, 2, 1, 3), "BSND": (0, 2, 1, 3), "NBSD": (1, 0, 2, 3)}.get(layout, (0, 1, 2, 3))
+    whole = torch.stack(entries).permute(order).to(call.query.dtype)
+    return whole.flatten(2) if layout == "BSH" else whole[0] if layout == "NSD" else whole.contiguous()
+
+
+def _log_sum_exp(rows: list[Tensor], call: Inference) -> Tensor:
+    if not call.packed:
+        return torch.stack(rows)[..., None].float()
+    tokens = call.query.shape[0 if LAYOUTS[call.layout][0] == "TND" else 1]
+    whole = torch.cat(rows, 1)
+    whole = torch.nn.functional.pad(whole, (0, tokens - whole.shape[1]), value=math.inf)
+    return whole.transpose(0, 1)[..., None].float().contiguous()
+
 
 MASKS = (torch.bool, torch.int8, torch.uint8)
 QKV = {"query": HALVES, "key": HALVES, "value": HALVES, "atten_mask": MASKS, "pse_shift": HALVES}

@@ -3,6 +3,18 @@
 npu_giou.md, npu_diou.md, npu_ciou.md: Generalized IoU, https://arxiv.org/abs/1902.09630; Distance and Complete IoU,
 https://arxiv.org/abs/1911.08287. npu_bounding_box_encode.md and _decode.md: Faster R-CNN's deltas with pixels counted
 from both ends (a box from 1 to 3 is 3 wide). Boxes are (4, N), as xywh with `trans`, else as corners.
+
+Overlap of every box with every ground truth: npu_iou.md, npu_ptiou.md (registry.DOCUMENTS).
+
+The formula of https://gitcode.com/cann/ops-cv, objdetect/iou_v2/README.md, with eps = 0.01, in float16 whatever the
+dtype (IouKernelNpu.cpp of Ascend/op-plugin). Sides and areas have float16's 11 bits, as the expected values of the
+operators' own tests show (Ascend/op-plugin, test_iou.py; Ascend/pytorch, test/contrib/test_iou.py).
+
+Targets and samples of detectors.
+
+npu_yolo_boxes_encode.md and npu_grid_assign_positive.md: YOLOBBoxCoder and GridAssigner of MMDetection
+(https://github.com/open-mmlab/mmdetection), which they say they are. npu_rotated_box_encode.md and _decode.md: the
+angle through its tangent, as their examples have it. npu_random_choice_with_mask.md (registry.DOCUMENTS).
 """
 
 from __future__ import annotations
@@ -16,7 +28,7 @@ from torch import Tensor
 from .numeric import as_wide, compute_gradients
 from .registry import reference
 
-TYPES = {"input": (torch.float32, torch.float16), "gtboxes": (torch.float32, torch.float16)}
+PAIRED = {"input": (torch.float32, torch.float16), "gtboxes": (torch.float32, torch.float16)}
 TINY = 1e-9
 
 
@@ -96,7 +108,7 @@ def _pair_of_gradients(both: Sequence[Tensor | None]) -> tuple[Tensor, Tensor]:
     return first, second
 
 
-@reference("npu::npu_giou", dtypes=TYPES)
+@reference("npu::npu_giou", dtypes=PAIRED)
 def npu_giou(input: Tensor, gtboxes: Tensor, trans: bool = False, is_cross: bool = False, mode: int = 0) -> Tensor:
     """(N, 1)."""
     _only_xywh(trans, is_cross, mode)
@@ -112,7 +124,7 @@ def npu_giou_backward(
     return _pair_of_gradients(both)
 
 
-@reference("npu::npu_diou", dtypes=TYPES)
+@reference("npu::npu_diou", dtypes=PAIRED)
 def npu_diou(input: Tensor, gtboxes: Tensor, trans: bool = False, is_cross: bool = False, mode: int = 0) -> Tensor:
     """(1, N), or (M, N) with `is_cross`."""
     _plain_iou("npu_diou", mode)
@@ -128,7 +140,7 @@ def npu_diou_backward(
     return _pair_of_gradients(both)
 
 
-@reference("npu::_npu_ciou", dtypes=TYPES)
+@reference("npu::_npu_ciou", dtypes=PAIRED)
 def npu_ciou(
     input: Tensor,
     gtboxes: Tensor,
@@ -218,7 +230,7 @@ def npu_bounding_box_decode(
     return torch.stack([value.clamp(0, top) for value, top in zip(corners, limits)], -1).to(rois.dtype)
 
 
-@reference("npu::npu_anchor_response_flags", dtypes={"input": TYPES["input"]})
+@reference("npu::npu_anchor_response_flags", dtypes={"input": PAIRED["input"]})
 def npu_anchor_response_flags(
     input: Tensor, featmap_size: Sequence[int], stride: Sequence[int], num_base_anchors: int
 ) -> Tensor:
@@ -232,3 +244,146 @@ def npu_anchor_response_flags(
     cells = torch.zeros(height * width, dtype=torch.uint8)
     cells[row.clamp(0, height - 1) * width + column.clamp(0, width - 1)] = 1
     return cells.repeat_interleave(num_base_anchors)
+
+
+TYPES = (torch.float32, torch.float16)
+EPS = 0.01
+
+
+def _eleven_bits(values: Tensor) -> Tensor:
+    """Round like float16, without its range."""
+    share, power = torch.frexp(values)
+    return torch.ldexp((share * 2048).round() / 2048, power)
+
+
+def _compute_overlaps(name: str, bboxes: Tensor, gtboxes: Tensor, mode: int) -> Tensor:
+    if mode not in (0, 1):
+        raise RuntimeError(f"{name}: mode must be 0 (iou) or 1 (iof), but got {mode}")
+    boxes, truths = bboxes.half().float()[None], gtboxes.half().float()[:, None]
+    inner = (torch.minimum(boxes[..., 2:], truths[..., 2:]) - torch.maximum(boxes[..., :2], truths[..., :2])).clamp(0)
+    sides = [_eleven_bits(value[..., 2:] - value[..., :2] + EPS) for value in (boxes, truths)]
+    areas = [_eleven_bits(value.prod(-1)) for value in sides]
+    inter = inner.prod(-1)
+    whole = areas[1].expand_as(inter) if mode == 1 else areas[0] + areas[1] - inter
+    return (inter / whole).half().to(bboxes.dtype)
+
+
+@reference("npu::npu_iou", dtypes={"bboxes": TYPES, "gtboxes": TYPES})
+def npu_iou(bboxes: Tensor, gtboxes: Tensor, mode: int = 0) -> Tensor:
+    """(ground truths, boxes): the intersection over the union, or over the ground truth with mode 1."""
+    return _compute_overlaps("npu_iou", bboxes, gtboxes, mode)
+
+
+@reference("npu::npu_ptiou", dtypes={"bboxes": TYPES, "gtboxes": TYPES})
+def npu_ptiou(bboxes: Tensor, gtboxes: Tensor, mode: int = 0) -> Tensor:
+    return _compute_overlaps("npu_ptiou", bboxes, gtboxes, mode)
+
+
+LEAST = 1e-6
+MAX_ANCHORS = 20480
+
+
+@reference("npu::npu_yolo_boxes_encode", dtypes={"input": TYPES, "gt_bboxes": TYPES})
+def npu_yolo_boxes_encode(input: Tensor, gt_bboxes: Tensor, stride: Tensor, performance_mode: bool = False) -> Tensor:
+    """(N, 4): where in its cell each (N, 4) box has its centre, and the logarithm of its size over the anchor's."""
+    if input.dim() != 2 or input.shape[1] != 4 or input.shape != gt_bboxes.shape:
+        raise RuntimeError(f"npu_yolo_boxes_encode: boxes must be (N, 4), but got {tuple(input.shape)}")
+    if input.shape[0] > MAX_ANCHORS:
+        raise RuntimeError(f"anchor_boxes only support max [{MAX_ANCHORS}] num, but got num {input.shape[0]}")
+    if stride.shape != gt_bboxes.shape[:1] or stride.dtype not in (torch.int32, torch.int16, torch.int8, torch.uint8):
+        raise RuntimeError(f"npu_yolo_boxes_encode: stride must be (N,) in int32, but got {stride.dtype}")
+    anchors, truths = as_wide(input), as_wide(gt_bboxes)
+    centres = [(boxes[:, :2] + boxes[:, 2:]) / 2 for boxes in (anchors, truths)]
+    sizes = [boxes[:, 2:] - boxes[:, :2] for boxes in (anchors, truths)]
+    offsets = ((centres[1] - centres[0]) / stride[:, None] + 0.5).clamp(LEAST, 1 - LEAST)
+    return torch.cat([offsets, (sizes[1] / sizes[0]).clamp(LEAST).log()], 1).to(gt_bboxes.dtype)
+
+
+@reference(
+    "npu::npu_grid_assign_positive",
+    dtypes={
+        "input": TYPES,
+        "overlaps": TYPES,
+        "box_responsible_flags": (torch.uint8,),
+        "max_overlaps": TYPES,
+        "argmax_overlaps": (torch.int32,),
+        "gt_max_overlaps": TYPES,
+        "gt_argmax_overlaps": (torch.int32,),
+    },
+)
+def npu_grid_assign_positive(
+    input: Tensor,
+    overlaps: Tensor,
+    box_responsible_flags: Tensor,
+    max_overlaps: Tensor,
+    argmax_overlaps: Tensor,
+    gt_max_overlaps: Tensor,
+    gt_argmax_overlaps: Tensor,
+    num_gts: int,
+    pos_iou_thr: float,
+    min_pos_iou: float,
+    gt_max_assign_all: bool,
+) -> Tensor:
+    """(n,): the ground truth of each positive box, counted from 1; the input's value for the others."""
+    responsible = box_responsible_flags != 0
+    assigned = input.clone()
+    positive = (max_overlaps >= pos_iou_thr) & responsible
+    assigned[positive] = (argmax_overlaps[positive] + 1).to(assigned.dtype)
+    for truth in range(min(num_gts, overlaps.shape[0])):
+        if gt_max_overlaps[truth] <= min_pos_iou:
+            continue
+        best = overlaps[truth] == gt_max_overlaps[truth]
+        if not gt_max_assign_all:
+            best = torch.arange(len(assigned)) == gt_argmax_overlaps[truth]
+        assigned[best & responsible] = truth + 1
+    return assigned
+
+
+def _unit_weight(name: str, weight: Tensor) -> None:
+    if weight.shape != (5,) or bool((weight != 1).any()):
+        raise NotImplementedError(f"the NPU simulator lacks {name} with a weight other than five times 1")
+
+
+def _centre_and_size(boxes: Tensor) -> tuple[Tensor, Tensor]:
+    """Return (centre, size), each (B, 2, N), of corners (B, 4, N)."""
+    return (boxes[:, :2] + boxes[:, 2:4]) / 2, boxes[:, 2:4] - boxes[:, :2]
+
+
+@reference("npu::npu_rotated_box_encode", dtypes={"input": TYPES, "gt_bboxes": TYPES})
+def npu_rotated_box_encode(input: Tensor, gt_bboxes: Tensor, weight: Tensor) -> Tensor:
+    """(B, 5, N) deltas from anchors to boxes; both are corners and an angle in degrees."""
+    _unit_weight("npu_rotated_box_encode", weight)
+    (centre, size), (goal, extent) = _centre_and_size(as_wide(input)), _centre_and_size(as_wide(gt_bboxes))
+    tangents = [as_wide(boxes)[:, 4:].deg2rad().tan() for boxes in (gt_bboxes, input)]
+    return torch.cat([(goal - centre) / size, (extent / size).log(), tangents[0] - tangents[1]], 1).to(input.dtype)
+
+
+@reference("npu::npu_rotated_box_decode", dtypes={"input": TYPES, "deltas": TYPES})
+def npu_rotated_box_decode(input: Tensor, deltas: Tensor, weight: Tensor) -> Tensor:
+    """(B, 5, N) boxes from anchors and deltas."""
+    _unit_weight("npu_rotated_box_decode", weight)
+    (centre, size), change = _centre_and_size(as_wide(input)), as_wide(deltas)
+    centre, half = centre + change[:, :2] * size, size * change[:, 2:4].exp() / 2
+    angle = (change[:, 4:] + as_wide(input)[:, 4:].deg2rad().tan()).atan().rad2deg()
+    return torch.cat([centre - half, centre + half, angle], 1).to(input.dtype)
+
+
+@reference("npu::npu_random_choice_with_mask", dtypes={"x": (torch.bool,)}, random=True)
+def npu_random_choice_with_mask(
+    x: Tensor, count: int = 256, seed: int = 0, seed2: int = 0, *, generator: torch.Generator | None = None
+) -> tuple[Tensor, Tensor]:
+    """(indices of `count` of the nonzero elements in random order, which are valid): PyTorch's random numbers.
+
+    With fewer nonzero elements than `count` the last indices are 0 and not valid.
+    """
+    if not 1 <= x.dim() <= 5:
+        raise RuntimeError(f"The input.dim should be in [1, 5], but get {x.dim()}")
+    if count <= 0:
+        raise RuntimeError(f"The count must greater than 0, but get {count}")
+    if seed or seed2:
+        generator = torch.Generator().manual_seed(seed * 1000003 + seed2)
+    places = x.nonzero()
+    chosen = places[torch.randperm(len(places), generator=generator)[:count]]
+    indices = torch.zeros(count, x.dim(), dtype=torch.int32)
+    indices[: len(chosen)] = chosen.to(torch.int32)
+    return indices, torch.arange(count) < len(chosen)

@@ -7,7 +7,6 @@ aclnnScatterList.md of https://gitcode.com/cann/ops-nn.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -32,6 +31,7 @@ INTEGERS = (torch.int32, torch.int64)
 
 
 @reference("npu::npu_kv_rmsnorm_rope_cache", dtypes=LATENT, writes=("k_cache", "ckv_cache"))
+@reference("npu::npu_kv_rmsnorm_rope_cache_v2", dtypes=LATENT, writes=("k_cache", "ckv_cache"))
 def npu_kv_rmsnorm_rope_cache(
     kv: Tensor,
     gamma: Tensor,
@@ -65,28 +65,8 @@ def npu_kv_rmsnorm_rope_cache(
     return caches[0], caches[1], rope, latent
 
 
-@reference("npu::npu_kv_rmsnorm_rope_cache_v2", dtypes=LATENT, writes=("k_cache", "ckv_cache"))
-def npu_kv_rmsnorm_rope_cache_v2(
-    kv: Tensor,
-    gamma: Tensor,
-    cos: Tensor,
-    sin: Tensor,
-    index: Tensor,
-    k_cache: Tensor,
-    ckv_cache: Tensor,
-    *,
-    k_rope_scale: Tensor | None = None,
-    c_kv_scale: Tensor | None = None,
-    epsilon: float = 1e-5,
-    cache_mode: str = "Norm",
-    is_output_kv: bool = False,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """As the first version; the operator itself returns the last two only."""
-    return npu_kv_rmsnorm_rope_cache(**locals())
-
-
 def _check_latent(
-    kv: Tensor, gamma: Tensor, k_cache: Tensor, ckv_cache: Tensor, k_scale: Any, kv_scale: Any, mode: str
+    kv: Tensor, gamma: Tensor, k_cache: Tensor, ckv_cache: Tensor, k_scale: object, kv_scale: object, mode: str
 ) -> None:
     name = "npu_kv_rmsnorm_rope_cache"
     if mode != "Norm" and mode not in PAGED:
@@ -196,6 +176,11 @@ def _check_update(tensor: Tensor, place: int, update: Tensor, axis: int) -> None
 
 
 @reference("npu::npu_scatter_list", dtypes={"input": SCATTERED, "indices": INTEGERS, "mask": (torch.uint8,)})
+@reference(
+    "npu::npu_scatter_list_",
+    dtypes={"input": SCATTERED, "indices": INTEGERS, "mask": (torch.uint8,)},
+    writes=("input",),
+)
 def npu_scatter_list(
     input: Sequence[Tensor],
     indices: Tensor,
@@ -219,20 +204,3 @@ def npu_scatter_list(
         _check_update(tensor, place, update, axis)
         tensor.select(axis, place).copy_(update.select(axis, 0))
     return result
-
-
-@reference(
-    "npu::npu_scatter_list_",
-    dtypes={"input": SCATTERED, "indices": INTEGERS, "mask": (torch.uint8,)},
-    writes=("input",),
-)
-def npu_scatter_list_(
-    input: Sequence[Tensor],
-    indices: Tensor,
-    updates: Tensor,
-    mask: Tensor | None = None,
-    reduce: str = "update",
-    axis: int = -2,
-) -> list[Tensor]:
-    """As npu_scatter_list, in place."""
-    return npu_scatter_list(**locals())

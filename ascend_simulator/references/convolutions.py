@@ -1,11 +1,20 @@
-"""Convolutions under torch_npu's own names: PyTorch's. npu_conv2d.md, npu_convolution.md and their neighbours."""
+"""Convolutions under torch_npu's own names: PyTorch's. npu_conv2d.md, npu_convolution.md and their neighbours.
+
+Deformable convolution: npu_deformable_conv2d.md (registry.DOCUMENTS), https://arxiv.org/abs/1811.11168.
+
+The layout of the offsets (all x, all y, all masks) and the samples at the edge: aclnnDeformableConv2d.md of
+https://gitcode.com/cann/ops-nn. Both operators compute and answer in float32 (DeformableConv2dKernelNpu.cpp of
+Ascend/op-plugin).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from .numeric import as_wide, wide_or_none
 from .registry import FLOATS, reference
@@ -82,6 +91,10 @@ def _convolve_backward(
 
 
 @reference("npu::npu_convolution", dtypes=TYPES)
+@reference("npu::npu_conv2d", dtypes=TYPES)
+@reference("npu::npu_conv2d.out", dtypes=TYPES, writes=("out",))
+@reference("npu::npu_conv3d", dtypes=TYPES)
+@reference("npu::npu_conv3d.out", dtypes=TYPES, writes=("out",))
 def npu_convolution(
     input: Tensor, weight: Tensor, bias: Tensor | None, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Tensor:
@@ -89,6 +102,7 @@ def npu_convolution(
 
 
 @reference("npu::npu_convolution_backward", dtypes=TYPES)
+@reference("npu::npu_conv2d_backward", dtypes=TYPES)
 def npu_convolution_backward(
     input: Tensor,
     grad_output: Tensor,
@@ -100,48 +114,6 @@ def npu_convolution_backward(
     output_mask: Sequence[bool],
 ) -> Gradients:
     return _convolve_backward(input, grad_output, weight, stride, padding, dilation, groups, output_mask)
-
-
-@reference("npu::npu_conv2d", dtypes=TYPES)
-def npu_conv2d(
-    input: Tensor, weight: Tensor, bias: Tensor | None, stride: Ints, padding: Ints, dilation: Ints, groups: int
-) -> Tensor:
-    return _convolve(input, weight, bias, stride, padding, dilation, groups)
-
-
-@reference("npu::npu_conv2d.out", dtypes=TYPES, writes=("out",))
-def npu_conv2d_out(
-    input: Tensor, weight: Tensor, bias: Tensor | None, stride: Ints, padding: Ints, dilation: Ints, groups: int
-) -> Tensor:
-    return _convolve(input, weight, bias, stride, padding, dilation, groups)
-
-
-@reference("npu::npu_conv2d_backward", dtypes=TYPES)
-def npu_conv2d_backward(
-    input: Tensor,
-    grad_output: Tensor,
-    weight: Tensor,
-    stride: Ints,
-    padding: Ints,
-    dilation: Ints,
-    groups: int,
-    output_mask: Sequence[bool],
-) -> Gradients:
-    return _convolve_backward(input, grad_output, weight, stride, padding, dilation, groups, output_mask)
-
-
-@reference("npu::npu_conv3d", dtypes=TYPES)
-def npu_conv3d(
-    input: Tensor, weight: Tensor, bias: Tensor | None, stride: Ints, padding: Ints, dilation: Ints, groups: int
-) -> Tensor:
-    return _convolve(input, weight, bias, stride, padding, dilation, groups)
-
-
-@reference("npu::npu_conv3d.out", dtypes=TYPES, writes=("out",))
-def npu_conv3d_out(
-    input: Tensor, weight: Tensor, bias: Tensor | None, stride: Ints, padding: Ints, dilation: Ints, groups: int
-) -> Tensor:
-    return _convolve(input, weight, bias, stride, padding, dilation, groups)
 
 
 @reference("npu::npu_conv3d_backward", dtypes=TYPES)
@@ -159,6 +131,7 @@ def npu_conv3d_backward(
 
 
 @reference("npu::npu_conv_transpose2d", dtypes=TYPES)
+@reference("npu::npu_convolution_transpose", dtypes=TYPES)
 def npu_conv_transpose2d(
     input: Tensor,
     weight: Tensor,
@@ -173,6 +146,7 @@ def npu_conv_transpose2d(
 
 
 @reference("npu::npu_conv_transpose2d_backward", dtypes=TYPES)
+@reference("npu::npu_conv_transpose3d_backward", dtypes=TYPES)
 def npu_conv_transpose2d_backward(
     input: Tensor,
     grad_output: Tensor,
@@ -187,37 +161,6 @@ def npu_conv_transpose2d_backward(
     return _convolve_backward(
         input, grad_output, weight, stride, padding, dilation, groups, output_mask, output_padding
     )
-
-
-@reference("npu::npu_conv_transpose3d_backward", dtypes=TYPES)
-def npu_conv_transpose3d_backward(
-    input: Tensor,
-    grad_output: Tensor,
-    weight: Tensor,
-    padding: Ints,
-    output_padding: Ints,
-    stride: Ints,
-    dilation: Ints,
-    groups: int,
-    output_mask: Sequence[bool],
-) -> Gradients:
-    return _convolve_backward(
-        input, grad_output, weight, stride, padding, dilation, groups, output_mask, output_padding
-    )
-
-
-@reference("npu::npu_convolution_transpose", dtypes=TYPES)
-def npu_convolution_transpose(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    padding: Ints,
-    output_padding: Ints,
-    stride: Ints,
-    dilation: Ints,
-    groups: int,
-) -> Tensor:
-    return _convolve(input, weight, bias, stride, padding, dilation, groups, output_padding)
 
 
 @reference("npu::npu_convolution_transpose_backward", dtypes=TYPES)
@@ -278,3 +221,143 @@ def slow_conv_transpose2d_backward(
     output_mask: Sequence[bool],
 ) -> Gradients:
     return _convolve_backward(input, grad_output, weight, stride, padding, dilation, 1, output_mask, output_padding)
+
+
+@dataclass(frozen=True)
+class Window:
+    """`stride` and `dilation` (height, width), the padding at the top and at the left."""
+
+    kernel: tuple[int, int]
+    stride: tuple[int, int]
+    start: tuple[int, int]
+    dilation: tuple[int, int]
+    groups: int
+    deformable_groups: int
+
+
+def _make_window(
+    name: str,
+    kernel_size: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    groups: int,
+    deformable_groups: int,
+    modulated: bool,
+) -> Window:
+    if not modulated:
+        raise NotImplementedError(f"the NPU simulator lacks {name} with modulated=False (documented as not supported)")
+    if not len(stride) == len(padding) == len(dilation) == 4:
+        raise RuntimeError(f"{name}: stride, padding and dilation must have 4 elements")
+    if any(value != 1 for value in (*stride[:2], *dilation[:2])):
+        raise RuntimeError(f"{name}: stride and dilation must be 1 in N and C, but got {stride}, {dilation}")
+    height, width = kernel_size
+    starts = (padding[0], padding[2])
+    return Window(
+        (height, width), (stride[2], stride[3]), starts, (dilation[2], dilation[3]), groups, deformable_groups
+    )
+
+
+def _sampling_points(offset: Tensor, window: Window) -> tuple[Tensor, Tensor, Tensor]:
+    """Return (y, x, mask), each (N, groups, kernel height, kernel width, out height, out width)."""
+    batch, _, height, width = offset.shape
+    parts = offset.reshape(batch, 3, window.deformable_groups, *window.kernel, height, width)
+    grids = [
+        (torch.arange(outs) * step - start)[None, :] + (torch.arange(kernel) * dilation)[:, None]
+        for outs, kernel, step, start, dilation in zip(
+            (height, width), window.kernel, window.stride, window.start, window.dilation
+        )
+    ]
+    return parts[:, 1] + grids[0][:, None, :, None], parts[:, 0] + grids[1][None, :, None, :], parts[:, 2]
+
+
+def _sample_input(input: Tensor, offset: Tensor, window: Window) -> Tensor:
+    """Return (N, C, out height * kernel height, out width * kernel width): what each tap meets, times its mask."""
+    batch, channels, height, width = input.shape
+    y, x, mask = (value.to(input.dtype) for value in _sampling_points(offset, window))
+    inside = (y > -1) & (y < height) & (x > -1) & (x < width)
+    top, left = y.detach().floor(), x.detach().floor()
+    pixels = input.reshape(batch, window.deformable_groups, -1, height * width)
+    total = torch.zeros((), dtype=torch.float32)
+    for row, by_row in ((top, 1 - (y - top)), (top + 1, y - top)):
+        for column, by_column in ((left, 1 - (x - left)), (left + 1, x - left)):
+            there = inside & (row >= 0) & (row < height) & (column >= 0) & (column < width)
+            index = torch.where(there, row * width + column, 0).long().flatten(2)[:, :, None]
+            taken = pixels.gather(3, index.expand(-1, -1, pixels.shape[2], -1))
+            total = total + taken * torch.where(there, by_row * by_column, 0.0).flatten(2)[:, :, None]
+    taps = (total * mask.flatten(2)[:, :, None]).reshape(batch, channels, *y.shape[2:])
+    return taps.permute(0, 1, 4, 2, 5, 3).reshape(batch, channels, y.shape[4] * y.shape[2], y.shape[5] * y.shape[3])
+
+
+def _check_offset(name: str, input: Tensor, offset: Tensor, window: Window) -> None:
+    channels = 3 * window.deformable_groups * window.kernel[0] * window.kernel[1]
+    if input.dim() != 4 or offset.dim() != 4 or offset.shape[1] != channels:
+        raise RuntimeError(f"{name}: offset must be (N, {channels}, H, W), but got {tuple(offset.shape)}")
+    if input.shape[1] % window.deformable_groups:
+        raise RuntimeError(f"{name}: deformable_groups must divide the {input.shape[1]} channels of the input")
+
+
+@reference("npu::npu_deformable_conv2d", dtypes={"input": FLOATS, "weight": FLOATS, "offset": FLOATS, "bias": FLOATS})
+def npu_deformable_conv2d(
+    input: Tensor,
+    weight: Tensor,
+    offset: Tensor,
+    bias: Tensor | None,
+    kernel_size: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int] = (1, 1, 1, 1),
+    groups: int = 1,
+    deformable_groups: int = 1,
+    modulated: bool = True,
+) -> tuple[Tensor, Tensor]:
+    """(the convolution, what its kernel met), in float32."""
+    name = "npu_deformable_conv2d"
+    window = _make_window(name, kernel_size, stride, padding, dilation, groups, deformable_groups, modulated)
+    _check_offset(name, input, offset, window)
+    met = _sample_input(input.float(), offset.float(), window)
+    biases = None if bias is None else bias.float()
+    return functional.conv2d(met, weight.float(), biases, stride=window.kernel, groups=groups), met
+
+
+@reference(
+    "npu::npu_deformable_conv2dbk",
+    dtypes={"input": FLOATS, "grad_output": FLOATS, "offset_out": FLOATS, "weight": FLOATS, "offset": FLOATS},
+)
+def npu_deformable_conv2dbk(
+    input: Tensor,
+    grad_output: Tensor,
+    offset_out: Tensor,
+    weight: Tensor,
+    offset: Tensor,
+    kernel_size: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int] = (1, 1, 1, 1),
+    groups: int = 1,
+    deformable_groups: int = 1,
+    modulated: bool = True,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Gradients of input, weight, offset and bias, in float32."""
+    name = "npu_deformable_conv2dbk"
+    window = _make_window(name, kernel_size, stride, padding, dilation, groups, deformable_groups, modulated)
+    _check_offset(name, input, offset, window)
+    grad_met, grad_weight, grad_bias = torch.ops.aten.convolution_backward(
+        grad_output.float(),
+        offset_out.float(),
+        weight.float(),
+        [weight.shape[0]],
+        list(window.kernel),
+        [0, 0],
+        [1, 1],
+        False,
+        [0, 0],
+        groups,
+        [True, True, True],
+    )
+    # float64 from the points on: what follows is differences of large sums
+    leaves = [input.detach().double().requires_grad_(), offset.detach().float().clone().requires_grad_()]
+    with torch.enable_grad():
+        met = _sample_input(leaves[0], leaves[1], window)
+    grad_input, grad_offset = torch.autograd.grad(met, leaves, grad_met.double())
+    return grad_input.float(), grad_weight, grad_offset, grad_bias

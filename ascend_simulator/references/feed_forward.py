@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from .low_bits import asked_dtype, round_to_dtype, scale_of, whole_product, with_bias
 from .numeric import as_wide
+from .quantisation import asked_dtype, round_to_dtype, scale_of, whole_product, with_bias
+from .quantised_products import BIASES, dequantise
 from .registry import FLOATS, HALVES, reference
-from .weight_only_products import BIASES, dequantise
 
 NAME = "npu_ffn"
 PLAIN: dict[str, Callable[[Tensor], Tensor]] = {

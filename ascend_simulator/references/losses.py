@@ -1,12 +1,23 @@
-"""Losses. Formulas: npu_cross_entropy_loss.md, npu_softmax_cross_entropy_with_logits.md; else PyTorch's own."""
+"""Losses. Formulas: npu_cross_entropy_loss.md, npu_softmax_cross_entropy_with_logits.md; else PyTorch's own.
+
+Cross entropy over a vocabulary split among cards: what runs before and after the cards' all_reduce.
+
+npu_fused_linear_online_max_sum.md, npu_fused_cross_entropy_loss_with_max_sum.md and
+npu_fused_linear_cross_entropy_loss_with_max_sum_backward.md (registry.DOCUMENTS). Where those leave it open, as the
+operators' kernels have it (https://gitcode.com/cann/ops-nn, matmul/fused_linear_online_max_sum and
+fused_linear_cross_entropy_loss_grad): the end of the vocabulary is the first index beyond it, although the page says
+"greater than"; the low bit of a byte of the mask is its first row; logits and their gradient are rounded to the
+inputs' dtype before they are used.
+"""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
+from .dropout import WEIGHTS
 from .numeric import as_wide, compute_gradients
-from .registry import FLOATS, reference
+from .registry import FLOATS, HALVES, reference
 
 MEAN, SUM = 1, 2
 
@@ -137,3 +148,128 @@ def kl_div_target_backward(
 def l1_loss_backward(grad_output: Tensor, input: Tensor, target: Tensor, reduction: int) -> Tensor:
     difference = as_wide(input) - as_wide(target)
     return (difference.sign() * _spread_gradient(grad_output, difference.numel(), reduction)).to(input.dtype)
+
+
+INDICES = (torch.int32, torch.int64)
+ONE = (torch.float32,)
+SMALLEST_VOCABULARY = 128
+
+
+def _no_smoothing(name: str, label_smoothing: float | None) -> None:
+    if label_smoothing:
+        raise RuntimeError(f"{name}: label_smoothing only supports 0.0, but got {label_smoothing}")
+
+
+def _same_dtype(name: str, input: Tensor, weight: Tensor) -> None:
+    if input.dtype != weight.dtype or input.shape[-1] != weight.shape[-1]:
+        raise RuntimeError(
+            f"{name}: input ({tuple(input.shape)}, {input.dtype}) and weight ({tuple(weight.shape)}, {weight.dtype}) "
+            "must have one dtype and one size in dimension 1"
+        )
+
+
+def _compute_logits(input: Tensor, weight: Tensor) -> Tensor:
+    return (as_wide(input) @ as_wide(weight).t()).to(input.dtype)
+
+
+def _pack_mask(mask: Tensor) -> Tensor:
+    bits = torch.ones(-(-mask.numel() // 8) * 8, dtype=torch.uint8)
+    bits[: mask.numel()] = mask
+    return (bits.reshape(-1, 8) * torch.tensor(WEIGHTS, dtype=torch.uint8)).sum(-1, dtype=torch.uint8)
+
+
+@reference("npu::npu_fused_linear_online_max_sum", dtypes={"input": HALVES, "weight": HALVES, "target": INDICES})
+def npu_fused_linear_online_max_sum(
+    input: Tensor,
+    weight: Tensor,
+    target: Tensor,
+    vocab_start_index: int,
+    vocab_end_index: int,
+    return_logits: bool = False,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor | None]:
+    """(max, sum of exponentials, the target's logit less the max, mask in bits, target from start, logits or None)."""
+    name = "npu_fused_linear_online_max_sum"
+    _same_dtype(name, input, weight)
+    if not 0 <= vocab_start_index <= vocab_end_index:
+        raise RuntimeError(f"{name}: must be 0 <= vocab_start_index {vocab_start_index} <= {vocab_end_index}")
+    logits = _compute_logits(input, weight)
+    largest = as_wide(logits).amax(-1)
+    shifted = as_wide(logits) - largest[:, None]
+    mask = (target < vocab_start_index) | (target >= vocab_end_index)
+    local = torch.where(mask, 0, target - vocab_start_index)
+    if local.numel() and int(local.max()) >= weight.shape[0]:
+        raise RuntimeError(f"{name}: vocab_end_index {vocab_end_index} is beyond the {weight.shape[0]} rows of weight")
+    predicted = torch.where(mask, 0.0, shifted.gather(1, local.long()[:, None])[:, 0])
+    sums = shifted.exp().sum(-1)
+    return largest, sums, predicted, _pack_mask(mask), local.to(target.dtype), logits if return_logits else None
+
+
+@reference(
+    "npu::npu_fused_cross_entropy_loss_with_max_sum",
+    dtypes={"logits_max": ONE, "sum_exp_logits": ONE, "predicted_logits": ONE, "vocab_parallel_logits": FLOATS},
+)
+def npu_fused_cross_entropy_loss_with_max_sum(
+    logits_max: Tensor,
+    sum_exp_logits: Tensor,
+    predicted_logits: Tensor,
+    *,
+    label_smoothing: float | None = 0.0,
+    vocab_parallel_logits: Tensor | None = None,
+) -> tuple[Tensor, Tensor | None]:
+    """(loss of each row, softmax of the logits or None), in float32."""
+    name = "npu_fused_cross_entropy_loss_with_max_sum"
+    _no_smoothing(name, label_smoothing)
+    if not logits_max.shape == sum_exp_logits.shape == predicted_logits.shape:
+        raise RuntimeError(f"{name}: logits_max, sum_exp_logits and predicted_logits must have one shape")
+    loss = sum_exp_logits.log() - predicted_logits
+    if vocab_parallel_logits is None:
+        return loss, None
+    return loss, _compute_softmax(as_wide(vocab_parallel_logits), logits_max, sum_exp_logits)
+
+
+def _compute_softmax(logits: Tensor, largest: Tensor, total: Tensor) -> Tensor:
+    return (logits - largest[:, None]).exp() / total[:, None]
+
+
+@reference(
+    "npu::npu_fused_linear_cross_entropy_loss_with_max_sum_backward",
+    dtypes={
+        "grad": ONE,
+        "input": HALVES,
+        "weight": HALVES,
+        "target_mask": (torch.uint8,),
+        "masked_target": INDICES,
+        "logits_max": ONE,
+        "sum_exp_logits": ONE,
+        "softmax": ONE,
+    },
+)
+def npu_fused_linear_cross_entropy_loss_with_max_sum_backward(
+    grad: Tensor,
+    input: Tensor,
+    weight: Tensor,
+    target_mask: Tensor,
+    masked_target: Tensor,
+    label_smoothing: float = 0.0,
+    logits_max: Tensor | None = None,
+    sum_exp_logits: Tensor | None = None,
+    softmax: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """(gradient of input, of weight): from the softmax where given, else from the logits computed again."""
+    name = "npu_fused_linear_cross_entropy_loss_with_max_sum_backward"
+    _no_smoothing(name, label_smoothing)
+    _same_dtype(name, input, weight)
+    if weight.shape[0] < SMALLEST_VOCABULARY:
+        raise RuntimeError(f"{name}: dimension 0 of weight must be at least 128, but got {weight.shape[0]}")
+    if target_mask.numel() * 8 < grad.numel():
+        raise RuntimeError(f"{name}: target_mask of {target_mask.numel()} bytes holds less than {grad.numel()} rows")
+    if softmax is None:
+        if logits_max is None or sum_exp_logits is None:
+            raise RuntimeError(f"{name}: without softmax, logits_max and sum_exp_logits must be given")
+        softmax = _compute_softmax(as_wide(_compute_logits(input, weight)), logits_max, sum_exp_logits)
+    bits = ((target_mask[:, None] & torch.tensor(WEIGHTS, dtype=torch.uint8)) != 0).flatten()[: grad.numel()]
+    rows = torch.arange(grad.numel())
+    dlogits = softmax.clone()
+    dlogits[rows, masked_target.long()] -= (~bits).float()
+    dlogits = as_wide((dlogits * grad[:, None]).to(input.dtype))
+    return (dlogits @ as_wide(weight)).to(input.dtype), (dlogits.t() @ as_wide(input)).to(weight.dtype)

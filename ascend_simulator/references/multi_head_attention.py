@@ -9,8 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .bitmask import pack_bits, unpack_bits
-from .dropout import _draw_mask
+from .dropout import _draw_mask, pack_bits, unpack_bits
 from .registry import reference
 
 HALF = (torch.float16,)

@@ -2,6 +2,15 @@
 (registry.DOCUMENTS), aclnnSwiGluQuantV2.md (https://gitcode.com/cann/ops-nn).
 
 What the NPU leaves without a value (an output that is switched off, the scale of a static quantisation) is zero here.
+
+Whole numbers dequantised, gated and quantised again, row by row. Formulas: npu_dequant_swiglu_quant.md
+(registry.DOCUMENTS), aclnnDequantSwigluQuantV2.md (https://gitcode.com/cann/ops-nn). Rows beyond the groups are zero.
+
+A grouped product of quantised matrices, gated and quantised row by row.
+
+Formulas: npu_grouped_matmul_swiglu_quant_v2.md (registry.DOCUMENTS). There are no private layouts here: a weight is
+(E, K, N), also where the NPU wants FRACTAL_NZ, and one given as five dimensions is refused. Rows beyond the last group,
+which the NPU leaves as they were, are zero.
 """
 
 from __future__ import annotations
@@ -12,10 +21,20 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from .low_bits import INT4, LARGEST, asked_dtype, round_to_dtype
-from .normalisation import rms_norm
+from .grouped_matmul import scaled_by_groups, spans_of
+from .norms import rms_norm
 from .numeric import as_wide
-from .quantisation import by_largest, rows_of_groups
+from .quantisation import (
+    INT4,
+    LARGEST,
+    asked_dtype,
+    by_largest,
+    round_to_dtype,
+    rows_of_groups,
+    scale_of,
+    unpack_int4,
+    unpacked_matrix,
+)
 from .registry import FLOATS, HALVES, reference
 
 NORM = "npu_add_rms_norm_dynamic_quant"
@@ -129,3 +148,209 @@ def _check_swiglu(
     shapes = [(groups, half)] + ([(groups,)] if mode == 0 or groups == half == 1 else [])
     if smooth is not None and tuple(smooth.shape) not in shapes:
         raise RuntimeError(f"{name}: smooth_scales of the shape {tuple(smooth.shape)}, not one of {shapes}")
+
+
+SWIGLU = "npu_dequant_swiglu_quant"
+
+
+@reference(
+    "npu::npu_dequant_swiglu_quant",
+    dtypes={
+        "x": (torch.int32, *HALVES),
+        "weight_scale": (torch.float32,),
+        "activation_scale": (torch.float32,),
+        "bias": (torch.int32,),
+        "quant_scale": FLOATS,
+        "quant_offset": FLOATS,
+        "group_index": (torch.int64,),
+    },
+)
+def npu_dequant_swiglu_quant(
+    x: Tensor,
+    *,
+    weight_scale: Tensor | None = None,
+    activation_scale: Tensor | None = None,
+    bias: Tensor | None = None,
+    quant_scale: Tensor | None = None,
+    quant_offset: Tensor | None = None,
+    group_index: Tensor | None = None,
+    activate_left: bool = False,
+    quant_mode: int = 0,
+    swiglu_mode: int = 0,
+    clamp_limit: float = 7.0,
+    glu_alpha: float = 1.702,
+    glu_bias: float = 1.0,
+) -> tuple[Tensor, Tensor]:
+    """(int8 rows, their scales) of the gated, dequantised x; group_index holds the number of rows of each group."""
+    if quant_mode not in (0, 1):
+        raise RuntimeError(f"quant_mode only support 0 or 1, but got {quant_mode}")
+    half = x.shape[-1] // 2
+    if x.dim() != 2 or x.shape[-1] % 2 or (group_index is not None and (half % 64 or half > 10496 or bias is not None)):
+        raise RuntimeError(f"{SWIGLU}: x of {x.shape} with this group_index and bias (npu_dequant_swiglu_quant.md)")
+    sizes = [x.shape[0]] if group_index is None else group_index.tolist()
+    groups = rows_of_groups(torch.tensor(sizes).cumsum(0).tolist(), x.shape[0], f"{SWIGLU}: the sum of group_index")
+    values = _dequantise(x, weight_scale, activation_scale, bias, groups, len(sizes))
+    values = _apply_gate(values, activate_left, swiglu_mode, clamp_limit, glu_alpha, glu_bias)
+    values = values * (groups < len(sizes))[:, None]
+    if quant_mode == 1:
+        if quant_offset is not None:
+            raise RuntimeError(f"{SWIGLU}: quant_offset is for quant_mode 0 (static) alone")
+        if quant_scale is not None:
+            _check_rows_of_groups("quant_scale", quant_scale, (len(sizes), half))
+            values = values * of_rows(torch.atleast_2d(quant_scale), groups, 1)
+        return by_largest(values, torch.int8)
+    none = torch.zeros(x.shape[0], dtype=torch.float32)
+    return _quantise_static(values, quant_scale, quant_offset, groups, len(sizes)), none
+
+
+def _quantise_static(values: Tensor, scale: Tensor | None, offset: Tensor | None, groups: Tensor, count: int) -> Tensor:
+    """Return round(values / scale + offset): unlike the dynamic one, the static quantisation divides."""
+    if scale is None or offset is None or (scale.dtype, scale.shape) != (torch.float32, offset.shape):
+        raise RuntimeError(f"{SWIGLU}: quant_mode 0 (static) needs quant_scale in float32 and a quant_offset like it")
+    if tuple(scale.shape) not in ((count,), (count, values.shape[1])):
+        raise RuntimeError(f"{SWIGLU}: quant_scale of the shape {tuple(scale.shape)} for quant_mode 0 (static)")
+    return round_to_dtype(values / of_rows(scale, groups, 1) + of_rows(offset, groups, 0), torch.int8)
+
+
+def _check_rows_of_groups(argument: str, values: Tensor, shape: tuple[int, int]) -> None:
+    if tuple(torch.atleast_2d(values).shape) != shape:
+        raise RuntimeError(f"{SWIGLU}: {argument} should have the shape {shape}, but got {tuple(values.shape)}")
+
+
+def _dequantise(
+    x: Tensor, weight: Tensor | None, token: Tensor | None, bias: Tensor | None, groups: Tensor, count: int
+) -> Tensor:
+    if x.dtype != torch.int32:
+        if weight is not None or token is not None or bias is not None:
+            raise NotImplementedError(f"the NPU simulator lacks {SWIGLU} of {x.dtype} with scales or a bias")
+        return as_wide(x)
+    if weight is None:
+        raise RuntimeError(f"{SWIGLU}: an int32 x needs weight_scale")
+    _check_rows_of_groups("weight_scale", weight, (count, x.shape[1]))
+    values = (x if bias is None else x + bias).float() * of_rows(torch.atleast_2d(weight), groups, 1)
+    return values if token is None else values * token.reshape(-1, 1)
+
+
+def _apply_gate(values: Tensor, left: bool, mode: int, limit: float, alpha: float, bias: float) -> Tensor:
+    if mode not in (0, 1, 2) or (mode == 1 and not left):
+        raise RuntimeError(f"{SWIGLU}: swiglu_mode should be 0, 1 with activate_left, or 2, but got {mode}")
+    first, second = (values[:, ::2], values[:, 1::2]) if mode == 1 else values.chunk(2, -1)
+    gate, other = (first, second) if left else (second, first)
+    if mode == 0:
+        return functional.silu(gate) * other
+    gate, other = gate.clamp(max=limit), other.clamp(-limit, limit)
+    return gate * torch.sigmoid(alpha * gate) * (other + bias)
+
+
+GROUPED = "npu_grouped_matmul_swiglu_quant_v2"
+STORED = (torch.int8, torch.int32)
+SCALES = (torch.float32, torch.float16, torch.bfloat16, torch.int64)
+TYPES = {"x": STORED, "weight": STORED, "weight_scale": SCALES, "x_scale": (torch.float32,)}
+
+
+def _refuse_grouped(condition: bool, text: str) -> None:
+    if condition:
+        raise RuntimeError(f"{GROUPED}: {text} (npu_grouped_matmul_swiglu_quant_v2.md)")
+
+
+def _choose_case(
+    x: Tensor, weight: Tensor, scale: Tensor, x_scale: Tensor, assisted: bool, smooth: Tensor | None
+) -> str:
+    """Return the documented case: A8W8, A8W4 or A4W4, activations and weights with 8 or 4 bits."""
+    if weight.dim() == 5:
+        raise NotImplementedError(f"the NPU simulator lacks {GROUPED} with a weight in a private layout, not (E, K, N)")
+    case = f"A{8 if x.dtype == torch.int8 else 4}W{8 if weight.dtype == torch.int8 else 4}"
+    _refuse_grouped(
+        x.dim() != 2 or weight.dim() != 3 or case == "A4W8", f"x {x.dtype} {x.shape}, weight {weight.dtype}"
+    )
+    allowed = {"A8W8": SCALES[:3], "A8W4": (torch.int64,), "A4W4": (torch.float32, torch.int64)}[case]
+    _refuse_grouped(scale.dtype not in allowed, f"weight_scale of {scale.dtype} for {case}")
+    _refuse_grouped(
+        scale.dim() not in ((2, 3) if case == "A8W4" else (2,)), f"weight_scale {tuple(scale.shape)} for {case}"
+    )
+    _refuse_grouped(
+        scale.shape[0] != weight.shape[0] or x_scale.shape != x.shape[:1], "weight_scale or x_scale does not fit"
+    )
+    _refuse_grouped(
+        assisted != (case == "A8W4"), f"weight_assist_matrix is for A8W4 alone, and needed there, not {case}"
+    )
+    _refuse_grouped(smooth is not None and case != "A4W4", f"smooth_scale is for A4W4 alone, not {case}")
+    return case
+
+
+def _quantised_rows(
+    x: Tensor,
+    weight: Tensor,
+    scale: Tensor,
+    x_scale: Tensor,
+    group_list: Tensor,
+    kind: int,
+    assist: Tensor | None,
+    smooth: Tensor | None,
+) -> tuple[Tensor, Tensor]:
+    case = _choose_case(x, weight, scale, x_scale, assist is not None, smooth)
+    _refuse_grouped(kind not in (0, 1), f"group_list_type {kind}")
+    _refuse_grouped(group_list.shape != weight.shape[:1], "group_list should have one entry per group of the weight")
+    rows = unpack_int4(x) if case == "A4W4" else x.to(torch.int16) - 8 if case == "A8W4" else x
+    values = torch.zeros(x.shape[0], scale.shape[-1] // 2, dtype=torch.float32)
+    for index, start, end in spans_of(group_list, kind, GROUPED):
+        _refuse_grouped(end > x.shape[0], f"group_list ends beyond the {x.shape[0]} rows of x")
+        if start == end:
+            continue
+        matrix = weight[index] if case == "A8W8" else unpacked_matrix(weight[index])
+        total = scaled_by_groups(rows[start:end], matrix, scale_of(scale[index]))
+        total = total if assist is None else total + assist[index]
+        first, second = (total * x_scale[start:end, None]).chunk(2, -1)
+        gated = functional.silu(first) * second
+        values[start:end] = gated if smooth is None else gated * smooth[index]
+    return by_largest(values, torch.int8)
+
+
+@reference("npu::npu_grouped_matmul_swiglu_quant", dtypes={**TYPES, "bias": (torch.float32,)})
+def npu_grouped_matmul_swiglu_quant(
+    x: Tensor,
+    weight: Tensor,
+    group_list: Tensor,
+    weight_scale: Tensor,
+    x_scale: Tensor,
+    *,
+    bias: Tensor | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """(int8 rows, their scales, nothing); group_list is cumulative, the bias is what A8W4 adds."""
+    result = _quantised_rows(x, weight, weight_scale, x_scale, group_list, 0, bias, None)
+    return (*result, torch.zeros((), dtype=torch.float32))
+
+
+@reference(
+    "npu::npu_grouped_matmul_swiglu_quant_v2",
+    dtypes={**TYPES, "group_list": (torch.int64,), "smooth_scale": (torch.float32,)},
+)
+def npu_grouped_matmul_swiglu_quant_v2(
+    x: Tensor,
+    weight: Sequence[Tensor],
+    weight_scale: Sequence[Tensor],
+    x_scale: Tensor,
+    group_list: Tensor,
+    *,
+    smooth_scale: Tensor | None = None,
+    weight_assist_matrix: Sequence[Tensor] | None = None,
+    dequant_mode: int | None = 0,
+    dequant_dtype: torch.dtype | int | None = 6,
+    quant_mode: int | None = 0,
+    quant_dtype: torch.dtype | int | None = 1,
+    group_list_type: int | None = 0,
+    tuning_config: Sequence[int] | None = None,
+) -> tuple[Tensor, Tensor]:
+    """(int8 rows, their scales) of silu(first half) * second half. `tuning_config` is about speed only."""
+    _refuse_grouped(len(weight) != 1 or len(weight_scale) != 1, "weight and weight_scale should have one tensor")
+    by_rows = weight_scale[0].dim() == 3
+    _refuse_grouped((dequant_mode or 0) not in (0, 1) or bool(dequant_mode) != by_rows, f"dequant_mode {dequant_mode}")
+    _refuse_grouped(quant_mode not in (None, 0), f"quant_mode {quant_mode} on an Ascend A2")
+    if dequant_dtype != 0:  # the page's default, which stands for float32
+        asked_dtype(dequant_dtype, torch.float32, (torch.float32,), f"{GROUPED}: dequant_dtype")
+    if quant_dtype != 0:
+        asked_dtype(quant_dtype, torch.int8, (torch.int8,), f"{GROUPED}: quant_dtype")
+    assist = weight_assist_matrix[0] if weight_assist_matrix else None
+    smooth = smooth_scale[:, None] if smooth_scale is not None and smooth_scale.dim() == 1 else smooth_scale
+    arguments = (x, weight[0], weight_scale[0], x_scale, group_list, group_list_type or 0, assist, smooth)
+    return _quantised_rows(*arguments)

@@ -8,6 +8,7 @@ from typing import Any, Callable
 
 import torch
 from torch import Tensor
+from torch._ops import OpOverload
 
 from . import all_references
 from .registry import Reference
@@ -29,14 +30,14 @@ def register() -> None:
             _register_one(_libraries[0], reference, operator._schema)
 
 
-def _find_operator(name: str) -> Any:
+def _find_operator(name: str) -> OpOverload | None:
     namespace, _, local = name.partition("::")
     base, _, overload = local.partition(".")
     packet = getattr(getattr(torch.ops, namespace), base, None)
     return getattr(packet, overload or "default", None)
 
 
-def _register_one(library: torch.library.Library, reference: Reference, schema: Any) -> None:
+def _register_one(library: torch.library.Library, reference: Reference, schema: torch.FunctionSchema) -> None:
     text = str(schema).partition("::")[2]
     if reference.random:
         text = _with_generator(text)
@@ -52,14 +53,14 @@ def _with_generator(schema: str) -> str:
     return f"{name}({arguments}{', ' if arguments else ''}{star}Generator? generator=None{arrow}{result}"
 
 
-def _make_kernel(reference: Reference, schema: Any) -> Callable[..., Any]:
+def _make_kernel(reference: Reference, schema: torch.FunctionSchema) -> Callable[..., object]:
     names = [argument.name for argument in schema.arguments]
     written = {a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write}
     accepted = set(inspect.signature(reference.function).parameters)
 
     defaults = {argument.name: argument.default_value for argument in schema.arguments}
 
-    def run_reference(*args: Any, **kwargs: Any) -> Any:
+    def run_reference(*args: object, **kwargs: object) -> object:
         arguments = {**dict(zip(names, args)), **kwargs}
         _check_dtypes(reference, arguments)
         for name in arguments.keys() - accepted - set(reference.writes):
@@ -80,7 +81,7 @@ def _make_kernel(reference: Reference, schema: Any) -> Callable[..., Any]:
     return run_reference
 
 
-def _check_dtypes(reference: Reference, arguments: dict[str, Any]) -> None:
+def _check_dtypes(reference: Reference, arguments: dict[str, object]) -> None:
     for name, allowed in reference.dtypes.items():
         for tensor in _tensors_in(arguments.get(name)):
             if tensor.dtype not in allowed:
@@ -91,7 +92,7 @@ def _check_dtypes(reference: Reference, arguments: dict[str, Any]) -> None:
                 )
 
 
-def _tensors_in(value: Any) -> Iterator[Tensor]:
+def _tensors_in(value: object) -> Iterator[Tensor]:
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, (list, tuple)):
@@ -117,7 +118,7 @@ def _check_outputs(name: str, outputs: list[Tensor], result: Any, grow: bool) ->
             )
 
 
-def _write_outputs(outputs: list[Tensor], result: Any, read_only: list[Any], returns: int) -> Any:
+def _write_outputs(outputs: list[Tensor], result: Any, read_only: list[object], returns: int) -> Any:
     """Write the first results and return what the operator returns: all, those beyond the written ones, or the written
     ones. What the operator returns: all, those beyond the written ones, the written ones.
     """
@@ -133,11 +134,11 @@ def _write_outputs(outputs: list[Tensor], result: Any, read_only: list[Any], ret
     return returned[0] if len(returned) == 1 else tuple(returned)
 
 
-def _separate_memory(result: Any, inputs: list[Any]) -> Any:
+def _separate_memory(result: Any, inputs: list[object]) -> Any:
     """Return a result that shares memory with an input, or with a larger tensor, as a tensor of its own."""
     borrowed = {tensor.untyped_storage().data_ptr() for value in inputs for tensor in _tensors_in(value)}
 
-    def own_tensor(value: Any) -> Any:
+    def own_tensor(value: object) -> Any:
         if isinstance(value, Tensor):
             storage = value.untyped_storage()
             shares = storage.data_ptr() in borrowed and storage.nbytes() > 0

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Callable, TypeVar
+from typing import Callable, TypeVar
 
 import torch
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., object])
 Dtypes = tuple[torch.dtype, ...]
 
 FLOATS: Dtypes = (torch.float32, torch.float16, torch.bfloat16)
@@ -28,7 +28,7 @@ class Reference:
     """
 
     name: str
-    function: Callable[..., Any]
+    function: Callable[..., object]
     dtypes: Mapping[str, Dtypes] = field(default_factory=dict)
     random: bool = False
     writes: tuple[str, ...] = ()

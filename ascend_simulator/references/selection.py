@@ -1,14 +1,24 @@
-"""Largest, smallest, sorted, gathered, scattered. Formulas: npu_max.md, npu_one_hot.md, npu_sort_v2.md and others."""
+"""Largest, smallest, sorted, gathered, scattered. Formulas: npu_max.md, npu_one_hot.md, npu_sort_v2.md and others.
+
+torch_npu.npu_top_k_top_p: logits outside of the k best, or of the probable ones, become -inf.
+
+Formula: npu_top_k_top_p.md (registry.DOCUMENTS).
+
+Slices of a tensor replaced, one per batch. Formulas: scatter_update.md, npu_quant_scatter.md (registry.DOCUMENTS),
+aclnnInplaceScatterUpdate.md, aclnnInplaceQuantScatter.md (https://gitcode.com/cann/ops-nn).
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from .numeric import as_wide
-from .registry import FLOATS, reference
+from .quantisation import INDICES, asked_dtype, quantise_by_scales
+from .registry import FLOATS, HALVES, reference
 
 Ints = Sequence[int]
 
@@ -27,31 +37,19 @@ def npu_min(input: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Ten
     return values, indices.to(torch.int32)
 
 
-def _scatter_gradient(grad: Tensor, dim: int, indices: Tensor, sizes: Ints, keepdim: bool) -> Tensor:
-    """Return the gradient, which goes to the element that was chosen."""
+@reference("npu::npu_max_backward")
+@reference("npu::npu_min_backward")
+def npu_max_backward(grad: Tensor, dim: int, indices: Tensor, sizes: Ints, keepdim: bool) -> Tensor:
+    """The gradient goes to the element that was chosen."""
     if not keepdim and len(sizes):
         grad, indices = grad.unsqueeze(dim), indices.unsqueeze(dim)
     return grad.new_zeros(list(sizes)).scatter(dim, indices.long(), grad)
 
 
-@reference("npu::npu_max_backward")
-def npu_max_backward(grad: Tensor, dim: int, indices: Tensor, sizes: Ints, keepdim: bool) -> Tensor:
-    return _scatter_gradient(grad, dim, indices, sizes, keepdim)
-
-
-@reference("npu::npu_min_backward")
-def npu_min_backward(grad: Tensor, dim: int, indices: Tensor, sizes: Ints, keepdim: bool) -> Tensor:
-    return _scatter_gradient(grad, dim, indices, sizes, keepdim)
-
-
 @reference("npu::npu_sort_v2", dtypes={"input": FLOATS})
+@reference("npu::npu_sort_v2.out", dtypes={"input": FLOATS}, writes=("out",))
 def npu_sort_v2(input: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
     """The sorted values, without indices."""
-    return input.sort(dim, descending)[0]
-
-
-@reference("npu::npu_sort_v2.out", dtypes={"input": FLOATS}, writes=("out",))
-def npu_sort_v2_out(input: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
     return input.sort(dim, descending)[0]
 
 
@@ -121,30 +119,18 @@ def npu_gather_backward(grad: Tensor, self_size: Ints, dim: int, index: Tensor, 
     return as_wide(grad).new_zeros(list(self_size)).scatter_add_(dim, index.long(), as_wide(grad)).to(grad.dtype)
 
 
-def _update_rows(input: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+@reference("npu::npu_scatter_nd_update")
+@reference("npu::npu_scatter_nd_update_", writes=("input",))
+def npu_scatter_nd_update(input: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+    """input[indices[..., 0], indices[..., 1], ...] = updates."""
     result = input.clone()
     result[tuple(indices.long().unbind(-1))] = updates
     return result
 
 
-@reference("npu::npu_scatter_nd_update")
-def npu_scatter_nd_update(input: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """input[indices[..., 0], indices[..., 1], ...] = updates."""
-    return _update_rows(input, indices, updates)
-
-
-@reference("npu::npu_scatter_nd_update_", writes=("input",))
-def npu_scatter_nd_update_(input: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    return _update_rows(input, indices, updates)
-
-
 @reference("npu::_npu_index_add", dtypes={"source": (*FLOATS, torch.int32, torch.int64)})
-def npu_index_add(input: Tensor, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
-    return input.index_add(0, index, source, alpha=alpha)
-
-
 @reference("npu::_npu_index_add_", dtypes={"source": (*FLOATS, torch.int32, torch.int64)}, writes=("input",))
-def npu_index_add_(input: Tensor, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
+def npu_index_add(input: Tensor, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
     return input.index_add(0, index, source, alpha=alpha)
 
 
@@ -164,3 +150,112 @@ def repeat_interleave_backward_tensor(grad: Tensor, input: Tensor, repeats: Tens
     counts = repeats.expand(target.shape[axis]) if repeats.numel() == 1 else repeats
     total = target.index_add(axis, places.repeat_interleave(counts), as_wide(grad))
     return total.reshape(input.shape).to(grad.dtype)
+
+
+@reference("npu::npu_top_k_top_p", dtypes={"logits": FLOATS, "p": FLOATS, "k": (torch.int32,)})
+def npu_top_k_top_p(logits: Tensor, p: Tensor | None = None, k: Tensor | None = None) -> Tensor:
+    """logits (batch, vocabulary), p and k (batch). Probabilities are those after k; the best one always stays."""
+    if p is None and k is None:
+        raise RuntimeError("npu_top_k_top_p needs p or k")
+    for name, limits in (("p", p), ("k", k)):
+        if limits is not None and limits.shape != logits.shape[:1]:
+            raise RuntimeError(f"npu_top_k_top_p: {name} {list(limits.shape)} for logits {list(logits.shape)}")
+    values, order = logits.sort(dim=-1, stable=True)
+    if k is not None:
+        if bool((k < 1).any()) or bool((k > min(1024, logits.shape[1])).any()):
+            raise RuntimeError(f"npu_top_k_top_p: k must be from 1 to {min(1024, logits.shape[1])}")
+        smallest = values.gather(1, (logits.shape[1] - k.long())[:, None])
+        values = values.masked_fill(values < smallest, -math.inf)
+    if p is not None:
+        small = as_wide(values).softmax(-1).cumsum(-1) <= 1 - as_wide(p)[:, None]
+        small[:, -1] = False
+        values = values.masked_fill(small, -math.inf)
+    return torch.empty_like(values).scatter_(1, order, values)
+
+
+VALUES = (*FLOATS, torch.int8, torch.uint8, torch.int32)
+UPDATES = {"input": VALUES, "indices": INDICES, "updates": VALUES}
+
+
+def replace_rows(name: str, data: Tensor, indices: Tensor, updates: Tensor, axis: int) -> Tensor:
+    """Return data where data[i, ..., indices[i] + k, ...] = updates[i, ..., k, ...], k along the axis; 2D indices:
+    (batch, start).
+    """
+    _check_updates(name, data, indices, updates, axis)
+    pairs = indices.tolist() if indices.dim() == 2 else list(enumerate(indices.reshape(-1).tolist()))
+    result, dim, length = data.clone(), axis % data.dim() - 1, updates.shape[axis]
+    for row, (batch, start) in enumerate(pairs):
+        if not (0 <= batch < data.shape[0] and 0 <= start <= data.shape[axis] - length):
+            raise RuntimeError(f"{name}: indices[{row}] puts {length} entries outside of the tensor {data.shape}")
+        result[batch].narrow(dim, start, length).copy_(updates[row])
+    return result
+
+
+def _check_updates(name: str, data: Tensor, indices: Tensor, updates: Tensor, axis: int) -> None:
+    if not -data.dim() < axis < data.dim() or axis == 0:
+        raise RuntimeError(f"{name}: axis should be between {1 - data.dim()} and {data.dim() - 1} and not 0")
+    if data.dtype != updates.dtype or data.dim() != updates.dim():
+        raise RuntimeError(f"{name}: updates should have the dtype and the number of dimensions of the tensor")
+    if indices.dim() > 2 or (indices.dim() == 2 and indices.shape[1] != 2):
+        raise RuntimeError(f"{name}: indices should have the shape (n,) or (n, 2), but got {indices.shape}")
+    rest = [size for dim, size in enumerate(updates.shape) if dim not in (0, axis % data.dim())]
+    if rest != [size for dim, size in enumerate(data.shape) if dim not in (0, axis % data.dim())]:
+        raise RuntimeError(f"{name}: updates {updates.shape} do not fit {data.shape} outside of the axis {axis}")
+    if updates.shape[0] != (indices.shape[0] if indices.dim() else 1) or updates.shape[0] > data.shape[0]:
+        raise RuntimeError(f"{name}: updates should have one entry per index, and at most {data.shape[0]}")
+
+
+@reference("npu::scatter_update", dtypes=UPDATES)
+def scatter_update(input: Tensor, indices: Tensor, updates: Tensor, axis: int) -> Tensor:
+    """A copy of the tensor with slices replaced."""
+    return replace_rows("scatter_update", input, indices, updates, axis)
+
+
+@reference("npu::scatter_update_", dtypes=UPDATES, writes=("input",))
+def scatter_update_(input: Tensor, indices: Tensor, updates: Tensor, axis: int) -> Tensor:
+    return replace_rows("scatter_update_", input, indices, updates, axis)
+
+
+QUANTISED = {
+    "input": (torch.int8,),
+    "indices": INDICES,
+    "updates": HALVES,
+    "quant_scales": (torch.bfloat16, torch.float32),
+    "quant_zero_points": (torch.bfloat16, torch.int32),
+}
+
+
+@reference("npu::npu_quant_scatter", dtypes=QUANTISED)
+@reference("npu::npu_quant_scatter_", dtypes=QUANTISED, writes=("input",))
+def npu_quant_scatter(
+    input: Tensor,
+    indices: Tensor,
+    updates: Tensor,
+    quant_scales: Tensor,
+    quant_zero_points: Tensor | None = None,
+    axis: int = -2,
+    quant_axis: int = -1,
+    reduce: str = "update",
+    dst_type: torch.dtype | int | None = None,
+    round_mode: str | None = "rint",
+) -> Tensor:
+    """A copy of the tensor with slices replaced by round(updates / scales + zero_points)."""
+    name, rank = "npu_quant_scatter", updates.dim()
+    asked_dtype(dst_type, torch.int8, (torch.int8,), "npu_quant_scatter: dst_type")
+    if round_mode not in (None, "rint"):
+        raise NotImplementedError(f"the NPU simulator lacks npu_quant_scatter with round_mode {round_mode}")
+    if reduce != "update":
+        raise RuntimeError(f"{name}: reduce should be 'update', but got '{reduce}'")
+    if quant_axis % rank != rank - 1 or axis % rank in (0, rank - 1):
+        raise RuntimeError(f"{name}: quant_axis should be the last dimension, and axis neither the first nor the last")
+    if updates.shape[-1] % 32:
+        raise RuntimeError(f"{name}: the last dimension should be a multiple of 32 bytes, in int8")
+    brain = updates.dtype == torch.bfloat16
+    for values, dtype in ((quant_scales, torch.float32), (quant_zero_points, torch.int32)):
+        dtype = torch.bfloat16 if brain else dtype
+        if values is not None and (values.numel() != updates.shape[-1] or values.dtype != dtype):
+            raise RuntimeError(f"{name}: quant_scales or quant_zero_points of {values.dtype} {values.shape} do not fit")
+    zeros = None if quant_zero_points is None else quant_zero_points.reshape(-1)
+    return replace_rows(
+        name, input, indices, quantise_by_scales(updates, quant_scales.reshape(-1), zeros, torch.int8, -1), axis
+    )

@@ -13,46 +13,30 @@ Ints = Sequence[int]
 
 
 @reference("npu::npu_transpose")
+@reference("npu::npu_transpose.out", writes=("out",))
 def npu_transpose(input: Tensor, perm: Ints, require_contiguous: bool = True) -> Tensor:
     return input.permute(list(perm)).contiguous()
 
 
-@reference("npu::npu_transpose.out", writes=("out",))
-def npu_transpose_out(input: Tensor, perm: Ints, require_contiguous: bool = True) -> Tensor:
-    return input.permute(list(perm))
-
-
 @reference("npu::npu_reshape")
+@reference("npu::npu_reshape.out", writes=("out",))
 def npu_reshape(input: Tensor, shape: Ints, can_refresh: bool = False) -> Tensor:
     return input.reshape(list(shape))
 
 
-@reference("npu::npu_reshape.out", writes=("out",))
-def npu_reshape_out(input: Tensor, shape: Ints, can_refresh: bool = False) -> Tensor:
-    return input.reshape(list(shape))
-
-
 @reference("npu::npu_broadcast")
+@reference("npu::npu_broadcast.out", writes=("out",))
 def npu_broadcast(input: Tensor, size: Ints) -> Tensor:
     return input.expand(list(size)).contiguous()
 
 
-@reference("npu::npu_broadcast.out", writes=("out",))
-def npu_broadcast_out(input: Tensor, size: Ints) -> Tensor:
-    return input.expand(list(size))
-
-
 @reference("npu::npu_slice")
+@reference("npu::npu_slice.out", writes=("out",))
 def npu_slice(input: Tensor, offsets: Ints, size: Ints) -> Tensor:
     """From each offset on, so many elements; -1 takes the rest."""
     for dim, (offset, length) in enumerate(zip(offsets, size)):
         input = input.narrow(dim, offset, input.shape[dim] - offset if length == -1 else length)
     return input.contiguous()
-
-
-@reference("npu::npu_slice.out", writes=("out",))
-def npu_slice_out(input: Tensor, offsets: Ints, size: Ints) -> Tensor:
-    return npu_slice(input, offsets, size)
 
 
 @reference("npu::npu_pad")
@@ -85,37 +69,13 @@ def npu_confusion_transpose_backward(grad: Tensor, perm: Ints, shape: Ints, tran
 
 
 @reference("npu::npu_stride_copy")
+@reference("npu::npu_stride_copy.out", writes=("out",))
 def npu_stride_copy(input: Tensor, shape: Ints, stride: Ints, storage_offset: int) -> Tensor:
     return input.as_strided(list(shape), list(stride), int(storage_offset)).clone()
 
 
-@reference("npu::npu_stride_copy.out", writes=("out",))
-def npu_stride_copy_out(input: Tensor, shape: Ints, stride: Ints, storage_offset: int) -> Tensor:
-    return npu_stride_copy(input, shape, stride, storage_offset)
-
-
-def _slice_strided(
-    x: Tensor, begin: Ints, end: Ints, strides: Ints, begin_mask: int, end_mask: int, rest: tuple[int, int, int]
-) -> Tensor:
-    """Slice as TensorFlow's StridedSlice does; `rest` holds the masks of ellipsis, new axis and shrunk axis."""
-    if rest[0] or rest[1]:
-        raise NotImplementedError("the NPU simulator lacks npu_indexing with ellipsis_mask or new_axis_mask")
-    shrunk = []
-    for dim, (first, last, step) in enumerate(zip(begin, end, strides)):
-        size = x.shape[dim]
-        if rest[2] >> dim & 1:
-            places, shrink = [first % size], True
-        else:
-            bounds = slice(None if begin_mask >> dim & 1 else first, None if end_mask >> dim & 1 else last, step)
-            places, shrink = list(range(size))[bounds], False
-        x = x.index_select(dim, torch.tensor(places, dtype=torch.int64, device=x.device))
-        shrunk.append(shrink)
-    for dim in reversed(range(len(shrunk))):
-        x = x.squeeze(dim) if shrunk[dim] else x
-    return x.contiguous()
-
-
 @reference("npu::npu_indexing")
+@reference("npu::npu_indexing.out", writes=("out",))
 def npu_indexing(
     input: Tensor,
     begin: Ints,
@@ -127,24 +87,22 @@ def npu_indexing(
     new_axis_mask: int = 0,
     shrink_axis_mask: int = 0,
 ) -> Tensor:
-    rest = (ellipsis_mask, new_axis_mask, shrink_axis_mask)
-    return _slice_strided(input, begin, end, strides, begin_mask, end_mask, rest)
-
-
-@reference("npu::npu_indexing.out", writes=("out",))
-def npu_indexing_out(
-    input: Tensor,
-    begin: Ints,
-    end: Ints,
-    strides: Ints,
-    begin_mask: int = 0,
-    end_mask: int = 0,
-    ellipsis_mask: int = 0,
-    new_axis_mask: int = 0,
-    shrink_axis_mask: int = 0,
-) -> Tensor:
-    rest = (ellipsis_mask, new_axis_mask, shrink_axis_mask)
-    return _slice_strided(input, begin, end, strides, begin_mask, end_mask, rest)
+    """As TensorFlow's StridedSlice slices."""
+    if ellipsis_mask or new_axis_mask:
+        raise NotImplementedError("the NPU simulator lacks npu_indexing with ellipsis_mask or new_axis_mask")
+    shrunk = []
+    for dim, (first, last, step) in enumerate(zip(begin, end, strides)):
+        size = input.shape[dim]
+        if shrink_axis_mask >> dim & 1:
+            places, shrink = [first % size], True
+        else:
+            bounds = slice(None if begin_mask >> dim & 1 else first, None if end_mask >> dim & 1 else last, step)
+            places, shrink = list(range(size))[bounds], False
+        input = input.index_select(dim, torch.tensor(places, dtype=torch.int64, device=input.device))
+        shrunk.append(shrink)
+    for dim in reversed(range(len(shrunk))):
+        input = input.squeeze(dim) if shrunk[dim] else input
+    return input.contiguous()
 
 
 @reference("npu::npu_stride_add")

@@ -6,9 +6,9 @@ so for all runs of a plan, side by side; `list_plan` shows them, `join_shards` m
 """
 
 from ascend_workbook.batch.acceptance import accept
-from ascend_workbook.batch.campaign import run_plan
-from ascend_workbook.batch.plan import Selection, list_plan, parse_shard
-from ascend_workbook.batch.shards.join import join_shards
+from ascend_workbook.batch.campaign.run import run_plan
+from ascend_workbook.batch.join import join_shards
+from ascend_workbook.batch.plan.selection import Selection, list_plan, parse_shard
 from ascend_workbook.batch.stages import STAGES
 from ascend_workbook.batch.workbook import run
 

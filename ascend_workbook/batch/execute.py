@@ -100,7 +100,7 @@ def saved_report(folder: Path) -> Report | None:
 
 
 def _run_papermill(
-    stage: str, notebook: Path, folder: Path, parameters: dict[str, Any], key: str, timeout_s: int
+    stage: str, notebook: Path, folder: Path, parameters: dict[str, object], key: str, timeout_s: int
 ) -> Outcome:
     import papermill
     from nbclient.exceptions import CellTimeoutError, DeadKernelError
@@ -108,7 +108,7 @@ def _run_papermill(
     logging.getLogger("traitlets").setLevel(logging.ERROR)
     register_handler()
     target = folder / "notebook.ipynb"
-    options: dict[str, Any] = {"execution_timeout": timeout_s, "autosave_cell_every": 0, "kernel_name": "python3"}
+    options: dict[str, object] = {"execution_timeout": timeout_s, "autosave_cell_every": 0, "kernel_name": "python3"}
     try:
         papermill.execute_notebook(str(notebook), str(target), parameters=parameters, **options)
     except papermill.PapermillExecutionError as error:
@@ -149,9 +149,7 @@ def _first_unfinished_cell(notebook: Path) -> int | None:
 
 
 def _is_completed(cell: Any) -> bool:
-    """Return whether the kernel answered for a cell. papermill marks a cell whose kernel died, and those after it,
-    `completed`.
-    """
+    """Return whether the kernel answered for a cell: papermill calls one whose kernel died `completed`."""
     status = cell.metadata.get("papermill", {}).get("status")
     answered = "shell.execute_reply" in cell.metadata.get("execution", {})
     return not cell.source.strip() or (status == "completed" and answered)

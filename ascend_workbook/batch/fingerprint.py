@@ -48,16 +48,18 @@ DRIVER_INFO = Path("/usr/local/Ascend/driver/version.info")
 def hash_parts(notebook: Path, parameters: dict[str, Any], versions: dict[str, str]) -> dict[str, str]:
     """Hash what a stage's result depends on: code, parameters, versions, settings, script, inputs and packages. What is
     opened besides is for reuse.py to know."""
-    script = parameters.get("script")
+    script, repository = parameters.get("script"), parameters.get("repository")
+    # what is in the files of a repository that is scanned is known by their being opened
+    sources = sorted(map(str, Path(repository).rglob("*.py"))) if repository else []
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    code = json.dumps([cell["source"] for cell in cells if cell["cell_type"] == "code"])
     return {
-        "notebook": _hash_value(_read_code(notebook)),
+        "notebook": _hash_value(code),
         "parameters": _hash_value(parameters),
         "versions": _hash_value(versions),
         "settings": _hash_value(_collect_settings()),
         "script": _hash_files(local_sources(Path(script)) if script else ()),
-        "inputs": _hash_value(
-            [*(_hash_input(parameters.get(name)) for name in INPUTS), _list_python_files(parameters.get("repository"))]
-        ),
+        "inputs": _hash_value([*(_hash_input(parameters.get(name)) for name in INPUTS), sources]),
         "code": own_code(),
         "packages": hash_packages(),
     }
@@ -68,7 +70,7 @@ def join_hashes(parts: dict[str, str]) -> str:
     return _hash_value(parts)[:16]
 
 
-def _hash_value(value: Any) -> str:
+def _hash_value(value: object) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
@@ -84,11 +86,6 @@ def _hash_input(place: Any) -> str:
     if is_address(place):
         return ObsStorage(Address.parse(str(place))).compute_stamp()
     return _hash_files(_list_files(Path(place))) if place and Path(place).exists() else ""
-
-
-def _list_python_files(repository: Any) -> list[str]:
-    """The Python files of a repository that is scanned; what is in them is known by their being opened."""
-    return sorted(map(str, Path(repository).rglob("*.py"))) if repository else []
 
 
 @cache
@@ -150,11 +147,6 @@ def own_code() -> str:
 
 def _list_files(place: Path) -> list[Path]:
     return sorted(path for path in place.rglob("*") if path.is_file()) if place.is_dir() else [place]
-
-
-def _read_code(notebook: Path) -> str:
-    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    return json.dumps([cell["source"] for cell in cells if cell["cell_type"] == "code"])
 
 
 def _find_imports(path: Path, folder: Path) -> Iterator[Path]:

@@ -66,18 +66,12 @@ class Mirror:
         self.send_page()
         self._work.shutdown(wait=True)
         troubles = {str(cause): cause for cause in (future.exception() for future in self._sent) if cause is not None}
-        success = Finding("RUN402", Status.OK, "RUN402.sent", {"place": self.place})
-        findings = tuple(
-            Finding(
-                "RUN402",
-                Status.FAIL,
-                "RUN402.not_sent",
-                {"place": self.place, "error": _describe_error(cause)},
-                weight=400,
-            )
+        where: dict[str, Scalar] = {"place": self.place}
+        unsent = tuple(
+            Finding("RUN402", Status.FAIL, "RUN402.not_sent", {**where, "error": _describe_error(cause)}, weight=400)
             for cause in troubles.values()
-        ) or (success,)
-        return replace(report, findings=(*report.findings, *findings), facts={**report.facts, "sent_to": self.place})
+        )
+        return _add_findings(report, self.place, unsent)
 
     def _upload_part(self, name: str) -> None:
         from ascend_workbook.storage.transfer.upload import send_files
@@ -91,8 +85,12 @@ class Mirror:
 def send_pages(report: Report, folder: Path, place: str) -> Report:
     """Send what stands at the top of the folder, and return the report. Raises WorkbookError, OSError."""
     _send_pages(folder, place)
-    success = Finding("RUN402", Status.OK, "RUN402.sent", {"place": place})
-    return replace(report, findings=(*report.findings, success), facts={**report.facts, "sent_to": place})
+    return _add_findings(report, place, ())
+
+
+def _add_findings(report: Report, place: str, unsent: tuple[Finding, ...]) -> Report:
+    findings = unsent or (Finding("RUN402", Status.OK, "RUN402.sent", {"place": place}),)
+    return replace(report, findings=(*report.findings, *findings), facts={**report.facts, "sent_to": place})
 
 
 def _send_pages(folder: Path, place: str) -> None:

@@ -27,9 +27,7 @@ UNKNOWN: Scalar = Sentence("reuse.unknown")
 
 
 def forget_reads(folder: Path) -> Path:
-    """Remove what an earlier run left, and return the folder where the stage's processes note what they open. The
-    folder into which its processes tell what they open.
-    """
+    """Remove what an earlier run left, and return the folder where the stage's processes note what they open."""
     (folder / FILE).unlink(missing_ok=True)
     place = folder / READS
     for path in place.glob("*"):

@@ -1,7 +1,14 @@
-"""The stages of a run, their notebooks, and the folder that a run is kept in."""
+"""The stages of a run: their notebooks, folder and parameters, checked before anything starts.
+
+papermill alone only warns of an unknown parameter.
+"""
 
 from __future__ import annotations
 
+import ast
+import difflib
+import json
+import math
 import os
 from pathlib import Path
 
@@ -27,3 +34,71 @@ def run_folder(name: str, root: str | os.PathLike[str]) -> Path:
     if not name or name in (".", "..") or any(letter in name for letter in "/\\"):
         raise WorkbookError("run.name", name=name)
     return (Path(root) / name).resolve()
+
+
+BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+#: Set by the runner itself, so not the user's to give.
+OURS = ("lang", "run_dir")
+
+
+def declared_parameters(notebook: Path) -> dict[str, str]:
+    """Read the declared types of parameters from the notebook's cell tagged `parameters`. Each is `name: type = value`,
+    and one without a type has that of its value.
+
+    The cell is parsed here as papermill takes a second and more to be imported.
+    """
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    types: dict[str, str] = {}
+    for cell in cells:
+        if "parameters" in cell["metadata"].get("tags", ()):
+            for node in ast.parse("".join(cell["source"])).body:
+                if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                    types[node.target.id] = ast.unparse(node.annotation)
+                elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                    value = node.value.value if isinstance(node.value, ast.Constant) else ""
+                    types[node.targets[0].id] = type(value).__name__
+    return types
+
+
+def assign_parameters(texts: dict[str, str], declarations: dict[str, dict[str, str]]) -> dict[str, dict[str, object]]:
+    """Assign typed parameters to each stage whose notebook declares them. `name` goes to every stage that declares it,
+    `stage.name` to one.
+
+    Raises WorkbookError for a name no notebook declares and for a value of the wrong type.
+    """
+    result: dict[str, dict[str, object]] = {stage: {} for stage in declarations}
+    for name, value in texts.items():
+        stage, _, short = name.rpartition(".")
+        takers = [
+            taker
+            for taker in declarations
+            if short in declarations[taker] and short not in OURS and stage in ("", taker)
+        ]
+        if not takers:
+            raise _unknown_parameter(name, declarations)
+        for taker in takers:
+            result[taker][short] = convert_text(short, value, declarations[taker][short])
+    return result
+
+
+def convert_text(name: str, value: str, kind: str) -> object:
+    """Convert the text to the declared type."""
+    try:
+        if kind == "bool":
+            return BOOLEANS[value.strip().lower()]
+        return {"int": int, "float": float}.get(kind, str)(value)
+    except (ValueError, KeyError):
+        raise WorkbookError("run.parameter_type", name=name, value=value, kind=kind) from None
+
+
+def check_at_least_one(**bounds: float) -> None:
+    """Raise WorkbookError for a bound below 1, or one that is no number: it would bound nothing, or end everything."""
+    for name, value in bounds.items():
+        if not 1 <= value < math.inf:
+            raise WorkbookError("run.not_positive", name=name, value=value)
+
+
+def _unknown_parameter(name: str, declarations: dict[str, dict[str, str]]) -> WorkbookError:
+    names = sorted({parameter for kinds in declarations.values() for parameter in kinds if parameter not in OURS})
+    close = difflib.get_close_matches(name.rpartition(".")[2], names, 1)
+    return WorkbookError("run.parameter_unknown", name=name, close=close or names, names=names)

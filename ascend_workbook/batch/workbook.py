@@ -6,23 +6,35 @@ import hashlib
 import json
 import os
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Callable
 
-from ascend_workbook.batch import index, reuse
+from markupsafe import Markup
+
+from ascend_workbook.batch import reuse
 from ascend_workbook.batch.execute import FAILED, GOOD, RED, Outcome, execute_notebook, load_outcome, saved_report
 from ascend_workbook.batch.fingerprint import device_versions, hash_parts, join_hashes
 from ascend_workbook.batch.mirror import Mirror, local_root
-from ascend_workbook.batch.parameters import assign_parameters, check_at_least_one, declared_parameters
-from ascend_workbook.batch.stages import NOTEBOOKS, STAGES, find_notebooks, run_folder
+from ascend_workbook.batch.stages import (
+    NOTEBOOKS,
+    STAGES,
+    assign_parameters,
+    check_at_least_one,
+    declared_parameters,
+    find_notebooks,
+    run_folder,
+)
 from ascend_workbook.diagnose import explain_text
 from ascend_workbook.findings.errors import Stopped, WorkbookError
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.report import Chart, Column, Report, Table
-from ascend_workbook.findings.sentence import Scalar, Sentence, choose_language, say
-from ascend_workbook.storage import is_address, open_storage, own_results
+from ascend_workbook.findings.sentence import Scalar, Sentence, choose_language, hint, say, show, title
+from ascend_workbook.show import html, template
+from ascend_workbook.storage import is_address, open_storage
+from ascend_workbook.storage.saving import mark_results
 
 
 def run(
@@ -52,7 +64,7 @@ def run(
     outcomes: list[Outcome] = []
     publish = partial(_publish_run, name, folder, stages, lang)
     publish(outcomes)  # from here on an earlier run's green page is gone
-    own_results.mark_results(folder)
+    mark_results(folder)
     for stale in ("acceptance.html", "acceptance.json"):
         (folder / stale).unlink(missing_ok=True)
     mirror = Mirror(root, folder)
@@ -72,9 +84,9 @@ def run(
         if why:
             say_progress(say("run.stage_again", lang, why=why))
         try:
-            outcome = (None if why else _load_reusable(folder / stage)) or execute_notebook(
-                stage, notebook, values, basis, timeout_s
-            )
+            before = None if why else load_outcome(folder / stage)
+            outcome = replace(before, reused=True) if before else None
+            outcome = outcome or execute_notebook(stage, notebook, values, basis, timeout_s)
         except KeyboardInterrupt:
             stopped = load_outcome(folder / stage)
             mirror.finish_sending(publish([*outcomes, *filter(None, [stopped])], tier=here["tier"]))
@@ -83,15 +95,9 @@ def run(
         outcomes.append(outcome)
         publish(outcomes, tier=here["tier"])
         mirror.send_part(stage)
-        say_progress(
-            say(
-                "run.stage_ended",
-                lang,
-                stage=Sentence(f"name.{stage}"),
-                state=_state_sentence(outcome),
-                seconds=outcome.seconds,
-            )
-        )
+        state = Sentence("run.state.reused" if outcome.reused else f"run.state.{outcome.state}")
+        words: dict[str, Scalar] = {"stage": Sentence(f"name.{stage}"), "state": state, "seconds": outcome.seconds}
+        say_progress(say("run.stage_ended", lang, **words))
     report = mirror.finish_sending(publish(outcomes, tier=here["tier"], acceptance=_render_acceptance(folder, lang)))
     _write_junit(report, folder, stages, lang)  # as red as the exit code also where not all could be sent
     return report
@@ -115,7 +121,7 @@ def _render_acceptance(folder: Path, lang: str) -> str:
 
 def _prepare_stages(
     parameters: dict[str, str], stages: tuple[str, ...], notebooks: Path
-) -> tuple[dict[str, Path], dict[str, dict[str, Any]]]:
+) -> tuple[dict[str, Path], dict[str, dict[str, object]]]:
     """Return each stage's notebook and its parameters as values. Raises WorkbookError where one cannot start."""
     notebooks_found = find_notebooks(stages, notebooks)
     values_by_stage = assign_parameters(
@@ -126,20 +132,16 @@ def _prepare_stages(
     return notebooks_found, values_by_stage
 
 
-def hash_run(
-    parameters: dict[str, str], here: dict[str, str], *, stages: tuple[str, ...], lang: str, notebooks: Path = NOTEBOOKS
-) -> str:
-    """Hash all that the result of a run depends on. Raises WorkbookError as `run` does."""
-    by_stage = hash_run_parts(parameters, here, stages=stages, lang=lang, notebooks=notebooks)
-    return hashlib.sha256(
-        json.dumps([join_hashes(stage_parts) for stage_parts in by_stage.values()]).encode()
-    ).hexdigest()[:16]
+def hash_run(parts_by_stage: dict[str, dict[str, str]]) -> str:
+    """Hash all that the result of a run depends on into one."""
+    hashes = [join_hashes(parts) for parts in parts_by_stage.values()]
+    return hashlib.sha256(json.dumps(hashes).encode()).hexdigest()[:16]
 
 
 def hash_run_parts(
-    parameters: dict[str, str], here: dict[str, str], *, stages: tuple[str, ...], lang: str, notebooks: Path = NOTEBOOKS
+    parameters: dict[str, str], here: dict[str, str], stages: tuple[str, ...], lang: str, notebooks: Path
 ) -> dict[str, dict[str, str]]:
-    """Hash what the result of a run depends on, by stage and by name."""
+    """Hash what the result of a run depends on, by stage and by name. Raises WorkbookError as `run` does."""
     notebooks_found, values_by_stage = _prepare_stages(parameters, stages, notebooks / lang)
     return {
         stage: _stage_parts(notebook, {**values_by_stage[stage], "lang": lang}, here)
@@ -147,7 +149,7 @@ def hash_run_parts(
     }
 
 
-def _stage_parts(notebook: Path, values: dict[str, Any], here: dict[str, str]) -> dict[str, str]:
+def _stage_parts(notebook: Path, values: dict[str, object], here: dict[str, str]) -> dict[str, str]:
     """Hash what a stage depends on, without the folder of the results."""
     return hash_parts(notebook, {**values, "run_dir": ""}, here)
 
@@ -171,7 +173,7 @@ def _publish_run(
         failed = Finding("RUN400", Status.FAIL, "RUN400.could_not_start", {"error": sentence}, weight=300)
         result = replace(result, findings=(*result.findings, failed))
     storage = open_storage(str(folder))
-    storage.write_text("index.html", index.render_page(result, folder, outcomes, lang, acceptance))
+    storage.write_text("index.html", render_page(result, folder, outcomes, lang, acceptance))
     storage.write_text("report.json", result.to_json())
     _write_junit(result, folder, stages, lang)
     return result
@@ -216,7 +218,7 @@ def _has_judged(report: Report) -> bool:
     )
 
 
-def _describe_simulator(reports: list[Report | None]) -> dict[str, Any]:
+def _describe_simulator(reports: list[Report | None]) -> dict[str, object]:
     """Describe with which numbers and faults on purpose the simulated NPU ran the stages. Empty where it ran none."""
     simulated = [report for report in reports if report is not None and report.simulated]
     numerics = "ascend" if any(report.ascend_numerics for report in simulated) else "cpu"
@@ -281,46 +283,75 @@ def why_again(folder: Path, basis: dict[str, str], *, force: bool = False) -> Sc
     return reuse.why_again(folder, basis)
 
 
-def _load_reusable(folder: Path) -> Outcome | None:
-    """Return the earlier outcome as a reused one, or None."""
-    before = load_outcome(folder)
-    return None if before is None else replace(before, reused=True)
-
-
 def check_inputs(values: dict[str, Any]) -> None:
-    """Make the paths of a stage's parameters whole. Raises WorkbookError for one that is not there."""
-    _check_script(values)
-    _check_baseline(values)
+    """Make the paths of a stage's parameters whole: each is looked for where the user stands, then in the project. A
+    baseline in object storage is fetched by its stage. Raises WorkbookError for one that is not there."""
+    for name, is_there in (("script", Path.is_file), ("baseline", Path.exists)):
+        value = values.get(name)
+        if not value:
+            continue
+        if name == "baseline" and is_address(value):
+            if not open_storage(value).exists(""):
+                raise WorkbookError("run.no_baseline", path=str(value))
+            continue
+        path = next((path for path in (Path(value), NOTEBOOKS.parent / value) if is_there(path)), None)
+        if path is None:
+            raise WorkbookError(f"run.no_{name}", path=str(value))
+        values[name] = str(path.resolve())
 
 
-def _check_script(values: dict[str, Any]) -> None:
-    """Look for a script where the user stands, then in the project."""
-    script = values.get("script")
-    if not script:
-        return
-    for path in (Path(script), NOTEBOOKS.parent / script):
-        if path.is_file():
-            values["script"] = str(path.resolve())
-            return
-    raise WorkbookError("run.no_script", path=str(script))
+#: The files of a stage folder that the page links to, with their words.
+LINKS = (("report.html", "run.link.report"), ("notebook.ipynb", "run.link.notebook"), ("report.json", "run.link.json"))
 
 
-def _check_baseline(values: dict[str, Any]) -> None:
-    """Make the path of a baseline whole; one in object storage is fetched by its stage."""
-    baseline = values.get("baseline")
-    if not baseline:
-        return
-    if is_address(baseline):
-        if not open_storage(baseline).exists(""):
-            raise WorkbookError("run.no_baseline", path=str(baseline))
-        return
-    root = Path(baseline)
-    for path in (root, NOTEBOOKS.parent / root):
-        if path.exists():
-            values["baseline"] = str(path.resolve())
-            return
-    raise WorkbookError("run.no_baseline", path=str(baseline))
+def render_page(result: Report, folder: Path, outcomes: list[Outcome], lang: str, acceptance: str = "") -> str:
+    """Render the whole page."""
+    assert result.table
+    name = say("run.said", lang, name=title("run", lang), said=result.facts["name"])
+    body = template.render_template(
+        "run.html",
+        name=name,
+        result=result,
+        lang=lang,
+        heads=[title(column.name, lang) for column in result.table.columns],
+        rows=_make_rows(result.table, folder, outcomes, lang),
+        acceptance=Markup(acceptance),
+        stages=[_render_stage(outcome, folder, lang) for outcome in outcomes],
+    )
+    return template.render_page(name, body, lang)
 
 
-def _state_sentence(outcome: Outcome) -> Scalar:
-    return Sentence("run.state.reused" if outcome.reused else f"run.state.{outcome.state}")
+def _make_rows(table: Table, folder: Path, outcomes: list[Outcome], lang: str) -> Iterator[dict[str, Any]]:
+    """Yield a row for each stage, with links to what it left."""
+    by_title = {f"name.{outcome.stage}": outcome.stage for outcome in outcomes}
+    for stage, word, status, verdict, tier, seconds in table.rows:
+        assert isinstance(stage, dict)
+        name = by_title.get(stage["say"], "")
+        there = [(f"{name}/{file}", words) for file, words in LINKS if name and (folder / name / file).is_file()]
+        row = {"title": show(stage, lang), "ran": bool(name), "word": show(word, lang), "status": str(status)}
+        yield {
+            **row,
+            "verdict": show(verdict, lang),
+            "tier": str(tier),
+            "links": there,
+            "seconds": "-" if seconds is None else f"{seconds} s",
+        }
+
+
+def _render_stage(outcome: Outcome, folder: Path, lang: str) -> Markup:
+    """Render the stage's report, or the cell that failed and its error where there is none.
+
+    A known failure is explained; for another is said what to collect and where to ask. An error of ours names its own
+    next step.
+    """
+    report = saved_report(folder / outcome.stage)
+    error = "" if report is not None and outcome.state in ("good", "red") else outcome.error
+    return template.render_template(
+        "stage.html",
+        lang=lang,
+        heading=title(outcome.stage, lang),
+        section=html.render_section(report, lang, 2) if report is not None else "",
+        error=error,
+        known=explain_text(error) if error else None,
+        ask="" if error.startswith(WorkbookError.__name__) else hint("EXP002.unknown", lang),
+    )

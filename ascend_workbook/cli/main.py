@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import io
 import os
-import pkgutil
 import sys
 import time
 import traceback
@@ -21,9 +20,9 @@ from typing import Any
 
 import ascend_workbook
 from ascend_workbook.cli import commands
+from ascend_workbook.cli.mistakes import find_swallowed
 from ascend_workbook.cli.options import Verb
 from ascend_workbook.cli.parser import COMMAND, Parser
-from ascend_workbook.cli.swallowed import find_swallowed
 from ascend_workbook.findings.errors import Stopped, WorkbookError, explain_os_error
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report
@@ -55,7 +54,7 @@ def main(argv: list[str] | None = None) -> int:
             if verb.last:
                 verb.bind_parameters(verb.last, args, report)()
         else:  # `simulator env` and the like print for themselves
-            code = int(report or 0)
+            code = report if isinstance(report, int) else 0
         sys.stdout.flush()
         return code
     except WorkbookError as error:
@@ -91,14 +90,13 @@ def _set_language(lang: str | None) -> Iterator[None]:
 
 
 def verb_names() -> list[str]:
-    """Return the names of all verbs: a file of the commands folder is named after its verb."""
+    """Return the names of all verbs."""
     return sorted([*own_verbs(), *guest_verbs()])
 
 
 def own_verbs() -> dict[str, str]:
     """Return the modules of the engine's own verbs, by verb."""
-    names = [module.name for module in pkgutil.iter_modules(commands.__path__)]
-    return {name.replace("_", "-"): f"{commands.__name__}.{name}" for name in names}
+    return {verb: f"{commands.__name__}.{module}" for module, verbs in commands.MODULES.items() for verb in verbs}
 
 
 def guest_verbs() -> dict[str, str]:
@@ -111,7 +109,7 @@ def guest_verbs() -> dict[str, str]:
 def load_verb(name: str) -> Verb:
     """Load the verb of this name."""
     own = own_verbs()
-    verb: Verb = import_module(own[name] if name in own else guest_verbs()[name]).VERB
+    verb: Verb = import_module(own[name]).VERBS[name] if name in own else import_module(guest_verbs()[name]).VERB
     return verb
 
 

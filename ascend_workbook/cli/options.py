@@ -10,18 +10,34 @@ from __future__ import annotations
 import argparse
 import inspect
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Callable, Optional
+from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 
-from ascend_workbook.cli.progress import progress_line, progress_lines
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import LANGUAGES
 from ascend_workbook.machine.number_lists import parse_numbers
 
+if TYPE_CHECKING:
+    from ascend_workbook.machine.launch import Progress
+
 EMPTY = inspect.Parameter.empty
+
+
+def progress_line(line: str) -> None:
+    """Print a line on stderr at once, so that stdout holds the report alone."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def progress_lines(now: Progress) -> None:
+    """Print the lines that the script of a launch has written since."""
+    for line in now.lines:
+        progress_line(line)
+
+
 #: Parameters that the command itself gives, and those that no command line gives.
 GIVEN: dict[str, Callable[..., None]] = {
     "progress": progress_line,
@@ -32,7 +48,7 @@ WITHHELD = frozenset(
     {*GIVEN, "call", "report", "lang", "cwd", "python", "settings", "project", "notebooks", "say_progress"}
 )
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-PLAIN: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "Path": Path}
+PLAIN: dict[str, Callable[[str], object]] = {"int": int, "float": float, "Path": Path}
 
 
 @dataclass(frozen=True)
@@ -44,14 +60,18 @@ class Row:
 
     flag: str = ""
     metavar: str | tuple[str, ...] | None = None
-    choices: Sequence[Any] | None = None
+    choices: Sequence[object] | None = None
     nargs: int | str | None = None
-    default: Any = EMPTY
-    kind: Callable[[str], Any] | None = None
+    default: object = EMPTY
+    kind: Callable[[str], object] | None = None
     dest: str = ""
     short: str = ""
     names: Sequence[str] = ()
     hidden: bool = False
+
+
+#: A text alone is what the option's value is called; None withholds the option.
+Rows = Mapping[str, Union[Row, str, None]]
 
 
 @dataclass(frozen=True)
@@ -63,7 +83,7 @@ class Option:
     dest: str
     settings: dict[str, Any]
     row: Row = field(default_factory=Row)
-    kind: Callable[[str], Any] | None = None
+    kind: Callable[[str], object] | None = None
     inverse: bool = False
     pairs: bool = False
 
@@ -106,7 +126,7 @@ class Option:
         return self.value_name if self.stands_alone else f"{', '.join(self.flags)}{value}"
 
     @property
-    def listed_words(self) -> list[Any]:
+    def listed_words(self) -> list[object]:
         """Return the words that its help lists."""
         return [*(self.row.names or self.settings.get("choices") or ())]
 
@@ -129,15 +149,15 @@ class Verb:
     function takes as `**options`.
     """
 
-    function: Optional[Callable[..., Any]] = None
-    rows: Mapping[str, Row | None] = field(default_factory=dict)
-    run: Optional[Callable[..., Any]] = None
+    function: Optional[Callable[..., object]] = None
+    rows: Rows = field(default_factory=dict)
+    run: Optional[Callable[..., object]] = None
     show: Optional[Callable[..., bool]] = None
     last: Optional[Callable[..., None]] = None
     junit: Optional[Callable[[Report], Optional[str]]] = None
     details: str = ""
     actions: Mapping[str, Verb] = field(default_factory=dict)
-    options_of: Optional[Callable[..., Any]] = None
+    options_of: Optional[Callable[..., object]] = None
     one_of: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ("json", "html", "junit", "lang")
     examples: str = ""
@@ -153,18 +173,20 @@ class Verb:
             options.append(Option("", (self.details,), "details", {"action": "store_true"}))
         return tuple({option.dest: option for option in reversed(options)}.values())[::-1]
 
-    def run_verb(self, args: argparse.Namespace) -> Any:
+    def run_verb(self, args: argparse.Namespace) -> object:
         """Run the verb with what the command line says."""
         call = self.bind_parameters(self.function, args) if self.function else None
         if self.run is None:
             return call() if call else None
         return self.bind_parameters(self.run, args, *([call] if call else []))()
 
-    def bind_parameters(self, function: Callable[..., Any], args: argparse.Namespace, *first: Any) -> partial[Any]:
+    def bind_parameters(
+        self, function: Callable[..., object], args: argparse.Namespace, *first: object
+    ) -> partial[object]:
         """Return the function with its parameters' values."""
         by_keyword = {option.keyword: option for option in self.options}
         spread: list[Any] = []
-        keywords: dict[str, Any] = {}
+        keywords: dict[str, object] = {}
         for parameter in self._walk_parameters(function):
             if parameter.name in WITHHELD:
                 value = _withheld_value(parameter.name, self.rows, args)
@@ -177,7 +199,7 @@ class Verb:
                 keywords[parameter.name] = value
         return partial(function, *first, *spread, **keywords)
 
-    def _walk_parameters(self, function: Callable[..., Any]) -> Iterator[inspect.Parameter]:
+    def _walk_parameters(self, function: Callable[..., object]) -> Iterator[inspect.Parameter]:
         for parameter in inspect.signature(function).parameters.values():
             if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
                 yield parameter
@@ -185,16 +207,17 @@ class Verb:
                 yield from inspect.signature(self.options_of).parameters.values()
 
 
-def _withheld_value(name: str, rows: Mapping[str, Row | None], args: argparse.Namespace) -> Any:
+def _withheld_value(name: str, rows: Rows, args: argparse.Namespace) -> Any:
     if name == "lang":
         return args.lang
     return EMPTY if name in rows else GIVEN.get(name, EMPTY)
 
 
-def derive_options(function: Callable[..., Any], rows: Mapping[str, Row | None]) -> Iterator[Option]:
+def derive_options(function: Callable[..., object], rows: Rows) -> Iterator[Option]:
     """Yield an option for each parameter that a command line can give; a row of None withholds one."""
     for parameter in inspect.signature(function).parameters.values():
         row = rows.get(parameter.name, Row())
+        row = Row(metavar=row) if isinstance(row, str) else row
         if parameter.name in WITHHELD or row is None or parameter.kind is inspect.Parameter.VAR_KEYWORD:
             continue
         yield _derive_option(parameter, row)
@@ -232,7 +255,7 @@ def _derive_option(parameter: inspect.Parameter, row: Row) -> Option:
     return Option(parameter.name, flags, dest, settings, row, kind, pairs=pairs)
 
 
-def _as_list(value: Any) -> Any:
+def _as_list(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Callable, NoReturn
 
-from ascend_workbook.cli import help_page, suggestions
+from ascend_workbook.cli import help_page, mistakes
+from ascend_workbook.cli.commands import load_examples
 from ascend_workbook.cli.options import Option, Verb, output_options
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.sentence import Scalar, Sentence
@@ -38,10 +39,12 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("--version", action="version", version=f"{COMMAND} {version}")
         self.options.append(Option("", ("--version",), "version", {"action": "store_true"}))
 
-    def add_below(self, place: Any, name: str, verb: Verb, *, action: bool = False) -> None:
+    def add_below(
+        self, place: argparse._SubParsersAction[Parser], name: str, verb: Verb, *, action: bool = False
+    ) -> None:
         """Add the parser of a verb, or of an action of this one."""
         key = f"{self.key}.{name.replace('-', '_')}"
-        parser: Parser = place.add_parser(name, key=key, build_whole=self.build_whole, lang=self.lang)
+        parser = place.add_parser(name, key=key, build_whole=self.build_whole, lang=self.lang)
         parser.examples = [line for line in self.examples if f"{line} ".startswith(f"{parser.prog} ")]
         parser.declare_verb(verb, action=action)
         self.below[name] = parser
@@ -49,7 +52,9 @@ class Parser(argparse.ArgumentParser):
     def declare_verb(self, verb: Verb, *, action: bool = False) -> None:
         """Take the verb's options, examples and actions."""
         self.verb = verb
-        self.examples += [line.strip() for line in verb.examples.strip().splitlines()]
+        if not action:
+            own = verb.examples.strip().splitlines() or load_examples().get(self.prog.partition(" ")[2], ())
+            self.examples = [line.strip() for line in own]
         group = self.add_mutually_exclusive_group() if verb.one_of else self
         for option in (*verb.options, *output_options(verb, action=action)):
             self._declare_option(option, group if option.dest in verb.one_of else self)
@@ -60,16 +65,18 @@ class Parser(argparse.ArgumentParser):
         else:
             self.set_defaults(chosen=verb, own=frozenset(self.by_flag()) - set(HELP))
 
-    def _declare_option(self, option: Option, place: Any) -> None:
-        settings = dict(option.settings)
+    def _declare_option(self, option: Option, place: argparse._ActionsContainer) -> None:
+        settings: dict[str, Any] = dict(option.settings)
         if option.takes_value and (option.kind or "choices" in settings):
             settings["type"] = partial(self._convert_value, option)
         if option.row.hidden:
             settings["help"] = argparse.SUPPRESS
-        place.add_argument(*option.flags, **settings, **({} if option.stands_alone else {"dest": option.dest}))
+        if not option.stands_alone:
+            settings["dest"] = option.dest
+        place.add_argument(*option.flags, **settings)
         self.options.append(option)
 
-    def _convert_value(self, option: Option, text: str) -> Any:
+    def _convert_value(self, option: Option, text: str) -> object:
         """Return the value; raise WorkbookError where it is none of the option's."""
         if text == option.settings.get("default"):
             return text
@@ -119,7 +126,7 @@ class Parser(argparse.ArgumentParser):
 
     def _refuse_verb(self, word: str) -> WorkbookError:
         within = self.prog.partition(" ")[2]  # the verb, where the word is no action of it
-        verb, near = f"{within} {word}".strip(), suggestions.near_verb(self, word)
+        verb, near = f"{within} {word}".strip(), mistakes.near_verb(self, word)
         if near:
             nearest = f"`{f'{within} {near}'.strip()}`"
             return WorkbookError("command.no_verb", verb=verb, nearest=nearest, command=self.prog)
@@ -151,11 +158,11 @@ class Parser(argparse.ArgumentParser):
     def _refuse_option(self, unknown: list[str]) -> WorkbookError:
         wrong: Scalar = Sentence("command.usage.unknown", given=" ".join(unknown))
         option = next((word.partition("=")[0] for word in unknown if word.startswith("--")), "")
-        near = suggestions.near_option(self, option) if option else ""
+        near = mistakes.near_option(self, option) if option else ""
         if near:
             return WorkbookError("command.misspelt", error=wrong, command=self.prog, nearest=near)
         verbs: list[Scalar] = (
-            [f"`{verb}`" for verb in suggestions.verbs_with_option(self.build_whole(), option)] if option else []
+            [f"`{verb}`" for verb in mistakes.verbs_with_option(self.build_whole(), option)] if option else []
         )
         key = "command.elsewhere" if verbs else "command.usage"
         return WorkbookError(key, error=wrong, option=option, verbs=verbs, command=self.prog)

@@ -4,7 +4,10 @@
 here: no device, no torch. Data: data/, texts: locale/known_*.toml, locale/codes_*.toml.
 """
 
-from ascend_workbook.diagnose.explain import Explanation, explain, explain_text
-from ascend_workbook.diagnose.symptoms import SYMPTOMS, make_checklist
+from ascend_workbook.diagnose.explain import SYMPTOMS, Explanation, explain, explain_text, make_checklist
+from ascend_workbook.findings.finding import Remarks
 
 __all__ = ["SYMPTOMS", "Explanation", "make_checklist", "explain", "explain_text"]
+
+#: A text in which no error is known: its next step is the answer.
+REMARKS = Remarks(summaries=("EXP009",), asks=("EXP009",))

@@ -16,7 +16,7 @@ from ascend_workbook.findings.sentence import say
 from ascend_workbook.show.boxed import make_box, make_bundle
 
 
-def explain_box(error_log: str = "", lang: str | None = None) -> Any:
+def explain_box(error_log: str = "", lang: str | None = None) -> object:
     """Explain `error_log` (a text, a code, or the path of a log) as a Report; without it, show a box to paste into.
 
     Without a box and without a text one line is printed, and None returned.
@@ -50,7 +50,7 @@ def _make_box(widgets: Any, lang: str) -> Any:
     button = widgets.Button(description=say("explain.box.button", lang), button_style="primary")
     shown = widgets.Output()
 
-    def on_click(_: Any) -> None:
+    def on_click(_: object) -> None:
         shown.clear_output()
         with shown:
             result = answer_text(pasted.value, lang)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ascend_workbook.diagnose.decode import CANN
 from ascend_workbook.diagnose.known import Known
-from ascend_workbook.diagnose.line import Time, parse_line
+from ascend_workbook.diagnose.log import Time, parse_line
 from ascend_workbook.diagnose.scan import TRACEBACK, Hit, Scan
 
 #: Lines further apart than this do not belong together; an episode's text ends after so many bytes and lines.
@@ -68,15 +68,13 @@ def find_episodes(scans: list[Scan]) -> list[Episode]:
         if not stream:
             tagged = [streams[key] for key in streams if key[0] == name and key[1]]
             streams[name, ""] = [hit for hit in hits if not _add_to_ranks(hit, tagged)]
-    episodes_found = [episode for hits in streams.values() if (episode := _make_episode(hits)) is not None]
+    episodes = [episode for hits in streams.values() if (episode := _make_episode(hits)) is not None]
     order = {scan.log.name: number for number, scan in enumerate(scans)}
-    return sorted(episodes_found, key=lambda episode: (order[episode.main.log.name], episode.main.number))
+    return sorted(episodes, key=lambda episode: (order[episode.main.log.name], episode.main.number))
 
 
 def _add_to_ranks(hit: Hit, tagged: list[list[Hit]]) -> bool:
-    """Add CANN's line without a rank to the ranks whose wrapper error it stands beside; return False where there is
-    none.
-    """
+    """Add CANN's line without a rank to ranks whose wrapper error it stands beside; return whether there are any."""
     if not (CANN.search(hit.line.message) and any(entry.specific for entry in hit.known)):
         return False
     ranks = [
@@ -96,12 +94,12 @@ def _is_beside(hit: Hit, other_hit: Hit) -> bool:
     return hit.first - GAP_LINES <= other_hit.number <= hit.number + GAP_LINES
 
 
-def first_failing(episodes_found: list[Episode], root_rank: str = "") -> Episode:
+def first_failing(episodes: list[Episode], root_rank: str = "") -> Episode:
     """Return the episode that began it; `root_rank` is what torchrun says, or empty."""
-    if all(episode.time for episode in episodes_found):
-        return min(episodes_found, key=lambda episode: episode.time or ())
-    episodes_of_rank = [episode for episode in episodes_found if root_rank and episode.rank == root_rank]
-    pool = episodes_of_rank or episodes_found
+    if all(episode.time for episode in episodes):
+        return min(episodes, key=lambda episode: episode.time or ())
+    episodes_of_rank = [episode for episode in episodes if root_rank and episode.rank == root_rank]
+    pool = episodes_of_rank or episodes
     return next((episode for episode in pool if not episode.peer), pool[0])
 
 
@@ -150,10 +148,8 @@ def _main_hit(hits: list[Hit]) -> Hit:
 
 
 def _weigh_hit(hit: Hit) -> int:
-    """Weigh a hit: a narrow cause, a broad one, another rank's, a kind of error, an unknown exception, the rest."""
-    if not hit.known:
-        return 1 if hit.kind == "exception" else 0
-    best = hit.known[0]
-    if not best.specific:
-        return 2 if best.severity == "info" else 0
-    return 3 if best.peer else 4 if best.broad else 5
+    """Weigh a hit: a narrow cause, a broad one, another rank's, a kind of error, the rest."""
+    best = hit.known[0] if hit.known else None
+    if best is None or not best.specific:
+        return 1 if best and best.severity == "info" else 0
+    return 2 if best.peer else 3 if best.broad else 4

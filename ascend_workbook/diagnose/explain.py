@@ -1,4 +1,8 @@
-"""`explain`: logs, a pasted text or a bare code in, one report out; and the short form for an error text."""
+"""`explain`: logs, a pasted text, a bare code or a symptom in, one report out; and the short form for an error text.
+
+A symptom is answered by its known causes, the most frequent first, each a sentence (locale/symptoms.toml) whose hint is
+the cure, with the command that checks it.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +11,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ascend_workbook.diagnose.decode import find_other_reading, lines_of_codes, spell_out
 from ascend_workbook.diagnose.episode import find_episodes, first_failing
-from ascend_workbook.diagnose.known import Known
+from ascend_workbook.diagnose.known import Known, read_data
 from ascend_workbook.diagnose.log import Log, find_logs
-from ascend_workbook.diagnose.phrase import find_other_reading, lines_of_codes, spell_out
 from ascend_workbook.diagnose.scan import Scan, scan_log
-from ascend_workbook.diagnose.symptoms import make_checklist
 from ascend_workbook.diagnose.verdict import cause_of, fix_of, report_on
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
-from ascend_workbook.findings.report import Report
-from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.findings.report import Column, Report, Table
+from ascend_workbook.findings.sentence import NextStep, Scalar, Sentence
 
 
 @dataclass(frozen=True)
@@ -76,8 +79,8 @@ def explain_text(text: str, log: Path | None = None) -> Explanation | None:
 def _find_cause(log: Log) -> Known | None:
     """Return the first failing rank's error where it is known and names a cause."""
     scan_result = scan_log(log)
-    episodes_found = find_episodes([scan_result])
-    entry = first_failing(episodes_found, scan_result.root_rank).known if episodes_found else None
+    episodes = find_episodes([scan_result])
+    entry = first_failing(episodes, scan_result.root_rank).known if episodes else None
     return entry if entry is not None and entry.specific else None
 
 
@@ -103,3 +106,23 @@ def _scan_log(log: Log) -> Scan:
         lines = lines_of_codes(log.data.decode("utf-8", errors="replace"))
         return scan_log(Log("", data=lines.encode())) if lines else result
     return result
+
+
+#: Symptom -> (key of a cause, command that checks it), the most frequent cause first.
+SYMPTOMS: dict[str, tuple[tuple[str, str], ...]] = {
+    symptom: tuple((f"symptom.{symptom}.{cause}", command) for cause, command in commands.items())
+    for symptom, commands in read_data("symptoms").items()
+}
+COLUMNS = (Column("number"), Column("cause", wrap=50), Column("command", wrap=60), Column("fix", wrap=50))
+
+
+def make_checklist(symptom: str) -> Report:
+    """Make a report of the known causes of a symptom. Raises WorkbookError for a symptom that has no list."""
+    causes = SYMPTOMS.get(symptom)
+    if causes is None:
+        raise WorkbookError("explain.symptom_unknown", symptom=symptom, known=list(SYMPTOMS))
+    rows = tuple((number, Sentence(key), command, NextStep(key)) for number, (key, command) in enumerate(causes, 1))
+    args: dict[str, Scalar] = {"count": len(causes), "symptom": Sentence(f"symptom.{symptom}")}
+    finding = Finding("EXP010", Status.NOTE, "EXP010.checklist", args)
+    facts = {"symptom": symptom, "commands": [command for _, command in causes]}
+    return Report("environment", "explain_symptom", (finding,), Table(COLUMNS, rows), facts=facts)

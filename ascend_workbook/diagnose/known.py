@@ -23,8 +23,7 @@ LONGEST = 4000
 @dataclass(frozen=True)
 class Known:
     """One failure. `peer`: what a rank sees of another rank's failure. `broad`: many causes end in it, so that a
-    narrower one beside it says more.
-    """
+    narrower one beside it says more."""
 
     id: str
     stage: str
@@ -57,9 +56,7 @@ def load_known() -> tuple[Known, ...]:
 
 @lru_cache(maxsize=4096)
 def find_matches(text: str) -> tuple[Known, ...]:
-    """Return the failures whose pattern is in the text (a line, or lines that belong together), the best explanation
-    first.
-    """
+    """Return the failures whose pattern is in the text (one line, or several), the best explanation first."""
     cut = text[:LONGEST]
     return tuple(entry for entry in load_known() if entry.pattern.search(cut))
 

@@ -1,4 +1,9 @@
-"""The logs to read: files, folders (plogs, torchrun's log folder), standard input, or a text."""
+"""The logs to read: files, folders (plogs, torchrun's log folder), standard input, or a text; and their lines.
+
+Marks read in a line: torchrun's `[rank1]:` and `[default0]:`, `[3]:` of mpirun, `worker-1:` of launchers over hosts,
+Ray's `(Worker pid=7)`, what Kubernetes and vLLM's logger put in front, RankID of torch_npu's suffix, and times as
+Python's logging, glog, transformers and CANN's plog write them.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +19,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, NamedTuple, Optional, cast
 
 from ascend_workbook.findings.errors import WorkbookError
 
@@ -23,6 +28,8 @@ SUFFIXES = (".log", ".txt", ".out", ".err")
 OVERFLOW_FILES = "opdebug"
 RANK_IN_NAME = re.compile(r"(?:rank|worker|local_rank)[-_]?(\d+)|[/\\](\d+)[/\\]std(?:out|err)\.log$", re.IGNORECASE)
 PATH_LIKE = re.compile(r"\S+[/\\]\S*|\S+\.(?:log|txt|out|err|json)")
+#: Bytes of a file's name on Linux (NAME_MAX).
+LONGEST_NAME = 255
 GZIP = b"\x1f\x8b"
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 #: Characters that no text holds (progress bars move with backspaces, colours begin with escapes), the share of them
@@ -52,9 +59,7 @@ class Log:
         return next(filter(None, match.groups()), "") if match else ""
 
     def open_stream(self) -> BinaryIO:
-        """Open the log's text as bytes, from the start, unpacked. Raises WorkbookError where it cannot be read or is no
-        text.
-        """
+        """Open the text as bytes, unpacked. Raises WorkbookError where it cannot be read or is none."""
         if self.is_text:
             return io.BytesIO(self.data)
         try:
@@ -120,6 +125,8 @@ def _parse_path(place: str | os.PathLike[str]) -> Path | None:
         return _require_path(Path(place))
     if "\n" in place or len(place) > 1000:
         return None
+    if any(len(os.fsencode(name)) > LONGEST_NAME for name in Path(place).parts):  # Linux refuses to look for it
+        return None
     if Path(place).exists() or PATH_LIKE.fullmatch(place.strip()):
         return _require_path(Path(place.strip()))
     return None
@@ -148,3 +155,57 @@ def _is_log(path: Path) -> bool:
         return stat.S_ISREG(path.stat().st_mode)
     except OSError:
         return True
+
+
+#: (month, day, hour, minute, second): glog writes no year.
+Time = tuple[int, int, int, int, float]
+
+COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+PREFIX = re.compile(
+    r"(?:\[(?:rank|default|Rank ?)(?P<a>\d+)\]:?|\[(?P<b>\d+)\]:|\((?P<c>\w+(?: [\w=]+)? pid=\d+)[^)]*\)"
+    r"|(?P<d>(?:rank|worker|node)[-_ ]?\d+) ?[:|]"
+    r"|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)? (?:stdout|stderr) [FP]"
+    r"|(?:ERROR|WARNING|INFO) \d\d-\d\d \d\d:\d\d:\d\d \[?\S+:\d+\]) ?"
+)
+RANK_ID = re.compile(r"RankID:(\d+)")
+STAMP = re.compile(r"\b(?:\d{4}-)?(\d\d)-(\d\d)[-T ](\d\d):(\d\d):(\d\d)(?:[.,:](\d{1,6})(?:\.(\d{3}))?)?")
+GLOG = re.compile(r"(?:^|\[)[IWEF](\d{1,2}?)(\d\d) (\d\d):(\d\d):(\d\d)\.(\d+)")
+AMERICAN = re.compile(r"\b(\d\d)/(\d\d)/\d{4} (\d\d):(\d\d):(\d\d)()")
+#: Marks and times stand at the beginning.
+HEAD = 200
+
+
+class Line(NamedTuple):
+    """`stream` is what stands in front of the line, `rank` that or the RankID in it; both may be empty.
+
+    `message` keeps its indentation.
+    """
+
+    stream: str
+    rank: str
+    time: Optional[Time]
+    message: str
+
+
+def parse_line(text: str) -> Line:
+    """Parse a line without colours and marks; of a progress bar drawn over itself take the last state."""
+    text = COLOUR.sub("", text) if "\x1b" in text else text
+    text = text.rstrip("\r\n").rsplit("\r", 1)[-1]
+    ranks: list[str] = []
+    at = 0
+    while match := PREFIX.match(text, at):
+        ranks += [group for group in match.groups() if group and group not in ranks]
+        at = match.end()
+    message = text[at:]
+    stream = "/".join(ranks)
+    suffix = None if stream.isdigit() else RANK_ID.search(message[:HEAD])
+    return Line(stream, suffix.group(1) if suffix else stream, find_time(text[:HEAD]), message)
+
+
+def find_time(text: str) -> Time | None:
+    """Find the first time in the text."""
+    match = STAMP.search(text) or GLOG.search(text) or AMERICAN.search(text)
+    if match is None:
+        return None
+    month, day, hour, minute, second, fraction = match.groups()[:6]
+    return int(month), int(day), int(hour), int(minute), float(f"{second}.{fraction or 0}")

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from ascend_workbook.diagnose.known import Known, find_matches
-from ascend_workbook.diagnose.line import Line, parse_line
-from ascend_workbook.diagnose.log import Log
+from ascend_workbook.diagnose.log import Line, Log, parse_line
 from ascend_workbook.findings.errors import WorkbookError
 
 #: No needle is plain `error`: training logs say "val_error" in every line.

@@ -18,35 +18,34 @@ from ascend_workbook.findings.sentence import NextStep, Scalar, Sentence
 from ascend_workbook.redaction import make_credential_redactor
 
 COLUMNS = (
-    Column("explain_role"),
-    Column("rank"),
-    Column("place"),
-    Column("explain_codes"),
-    Column("cause", wrap=46),
-    Column("fix", wrap=46),
-    Column("confidence"),
-    Column("source"),
+    *map(Column, ("explain_role", "rank", "place", "explain_codes")),
+    *(Column("cause", wrap=46), Column("fix", wrap=46), Column("confidence"), Column("source")),
 )
-#: Other ranks and warnings shown; lines of the log shown; characters of an unknown error shown.
-OTHERS, WARNINGS, EXCERPT_LINES, SHOWN = 8, 10, 30, 300
+#: Other ranks shown; lines of the log shown; characters of an unknown error shown.
+OTHERS, EXCERPT_LINES, SHOWN = 8, 30, 300
 Row = tuple[Scalar, ...]
 
 
 def report_on(scans: list[Scan]) -> Report:
     """Make a report of what the logs came to."""
-    episodes_found = find_episodes(scans)
+    episodes = find_episodes(scans)
     rows: list[Row] = []
     findings: list[Finding] = []
     facts: dict[str, Any] = {"logs": [scan.log.name for scan in scans], **_count_totals(scans)}
     listing = None
-    if episodes_found:
+    if episodes:
         root = next((scan.root_rank for scan in scans if scan.root_rank), "")
-        first = first_failing(episodes_found, root)
+        first = first_failing(episodes, root)
         lines, findings_of_gone = _read_lines(first)
         codes = decode_text("\n".join(message for _, message in lines))
-        findings.append(_first_finding(first, episodes_found))
-        findings += [_also_finding(hit, entry) for hit, entry in first.other_causes()]
-        rows += _make_rows(first, codes) + _other_rows(first, episodes_found)
+        findings.append(_first_finding(first, episodes))
+        findings += [
+            Finding(
+                "EXP008", Status.NOTE, "EXP008.also", {"cause": cause_of(entry), "fix": fix_of(entry)}, _place_of(hit)
+            )
+            for hit, entry in first.other_causes()
+        ]
+        rows += _make_rows(first, codes) + _other_rows(first, episodes)
         facts["first"] = _collect_facts(first, codes)
         excerpt = "\n".join(f"{number}: {message}" for number, message in lines[:EXCERPT_LINES])
         listing = Listing("log_excerpt", redact_text(excerpt))
@@ -55,7 +54,11 @@ def report_on(scans: list[Scan]) -> Report:
         findings.append(Finding("EXP006", Status.SKIPPED, "EXP006.empty", {"logs": len(scans)}))
     elif logs := [scan for scan in scans if not scan.log.is_text or scan.hits]:
         findings.append(_no_error_finding(logs))
-    findings += [_unread_finding(scan) for scan in scans if scan.unread]
+    findings += [
+        Finding("EXP011", Status.SKIPPED, "EXP011.unread", {"path": scan.log.name, "error": scan.unread})
+        for scan in scans
+        if scan.unread
+    ]
     findings += [_unlisted_finding(scan) for scan in scans if scan.log.is_text and scan.lines and not scan.hits]
     warned, warning_rows = _collect_warnings(scans)
     if facts["repeated"]:
@@ -90,27 +93,17 @@ def fix_of(entry: Known) -> Scalar:
     return NextStep(f"known.{entry.id}")
 
 
-def _first_finding(first: Episode, episodes_found: list[Episode]) -> Finding:
+def _first_finding(first: Episode, episodes: list[Episode]) -> Finding:
     """Make the finding that is the verdict."""
     place = _place_of(first.main)
     if first.known is None:
         args: dict[str, Scalar] = {"error": redact_text(first.main.line.message.strip())[:SHOWN]}
         return Finding("EXP002", Status.FAIL, "EXP002.unknown", args, place, 100)
     args = {"cause": cause_of(first.known), "fix": fix_of(first.known)}
-    if len(episodes_found) == 1 or not first.rank:
+    if len(episodes) == 1 or not first.rank:
         return Finding("EXP001", Status.FAIL, "EXP001.first", args, place, 100)
-    args |= {"rank": first.rank, "ranks": len(episodes_found)}
+    args |= {"rank": first.rank, "ranks": len(episodes)}
     return Finding("EXP001", Status.FAIL, "EXP001.first_rank", args, place, 100)
-
-
-def _also_finding(hit: Hit, entry: Known) -> Finding:
-    return Finding(
-        "EXP008", Status.NOTE, "EXP008.also", {"cause": cause_of(entry), "fix": fix_of(entry)}, _place_of(hit)
-    )
-
-
-def _unread_finding(scan: Scan) -> Finding:
-    return Finding("EXP011", Status.SKIPPED, "EXP011.unread", {"path": scan.log.name, "error": scan.unread})
 
 
 def _unlisted_finding(scan: Scan) -> Finding:
@@ -143,7 +136,7 @@ def _collect_warnings(scans: list[Scan]) -> tuple[list[Finding], list[Row]]:
     counts = Counter(hit.known[0].id for hit in hits)
     firsts = {hit.known[0].id: hit for hit in reversed(hits)}
     findings, rows = [], []
-    for name, count in counts.most_common(WARNINGS):
+    for name, count in counts.most_common():
         hit, entry = firsts[name], firsts[name].known[0]
         args: dict[str, Scalar] = {"cause": cause_of(entry), "fix": fix_of(entry), "count": count}
         findings.append(Finding("EXP005", Status.WARN, "EXP005.warning", args, _place_of(hit)))
@@ -162,10 +155,10 @@ def _make_rows(first: Episode, codes: list[Code]) -> list[Row]:
     return rows
 
 
-def _other_rows(first: Episode, episodes_found: list[Episode]) -> list[Row]:
+def _other_rows(first: Episode, episodes: list[Episode]) -> list[Row]:
     return [
         _make_row("other", other_episode.main, other_episode.known, other_episode.rank)
-        for other_episode in episodes_found
+        for other_episode in episodes
         if other_episode is not first
     ][:OTHERS]
 
@@ -190,7 +183,7 @@ def _count_totals(scans: list[Scan]) -> dict[str, int]:
     }
 
 
-def _collect_facts(first: Episode, codes: list[Code]) -> dict[str, Any]:
+def _collect_facts(first: Episode, codes: list[Code]) -> dict[str, object]:
     return {
         "id": first.known.id if first.known else None,
         "rank": first.rank or None,

@@ -3,10 +3,9 @@
 Facts: `machine.Machine`, gathered by `probe.probe`. Rules: rules/, one file each, codes ENV0xx. Verbs: below.
 """
 
-from ascend_workbook.environment.compute import compute_check
+from ascend_workbook.environment.compute import compute_check, environment_check, join
 from ascend_workbook.environment.installing import set_up
 from ascend_workbook.environment.launching import launch_facts
-from ascend_workbook.environment.overview import environment_check, join
 from ascend_workbook.environment.readiness import check
 from ascend_workbook.environment.settings import compare_settings, save_settings
 

@@ -1,4 +1,9 @@
-"""Reads what there is of NPUs: PCI ids, device files, npu-smi, driver and firmware versions, installed CANNs."""
+"""Reads what there is of NPUs: PCI ids, device files, npu-smi, driver and firmware, installed CANNs, HCCL's addresses.
+
+set_env.sh is really sourced, through bash, to see what of it is not here. An environment half set (an old ~/.bashrc, a
+kernel started elsewhere, `sh` in place of bash, variables copied by hand) looks sourced, and fails later with a library
+or an operator that is not found.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +13,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from ascend_workbook.environment import set_env
-from ascend_workbook.environment.machine import CannRoot, Hardware, Node, PciChip
+from ascend_workbook.environment.machine import CannRoot, Hardware, Hccl, Node, PciChip, RankTable
 from ascend_workbook.environment.system import System, Told, Untold
+from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.machine import bounded, cann
 from ascend_workbook.machine.npu_smi import NpuSmi
 from ascend_workbook.machine.npu_smi import parse_npu_smi as parse_npu_smi
@@ -27,9 +32,7 @@ KERNELS = "opp/built-in/op_impl/ai_core/tbe/kernel/ascend*"
 
 
 def read_hardware(system: System) -> Hardware:
-    """Read all signs of NPUs; npu-smi is started only where it is installed. npu-smi is started only where it is
-    installed.
-    """
+    """Read all signs of NPUs; npu-smi is started only where it is installed."""
     shown = read_npu_smi(system) if system.find_tool("npu-smi") else None
     stand_in = shown if isinstance(shown, NpuSmi) and shown.simulated else None
     if stand_in:
@@ -120,18 +123,13 @@ def _is_empty_folder(folder: Path) -> bool:
 def find_cann_roots(system: System, environ: Mapping[str, str]) -> tuple[CannRoot, ...]:
     """Find every CANN that is installed or pointed to, each once, the sourced one first."""
     home_path = environ.get("ASCEND_HOME_PATH", "")
-    sourced = (
-        system.path_of(home_path).resolve()
-        if home_path.startswith("/") and system.path_of(home_path).is_dir()
-        else None
-    )
+    is_there = home_path.startswith("/") and system.path_of(home_path).is_dir()
+    sourced = system.path_of(home_path).resolve() if is_there else None
     home = environ.get("HOME") or str(Path.home())
     usual = (system.path_of(name.replace("~", home)) for name in cann.ROOTS)
     folders = dict.fromkeys([*([sourced] if sourced else []), *(path.resolve() for path in usual if path.is_dir())])
     roots = (_describe_cann_root(system, folder, folder == sourced) for folder in folders)
-    return tuple(
-        set_env.compare_with_script(system, root) if root.sourced and not root.simulated else root for root in roots
-    )
+    return tuple(compare_with_script(system, root) if root.sourced and not root.simulated else root for root in roots)
 
 
 def _describe_cann_root(system: System, folder: Path, sourced: bool) -> CannRoot:
@@ -146,3 +144,102 @@ def _describe_cann_root(system: System, folder: Path, sourced: bool) -> CannRoot
         kernels=tuple(sorted(path.name for path in folder.glob(KERNELS) if path.is_dir())),
         script=next((system.name_of(path) for path in scripts if path.is_file()), ""),
     )
+
+
+#: Of these, what the script adds must be among the entries; others must have the script's value.
+PATHS = ("PATH", "LD_LIBRARY_PATH", "PYTHONPATH")
+#: Set by CANN's scripts without being needed to train, or by the shell itself.
+LEFT_OUT = ("PWD", "OLDPWD", "SHLVL", "_", "CMAKE_PREFIX_PATH", "TOOLCHAIN_HOME")
+TIMEOUT_S = 10.0
+
+
+def compare_with_script(system: System, root: CannRoot) -> CannRoot:
+    """Return the root with `unset` and `lacking`; a script that is missing, or that bash refuses, is untold."""
+    if not root.script:
+        return replace(root, unset=Untold("untold.no_script", {"path": root.path}))
+    base = _base_environment(system)
+    wanted = cann.sourced_environment(system.path_of(root.path), base, timeout_s=TIMEOUT_S)
+    if wanted is None or not any(name.startswith("ASCEND_") and name not in base for name in wanted):
+        return replace(root, unset=Untold("untold.script", {"path": root.script}))
+    return replace(root, unset=_find_unset(system, base, wanted), lacking=_find_lacking(system, base, wanted))
+
+
+def _base_environment(system: System) -> dict[str, str]:
+    """Return a shell's own variables, without what an earlier set_env.sh has left."""
+    plain = {name: system.environ[name] for name in ("HOME", "USER", "LANG") if name in system.environ}
+    return {**plain, "PATH": system.environ.get("PATH", "/usr/bin:/bin"), "LD_LIBRARY_PATH": ""}
+
+
+def _find_unset(system: System, base: dict[str, str], wanted: dict[str, str]) -> Told[tuple[str, ...]]:
+    """Return the names of variables that are missing or point elsewhere; links to one folder are the same."""
+    names = (name for name in wanted if name.startswith(("ASCEND_", "ATB_")) and name not in (*LEFT_OUT, *base))
+    return tuple(sorted(name for name in names if not _is_same(system, wanted[name], system.environ.get(name, ""))))
+
+
+def _is_same(system: System, wanted: str, here: str) -> bool:
+    if wanted == here:
+        return True
+    paths = wanted.startswith("/") and here.startswith("/")
+    return paths and system.path_of(wanted).resolve() == system.path_of(here).resolve()
+
+
+def _find_lacking(system: System, base: dict[str, str], wanted: dict[str, str]) -> tuple[str, ...]:
+    """Return folders that the script adds and that are not here, as `PATH: /usr/local/Ascend/cann/bin`."""
+    lines = []
+    for name in PATHS:
+        here = {_real_path(system, entry) for entry in system.environ.get(name, "").split(os.pathsep) if entry}
+        before = base.get(name, "").split(os.pathsep)
+        for entry in dict.fromkeys(wanted.get(name, "").split(os.pathsep)):
+            added = entry.startswith("/") and entry not in before and system.path_of(entry).is_dir()
+            if added and _real_path(system, entry) not in here:
+                lines.append(f"{name}: {entry}")
+    return tuple(lines)
+
+
+def _real_path(system: System, entry: str) -> str:
+    return str(system.path_of(entry).resolve()) if entry.startswith("/") else entry
+
+
+HCCN = "/etc/hccn.conf"
+INTERFACES = "/sys/class/net"
+
+
+def read_hccl(system: System) -> Hccl:
+    return Hccl(
+        devices=read_device_addresses(system), interfaces=list_interfaces(system), rank_table=read_rank_table(system)
+    )
+
+
+def read_device_addresses(system: System) -> Told[dict[int, str]] | None:
+    """Read `address_0=192.168.100.101` of hccn.conf: the address of each NPU's own network port."""
+    if not system.path_of(HCCN).exists():
+        return None
+    text = system.read_file(HCCN)
+    if isinstance(text, Untold):
+        return text
+    matches = re.findall(r"^\s*address_(\d{1,4})\s*=\s*([0-9A-Fa-f.:]+)\s*$", text, re.MULTILINE | re.ASCII)
+    return {int(number): address for number, address in matches}
+
+
+def list_interfaces(system: System) -> Told[tuple[str, ...]]:
+    if not system.path_of(INTERFACES).is_dir():
+        return Untold("untold.file", {"path": INTERFACES, "error": "No such file or directory"})
+    return tuple(name.rpartition("/")[2] for name in system.glob_names(f"{INTERFACES}/*"))
+
+
+def read_rank_table(system: System) -> RankTable | None:
+    """Read the size of HCCL's rank table, and what HCCL would refuse in it."""
+    from ascend_workbook.environment.launching.rank_table import (  # that package reports: it imports ours
+        BrokenTable,
+        read_table,
+    )
+
+    name = system.environ.get("RANK_TABLE_FILE", "")
+    if not name:
+        return None
+    try:
+        table = read_table(system.path_of(name))
+    except BrokenTable as broken:
+        return RankTable(name, problem=Sentence(broken.key, **broken.arguments))
+    first = next((Sentence(f"ENV112.{key}", **args) for key, args in table.find_problems()), None)
+    return RankTable(name, table.world_size, len(table.servers), first)

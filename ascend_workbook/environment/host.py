@@ -7,8 +7,7 @@ import re
 from pathlib import Path
 
 from ascend_workbook.environment.machine import Host
-from ascend_workbook.environment.process import UNLIMITED
-from ascend_workbook.environment.system import System, Told, Untold
+from ascend_workbook.environment.system import UNLIMITED, Disk, System, Told, Untold
 from ascend_workbook.findings.errors import explain_os_error
 
 MIB = 1024 * 1024
@@ -21,6 +20,7 @@ def read_host(system: System, work_folder: str | os.PathLike[str]) -> Host:
     folder = _nearest_folder(Path(work_folder))
     kind, kernel, arch = system.process.system_names()
     total, free = read_memory(system)
+    disk = _read_disk(system, folder)
     return Host(
         system=kind,
         distribution=read_distribution(system),
@@ -37,7 +37,7 @@ def read_host(system: System, work_folder: str | os.PathLike[str]) -> Host:
         shm_mib=disk_free_mib(system, system.path_of("/dev/shm")),
         open_files=read_limit(system, "NOFILE"),
         container=detect_container(system),
-        disk_free_entries=free_entries(system, folder),
+        disk_free_entries=disk if isinstance(disk, Untold) else disk.free_entries if disk.entries else UNLIMITED,
         processes=process_limit(system),
         locked_bytes=read_limit(system, "MEMLOCK"),
         numa=read_numa_nodes(system),
@@ -60,19 +60,18 @@ def glibc_version(system: System) -> Told[str]:
 def count_usable_cpus(system: System) -> Told[float]:
     """Count the CPUs this process may use: its affinity, cut by the cgroup's quota."""
     allowed = float(len(system.process.allowed_cpus()))
-    quota = _quota_v2(system.text_or_empty("/sys/fs/cgroup/cpu.max")) or _quota_v1(system)
+    quota = _cpu_quota(system)
     return min(allowed, quota) if quota else allowed
 
 
-def _quota_v2(text: str) -> float | None:
-    match = re.match(r"(\d+) (\d+)", text, re.ASCII)
-    return int(match[1]) / int(match[2]) if match and int(match[2]) else None
-
-
-def _quota_v1(system: System) -> float | None:
-    quota = _parse_number(system.text_or_empty("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"))
-    period = _parse_number(system.text_or_empty("/sys/fs/cgroup/cpu/cpu.cfs_period_us"))
-    return quota / period if quota and period and quota > 0 else None
+def _cpu_quota(system: System) -> float | None:
+    """Return the cgroup's quota in CPUs: cpu.max of version 2, else the two files of version 1."""
+    v1 = (system.text_or_empty(f"/sys/fs/cgroup/cpu/cpu.cfs_{name}_us") for name in ("quota", "period"))
+    for words in (system.text_or_empty("/sys/fs/cgroup/cpu.max").split()[:2], v1):
+        quota, period = ([*map(_parse_number, words)] + [None, None])[:2]
+        if quota and period and quota > 0:
+            return quota / period
+    return None
 
 
 def read_memory(system: System) -> tuple[Told[float], Told[float]]:
@@ -102,20 +101,15 @@ def _memory_limit(system: System) -> tuple[float, float]:
 
 def disk_free_mib(system: System, folder: Path) -> Told[float]:
     """Return the free space for this user on the file system that holds the folder."""
-    try:
-        disk = system.process.disk_space(folder)
-    except OSError as error:
-        return Untold("untold.file", {"path": str(folder), "error": explain_os_error(error)})
-    return disk.free / MIB
+    disk = _read_disk(system, folder)
+    return disk if isinstance(disk, Untold) else disk.free / MIB
 
 
-def free_entries(system: System, folder: Path) -> Told[int]:
-    """Return how many files may still be made (inodes); unlimited where the file system does not count them."""
+def _read_disk(system: System, folder: Path) -> Told[Disk]:
     try:
-        disk = system.process.disk_space(folder)
+        return system.process.disk_space(folder)
     except OSError as error:
         return Untold("untold.file", {"path": str(folder), "error": explain_os_error(error)})
-    return disk.free_entries if disk.entries else UNLIMITED
 
 
 def process_limit(system: System) -> Told[int]:

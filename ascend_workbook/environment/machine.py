@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
-from ascend_workbook.environment.process import UNLIMITED
-from ascend_workbook.environment.system import Told, Untold
+from ascend_workbook.environment.system import UNLIMITED, Told, Untold
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.machine.npu_smi import NpuSmi
 
@@ -242,9 +241,9 @@ class Machine:
     def torch_npu(self) -> str:
         return self.chosen.versions.get("torch_npu") or self.python.packages.get("torch_npu", "")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the facts as JSON keeps them; what could not be told is there as `{"untold": key, "args": {...}}`."""
-        plain: dict[str, Any] = _to_plain(self)
+        plain: dict[str, object] = _to_plain(self)
         return plain
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
+from typing import Any
 
 from ascend_workbook import redaction
-from ascend_workbook.environment import rules
+from ascend_workbook.environment import hardware, host, rules, software
+from ascend_workbook.environment.hardware import read_hccl
 from ascend_workbook.environment.machine import Machine
-from ascend_workbook.environment.probe import probe
+from ascend_workbook.environment.software import read_kernelspecs, read_nnal, read_nvidia
 from ascend_workbook.environment.system import Args, System
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Chart, Column, Report, Table
@@ -82,3 +85,34 @@ def _row_of_finding(finding: Finding, group: str) -> tuple[Scalar, ...]:
         Sentence(finding.key, **finding.args),
         Sentence(fix, **finding.args) if fix in load_catalogue() else None,
     )
+
+
+def probe(wanted: str = "auto", *, work_folder: str | os.PathLike[str] = ".", system: System | None = None) -> Machine:
+    """Gather the facts of this machine.
+
+    `work_folder` is where runs are written. Raises WorkbookError `device.unknown` for a wrong `wanted`.
+    """
+    system = system or System()
+    with ThreadPoolExecutor(2) as pool:
+        devices = pool.submit(hardware.read_hardware, system)
+        if system.find_tool("npu-smi"):
+            wait([devices])  # before the children: npu-smi would show them as processes that hold the NPU
+        children = pool.submit(software.ask_torch_and_device, system, wanted)
+        facts = read_files(system, work_folder)
+        imported, chosen = children.result()
+        return Machine(python=software.read_python(system, imported), chosen=chosen, hardware=devices.result(), **facts)
+
+
+def read_files(system: System, work_folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read the facts that take no child of Python: of all these only set_env.sh is run, by bash."""
+    return {
+        "host": host.read_host(system, work_folder),
+        "cann": hardware.find_cann_roots(system, system.environ),
+        "nnal": read_nnal(system),
+        "hccl": read_hccl(system),
+        "nvidia": read_nvidia(system),
+        "kernelspecs": read_kernelspecs(system),
+        "simulator": system.process.simulator_folder(),
+        "environ": software.allowed_variables(system.environ),
+        "started": software.read_start_variables(system),
+    }

@@ -24,13 +24,8 @@ TIMEOUT_S = 120.0
 WEIGHT = 100.0
 STATUS = {risks.HIGH: Status.FAIL, risks.MEDIUM: Status.WARN, risks.LOW: Status.NOTE, risks.EXPECTED: Status.OK}
 COLUMNS = (
-    Column("settings_risk"),
-    Column("settings_group"),
-    Column("settings_name"),
-    Column("settings_left"),
-    Column("settings_right"),
-    Column("settings_why"),
-    Column("fix"),
+    *map(Column, ("settings_risk", "settings_group", "settings_name", "settings_left", "settings_right")),
+    *map(Column, ("settings_why", "fix")),
 )
 Side = Union[str, Path, Settings]
 
@@ -60,7 +55,7 @@ def _ask_child(tier: str) -> tuple[dict[str, Any], str]:
     if done.timed_out:
         return {}, "timeout"
     try:
-        answer: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+        answer: dict[str, object] = json.loads(done.stdout.strip().splitlines()[-1])
     except (ValueError, IndexError):
         return {}, "".join(character for character in done.last_error if character.isprintable())[:200]
     return answer, ""
@@ -71,22 +66,14 @@ def _machine_values(facts: Mapping[str, Any]) -> dict[str, str]:
     cann = next((root["version"] for root in facts["cann"] if root["sourced"] or not root["simulated"]), "")
     cuda = python["torch_import"].get("cuda") or {}
     driver = facts["hardware"]["driver"]
-    values = {
-        "tier": chosen["tier"],
-        "device": chosen["name"],
-        "count": chosen["count"],
-        "system": host["system"],
-        "arch": host["arch"],
-        "python": python["version"],
-        "cann": cann,
-        "cuda": cuda.get("build", ""),
-        "driver": driver if isinstance(driver, str) else "",
-    }
+    values = {name: chosen[key] for name, key in (("tier", "tier"), ("device", "name"), ("count", "count"))}
+    values |= {"system": host["system"], "arch": host["arch"], "python": python["version"], "cann": cann}
+    values |= {"cuda": cuda.get("build", ""), "driver": driver if isinstance(driver, str) else ""}
     return {name: str(value) for name, value in values.items() if value}
 
 
 def save_settings(
-    path: str | os.PathLike[str], report: Report, run: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
+    path: str | os.PathLike[str], report: Report, run: tuple[Mapping[str, object], Mapping[str, object]] | None = None
 ) -> Settings:
     """Write this machine's settings to `path`. `report` is `check`'s or one that holds it as a part; `run` the `about`
     and `sides` of a capture's manifest, whose seeds, fingerprints and settings in force then belong to the record."""
@@ -151,7 +138,7 @@ def _row_of_difference(difference: Difference) -> tuple[Scalar, ...]:
     )
 
 
-def _shown_value(value: Any) -> Scalar:
+def _shown_value(value: object) -> Scalar:
     return value if value is None or isinstance(value, (int, float)) and not isinstance(value, bool) else str(value)
 
 

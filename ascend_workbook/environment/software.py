@@ -1,78 +1,28 @@
-"""Reads Python, its packages, this process's variables and the device tier; torch only in child processes."""
+"""Reads Python, its packages, this process's variables, the device tier, Jupyter's kernels, NNAL and NVIDIA's side.
+
+Torch is imported in child processes only.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
-from ascend_workbook.environment.machine import Chosen, Import, Python
-from ascend_workbook.environment.system import System, Told, Untold
+from ascend_workbook.environment.machine import Chosen, Import, Kernelspec, Nnal, Nvidia, Python
+from ascend_workbook.environment.system import System, Told, Untold, read_variables
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.machine import device
 
 IMPORT_TIMEOUT_S = 120.0
 #: What a report may quote. Only names in this list are ever read, so that no key or token gets into a report.
-VARIABLES = (
-    "ASCEND_HOME_PATH",
-    "ASCEND_TOOLKIT_HOME",
-    "ASCEND_OPP_PATH",
-    "ASCEND_AICPU_PATH",
-    "ASCEND_RT_VISIBLE_DEVICES",
-    "ASCEND_VISIBLE_DEVICES",
-    "ASCEND_LAUNCH_BLOCKING",
-    "ASCEND_GLOBAL_LOG_LEVEL",
-    "ASCEND_SLOG_PRINT_TO_STDOUT",
-    "ASCEND_PROCESS_LOG_PATH",
-    "ASCEND_DEVICE_ID",
-    "ASCEND_WORKBOOK_SIMULATED",
-    "ATB_HOME_PATH",
-    "TASK_QUEUE_ENABLE",
-    "CPU_AFFINITY_CONF",
-    "COMBINED_ENABLE",
-    "PYTORCH_NPU_ALLOC_CONF",
-    "INF_NAN_MODE_ENABLE",
-    "TORCH_DEVICE_BACKEND_AUTOLOAD",
-    "TORCH_NPU_DISABLED_WARNING",
-    "OMP_NUM_THREADS",
-    "CUDA_VISIBLE_DEVICES",
-    "HCCL_CONNECT_TIMEOUT",
-    "HCCL_EXEC_TIMEOUT",
-    "HCCL_IF_BASE_PORT",
-    "HCCL_IF_IP",
-    "HCCL_SOCKET_IFNAME",
-    "HCCL_WHITELIST_DISABLE",
-    "HCCL_DETERMINISTIC",
-    "GLOO_SOCKET_IFNAME",
-    "MASTER_ADDR",
-    "MASTER_PORT",
-    "RANK",
-    "LOCAL_RANK",
-    "WORLD_SIZE",
-    "RANK_ID",
-    "RANK_SIZE",
-    "RANK_TABLE_FILE",
-    "MA_NUM_HOSTS",
-    "MA_NUM_GPUS",
-    "MA_RUN_METHOD",
-    "MA_VJ_NAME",
-    "MA_TASK_NAME",
-    "MA_HOME",
-    "MA_JOB_DIR",
-    "MA_MOUNT_PATH",
-    "MA_LOG_DIR",
-    "VC_TASK_INDEX",
-    "VC_WORKER_NUM",
-    "VC_WORKER_HOSTS",
-    "LD_LIBRARY_PATH",
-    "PYTHONPATH",
-    "CONDA_DEFAULT_ENV",
-    "VIRTUAL_ENV",
-    "LANG",
-    "LC_ALL",
-)
+VARIABLES = read_variables("shown")
 #: Folders of these names in the working folder are imported instead of the packages.
 SHADOWING = ("torch", "torch_npu", "te", "tbe", "apex", "acl", "hccl")
 
@@ -133,11 +83,9 @@ def _one_child_is_enough(system: System, wanted: str) -> bool:
 
 
 def _answer_for_tier(answer: dict[str, Any], tier: str, system: System) -> dict[str, Any]:
-    """Return the tier's part of the answer for cuda, which holds the CPU's too; the tiers above are ruled out without a
-    child.
-    """
+    """Return the tier's part of the answer for cuda; the tiers above are ruled out without a child."""
     if tier == "cpu":
-        cpu: dict[str, Any] = answer["cpu"]
+        cpu: dict[str, object] = answer["cpu"]
         return cpu
     return answer if tier == "cuda" else system.process.ask_tier(tier)
 
@@ -165,3 +113,66 @@ def choose_tier(wanted: str, ask: device.Ask | None = None) -> Chosen:
         why = error.arguments["why"]
         return Chosen(wanted, "", count=0, why=why if isinstance(why, Sentence) else None)
     return Chosen(wanted, tier_found.tier, tier_found.name, tier_found.count, tier_found.versions, tier_found.why_not)
+
+
+NNAL = "/usr/local/Ascend/nnal"
+NVIDIA_DRIVER = "/proc/driver/nvidia/version"
+PCI = "/sys/bus/pci/devices"
+LARGEST_KERNEL = 64 * 1024
+
+
+def read_nnal(system: System) -> Nnal:
+    """Read NNAL's ATB, whose libatb.so torch_npu loads for some fused operators."""
+    setting = system.environ.get("ATB_HOME_PATH", "")
+    here = setting.startswith("/") and system.path_of(setting).is_dir()
+    roots = (f"{NNAL}/atb/latest", *reversed(system.glob_names(f"{NNAL}/atb/[0-9]*")))
+    path = next((root for root in roots if system.path_of(root).is_dir()), "")
+    text = system.text_or_empty(f"{path}/version.info") or system.text_or_empty(f"{NNAL}/ascend_nnal_install.info")
+    match = re.search(r"^\s*(?:[\w-]*\s*Version|version)\s*[:=]\s*([0-9][\w.]*)", text, re.MULTILINE | re.ASCII)
+    return Nnal(path, match[1] if path and match else "", setting, here)
+
+
+def read_nvidia(system: System) -> Nvidia:
+    """Count GPUs by vendor 0x10de and class 0x03 (display, 3D), and read the driver's version from /proc."""
+    gpus = 0
+    for folder in system.glob_names(f"{PCI}/*"):
+        vendor, kind = (system.text_or_empty(f"{folder}/{name}").strip() for name in ("vendor", "class"))
+        gpus += vendor == "0x10de" and kind.startswith("0x03")
+    if not system.path_of(NVIDIA_DRIVER).exists():
+        return Nvidia(gpus)
+    text = system.read_file(NVIDIA_DRIVER)
+    if isinstance(text, Untold):
+        return Nvidia(gpus, text)
+    match = re.search(r"Kernel Module[^\n]*?\s(\d{3,4}\.\d+(?:\.\d+)?)\s", text, re.ASCII)
+    return Nvidia(gpus, match[1] if match else Untold("untold.unreadable", {"path": NVIDIA_DRIVER}))
+
+
+def read_kernelspecs(system: System) -> tuple[Kernelspec, ...]:
+    """Read Jupyter's Python kernels, from the folders Jupyter looks in."""
+    home = system.environ.get("HOME", "")
+    prefix = str(Path(system.process.python_version()[1]).parent.parent)
+    extra_folders = [
+        entry for entry in system.environ.get("JUPYTER_PATH", "").split(os.pathsep) if entry.startswith("/")
+    ]
+    usual = [f"{base}/share/jupyter" for base in (f"{home}/.local", prefix, "/usr/local", "/usr")]
+    names = (system.glob_names(f"{folder}/kernels/*/kernel.json") for folder in dict.fromkeys([*extra_folders, *usual]))
+    specs = (_read_kernelspec(system, name) for name in dict.fromkeys(chain.from_iterable(names)))
+    return tuple(spec for spec in specs if spec)
+
+
+def _read_kernelspec(system: System, name: str) -> Kernelspec | None:
+    try:
+        with system.path_of(name).open("rb") as stream:
+            content: Any = json.loads(stream.read(LARGEST_KERNEL))
+    except (OSError, ValueError):
+        return None
+    argv = content.get("argv") if isinstance(content, dict) else None
+    if not isinstance(argv, list) or not argv or "python" not in Path(str(argv[0])).name:
+        return None
+    env = content.get("env")
+    variables = {str(key): str(value) for key, value in env.items()} if isinstance(env, dict) else {}
+    literal = tuple(sorted(key for key, value in variables.items() if "$" in value))
+    python = str(argv[0])
+    here = not python.startswith("/") or system.path_of(python).exists()
+    folder = name.rpartition("/kernel.json")[0]
+    return Kernelspec(folder.rpartition("/")[2], folder, python, here, literal, variables.get("ASCEND_HOME_PATH", ""))

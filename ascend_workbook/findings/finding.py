@@ -23,6 +23,20 @@ class Status(IntEnum):
 
 
 @dataclass(frozen=True)
+class Remarks:
+    """Findings of a stage that are told in another way, by their rules' codes or their sentences' keys.
+
+    `answers` are notes that a reader asked for, so they are listed like what is wrong. `summaries` are rules that sum
+    a report up: its first line says their sentence, and only their next step is left to say. `asks` are notes whose
+    next step a reader has to see.
+    """
+
+    answers: tuple[str, ...] = ()
+    summaries: tuple[str, ...] = ()
+    asks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Place:
     """Where: a file, and in it a line and column, both counted from 1 (0 = the whole file)."""
 

@@ -1,6 +1,6 @@
-"""Functions that lower parts ask for by name and higher parts hand in: what draws, saves and lists a report.
+"""What lower parts ask for by name and higher parts hand in: what draws, saves and lists a report.
 
-A part enters `module:function` under a kind and a name; the module is imported when the function is first asked for.
+A part enters `module:name` under a kind and a name; the module is imported when that is first asked for.
 This file knows none of them: the package enters its own (`ascend_workbook/__init__.py`), and a stage's are keyed by its
 name.
 """
@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Callable
 
-#: What a report is shown as; a stage's own test cases; a chart's own drawing, and its line of text.
-RENDERER, CASES, CHART, CHART_FACTS = "renderer", "cases", "chart", "chart_facts"
+#: What a report is shown as; a stage's own test cases; a Drawing by kind of chart; Remarks by the letters of its rules.
+RENDERER, CASES, CHART, REMARKS = "renderer", "cases", "chart", "remarks"
 _ENTRIES: dict[tuple[str, str], str] = {}
 
 
@@ -23,14 +23,17 @@ def register_functions(kind: str, entries: Mapping[str, str]) -> None:
             raise ValueError(f"{kind} {name!r} is {_ENTRIES[kind, name]} already, so it cannot be {target}")
 
 
+def find_entry(kind: str, name: str) -> object | None:
+    """Return what was entered, or None."""
+    module, _, attribute = _ENTRIES.get((kind, name), "").partition(":")
+    entry: object = getattr(import_module(module), attribute) if module else None
+    return entry
+
+
 def find_function(kind: str, name: str) -> Callable[..., Any] | None:
     """Return the function, or None where none was entered."""
-    target = _ENTRIES.get((kind, name))
-    if target is None:
-        return None
-    module, _, function = target.partition(":")
-    handler: Callable[..., Any] = getattr(import_module(module), function)
-    return handler
+    entry = find_entry(kind, name)
+    return entry if callable(entry) else None
 
 
 def find_renderer(form: str) -> Callable[..., Any]:

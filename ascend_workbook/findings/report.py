@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -16,6 +17,22 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.registry import find_renderer
 from ascend_workbook.findings.sentence import Scalar, Sentence, restore_sentence, say, title
+
+# --fail-on: classes of findings that make a verdict FAIL, and so the exit code 1, wherever one of them occurs.
+
+
+def parse_fail_on(fail_on: Iterable[str], classes: tuple[str, ...]) -> tuple[str, ...]:
+    """Parse the classes of --fail-on, each once; one text may name several between commas.
+
+    Raises WorkbookError for a name that is none of `classes`.
+    """
+    texts = [fail_on] if isinstance(fail_on, str) else fail_on
+    names = tuple(dict.fromkeys(name.strip() for text in texts for name in text.split(",") if name.strip()))
+    unknown = [name for name in names if name not in classes]
+    if unknown:
+        raise WorkbookError("gate.no_class", name=unknown[0], classes=list(classes))
+    return names
+
 
 SCHEMA_VERSION = 1
 TIERS = ("npu", "npu-simulated", "cuda", "cpu")
@@ -270,7 +287,7 @@ class Report:
         """
         return Path(find_renderer("files")(self, folder, lang, name=name))
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return {"text/plain": self.text(), "text/html": self.html(page=False)}
 
 
@@ -300,7 +317,7 @@ def load_report(path: str | os.PathLike[str]) -> Report:
         raise WorkbookError("report.unreadable", path=os.fspath(path), error=str(cause)) from cause
 
 
-def _plain_path(value: Any) -> Any:
+def _plain_path(value: object) -> object:
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     raise TypeError(f"{type(value).__name__} does not belong in a report")

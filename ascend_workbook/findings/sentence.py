@@ -44,7 +44,7 @@ class Sentence(dict[str, Any]):
 
     kind = "say"
 
-    def __init__(self, key: str | Iterable[tuple[str, Any]], /, **args: Scalar) -> None:
+    def __init__(self, key: str | Iterable[tuple[str, object]], /, **args: Scalar) -> None:
         if isinstance(key, str):
             missing = argument_names(key) - args.keys()
             if missing:
@@ -67,13 +67,13 @@ class Sentence(dict[str, Any]):
         """Return the sentence in the language."""
         return say(self.key, lang, **self.args)
 
-    def refuse_change(self, *_: Any, **__: Any) -> NoReturn:
+    def refuse_change(self, *_: object, **__: object) -> NoReturn:
         """Raise TypeError: who needs another sentence makes another."""
         raise TypeError("a sentence cannot be changed")
 
     __setitem__ = __delitem__ = __ior__ = update = pop = popitem = clear = setdefault = refuse_change
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return type(self), (tuple(self.items()),)
 
 
@@ -192,7 +192,7 @@ def complete_arguments(key: str, args: Mapping[str, Scalar]) -> dict[str, Scalar
     return {**dict.fromkeys(names), **restored}
 
 
-def show(value: Any, lang: str) -> str:
+def show(value: object, lang: str) -> str:
     """Return one value as a reader sees it: lists joined, floats to 4 significant digits, sentences said."""
     if isinstance(value, dict):
         value = restore_sentence(value)

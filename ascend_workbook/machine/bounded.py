@@ -39,9 +39,7 @@ class Output:
 def run_bounded(
     command: Sequence[str], *, env: Mapping[str, str] | None = None, timeout_s: float, cwd: str | None = None
 ) -> Output:
-    """Run a command within a time limit and return its output as text. Raises OSError where the program cannot be
-    started. Raises OSError where the program cannot be started.
-    """
+    """Run a command within a time limit and return its output. Raises OSError where it cannot be started."""
     process = subprocess.Popen(
         list(command),
         env=None if env is None else dict(env),
@@ -81,9 +79,7 @@ def _end_with_parent() -> None:
 
 
 def _kill_tree(process: subprocess.Popen[bytes]) -> None:
-    """Kill its group, and what it started in sessions of their own: those are found by their parents, so they go
-    last.
-    """
+    """Kill its group, and what it started in sessions of their own: found by their parents, so they go last."""
     below = find_descendants(process.pid)
     try:
         os.killpg(process.pid, signal.SIGKILL)

@@ -60,9 +60,7 @@ def find_installed_cann() -> Cann | None:
 
 
 def describe_cann(root: Path, *, sourced: bool) -> Cann:
-    """Return version and kind of a CANN from the files in its root: version.cfg and the *_install.info of either
-    layout.
-    """
+    """Return version and kind of a CANN from version.cfg and the *_install.info in its root, of either layout."""
     texts = [_read_text(path) for path in (root / "version.cfg", *sorted(root.glob("*-linux/ascend_*_install.info")))]
     versions = [_read_value(text, name) for name in VERSION_LINES for text in texts]
     simulated = any(_read_value(text, "simulated") == "true" for text in texts)
@@ -70,9 +68,7 @@ def describe_cann(root: Path, *, sourced: bool) -> Cann:
 
 
 def read_components(root: Path) -> dict[str, str]:
-    """Return each package's version, as version.cfg (`opp_kernel_running_version`) and the *_install.info files tell
-    them.
-    """
+    """Return each package's version: version.cfg (`opp_kernel_running_version`), then the *_install.info files."""
     versions: dict[str, str] = {}
     for line in _read_text(root / "version.cfg").splitlines():
         name, separator, _ = line.partition("_running_version=")
@@ -105,9 +101,7 @@ def sourced_environment(root: Path, base: Mapping[str, str], *, timeout_s: float
 
 
 def without_simulator(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return a copy of the environment that no longer points to a simulated CANN: its variables and its entries in
-    search paths are gone.
-    """
+    """Return a copy of the environment without a simulated CANN's variables and entries in search paths."""
     result = dict(environ)
     home = result.get("ASCEND_HOME_PATH", "")
     simulated = bool(home) and describe_cann(Path(home), sourced=True).simulated
@@ -126,9 +120,7 @@ def without_simulator(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def real_sign(environ: Mapping[str, str] = os.environ) -> str:
-    """Return the path that shows a real CANN or driver: sourced, in a usual place, or a device file; empty where none
-    is.
-    """
+    """Return the path that shows a real CANN or driver: sourced, in a usual place, a device file; else empty."""
     home = environ.get("ASCEND_HOME_PATH", "")
     sourced = [home] if home and Path(home).is_absolute() and Path(home).is_dir() else []
     signs = (Path(sign).expanduser() for sign in (*sourced, *ROOTS, *SIGNS[-2:]))

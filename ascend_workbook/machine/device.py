@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ class Device:
         return "npu" if self.tier.startswith("npu") else self.tier
 
 
-#: (tier, python) -> what that tier's child answers: `_run_probe`, or one that keeps the answers.
+#: (tier, python) -> what that tier's child answers: `ask_tier`, or one that keeps the answers.
 Ask = Callable[[str, str], "dict[str, Any]"]
 
 
@@ -55,15 +55,7 @@ def find(wanted: str = "auto", *, python: str = sys.executable, ask: Ask | None 
     """
     if wanted != "auto" and wanted not in TIERS:
         raise WorkbookError("device.unknown", wanted=wanted)
-    why_not: dict[str, Sentence] = {}
-    cpu: dict[str, Any] = {}
-    for tier in TIERS if wanted == "auto" else (wanted,):
-        answer = cpu if tier == "cpu" and cpu else (ask or _run_probe)(tier, python)
-        cpu = answer.get("cpu", cpu)
-        if "why" not in answer:
-            return Device(tier, answer["name"], answer["count"], answer["versions"], why_not)
-        why_not[tier] = answer["why"]
-    raise WorkbookError("device.absent", wanted=wanted, why=why_not.get(wanted, why_not[tier]))
+    return _find_first(TIERS if wanted == "auto" else (wanted,), wanted, python, ask or ask_tier)
 
 
 def find_baseline(wanted: str = "auto", *, python: str = sys.executable) -> Device:
@@ -72,13 +64,19 @@ def find_baseline(wanted: str = "auto", *, python: str = sys.executable) -> Devi
         raise WorkbookError("device.unknown", wanted=wanted)
     if wanted != "auto":
         return find(wanted, python=python)
-    cuda = _run_probe("cuda", python)
-    if "why" not in cuda:
-        return Device("cuda", cuda["name"], cuda["count"], cuda["versions"])
-    cpu = cuda.get("cpu") or _run_probe("cpu", python)
-    if "why" in cpu:
-        raise WorkbookError("device.absent", wanted="cpu", why=cpu["why"])
-    return Device("cpu", cpu["name"], cpu["count"], cpu["versions"], {"cuda": cuda["why"]})
+    return _find_first(("cuda", "cpu"), "cpu", python, ask_tier)
+
+
+def _find_first(tiers: Sequence[str], wanted: str, python: str, ask: Ask) -> Device:
+    why_not: dict[str, Sentence] = {}
+    cpu: dict[str, Any] = {}
+    for tier in tiers:
+        answer = cpu if tier == "cpu" and cpu else ask(tier, python)
+        cpu = answer.get("cpu", cpu)
+        if "why" not in answer:
+            return Device(tier, answer["name"], answer["count"], answer["versions"], why_not)
+        why_not[tier] = answer["why"]
+    raise WorkbookError("device.absent", wanted=wanted, why=why_not.get(wanted, why_not[tier]))
 
 
 def child_environment(tier: str, base: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -104,13 +102,7 @@ def child_environment(tier: str, base: Mapping[str, str] | None = None) -> dict[
 
 
 def ask_tier(tier: str, python: str = sys.executable) -> dict[str, Any]:
-    """Return {"name", "count", "versions"} of the tier's device, or {"why"}; the answer for cuda tells of the CPU
-    too.
-    """
-    return _run_probe(tier, python)
-
-
-def _run_probe(tier: str, python: str) -> dict[str, Any]:
+    """Return {"name", "count", "versions"} of the tier's device, or {"why"}; for cuda with the CPU's beside."""
     early = cannot_be(tier)
     if early:
         return {"why": early}
@@ -135,9 +127,9 @@ def cannot_be(tier: str) -> Sentence | None:
         if here is None:
             active = cann.find_cann()
             return Sentence("device.why.not_real" if active and active.simulated else "device.why.no_cann")
-    if tier == "npu-simulated" and not simulator.is_built():
-        return Sentence("device.why.no_simulator")
     if tier == "npu-simulated":
+        if not simulator.is_built():
+            return Sentence("device.why.no_simulator")
         real = simulator.real_cann(cann.without_simulator(os.environ))
         return Sentence("device.why.real_cann", path=real) if real else None
     return None

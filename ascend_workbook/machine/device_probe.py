@@ -8,10 +8,9 @@ import os
 import platform
 import sys
 from pathlib import Path
-from typing import Any
 
 
-def probe_tier(tier: str) -> dict[str, Any]:
+def probe_tier(tier: str) -> dict[str, object]:
     """Return {"name", "count", "versions"} of a tier, or {"why": {...}}."""
     import torch
 
@@ -33,20 +32,12 @@ def probe_tier(tier: str) -> dict[str, Any]:
         capability = [".".join(map(str, torch.cuda.get_device_capability(index))) for index in range(count)]
         versions["cuda"] = torch.version.cuda
         facts = {"name": torch.cuda.get_device_name(0), "count": count}
-        return {
-            **facts,
-            "versions": versions,
-            "cpu": here,
-            "cuda": {
-                **facts,
-                "build": torch.version.cuda,
-                "capability": capability,
-            },
-        }
+        cuda = {**facts, "build": torch.version.cuda, "capability": capability}
+        return {**facts, "versions": versions, "cpu": here, "cuda": cuda}
     return describe_cpu(versions)
 
 
-def describe_cpu(versions: dict[str, str]) -> dict[str, Any]:
+def describe_cpu(versions: dict[str, str]) -> dict[str, object]:
     """Describe the CPU by its model's name; platform.processor() is empty on most Linux systems."""
     try:
         with Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as stream:

@@ -6,6 +6,7 @@ A result never depends on one: where there is no compiler, Python does the same 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import hashlib
@@ -25,19 +26,12 @@ ROOT = Path(__file__).parents[1]
 SOURCES = "*/**/native/*.cpp"
 #: 0 leaves the libraries out, so that Python does their work.
 SWITCH = "ASCEND_WORKBOOK_NATIVE"
+# ruff: noqa: SIM905 - a column of names reads better without quotes
 #: Where sums are not contracted, all machines give the same digits; errno and traps of floats are not looked at.
-FLAGS = (
-    "-std=c++17",
-    "-O3",
-    "-fPIC",
-    "-shared",
-    "-fvisibility=hidden",
-    "-fopenmp-simd",
-    "-ffp-contract=off",
-    "-fno-math-errno",
-    "-fno-trapping-math",
-    "-fno-strict-aliasing",
-)
+FLAGS = """
+-std=c++17 -O3 -fPIC -shared -fvisibility=hidden -fopenmp-simd -ffp-contract=off -fno-math-errno
+-fno-trapping-math -fno-strict-aliasing
+""".split()
 LIMIT_S = 120
 
 
@@ -51,9 +45,7 @@ class Native:
 
 @functools.cache
 def load_library(source: Path) -> Native:
-    """Load the library of a C++ source that needs no file but headers beside it; it is compiled where it is not there
-    yet.
-    """
+    """Load the library of a C++ source that needs but headers beside it, compiled where it is not there yet."""
     if os.environ.get(SWITCH) == "0":
         return Native(None, WorkbookError("native.switched_off", switch=SWITCH))
     text = b"\0".join(path.read_bytes() for path in [source, *sorted(source.parent.glob("*.h"))])
@@ -80,17 +72,13 @@ def _compute_digest(text: bytes) -> str:
 
 
 def _libc_version() -> str:
-    """Return the C library's version: what is linked to a newer one does not load with an older one, in a home that
-    machines share.
-    """
+    """Return the C library's version: homes are shared, and what is linked to a newer one does not load."""
     name = "CS_GNU_LIBC_VERSION"
     return (os.confstr(name) or "") if name in getattr(os, "confstr_names", {}) else sys.platform
 
 
 def _library_folders() -> list[Path]:
-    """Return the folders for libraries: this Python's environment, and the user's cache where that cannot
-    be written.
-    """
+    """Return folders for libraries: this Python's environment; the user's cache where that is not writable."""
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     own = Path(sys.prefix, "share", "ascend-workbook", "native")
     return [own, Path(cache).expanduser() / "ascend-workbook" / "native"]
@@ -113,21 +101,14 @@ def _compile_library(source: Path, name: str) -> Path:
 
 
 def _first_writable_folder() -> Path:
-    """Return the first folder that takes a file. Raises the last one's OSError. Raises the last one's OSError."""
-    *others, last = _library_folders()
-    for place in others:
-        if _takes_files(place):
-            return place
+    """Return the first folder that takes a file. Raises the last one's OSError."""
+    first, last = _library_folders()
+    with contextlib.suppress(OSError):
+        first.mkdir(parents=True, exist_ok=True)
+        if os.access(first, os.W_OK):
+            return first
     last.mkdir(parents=True, exist_ok=True, mode=0o700)
     return last
-
-
-def _takes_files(place: Path) -> bool:
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return False
-    return os.access(place, os.W_OK)
 
 
 def _run_compiler(command: list[str]) -> None:
@@ -143,8 +124,7 @@ def _run_compiler(command: list[str]) -> None:
 def main() -> None:
     """Compile what is not there yet and say what could not be."""
     for source in sorted(ROOT.glob(SOURCES)):
-        library = load_library(source)
-        print(f"native: {source.stem}: {library.why or 'ready'}")
+        print(f"native: {source.stem}: {load_library(source).why or 'ready'}")
 
 
 if __name__ == "__main__":

@@ -20,9 +20,7 @@ CONNECT, LOOK, ALONE = 10, 5, 60
 
 @contextlib.contextmanager
 def connect_client(address: str) -> Iterator[Client]:
-    """Open a client of the cluster. Raises WorkbookError where dask.distributed is not installed, nobody answers, or
-    the cluster has no worker. Raises WorkbookError where dask.distributed is not installed, nobody answers, or the
-    cluster has no worker."""
+    """Open a client. Raises WorkbookError without dask.distributed, an answer, or a worker of the cluster."""
     with contextlib.closing(_open_client(address)) as client:
         yield client
 

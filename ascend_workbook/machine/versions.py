@@ -19,13 +19,17 @@ STAGES = {"t": 0, "rc": 1, "": 2, "post": 3}
 PREVIEWS = {"dev": 0, "a": 1, "alpha": 1, "b": 2, "beta": 2, "": 3}
 
 
+#: A key that sorts: numbers, stage, numbers of the stage, preview, number of the preview.
+Version = tuple[tuple[int, ...], int, tuple[int, ...], int, int]
+
+
 class NotAVersion(ValueError):
     """The text is not a version number."""
 
 
 @lru_cache(4096)
-def parse_version(text: str) -> tuple[tuple[int, ...], int, tuple[int, ...], int, int]:
-    """Return a key that sorts versions: (numbers, stage, numbers of the stage, preview, number of the preview).
+def parse_version(text: str) -> Version:
+    """Return the key that sorts versions; up to three numbers are filled: `8.3.RC1` is a candidate of `8.3.0`.
 
     `8.3.RC1.alpha002` < `8.3.RC1` < `8.3.0`; a local part (`2.13.0+cpu`) is left out.
     Raises NotAVersion for anything else, such as the inner version `V100R001C23`.
@@ -44,17 +48,12 @@ def parse_version(text: str) -> tuple[tuple[int, ...], int, tuple[int, ...], int
     stage = next((name for name in STAGES if name and name in numbers), "")
     preview = next((name for name in PREVIEWS if name and name in numbers), "")
     return (
-        _pad_numbers(numbers[""]),
+        tuple(numbers[""] + [0] * (3 - len(numbers[""]))),
         STAGES[stage],
         tuple(numbers[stage]) if stage else (),
         PREVIEWS[preview],
         next(iter(numbers[preview]), 0) if preview else 0,
     )
-
-
-def _pad_numbers(numbers: list[int]) -> tuple[int, ...]:
-    """Fill up to three numbers: `8.3.RC1` is a candidate of `8.3.0`."""
-    return tuple(numbers + [0] * (3 - len(numbers)))
 
 
 def base_version(text: str) -> str:
@@ -72,8 +71,7 @@ def is_within(text: str, listed: str) -> bool:
 @cache
 def load_compatibility() -> dict[str, Any]:
     """Return the lists of versions that fit together, and their sources."""
-    file = Path(__file__).with_name("compatibility.json")
-    data: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    data: dict[str, Any] = json.loads(Path(__file__).with_name("compatibility.json").read_text(encoding="utf-8"))
     return data
 
 
@@ -97,14 +95,8 @@ def versions_together(torch: str, torch_npu: str, cann: str) -> Together:
     listed = load_compatibility()["drivers"] if cann else []
     rows = [row for row in listed if is_within(cann, row["cann"]) and row["level"] == "paired"]
     paired = sorted((name for row in rows for name in row["driver"]), key=parse_version)
-    wheels = [
-        published["python"]
-        for published in (find_wheel(torch_npu, arch) for arch in ("aarch64", "x86_64"))
-        if published
-    ]
-    python = (
-        tuple(name for name in wheels[0] if all(name in versions for versions in wheels)) if len(wheels) == 2 else ()
-    )
+    arm, intel = (find_wheel(torch_npu, arch) for arch in ("aarch64", "x86_64"))
+    python = tuple(name for name in arm["python"] if name in intel["python"]) if arm and intel else ()
     line = load_compatibility()["lines"].get(base_version(torch), {})
     driver = paired[-1] if paired else ""
     return Together(torch, torch_npu, cann, driver, python, line.get("state", ""), line.get("until", ""))
@@ -118,12 +110,8 @@ def recommended_versions() -> Together:
 
 def newest_of_each_line() -> list[Together]:
     """Return for each torch that a torch_npu was paired with the newest torch_npu and its newest CANN, by torch."""
-    best: dict[str, dict[str, str]] = {}
-    for pair in load_compatibility()["pairs"]:
-        newest = best.get(base_version(pair["torch"]))
-        rank = parse_version(pair["cann"]), parse_version(pair["torch_npu"])
-        if newest is None or rank > (parse_version(newest["cann"]), parse_version(newest["torch_npu"])):
-            best[base_version(pair["torch"])] = pair
+    ordered = sorted(load_compatibility()["pairs"], key=lambda pair: _rank(pair, "cann", "torch_npu"))
+    best = {base_version(pair["torch"]): pair for pair in ordered}
     pairs = sorted(best.values(), key=lambda pair: parse_version(pair["torch"]))
     return [versions_together(pair["torch"], pair["torch_npu"], pair["cann"]) for pair in pairs]
 
@@ -143,9 +131,7 @@ def pair_torch(torch: str, torch_npu: str) -> str:
 
 def pair_cann(torch_npu: str, cann: str) -> str:
     """Return `recommended`, `compatible`, `outside` (this torch_npu is listed, with other CANNs) or `not_listed`."""
-    listed = [
-        pair for pair in load_compatibility()["pairs"] if parse_version(pair["torch_npu"]) == parse_version(torch_npu)
-    ]
+    listed = _rows_of("pairs", "torch_npu", torch_npu)
     if not listed:
         return "not_listed"
     if any(parse_version(pair["cann"]) == parse_version(cann) for pair in listed):
@@ -174,16 +160,12 @@ def drivers_for(cann: str) -> list[str]:
 
 def cann_for(torch_npu: str) -> list[str]:
     """Return the CANN versions paired with this torch_npu."""
-    return [
-        pair["cann"]
-        for pair in load_compatibility()["pairs"]
-        if parse_version(pair["torch_npu"]) == parse_version(torch_npu)
-    ]
+    return [pair["cann"] for pair in _rows_of("pairs", "torch_npu", torch_npu)]
 
 
 def torch_npu_for(cann: str, torch: str = "") -> list[str]:
     """Return the torch_npu versions paired with this CANN (and, where given, with this torch), newest first."""
-    pairs = [pair for pair in load_compatibility()["pairs"] if parse_version(pair["cann"]) == parse_version(cann)]
+    pairs = _rows_of("pairs", "cann", cann)
     fitting = [pair["torch_npu"] for pair in pairs if not torch or base_version(pair["torch"]) == base_version(torch)]
     return sorted(fitting, key=parse_version, reverse=True)
 
@@ -196,37 +178,33 @@ def nearest_pair(torch: str, cann: str, python: str, arch: str, glibc: str) -> s
     """
     minor = ".".join(python.split(".")[:2])
     fitting = []
-    for pair in load_compatibility()["pairs"]:
+    for pair in _rows_of("pairs", "cann", cann) if cann else load_compatibility()["pairs"]:
         published = find_wheel(pair["torch_npu"], arch)
-        if cann and parse_version(pair["cann"]) != parse_version(cann):
-            continue
-        if (
-            published
-            and minor in published["python"]
-            and not (glibc and parse_version(glibc) < parse_version(published["glibc"]))
-        ):
+        old = glibc and published and parse_version(glibc) < parse_version(published["glibc"])
+        if published and minor in published["python"] and not old:
             fitting.append(pair)
     if not fitting:
         return ""
-    wanted = parse_version(torch)[0] if torch else parse_version(load_compatibility()["recommended"]["torch"])[0]
+    wanted = parse_version(torch or load_compatibility()["recommended"]["torch"])[0]
     same = [pair for pair in fitting if parse_version(pair["torch"])[0] == wanted]
     before = [pair for pair in fitting if parse_version(pair["torch"])[0] < wanted]
-    group = same or before
-    best = max(group, key=_pair_order) if group else min(fitting, key=_pair_order)
+    nearest, group = (max, same or before) if same or before else (min, fitting)
+    best = nearest(group, key=lambda pair: _rank(pair, "torch", "torch_npu"))
     return f"torch=={best['torch']} torch_npu=={best['torch_npu']}"
-
-
-def _pair_order(pair: dict[str, str]) -> Any:
-    return parse_version(pair["torch"]), parse_version(pair["torch_npu"])
 
 
 def find_wheel(torch_npu: str, arch: str) -> dict[str, Any] | None:
     """Return Python versions and the lowest glibc of the published wheels, or None where no wheel is listed."""
-    listed = (
-        row for row in load_compatibility()["wheels"] if parse_version(row["torch_npu"]) == parse_version(torch_npu)
-    )
-    row: dict[str, Any] = next(listed, {})
-    return row.get(arch)
+    return next((row.get(arch) for row in _rows_of("wheels", "torch_npu", torch_npu)), None)
+
+
+def _rows_of(name: str, column: str, version: str) -> list[dict[str, Any]]:
+    """Return the rows of a list that have this version in a column."""
+    return [row for row in load_compatibility()[name] if parse_version(row[column]) == parse_version(version)]
+
+
+def _rank(pair: dict[str, str], *columns: str) -> list[Version]:
+    return [parse_version(pair[column]) for column in columns]
 
 
 def numpy_below(cann: str) -> str | None:

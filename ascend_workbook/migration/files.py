@@ -12,7 +12,7 @@ from pathlib import Path
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.migration.texts import settings
 from ascend_workbook.migration.texts.lines import is_text, only_settings
-from ascend_workbook.storage import own_results
+from ascend_workbook.storage import saving as own_results
 
 #: Folders that hold other people's code, or none.
 SKIPPED_FOLDERS = {"__pycache__", "node_modules", "site-packages", "dist-packages", "venv", "env", "build", "dist"}

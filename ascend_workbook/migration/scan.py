@@ -7,14 +7,13 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Callable
+from typing import Callable
 
 from ascend_workbook.findings.errors import explain_os_error
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.rules import judge_facts
 from ascend_workbook.findings.sentence import Scalar
-from ascend_workbook.migration import tensorflow
 from ascend_workbook.migration.files import Tree, collect_files
 from ascend_workbook.migration.knowledge import add_knowledge
 from ascend_workbook.migration.reading.settled import drop_settled_findings, written_for_npu
@@ -23,7 +22,13 @@ from ascend_workbook.migration.reading.undecoded import Unreadable, refuse_binar
 from ascend_workbook.migration.registry import Rule, choose_rules
 from ascend_workbook.migration.repair import CLASSES, UNSUPPORTED, class_of, counts_of
 from ascend_workbook.migration.spread import spread_work
-from ascend_workbook.migration.tables import make_places_table, report_classes
+from ascend_workbook.migration.tables import (
+    TENSORFLOW_RULE,
+    files_of,
+    make_places_table,
+    report_classes,
+    report_tensorflow,
+)
 from ascend_workbook.migration.texts import read_text, scan_notebook, scan_text, settings
 from ascend_workbook.migration.verdict import (
     UNREAD,
@@ -147,13 +152,13 @@ def _make_report(
     gate_classes: tuple[str, ...],
 ) -> Report:
     classed = [finding for finding in findings if class_of(finding)]
-    scripts = [finding for finding in classed if finding.rule == tensorflow.RULE]
-    uses = [finding for finding in classed if finding.rule != tensorflow.RULE]
+    scripts = [finding for finding in classed if finding.rule == TENSORFLOW_RULE]
+    uses = [finding for finding in classed if finding.rule != TENSORFLOW_RULE]
     counts = counts_of(uses)
     files = len(where.scanned_files)
     status = max((finding.status for finding in findings), default=Status.OK)
     summary = Finding(SUMMARY, status, *_summarize_scan(path, counts, findings, scripts, where), weight=SUMMARY_WEIGHT)
-    facts: dict[str, Any] = {
+    facts: dict[str, object] = {
         "path": os.fspath(path),
         "root": str(where.root.resolve()),
         "files": files,
@@ -165,7 +170,7 @@ def _make_report(
     facts["failed_on"] = [name for name in gate_classes if in_all[name]]
     parts: tuple[Report, ...] = (report_classes(counts),)
     if scripts:
-        parts += (tensorflow.report_tensorflow(scripts),)
+        parts += (report_tensorflow(scripts),)
         facts["tensorflow"] = parts[1].facts
     failed = judge_gates(SUMMARY, in_all, gate_classes)
     return Report("migration", "scan", (summary, *failed, *findings), make_places_table(uses), facts=facts, parts=parts)
@@ -185,7 +190,7 @@ def _summarize_scan(
         "unread": describe_unread_files(findings),
     }
     if scripts and not counts:
-        return "MIG100.only_tensorflow", {**file_args, "scripts": tensorflow.files_of(scripts)}
+        return "MIG100.only_tensorflow", {**file_args, "scripts": files_of(scripts)}
     if missed and not counts:
         return "MIG100.nothing_in_rest", {"files": len(where.scanned_files) - missed, "unread": missed}
     if not counts:

@@ -20,7 +20,7 @@ from ascend_workbook.environment.launching.rank_table import BrokenTable, RankTa
 from ascend_workbook.environment.system import PROJECT, System
 from ascend_workbook.findings.errors import WorkbookError, explain_os_error
 from ascend_workbook.findings.sentence import Scalar, Sentence, say
-from ascend_workbook.modelarts import role, scratch, transfer, work
+from ascend_workbook.modelarts import role, transfer, work
 from ascend_workbook.modelarts.mark import Mark
 
 #: A line of a rehearsal that a program reads.
@@ -62,9 +62,7 @@ def main(argv: Sequence[str], environ: Mapping[str, str] | None = None) -> int:
 
 
 def parse_parameters(argv: Sequence[str]) -> Given:
-    """Parse the job's parameters; those that are not ours are the platform's and are named. Parameters that are not
-    ours are the platform's: they are named.
-    """
+    """Parse the job's parameters; those that are not ours are the platform's and are named."""
     parser = argparse.ArgumentParser(prog="modelarts_job.py", allow_abbrev=False, add_help=False)
     parser.add_argument("--data_url", default="")
     parser.add_argument("--train_url", default="")
@@ -103,8 +101,8 @@ def run_boot(parameters: Given, environ: Mapping[str, str]) -> int:
         return lead_job(parameters, own_role, place, environ)
 
 
-def choose_scratch(parameters: Given, own_role: role.Role, environ: Mapping[str, str]) -> scratch.Scratch:
-    return scratch.choose_scratch(
+def choose_scratch(parameters: Given, own_role: role.Role, environ: Mapping[str, str]) -> transfer.Scratch:
+    return transfer.choose_scratch(
         environ, parameters.scratch, own_role.job.host_rank if own_role.job.host_count > 1 else None
     )
 
@@ -134,7 +132,7 @@ def leave_job(mark: Mark, own_role: role.Role, limit_s: float) -> int:
     return 0
 
 
-def lead_job(parameters: Given, own_role: role.Role, place: scratch.Scratch, environ: Mapping[str, str]) -> int:
+def lead_job(parameters: Given, own_role: role.Role, place: transfer.Scratch, environ: Mapping[str, str]) -> int:
     """Bring the data in, do the work, and take the results out, also where the work has failed."""
     out = output_folder(parameters, own_role, place.folder)
     out.mkdir(parents=True, exist_ok=True)
@@ -148,11 +146,8 @@ def lead_job(parameters: Given, own_role: role.Role, place: scratch.Scratch, env
     log_line("modelarts.ended", code=code)
     if transfer.is_remote(parameters.train_url):
         try:
-            log_line(
-                "modelarts.sent",
-                count=transfer.send_results(out, results_address(parameters, own_role)),
-                place=results_address(parameters, own_role),
-            )
+            place_sent = results_address(parameters, own_role)
+            log_line("modelarts.sent", count=transfer.send_results(out, place_sent), place=place_sent)
         except WorkbookError as error:
             print(say("modelarts.stopped", message=error.message()), file=sys.stderr, flush=True)
             return code or 2
@@ -162,9 +157,7 @@ def lead_job(parameters: Given, own_role: role.Role, place: scratch.Scratch, env
 
 
 def choose_python(parameters: Given, folder: Path) -> str:
-    """Return this Python; where packages are missing, that of an environment beside it, so that the image's torch
-    stays.
-    """
+    """Return this Python; where packages are missing one beside it, so that the image's torch stays."""
     needs = [] if parameters.script else work.missing_packages(parameters.command)
     if not needs:
         return sys.executable
@@ -176,19 +169,16 @@ def choose_python(parameters: Given, folder: Path) -> str:
 
 def output_folder(parameters: Given, own_role: role.Role, folder: Path) -> Path:
     """Return where the work writes: the platform's own folder where it gave one; of several hosts each has its own."""
-    train_url = parameters.train_url
-    return _own_folder(Path(train_url) if train_url and not transfer.is_remote(train_url) else folder / "out", own_role)
+    url, job = parameters.train_url, own_role.job
+    out = Path(url) if url and not transfer.is_remote(url) else folder / "out"
+    several = job.host_count > 1 and own_role.name != "leave" and job.host_rank is not None
+    return out / f"host-{job.host_rank}" if several else out
 
 
 def results_address(parameters: Given, own_role: role.Role) -> str:
     """Return where the results go in OBS."""
     several = own_role.job.host_count > 1 and parameters.kind == "script"
     return parameters.train_url.rstrip("/") + (f"/host-{own_role.job.host_rank}" if several else "")
-
-
-def _own_folder(folder: Path, own_role: role.Role) -> Path:
-    several = own_role.job.host_count > 1 and own_role.name != "leave" and own_role.job.host_rank is not None
-    return folder / f"host-{own_role.job.host_rank}" if several else folder
 
 
 def describe_plan(parameters: Given, own_role: role.Role, environ: Mapping[str, str]) -> int:

@@ -78,7 +78,7 @@ def make_body(request: JobRequest) -> dict[str, Any]:
     _check_request(request)
     code = _obs_path(request.code)
     work = {"script": request.script} if request.script else {"command": request.command}
-    algorithm: dict[str, Any] = {
+    algorithm: dict[str, object] = {
         "code_dir": code,
         "boot_file": code + BOOT_FILE,
         "engine": {"image_url": request.image} if request.image else {"engine_id": request.engine_id},
@@ -87,10 +87,10 @@ def make_body(request: JobRequest) -> dict[str, Any]:
         "outputs": [_make_channel("train_url", request.out)],
         "environments": {**USUAL, **request.environment},
     }
-    resource: dict[str, Any] = {"flavor_id": request.flavor, "node_count": request.nodes}
+    resource: dict[str, object] = {"flavor_id": request.flavor, "node_count": request.nodes}
     if request.pool:
         resource["pool_id"] = request.pool
-    spec: dict[str, Any] = {"resource": resource}
+    spec: dict[str, object] = {"resource": resource}
     if request.logs:
         spec["log_export_path"] = {"obs_url": _obs_path(request.logs)}
     return {"kind": "job", "metadata": {"name": request.name}, "algorithm": algorithm, "spec": spec}
@@ -129,7 +129,7 @@ def _obs_path(place: str) -> str:
     return f"/{match[1]}{match[2]}/"
 
 
-def _make_channel(name: str, place: str) -> dict[str, Any]:
+def _make_channel(name: str, place: str) -> dict[str, object]:
     return {"name": name, "remote": {"obs": {"obs_url": _obs_path(place)}}}
 
 

@@ -56,9 +56,7 @@ class Mark:
             os.close(handle)
 
     def wait_for_lead(self, limit_s: float) -> bool:
-        """Wait up to the limit, and return whether a lead of this job works, or has ended well since this process was
-        started.
-        """
+        """Wait for a lead of this job that works, or has ended well since this process was started."""
         end = time.monotonic() + limit_s
         while not self._is_contemporary("ended", alive=self._is_held()):
             if time.monotonic() >= end:
@@ -68,9 +66,8 @@ class Mark:
 
     def _take_folder(self, handle: int, shared: bool) -> list[str]:
         alone = _try_lock(handle, fcntl.LOCK_EX, 0 if shared else PATIENCE_S)
-        if not alone and not (
-            shared and _try_lock(handle, fcntl.LOCK_SH, CLEARING_S) and self._read_mark()["job"] == self.job
-        ):
+        joined = not alone and shared and _try_lock(handle, fcntl.LOCK_SH, CLEARING_S)
+        if not alone and not (joined and self._read_mark()["job"] == self.job):
             raise WorkbookError("modelarts.taken", path=str(self.folder))
         left_behind: list[str] = []
         if alone and not (shared and self._is_contemporary("begun")):
@@ -133,8 +130,6 @@ def _try_lock(handle: int, kind: int, limit_s: float) -> bool:
 
 
 def process_start_time() -> float:
-    """Return when this process was started, in seconds of the clock. The kernel counts whole ticks, so it is the end of
-    that one.
-    """
+    """Return when this process was started, in seconds of the clock: the end of that whole tick of the kernel's."""
     ticks = int(Path("/proc/self/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[19])
     return time.time() - (time.clock_gettime(time.CLOCK_BOOTTIME) - (ticks + 1) / os.sysconf("SC_CLK_TCK"))

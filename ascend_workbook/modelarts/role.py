@@ -11,8 +11,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ascend_workbook.environment.launching import claims, contradictions, job
+from ascend_workbook.environment.launching import claims, job
 from ascend_workbook.environment.launching.rank_table import RankTable
+from ascend_workbook.environment.launching.report import judge_claims
 from ascend_workbook.environment.system import Args
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
@@ -43,7 +44,7 @@ def decide_role(kind: str, environ: Mapping[str, str], table: RankTable | None, 
     """
     claims_read = claims.read_claims(environ, table, cards, host)
     described_job = job.describe_job(environ, claims_read)
-    check_agreement(kind, list(contradictions.judge_claims(environ, claims_read, described_job, table)))
+    check_agreement(kind, list(judge_claims(environ, claims_read, described_job, table)))
     if described_job.starter == "worker":
         return _worker_role(kind, described_job)
     card = own_card(environ) if described_job.starter in ("rtf", "platform") else 0
@@ -53,12 +54,8 @@ def decide_role(kind: str, environ: Mapping[str, str], table: RankTable | None, 
         return Role("leave", "modelarts.leave_host", {"host": described_job.host_rank}, described_job, near=False)
     if card:
         return Role("leave", "modelarts.leave_card", {"card": card}, described_job)
-    return Role(
-        "lead",
-        "modelarts.lead",
-        {"host": described_job.host_rank or 0, "hosts": described_job.host_count},
-        described_job,
-    )
+    args: Args = {"host": described_job.host_rank or 0, "hosts": described_job.host_count}
+    return Role("lead", "modelarts.lead", args, described_job)
 
 
 def check_agreement(kind: str, findings: list[Finding]) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 
-from ascend_workbook.environment.launching import line
+from ascend_workbook.environment.launching import job
 from ascend_workbook.environment.system import PROJECT
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.machine.packages import installed_versions, read_requirements
@@ -45,7 +45,7 @@ def make_command(role: Role, python: str, verb: str, script: str, places: Mappin
     words = [str(beside) if beside.is_file() else words[0], *words[1:]]
     if role.name == "rank":
         return [python, *words]
-    started = line.torchrun_command(role.job, words)
+    started = job.torchrun_command(role.job, words)
     if not started:
         raise WorkbookError("modelarts.cards")
     return [python, "-m", "torch.distributed.run", *started[1:]]
@@ -58,9 +58,7 @@ def _fill_places(word: str, places: Mapping[str, str]) -> str:
 
 
 def missing_packages(verb: str) -> list[str]:
-    """Return the packages of requirements.txt that this Python has not, where the verb needs them. `run` executes
-    notebooks.
-    """
+    """Return what of requirements.txt this Python has not, where the verb needs it: `run` executes notebooks."""
     here = installed_versions()
     return [name for name in read_requirements() if name not in here] if verb.split()[:1] == ["run"] else []
 

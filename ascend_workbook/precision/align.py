@@ -9,13 +9,12 @@ from pathlib import Path
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
-from ascend_workbook.findings.gates import parse_fail_on
-from ascend_workbook.findings.report import Report, join_reports
+from ascend_workbook.findings.report import Report, join_reports, parse_fail_on
 from ascend_workbook.precision.attempts.verb import attempts as kept
 from ascend_workbook.precision.compare import compare
 from ascend_workbook.precision.curves import TOLERANCE, curves
 from ascend_workbook.precision.views import answers
-from ascend_workbook.precision.views.amplified import explain_losses
+from ascend_workbook.precision.views.answers import explain_losses
 from ascend_workbook.precision.views.questions import CLASSES, apply_gate
 
 

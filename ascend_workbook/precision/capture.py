@@ -27,9 +27,9 @@ from ascend_workbook.machine.launch import LaunchResult, LaunchSpec, Plugin, Pro
 from ascend_workbook.machine.number_lists import parse_numbers
 from ascend_workbook.machine.settings.child import settings as settings_reader
 from ascend_workbook.precision.capturing import manifest, written
-from ascend_workbook.precision.capturing.failing import check_ran
+from ascend_workbook.precision.capturing.manifest import choose_folder, replace_capture
 from ascend_workbook.precision.capturing.options import FINGERPRINTS, MIB, Options, check_room
-from ascend_workbook.precision.capturing.replacing import choose_folder, replace_capture
+from ascend_workbook.precision.capturing.written import check_ran
 
 PLUGIN = Path(__file__).parent / "child" / "capture_plugin.py"
 SETTINGS = Path(settings_reader.__file__)

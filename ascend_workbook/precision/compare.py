@@ -7,28 +7,25 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from ascend_workbook.findings.finding import Finding, Status
-from ascend_workbook.findings.gates import parse_fail_on
-from ascend_workbook.findings.report import Chart, Column, Report, Table
+from ascend_workbook.findings.report import Chart, Column, Report, Table, parse_fail_on
 from ascend_workbook.findings.rules import judge_facts, rules_of
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine.launch import join_simulator_parts
 from ascend_workbook.precision import rules
 from ascend_workbook.precision.advice.verb import find_causes
-from ascend_workbook.precision.attempts.remember import remember_attempt
+from ascend_workbook.precision.attempts.helped import remember_attempt
 from ascend_workbook.precision.baselines.judging import add_bundle_findings
 from ascend_workbook.precision.baselines.reading import open_side
-from ascend_workbook.precision.comparison import Comparison, StepComparison, examine_captures
+from ascend_workbook.precision.comparison import Comparison, Selection, StepComparison, examine_captures
 from ascend_workbook.precision.divergence import ALLOWED, PARTING, Judgement, devices
 from ascend_workbook.precision.pairing.reasons import find_reasons
-from ascend_workbook.precision.selection import Selection
 from ascend_workbook.precision.tensors.agreement import TensorAgreement
 from ascend_workbook.precision.tensors.measuring import Sample
 from ascend_workbook.precision.tensors.scheduler import open_cluster
-from ascend_workbook.precision.views import outcomes, platform, suspects, table_csv
-from ascend_workbook.precision.views.questions import OF_COMPARE, apply_gate
+from ascend_workbook.precision.views import platform, suspects, table_csv
+from ascend_workbook.precision.views.questions import OF_COMPARE, apply_gate, judgement_cell
 from ascend_workbook.storage import open_storage, refuse_unwritable
 
 COLUMNS = (
@@ -184,18 +181,10 @@ def _make_table(facts: Comparison) -> Table:
                         step.rank,
                         operator.name,
                         operator.direction,
-                        None,
-                        None,
-                        None,
-                        None,
-                        None,
-                        None,
-                        None,
+                        *[None] * 7,
                         outcome,
                         place,
-                        None,
-                        None,
-                        None,
+                        *[None] * 3,
                     )
                 )
     return Table(tuple(Column(name, detail=name in DETAILS) for name in COLUMNS), tuple(rows))
@@ -206,7 +195,7 @@ def _make_tensor_row(step: StepComparison, judged: Judgement, tensor: TensorAgre
     place = str(operator.place) if operator.place else None
     who = (step.step, step.rank, operator.name, operator.direction, tensor.slot, tensor.dtype, list(tensor.shape))
     own = judged.own_error if judged.own else None
-    outcome_text = outcomes.judgement_cell(_choose_outcome(judged), tensor.problem)
+    outcome_text = judgement_cell(_choose_outcome(judged), tensor.problem)
     return (
         *who,
         *map(_infinity_as_word, (judged.agreement.error_in, tensor.error, own, judged.allowed)),
@@ -249,7 +238,7 @@ def _find_divergence_row(facts: Comparison, table: Table) -> Scalar:
     return orders[0] if orders else None
 
 
-def _collect_facts(facts: Comparison, mark: Scalar) -> dict[str, Any]:
+def _collect_facts(facts: Comparison, mark: Scalar) -> dict[str, object]:
     counts = Counter(judged.outcome for step in facts.steps for judged in step.judged)
     first = facts.first
     return {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,19 +18,57 @@ from ascend_workbook.precision.capturing.options import FINGERPRINTS
 from ascend_workbook.precision.divergence import Judgement, formats
 from ascend_workbook.precision.divergence.replay import Replays, replay_pairs
 from ascend_workbook.precision.experiment import differences, start
-from ascend_workbook.precision.experiment.discrepancy import Discrepancy
 from ascend_workbook.precision.experiment.start import Start
+from ascend_workbook.precision.experiment.told import Discrepancy
 from ascend_workbook.precision.layouts import read_runs
 from ascend_workbook.precision.pairing import Pairing, pair_runs
-from ascend_workbook.precision.record import BACKWARD, FORWARD, Run
-from ascend_workbook.precision.selection import EVERYTHING, Selection
+from ascend_workbook.precision.record import BACKWARD, FORWARD, Operator, Run
 from ascend_workbook.precision.tensors import tolerance
 from ascend_workbook.precision.tensors.agreement import compare_pairs as compare_all
 from ascend_workbook.precision.tensors.agreement import verify_files
+from ascend_workbook.precision.tensors.measuring import WHOLE, Sample
 from ascend_workbook.precision.tensors.workers import Measure, measure_all
 
 if TYPE_CHECKING:
     from ascend_workbook.precision.divergence.devices import Confirmation
+
+
+@dataclass(frozen=True)
+class Selection:
+    """`names` are shell patterns of operator names; a plain word stands for every name that holds it
+    (`layer1`, `*conv2d.*.forward`). Empty: every operator."""
+
+    names: tuple[str, ...] = ()
+    sample: Sample = WHOLE
+
+    def select_pairs(self, pairing: Pairing) -> Pairing:
+        """Return the pairing with the operators that are asked for. Raises WorkbookError where there is none."""
+        if not self.names:
+            return pairing
+        pairs = tuple(
+            pair for pair in pairing.pairs if self.matches_operator(pair.target) or self.matches_operator(pair.baseline)
+        )
+        if not pairs:
+            raise WorkbookError(
+                "precision.nothing_selected",
+                names=list(self.names),
+                known=[pair.target.name for pair in pairing.pairs[:3]],
+            )
+        left, right = (
+            tuple(filter(self.matches_operator, side)) for side in (pairing.only_target, pairing.only_baseline)
+        )
+        return replace(pairing, pairs=pairs, only_target=left, only_baseline=right)
+
+    def matches_operator(self, operator: Operator) -> bool:
+        """Return whether a pattern names the operator."""
+        return any(
+            fnmatchcase(operator.name, name if any(sign in name for sign in "*?[") else f"*{name}*")
+            for name in self.names
+        )
+
+
+#: No selection.
+EVERYTHING = Selection()
 
 
 @dataclass(frozen=True)

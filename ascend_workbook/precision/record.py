@@ -1,9 +1,11 @@
-"""What a dump says: tensors, the operators they belong to, and the run (one step on one rank)."""
+"""What a dump says: tensors, the operators they belong to, and the run (one step on one rank). And between msprobe's
+API names and the dispatcher's operators: `Functional.conv2d` runs `aten::convolution`."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from ascend_workbook.findings.finding import Place
@@ -16,7 +18,7 @@ class TensorRecord:
     """One tensor of an operator. `slot` says where it stands: `input.0`, `output.1`, `parameters.weight`.
 
     dtype without the `torch.` (`float32`); statistics are None where the dump has none; `file` holds the values
-    and is None in statistics dumps. `checksum` is msprobe's (figures.py); `trouble` says why nothing of it can be read.
+    and is None in statistics dumps. `checksum` is msprobe's (agreement.py); `trouble` says why nothing can be read.
     """
 
     slot: str
@@ -98,3 +100,32 @@ class Run:
             raise ValueError(f"{self.folder}: operators are not in execution order")
         if not len(self.by_name) == len(self.by_call) == len(self.operators):
             raise ValueError(f"{self.folder}: an operator name stands twice")
+
+
+# Between msprobe's API names and the dispatcher's operators: `Functional.conv2d` runs `aten::convolution`.
+
+DATA = Path(__file__).parent / "data" / "operators.json"
+
+
+@cache
+def load_operator_table() -> dict[str, dict[str, list[str]]]:
+    """Load, for `forward` and `backward`, the map from an aten operator to the API names that call it there."""
+    content: dict[str, dict[str, list[str]]] = json.loads(DATA.read_text(encoding="utf-8"))
+    return {direction: content[direction] for direction in (FORWARD, BACKWARD)}
+
+
+def kernels_of_operator(operator: Operator) -> list[str]:
+    """Return the aten operators that this call may have run, in the table's order; empty where it knows none."""
+    api = operator.api.lower() if operator.is_module else operator.api
+    return [name for name, apis in load_operator_table().get(operator.direction, {}).items() if api in apis]
+
+
+def apis_of_kernel(kernel: str) -> list[str]:
+    """Return the API names that run an aten operator; an overload name (`aten::add.Tensor`) may be left out."""
+    names = [
+        names
+        for side in load_operator_table().values()
+        for name, names in side.items()
+        if kernel in (name, name.partition(".")[0])
+    ]
+    return sorted({name for names in names for name in names})

@@ -15,10 +15,10 @@ import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Column, Report, Table
+from ascend_workbook.findings.rules import CannotCheck
 from ascend_workbook.findings.sentence import Scalar, Sentence, choose_language
 
 CODE = "PRF329"
@@ -31,21 +31,13 @@ NO_PROBLEM = ("Overall Summary", "整网耗时分析")
 CATEGORY, SAYS, SUGGESTS, INCOME_US = 0, 1, 2, 6
 
 
-class Silent(Exception):
-    """The advisor said nothing that can be used; `key` and `arguments` as in Finding."""
-
-    def __init__(self, key: str, **arguments: Scalar) -> None:
-        super().__init__(key)
-        self.key, self.arguments = key, arguments
-
-
 def add_advisor_part(
     report: Report, path: str | os.PathLike[str], lang: str | None = None, *, program: str = ""
 ) -> Report:
     """Return the report with one part more: what the advisor says of the profile at `path`, or why it says nothing."""
     try:
         findings = _read_findings(_run_advisor(Path(path), lang, program))
-    except Silent as silent:
+    except CannotCheck as silent:
         findings = [Finding(CODE, Status.SKIPPED, silent.key, silent.arguments)]
     rows: tuple[tuple[Scalar, ...], ...] = tuple(
         (finding.args["category"], finding.args["says"], finding.args["suggests"], finding.args["gain_ms"])
@@ -67,25 +59,15 @@ def add_advisor_part(
     return replace(report, parts=(*report.parts, part), findings=(*report.findings, headline), table=table)
 
 
-def _run_advisor(path: Path, lang: str | None, program: str) -> dict[str, Any]:
-    """Run the advisor on the profile and return its answer; raises Silent where it gives none."""
+def _run_advisor(path: Path, lang: str | None, program: str) -> dict[str, object]:
+    """Run the advisor on the profile and return its answer; raises CannotCheck where it gives none."""
     executable = program or shutil.which(PROGRAM) or shutil.which(PROGRAM, path=str(Path(sys.executable).parent))
     if not executable:
-        raise Silent("PRF329.absent")
+        raise CannotCheck("PRF329.absent")
     advisor_language = "cn" if choose_language(lang) == "zh" else "en"
     with tempfile.TemporaryDirectory(prefix="advisor-") as folder:
-        command = [
-            executable,
-            "advisor",
-            "all",
-            "-d",
-            str(path.resolve()),
-            "-o",
-            folder,
-            "-l",
-            advisor_language,
-            "--agent",
-        ]
+        where = ["-d", str(path.resolve()), "-o", folder]
+        command = [executable, "advisor", "all", *where, "-l", advisor_language, "--agent"]
         try:
             done = subprocess.run(
                 command,
@@ -99,38 +81,38 @@ def _run_advisor(path: Path, lang: str | None, program: str) -> dict[str, Any]:
                 check=False,
             )
         except subprocess.TimeoutExpired as late:
-            raise Silent("PRF329.late", seconds=SECONDS) from late
+            raise CannotCheck("PRF329.late", seconds=SECONDS) from late
         except OSError as cause:
-            raise Silent("PRF329.failed", error=str(cause)) from cause
+            raise CannotCheck("PRF329.failed", error=str(cause)) from cause
     return _parse_answer(done.stdout, done.stderr)
 
 
-def _parse_answer(printed: str, errors: str) -> dict[str, Any]:
-    """Return the JSON object that the advisor prints; raises Silent where there is none or it says that it failed."""
+def _parse_answer(printed: str, errors: str) -> dict[str, object]:
+    """Return the JSON object that the advisor prints; raises CannotCheck where there is none or it failed."""
     begin = printed.find("{")
     try:
         answer = json.loads(printed[begin:]) if begin >= 0 else None
     except ValueError:
         answer = None
     if not isinstance(answer, dict):
-        raise Silent("PRF329.failed", error=(errors or printed).strip()[-200:])
+        raise CannotCheck("PRF329.failed", error=(errors or printed).strip()[-200:])
     if answer.get("status") != "success" or not isinstance(answer.get("message"), dict):
-        raise Silent("PRF329.failed", error=str(answer.get("message"))[:200])
-    message: dict[str, Any] = answer["message"]
+        raise CannotCheck("PRF329.failed", error=str(answer.get("message"))[:200])
+    message: dict[str, object] = answer["message"]
     return message
 
 
-def _read_findings(message: dict[str, Any]) -> list[Finding]:
+def _read_findings(message: dict[str, object]) -> list[Finding]:
     """Return a finding for each problem in the advisor's answer."""
     problems = next((message[name] for name in PROBLEMS if name in message), None)
     rows = problems.get("data") if isinstance(problems, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, list) and len(row) > INCOME_US for row in rows):
-        raise Silent("PRF329.failed", error=f"no problems among {sorted(message)}")
+        raise CannotCheck("PRF329.failed", error=f"no problems among {sorted(message)}")
     findings = [_make_finding(row) for row in rows if row[CATEGORY] not in NO_PROBLEM]
     return findings or [Finding(CODE, Status.OK, "PRF329.nothing")]
 
 
-def _make_finding(row: list[Any]) -> Finding:
+def _make_finding(row: list[object]) -> Finding:
     income = row[INCOME_US]
     gain = round(income / 1000, 3) if isinstance(income, (int, float)) and not isinstance(income, bool) else None
     columns = {"category": CATEGORY, "says": SAYS, "suggests": SUGGESTS}

@@ -24,11 +24,10 @@ from ascend_workbook.profiling.facts import Profile, load_profile
 from ascend_workbook.profiling.operators import Operator
 from ascend_workbook.profiling.ranks.reading import facts_of, read_rank, read_stated_rank
 from ascend_workbook.profiling.ranks.together import analyse_ranks, reports_of_one_rank
-from ascend_workbook.profiling.readers import find_trace_file, locate_profile, rank_profiles_at
+from ascend_workbook.profiling.readers import RankProfiles, find_trace_file, locate_profile, rank_of, rank_profiles_at
 from ascend_workbook.profiling.readers.choice import ALL, AUTO, Choice, choose_steps
-from ascend_workbook.profiling.readers.ranks import RankProfiles, rank_of
 from ascend_workbook.profiling.savings import find_caller
-from ascend_workbook.profiling.timeline.report import MOST, report_timeline
+from ascend_workbook.profiling.timeline import MOST, report_timeline
 from ascend_workbook.profiling.tuning import describe_saving, find_largest_saving, report_tuning
 
 STAGE = "profiling"
@@ -70,25 +69,20 @@ def analyse(
     if advisor:
         from ascend_workbook.profiling.advisor import add_advisor_part
 
-        alone = analyse(
-            path,
-            top=top,
-            step=step,
-            files=files,
-            baseline=baseline,
-            lang=lang,
-            ranks=ranks,
-            scheduler=scheduler,
-            steps=steps,
-        )
+        rest = partial(analyse, path, top=top, step=step, files=files, baseline=baseline)
+        alone = rest(lang=lang, ranks=ranks, scheduler=scheduler, steps=steps)
         return add_advisor_part(alone, path, lang)
     if top < 1:
         raise WorkbookError("profiling.too_few", name="top", value=top, least=1)
     files = files or {}
     refuse_targets(files, [path] if baseline is None else [path, baseline])
     if baseline is not None:
-        pair = (_one_rank(baseline, ranks), _one_rank(path, ranks))
-        return _compare_with_baseline(*pair, top=top, step=step, files=files, lang=lang, steps=steps)
+        from ascend_workbook.profiling.compare.report import compare_profiles
+
+        before, after = _load_pair(_one_rank(baseline, ranks), _one_rank(path, ranks), steps)
+        if files:
+            export_files(after, report_timeline(after, step=step), files, lang)
+        return compare_profiles(before, after, top=top)
     several = rank_profiles_at(Path(path))
     if not several:
         if ranks:
@@ -150,8 +144,7 @@ def _answer_of_rank(path: str, rank: int, *, top: int, boxes: int, steps: str, o
 
 def _report_collectives(profile: Profile, profile_path: Path) -> tuple[Report, ...]:
     """Report what the rank waits for. A table beside the trace that cannot be read does not take the trace's answers
-    along.
-    """
+    along."""
     try:
         return reports_of_one_rank(facts_of(profile, profile_path, read_stated_rank(profile)))
     except WorkbookError as error:
@@ -175,25 +168,6 @@ def _one_rank(path: str | os.PathLike[str], ranks: str | Sequence[int]) -> str |
     if len(chosen) != 1:
         raise _one_rank_error(path, chosen, "--baseline")
     return next(iter(chosen.values()))
-
-
-def _compare_with_baseline(
-    baseline: str | os.PathLike[str],
-    target: str | os.PathLike[str],
-    *,
-    top: int,
-    step: int | None,
-    files: Mapping[str, str],
-    lang: str | None,
-    steps: str,
-) -> Report:
-    """Report what differs between the profile and its baseline, and write the files asked for."""
-    from ascend_workbook.profiling.compare.report import compare_profiles
-
-    before, after = _load_pair(baseline, target, steps)
-    if files:
-        export_files(after, report_timeline(after, step=step), files, lang)
-    return compare_profiles(before, after, top=top)
 
 
 def _load_pair(baseline: str | os.PathLike[str], target: str | os.PathLike[str], steps: str) -> tuple[Profile, Profile]:
@@ -281,17 +255,8 @@ def time_by_kind(profile: Profile, findings: list[Finding]) -> Report:
     )
     columns = (Column("kind"), Column("profiling_time", "ms"), Column("share", "%"))
     chart = Chart("stack", "kind", ("profiling_time",), "ms")
-    facts = _collect_facts(profile)
-    return Report(
-        STAGE,
-        "time_by_kind",
-        tuple(findings),
-        Table(columns, rows),
-        chart,
-        facts=facts,
-        tier=profile.tier,
-        answers=ANSWER,
-    )
+    table, facts = Table(columns, rows), _collect_facts(profile)
+    return Report(STAGE, "time_by_kind", tuple(findings), table, chart, facts=facts, tier=profile.tier, answers=ANSWER)
 
 
 def top_operators(profile: Profile, findings: list[Finding], top: int) -> Report:
@@ -325,37 +290,22 @@ def top_operators(profile: Profile, findings: list[Finding], top: int) -> Report
     for operator in profile.operators:
         calls[operator.name] += operator.calls
     facts = {"calls_per_step": {name: count / steps for name, count in calls.items()}}
+    table = Table(columns, rows)
     return Report(
-        STAGE,
-        "top_operators",
-        tuple(findings),
-        Table(columns, rows),
-        chart,
-        facts=facts,
-        tier=profile.tier,
-        answers=("PRF331",),
+        STAGE, "top_operators", tuple(findings), table, chart, facts=facts, tier=profile.tier, answers=("PRF331",)
     )
 
 
 def step_times(profile: Profile, findings: list[Finding]) -> Report:
-    """Report each step's time: a row per step, in milliseconds; where there are three or more the first is in no other
-    table.
-    """
+    """Report each step's time in milliseconds; of three or more the first is in no other table."""
     steps = profile.breakdown.steps
     rows: tuple[tuple[Scalar, ...], ...] = tuple(
         (step.number, step.total_ns / 1e6, *(step.parts_ns[part] / 1e6 for part in PARTS)) for step in steps
     )
     columns = (Column("step"), Column("step_time", "ms"), *(Column(f"profiling_{part}", "ms") for part in PARTS))
     chart = Chart("stacks", "step", tuple(f"profiling_{part}" for part in PARTS), "ms")
-    return Report(
-        STAGE,
-        "step_times",
-        tuple(findings),
-        Table(columns, rows),
-        chart,
-        tier=profile.tier,
-        answers=("PRF303", "PRF302"),
-    )
+    table, answers = Table(columns, rows), ("PRF303", "PRF302")
+    return Report(STAGE, "step_times", tuple(findings), table, chart, tier=profile.tier, answers=answers)
 
 
 def _collect_facts(profile: Profile) -> dict[str, object]:
@@ -374,9 +324,7 @@ def _collect_facts(profile: Profile) -> dict[str, object]:
 
 
 def _operator_label(profile: Profile, operator: Operator) -> Scalar:
-    """Return the operator's name; where its share is more than the step, several of it went on at once, and that is
-    told.
-    """
+    """Return the operator's name, and that several went on at once where its share is more than the step."""
     at_once = _percent_of_step(profile, operator.self_ns) > 100
     return Sentence("profiling.at_once", operator=operator.name) if at_once else operator.name
 

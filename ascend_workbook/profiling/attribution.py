@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +11,7 @@ from ascend_workbook.profiling.intervals import I64
 from ascend_workbook.profiling.trace import order_by_code
 
 I32 = npt.NDArray[np.int32]
-Rows = npt.NDArray[np.integer[Any]]
+Rows = npt.NDArray[np.integer]
 
 
 class Nesting:

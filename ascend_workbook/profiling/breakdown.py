@@ -18,6 +18,7 @@ ON_DEVICE = {"computing": ("compute",), "communication": ("communication",), "co
 #: Without a device the operators run on the host, and those inside a DataLoader's next() are loading.
 ON_HOST = {"loading": ("loading",), "computing": ("host_op",)}
 
+
 #: (number, start, end) of a step
 Window = tuple[int, int, int]
 
@@ -60,6 +61,11 @@ class Breakdown:
         return self.steps[1:] if len(self.steps) >= 3 and not self.warm else self.steps
 
     @property
+    def total_ns(self) -> int:
+        """Return what all steady steps take together, in nanoseconds."""
+        return sum(step.total_ns for step in self.steady)
+
+    @property
     def step_ns(self) -> float:
         """Return the mean step in nanoseconds: what the parts, operators and causes of all steady steps add up to."""
         return fmean(step.total_ns for step in self.steady)
@@ -71,7 +77,7 @@ class Breakdown:
 
     def share_of(self, part: str) -> float:
         """Return which share of all steady time a part takes, 0 to 1."""
-        total = sum(step.total_ns for step in self.steady)
+        total = self.total_ns
         return sum(step.parts_ns[part] for step in self.steady) / total if total else 0.0
 
     def per_step_ns(self, part: str) -> float:

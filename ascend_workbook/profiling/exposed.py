@@ -11,8 +11,8 @@ import numpy as np
 
 from ascend_workbook.profiling.breakdown import StepTime
 from ascend_workbook.profiling.intervals import I64, Intervals
-from ascend_workbook.profiling.ranks.calls import Calls, is_pairwise
-from ascend_workbook.profiling.ranks.recorded import calls_at
+from ascend_workbook.profiling.ranks.collectives import calls_at
+from ascend_workbook.profiling.ranks.facts import Calls, is_pairwise
 from ascend_workbook.profiling.trace import Trace
 
 #: Gradients are summed over the ranks, by DDP whole and by sharding optimizers in pieces

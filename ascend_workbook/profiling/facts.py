@@ -7,20 +7,17 @@ import os
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.profiling.breakdown import Breakdown, break_down, idle_gaps
-from ascend_workbook.profiling.device.idle import idle_by_cause
-from ascend_workbook.profiling.device.launches import Launches, summarise_launches
+from ascend_workbook.profiling.device.idle import Launches, idle_by_cause, summarise_launches
 from ascend_workbook.profiling.exposed import Exposed, measure_exposed
 from ascend_workbook.profiling.intervals import Intervals
 from ascend_workbook.profiling.operators import Operator, rank_operators
 from ascend_workbook.profiling.readers import DATA, locate_profile, read_step_table, read_trace
 from ascend_workbook.profiling.readers.ascend import TIMELINE, output_of
 from ascend_workbook.profiling.readers.choice import ALL
-from ascend_workbook.profiling.readers.kernel_table import KernelTable, read_kernel_table
-from ascend_workbook.profiling.readers.memory_tables import MemoryTables, read_memory_tables
+from ascend_workbook.profiling.readers.tables import KernelTable, MemoryTables, read_kernel_table, read_memory_tables
 from ascend_workbook.profiling.trace import Trace
 
 SIMULATED = "npu-simulated"
@@ -39,13 +36,13 @@ class Profile:
     breakdown: Breakdown
     operators: tuple[Operator, ...]
     tier: str
-    record: dict[str, Any]
+    record: dict[str, object]
     told: dict[int, dict[str, int]] = field(default_factory=dict)
     output: Path | None = None
 
     @classmethod
     def from_trace(
-        cls, trace: Trace, record: dict[str, Any] | None = None, table_times: dict[int, dict[str, int]] | None = None
+        cls, trace: Trace, record: dict[str, object] | None = None, table_times: dict[int, dict[str, int]] | None = None
     ) -> Profile:
         """Make the Profile of a trace and its record; raises WorkbookError where no step can be used."""
         breakdown = break_down(trace)
@@ -105,11 +102,6 @@ class Profile:
         return read_kernel_table(self.output) if self.output else None
 
     @cached_property
-    def python_calls(self) -> int:
-        """Return how many calls of Python functions were recorded."""
-        return self.trace.count_events("python")
-
-    @cached_property
     def memory(self) -> MemoryTables | None:
         """Return what the allocator held, by the tables beside the timeline, or None where they say nothing of it."""
         return read_memory_tables(self.output) if self.output else None
@@ -133,17 +125,10 @@ def load_profile(path: str | os.PathLike[str], steps: str = ALL) -> Profile:
     what `steps` are."""
     profile_path = _locate_profile(Path(path))
     table_times = read_step_table(profile_path) if profile_path.is_dir() else {}
-    output = (
-        output_of(profile_path)
-        if profile_path.is_dir()
-        else profile_path.parent
-        if profile_path.name == TIMELINE
-        else None
-    )
-    return replace(
-        Profile.from_trace(read_trace(profile_path, steps), _read_record(profile_path, Path(path)), table_times),
-        output=output,
-    )
+    beside = profile_path.parent if profile_path.name == TIMELINE else None
+    output = output_of(profile_path) if profile_path.is_dir() else beside
+    record = _read_record(profile_path, Path(path))
+    return replace(Profile.from_trace(read_trace(profile_path, steps), record, table_times), output=output)
 
 
 def _locate_profile(path: Path) -> Path:
@@ -157,9 +142,7 @@ def _locate_profile(path: Path) -> Path:
 
 
 def tier_of(trace: Trace) -> str:
-    """Return the tier that a trace alone tells. An NPU's folder without device events does not tell whether it was a
-    real one.
-    """
+    """Return the tier that a trace alone tells: not whether an NPU was a real one, where it has no device events."""
     if trace.simulated:
         return SIMULATED
     if trace.dialect == "ascend":
@@ -169,7 +152,7 @@ def tier_of(trace: Trace) -> str:
     return "" if trace.about.get("deviceProperties") else "cpu"  # cards that ran nothing, or whose part is missing
 
 
-def _read_record(*places: Path) -> dict[str, Any]:
+def _read_record(*places: Path) -> dict[str, object]:
     """Read the record of the recording at or above one of these places, empty where there is none."""
     for folder in (above for place in places for above in (place, place.parent)):
         if (folder / RECORD).is_file():

@@ -30,11 +30,6 @@ class Intervals:
         at = np.flatnonzero(first)
         return cls(start[at], end[np.concatenate((at[1:] - 1, [start.size - 1]))])
 
-    @classmethod
-    def from_window(cls, start_ns: int, end_ns: int) -> Intervals:
-        """Return the single interval from start to end."""
-        return cls.union_of(np.array([start_ns], np.int64), np.array([end_ns], np.int64))
-
     @property
     def length_ns(self) -> int:
         return int((self.end_ns - self.start_ns).sum())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -81,19 +81,11 @@ def _sum_costs(trace: Trace, costs: _Costs) -> list[Operator]:
     self_ns = np.zeros(pairs.size, np.int64)
     np.add.at(self_ns, group, costs.spent_ns)
     calls = np.bincount(np.unique(group * np.int64(len(trace)) + costs.call) // max(1, len(trace)))
-    shapes = _find_costliest(trace.shape[costs.call], costs, group)
-    dtypes = _find_costliest(trace.dtype[costs.call], costs, group)
+    shapes = map(trace.shapes.__getitem__, _find_costliest(trace.shape[costs.call], costs, group))
+    dtypes = map(trace.dtypes.__getitem__, _find_costliest(trace.dtype[costs.call], costs, group))
     rows = _find_costliest(costs.call, costs, group)
     totals = [
-        Operator(
-            names[entry // len(KINDS)],
-            KINDS[entry % len(KINDS)],
-            count,
-            spent,
-            trace.shapes[shape],
-            trace.dtypes[dtype],
-            row,
-        )
+        Operator(names[entry // len(KINDS)], KINDS[entry % len(KINDS)], count, spent, shape, dtype, row)
         for entry, count, spent, shape, dtype, row in zip(
             pairs.tolist(), calls.tolist(), self_ns.tolist(), shapes, dtypes, rows
         )
@@ -114,7 +106,7 @@ def _name_calls(trace: Trace, costs: _Costs) -> tuple[list[str], I64]:
     return list(numbers), name
 
 
-def _find_costliest(value: npt.NDArray[np.integer[Any]], costs: _Costs, group: Rows) -> list[int]:
+def _find_costliest(value: npt.NDArray[np.integer], costs: _Costs, group: Rows) -> list[int]:
     """Return for each group the value (a column beside the costs) on which most was spent, of equal ones the first."""
     values = np.int64(value.max(initial=0)) + 1
     pairs, first, at = np.unique(group * values + value, return_index=True, return_inverse=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from ascend_workbook.findings.rules import CannotCheck
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.profiling.attribution import nest_by_lane
 from ascend_workbook.profiling.facts import Profile
+from ascend_workbook.profiling.figures import to_percent
 
 #: Written by torch_npu beside its output; the profiler itself chooses which variables it keeps
 METADATA = "profiler_metadata.json"
@@ -30,10 +30,7 @@ def grade_saving(
 
     On a simulated NPU it stays a NOTE: what the CPU loses there says nothing about an NPU.
     """
-    args: dict[str, Scalar] = {
-        "share": round(100 * share, 1),
-        "gain_ms": profile.to_ms(share * profile.breakdown.step_ns),
-    }
+    args: dict[str, Scalar] = {"share": to_percent(share), "gain_ms": profile.to_ms(share * profile.breakdown.step_ns)}
     status = Status.OK if share < worth else Status.NOTE if share < much else Status.WARN
     if profile.simulated:
         status = min(status, Status.NOTE)
@@ -74,14 +71,14 @@ def needs_npu(profile: Profile, code: str) -> None:
 
 def idle_share(profile: Profile, *causes: str) -> float:
     """Return what part of the step the device rests for these causes, 0 to 1."""
-    total = sum(step.total_ns for step in profile.breakdown.steady)
+    total = profile.breakdown.total_ns
     return sum(profile.idle[cause] for cause in causes) / total if total else 0.0
 
 
 def sending_share(profile: Profile, *kinds: str) -> tuple[float, Scalar]:
     """Return what part of the step exposed collectives of these kinds (exposed.KINDS) send, 0 to 1, and in words what
     of their time is waiting for other ranks: that is not in the share, unless the profile does not tell it."""
-    exposed, total = profile.exposed, sum(step.total_ns for step in profile.breakdown.steady)
+    exposed, total = profile.exposed, profile.breakdown.total_ns
     untold, waiting = (sum(ns[kind] for kind in kinds) for ns in (exposed.untold_ns, exposed.waiting_ns))
     args = {"waiting_ms": profile.to_ms(waiting / len(profile.breakdown.steady))}
     waiting_words: Scalar = Sentence(UNKNOWN if untold else "advice.waiting_known", **args)
@@ -97,7 +94,7 @@ def share_computing_by(profile: Profile, types: Sequence[str], operators: Sequen
         of_types = table.is_type(*types)
         # the table holds the first step too: its shares are those of all steps
         a_step = int(of_types.sum()) / profile.trace.recorded_steps
-        return computing * table.total_ns(of_types) / max(1, table.total_ns()), a_step
+        return computing * table.share_of(of_types), a_step
     begins = tuple(operator[:-1] for operator in operators if operator.endswith("*"))
     ops = [operator for operator in profile.operators if operator.kind == "compute"]
     matching_ops = [
@@ -139,7 +136,7 @@ def read_environment(profile: Profile, name: str, code: str) -> str:
     return str(variables[name])
 
 
-def _read_metadata(profile: Profile) -> dict[str, Any]:
+def _read_metadata(profile: Profile) -> dict[str, object]:
     """Read what torch_npu tells beside its output of how it was recorded; empty where there is none."""
     path = profile.output.parent / METADATA if profile.output else None
     if path is None or not path.is_file():
@@ -150,18 +147,16 @@ def _read_metadata(profile: Profile) -> dict[str, Any]:
         raise WorkbookError("profiling.unreadable", path=str(path), error=str(cause)) from cause
 
 
-def _dict_or_empty(content: Any) -> dict[str, Any]:
+def _dict_or_empty(content: object) -> dict[str, object]:
     """Return the content where it is a dict, else an empty one."""
     return content if isinstance(content, dict) else {}
 
 
 def find_caller(profile: Profile, row: int) -> str:
-    """Return the line of the user's code that called the operator in this row, `train.py(12): step`; empty where
-    unknown.
-    """
+    """Return the line of the user's code that called this row's operator, `train.py(12): step`; empty where unknown."""
     trace = profile.trace
     frames = [frame for frame in trace.stacks[trace.stack[row]].splitlines() if frame.strip()]
-    if not frames and profile.python_calls:
+    if not frames and trace.count_events("python"):
         around = (trace.start_ns <= trace.start_ns[row]) & (trace.start_ns + trace.duration_ns > trace.start_ns[row])
         rows = np.flatnonzero(around & trace.where(("python",)) & (trace.lane == trace.lane[row]))
         frames = [trace.names[trace.name[at]] for at in rows[np.argsort(-trace.start_ns[rows], kind="stable")].tolist()]

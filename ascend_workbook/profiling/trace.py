@@ -30,6 +30,9 @@ KINDS = (
 DEVICE_KINDS = KINDS[:5]
 I32 = npt.NDArray[np.int32]
 UNTOLD = -1
+#: Columns of a Trace that index into its tuples of texts, and those of nanoseconds
+TEXTS = ("name", "lane", "shape", "engine", "dtype", "stack")
+TIMES = ("start_ns", "duration_ns", "launch_ns")
 
 
 class Event(NamedTuple):
@@ -143,39 +146,18 @@ class Trace:
     slower: Scalar = ""
     details: tuple[Detail, ...] = (NO_DETAIL,)
     detail: I32 | None = None
-    about: dict[str, Any] = field(default_factory=dict)
+    about: dict[str, object] = field(default_factory=dict)
     looked: Looked | None = None
     remarks: tuple[Sentence, ...] = ()
 
     def __post_init__(self) -> None:
-        columns = (
-            self.kind,
-            self.lane,
-            self.shape,
-            self.step,
-            self.launched_by,
-            self.start_ns,
-            self.duration_ns,
-            self.launch_ns,
-            self.engine,
-            self.dtype,
-            self.stack,
-        )
+        columns = [getattr(self, name) for name in ("kind", *TEXTS, "step", "launched_by", *TIMES)]
+        columns += [] if self.detail is None else [self.detail]
         if any(column.shape != self.name.shape for column in columns):
             raise ValueError("a trace's columns differ in length")
-        limits = (
-            (self.name, self.names),
-            (self.lane, self.lanes),
-            (self.shape, self.shapes),
-            (self.kind, KINDS),
-            (self.engine, self.engines),
-            (self.dtype, self.dtypes),
-            (self.stack, self.stacks),
-        )
+        limits = [(self.kind, KINDS), *((getattr(self, name), getattr(self, f"{name}s")) for name in TEXTS)]
         if any(column.size and not 0 <= column.min() <= column.max() < len(texts) for column, texts in limits):
             raise ValueError("a trace's column points outside its texts")
-        if self.detail is not None and self.detail.shape != self.name.shape:
-            raise ValueError("a trace's columns differ in length")
         if self.start_ns.dtype != np.int64 or self.duration_ns.dtype != np.int64:
             raise ValueError("a trace's times are not int64 nanoseconds")
         if self.duration_ns.size and self.duration_ns.min() < 0:
@@ -249,7 +231,7 @@ def _device_of_lane(lane: str) -> str:
     return lane.split(" ")[1] if lane.startswith("device ") and " stream " in lane else ""
 
 
-def order_by_code(code: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.intp]:
+def order_by_code(code: npt.NDArray[np.integer]) -> npt.NDArray[np.intp]:
     """Return the rows (n,) in order of their codes, which are not negative; those of one code in their own order."""
     narrow = code.size and int(code.max()) < 2**16  # then numpy counts instead of comparing
     return np.argsort(code.astype(np.uint16) if narrow else code, kind="stable")
@@ -287,16 +269,9 @@ class Texts(NamedTuple):
         return Texts(tuple(numbers), self.code if np.array_equal(code[used], used) else code[self.code])
 
 
-def build_trace(
-    events: list[Event],
-    *,
-    source: str,
-    dialect: str,
-    left_out: dict[str, int] | None = None,
-    memory_records: int = 0,
-    simulated: bool = False,
-) -> Trace:
-    """Build a Trace of single events; steps come from `step` events or else the events' own step numbers."""
+def build_trace(events: list[Event], **facts: Any) -> Trace:
+    """Build a Trace of single events; steps come from `step` events or else the events' own step numbers. `facts`: what
+    assemble_trace takes beside the columns."""
     count = len(events)
     return assemble_trace(
         Texts.from_values(event.name for event in events),
@@ -311,11 +286,7 @@ def build_trace(
         engine=Texts.from_values(event.engine for event in events),
         dtype=Texts.from_values(event.dtype for event in events),
         stack=Texts.from_values(event.stack for event in events),
-        source=source,
-        dialect=dialect,
-        left_out=left_out,
-        memory_records=memory_records,
-        simulated=simulated,
+        **facts,
     )
 
 
@@ -341,7 +312,7 @@ def assemble_trace(
     cut_at: int | None = None,
     slower: Scalar = "",
     detail: tuple[Sequence[Detail], I32] | None = None,
-    about: dict[str, Any] | None = None,
+    about: dict[str, object] | None = None,
 ) -> Trace:
     """Assemble a Trace of columns (n,). `named_steps`: the step that the file names for an event, UNTOLD where it names
     none; the columns that may be left out are then without texts or times."""

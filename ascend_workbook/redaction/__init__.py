@@ -89,7 +89,7 @@ class Redactor:
     def _redact_key(self, key: str) -> str:
         return key if key in OWN_KEYS or key in _own_names() else self.redact_markup(key)
 
-    def _redact_options(self, values: list[Any]) -> list[Any]:
+    def _redact_options(self, values: list[object]) -> list[object]:
         """Hide the word that follows an option such as `--password` in a list of words."""
         for before, (at, word) in zip(values, list(enumerate(values))[1:]):
             option = isinstance(before, str) and before.startswith("-") and ASSIGNED.fullmatch(before)
@@ -99,9 +99,7 @@ class Redactor:
 
 
 def make_credential_redactor(environ: Mapping[str, str]) -> Redactor:
-    """Make a redactor of credentials alone: values of variables whose names speak of one, and what has the shape of
-    one.
-    """
+    """Make a redactor of credentials alone: by their variables' names, and by their shapes."""
     secrets, words = _collect_secrets(environ)
     return Redactor(_make_shapes(secrets), secrets, CREDENTIALS, words)
 
@@ -109,9 +107,7 @@ def make_credential_redactor(environ: Mapping[str, str]) -> Redactor:
 def make_process_redactor(
     environ: Mapping[str, str] = os.environ, folders: Mapping[str, str] | None = None
 ) -> Redactor:
-    """Make a redactor of what this process knows to be private. `folders`: path -> what stands for it, such as the work
-    folder. `folders`: path -> what stands for it, such as the work folder.
-    """
+    """Make a redactor of what this process knows to be private. `folders`: path -> what stands for it."""
     secrets, words = _collect_secrets(environ)
     known_shapes = [*_make_shapes(secrets)]
     places = {**(folders or {}), str(Path.home()): "~", environ.get("HOME", ""): "~"}
@@ -160,7 +156,7 @@ def _own_names() -> frozenset[str]:
     return frozenset(_schema_properties(schema))
 
 
-def _schema_properties(schema: Any) -> set[str]:
+def _schema_properties(schema: object) -> set[str]:
     if isinstance(schema, dict):
         below = set().union(*map(_schema_properties, schema.values())) if schema else set()
         return below | set(schema.get("properties", ())) | set(schema.get("required", ()))
@@ -168,9 +164,7 @@ def _schema_properties(schema: Any) -> set[str]:
 
 
 def _is_our_code(name: str, value: str) -> bool:
-    """Return whether the value is a code of ours. Under the same name a report's facts may hold what a log or a user
-    said.
-    """
+    """Return whether it is a code of ours: under the same name facts may hold what a log or a user said."""
     if name in ("say", "hint", "key"):
         return value in load_catalogue()
     if name in ("rule", "verb", "stage", "name", "x", "y"):
@@ -179,7 +173,7 @@ def _is_our_code(name: str, value: str) -> bool:
     return value in fixed.get(name, ())
 
 
-def _without_key_lines(values: Sequence[Any]) -> list[Any]:
+def _without_key_lines(values: Sequence[object]) -> list[object]:
     """Remove the lines of a private key, from its BEGIN (or the first) to its END (or the last)."""
     lines, inside = list(values), False
     marks = [str(line) for line in values if isinstance(line, str) and "PRIVATE KEY-----" in line]

@@ -8,21 +8,13 @@ import re
 import socket
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
+# ruff: noqa: SIM905 - a column of names reads better without quotes
 #: MASTER_ADDR and its like hold one name or several with commas; a port may follow.
-NAMES = (
-    "HOSTNAME",
-    "HOST",
-    "MASTER_ADDR",
-    "VC_WORKER_HOSTS",
-    "PET_RDZV_ENDPOINT",
-    "PET_MASTER_ADDR",
-    "SLURMD_NODENAME",
-    "SLURM_LAUNCH_NODE_IPADDR",
-    "SLURM_SUBMIT_HOST",
-    "SLURM_TOPOLOGY_ADDR",
-)
+NAMES = """
+HOSTNAME HOST MASTER_ADDR VC_WORKER_HOSTS PET_RDZV_ENDPOINT PET_MASTER_ADDR SLURMD_NODENAME
+SLURM_LAUNCH_NODE_IPADDR SLURM_SUBMIT_HOST SLURM_TOPOLOGY_ADDR
+""".split()
 LISTS = ("SLURM_NODELIST", "SLURM_JOB_NODELIST", "SLURM_STEP_NODELIST")
 TABLES = ("RANK_TABLE_FILE", "RANKTABLEFILE", "RANK_TABLE")
 TABLE_BYTES, MOST = 20_000_000, 20_000
@@ -65,9 +57,7 @@ def _expand_numbers(text: str) -> Iterator[str]:
 
 
 def _names_in_table(path: str) -> set[str]:
-    """Return the names of the servers in a rank table. A table that cannot be read names none here (the check tells of
-    it).
-    """
+    """Return the servers in a rank table; one that cannot be read names none here (the check tells of it)."""
     try:
         if not path or Path(path).stat().st_size > TABLE_BYTES:
             return set()
@@ -76,7 +66,7 @@ def _names_in_table(path: str) -> set[str]:
         return set()
 
 
-def _walk_names(value: Any) -> Iterator[str]:
+def _walk_names(value: object) -> Iterator[str]:
     if isinstance(value, dict):
         yield from (text for name, text in value.items() if name in TABLE_NAMES and isinstance(text, str))
         value = list(value.values())

@@ -111,10 +111,7 @@ def device_logs(began: float) -> list[Path]:
 
 
 def _report_files(
-    report: Report,
-    parts: Mapping[str, Report],
-    output: Mapping[str, str],
-    private: redaction.Redactor,
+    report: Report, parts: Mapping[str, Report], output: Mapping[str, str], private: redaction.Redactor
 ) -> Iterator[tuple[str, str]]:
     """(name in the archive, text), redacted."""
     clean = Report.from_dict(private.redact_tree(report.to_dict()))

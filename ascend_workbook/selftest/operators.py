@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ascend_workbook.environment.children import describe_end, rows_of
+from ascend_workbook.environment.compute import describe_end, rows_of
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence

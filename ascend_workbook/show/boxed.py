@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any, Callable
 
 from ascend_workbook.findings.report import Report
@@ -21,8 +22,8 @@ class Boxed:
     """What a notebook's cell shows: `box`, an ipywidget or IPython's HTML, then `still`, which any reader can see
     (None: nothing). `asleep` is the sentence in the box's place where it cannot be drawn."""
 
-    box: Any
-    still: Any
+    box: object
+    still: object
     asleep: str
     lang: str
 
@@ -30,7 +31,7 @@ class Boxed:
         from IPython.display import display
 
         own_bundle = getattr(self.box, "_repr_mimebundle_", None)
-        drawn = dict(own_bundle() or {}) if own_bundle else {"text/html": self.box.data}
+        drawn = dict(own_bundle() or {}) if own_bundle else {"text/html": getattr(self.box, "data", "")}
         display({**drawn, "text/plain": self.asleep}, raw=True)
         if isinstance(self.still, Report):
             display(make_bundle(self.still, self.lang), raw=True)
@@ -43,7 +44,7 @@ def make_bundle(report: Report, lang: str) -> dict[str, str]:
     return {"text/html": report.html(lang, page=False), "text/plain": report.text(lang)}
 
 
-def make_box(make: Callable[[Any, str], Any], still: Any, lang: str | None = None) -> Any:
+def make_box(make: Callable[[ModuleType, str], object], still: object, lang: str | None = None) -> Any:
     """Make a box with `make`, or return `still` alone where there is no reader or no ipywidgets. `make` gets ipywidgets
     and the language.
     """

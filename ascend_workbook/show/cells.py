@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.finding import Finding, Remarks, Status
+from ascend_workbook.findings.registry import REMARKS, find_entry
 from ascend_workbook.findings.report import Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence, say, show, title
 
@@ -19,22 +20,6 @@ def format_cell(value: Scalar, column: Column, lang: str) -> str:
     return text
 
 
-BENCHMARK = tuple(f"PRF37{number}" for number in range(1, 9))
-#: What costs time on the host where no real device took part
-HOSTS_OWN = ("PRF313.host", "PRF314.read", "PRF314.read_somewhere")
-#: Some steps of many were looked at
-SOME_STEPS = ("PRF302.some", "PRF358.some", "PRF388.some")
-#: What a teacher is to know of a table of grades that no row says.
-GRADES = tuple(f"CRS001.{key}" for key in ("kept", "unnamed", "absent", "unlisted"))
-#: Rules and sentences whose notes are answers: a target metric that was reached, final values beside one another, what
-#: nothing on these files tells, what a recording cost, what a benchmark's figures say, which steps all of it is about.
-ANSWERS = ("ACC255", "ACC205.no_manifest", "ACC215.order", "PRF300", *HOSTS_OWN, *BENCHMARK, *SOME_STEPS, *GRADES)
-
-
-#: Rules that sum a report up: its first line says their sentence, and only their next step is left to say
-SUMMARIES = ("PRF310", "ACC259", "EXP009")
-#: Headlines that are notes, and whose next step a reader has to see: a text in which no error is known
-ASKS = ("EXP009",)
 #: More checks than this that did not look for one and the same reason are told as one
 ALIKE = 2
 #: Columns of which a long cell is cut
@@ -78,19 +63,30 @@ def find_rank_parts(report: Report) -> list[Report]:
     return rank_parts if len(rank_parts) > 1 else []
 
 
+def _remarks_on(finding: Finding) -> Remarks:
+    """Return what the finding's stage entered under the letters of its rules' codes."""
+    entry = find_entry(REMARKS, finding.rule[:3])
+    return entry if isinstance(entry, Remarks) else Remarks()
+
+
+def is_summary(finding: Finding, report: Report) -> bool:
+    """Return whether the report's first line says the finding's sentence, so that only its next step is left."""
+    return finding.rule in _remarks_on(finding).summaries and finding is report.headline
+
+
 def collect_remarks(report: Report) -> list[Finding]:
     """Return the findings to list under the table: what was not looked at or is wrong, and answers, unless the table
     says it.
 
     A report with parts lists its own only: the parts tell theirs. Its headline stands above; the next step does not.
     """
-    head = report.headline  # stands above
-    answers = [
-        finding for finding in report.findings if {finding.rule, finding.key} & {*ANSWERS} and finding is not head
-    ]
-    listed = [*answers, *(finding for finding in report.findings if finding.rule in ASKS)]
-    wrong = [finding for finding in report.findings if finding.status >= Status.SKIPPED or finding in listed]
-    wrong = [finding for finding in wrong if finding is not head or finding.rule not in SUMMARIES or finding.hint()]
+    wrong = []
+    for finding in report.findings:
+        remarks = _remarks_on(finding)
+        is_answer = bool({finding.rule, finding.key} & {*remarks.answers}) and finding is not report.headline
+        is_listed = finding.status >= Status.SKIPPED or is_answer or finding.rule in remarks.asks
+        if is_listed and (not is_summary(finding, report) or finding.hint()):
+            wrong.append(finding)
     if not report.parts:
         return wrong
     told_keys = set(_walk_sentences(report))

@@ -5,14 +5,15 @@ from __future__ import annotations
 import io
 import math
 from collections import Counter
+from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, Callable
 
-from ascend_workbook.findings.registry import CHART, CHART_FACTS, find_function
+from ascend_workbook.findings.registry import CHART, find_entry
 from ascend_workbook.findings.report import Chart, Report, Table
 from ascend_workbook.findings.sentence import choose_language, say, show, title
 from ascend_workbook.show import flame
+from ascend_workbook.show import timeline_picture as timeline
 from ascend_workbook.show.chinese_font import find_cjk_font
-from ascend_workbook.show.timeline import picture as timeline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +27,29 @@ LABEL = 44
 DOTS = 200
 #: Colours of an embedded picture; one with more than so many keeps them all
 PALETTE, COLOURFUL = 256, 4096
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """How a stage draws a kind of chart of its own: on the axes, as a line of text, and how many inches tall.
+
+    On a page it is an SVG and stands above its table, in which the row of the chart's mark is pointed out.
+    """
+
+    draw: Callable[[Axes, Chart, Table, str], None]
+    describe: Callable[[Chart, Table], str]
+    height: float
+
+
+def find_drawing(chart: Chart | None) -> Drawing | None:
+    """Return the drawing that a stage entered for the chart's kind; None for a kind of this file's own."""
+    entry = find_entry(CHART, chart.kind) if chart else None
+    return entry if isinstance(entry, Drawing) else None
+
+
+def stands_above(chart: Chart | None) -> bool:
+    """Return whether a page shows the chart before its table."""
+    return chart is not None and (chart.kind == timeline.KIND or find_drawing(chart) is not None)
 
 
 def draw_chart(report: Report, lang: str | None = None) -> Figure:
@@ -46,9 +70,8 @@ def draw_chart(report: Report, lang: str | None = None) -> Figure:
         if report.chart.kind in PICTURES:
             PICTURES[report.chart.kind].draw(axes, report.facts[FACTS[report.chart.kind]], lang)
         else:
-            draw_kind = KINDS.get(report.chart.kind) or find_function(CHART, report.chart.kind)
-            assert draw_kind, f"nothing is registered that draws {report.chart.kind}"
-            draw_kind(axes, report.chart, report.table, lang)
+            drawing = find_drawing(report.chart)
+            (drawing.draw if drawing else KINDS[report.chart.kind])(axes, report.chart, report.table, lang)
         axes.set_title(_make_title(report, lang), fontsize=11)
     return figure
 
@@ -87,11 +110,10 @@ def describe_chart(report: Report) -> str:
     if report.chart.kind == "strip":
         states = Counter(str(value) for value in report.table.column_values(report.chart.y[0]))
         pieces = [", ".join(f"{count} {state}" for state, count in sorted(states.items()))]
-    own_facts = find_function(CHART_FACTS, report.chart.kind)
-    if own_facts is not None:
-        facts = own_facts(report.chart, report.table)
-        return f"{report.chart.kind} by {report.chart.x}: {facts}{_describe_marks(report.chart)}"
-    for name in (*report.chart.y, *report.chart.below) if report.chart.kind != "strip" else ():
+    drawing = find_drawing(report.chart)
+    if drawing:
+        pieces = [drawing.describe(report.chart, report.table)]
+    for name in (*report.chart.y, *report.chart.below) if report.chart.kind != "strip" and not drawing else ():
         values = [float(value) for value in report.table.column_values(name) if isinstance(value, (int, float))]
         pieces.append(f"{name} ({describe_span(values)})")
     return f"{report.chart.kind} by {report.chart.x}: {', '.join(pieces)}{_describe_marks(report.chart)}"
@@ -116,13 +138,11 @@ def _choose_size(report: Report, chart: Chart, table: Table) -> tuple[float, flo
     """Choose width and height in inches."""
     if chart.kind in PICTURES:
         return 11.0, PICTURES[chart.kind].height(report.facts[FACTS[chart.kind]])
-    return 8.0, _choose_height(chart, table)
-
-
-def _choose_height(chart: Chart, table: Table) -> float:
+    drawing = find_drawing(chart)
+    if drawing:
+        return 8.0, drawing.height
     lines, bars = 5.0 if chart.below else 3.6, 1.2 + 0.28 * min(BARS, len(table.rows)) * max(1, 0.6 * len(chart.y))
-    heights = {"errors": 4.2, "bars": bars, "stack": 2.3, "strip": 1.6}
-    return heights.get(chart.kind, lines)
+    return 8.0, {"bars": bars, "stack": 2.3, "strip": 1.6}.get(chart.kind, lines)
 
 
 def _column_numbers(table: Table, name: str) -> list[float]:
@@ -226,7 +246,7 @@ def _draw_strip(axes: Axes, chart: Chart, table: Table, lang: str) -> None:
     )
 
 
-KINDS: dict[str, Callable[[Any, Chart, Table, str], None]] = {
+KINDS: dict[str, Callable[[Axes, Chart, Table, str], None]] = {
     "bars": _draw_bars,
     "stack": _draw_stack,
     "stacks": _draw_stacks,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ascend_workbook.findings.sentence import say
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+#: Name, depth, start and share of the whole
+Frame = tuple[str, int, float, float]
 #: The kind of chart, and its place in a report's facts
 KIND = "flame"
 HOST, DEVICE = ("#f2b35e", "#e98b5a", "#f0c878", "#eb9f7a"), ("#6fa8dc", "#8bb8e0", "#5b93c9", "#9cc4ea")
@@ -17,12 +20,12 @@ DEEPEST = 40
 NAMED, LETTERS = 0.03, 145
 
 
-def height(data: list[list[Any]]) -> float:
+def height(data: Sequence[Frame]) -> float:
     """Return the height in inches."""
     return 1.1 + 0.2 * (1 + min(DEEPEST, max((depth for _, depth, _, _ in data), default=0)))
 
 
-def draw(axes: Axes, data: list[list[Any]], lang: str) -> None:
+def draw(axes: Axes, data: Sequence[Frame], lang: str) -> None:
     """Draw frames of (name, depth, start, share of the whole): host's warm, the device's cool."""
     roots = {name: (start, start + share) for name, depth, start, share in data if not depth}
     device = roots.get("device", (2, 2))

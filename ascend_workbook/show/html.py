@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import io
-from typing import Any
 
 from markupsafe import Markup
 
@@ -15,17 +14,17 @@ from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report, Table
 from ascend_workbook.findings.sentence import choose_language
 from ascend_workbook.show import charts, template
+from ascend_workbook.show import timeline_page as timeline
 from ascend_workbook.show.cells import (
-    SUMMARIES,
     collect_remarks,
     cut_cell,
     find_rank_parts,
     fold_findings,
     format_rows,
+    is_summary,
     join_unlooked,
     rows_near_mark,
 )
-from ascend_workbook.show.timeline import page as timeline
 
 #: Rows of a table; of one in a part of a page, about the marked row; letters of a cell that is not broken.
 ROWS, NEAR, SHORT = 200, 21, 16
@@ -62,9 +61,9 @@ def render_section(report: Report, lang: str, level: int, *, pictures: bool = Tr
         level=level,
         fold=fold,
         remarks=report.circumstances(lang) if level in (1, 3) else [],
-        shown=filter(None, reversed(shown) if report.chart and report.chart.kind in ("errors", "lanes") else shown),
+        shown=filter(None, reversed(shown) if charts.stands_above(report.chart) else shown),
         groups=fold_findings(collect_remarks(report), lang),
-        summaries=SUMMARIES,
+        is_summary=is_summary,
         together=join_unlooked,
         listing=[(DIFF.get(line[:1], "") if diff else "", line) for line in lines],
         parts=[render_section(part, lang, level + 1, pictures=pictures, fold=part in ranks) for part in report.parts],
@@ -96,12 +95,12 @@ def render_table(report: Report, lang: str, *, page: bool = False, limit: int = 
 
 
 def render_picture(report: Report, lang: str) -> Markup:
-    """Render the chart embedded, an error curve as SVG, others as PNG on opaque white, with an alternative text."""
+    """Render the chart embedded, a stage's own as SVG, others as PNG on opaque white, with an alternative text."""
     figure = report.figure(lang)
     if figure is None:
         return Markup()
     stream = io.BytesIO()
-    if report.chart and report.chart.kind == "errors":  # many fine points: sharp at any size
+    if charts.find_drawing(report.chart):  # many fine points: sharp at any size
         kind, alternative = "svg+xml", f"{report.title(lang)}: {charts.describe_chart(report)}"
         charts.save_svg(figure, stream)
     else:
@@ -115,11 +114,11 @@ def render_picture(report: Report, lang: str) -> Markup:
 def _marked_row(report: Report, shown: Table) -> int | None:
     """Return the number of the row that the chart points out."""
     chart = report.chart
-    values = shown.column_values(chart.x) if chart and chart.kind == "errors" else []
+    values = shown.column_values(chart.x) if chart and charts.find_drawing(chart) else []
     return values.index(chart.mark) if chart and chart.mark is not None and chart.mark in values else None
 
 
-def _describe_cell(text: str, name: str) -> dict[str, Any]:
+def _describe_cell(text: str, name: str) -> dict[str, object]:
     """Describe a cell of the column: a short one, such as a number or a shape, stays in one line."""
     kind = "k" if name in ABOUT else "s" if len(text) <= SHORT else ""
     return {

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ascend_workbook.findings.sentence import say, show, title
 
@@ -46,7 +46,7 @@ def read_asset(name: str) -> Markup:
     return Markup((FOLDER / name).read_text(encoding="utf-8"))
 
 
-def render_template(template: str, /, **values: Any) -> Markup:
+def render_template(template: str, /, **values: object) -> Markup:
     """Fill the template of this name."""
     from markupsafe import Markup
 

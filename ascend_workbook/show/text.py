@@ -12,12 +12,12 @@ from ascend_workbook.findings.finding import Finding
 from ascend_workbook.findings.report import Report, Table
 from ascend_workbook.findings.sentence import choose_language, say
 from ascend_workbook.show.cells import (
-    SUMMARIES,
     collect_remarks,
     cut_cell,
     find_rank_parts,
     fold_findings,
     format_rows,
+    is_summary,
     join_unlooked,
     rows_near_mark,
 )
@@ -63,8 +63,7 @@ def _render_group(group: list[Finding], report: Report, lang: str) -> list[str]:
     """Render the lines of a finding, or the one line of several that were not looked at for the same reason."""
     first = group[0]
     if len(group) == 1:
-        summed = first is report.headline and first.rule in SUMMARIES
-        return _render_finding(first, lang)[1:] if summed else _render_finding(first, lang)
+        return _render_finding(first, lang)[1 if is_summary(first, report) else 0 :]
     sentence = say("report.folded", lang, what=join_unlooked(group, lang))
     return [f"{first.status.name:<7} {first.rule}..{group[-1].rule} {sentence}"]
 

@@ -1,6 +1,6 @@
 """Where runs are kept: folders, and `obs://bucket/prefix`, behind one small interface.
 
-local.py and obs.py keep it (interface.py). Whole folders go up and down through transfer, with a manifest of sizes and
+local.py and obs.py keep it. Whole folders go up and down through transfer, with a manifest of sizes and
 SHA-256 that is written last; requests.py asks the service, again where it fails (retrying.py).
 The SDK, esdk-obs-python, is optional and imported by the first request.
 """
@@ -8,14 +8,50 @@ The SDK, esdk-obs-python, is optional and imported by the first request.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from importlib import import_module
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.storage.interface import Storage
 from ascend_workbook.storage.local import LocalStorage, natural_key, refuse_unwritable, write_file
 from ascend_workbook.storage.names import Address, is_address
 from ascend_workbook.storage.obs import ObsStorage
+
+
+class Storage(Protocol):
+    """A name that is not there raises FileNotFoundError; what the reader can mend, WorkbookError."""
+
+    def local_path(self, name: str) -> Path:
+        """Return where the file, or the folder with all its files, can be read on this machine; "" is the root itself.
+        What is not there may raise, or give a path at which nothing is."""
+
+    def identify(self, name: str) -> str:
+        """Return a text that is equal for two names of one thing."""
+
+    def read_bytes(self, name: str) -> bytes: ...
+
+    def read_start(self, name: str, count: int) -> bytes:
+        """Read the first `count` bytes, or fewer where there are no more."""
+
+    def read_text(self, name: str) -> str: ...
+
+    def write_bytes(self, name: str, data: bytes) -> None:
+        """Write the content; a reader sees the old content or the new one, never half of it."""
+
+    def write_text(self, name: str, text: str) -> None: ...
+
+    def exists(self, name: str) -> bool: ...
+
+    def list_children(self, name: str = "") -> Sequence[str]:
+        """List what lies directly in a folder, numbers by value; folders end in `/`. Empty where there is none."""
+
+    def describe_place(self, name: str) -> str:
+        """Describe where it lies, in words for a reader."""
+
+    def list_files(self, prefix: str = "") -> Iterator[str]:
+        """List all files below the prefix, by name."""
+
 
 #: As the command has them, and imported when used: `storage.upload("runs/demo", "obs://bucket/runs/demo")`.
 _VERBS = {"list": "contents", "upload": "upload", "download": "download", "verify": "verify"}

@@ -79,9 +79,7 @@ class LocalStorage:
         return self.resolve_name(name).exists()
 
     def list_children(self, name: str = "") -> Sequence[str]:
-        """List what lies directly in a folder, by name, numbers by value; folders end in `/`. Empty where there is
-        none.
-        """
+        """List what lies directly in a folder, numbers by value; folders end in `/`. Empty where there is none."""
         folder = self.resolve_name(name)
         if not folder.is_dir():
             return []

@@ -7,11 +7,39 @@ line, is refused before anything is read or written.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.sentence import Sentence
+
+# What was read from a copy is told under the name that the reader gave.
+
+
+def replace_path(value: Any, copy: str, original: str) -> Any:
+    """Replace the copy's path by the original's in all texts of the value."""
+    if isinstance(value, str):
+        return value.replace(copy, original)
+    if isinstance(value, dict):
+        return {replace_path(name, copy, original): replace_path(part, copy, original) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(replace_path(part, copy, original) for part in value)
+    return value
+
+
+@contextmanager
+def name_original_in_errors(original: str, copy: str) -> Iterator[None]:
+    """Let a WorkbookError from within name what was given instead of its copy."""
+    try:
+        yield
+    except WorkbookError as error:
+        arguments = replace_path(error.arguments, copy, original)
+        if arguments == error.arguments:
+            raise
+        raise WorkbookError(error.key, **arguments) from error
+
 
 SCHEME = "obs://"
 #: https://support.huaweicloud.com/intl/en-us/api-obs/obs_04_0021.html: 3 to 63 of these.
@@ -54,9 +82,7 @@ class Address:
         return (self.key or self.bucket).rpartition("/")[2]
 
     def join(self, name: str) -> Address:
-        """Return the address of a file or folder in this one. Raises WorkbookError `storage.key` for a name that is not
-        safe.
-        """
+        """Return the address of what lies in this one. Raises WorkbookError `storage.key` for an unsafe name."""
         name = name.strip("/") if name.endswith("/") else name
         if not name:
             return self

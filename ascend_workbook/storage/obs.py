@@ -32,10 +32,8 @@ class ObsStorage:
         return Bucket(self.address.bucket)
 
     def local_path(self, name: str) -> Path:
-        """Copy the file or folder here, checked against its manifest or its own sum; the copy lasts as long as this
-        process.
-        """
-        from ascend_workbook.storage.transfer.copies import fetch_copy
+        """Copy the file or folder here, checked by its manifest or sum; the copy lasts as long as this process."""
+        from ascend_workbook.storage.transfer.download import fetch_copy
 
         return fetch_copy(self.address.join(name), self.bucket)
 

@@ -16,11 +16,18 @@ from typing import Any, Callable
 from urllib.parse import urlsplit
 
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.findings.sentence import Scalar
-from ascend_workbook.storage.answers import ETAG, SUM, check_content, check_mark, next_page
 from ascend_workbook.storage.credentials import Access, find_access
 from ascend_workbook.storage.names import SCHEME, Address, check, printable_name
-from ascend_workbook.storage.retrying import Patience, Spoilt, ask_service
+from ascend_workbook.storage.retrying import (
+    ETAG,
+    SUM,
+    Patience,
+    Spoilt,
+    ask_service,
+    check_content,
+    check_mark,
+    next_page,
+)
 
 PACKAGE = "esdk-obs-python"
 
@@ -69,13 +76,8 @@ class Bucket:
         if count == 0:
             return b""
         span = None if not first and count is None else f"bytes={first}-{'' if count is None else first + count - 1}"
-        call = partial(
-            self._client.getObject,
-            self.name,
-            key,
-            headers=self._sdk.GetObjectHeader(range=span),
-            loadStreamInMemory=True,
-        )
+        headers = self._sdk.GetObjectHeader(range=span)
+        call = partial(self._client.getObject, self.name, key, headers=headers, loadStreamInMemory=True)
         answer = self._ask_service(key, partial(check_content, call, count, tail=first > 0 and count is None))
         if etag and _strip_quotes(dict(answer.header).get("etag")) != etag:
             raise WorkbookError("storage.changed_there", place=self._describe_key(key))
@@ -85,9 +87,8 @@ class Bucket:
         """Write an object; the service refuses it where other bytes arrive than were sent (Content-MD5)."""
         headers = self._sdk.PutObjectHeader(md5=_encode_md5(data))
         about = {SUM: sha256 or hashlib.sha256(data).hexdigest()}
-        self._ask_service(
-            key, lambda: self._client.putContent(self.name, key, data, metadata=about, headers=headers), ETAG
-        )
+        call = partial(self._client.putContent, self.name, key, data, metadata=about, headers=headers)
+        self._ask_service(key, call, ETAG)
 
     def delete_object(self, key: str) -> None:
         self._ask_service(key, partial(self._client.deleteObject, self.name, key))
@@ -111,20 +112,13 @@ class Bucket:
     def any_below(self, prefix: str) -> bool:
         """Return whether there is an object whose key begins with the prefix."""
         call = partial(self._client.listObjects, self.name, prefix=prefix, max_keys=1)
-        body = self._ask_service(prefix, call, "name").body
-        return bool(body.contents)
+        return bool(self._ask_service(prefix, call, "name").body.contents)
 
     def _list_pages(self, prefix: str, delimiter: str | None) -> Iterator[Any]:
         marker: str | None = None
         while True:
-            call = partial(
-                self._client.listObjects,
-                self.name,
-                prefix=prefix,
-                marker=marker,
-                delimiter=delimiter,
-                encoding_type="url",
-            )
+            span = {"prefix": prefix, "marker": marker, "delimiter": delimiter}
+            call = partial(self._client.listObjects, self.name, **span, encoding_type="url")
             body = self._ask_service(prefix, call, "name").body
             yield body
             if not body.is_truncated:
@@ -177,27 +171,21 @@ class Bucket:
         """Give an upload up: its parts are no longer kept, nor paid for."""
         self._ask_service(key, partial(self._client.abortMultipartUpload, self.name, key, upload))
 
-    def _ask_service(self, key: str, request: Callable[[], Any], mark: str = "") -> Any:
+    def _ask_service(self, key: str, request: Callable[[], object], mark: str = "") -> Any:
         return ask_service(partial(check_mark, request, mark), self._describe_key(key), self._access, self.patience)
 
-    def _next_page(self, key: str, before: Any, after: Any) -> Any:
+    def _next_page(self, key: str, before: object, after: object) -> Any:
         try:
             return next_page(before, after)
         except Spoilt as cause:
-            args: dict[str, Scalar] = {
-                "place": self._describe_key(key),
-                "server": self._access.server,
-                "error": str(cause),
-            }
-            raise WorkbookError("storage.listing", **args) from cause
+            place, server = self._describe_key(key), self._access.server
+            raise WorkbookError("storage.listing", place=place, server=server, error=str(cause)) from cause
 
     def _describe_key(self, key: str) -> str:
         return printable_name(f"{SCHEME}{self.name}/{key}")
 
     def _connect_client(self) -> Any:
-        """Connect a client: the SDK's own retries are off (ours are told), and certificates are checked. The SDK does
-        not check them by itself.
-        """
+        """Connect a client without the SDK's own retries (ours are told), and with certificates checked."""
         access = self._access
         path_style = bool(os.environ.get("OBS_PATH_STYLE")) or _is_number(urlsplit(access.server).hostname or "")
         client = self._sdk.ObsClient(

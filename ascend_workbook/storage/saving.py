@@ -8,6 +8,21 @@ from pathlib import Path
 from ascend_workbook.findings.report import Report
 from ascend_workbook.storage import open_storage
 
+# What the workbook writes is no code of the user's: a folder of results carries a mark, by which a scan of the
+# project around it leaves it out.
+
+MARK = ".ascend-workbook-results"
+
+
+def mark_results(folder: Path) -> None:
+    """Make the folder, where it is not there, and mark it as one of results."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / MARK).touch()
+
+
+def is_marked(folder: Path) -> bool:
+    return (folder / MARK).exists()
+
 
 def save_report(report: Report, folder: str | os.PathLike[str], lang: str | None, *, name: str) -> Path:
     """Write `<name>.json` and `<name>.html` into the folder, each at once or not at all; return the page's path."""

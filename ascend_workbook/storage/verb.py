@@ -12,10 +12,9 @@ from ascend_workbook.storage.names import Address
 from ascend_workbook.storage.obs import ObsStorage
 from ascend_workbook.storage.transfer.checking import check
 from ascend_workbook.storage.transfer.download import receive_files
+from ascend_workbook.storage.transfer.jobs import Tell, to_mib
 from ascend_workbook.storage.transfer.manifest import NAME, Entry
-from ascend_workbook.storage.transfer.progress import Tell, to_mib
-from ascend_workbook.storage.transfer.sending import PART_BYTES
-from ascend_workbook.storage.transfer.upload import WORKERS, send_files
+from ascend_workbook.storage.transfer.upload import PART_BYTES, WORKERS, send_files
 
 STAGE, CODE = "storage", "STO501"
 #: So many rows are shown; the manifest has all.
@@ -48,13 +47,8 @@ def upload(
     Raises WorkbookError and OSError as `ascend_workbook.storage.transfer.upload.send_files` does.
     """
     result = send_files(source, place, workers=workers, part_bytes=part_mib << 20, tell=tell)
-    args: dict[str, Scalar] = {
-        "count": len(result.files),
-        "mib": _sum_mib(result.files),
-        "place": result.place,
-        "kept": result.kept,
-        "moved": to_mib(result.moved),
-    }
+    args: dict[str, Scalar] = {"count": len(result.files), "mib": _sum_mib(result.files), "place": result.place}
+    args.update(kept=result.kept, moved=to_mib(result.moved))
     findings = [Finding(CODE, Status.OK, "STO501.uploaded", args, weight=1)]
     if result.left:
         left_args: dict[str, Scalar] = {"count": len(result.left), "names": list(result.left[:MOST_NAMES])}
@@ -140,15 +134,8 @@ def _make_report(
     verb: str, findings: list[Finding], files: Mapping[str, Entry], wrong: Wrong, **facts: Scalar
 ) -> Report:
     names = sorted(files, key=lambda name: (name not in wrong, name))[:MOST_ROWS]
-    rows = tuple(
-        (
-            name,
-            files[name].bytes,
-            files[name].sha256[:12] or None,
-            _why_wrong(name, wrong, files) if name in wrong else None,
-        )
-        for name in names
-    )
+    why = {name: _why_wrong(name, wrong, files) for name in wrong}
+    rows = tuple((name, files[name].bytes, files[name].sha256[:12] or None, why.get(name)) for name in names)
     table = Table((Column("file"), Column("bytes", "B", digits=16), Column("sha256"), Column("why")), rows)
     return Report(STAGE, verb, tuple(findings), table if rows else None, facts={"files": len(files), **facts})
 

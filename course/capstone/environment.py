@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ascend_workbook.environment import check as check_environment
 from ascend_workbook.environment import compute_check, join
 from ascend_workbook.findings.finding import Status
@@ -16,7 +14,7 @@ HALVES = ("float16", "bfloat16")
 SIZE = 64
 
 
-def check(answer: Any, place: Place) -> Found:
+def check(answer: object, place: Place) -> Found:
     if not isinstance(answer, dict) or any(not isinstance(answer.get(name), str) for name in FIELDS):
         return Found(missing=(Sentence("course.capstone.fields", fields=list(FIELDS), given=type(answer).__name__),))
     device, dtype = answer["device"], answer["dtype"].removeprefix("torch.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.sentence import Sentence
@@ -22,7 +21,7 @@ STEPS = 4
 OPEN = ("manual", "unsupported")
 
 
-def check(answer: Any, place: Place) -> Found:
+def check(answer: object, place: Place) -> Found:
     original = (SCRIPTS / SCRIPT).read_text(encoding="utf-8")
     text, trouble = apply_edits(answer, original)
     if trouble:

@@ -6,7 +6,6 @@ Measured on the CPU, where both lie: what a simulated NPU takes says nothing of 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import Sentence
@@ -24,7 +23,7 @@ FEWER = 6.0
 TOLERANCE = 1e-2
 
 
-def check(answer: Any, place: Place) -> Found:
+def check(answer: object, place: Place) -> Found:
     script = script_of(place.folder)
     if script is None:
         return Found(missing=(Sentence("course.capstone.first", stage="migration"),))

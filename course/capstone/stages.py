@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from ascend_workbook import batch
 from ascend_workbook.findings.errors import WorkbookError
@@ -24,7 +23,7 @@ STAGES = {stage.TASK.stage: stage.TASK for stage in (environment, migration, pre
 __all__ = ["SCRIPT", "STAGES", "check_stage", "handed_in"]
 
 
-def check_stage(stage: str, answer: Any, run: NotebookRun) -> Outcome:
+def check_stage(stage: str, answer: object, run: NotebookRun) -> Outcome:
     """Judge the decisions of one of STAGES: plain data, or a function that returns it; recorded beside the reports.
 
     Whatever the answer is, nothing is raised; None, the notebook's stub, is not yet. Raises WorkbookError

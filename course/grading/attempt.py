@@ -21,12 +21,12 @@ from course.data import NoData, as_data
 from course.grading import limits
 from course.grading.judging import KEY_BYTES, read_verdict
 from course.grading.limits import Ended, Limits
-from course.grading.names import compose_name, describe_inside, make_printable, same_person
+from course.grading.submission import compose_name, describe_inside, make_printable, same_person
 from course.notebook_tasks import tasks_of
 from course.outcome import NOT_YET
 from course.record import NAME as RECORD
 from course.record import read_record
-from course.registry import CAPSTONE, CAPSTONE_FOLDER, EXERCISES
+from course.task import CAPSTONE, CAPSTONE_FOLDER, EXERCISES
 
 CHILD = Path(__file__).with_name("child.py")
 #: What of this process's environment goes along: where CANN and the libraries are, and nothing that may be a secret.
@@ -156,7 +156,7 @@ class Left:
     """What a run left: its answers, whose it is, the name whose questions they answer, and what is wrong with it."""
 
     student: str
-    answers: Mapping[str, Any] = field(default_factory=dict)
+    answers: Mapping[str, object] = field(default_factory=dict)
     questions: str = ""
     trouble: Sentence | None = None
 
@@ -186,7 +186,7 @@ def _read_answers(run: Path, home: Path, student: str) -> Left:
     return Left(student, answers, student, Sentence("grading.other_name", **facts))
 
 
-def _is_answer(answer: Any) -> bool:
+def _is_answer(answer: object) -> bool:
     """Return whether it is what the notebook's checker writes; a record written by hand may hold anything."""
     try:
         return as_data(answer) is not None
@@ -196,10 +196,11 @@ def _is_answer(answer: Any) -> bool:
 
 def _judge_answers(folder: Path, notebook: str, left: Left, limits_set: Limits) -> tuple[dict[str, Any], Ended]:
     """Return each task with what the judge tells of it, and how the judging child ended. Its folder is new: what the
-    run left there is removed. Its folder is new: what the run left there is removed.
+    run left there is removed.
 
     Its lines are signed with a key that no file and no environment holds: what a judged script prints is none. Nor can
-    one read the key where `limits_set.user` is another than this process's: this one has it too."""
+    one read the key where `limits_set.user` is another than this process's: this one has it too.
+    """
     home = _make_folder(folder / "judging")
     (home / "tmp").mkdir()
     plan = {
@@ -219,7 +220,7 @@ def _judge_answers(folder: Path, notebook: str, left: Left, limits_set: Limits) 
         for line in iter(lambda: stream.readline(LONGEST_LINE), b""):
             judged = read_verdict(line, key)
             if judged:
-                verdicts.setdefault(judged["task"], judged)
+                verdicts.setdefault(str(judged["task"]), judged)
     return verdicts, ended
 
 

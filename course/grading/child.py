@@ -46,7 +46,7 @@ def _with_parameters(cells: list[dict[str, Any]], parameters: dict[str, str]) ->
     return [*cells[:at], {"source": lines, "tags": ["injected-parameters"]}, *cells[at:]]
 
 
-def _make_cell(cell: dict[str, Any]) -> Any:
+def _make_cell(cell: dict[str, object]) -> object:
     import nbformat
 
     return nbformat.v4.new_code_cell(cell["source"], metadata={"tags": cell["tags"]})

@@ -23,13 +23,11 @@ from ascend_workbook.machine import simulator
 from ascend_workbook.storage import open_storage, write_file
 from course.grading.attempt import Grade, Work, grade_one
 from course.grading.limits import Limits
-from course.grading.names import name_as_text, name_of
-from course.grading.sheet import earlier_submissions, make_plain, write_sheet
-from course.grading.submission import left_out, list_submissions, read_submission
+from course.grading.sheet import earlier_submissions, make_plain, names_in, write_sheet
+from course.grading.submission import left_out, list_submissions, name_as_text, name_of, read_submission
 from course.grading.summary import Beside, make_report
-from course.grading.tables import names_in
 from course.notebook_tasks import tasks_of
-from course.registry import EXERCISES
+from course.task import EXERCISES
 
 #: A run that ended so says as much of the machine as of the submission: it is made again.
 ENDED = ("grading.time", "grading.memory", "grading.processes", "grading.died", "grading.not_judged")

@@ -15,7 +15,6 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 from course.checking import judge_answer, status_of
 from course.notebook_tasks import tasks_of
@@ -26,17 +25,17 @@ PR_SET_DUMPABLE = 4
 BROKE = ("course.trouble.check", "course.run.reference", "device.absent")
 
 
-def sign_verdict(verdict_data: dict[str, Any], key: bytes) -> bytes:
+def sign_verdict(verdict_data: dict[str, object], key: bytes) -> bytes:
     text = json.dumps(verdict_data).encode()
     return MARK + hmac.new(key, text, "sha256").hexdigest().encode() + b" " + text
 
 
-def read_verdict(line: bytes, key: bytes) -> dict[str, Any] | None:
+def read_verdict(line: bytes, key: bytes) -> dict[str, object] | None:
     """Return what a line of the log says of a task; None for every line that the key has not signed."""
     mark, signature, text = line[: len(MARK)], *line[len(MARK) :].strip().partition(b" ")[::2]
     if mark != MARK or not hmac.compare_digest(signature, hmac.new(key, text, "sha256").hexdigest().encode()):
         return None
-    content: dict[str, Any] = json.loads(text)
+    content: dict[str, object] = json.loads(text)
     return content
 
 

@@ -48,9 +48,7 @@ class Ended:
 def run_limited(
     command: Sequence[str], env: Mapping[str, str], cwd: Path, log: Path, limits: Limits, sent: bytes = b""
 ) -> Ended:
-    """Run a command with its output in `log`, and some bytes to read. Nothing that it started lives on. Nothing that it
-    started lives on.
-    """
+    """Run a command with its output in `log`, and some bytes to read. Nothing that it started lives on."""
     began = time.monotonic()
     with _orphans_end() as started, log.open("wb") as sink:
         process = subprocess.Popen(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 import os
+import re
 import subprocess
 import tarfile
 import zipfile
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
@@ -15,8 +17,98 @@ from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import Scalar
 from ascend_workbook.machine.project import ROOT
 from ascend_workbook.storage import write_file
-from course.packing.choice import FOLDERS, Files, choose_files, goes_along
-from course.packing.leaks import find_leaks
+
+#: Path -> (mode, content).
+Files = dict[str, tuple[int, bytes]]
+#: Folders at the top that a student has no use for; tests hold solutions and their outputs.
+FOLDERS = ("tests", "benchmarks", "tools", "containers", ".ci")
+#: Of these folders what the students' Makefile starts.
+NEEDED = ("tools/bootstrap.py",)
+#: Beginnings of files at the top: those for who works on the project, and README, which has the students' in its place.
+AT_THE_TOP = ("README", "CONTRIBUTING", "CHANGELOG", "requirements-dev", "requirements-browser", ".dockerignore")
+#: Anywhere.
+SOLUTIONS = "solutions"
+#: Beginnings of the pages in docs/ for teachers, for who carries the project elsewhere, and for the project's README.
+PAGES = ("teaching", "everywhere", "public-scripts", "report.png")
+#: What of this folder stands at the zip's top.
+STUDENTS = "course/packing/students/"
+
+
+def goes_along(name: str) -> bool:
+    """Whether the file of this path in the project is for students."""
+    path = PurePosixPath(name)
+    if name in NEEDED:
+        return True
+    if len(path.parts) == 1:
+        return not name.startswith(AT_THE_TOP)
+    page = path.parts[0] == "docs" and path.name.startswith(PAGES)
+    return path.parts[0] not in FOLDERS and SOLUTIONS not in path.parts and not page
+
+
+def choose_files(every: Files) -> Files:
+    """Return the files of the zip by their names in it: those that go along, the students' README, their Makefile."""
+    files = {name.removeprefix(STUDENTS): file for name, file in every.items() if goes_along(name)}
+    if "Makefile" in files:
+        mode, data = files["Makefile"]
+        files["Makefile"] = mode, for_students(data.decode("utf-8")).encode()
+    return files
+
+
+#: What the exercises start from.
+SCRIPTS = "notebooks/course/scripts/"
+#: A line of a solution as short as this may stand anywhere.
+SHORT = 30
+
+
+def find_leaks(every: Files, packed: Files) -> list[tuple[str, str]]:
+    """Return (file, line) of what goes along and holds a line that the solutions alone should have.
+
+    A solution quotes the exercise: lines that the exercise notebooks and the course's scripts have are no secret.
+    """
+    solved = [data for name, (_, data) in every.items() if SOLUTIONS in PurePosixPath(name).parts]
+    asked = [
+        data
+        for name, (_, data) in packed.items()
+        if "exercises" in PurePosixPath(name).name or name.startswith(SCRIPTS)
+    ]
+    public_lines = {line for data in asked for line in lines_of(data)}
+    secret = {line for data in solved for line in lines_of(data) if len(line) >= SHORT} - public_lines
+    return [(name, line) for name, (_, data) in sorted(packed.items()) for line in lines_of(data) if line in secret]
+
+
+def lines_of(data: bytes) -> list[str]:
+    """Return the lines of a text, of a notebook those of its cells. Nothing of what is no text."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return []
+    if text.startswith("{") and '"cells"' in text:
+        cells = json.loads(text).get("cells", [])
+        text = "\n".join("".join(cell["source"]) for cell in cells)
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+TARGETS = ("help", "setup", "run", "lab", "clean")
+HEAD = "# The course. `make setup`, then `make lab`; `make help` lists the rest."
+
+
+def for_students(text: str) -> str:
+    """Return the paragraphs that make one of TARGETS, and the settings, under another first line.
+
+    A rule is a paragraph of its own.
+    """
+    paragraphs = text.split("\n\n")
+    rules_left = [paragraph for paragraph in paragraphs if _target_of(paragraph) in ("", *TARGETS)]
+    makefile = "\n\n".join(rules_left)
+    makefile = re.sub(r"^\.PHONY:.*$", f".PHONY: {' '.join(TARGETS)}", makefile, flags=re.M)
+    return re.sub(r"\A#.*$", HEAD, makefile, count=1, flags=re.M).rstrip("\n") + "\n"
+
+
+def _target_of(paragraph: str) -> str:
+    """Return the target of the rule that this paragraph is; empty where it is none."""
+    match = re.match(r"([a-z][a-z-]*):", paragraph)
+    return match[1] if match else ""
+
 
 INSIDE = "ascend-workbook"
 #: The first moment that a zip can tell.

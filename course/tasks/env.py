@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import Any
 
 from ascend_workbook.environment.installing.plan import wheel_fits
 from ascend_workbook.environment.machine import Machine
@@ -37,7 +36,7 @@ def broken(student: str) -> Report:
     return report_on(machine(student), {})
 
 
-def check(answer: Any, place: Place) -> Found:
+def check(answer: object, place: Place) -> Found:
     submitted, trouble = _read_answer(answer)
     if trouble:
         return Found(missing=(trouble,))
@@ -77,7 +76,7 @@ def _make_found(points: list[tuple[bool, Sentence]]) -> Found:
     return Found(right if points[0][0] else (), missing)
 
 
-def _read_answer(answer: Any) -> tuple[dict[str, str], Sentence | None]:
+def _read_answer(answer: object) -> tuple[dict[str, str], Sentence | None]:
     if not isinstance(answer, dict) or any(not isinstance(answer.get(name), str) for name in FIELDS):
         return {}, Sentence("course.env.fields", fields=list(FIELDS), given=type(answer).__name__)
     fields = {name: as_typed(answer[name]) for name in FIELDS[:2]}

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import Sentence
@@ -79,7 +78,7 @@ def _capture_run(out: Path, device: str, settings: Mapping[str, str]) -> Report:
     )
 
 
-def check(answer: Any, place: Place) -> Found:
+def check(answer: object, place: Place) -> Found:
     submitted, trouble = _read_answer(answer)
     if trouble:
         return Found(missing=(trouble,))
@@ -103,7 +102,7 @@ def _same_student(place: Place, fault: Fault) -> None:
         raise ValueError("the captures beside are of another student: run the cell that makes them again")
 
 
-def _read_answer(answer: Any) -> tuple[dict[str, Any], Sentence | None]:
+def _read_answer(answer: object) -> tuple[dict[str, object], Sentence | None]:
     if not isinstance(answer, dict) or any(name not in answer for name in FIELDS):
         return {}, Sentence("course.fault.fields", fields=list(FIELDS), given=type(answer).__name__)
     whole = {name: _read_whole(answer[name]) for name in FIELDS[1:]}
@@ -116,7 +115,7 @@ def _read_answer(answer: Any) -> tuple[dict[str, Any], Sentence | None]:
     return {**whole, "operator": known}, None
 
 
-def _read_whole(value: Any) -> int | None:
+def _read_whole(value: object) -> int | None:
     """Return a whole number, of 3 as of 3.0, which a table's column may give."""
     if type(value) is float and value.is_integer():
         return int(value)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.machine.launch import LaunchResult, Plugin
@@ -38,7 +37,7 @@ APART = 0.25
 FIRST = 0.1
 
 
-def check(answer: Any, place: Place) -> Found:
+def check(answer: object, place: Place) -> Found:
     before = original(SCRIPT)
     text, trouble = apply_edits(answer, before)
     if trouble:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine.launch import LaunchResult, Plugin
@@ -38,7 +37,7 @@ TOLERANCE = 1e-4
 STOPWATCH = Plugin(CHILD / "stopwatch.py")
 
 
-def check(answer: Any, place: Place) -> Found:
+def check(answer: object, place: Place) -> Found:
     before = original(SCRIPT)
     text, trouble = apply_edits(answer, before)
     if trouble:

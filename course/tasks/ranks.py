@@ -12,7 +12,6 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.machine.launch import LaunchResult
@@ -42,7 +41,7 @@ TOLERANCE = 1e-4
 TIMEOUT_S = 150.0
 
 
-def check(answer: Any, place: Place) -> Found:
+def check(answer: object, place: Place) -> Found:
     before = original(SCRIPT)
     text, trouble = apply_edits(answer, before)
     if trouble:

@@ -7,7 +7,6 @@ once on the way, and the same is printed and kept at the end.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine.launch import LaunchResult, Plugin
@@ -41,7 +40,7 @@ AS_ON_GPU = (('logits.device.type == "cuda"', "True"), ('"cuda" in str(one.devic
 SHORT_STEP = 3
 
 
-def check(answer: Any, place: Place) -> Found:
+def check(answer: object, place: Place) -> Found:
     before = original(SCRIPT)
     text, trouble = apply_edits(answer, before)
     if trouble:
@@ -97,7 +96,7 @@ def _compare_runs(expected: LaunchResult, got: LaunchResult) -> list[Point]:
 
 def _explain_end(got: LaunchResult) -> list[Point]:
     """Explain why it ended early. Of the error that is raised on purpose no general advice is given: it is to be
-    caught. Of the error that is raised on purpose no general advice is given: it is to be caught.
+    caught.
     """
     raised = [
         str(note["args"]["message"]) for log in got.logs for note in log.notes if note["code"] == "course_out_of_memory"
@@ -121,9 +120,7 @@ def _compare_ends(expected: LaunchResult, got: LaunchResult) -> Point:
 
 
 def _size_of_weights(result: LaunchResult) -> int:
-    """Return the bytes of the file with the weights; 0 where there is none. It is the student's: nobody loads it here.
-    It is the student's: nobody loads it here.
-    """
+    """Return the bytes of the file with the weights; 0 where there is none. It is the student's: nobody loads it."""
     path = result.out / "work" / KEPT
     return path.stat().st_size if path.is_file() else 0
 

@@ -9,7 +9,7 @@ from typing import Callable
 import nbformat
 import pytest
 
-from ascend_workbook.batch.campaign.pool.devices import Here
+from ascend_workbook.batch.campaign.cards import Here
 
 PARAMETERS = """lang: str = "en"  # language
 device: str = "auto"  # device
@@ -90,9 +90,9 @@ def steady_versions(monkeypatch: pytest.MonkeyPatch) -> None:
     """These tests are about running notebooks, not about what is installed."""
     versions = {"tier": "cpu", "torch": "1"}
     monkeypatch.setattr("ascend_workbook.batch.workbook.device_versions", lambda wanted: versions)
-    for module in ("local.devices", "conduct"):
+    for module in ("cards", "local", "cluster", "conduct"):
         monkeypatch.setattr(
-            f"ascend_workbook.batch.campaign.pool.{module}.probe_device", lambda wanted: Here("cpu", 1, versions)
+            f"ascend_workbook.batch.campaign.{module}.probe_device", lambda wanted: Here("cpu", 1, versions)
         )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ascend_workbook.batch import index
+from ascend_workbook.batch import workbook
 from ascend_workbook.batch.execute import FAILED, Outcome
 
 OOM = "RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB (NPU 1; 60.97 GiB total capacity)"
@@ -22,10 +22,12 @@ OOM = "RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB (NPU 1; 60.97
     ],
 )
 def test_the_error_is_explained(tmp_path: Path, error: str, lang: str, said: tuple[str, ...]) -> None:
-    section = index._render_stage(Outcome("precision", FAILED, "key", cell=3, error=error), tmp_path, lang)
+    section = workbook._render_stage(Outcome("precision", FAILED, "key", cell=3, error=error), tmp_path, lang)
     assert error.partition("(")[0] in section and all(word.lower() in section.lower() for word in said), section
 
 
 def test_an_error_of_ours_names_its_own_next_step(tmp_path: Path) -> None:
-    section = index._render_stage(Outcome("precision", FAILED, "key", error="WorkbookError: no script"), tmp_path, "en")
+    section = workbook._render_stage(
+        Outcome("precision", FAILED, "key", error="WorkbookError: no script"), tmp_path, "en"
+    )
     assert "selftest" not in section and "no script" in section

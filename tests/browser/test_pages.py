@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Callable
 
 import pytest
 
-from ascend_workbook.batch import index
+from ascend_workbook.batch import workbook
 from ascend_workbook.batch.execute import FAILED, GOOD, Outcome
 from ascend_workbook.batch.plan.model import Plan
-from ascend_workbook.batch.results import publish_results
+from ascend_workbook.batch.results.publish import publish_results
 from ascend_workbook.batch.workbook import summarize_run
 from ascend_workbook.diagnose import explain
 from ascend_workbook.findings.report import Chart, Report, join_reports
@@ -56,7 +56,7 @@ def run_index(folder: Path, lang: str) -> str:
     analyse(TRACE).save(folder / "profiling", lang)
     outcomes = [Outcome("profiling", GOOD, "k", 12.0), Outcome("precision", FAILED, "k", 3.0, 4, OOM)]
     result = summarize_run("演示", folder, outcomes, ("profiling", "precision", "migration"), "npu")
-    return index.render_page(result, folder, outcomes, lang)
+    return workbook.render_page(result, folder, outcomes, lang)
 
 
 def plan_index(folder: Path, lang: str) -> str:

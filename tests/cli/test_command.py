@@ -8,15 +8,16 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Callable
 
 import pytest
 
 import helpers
-from ascend_workbook.cli.commands import dry_run, run, simulator
+from ascend_workbook.cli.commands import batch, dry_run, simulator
 from ascend_workbook.cli.main import build_parser, load_verb, main, verb_names
-from ascend_workbook.cli.progress import progress_line, progress_lines
-from ascend_workbook.cli.swallowed import find_swallowed
+from ascend_workbook.cli.mistakes import find_swallowed
+from ascend_workbook.cli.options import progress_line, progress_lines
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.machine.launch import Progress
 from tests.conftest import ROOT
@@ -33,7 +34,7 @@ def test_the_command_lists_the_verbs(capsys: pytest.CaptureFixture[str]) -> None
 
 @pytest.mark.parametrize("name", VERBS)
 def test_a_verb_is_found_alone_and_among_all(name: str) -> None:
-    """A command imports its own verb only; for that its file has the verb's name."""
+    """A command imports the module of its own verb only."""
     assert list(build_parser(name).below) == [name]
     assert list(build_parser("no such verb").below) == list(VERBS) == list(build_parser().below)
 
@@ -56,11 +57,13 @@ def test_the_notebook_verbs_exist() -> None:
         _ = helpers.nothing
 
 
-def replace_run(monkeypatch: pytest.MonkeyPatch, module: Any, function: Any) -> None:
+def replace_run(
+    monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str, function: Callable[..., object]
+) -> None:
     """Let the verb call another function with the same options."""
-    verb = replace(module.VERB, run=function)
-    verb.__dict__["options"] = module.VERB.options
-    monkeypatch.setattr(module, "VERB", verb)
+    verb = replace(module.VERBS[name], run=function)
+    verb.__dict__["options"] = module.VERBS[name].options
+    monkeypatch.setitem(module.VERBS, name, verb)
 
 
 def test_an_error_of_ours_is_told_and_exits_with_2(
@@ -69,7 +72,7 @@ def test_an_error_of_ours_is_told_and_exits_with_2(
     def fails() -> None:
         raise WorkbookError("run.no_script", path="x.py")
 
-    replace_run(monkeypatch, run, fails)
+    replace_run(monkeypatch, batch, "run", fails)
     assert main(["run", "--lang", "zh"]) == 2
     assert "错误：找不到脚本 x.py" in capsys.readouterr().err
 
@@ -141,7 +144,7 @@ def test_a_defect_of_ours_is_no_verdict(monkeypatch: pytest.MonkeyPatch, capsys:
     def fails() -> None:
         raise ValueError("a defect")
 
-    replace_run(monkeypatch, run, fails)
+    replace_run(monkeypatch, batch, "run", fails)
     assert main(["run"]) == 2
     assert "ValueError: a defect" in capsys.readouterr().err
 
@@ -236,7 +239,7 @@ def test_a_swallowed_option_is_said_on_stderr_before_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "train.py").write_text(ARGPARSE, encoding="utf-8")
-    replace_run(monkeypatch, dry_run, lambda call: 0)
+    replace_run(monkeypatch, dry_run, "dry-run", lambda call: 0)
     assert main(["dry-run", "--lang", "en", str(tmp_path / "train.py"), "--steps", "5"]) == 0
     assert "--steps behind" in capsys.readouterr().err
     assert main(["dry-run", "--lang", "zh", str(tmp_path / "train.py"), "--steps", "5"]) == 0

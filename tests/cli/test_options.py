@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -69,13 +68,13 @@ def measure(
     timeout_s: float = 9,
     cwd: str | None = None,
     kind: str = "a",
-) -> dict[str, Any]:
+) -> dict[str, object]:
     return dict(locals())
 
 
 def finish(
-    call: partial[Any], lang: str | None, *, steps: int, loud: bool = False
-) -> tuple[Any, str | None, int, bool]:
+    call: partial[object], lang: str | None, *, steps: int, loud: bool = False
+) -> tuple[object, str | None, int, bool]:
     return call(), lang, steps, loud
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ascend_workbook.cli.main import build_parser, main, verb_names
-from ascend_workbook.cli.suggestions import MEANT, SWITCHES, VALUES
+from ascend_workbook.cli.mistakes import MEANT, SWITCHES, VALUES
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.sentence import Sentence, load_catalogue
 from course import DONE, NOT_YET, Found, Place, Task, check_task, checking, load_tasks, read_record
-from course.asking import resolve_answer
+from course.checking import resolve_answer
 
 
 def stub() -> None:

@@ -21,7 +21,7 @@ from course.grading.attempt import Grade
 from course.grading.limits import Limits
 from course.grading.sheet import earlier_submissions, make_plain, write_sheet
 from course.grading.summary import Beside, make_report
-from course.registry import load_tasks
+from course.task import load_tasks
 from course.tasks import env
 
 CHECK = 'from course import check_task\ncheck_task("env", answer, run_dir=run_dir, student=student)'

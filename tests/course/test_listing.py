@@ -12,7 +12,7 @@ from course.capstone import STAGES
 from course.listing import exercises
 from course.outcome import DONE, PARTLY, Outcome
 from course.record import keep_outcome
-from course.registry import CAPSTONE_FOLDER, load_tasks
+from course.task import CAPSTONE_FOLDER, load_tasks
 
 
 def test_nothing_done(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
-from course.grading.tables import names_in
+from course.grading.sheet import names_in
 
 WANTED = {"2041_late": "张三", "2042": "李 四"}
 

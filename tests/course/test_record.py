@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
-from course import keeping, read_record
+from course import read_record
+from course import record as keeping
 from course.outcome import NOT_YET, Outcome
 from course.record import keep_outcome
 

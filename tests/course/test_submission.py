@@ -12,10 +12,18 @@ from pathlib import Path
 import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
-from course.grading import packed as packing
-from course.grading.cells import cells_of
-from course.grading.names import member_name, name_as_text, name_of, same_person
-from course.grading.submission import Submission, left_out, list_submissions, read_submission
+from course.grading import submission as packing
+from course.grading.submission import (
+    Submission,
+    cells_of,
+    left_out,
+    list_submissions,
+    member_name,
+    name_as_text,
+    name_of,
+    read_submission,
+    same_person,
+)
 
 BOOK = json.dumps(
     {

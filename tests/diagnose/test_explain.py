@@ -12,8 +12,7 @@ import pytest
 import helpers
 from ascend_workbook.cli.main import build_parser, main
 from ascend_workbook.diagnose import SYMPTOMS, explain, explain_text
-from ascend_workbook.diagnose.line import parse_line
-from ascend_workbook.diagnose.log import Log
+from ascend_workbook.diagnose.log import Log, parse_line
 from ascend_workbook.diagnose.scan import _read_chunks, scan_log
 from ascend_workbook.diagnose.verdict import report_on
 from ascend_workbook.findings.errors import WorkbookError

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from ascend_workbook.environment import bandwidth, compute
+from ascend_workbook.environment import compute
+from ascend_workbook.environment import compute as bandwidth
 from ascend_workbook.environment.child import collective as rank_child
 from ascend_workbook.environment.child import compute as probe
 from ascend_workbook.findings.finding import Status
@@ -71,7 +72,7 @@ def test_ranks_join_to_the_slowest_and_all_wrong_elements() -> None:
     slow = {**SUM, "rank": 1, "time_ms": 2.0, "bus_gb_per_s": 2.0, "wrong": 3, "place": 7, "got": "1.0", "exact": "2.0"}
     row = bandwidth.join_ranks([SUM, slow], 2)
     assert (row["time_ms"], row["bus_gb_per_s"], row["elements"], row["device"]) == (2.0, 2.0, 200, "2 x hccl")
-    found = bandwidth.judge_row(row)
+    found = bandwidth.judge_transfer(row)
     assert found.status is Status.FAIL
     assert "3 of 200 elements wrong; rank 1 at 7: got 1.0, exact 2.0" in found.message("en")
     assert bandwidth.join_ranks([SUM], 2) == {}
@@ -95,7 +96,7 @@ def test_a_collective_that_does_not_end_well(
     monkeypatch.setattr(bandwidth, "LAUNCHER", tmp_path)
     rows = bandwidth.measure_collectives("cpu", accelerator, 2, timeout_s=8 if "sleep" in code else 60)
     assert [row.get("operation") for row in rows] == [None]
-    found = bandwidth.judge_row(rows[0])
+    found = bandwidth.judge_transfer(rows[0])
     assert found.status is status and said in found.message("en")
 
 
@@ -103,7 +104,7 @@ def test_copies_cut_short_keep_what_was_measured(tmp_path: Path) -> None:
     path = tmp_path / "probe.py"
     path.write_text(f"import json, os; print(json.dumps({COPY!r}), flush=True); os.kill(os.getpid(), 9)")
     rows = bandwidth.measure_transfers("cpu", "cpu", probe=path)
-    assert rows[0] == COPY and bandwidth.judge_row(rows[1]).message("en").endswith("in full: signal 9")
+    assert rows[0] == COPY and bandwidth.judge_transfer(rows[1]).message("en").endswith("in full: signal 9")
 
 
 def test_a_jobs_own_variables_do_not_reach_the_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,16 +124,16 @@ def test_a_wrong_sum_is_seen(simulator_env: dict[str, str], monkeypatch: pytest.
         ("broadcast", False, 2),
         ("all_gather", True, 2),
     ]
-    assert bandwidth.judge_row(rows[2]).key == "ENV104.wrong"
+    assert bandwidth.judge_transfer(rows[2]).key == "ENV104.wrong"
 
 
 def test_the_childs_own_measure() -> None:
     torch = pytest.importorskip("torch")
     exact = rank_child.make_pattern(torch, 600, 0) + rank_child.make_pattern(torch, 600, 1)
-    assert rank_child.make_row(torch, exact, exact, 2.0, 4e6)["bus_gb_per_s"] == 2.0
+    assert rank_child.make_row(exact, exact, 2.0, 4e6)["bus_gb_per_s"] == 2.0
     shifted = exact.clone()
     shifted[[5, 9]] += 1
-    row = rank_child.make_row(torch, shifted, exact, 1.0, 1.0)
+    row = rank_child.make_row(shifted, exact, 1.0, 1.0)
     assert (row["wrong"], row["place"], row["exact"]) == (2, 5, str(float(exact[5])))
     assert probe.time_copy_on_device(torch, "cpu", 1)["gb_per_s"] > 0
     assert os.environ.get("RANK") is None

@@ -72,16 +72,16 @@ def test_parts_join_to_the_worst() -> None:
 
 def test_without_a_device_nothing_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     absent = machines.chosen(machines.laptop(), wanted="npu", tier="", why={"say": "device.why.no_cann"})
-    monkeypatch.setattr("ascend_workbook.environment.overview.check", lambda device, work_folder: report_on(absent))
+    monkeypatch.setattr("ascend_workbook.environment.compute.check", lambda device, work_folder: report_on(absent))
     assert len(environment_check("npu").parts) == 1
 
 
 def test_without_an_accelerator_nothing_is_held_against_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = machines.chosen(machines.laptop(), tier="cpu", name="CPU")
-    monkeypatch.setattr("ascend_workbook.environment.overview.check", lambda device, work_folder: report_on(plain))
+    monkeypatch.setattr("ascend_workbook.environment.compute.check", lambda device, work_folder: report_on(plain))
     computed: list[str] = []
     monkeypatch.setattr(
-        "ascend_workbook.environment.overview.compute_check", lambda found: computed.append(found.tier) or made
+        "ascend_workbook.environment.compute.compute_check", lambda found: computed.append(found.tier) or made
     )
     made = report_on(plain)
     assert len(environment_check("auto").parts) == 1 and computed == []

@@ -136,7 +136,7 @@ def test_on_the_simulated_npu(simulator_env: dict[str, str]) -> None:
 
 
 def test_a_device_that_is_not_here_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device, "_run_probe", lambda tier, python: {"why": {"say": "device.why.no_cann"}})
+    monkeypatch.setattr(device, "ask_tier", lambda tier, python: {"why": {"say": "device.why.no_cann"}})
     made = compute_check("npu")
     assert made.status is Status.FAIL and "device npu is not here" in made.verdict("en")
 
@@ -144,6 +144,6 @@ def test_a_device_that_is_not_here_fails(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_faults_on_purpose_are_told(simulator_env: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASCEND_WORKBOOK_SIM_FAULT", "matmul:scale=1.5")
     for part in ("measure_transfers", "measure_collectives"):
-        monkeypatch.setattr(compute.bandwidth, part, lambda *args: [])
+        monkeypatch.setattr(compute, part, lambda *args: [])
     report = compute_check("npu-simulated")
     assert report.status is Status.FAIL and report.on_purpose == ["matmul:scale=1.5"]

@@ -16,8 +16,9 @@ from typing import Any, Callable
 import pytest
 
 from ascend_workbook.cli import main as __main__
-from ascend_workbook.environment.installing import kernel, place, plan
-from ascend_workbook.environment.installing.report import report_on, write_kernel
+from ascend_workbook.environment.installing import kernel, plan
+from ascend_workbook.environment.installing import kernel as place
+from ascend_workbook.environment.installing.plan import report_on, write_kernel
 from ascend_workbook.environment.machine import Machine
 from ascend_workbook.environment.system import Untold
 from ascend_workbook.findings.errors import WorkbookError

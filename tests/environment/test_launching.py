@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ascend_workbook.cli import main as __main__
-from ascend_workbook.environment.launching import launch_facts, slurm
+from ascend_workbook.environment.launching import claims, launch_facts
 from ascend_workbook.environment.launching.rank_table import BrokenTable, RankTable, parse_table, read_table
 from ascend_workbook.environment.system import System
 from ascend_workbook.findings.finding import Status
@@ -456,13 +456,13 @@ def test_a_rank_that_is_no_number_is_named(tmp_path: Path, rank: str) -> None:
     ],
 )
 def test_host_lists_of_slurm(text: str, hosts: list[str]) -> None:
-    assert list(slurm.parse_hosts(text)) == hosts
+    assert list(claims.parse_hosts(text)) == hosts
 
 
 @pytest.mark.parametrize("text", ["n[1-", "n[]", "n[3-1]", "n[1-99999]", "a b", "n[0-999]m[0-999]", "", "n[1-2]]"])
 def test_what_is_no_host_list(text: str) -> None:
     with pytest.raises(ValueError, match="hos|range"):
-        slurm.parse_hosts(text)
+        claims.parse_hosts(text)
 
 
 @pytest.mark.parametrize("name", [*GOOD, *BAD])

@@ -131,3 +131,26 @@ def test_any_text_is_survived(text: str) -> None:
 @given(st.lists(st.sampled_from(A3.splitlines()), max_size=30))
 def test_lines_in_any_order_give_no_invented_chip(lines: list[str]) -> None:
     assert len(parse_npu_smi("\n".join(lines)).chips) <= sum("0000:9" in line for line in lines)
+
+
+def test_a_chip_without_its_second_line_takes_no_other_chips() -> None:
+    second = next(line for line in A3.splitlines() if "0000:9D:00.0" in line)
+    found = parse_npu_smi(A3.replace(second + "\n", ""))
+    assert [(chip.chip, chip.health) for chip in found.chips] == [(1, "Warning")]
+    assert len(found.unread) == 1 and "151.5" in found.unread[0]
+
+
+def test_a_line_with_more_values_than_names_is_told() -> None:
+    found = parse_npu_smi(A3.replace("| 151.5       41 ", "| 151.5 1 2 3  41 "))
+    assert len(found.chips) == 1 and any("151.5" in line for line in found.unread)
+
+
+def test_a_line_with_a_cell_too_many_is_told() -> None:
+    first = next(line for line in A3.splitlines() if "151.5" in line)
+    found = parse_npu_smi(A3.replace(first, first + " new |"))
+    assert [chip.chip for chip in found.chips] == [1] and any("new" in line for line in found.unread)
+
+
+def test_only_the_stand_in_is_simulated() -> None:
+    assert not NpuSmi().simulated and not parse_npu_smi(A3).simulated
+    assert parse_npu_smi(A3 + "SIMULATED\n").simulated

@@ -13,9 +13,8 @@ import pytest
 
 from ascend_workbook.environment import hardware, host, software
 from ascend_workbook.environment.machine import Import
-from ascend_workbook.environment.probe import probe
-from ascend_workbook.environment.process import Process
-from ascend_workbook.environment.system import PROJECT, System, Untold, shorten_path
+from ascend_workbook.environment.readiness import probe
+from ascend_workbook.environment.system import PROJECT, Process, System, Untold, shorten_path
 from ascend_workbook.machine import bounded
 from ascend_workbook.machine.npu_smi import NpuSmi
 from tests.environment import machines

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ascend_workbook.cli import main as __main__
-from ascend_workbook.cli.commands import check as command
+from ascend_workbook.cli.commands import environment as command
 from ascend_workbook.environment import compare_settings, save_settings
 from ascend_workbook.environment.readiness import report_on
 from ascend_workbook.findings.finding import Status
@@ -153,9 +153,9 @@ def test_the_command_saves_what_it_found(
     told: dict[str, Any] = {"packages": {"torch": "2.9.0"}, "flags": {}}
     answer(monkeypatch, bounded.Output(0, json.dumps(told), ""))
     made = report_on(machines.server())
-    verb = replace(command.VERB, function=lambda **options: made)
-    verb.__dict__["options"] = command.VERB.options
-    monkeypatch.setattr(command, "VERB", verb)
+    verb = replace(command.VERBS["check"], function=lambda **options: made)
+    verb.__dict__["options"] = command.VERBS["check"].options
+    monkeypatch.setitem(command.VERBS, "check", verb)
     assert __main__.main(["check", "--lang", "en", "--save", str(tmp_path / "a.json")]) == 0
     assert f"settings: {tmp_path / 'a.json'}" in capsys.readouterr().out
     assert load_record(tmp_path / "a.json").tier == "npu"

@@ -28,7 +28,7 @@ def here(monkeypatch: pytest.MonkeyPatch, *tiers: str) -> list[str]:
         asked.append(tier)
         return ANSWERS[tier] if tier in tiers else NO
 
-    monkeypatch.setattr(device, "_run_probe", ask)
+    monkeypatch.setattr(device, "ask_tier", ask)
     return asked
 
 
@@ -64,7 +64,7 @@ def test_the_child_asked_for_cuda_answers_for_the_cpu_too(monkeypatch: pytest.Mo
         asked.append(tier)
         return {**NO, "cpu": ANSWERS["cpu"]} if tier == "cuda" else NO
 
-    monkeypatch.setattr(device, "_run_probe", ask)
+    monkeypatch.setattr(device, "ask_tier", ask)
     assert device.find().tier == "cpu" and asked == ["npu", "npu-simulated", "cuda"]
     assert device.find_baseline().tier == "cpu"
 
@@ -82,7 +82,7 @@ def child(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: str) -> dict[st
     probe.write_text(code)
     monkeypatch.setattr(device, "PROBE", probe)
     monkeypatch.setattr(device, "TIMEOUT_S", 1.0 if "sleep" in code else 60.0)
-    return device._run_probe("cpu", sys.executable)
+    return device.ask_tier("cpu", sys.executable)
 
 
 @pytest.mark.parametrize(

@@ -31,9 +31,10 @@ IN_ORDER = (
 )
 DRIVERS = ("24.1.rc2", "24.1.rc3", "24.1.rc3.7", "24.1.0", "25.3.rc1", "25.5.0", "26.1.0.b061", "26.1.0")
 TORCH_NPU = ("2.1.0.rc1", "2.1.0", "2.1.0.post3", "2.1.0.post17.dev20251010", "2.1.0.post17", "2.13.0rc1", "2.13.0")
+PREVIEWS = ("8.5.0.dev2", "8.5.0.alpha1", "8.5.0.b1", "8.5.0.beta2", "8.5.0", "8.5.0.post1")
 
 
-@pytest.mark.parametrize("texts", [IN_ORDER, DRIVERS, TORCH_NPU])
+@pytest.mark.parametrize("texts", [IN_ORDER, DRIVERS, TORCH_NPU, PREVIEWS])
 def test_versions_sort(texts: tuple[str, ...]) -> None:
     keys = [versions.parse_version(text) for text in texts]
     assert keys == sorted(keys) and len(set(keys)) == len(keys)
@@ -155,3 +156,104 @@ def test_the_newest_of_each_line() -> None:
     assert (by_torch["2.7.1"].torch_npu, by_torch["2.7.1"].cann) == ("2.7.1.post8", "9.1.0")
     assert by_torch["1.11.0"].state == "end_of_life" and by_torch["1.11.0"].python == ()
     assert "2.13.0" not in by_torch
+
+
+def test_a_post_release_without_a_number_comes_after_its_release() -> None:
+    assert versions.parse_version("2.7.1.post") > versions.parse_version("2.7.1")
+
+
+def test_a_fourth_number_is_not_torchs() -> None:
+    assert versions.base_version("2.7.1.4") == "2.7.1" and versions.base_version("2.7") == "2.7.0"
+
+
+#: Short lists whose answers can be counted by hand.
+PYTHONS = {"python": ["3.9", "3.10"], "glibc": "2.28"}
+LISTS = {
+    "pairs": [
+        {"torch": "2.6.0", "torch_npu": "2.6.0.post2", "cann": "8.5.0"},
+        {"torch": "2.6.0", "torch_npu": "2.6.0", "cann": "8.5.0"},
+        {"torch": "2.5.1", "torch_npu": "2.5.1", "cann": "8.5.0"},
+        {"torch": "2.8.0", "torch_npu": "2.8.0.post1", "cann": "8.5.0"},
+        {"torch": "2.8.0", "torch_npu": "2.8.0", "cann": "9.0.0"},
+        {"torch": "3.1.0", "torch_npu": "3.1.0", "cann": "9.0.0"},
+    ],
+    "wheels": [
+        {"torch_npu": "2.5.1", "aarch64": PYTHONS, "x86_64": PYTHONS},
+        {"torch_npu": "2.6.0", "aarch64": PYTHONS, "x86_64": {"python": ["3.10", "3.11"], "glibc": "2.17"}},
+        {"torch_npu": "2.6.0.post2", "aarch64": PYTHONS},
+        {"torch_npu": "2.8.0", "aarch64": {"python": ["3.10"], "glibc": "2.31"}},
+        {"torch_npu": "2.8.0.post1", "aarch64": PYTHONS},
+        {"torch_npu": "3.1.0", "aarch64": PYTHONS},
+    ],
+    "drivers": [
+        {"cann": "8.5", "driver": ["25.3.rc1", "25.5.0"], "level": "paired"},
+        {"cann": "8.5.0", "driver": ["26.1.0"], "level": "compatible"},
+        {"cann": "9.0.0", "driver": ["27.0.0"], "level": "paired"},
+    ],
+    "lines": {"2.6.0": {"state": "maintenance", "until": "2026-06-30"}},
+    "recommended": {"torch": "2.6.0", "torch_npu": "2.6.0", "cann": "8.5.0"},
+    "early": {"torch_npu": ["2.10.0rc1", "2.9.0"]},
+    "numpy": [{"cann_from": "9.0.0", "numpy_below": "3"}, {"cann_from": "8.5.0", "numpy_below": "2"}],
+}
+
+
+@pytest.fixture
+def lists(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(versions, "load_compatibility", lambda: LISTS)
+
+
+@pytest.mark.parametrize(
+    ("torch", "cann", "python", "arch", "glibc", "expected"),
+    [
+        ("2.6.0", "8.5.0", "3.10.4", "aarch64", "2.28", "torch==2.6.0 torch_npu==2.6.0.post2"),  # the newest of it
+        (
+            "2.7.1",
+            "8.5.0",
+            "3.10.4",
+            "aarch64",
+            "2.28",
+            "torch==2.6.0 torch_npu==2.6.0.post2",
+        ),  # before rather than after
+        ("2.4.0", "8.5.0", "3.10.4", "aarch64", "2.28", "torch==2.5.1 torch_npu==2.5.1"),  # all are after: the nearest
+        ("", "8.5.0", "3.9", "aarch64", "", "torch==2.6.0 torch_npu==2.6.0.post2"),  # what is recommended
+        ("3.1.0", "", "3.10", "aarch64", "2.28", "torch==3.1.0 torch_npu==3.1.0"),  # whatever the CANN
+        ("3.0.0", "", "3.10", "aarch64", "2.31", "torch==2.8.0 torch_npu==2.8.0.post1"),
+        ("2.8.0", "9.0.0", "3.10", "aarch64", "2.30", "torch==3.1.0 torch_npu==3.1.0"),  # 2.8.0 wants glibc 2.31
+        ("2.8.0", "9.0.0", "3.10", "aarch64", "2.31", "torch==2.8.0 torch_npu==2.8.0"),
+        ("2.8.0", "9.0.0", "3.10", "aarch64", "", "torch==2.8.0 torch_npu==2.8.0"),  # a C library not told
+        ("2.8.0", "8.5.0", "3.10", "x86_64", "2.28", "torch==2.6.0 torch_npu==2.6.0"),
+        ("2.6.0", "8.5.0", "3.12", "aarch64", "2.28", ""),
+        ("2.6.0", "8.0.0", "3.10", "aarch64", "2.28", ""),
+    ],
+)
+def test_the_nearest_pair(
+    lists: None, torch: str, cann: str, python: str, arch: str, glibc: str, expected: str
+) -> None:
+    assert versions.nearest_pair(torch, cann, python, arch, glibc) == expected
+
+
+def test_what_belongs_together(lists: None) -> None:
+    whole = versions.versions_together("2.6.0", "2.6.0", "8.5.0")
+    assert (whole.driver, whole.python) == ("25.5.0", ("3.10",))  # a compatible driver is no pair
+    assert (whole.state, whole.until) == ("maintenance", "2026-06-30")
+    part = versions.versions_together("2.8.0", "2.8.0", "")
+    assert (part.driver, part.python, part.state, part.until) == ("", (), "", "")
+
+
+def test_what_is_listed_for_a_version(lists: None) -> None:
+    assert versions.drivers_for("8.5.0") == ["26.1.0", "25.5.0", "25.3.rc1"]
+    assert versions.drivers_for("8.5.2") == ["25.5.0", "25.3.rc1"] and versions.drivers_for("7.0.0") == []
+    assert versions.cann_for("2.6.0") == ["8.5.0"] and versions.cann_for("2.7.0") == []
+    assert versions.torch_npu_for("8.5.0") == ["2.8.0.post1", "2.6.0.post2", "2.6.0", "2.5.1"]
+    assert versions.torch_npu_for("8.5.0", "2.6.0+cpu") == ["2.6.0.post2", "2.6.0"]
+    assert [versions.numpy_below(cann) for cann in ("8.0.0", "8.5.0", "8.9.0", "9.0.0")] == [None, "2", "2", "3"]
+    assert [(line.torch, line.torch_npu, line.cann) for line in versions.newest_of_each_line()] == [
+        ("2.5.1", "2.5.1", "8.5.0"),
+        ("2.6.0", "2.6.0.post2", "8.5.0"),
+        ("2.8.0", "2.8.0", "9.0.0"),  # the newest CANN before the newest torch_npu
+        ("3.1.0", "3.1.0", "9.0.0"),
+    ]
+    assert [(early.torch, early.torch_npu) for early in versions.unpaired_versions()] == [
+        ("2.9.0", "2.9.0"),
+        ("2.10.0", "2.10.0rc1"),
+    ]

@@ -17,7 +17,7 @@ from ascend_workbook.findings.sentence import say, show, title
 from ascend_workbook.machine.launch import Progress
 from ascend_workbook.migration import api_map
 from ascend_workbook.migration.assess import assess
-from ascend_workbook.migration.dry_run.reasons import explain_message
+from ascend_workbook.migration.dry_run.failed import explain_message
 from ascend_workbook.migration.rewrite import rewrite
 from ascend_workbook.migration.scan import scan
 from ascend_workbook.show.cells import format_cell

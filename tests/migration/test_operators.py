@@ -14,7 +14,7 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.migration.operators import operators
-from ascend_workbook.migration.operators.support import find_document, load_states
+from ascend_workbook.migration.operators.rows import find_document, load_states
 
 SCRIPT = """import torch
 net = torch.nn.Sequential(torch.nn.Embedding(10, 8), torch.nn.Linear(8, 4)).cuda()

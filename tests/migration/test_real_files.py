@@ -15,7 +15,7 @@ from ascend_workbook.migration.reading.undecoded import Unreadable
 from ascend_workbook.migration.registry import choose_rules, load_rules
 from ascend_workbook.migration.repair import class_of
 from ascend_workbook.migration.rewrite import migrate_source
-from ascend_workbook.migration.rewrite.work import MODES
+from ascend_workbook.migration.rewrite.change import MODES
 from ascend_workbook.migration.scan import scan_source
 
 PACKAGES = ("torch", "transformers", "accelerate", "msprobe", "torch_npu", "numpy", "IPython", "pip")

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ascend_workbook.modelarts.imitation import cases, layout, process
+from ascend_workbook.modelarts import imitation
 from tests.conftest import ROOT
 
 KERNEL = "pytorch-2.7.1"
@@ -31,8 +31,8 @@ HERE = Path(sysconfig.get_path("purelib"))
 class Image:
     """`work` is /home/ma-user/work; `base` the Python of the environment without an engine."""
 
-    layout: layout.Layout
-    who: process.Player
+    layout: imitation.Layout
+    who: imitation.Player
     work: Path
     base: Path
     wheels: Path
@@ -40,7 +40,7 @@ class Image:
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """A terminal's variables; pip has the wheels here in place of an index."""
         pip = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(self.wheels), "PIP_RETRIES": "0"}
-        return {**process.make_environment(self.layout, cases.notebook_starts()[0]), **pip, **(extra or {})}
+        return {**imitation.make_environment(self.layout, imitation.notebook_starts()[0]), **pip, **(extra or {})}
 
     def run(
         self,
@@ -76,7 +76,7 @@ class Image:
 def make(root: Path, absent: Sequence[str] = ABSENT, pair: Mapping[str, str] = PAIR) -> Image:
     """Makes it below `root`, handed over to ma-user where this user may become another: the engine's environment too,
     into which users of a Notebook install."""
-    made = layout.make_layout(root / "image")
+    made = imitation.make_layout(root / "image")
     (made.site / "image.pth").unlink()
     _packages(made.site, (*absent, *pair))
     for name, version in pair.items():
@@ -86,12 +86,12 @@ def make(root: Path, absent: Sequence[str] = ABSENT, pair: Mapping[str, str] = P
     wheels.mkdir()
     _kernel(made)
     base = _base(made.home)
-    who = process.choose_player(made)
+    who = imitation.choose_player(made)
     if who.user is not None:
         for path in (made.site, made.python.parent):
-            os.chown(path, process.USER, process.GROUP)
+            os.chown(path, imitation.USER, imitation.GROUP)
             path.chmod(0o755)
-        who = process.Player(who.user)
+        who = imitation.Player(who.user)
     return Image(made, who, work, base, wheels)
 
 
@@ -110,7 +110,7 @@ def _metadata(site: Path, name: str, version: str) -> None:
     (folder / "INSTALLER").write_text("conda\n", encoding="utf-8")
 
 
-def _kernel(made: layout.Layout) -> None:
+def _kernel(made: imitation.Layout) -> None:
     """The engine's kernel, as Jupyter of any environment of this user finds it."""
     folder = made.home / ".local" / "share" / "jupyter" / "kernels" / KERNEL
     folder.mkdir(parents=True)
@@ -155,7 +155,7 @@ def clone(target: Path) -> Path:
     skipped = shutil.ignore_patterns("__pycache__", "runs", ".ipynb_checkpoints")
     for name in ("ascend_workbook", "ascend_simulator", "course", "helpers", "notebooks", "tools"):
         shutil.copytree(ROOT / name, target / name, ignore=skipped)
-    for name in layout.CODE:
+    for name in imitation.CODE:
         if (ROOT / name).is_file():
             shutil.copy(ROOT / name, target / name)
     shutil.copy(ROOT / "Makefile", target)

@@ -13,8 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.modelarts import boot, scratch, transfer, work
-from ascend_workbook.modelarts.imitation import cases
+from ascend_workbook.modelarts import boot, imitation, transfer, work
 from ascend_workbook.modelarts.mark import Mark
 from ascend_workbook.storage.transfer import upload
 from tests.conftest import ROOT
@@ -73,11 +72,11 @@ def test_a_job_that_is_stopped_hands_it_on_and_says_so(tmp_path: Path) -> None:
 
 def test_a_host_without_a_lead_is_not_green(tmp_path: Path) -> None:
     """Cards 4 and 5 alone: nobody is card 0, so nobody works, and the job must not end well."""
-    variables = {**cases.job_starts("rtf", 1, 8, tmp_path)[4].variables}
+    variables = {**imitation.job_starts("rtf", 1, 8, tmp_path)[4].variables}
     process = start(tmp_path, "--wait_for_lead=0.3", "--command=scan x.py", variables=variables)
     said = process.communicate(timeout=30)[0]
     assert process.returncode == 2 and "no process of this host has begun" in said
-    with Mark.for_job(scratch.choose_scratch(variables, str(tmp_path / "disk")).folder, variables).hold_folder():
+    with Mark.for_job(transfer.choose_scratch(variables, str(tmp_path / "disk")).folder, variables).hold_folder():
         process = start(tmp_path, "--wait_for_lead=0.3", "--command=scan x.py", variables=variables)
         assert process.communicate(timeout=30)[0].count("\n") == 2 and process.returncode == 0
 
@@ -85,9 +84,9 @@ def test_a_host_without_a_lead_is_not_green(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("method", "name"), [("torchrun", ""), ("rtf", "j")])
 def test_the_lead_of_an_earlier_job_is_none(tmp_path: Path, method: str, name: str) -> None:
     """Same host, same rank table, same names: it ended before this process was started, however shortly."""
-    variables = {**cases.job_starts(method, 1, 8, tmp_path)[4].variables, "MA_VJ_NAME": name}
+    variables = {**imitation.job_starts(method, 1, 8, tmp_path)[4].variables, "MA_VJ_NAME": name}
     (tmp_path / "disk").mkdir()
-    mark = Mark.for_job(scratch.choose_scratch(variables, str(tmp_path / "disk")).folder, variables)
+    mark = Mark.for_job(transfer.choose_scratch(variables, str(tmp_path / "disk")).folder, variables)
     with mark.hold_folder():
         assert mark.wait_for_lead(0)
     assert mark.wait_for_lead(0), "it has ended in this process's time"
@@ -132,15 +131,15 @@ def test_ranks_of_a_job_share_what_the_first_of_them_cleared(tmp_path: Path) -> 
 
 
 def test_scratch_is_what_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scratch, "CACHE", str(tmp_path / "none"))
-    found = scratch.choose_scratch({"MA_LOG_DIR": str(tmp_path), "MA_VJ_NAME": "modelarts-job-1"})
+    monkeypatch.setattr(transfer, "CACHE", str(tmp_path / "none"))
+    found = transfer.choose_scratch({"MA_LOG_DIR": str(tmp_path), "MA_VJ_NAME": "modelarts-job-1"})
     assert (found.folder, found.source) == (tmp_path / "ascend-workbook-modelarts-job-1", "MA_LOG_DIR")
     assert (
-        scratch.choose_scratch({"MA_LOG_DIR": str(tmp_path), "MA_VJ_NAME": "../evil"}).folder.name
+        transfer.choose_scratch({"MA_LOG_DIR": str(tmp_path), "MA_VJ_NAME": "../evil"}).folder.name
         == "ascend-workbook-job"
     )
     with pytest.raises(WorkbookError) as raised:
-        scratch.choose_scratch({}, str(tmp_path / "none"))
+        transfer.choose_scratch({}, str(tmp_path / "none"))
     assert raised.value.key == "modelarts.scratch"
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ascend_workbook.cli import main as __main__
-from ascend_workbook.modelarts.imitation import layout
+from ascend_workbook.modelarts import imitation
 from tests.conftest import ROOT
 
 PAGES = [ROOT / "docs" / name for name in ("modelarts-job.md", "modelarts-job.zh-CN.md")]
@@ -34,7 +34,7 @@ def test_both_pages_have_the_same_commands_and_each_of_ours_is_one() -> None:
 
 def test_what_is_uploaded_is_all_that_a_job_needs_and_no_more(tmp_path: Path) -> None:
     """From a checkout with what lies about in one."""
-    for name in (*layout.CODE, "notebooks"):
+    for name in (*imitation.CODE, "notebooks"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).symlink_to(ROOT / name)
     for name in (".git", ".venv", "runs", "tests"):
@@ -42,7 +42,7 @@ def test_what_is_uploaded_is_all_that_a_job_needs_and_no_more(tmp_path: Path) ->
     gather = "\n".join(UPLOAD.splitlines()[:2]).replace("tar -c ", "tar -c -h ")
     subprocess.run(["bash", "-e", "-o", "pipefail", "-c", gather], cwd=tmp_path, check=True)
     made = tmp_path / "build" / "job"
-    assert {path.name for path in made.iterdir()} == {*(name.partition("/")[0] for name in layout.CODE), "notebooks"}
+    assert {path.name for path in made.iterdir()} == {*(name.partition("/")[0] for name in imitation.CODE), "notebooks"}
     assert [path.name for path in (made / "tools").iterdir()] == ["bootstrap.py"]
     assert list(made.glob("notebooks/zh/01_*.ipynb")) and list(made.glob("notebooks/scripts/*.py"))
     assert not list(made.rglob("__pycache__"))

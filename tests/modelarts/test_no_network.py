@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from ascend_workbook.machine.packages.requirements import STARTERS, read_requirements
+from ascend_workbook.machine.packages import STARTERS, read_requirements
 from tests.conftest import ROOT
 from tests.modelarts import image
 from tests.modelarts.test_notebook_image import FIRST, PAGE, PAGES

@@ -16,7 +16,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from ascend_workbook.modelarts.imitation import layout, process
+from ascend_workbook.modelarts import imitation
 from tests.conftest import ROOT
 from tests.modelarts import image
 from tests.notebooks.test_find_workbook import CELL
@@ -45,7 +45,7 @@ def repository(folder: Path, other: image.Image) -> Path:
         for words in (["init", "-q"], ["add", "-A"], [*names, "commit", "-qm", "one"]):
             subprocess.run(["git", *words], cwd=made, check=True)
     if other.who.user is not None:
-        subprocess.run(["chown", "-R", f"{process.USER}:{process.GROUP}", str(made)], check=True)
+        subprocess.run(["chown", "-R", f"{imitation.USER}:{imitation.GROUP}", str(made)], check=True)
     return made
 
 
@@ -147,7 +147,7 @@ def test_one_file_alone_fetches_the_rest_and_keeps_the_pair(other: image.Image, 
     """The last of these: afterwards the packages are there."""
     done = other.python(FIRST, {"ASCEND_WORKBOOK_SOURCE": str(packed)})
     assert done.returncode == 0 and "added: ipywidgets 8.1.9, msgspec 0.20.0" in done.stdout, done.stdout
-    assert other.versions() == image.PAIR and not layout.was_sudo_called(other.layout)
+    assert other.versions() == image.PAIR and not imitation.was_sudo_called(other.layout)
     assert (other.work / "ascend-workbook" / "ascend-workbook" / "ascend_workbook").is_dir()
     again = other.python(FIRST)
     assert again.returncode == 0 and again.stdout == "", again.stdout
@@ -203,4 +203,4 @@ def test_notebook_one_alone_runs_headless_as_ma_user(folder: Path, packed: Path)
     results = made.work / "ascend-workbook" / "ascend-workbook" / "runs" / "notebook" / "environment"
     assert (results / "report.html").is_file()
     if made.who.user is not None:
-        assert (results / "report.html").stat().st_uid == process.USER
+        assert (results / "report.html").stat().st_uid == imitation.USER

@@ -14,8 +14,7 @@ import pytest
 from ascend_workbook.cli import main as __main__
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
-from ascend_workbook.modelarts import JobRequest, configuration, describe_job, rehearse_job
-from ascend_workbook.modelarts.imitation import cases, layout, process, rehearsal
+from ascend_workbook.modelarts import JobRequest, configuration, describe_job, imitation, rehearsal, rehearse_job
 
 REQUEST = {"name": "night", "code": "obs://bucket/code/", "out": "obs://bucket/out", "flavor": "f", "engine_id": "e"}
 
@@ -92,8 +91,8 @@ def test_the_command_writes_the_body(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 @pytest.fixture(scope="module")
-def image(tmp_path_factory: pytest.TempPathFactory) -> layout.Layout:
-    return layout.make_layout(tmp_path_factory.mktemp("modelarts") / "image", hosts=2)
+def image(tmp_path_factory: pytest.TempPathFactory) -> imitation.Layout:
+    return imitation.make_layout(tmp_path_factory.mktemp("modelarts") / "image", hosts=2)
 
 
 def test_a_whole_rehearsal_is_good_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,40 +113,40 @@ def test_a_script_that_is_not_there_is_told() -> None:
     assert raised.value.key == "modelarts.no_script"
 
 
-def test_a_boot_file_that_fails_fails_the_rehearsal(image: layout.Layout) -> None:
-    starts = cases.job_starts("rtf", 2, 2, image.root)
+def test_a_boot_file_that_fails_fails_the_rehearsal(image: imitation.Layout) -> None:
+    starts = imitation.job_starts("rtf", 2, 2, image.root)
     starts[2].variables["VC_TASK_INDEX"] = "7"
-    ended = process.run_processes(image, starts, ["--dry_run", "--command=scan x"], process.Player())
+    ended = imitation.run_processes(image, starts, ["--dry_run", "--command=scan x"], imitation.Player())
     found = list(rehearsal._judge_cases([rehearsal.Case("rtf", 1, tuple(ended))]))
     assert [one.key for one in found] == ["RUN412.code"] and "VC_TASK_INDEX" in found[0].message("en")
     good = tuple(one for one in ended if not one.code)
     assert [one.key for one in rehearsal._judge_cases([rehearsal.Case("rtf", 2, good)])][0] == "RUN412.leads"
 
 
-def test_the_imitation_tells_on_sudo(image: layout.Layout) -> None:
-    assert not layout.was_sudo_called(image)
+def test_the_imitation_tells_on_sudo(image: imitation.Layout) -> None:
+    assert not imitation.was_sudo_called(image)
     sudo = image.python.with_name("sudo")
-    assert subprocess.run([str(sudo), "apt"], check=False).returncode == 1 and layout.was_sudo_called(image)
-    assert [one.key for one in rehearsal._report_limits(image, process.Player(1000))][0] == "RUN414.sudo"
+    assert subprocess.run([str(sudo), "apt"], check=False).returncode == 1 and imitation.was_sudo_called(image)
+    assert [one.key for one in rehearsal._report_limits(image, imitation.Player(1000))][0] == "RUN414.sudo"
 
 
 def test_ma_user_is_really_another_with_a_small_shm(tmp_path: Path) -> None:
     """Where this user may: the number, no further groups, nothing of the environment writable, 64 MiB of /dev/shm."""
     if os.geteuid() != 0:
         pytest.skip("becoming another user takes root")
-    made = layout.make_layout(
+    made = imitation.make_layout(
         Path(tempfile.mkdtemp(prefix="image-")) / "image"
     )  # pytest's own folder is closed to others
     made.root.parent.chmod(0o755)
     try:
-        who = process.choose_player(made)
+        who = imitation.choose_player(made)
         if who.user is None:
             pytest.skip("another user cannot run this Python")
         code = (
             "import os; print(os.getuid(), os.getgroups(), os.access(os.environ['SITE'], os.W_OK), "
             "os.access('.', os.W_OK), (lambda s: s[2] * s[1] >> 20)(os.statvfs('/dev/shm')))"
         )
-        env = {**process.make_environment(made, cases.Start(0, 0, "")), "SITE": str(made.site)}
+        env = {**imitation.make_environment(made, imitation.Start(0, 0, "")), "SITE": str(made.site)}
         done = subprocess.run(
             who.make_command([str(made.python), "-c", code]),
             cwd=made.code,
@@ -164,26 +163,26 @@ def test_ma_user_is_really_another_with_a_small_shm(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-def test_a_script_becomes_as_many_ranks_as_there_are_cards(image: layout.Layout) -> None:
+def test_a_script_becomes_as_many_ranks_as_there_are_cards(image: imitation.Layout) -> None:
     """The preset engine's two processes: one leaves, the other's torchrun makes two ranks that find each other."""
     (image.code / "ranks.py").write_text(
         "import os, torch.distributed as d\nd.init_process_group('gloo')\n"
         "assert 'RANK_TABLE_FILE' not in os.environ\n"
         "print('rank', d.get_rank(), 'of', d.get_world_size(), flush=True)\nd.destroy_process_group()\n"
     )
-    starts = cases.job_starts("rtf", 1, 2, image.root)
-    ended = process.run_processes(
-        image, starts, [f"--train_url={image.outputs}", "--script=ranks.py"], process.Player()
+    starts = imitation.job_starts("rtf", 1, 2, image.root)
+    ended = imitation.run_processes(
+        image, starts, [f"--train_url={image.outputs}", "--script=ranks.py"], imitation.Player()
     )
     assert [one.code for one in ended] == [0, 0], [one.output for one in ended]
     ranks = [line for one in ended for line in one.output.splitlines() if line.startswith("rank ")]
     assert sorted(ranks) == ["rank 0 of 2", "rank 1 of 2"]
 
 
-def test_the_images_python_has_the_environments_prefix(image: layout.Layout) -> None:
+def test_the_images_python_has_the_environments_prefix(image: imitation.Layout) -> None:
     assert image.python.is_symlink()
-    (ended,) = process.run_processes(
-        image, cases.notebook_starts(), ["--dry_run", "--command=scan x"], process.Player()
+    (ended,) = imitation.run_processes(
+        image, imitation.notebook_starts(), ["--dry_run", "--command=scan x"], imitation.Player()
     )
     plan = rehearsal.read_plan(ended)
     assert ended.code == 0, ended.output

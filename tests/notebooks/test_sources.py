@@ -11,7 +11,7 @@ import nbformat
 import pytest
 
 from ascend_workbook.batch import STAGES
-from ascend_workbook.batch.parameters import declared_parameters
+from ascend_workbook.batch.stages import declared_parameters
 from tests.conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "notebooks"))

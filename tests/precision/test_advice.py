@@ -25,7 +25,7 @@ from ascend_workbook.precision.comparison import Comparison, Side, StepCompariso
 from ascend_workbook.precision.curves.series import Curve, Series
 from ascend_workbook.precision.divergence import AGREES, DIVERGES, Judgement
 from ascend_workbook.precision.divergence.replay import Replays
-from ascend_workbook.precision.experiment.discrepancy import Discrepancy
+from ascend_workbook.precision.experiment.told import Discrepancy
 from ascend_workbook.precision.pairing import Pair, Pairing
 from ascend_workbook.precision.record import Operator, Run, TensorRecord
 from ascend_workbook.precision.tensors.agreement import CHECKSUM, Agreement, TensorAgreement

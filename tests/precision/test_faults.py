@@ -12,7 +12,7 @@ import pytest
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report
-from ascend_workbook.precision.operators import apis_of_kernel
+from ascend_workbook.precision.record import apis_of_kernel
 from helpers import capture, compare, curves
 from tests.precision.test_capture import SCRIPT
 

@@ -17,9 +17,8 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.precision.child import recorder, verify_child
-from ascend_workbook.precision.verify.layers import Comparing
-from ascend_workbook.precision.verify.taken import Call, Taken, Tensor
-from ascend_workbook.precision.verify.tally import wilson_interval
+from ascend_workbook.precision.verify.layers import Comparing, wilson_interval
+from ascend_workbook.precision.verify.sides import Call, Taken, Tensor
 from helpers import verify
 
 NETWORK = """

@@ -60,11 +60,7 @@ def test_operators_by_their_own_time_on_a_cpu() -> None:
 
 
 KINDS = ["compute", "communication", "copy", "loading", "host_op"]
-EVENTS = st.lists(
-    st.tuples(st.sampled_from(KINDS), st.integers(0, 399), st.integers(1, 90)),
-    min_size=1,
-    max_size=25,
-)
+EVENTS = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 399), st.integers(1, 90)), min_size=1, max_size=25)
 
 
 @settings(max_examples=150, deadline=None)

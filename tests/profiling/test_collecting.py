@@ -14,7 +14,7 @@ from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.machine.device import Device
 from ascend_workbook.profiling import analyse, recording
 from ascend_workbook.profiling.child import recorder
-from ascend_workbook.profiling.collecting import folder, settings
+from ascend_workbook.profiling.collecting import account, folder
 from ascend_workbook.profiling.collecting.account import Recording, count_data, measure_overhead, report_recording
 from ascend_workbook.profiling.collecting.options import Options, for_child, list_remarks
 from ascend_workbook.profiling.facts import load_profile
@@ -196,9 +196,9 @@ def info(tmp_path: Path, **changed: Any) -> None:
 
 def test_settings_that_the_profiler_changed_are_found(tmp_path: Path) -> None:
     info(tmp_path)
-    assert settings.find_changed_settings(tmp_path, Options(), NPU) == []
+    assert account.find_changed_settings(tmp_path, Options(), NPU) == []
     info(tmp_path, _profiler_level="Level0", _aic_metrics="ACL_AICORE_NONE")
-    (found,) = settings.find_changed_settings(tmp_path, Options(), NPU)
+    (found,) = account.find_changed_settings(tmp_path, Options(), NPU)
     assert found.status is Status.FAIL
     assert "profiler_level=Level0 (Level1), aic_metrics=ACL_AICORE_NONE" in found.message("en")
 
@@ -207,19 +207,19 @@ def test_metrics_that_did_not_come_are_absent(tmp_path: Path) -> None:
     output = tmp_path / "ASCEND_PROFILER_OUTPUT"
     output.mkdir()
     (output / "kernel_details.csv").write_text("Name,Type,aic_mac_ratio,aiv_vec_time(us)\n")
-    assert settings.count_npu_data(tmp_path, Options(), NPU) == [("metrics", 2, Status.OK)]
+    assert account.count_npu_data(tmp_path, Options(), NPU) == [("metrics", 2, Status.OK)]
     (output / "kernel_details.csv").write_text("Name,Type\n")
-    assert settings.count_npu_data(tmp_path, Options(), NPU) == [("metrics", 0, Status.FAIL)]
-    assert settings.count_npu_data(tmp_path, Options(), SIMULATED) == [("metrics", 0, Status.NOTE)]
-    assert settings.count_npu_data(tmp_path, Options(level=0), NPU) == []
-    assert settings.count_npu_data(tmp_path, Options(export="db"), NPU) == [("database", 0, Status.FAIL)]
+    assert account.count_npu_data(tmp_path, Options(), NPU) == [("metrics", 0, Status.FAIL)]
+    assert account.count_npu_data(tmp_path, Options(), SIMULATED) == [("metrics", 0, Status.NOTE)]
+    assert account.count_npu_data(tmp_path, Options(level=0), NPU) == []
+    assert account.count_npu_data(tmp_path, Options(export="db"), NPU) == [("database", 0, Status.FAIL)]
 
 
 def test_the_parsers_own_log_is_asked_for_the_error(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
     line = "[2026-01-01] [ERROR] [12] profiler.py: CANN does not support export db"
     (tmp_path / "logs" / "a.log").write_text(f"[INFO] fine\n{line}\n[INFO] end\n", encoding="utf-8")
-    assert settings.logged_error(tmp_path) == "profiler.py: CANN does not support export db"
+    assert account.logged_error(tmp_path) == "profiler.py: CANN does not support export db"
 
 
 @pytest.fixture

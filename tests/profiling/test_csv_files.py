@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.profiling.readers.csv_files import LONGEST_CELL, open_table
-from ascend_workbook.profiling.readers.kernel_table import read_kernel_table
-from ascend_workbook.profiling.readers.tables import KERNELS, count_rows, read_columns, read_rows
+from ascend_workbook.profiling.readers.sheet import LONGEST_CELL, open_table
+from ascend_workbook.profiling.readers.tables import KERNELS, count_rows, read_columns, read_kernel_table, read_rows
 
 READERS = (
     lambda path: read_rows(path, ("Name",)),

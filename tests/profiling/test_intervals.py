@@ -95,4 +95,4 @@ def test_nothing() -> None:
 
 def test_nanoseconds_of_an_epoch_do_not_round() -> None:
     epoch = 1_736_408_883_000_000_001
-    assert Intervals.from_window(epoch, epoch + 1).length_ns == 1
+    assert made([(epoch, epoch + 1)]).length_ns == 1

@@ -11,10 +11,8 @@ import numpy as np
 import pytest
 
 from ascend_workbook.profiling.readers import sheet as module
-from ascend_workbook.profiling.readers.cells import Cells
-from ascend_workbook.profiling.readers.csv_files import open_table
-from ascend_workbook.profiling.readers.sheet import read_sheet
-from ascend_workbook.profiling.readers.times import to_nanoseconds
+from ascend_workbook.profiling.readers.sheet import Cells, open_table, read_sheet
+from ascend_workbook.profiling.readers.values import to_nanoseconds
 
 PLAIN = 'a,b,中文\n1,"x,y",\n2,"say ""so""", \t"z"\n'
 ODD = {

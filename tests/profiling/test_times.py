@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ascend_workbook.profiling.readers.times import LIMIT, NO_TIME, OUT_OF_RANGE, nanoseconds_of, to_nanoseconds
+from ascend_workbook.profiling.readers.values import LIMIT, NO_TIME, OUT_OF_RANGE, nanoseconds_of, to_nanoseconds
 
 
 def many(*texts: str) -> list[int]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ascend_workbook.profiling.readers.types import format_call_stack, format_dtypes
+from ascend_workbook.profiling.readers.values import format_call_stack, format_dtypes
 
 
 @pytest.mark.parametrize(

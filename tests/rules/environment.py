@@ -18,8 +18,7 @@ from ascend_workbook.environment.machine import (
     PciChip,
     RankTable,
 )
-from ascend_workbook.environment.process import UNLIMITED
-from ascend_workbook.environment.system import Untold
+from ascend_workbook.environment.system import UNLIMITED, Untold
 from ascend_workbook.machine.npu_smi import NpuSmi, Process
 from tests.environment import machines as m
 from tests.rules.lines import Example

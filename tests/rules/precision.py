@@ -14,8 +14,8 @@ from ascend_workbook.precision.advice.seen import Seen
 from ascend_workbook.precision.comparison import Comparison, Selection
 from ascend_workbook.precision.divergence import ALLOWED, DRAWN, JUMP, NOT_COMPARED, POSSIBLE
 from ascend_workbook.precision.divergence.devices import Again
-from ascend_workbook.precision.experiment.discrepancy import Discrepancy
 from ascend_workbook.precision.experiment.start import Changed, Start
+from ascend_workbook.precision.experiment.told import Discrepancy
 from ascend_workbook.precision.pairing import Pair, Pairing
 from ascend_workbook.precision.record import BACKWARD, FORWARD, PARAMETERS, Operator, Run, TensorRecord
 from ascend_workbook.precision.tensors.agreement import DTYPE, ONLY_BASELINE, ONLY_TARGET, UNREADABLE

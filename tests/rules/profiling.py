@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from ascend_workbook.profiling.facts import Profile
-from ascend_workbook.profiling.readers.kernel_table import KernelTable
-from ascend_workbook.profiling.readers.memory_tables import MemoryTables
+from ascend_workbook.profiling.readers.tables import KernelTable, MemoryTables
 from ascend_workbook.profiling.trace import NO_DETAIL, Detail, Event, Looked, Texts, build_trace
 from tests.profiling.conftest import US, step
 from tests.rules.lines import Example
@@ -69,6 +68,18 @@ def with_shapes(*numbers: int, lengths: tuple[int, ...] = (1000,) * 4) -> Make:
         return Profile.from_trace(
             dataclasses.replace(trace, shapes=("", "[8]", "[9]", "[10]"), shape=shape), profile.record
         )
+
+    return make
+
+
+def kernels_with_shapes(*numbers: int) -> Make:
+    """One kernel a step, of the shape of this number; the host operator's shape is always the same."""
+
+    def make() -> Profile:
+        profile = with_shapes(1, 1, 1, 1, lengths=(1000, 1000, 4000, 1000))()
+        shape = profile.trace.shape.copy()
+        shape[profile.trace.where(("compute",))] = numbers
+        return Profile.from_trace(dataclasses.replace(profile.trace, shape=shape), profile.record)
 
     return make
 
@@ -878,6 +889,16 @@ EXAMPLES: list[Example] = [
         of(HALF),
         ["OK advice.fine calls=0 gain_ms=0 largest=0 middle_ms=0 share=0 waiting=advice.waiting_known(waiting_ms=0)"],
     ),
+    (  # 20 a step, but the median takes 200 us: they are not small
+        "PRF398",
+        of(HALF, *[("communication", REDUCE, 500, length) for length in (4000, *[200] * 19)], lengths=(5000,) * 4),
+        [
+            (
+                "NOTE PRF398.large calls=20 gain_ms=4 largest=51.3 middle_ms=0.2 share=80 "
+                "waiting=advice.waiting_unknown(waiting_ms=0) weight=80"
+            )
+        ],
+    ),
     ("PRF398", of(*reduces(300), tier="npu-simulated"), ["CANNOT advice.no_device"]),
     (
         "PRF399",
@@ -946,6 +967,11 @@ EXAMPLES: list[Example] = [
         of(LOADER, ("host_op", "aten::stack", 510, 100), tier="cpu"),
         ["NOTE PRF395.change_host calls=1 gain_ms=0.1 share=10 weight=10"],
     ),
+    (  # an operator that outlasts the loading it began in costs no more than that
+        "PRF395",
+        of(HALF, LOADER, ("host_op", "aten::stack", 510, 390)),
+        ["NOTE PRF395.change calls=1 gain_ms=0.2 share=20 weight=20"],
+    ),
     ("PRF395", of(HALF), ["CANNOT PRF395.unseen"]),
     (
         "PRF396",
@@ -981,6 +1007,7 @@ EXAMPLES: list[Example] = [
         with_shapes(1, 1, 2, 3, lengths=(1000, 1000, 1092, 1000)),
         ["OK advice.fine gain_ms=0.031 sets=3 share=2.98 steps=3 weight=2.97542"],
     ),
+    ("PRF397", kernels_with_shapes(1, 1, 2, 3), ["OK advice.fine gain_ms=0 sets=1 share=0 steps=3"]),
     ("PRF397", with_shapes(1, 2, 1, lengths=(1000, 1000, 1000)), ["CANNOT PRF397.unseen"]),
     ("PRF397", of(HALF), ["CANNOT PRF397.unseen"]),
     (

@@ -12,7 +12,7 @@ import pytest
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.machine import device
 from ascend_workbook.machine.launch import LaunchResult
-from ascend_workbook.selftest import collectives, operators, profiler, scripts
+from ascend_workbook.selftest import operators, parts, scripts
 from ascend_workbook.selftest.child import operators as child
 from ascend_workbook.selftest.child import same_text
 
@@ -158,7 +158,7 @@ def test_the_committed_losses_are_the_cpus(monkeypatch: pytest.MonkeyPatch, tmp_
 
 def test_scripts_that_are_not_here_were_not_looked_at(tmp_path: Path) -> None:
     assert scripts.check_scripts(CPU, scripts=tmp_path).status is Status.SKIPPED
-    assert profiler.check_profiler(CPU, scripts=tmp_path).status is Status.SKIPPED
+    assert parts.check_profiler(CPU, scripts=tmp_path).status is Status.SKIPPED
 
 
 def test_the_text_is_the_same_everywhere() -> None:
@@ -168,10 +168,10 @@ def test_the_text_is_the_same_everywhere() -> None:
 
 
 def test_the_profilers_trace_is_read_back() -> None:
-    made = profiler.check_profiler(CPU)
+    made = parts.check_profiler(CPU)
     assert made.status < Status.FAIL and "read back: 3 steps" in made.findings[0].message("en"), made.text("en")
 
 
 def test_one_device_cannot_sum_with_itself() -> None:
-    made = collectives.check_collectives(device.Device("npu", "Ascend910B2", 1))
+    made = parts.check_collectives(device.Device("npu", "Ascend910B2", 1))
     assert made.status is Status.SKIPPED and "two are needed" in made.verdict("en")

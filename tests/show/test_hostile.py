@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from ascend_workbook.batch import index
-from ascend_workbook.batch.acceptance import page as acceptance
+from ascend_workbook.batch import workbook
+from ascend_workbook.batch.acceptance import checklist
 from ascend_workbook.batch.execute import Outcome
 from ascend_workbook.batch.plan.model import Expected, LeftOut, Plan
-from ascend_workbook.batch.results import publish_results
+from ascend_workbook.batch.results.publish import publish_results
 from ascend_workbook.batch.workbook import summarize_run
 from ascend_workbook.diagnose import explain
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.report import Chart, Column, Listing, Report, Table
 from ascend_workbook.show import html, template
-from ascend_workbook.show.timeline import page as timeline
+from ascend_workbook.show import timeline_page as timeline
 from tests.batch.results.made import ended, item
 
 #: Ends an attribute of either quotes, an element, a script, a comment; brings an element and an attribute of its own.
@@ -131,7 +131,7 @@ def explained(tmp_path: Path) -> str:
 def run_page(tmp_path: Path) -> str:
     outcomes = [Outcome("environment", "cell_failed", "k", 1.0, 2, PLANT)]
     result = summarize_run(PLANT, tmp_path, outcomes, ("environment", "migration"), "npu")
-    return index.render_page(result, tmp_path, outcomes, "en")
+    return workbook.render_page(result, tmp_path, outcomes, "en")
 
 
 def plan_page(tmp_path: Path) -> str:
@@ -155,12 +155,12 @@ def acceptance_page(tmp_path: Path) -> str:
         Finding("ACP541", Status.OK, "accept.by_hand", {"who": PLANT}, Place(PLANT)),
     )
     report = Report("batch", "accept", found, answers=("ACP500",))
-    return acceptance.render_page(report, "en") + acceptance.render_section(report, "zh", 3, folded="acceptance.html")
+    return checklist.render_page(report, "en") + checklist.render_section(report, "zh", 3, folded="acceptance.html")
 
 
 def acceptance_of_a_plan(tmp_path: Path) -> str:
     found = Finding("ACP500", Status.FAIL, "ACP500.plan", {"runs": PLANT, "accepted": 0}, Place(f"{PLANT}/x.html"))
-    return acceptance.render_page(Report("batch", "accept", (found, found)), "en")
+    return checklist.render_page(Report("batch", "accept", (found, found)), "en")
 
 
 PRODUCERS = (

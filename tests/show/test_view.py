@@ -14,7 +14,7 @@ from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import CHART_KINDS, Chart, Column, Listing, Report, Table
 from ascend_workbook.profiling.export.files import report_flame
 from ascend_workbook.profiling.facts import load_profile
-from ascend_workbook.profiling.timeline.report import report_timeline
+from ascend_workbook.profiling.timeline import report_timeline
 from ascend_workbook.show import charts, html, text
 from ascend_workbook.show.chinese_font import find_cjk_font
 from tests.profiling.conftest import DATA

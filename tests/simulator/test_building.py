@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from ascend_simulator import building, installed, plan, stubs
+from ascend_simulator import building, plan, stubs
 from ascend_simulator.errors import SimulatorError
-from ascend_simulator.installed import Package, cxx_standard, find_package, uses_cxx11_abi
+from ascend_simulator.plan import Package, cxx_standard, find_package, uses_cxx11_abi
 from ascend_workbook.machine import simulator
 
 
@@ -102,7 +102,7 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CXX", raising=False)
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(SimulatorError, match="no C\\+\\+ compiler"):
-        installed.find_compiler()
+        plan.find_compiler()
     with pytest.raises(SimulatorError, match="has no package no_such_package"):
         find_package("no_such_package")
 

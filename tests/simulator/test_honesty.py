@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from ascend_simulator import plan, stubs
-from ascend_simulator.installed import find_package
+from ascend_simulator.plan import find_package
 from ascend_workbook.machine import simulator
 from tests.simulator import exports
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from ascend_simulator.msprof import records, spans
+from ascend_simulator.msprof import records
+from ascend_simulator.msprof import timeline as spans
 from ascend_workbook.machine import simulator
 from ascend_workbook.profiling import analyse
 from tests.simulator.test_hccl import ranks

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ascend_workbook.migration import files
-from ascend_workbook.storage import own_results
+from ascend_workbook.storage.saving import is_marked, mark_results
 from helpers import notebook
 
 
@@ -18,11 +18,11 @@ def test_results_are_no_part_of_the_project(tmp_path: Path, monkeypatch: pytest.
     names = {"runs/mine.py", "train.py"}
     found = files.collect_files(tmp_path)
     assert {found.name_of(file) for file in found.python} == names | {"runs/night/a/migration/migrated/train.py"}
-    own_results.mark_results(tmp_path / "runs" / "night")
+    mark_results(tmp_path / "runs" / "night")
     found = files.collect_files(tmp_path)
     assert {found.name_of(file) for file in found.python} == names
     inside = files.collect_files(tmp_path / "runs" / "night")  # asked for by name: looked at
     assert len(inside.python) == 1
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ASCEND_WORKBOOK_LANG", "en")
-    assert own_results.is_marked(notebook.begin("migration", run_dir=str(tmp_path / "runs/notebook")).folder.parent)
+    assert is_marked(notebook.begin("migration", run_dir=str(tmp_path / "runs/notebook")).folder.parent)

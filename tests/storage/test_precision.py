@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.precision.baselines.writing import refuse_existing, write_bundle
+from ascend_workbook.precision.baselines.bundle import refuse_existing, write_bundle
 from ascend_workbook.precision.compare import compare
 from ascend_workbook.precision.curves import curves
 from ascend_workbook.precision.curves.follow import Follow

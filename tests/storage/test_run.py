@@ -18,8 +18,8 @@ from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.storage import open_storage, verb
 from tests.batch.conftest import notebooks  # noqa: F401 - a fixture
-from tests.batch.shards.test_join import NAMES
-from tests.batch.shards.test_join import made as made_shard
+from tests.batch.test_join import NAMES
+from tests.batch.test_join import made as made_shard
 from tests.storage.conftest import Service
 from tests.storage.test_transfer import made
 

@@ -15,7 +15,7 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.storage.requests import Part
 from ascend_workbook.storage.transfer import manifest
 from ascend_workbook.storage.transfer.download import Received, receive_files
-from ascend_workbook.storage.transfer.partial import PartialFile
+from ascend_workbook.storage.transfer.files import PartialFile
 from ascend_workbook.storage.transfer.upload import Sent, send_files
 from tests.storage.conftest import HURRIED, Service
 

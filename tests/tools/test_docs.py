@@ -14,7 +14,7 @@ from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.rules import rules_of
 from ascend_workbook.findings.sentence import load_catalogue
 from tests.conftest import ROOT
-from tools.docs import bases, page, rules, statuses
+from tools.docs import page, rules
 from tools.docs.__main__ import main, report_gaps, stale_pages
 from tools.docs.stages import STAGES
 
@@ -36,7 +36,7 @@ def rule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType
         "def _made():\n    return [Finding(CODE, Status.WARN, 'x')]\ndef unused():\n    return Status.NOTE\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(statuses, "ROOT", tmp_path)
+    monkeypatch.setattr(rules, "ROOT", tmp_path)
     monkeypatch.setattr(rules, "ROOT", tmp_path)
     import one_rule  # type: ignore[import-not-found]
 
@@ -96,7 +96,7 @@ def test_every_rule_says_what_it_rests_on(made: dict[Path, str]) -> None:
         assert rule.sources or rule.basis, rule.code
         for lang in ("en", "zh"):
             line = " · ".join(page._render_facts(rule, lang))
-            assert not rule.basis or bases.describe_basis(rule.basis, lang) in line
+            assert not rule.basis or rules.describe_basis(rule.basis, lang) in line
             assert all(f"({address})" in line for address in rule.sources)
             assert any(line in text for text in made.values()), rule.code
 
@@ -104,30 +104,30 @@ def test_every_rule_says_what_it_rests_on(made: dict[Path, str]) -> None:
 def test_a_rule_that_rests_on_nothing_is_no_rule(
     rule: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert bases.find_basis(rule, "ENV999", ["https://example.org/page"]) == ""
+    assert rules.find_basis(rule, "ENV999", ["https://example.org/page"]) == ""
     rule.__doc__ = "Is it so?"
-    with pytest.raises(bases.NoBasis, match="ENV999: name the page"):
+    with pytest.raises(rules.NoBasis, match="ENV999: name the page"):
         rules._make_rule(rule, "ENV999")
     rule.BASIS = "reasoned"  # type: ignore[attr-defined]
-    assert bases.describe_basis(rules._make_rule(rule, "ENV999").basis, "zh").startswith(
+    assert rules.describe_basis(rules._make_rule(rule, "ENV999").basis, "zh").startswith(
         "没有页面作为来源：本项目自己的推理"
     )
     rule.BASIS = "guessed"  # type: ignore[attr-defined]
-    with pytest.raises(bases.NoBasis, match="'guessed' is none of defined, facts"):
+    with pytest.raises(rules.NoBasis, match="'guessed' is none of defined, facts"):
         rules._make_rule(rule, "ENV999")
     monkeypatch.setattr("tools.docs.__main__.all_rules", lambda: iter([rules._make_rule(rule, "ENV999")]))
     assert main(["--check"]) == 1 and "tools.docs: ENV999" in capsys.readouterr().err
 
 
 def test_statuses_are_those_of_known_rules() -> None:
-    from ascend_workbook.environment.rules import pairs, resources
+    from ascend_workbook.environment.rules import host, python
     from ascend_workbook.migration.rules import third_party
     from ascend_workbook.profiling.rules import communication
 
-    assert statuses.statuses_of(resources, "check_open_files") == [Status.OK, Status.SKIPPED, Status.WARN]
-    assert statuses.statuses_of(pairs, "check_torch_pair") == [Status.OK, Status.SKIPPED, Status.FAIL]
-    assert statuses.statuses_of(third_party, "check") == [Status.NOTE, Status.WARN]
-    assert statuses.statuses_of(communication, "check_accumulation") == [Status.OK, Status.NOTE, Status.SKIPPED]
+    assert rules.statuses_of(host, "check_open_files") == [Status.OK, Status.SKIPPED, Status.WARN]
+    assert rules.statuses_of(python, "check_torch_pair") == [Status.OK, Status.SKIPPED, Status.FAIL]
+    assert rules.statuses_of(third_party, "check") == [Status.NOTE, Status.WARN]
+    assert rules.statuses_of(communication, "check_accumulation") == [Status.OK, Status.NOTE, Status.SKIPPED]
 
 
 def test_a_rule_without_a_title_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -126,6 +126,15 @@ def test_tests_that_fail_without_a_fault_end_it(project: Path, capsys: pytest.Ca
     assert "the tests of shares fail without a fault" in capsys.readouterr().out
 
 
+def test_a_part_that_is_gone_does_not_hold_up_the_others(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "tests" / "test_shares.py").write_text(STRONG)
+    parts = [Part("gone", ("mill",), ("tests",)), Part("shares", ("shop",), ("tests",))]
+    assert main(["--place", str(project.parent / "place"), "--count", "14"], parts, project) == 1
+    shown = capsys.readouterr().out
+    assert "mill is not there" in shown and shown.endswith("not tried to the end: gone\n")
+    assert "\nshares           7       7         0" in shown
+
+
 def test_the_seed_decides(project: Path) -> None:
     for part in PARTS:
         assert sample_mutants(part, ROOT, 20, 3) == sample_mutants(part, ROOT, 20, 3)

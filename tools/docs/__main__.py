@@ -9,9 +9,8 @@ from pathlib import Path
 
 from ascend_workbook.findings.sentence import load_catalogue
 from tools import docs
-from tools.docs.bases import NoBasis, describe_basis
 from tools.docs.page import FOLDER, make_pages
-from tools.docs.rules import all_rules
+from tools.docs.rules import NoBasis, all_rules, describe_basis
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

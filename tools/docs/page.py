@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.sentence import Words, say
-from tools.docs.bases import describe_basis
-from tools.docs.labels import label_text
-from tools.docs.rules import Rule, codes_beside, places_of, rules_in
-from tools.docs.stages import STAGES, Stage
-from tools.docs.tables import make_tables
-from tools.docs.verbs import list_commands, signature_of
+from ascend_workbook.machine import versions
+from ascend_workbook.precision.tensors import tolerance
+from tools.docs.rules import Rule, codes_beside, describe_basis, places_of, rules_in
+from tools.docs.stages import STAGES, Stage, list_commands, signature_of
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "stages"
 ENDINGS = {"en": ".md", "zh": ".zh-CN.md"}
@@ -150,3 +150,101 @@ def _shorten_address(address: str) -> str:
 
 def _in_language(both: tuple[str, str], lang: str) -> str:
     return both[lang == "zh"]
+
+
+LABELS = {
+    "other": ("[中文]({name}.zh-CN.md)", "[English]({name}.md)"),
+    "made": (
+        "Written by `python -m tools.docs` from rules, commands and the catalogue; do not edit.",
+        "由 `python -m tools.docs` 根据规则、命令与语句目录生成；请勿手工修改。",
+    ),
+    "common": (
+        "Every command also takes `--json FILE`, `--html FILE`, `--junit FILE` and `--lang en|zh`.",
+        "每条命令还支持 `--json 文件`、`--html 文件`、`--junit 文件` 与 `--lang en|zh`。",
+    ),
+    "commands": ("Commands", "命令"),
+    "option": ("option", "选项"),
+    "does": ("what for", "作用"),
+    "functions": ("Functions", "函数"),
+    "import": ("Each is imported with `from helpers import NAME`.", "均以 `from helpers import 名称` 导入。"),
+    "rules": ("Rules", "规则"),
+    "about_rules": (
+        "A rule that lacks a fact gives SKIPPED with the reason, one that breaks gives FAIL: not looked is never shown "
+        "as clean. Statuses are those that its code can give. `{names}` are filled in from the facts.",
+        "缺少事实的规则给出 SKIPPED 并说明原因，自身出错的规则给出 FAIL：未检查绝不显示为正常。"
+        "状态为其代码可能给出的状态。`{names}` 处填入事实。",
+    ),
+    "status": ("Status: ", "状态："),
+    "numbers": ("Numbers: ", "数值："),
+    "file": ("rule", "规则"),
+    "source": ("source: ", "来源："),
+    "outcome": ("outcome", "结果"),
+    "message": ("message", "信息"),
+    "step": ("next step", "下一步"),
+    "fires": ("It fires on:", "会报告："),
+    "silent": ("and is silent on:", "不会报告："),
+    "shared_words": ("Its sentences are shared with other rules.", "其信息与其他规则共用。"),
+    "beside": ("Findings beside the rules", "规则之外的结果"),
+    "about_beside": ("Given by a command or an overview itself.", "由命令或总览自身给出。"),
+}
+
+
+def label_text(name: str, lang: str) -> str:
+    return LABELS[name][lang == "zh"]
+
+
+DATA = Path(__file__).resolve().parents[2] / "ascend_workbook" / "migration" / "data"
+Table = tuple[tuple[str, str], tuple[tuple[str, str], ...], list[tuple[str, ...]]]
+
+
+def make_tables(stage: str) -> Iterator[Table]:
+    """Yield (heading, column heads, rows), the heads in both languages."""
+    if stage == "environment":
+        yield ("Versions that belong together", "相互配套的版本"), HEADS_OF_VERSIONS, list(_rows_of_versions())
+    if stage == "migration":
+        yield ("Names of torch.cuda by class", "按类别统计的 torch.cuda 名称"), HEADS_OF_NAMES, list(_rows_of_counts())
+        yield ("Libraries", "第三方库"), HEADS_OF_LIBRARIES, list(_rows_of_libraries())
+    if stage == "precision":
+        yield ("Tolerances", "容差"), HEADS_OF_TOLERANCES, list(_rows_of_tolerances())
+
+
+HEADS_OF_VERSIONS = (("torch", "torch"), ("torch_npu", "torch_npu"), ("CANN", "CANN"), ("Python", "Python"))
+HEADS_OF_NAMES = (("class", "类别"), ("names", "名称数"))
+HEADS_OF_LIBRARIES = (("import", "导入名"), ("class", "类别"), ("page", "页面"))
+HEADS_OF_TOLERANCES = (
+    ("data type", "数据类型"),
+    ("fraction bits kept", "保留的尾数位数"),
+    ("unit", "单位"),
+    ("relative L2 error that rounding explains", "舍入可解释的相对 L2 误差"),
+)
+
+
+def _rows_of_versions() -> Iterator[tuple[str, ...]]:
+    for line in versions.newest_of_each_line():
+        yield line.torch, line.torch_npu, line.cann, ", ".join(line.python) or "-"
+
+
+def _rows_of_counts() -> Iterator[tuple[str, ...]]:
+    names = _read_names("torch_cuda.json")
+    for kind, count in sorted(Counter(entry["class"] for entry in names.values()).items()):
+        yield f"`{kind}`", str(count)
+
+
+def _rows_of_libraries() -> Iterator[tuple[str, ...]]:
+    for name, entry in sorted(_read_names("third_party.json").items(), key=lambda item: item[0].lower()):
+        yield f"`{name}`", f"`{entry['class']}`", f"<{entry['link']}>" if entry.get("link") else "-"
+
+
+def _read_names(file: str) -> dict[str, dict[str, str]]:
+    names: dict[str, dict[str, str]] = json.loads((DATA / file).read_text(encoding="utf-8"))["names"]
+    return names
+
+
+def _rows_of_tolerances() -> Iterator[tuple[str, ...]]:
+    for dtype, bits in tolerance.BITS.items():
+        yield (
+            f"`{dtype}`",
+            str(bits),
+            f"{tolerance.unit_roundoff(dtype):.3g}",
+            f"{tolerance.rounding_floor([dtype]):.3g}",
+        )

@@ -1,10 +1,11 @@
 """Plants small faults in the code and counts those that a test sees. Ends with 1 where fewer than nine in ten are.
 
-    python -m tools.mutation [--seed 1] [--count 160] [--part NAME]
+    python -m tools.mutation [--seed 1] [--count 160] [--part NAME] [--jobs 2]
 
 Faults are drawn at random, as many from each part (parts.py), the same ones for the same seed; each is planted in a
 copy of the tree, and the tests that run its line are run until one fails. Faults that no test could see are excused by
-equivalent.py. Such as make the tests run too long are counted apart.
+equivalent.py. Such as make the tests run too long are counted apart. Several parts are tried at the same time; one
+whose tests fail without a fault, or whose files were moved away from parts.py, does not hold up the others.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tools.mutation.parts import PARTS, ROOT, Part
@@ -30,24 +32,43 @@ def main(arguments: Sequence[str] | None = None, parts: Sequence[Part] = PARTS, 
     parser.add_argument("--count", type=int, default=160, help="faults in all, without those that are excused")
     parser.add_argument("--part", action="append", choices=[part.name for part in parts], help="only this part")
     parser.add_argument("--place", type=Path, default=PLACE, help="folder for the copy and what is recorded")
+    parser.add_argument("--jobs", type=int, default=2, help="parts that are tried at the same time")
     args = parser.parse_args(arguments)
     chosen = [part for part in parts if part.name in (args.part or [part.name])]
-    outcomes: list[Outcome] = []
-    for number, part in enumerate(chosen):
-        share = args.count // len(chosen) + (number < args.count % len(chosen))
+    shares = [args.count // len(chosen) + (number < args.count % len(chosen)) for number in range(len(chosen))]
+
+    def try_part(part: Part, share: int) -> list[Outcome] | None:
+        """Return what became of a part's faults; None where its tests fail without any, or a file of it is gone."""
         place = (args.place / part.name).resolve()
         place.mkdir(parents=True, exist_ok=True)
         began = time.monotonic()
+        outcomes = []
         try:
             for outcome in try_mutants(part, root, sample_mutants(part, root, share, args.seed), place):
                 outcomes.append(outcome)
-                print(describe_outcome(outcome), flush=True)
+                print_line(describe_outcome(outcome))
         except TestsFailed as failure:
-            print(failure)
-            return 1
-        print(f"-- {part.name}: {time.monotonic() - began:.0f} s", flush=True)
+            print_line(str(failure))
+            return None
+        except FileNotFoundError as error:
+            print_line(f"{part.name}: {error.filename or error} is not there: see tools/mutation/parts.py")
+            return None
+        print_line(f"-- {part.name}: {time.monotonic() - began:.0f} s")
+        return outcomes
+
+    with ThreadPoolExecutor(max(1, args.jobs)) as pool:
+        results = list(pool.map(try_part, chosen, shares))
+    outcomes = [outcome for result in results for outcome in result or ()]
     print_table(outcomes)
-    return 0 if compute_rate(outcomes) >= BAR else 1
+    failed = [part.name for part, result in zip(chosen, results) if result is None]
+    if failed:
+        print(f"not tried to the end: {', '.join(failed)}")
+    return 1 if failed or compute_rate(outcomes) < BAR else 0
+
+
+def print_line(text: str) -> None:
+    """Print lines at once and whole: several parts speak at the same time."""
+    print(f"{text}\n", end="", flush=True)
 
 
 def describe_outcome(outcome: Outcome) -> str:

@@ -36,6 +36,8 @@ def list_files(root: Path, places: tuple[str, ...]) -> list[str]:
 
 
 WITH_TORCH = ("numpy", "hypothesis.extra.numpy", "torch.nn.functional")
+#: Where curves are aligned and judged; reading them is parsing, which has damaged files for tests.
+CURVES = ("aligned", "finals", "findings", "scale", "spikes")
 PARTS = (
     Part(
         "migration",
@@ -50,6 +52,7 @@ PARTS = (
             "tests/migration/test_near_misses.py",
             "tests/migration/test_stated_numbers.py",
             "tests/migration/test_texts.py",
+            "tests/migration/dry_run/test_launches.py",
             "tests/migration/test_patterns.py",
             "tests/migration/test_verdict.py",
             "tests/migration/test_assess.py",
@@ -87,9 +90,50 @@ PARTS = (
         ),
     ),
     Part(
+        "machine",
+        (
+            "ascend_workbook/machine/versions.py",
+            "ascend_workbook/machine/npu_smi.py",
+            "ascend_workbook/machine/settings/risks.py",
+            "ascend_workbook/machine/settings/differences.py",
+        ),
+        (
+            "tests/machine/test_versions.py",
+            "tests/environment/test_npu_smi.py",
+            "tests/machine/settings/test_differences.py",
+            "tests/machine/settings/test_record.py",
+        ),
+    ),
+    Part(
+        "acceptance",
+        ("ascend_workbook/batch/acceptance",),
+        ("tests/batch/acceptance",),
+    ),
+    Part(
+        "diagnose",
+        (
+            "ascend_workbook/diagnose/decode.py",
+            "ascend_workbook/diagnose/episode.py",
+            "ascend_workbook/diagnose/verdict.py",
+        ),
+        ("tests/diagnose",),
+    ),
+    Part(
         "metrics",
         ("ascend_workbook/precision/tensors",),
         ("tests/precision/tensors",),
+        WITH_TORCH,
+    ),
+    Part(
+        "curves",
+        tuple(f"ascend_workbook/precision/curves/{name}.py" for name in CURVES),
+        ("tests/precision/curves",),
+        ("numpy", "hypothesis.strategies"),
+    ),
+    Part(
+        "verify",
+        ("ascend_workbook/precision/verify/layers.py", "ascend_workbook/precision/verify/findings.py"),
+        ("tests/precision/test_verify.py",),
         WITH_TORCH,
     ),
     Part(

@@ -9,11 +9,11 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 from tools.mutation.equivalent import EQUIVALENT
 from tools.mutation.operators import ANY_LINE, Mutant, list_mutants
@@ -96,6 +96,10 @@ class Recording:
                 yield name
 
 
+#: Asks the server to do a job, and returns its answer.
+Ask = Callable[[Mapping[str, object]], dict[str, Any]]
+
+
 class TestsFailed(Exception):
     """The tests fail without any fault."""
 
@@ -143,7 +147,7 @@ def try_mutants(part: Part, root: Path, mutants: Iterable[Mutant], place: Path) 
 
 
 @contextmanager
-def start_server(root: Path, place: Path, preload: Iterable[str] = ()) -> Iterator[Any]:
+def start_server(root: Path, place: Path, preload: Iterable[str] = ()) -> Iterator[Ask]:
     """Copy the tree and start what runs tests in it; gives the function that asks it."""
     tree = place / "tree"
     shutil.rmtree(tree, ignore_errors=True)
@@ -162,10 +166,13 @@ def start_server(root: Path, place: Path, preload: Iterable[str] = ()) -> Iterat
         stdout=subprocess.PIPE,
     )
 
-    def ask_server(job: dict[str, Any]) -> dict[str, Any]:
+    def ask_server(job: Mapping[str, object]) -> dict[str, Any]:
         assert process.stdin and process.stdout
         print(json.dumps(job), file=process.stdin, flush=True)
-        answer: dict[str, Any] = json.loads(process.stdout.readline())
+        line = process.stdout.readline()
+        if not line:
+            raise TestsFailed(f"the process that runs the tests ended by itself with {process.wait()}")
+        answer: dict[str, Any] = json.loads(line)
         return answer
 
     try:
@@ -176,7 +183,7 @@ def start_server(root: Path, place: Path, preload: Iterable[str] = ()) -> Iterat
         shutil.rmtree(tree, ignore_errors=True)
 
 
-def _record_part(part: Part, root: Path, place: Path, ask: Any) -> Recording:
+def _record_part(part: Part, root: Path, place: Path, ask: Ask) -> Recording:
     """Run the part's tests without a fault, or take what the last run of the same code and tests recorded."""
     cached = place / f"{part.name}-{_compute_digest(part, root)}.json"
     if cached.is_file():

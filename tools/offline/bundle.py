@@ -147,8 +147,9 @@ def list_built() -> dict[str, Path]:
 
 
 def write_archive(out: Path, files: dict[str, Path], wanted: Mapping[str, str] | None = None) -> Path:
-    """Write the archive and, beside it, its sha256 as `sha256sum -c` reads it. Equal files make equal archives. Equal
-    files make equal archives. `wanted` is the image that it is for; without one it is for machines like this."""
+    """Write the archive and, beside it, its sha256 as `sha256sum -c` reads it. Equal files make equal archives.
+    `wanted` is the image that it is for; without one it is for machines like this.
+    """
     machine = wanted or describe_machine()
     tag = f"cp{machine['python'].replace('.', '')}-{machine['machine']}"
     target = out / f"ascend-workbook-{'image' if wanted else 'offline'}-{helpers.__version__}-{tag}.zip"

@@ -10,8 +10,13 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from ascend_workbook.machine.packages.adding import ENGINE, make_constraints
-from ascend_workbook.machine.packages.requirements import STARTERS, normalize_name, read_requirements
+from ascend_workbook.machine.packages import (
+    ENGINE,
+    STARTERS,
+    make_constraints,
+    normalize_name,
+    read_requirements,
+)
 from tools import bootstrap
 from tools.resolve import MACHINES, PYTHONS, pip_words
 
@@ -20,7 +25,7 @@ HEADLESS = "papermill"
 
 
 def wanted_machine(kind: str) -> dict[str, str]:
-    """Return `3.11-aarch64` as install.py asks for a machine. Raises SetupError. Raises SetupError."""
+    """Return `3.11-aarch64` as install.py asks for a machine. Raises SetupError."""
     python, _, machine = kind.partition("-")
     if python not in PYTHONS or machine not in MACHINES:
         raise bootstrap.SetupError(
@@ -67,9 +72,7 @@ def download_image_wheels(wheels: Path, machine: Mapping[str, str], installed: P
 
 
 def read_pip_list(file: Path) -> dict[str, str]:
-    """Return name to version of `pip list --format=freeze`. Raises SetupError where it is another list, or none. Raises
-    SetupError where it is another list, or none.
-    """
+    """Return name to version of `pip list --format=freeze`. Raises SetupError where it is another list, or none."""
     try:
         lines = file.read_text(encoding="utf-8").split()
     except (OSError, UnicodeDecodeError) as error:

@@ -27,9 +27,7 @@ SIGMAS = 6.0
 
 
 def compare_results(actual: Any, expected: Any, looser: float = 1.0) -> str:
-    """Return how two results differ, in one line; empty where they do not. `looser` multiplies the tolerances. `looser`
-    multiplies the tolerances.
-    """
+    """Return how two results differ, in one line; empty where they do not. `looser` multiplies the tolerances."""
     wrong = compare_structure(actual, expected)
     if wrong:
         return wrong

@@ -10,25 +10,28 @@ errors    torch's own list of wrong calls; what is compared is the kind of error
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Callable
 
 import torch
 from torch.utils._pytree import tree_flatten, tree_map
 
 from .placing import Given, tensors_in
 
-Call = Callable[[Any, Any, Given], Any]
+if TYPE_CHECKING:
+    from torch.testing._internal.opinfo.core import OpInfo, SampleInput
+
+Call = Callable[["OpInfo", "SampleInput", Given], object]
 
 
 class NothingToCompare(Exception):
     """The sample does not go this way: no gradient, an input too small for its result, ..."""
 
 
-def run_forward(op: Any, sample: Any, inputs: Given) -> Any:
+def run_forward(op: OpInfo, sample: SampleInput, inputs: Given) -> object:
     return op(inputs[0], *inputs[1], **inputs[2])
 
 
-def run_backward(op: Any, sample: Any, inputs: Given) -> Any:
+def run_backward(op: OpInfo, sample: SampleInput, inputs: Given) -> object:
     leaves = [tensor for tensor in tensors_in(inputs) if tensor.requires_grad]
     result = op(inputs[0], *inputs[1], **inputs[2])
     outputs = [tensor for tensor in tensors_in(sample.output_process_fn_grad(result)) if tensor.requires_grad]
@@ -45,7 +48,7 @@ def _make_weights(output: torch.Tensor) -> torch.Tensor:
     return weights.reshape(output.shape).to(output.device)
 
 
-def run_inplace(op: Any, sample: Any, inputs: Given) -> Any:
+def run_inplace(op: OpInfo, sample: SampleInput, inputs: Given) -> object:
     variant = op.inplace_variant
     if variant is None or sample.broadcasts_input or not isinstance(inputs[0], torch.Tensor):
         raise NothingToCompare("no in-place variant")
@@ -55,7 +58,7 @@ def run_inplace(op: Any, sample: Any, inputs: Given) -> Any:
     return result, changed, changed.data_ptr() == address, result is changed
 
 
-def run_out(op: Any, sample: Any, inputs: Given) -> Any:
+def run_out(op: OpInfo, sample: SampleInput, inputs: Given) -> object:
     expected = op(inputs[0], *inputs[1], **inputs[2])
     if not tensors_in(expected) or not all(isinstance(leaf, torch.Tensor) for leaf in tree_flatten(expected)[0]):
         raise NothingToCompare("no out= for this result")
@@ -70,14 +73,14 @@ def _narrower_dtype(dtype: torch.dtype) -> torch.dtype:
     return torch.int32 if dtype.is_floating_point or dtype.is_complex else torch.bool
 
 
-def _write_into(op: Any, inputs: Given, outs: Any) -> Any:
+def _write_into(op: OpInfo, inputs: Given, outs: object) -> object:
     addresses = [tensor.data_ptr() if tensor.numel() else 0 for tensor in tensors_in(outs)]
     op(inputs[0], *inputs[1], **inputs[2], out=outs)
     same_memory = [tensor.data_ptr() == address or not address for tensor, address in zip(tensors_in(outs), addresses)]
     return outs, same_memory
 
 
-def outcome_of(call: Callable[[], Any]) -> str:
+def outcome_of(call: Callable[[], object]) -> str:
     try:
         call()
     except Exception as error:  # noqa: BLE001  the kind of error is the result

@@ -8,7 +8,7 @@ import itertools
 import random
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 import torch
@@ -16,6 +16,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
 from . import comparing, directions, placing
+
+if TYPE_CHECKING:
+    from torch._ops import OpOverload
+    from torch.testing._internal.opinfo.core import OpInfo, SampleInput
 
 #: Entries that draw numbers; a sample is random where two calls on the CPU, differently seeded, differ.
 RANDOM = {
@@ -70,7 +74,7 @@ OTHER_ALGORITHM = {"nn.functional.scaled_dot_product_attention": 10.0}
 Outcome = dict[str, Any]
 
 
-def is_in(op: Any, dtype: torch.dtype, direction: str) -> bool:
+def is_in(op: OpInfo, dtype: torch.dtype, direction: str) -> bool:
     """Whether the database has samples of this type that go this way."""
     if dtype not in op.supported_dtypes("cpu"):
         return False
@@ -81,7 +85,7 @@ def is_in(op: Any, dtype: torch.dtype, direction: str) -> bool:
     return bool(op.supports_out) if direction == "out" else direction in directions.CALLS
 
 
-def check(op: Any, dtype: torch.dtype, direction: str, most: int) -> Outcome:
+def check(op: OpInfo, dtype: torch.dtype, direction: str, most: int) -> Outcome:
     """Return the outcome of the entry's first `most` samples."""
     outcomes: list[str] = []
     reasons: dict[str, str] = {}
@@ -112,7 +116,7 @@ def _explain_outcome(total: str, counts: dict[str, int], reasons: dict[str, str]
     return "; ".join([reasons[total], *parts] if reasons.get(total) else parts)
 
 
-def _make_samples(op: Any, dtype: torch.dtype, direction: str, most: int) -> Iterator[Any]:
+def _make_samples(op: OpInfo, dtype: torch.dtype, direction: str, most: int) -> Iterator[SampleInput]:
     samples = op.sample_inputs("cpu", dtype, requires_grad=direction == "backward")
     for sample in itertools.islice(samples, most):
         _settle_precision(sample)
@@ -123,7 +127,7 @@ def _make_samples(op: Any, dtype: torch.dtype, direction: str, most: int) -> Ite
             yield sample.noncontiguous()
 
 
-def _settle_precision(sample: Any) -> None:
+def _settle_precision(sample: SampleInput) -> None:
     """Let half precision accumulate alike: torch's own choice is float32 on the CPU, the input's type elsewhere."""
     options = sample.kwargs.get("options")
     if getattr(options, "acc_policy", "") == "auto" and sample.input.dtype in (torch.float16, torch.bfloat16):
@@ -144,7 +148,7 @@ def _text_after(mark: str, lines: list[str]) -> str:
     return next((line for line in lines if mark in line), "").partition(": ")[2]
 
 
-def _check_sample(op: Any, sample: Any, direction: str, *, moments: bool) -> tuple[str, str]:
+def _check_sample(op: OpInfo, sample: SampleInput, direction: str, *, moments: bool) -> tuple[str, str]:
     inputs = (sample.input, sample.args, sample.kwargs)
     call = directions.CALLS[direction]
 
@@ -186,7 +190,13 @@ def _check_sample(op: Any, sample: Any, direction: str, *, moments: bool) -> tup
 
 
 def _rounded_once(
-    op: Any, call: Any, sample: Any, inputs: placing.Given, actual: Any, expected: Any, looser: float
+    op: OpInfo,
+    call: directions.Call,
+    sample: SampleInput,
+    inputs: placing.Given,
+    actual: Any,
+    expected: Any,
+    looser: float,
 ) -> bool:
     """Return whether a half-precision result is the CPU's float32 result, rounded once. The CPU's own half kernels may
     round in between; an NPU sums products and convolutions in float32."""
@@ -212,7 +222,7 @@ def _factories_on(device: str, inputs: placing.Given) -> contextlib.AbstractCont
     return contextlib.nullcontext() if placing.tensors_in(inputs) else torch.device(device)
 
 
-def _as_float32(op: Any, result: Any) -> Any:
+def _as_float32(op: OpInfo, result: Any) -> Any:
     """Return float64 as float32, on both sides: which of the two it is depends on the road that torch_npu takes."""
     if op.name not in DOUBLE_BECOMES_FLOAT:
         return result
@@ -224,7 +234,7 @@ class _Recorder(TorchDispatchMode):  # type: ignore[misc]  # torch is not typed 
         super().__init__()
         self.names: set[str] = set()
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(self, func: OpOverload, types: object, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         if any(tensor.device.type == "npu" for tensor in placing.tensors_in((args, kwargs, result))):
             name, overload = func._schema.name, func._schema.overload_name
@@ -232,7 +242,7 @@ class _Recorder(TorchDispatchMode):  # type: ignore[misc]  # torch is not typed 
         return result
 
 
-def _record_operators(op: Any, dtype: torch.dtype, direction: str) -> list[str]:
+def _record_operators(op: OpInfo, dtype: torch.dtype, direction: str) -> list[str]:
     """Return the operators that the first sample ran on the NPU."""
     for sample in _make_samples(op, dtype, direction, 1):
         inputs = placing.arguments_on("npu", op, (sample.input, sample.args, sample.kwargs))

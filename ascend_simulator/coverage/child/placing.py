@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils._pytree import tree_flatten, tree_map
+
+if TYPE_CHECKING:
+    from torch.testing._internal.opinfo.core import OpInfo
 
 #: The operator's contract wants this argument on the CPU, on every device ("expected ... to be on cpu").
 INDICES_STAY_ON_CPU = {"tensor_split"}
@@ -33,7 +36,7 @@ def move_value(value: Any, device: str) -> Any:
     return view.detach().requires_grad_(value.requires_grad)
 
 
-def arguments_on(device: str, op: Any, inputs: Given) -> Given:
+def arguments_on(device: str, op: OpInfo, inputs: Given) -> Given:
     if op.name in INDICES_STAY_ON_CPU:
         return move_value(inputs[0], device), inputs[1], inputs[2]
     input, args, kwargs = (tree_map(lambda value: move_value(value, device), part) for part in inputs)

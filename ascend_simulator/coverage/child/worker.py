@@ -15,7 +15,10 @@ import resource
 import sys
 import warnings
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from torch.testing._internal.opinfo.core import OpInfo
 
 DIRECTIONS = ("forward", "strided", "backward", "inplace", "out")
 DTYPES = ("float32", "float16", "bfloat16", "int64", "bool", "complex64")
@@ -67,7 +70,7 @@ def main() -> None:
     without_fixed_seeds()
     torch.npu.init()
 
-    def send_message(message: dict[str, Any]) -> None:
+    def send_message(message: dict[str, object]) -> None:
         print(json.dumps(message), file=pipe, flush=True)
 
     if "--list" in sys.argv:
@@ -80,7 +83,7 @@ def main() -> None:
         send_message(entries.check(op_db[request["entry"]], dtype, request["direction"], request["samples"]))
 
 
-def _describe_entry(entries: Any, torch: Any, op: Any) -> dict[str, Any]:
+def _describe_entry(entries: Any, torch: Any, op: OpInfo) -> dict[str, Any]:
     goes = {
         direction: [name for name in DTYPES if entries.is_in(op, getattr(torch, name), direction)]
         for direction in DIRECTIONS

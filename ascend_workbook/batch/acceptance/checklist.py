@@ -1,17 +1,32 @@
-"""The items judged, and the verdict: accepted only where each was looked at on an NPU and is met."""
+"""`accept`: the items judged for a run or each run of a plan, the verdict, and its page.
+
+Accepted only where each item was looked at on an NPU and is met.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
+from pathlib import Path
+from urllib.parse import quote
+
+from markupsafe import Markup
 
 from ascend_workbook.batch.acceptance import rules
-from ascend_workbook.batch.acceptance.evidence import Evidence
+from ascend_workbook.batch.acceptance.evidence import NO_REPORTS, Evidence, gather_evidence, load_targets, parse_targets
+from ascend_workbook.batch.campaign.ended import LEFT_OUT
+from ascend_workbook.batch.plan.model import Targets
+from ascend_workbook.batch.results.shard import FOLDER
+from ascend_workbook.batch.stages import run_folder
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.report import Column, Report, Table
 from ascend_workbook.findings.rules import Check, judge_facts, rules_of
-from ascend_workbook.findings.sentence import NextStep, Scalar, Sentence
+from ascend_workbook.findings.sentence import NextStep, Scalar, Sentence, choose_language, hint, say
+from ascend_workbook.show import template
+from ascend_workbook.storage import open_storage
 
 VERDICT = "ACP500"
 GROUPS = ("environment", "code", "performance", "precision", "deployment", "rollback")
@@ -51,26 +66,27 @@ def judge_checklist(facts: Evidence, confirmed: Mapping[str, str], *, strict: bo
     checks = load_checks()
     for code in confirmed:
         if code not in checks or group_of(code) not in BY_HAND:
-            able = [code_or_finding for code_or_finding in checks if group_of(code_or_finding) in BY_HAND]
+            able = [known for known in checks if group_of(known) in BY_HAND]
             raise WorkbookError("accept.confirm", code=code, known=able)
-    findings = [_confirm_by_hand(code_or_finding, confirmed) for code_or_finding in judge_facts(facts, checks)]
-    findings.sort(key=lambda code_or_finding: (GROUPS.index(group_of(code_or_finding.rule)), code_or_finding.rule))
+    findings = [_confirm_by_hand(finding, confirmed) for finding in judge_facts(facts, checks)]
+    findings.sort(key=lambda finding: (GROUPS.index(group_of(finding.rule)), finding.rule))
     verdict = _decide_verdict(findings, strict=strict)
     table = Table(tuple(Column(name, wrap=WIDEST.get(name, 0)) for name in COLUMNS), tuple(map(_make_row, findings)))
-    tiers = [
-        tier
-        for tier in ("npu", "npu-simulated")
-        if any(code_or_finding.report.tier == tier for code_or_finding in facts.found)
-    ]
     return Report(
         "batch",
         "accept",
         (verdict, *findings),
         table,
-        tier=(tiers or [""])[-1],
+        tier=_lowest_tier(evidence.report for evidence in facts.found),
         facts=_collect_facts(facts, findings, verdict),
         answers=(VERDICT,),
     )
+
+
+def _lowest_tier(reports: Iterable[Report]) -> str:
+    """Return the lower of the NPU tiers that the reports come from; empty where none does."""
+    tiers = {report.tier for report in reports}
+    return next((tier for tier in ("npu-simulated", "npu") if tier in tiers), "")
 
 
 def state_of_finding(finding: Finding) -> str:
@@ -81,9 +97,7 @@ def state_of_finding(finding: Finding) -> str:
 
 
 def _confirm_by_hand(finding: Finding, confirmed: Mapping[str, str]) -> Finding:
-    """Replace a finding that nobody looked at by a person's confirmation. What was looked at cannot be answered by a
-    person.
-    """
+    """Replace a finding that nobody looked at by a person's confirmation; what was looked at stays."""
     if finding.status is not Status.SKIPPED or finding.rule not in confirmed:
         return finding
     return replace(finding, status=Status.OK, key="accept.by_hand", args={"who": confirmed[finding.rule]})
@@ -108,21 +122,13 @@ def _decide_verdict(findings: list[Finding], *, strict: bool) -> Finding:
 
 
 def _make_row(finding: Finding) -> tuple[Scalar, ...]:
-    sentence: Scalar = Sentence(finding.key, **finding.args)
-    step: Scalar = (
-        NextStep(f"accept.item.{finding.rule}") if state_of_finding(finding) in ("missed", "not_looked") else None
-    )
-    if state_of_finding(finding) == "simulated":
+    item, state = f"accept.item.{finding.rule}", state_of_finding(finding)
+    step: Scalar = NextStep(item) if state in ("missed", "not_looked") else None
+    if state == "simulated":
         step = Sentence("accept.repeat")
-    return (
-        Sentence(f"accept.group.{group_of(finding.rule)}"),
-        Sentence(f"accept.item.{finding.rule}"),
-        Sentence(f"accept.state.{state_of_finding(finding)}"),
-        sentence,
-        str(finding.place) if finding.place else None,
-        finding.args.get("date"),
-        step,
-    )
+    head = (Sentence(f"accept.group.{group_of(finding.rule)}"), Sentence(item), Sentence(f"accept.state.{state}"))
+    place = str(finding.place) if finding.place else None
+    return (*head, Sentence(finding.key, **finding.args), place, finding.args.get("date"), step)
 
 
 def _collect_facts(facts: Evidence, findings: list[Finding], verdict: Finding) -> dict[str, object]:
@@ -135,3 +141,148 @@ def _collect_facts(facts: Evidence, findings: list[Finding], verdict: Finding) -
         "targets": asdict(targets),
         "unread": list(facts.unread),
     }
+
+
+def accept(
+    folder: str | os.PathLike[str],
+    *,
+    target: Sequence[str] = (),
+    confirm: Mapping[str, str] | None = None,
+    lang: str | None = None,
+) -> Report:
+    """Judge the run or the plan in the folder and write acceptance.html and acceptance.json into it.
+
+    `target`: texts such as "loss=1%" or "throughput=80%" (see targets.parse); without one, those of the plan that the
+    run belongs to. `confirm`: what a person answers for, by an item's code. The report is OK only where every item is
+    met on an NPU. Raises WorkbookError where the folder holds no reports, or for a target or a code that cannot be.
+    """
+    root, targets = Path(folder).resolve(), parse_targets(target) if target else None
+    names = _find_runs(root)
+    if not names:
+        return judge_run(root, targets or load_targets(root), choose_language(lang), confirm or {})
+    parts = [
+        _judge_plan_run(run_folder, targets or load_targets(run_folder), choose_language(lang), confirm or {})
+        for run_folder in names.values()
+    ]
+    report = _join_reports(root, names, parts)
+    write_page(report, root, choose_language(lang))
+    return report
+
+
+def _judge_plan_run(folder: Path, targets: Targets, lang: str, confirm: Mapping[str, str]) -> Report:
+    """Judge one run of a plan. A run without reports is not looked at, and so is not accepted."""
+    try:
+        return judge_run(folder, targets, lang, confirm)
+    except WorkbookError as error:
+        if error.key != NO_REPORTS:
+            raise
+        return Report("batch", "accept", (Finding(VERDICT, Status.SKIPPED, error.key, dict(error.arguments)),))
+
+
+def judge_run(
+    folder: Path, targets: Targets, lang: str, confirm: Mapping[str, str] | None = None, *, strict: bool = True
+) -> Report:
+    """Judge one run and write the checklist into its folder."""
+    report = judge_checklist(gather_evidence(folder, targets), confirm or {}, strict=strict)
+    write_page(report, folder, lang)
+    return report
+
+
+def section_of(folder: Path, lang: str) -> Markup:
+    """Judge a run and render its checklist as a piece of its page. It judges no more than it saw, so `not yet` is no
+    failure here. Raises WorkbookError where the folder holds no reports."""
+    report = judge_run(folder, load_targets(folder), lang, strict=False)
+    return render_section(report, lang, 3, folded=f"{NAME}.html")
+
+
+def _find_runs(root: Path) -> dict[str, Path]:
+    """Return the runs of a plan with their folders, those of its shards too. Runs that were left out and have no
+    results are not among them; a single run's folder has none."""
+    try:
+        summary = json.loads(open_storage(str(root)).read_text("summary.json"))
+        runs = {str(run["name"]): (str(run["state"]), str(run.get("page", ""))) for run in summary["runs"]}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, KeyError, TypeError) as cause:
+        raise WorkbookError("accept.summary", path=str(root / "summary.json"), error=str(cause)) from cause
+    folders = {name: run_folder(name, _shard_folder(root, page)) for name, (_, page) in runs.items()}
+    return {
+        name: folder
+        for name, folder in folders.items()
+        if runs[name][0] != LEFT_OUT or (folder / "report.json").is_file()
+    }
+
+
+def _shard_folder(root: Path, page: str) -> Path:
+    """Return the folder of the shard in the plan's folder that a run's page is in, else the plan's own."""
+    above = page.split("/")[0]
+    return root / above if FOLDER.fullmatch(above) else root
+
+
+def _join_reports(root: Path, names: Mapping[str, Path], parts: list[Report]) -> Report:
+    verdicts = [part.findings[0] for part in parts]
+    rows = tuple(
+        (name, verdict.status.name, Sentence(verdict.key, **verdict.args)) for name, verdict in zip(names, verdicts)
+    )
+    good = sum(verdict.status is Status.OK for verdict in verdicts)
+    args: dict[str, Scalar] = {"runs": len(names), "accepted": good}
+    status = Status.OK if good == len(names) else Status.FAIL
+    findings = [Finding(VERDICT, status, "ACP500.plan", args, weight=400)]
+    places = [(folder / f"{NAME}.html").relative_to(root).as_posix() for folder in names.values()]
+    findings += [replace(verdict, place=Place(place)) for place, verdict in zip(places, verdicts)]
+    table = Table((Column("planned_run", wrap=40), Column("status"), Column("verdict", wrap=60)), rows)
+    return Report(
+        "batch",
+        "accept",
+        tuple(findings),
+        table,
+        tier=_lowest_tier(parts),
+        facts={"folder": str(root), "runs": list(names)},
+        answers=(VERDICT,),
+    )
+
+
+NAME = "acceptance"
+#: Sign and colour of each state.
+SIGNS = {
+    "met": ("✓", "OK"),
+    "simulated": ("◐", "NOTE"),
+    "by_hand": ("✓", "NOTE"),
+    "missed": ("✗", "FAIL"),
+    "not_looked": ("?", "SKIPPED"),
+    "not_applicable": ("–", "SKIPPED"),
+}
+
+
+def write_page(report: Report, folder: Path, lang: str) -> None:
+    """Write acceptance.json and acceptance.html, each whole or not at all."""
+    storage = open_storage(str(folder))
+    storage.write_text(f"{NAME}.html", render_page(report, lang))
+    storage.write_text(f"{NAME}.json", report.to_json())
+
+
+def render_page(report: Report, lang: str) -> str:
+    """Render the whole page."""
+    return template.render_page(report.title(lang), render_section(report, lang, 1), lang)
+
+
+def render_section(report: Report, lang: str, level: int, *, folded: str = "") -> Markup:
+    """Render the checklist by group, or a row per run of a plan.
+
+    `folded`: the page of a run, where the list stands behind the verdict with a link to its own page.
+    """
+    items = [_describe_item(finding, lang) for finding in report.findings if finding.rule != VERDICT]
+    groups = [(group, [item for item in items if item["group"] == group]) for group in GROUPS if items]
+    return template.render_template(
+        "acceptance.html", report=report, lang=lang, level=level, groups=groups, folded=folded, quote=quote
+    )
+
+
+def _describe_item(finding: Finding, lang: str) -> dict[str, object]:
+    """Describe a row of the checklist."""
+    now = state_of_finding(finding)
+    sign, colour = SIGNS[now]
+    step = say("accept.repeat", lang) if now == "simulated" else hint(f"accept.item.{finding.rule}", lang)
+    step = step if now in ("missed", "not_looked", "simulated") else ""
+    row = {"finding": finding, "group": group_of(finding.rule), "state": now}
+    return {**row, "sign": sign, "colour": colour, "step": step}

@@ -1,8 +1,9 @@
-"""What became of one run of a plan, kept in its folder so that a second start knows it."""
+"""What became of one run of a plan, and each try of it, kept in its folder, so that a second start knows it."""
 
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -51,9 +52,7 @@ class Ended:
 
 
 def was_compared(ended: Ended) -> bool:
-    """Return whether this time the run's notebooks were compared with references, and the page about it is of this
-    time.
-    """
+    """Return whether the run's notebooks were compared with references this time."""
     return ended.state == DIFFERS or any(isinstance(note, dict) and note.get("say") == HELD for note in ended.notes)
 
 
@@ -65,7 +64,7 @@ def save_ended(folder: Path, ended: Ended) -> None:
 def load_ended(folder: Path) -> Ended | None:
     """Read how a run ended from its folder, or None where nothing whole is kept."""
     try:
-        content: dict[str, Any] = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        content: dict[str, object] = json.loads((folder / FILE).read_text(encoding="utf-8"))
         return restore_ended(content)
     except (OSError, ValueError, TypeError):
         return None
@@ -75,3 +74,65 @@ def restore_ended(content: dict[str, Any]) -> Ended:
     """Restore an Ended from what `asdict` and JSON made of one. Raises TypeError for other fields."""
     lists = {name: tuple(content.get(name) or ()) for name in ("cards", "notes")}
     return Ended(**{**content, **lists})
+
+
+TRIES_FILE = "tries.jsonl"
+
+
+@dataclass(frozen=True)
+class Try:
+    """One that began on the machine `where`, in the start `start` of the plan; `state` is how it ended, empty where
+    nothing says so."""
+
+    start: str
+    where: str
+    state: str = ""
+
+
+def note_start(folder: Path, start: str, machine: str) -> None:
+    """Note that a try starts, on the disk before it does."""
+    _add_line(folder, {"start": start, "where": machine})
+
+
+def note_end(folder: Path, state: str, *, last: bool) -> None:
+    """Note how the try that began last ended. `last`: the run has ended with it."""
+    _add_line(folder, {"state": state, "last": last})
+
+
+def tries_since_end(folder: Path) -> list[Try]:
+    """Return the tries since the run last ended. A line that was cut is the last thing a lost machine wrote."""
+    tries: list[Try] = []
+    for line in _read_lines(folder):
+        if "where" in line:
+            tries.append(Try(line["start"], line["where"]))
+        elif line.get("last"):
+            tries = []
+        elif tries:
+            tries[-1] = Try(tries[-1].start, tries[-1].where, line["state"])
+    return tries
+
+
+def _add_line(folder: Path, line: dict[str, object]) -> None:
+    """Add a line, on a line of its own also behind one that was cut."""
+    with (folder / TRIES_FILE).open("a+b") as stream:
+        if stream.seek(0, os.SEEK_END):
+            stream.seek(-1, os.SEEK_END)
+            cut = stream.read(1) != b"\n"
+            stream.write(b"\n" if cut else b"")
+        stream.write(json.dumps(line).encode() + b"\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def _read_lines(folder: Path) -> list[dict[str, Any]]:
+    lines = []
+    try:
+        text = (folder / TRIES_FILE).read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return []
+    for line in text.splitlines():
+        try:
+            lines.append(json.loads(line))
+        except ValueError:
+            continue
+    return lines

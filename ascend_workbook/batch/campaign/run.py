@@ -11,30 +11,33 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
+from queue import Queue
+from typing import TypeVar, Union
 
+from ascend_workbook.batch.campaign.cards import sign_lock, take_lock
+from ascend_workbook.batch.campaign.cluster import Cluster
+from ascend_workbook.batch.campaign.disk import Quota
 from ascend_workbook.batch.campaign.ended import STOPPED, Ended
-from ascend_workbook.batch.campaign.pool import locks
-from ascend_workbook.batch.campaign.pool.ahead import iterate_ahead
-from ascend_workbook.batch.campaign.pool.cluster import Cluster
-from ascend_workbook.batch.campaign.pool.disk import Quota
-from ascend_workbook.batch.campaign.pool.local import Pool
-from ascend_workbook.batch.campaign.pool.order import Order
-from ascend_workbook.batch.campaign.pool.progress import Progress
+from ascend_workbook.batch.campaign.local import Pool
+from ascend_workbook.batch.campaign.order import Order
+from ascend_workbook.batch.campaign.progress import Progress
 from ascend_workbook.batch.mirror import Mirror, local_root
-from ascend_workbook.batch.parameters import check_at_least_one
-from ascend_workbook.batch.plan import Plan, Selection, select_runs
-from ascend_workbook.batch.reference import Reference, compare_runs
-from ascend_workbook.batch.results import history, publish_results
-from ascend_workbook.batch.shards.record import folder_name
-from ascend_workbook.batch.stages import NOTEBOOKS, run_folder
+from ascend_workbook.batch.plan.model import Plan
+from ascend_workbook.batch.plan.selection import Selection, select_runs
+from ascend_workbook.batch.reference.compare import Reference, compare_runs
+from ascend_workbook.batch.results.history import find_earlier
+from ascend_workbook.batch.results.publish import publish_results
+from ascend_workbook.batch.results.shard import folder_name
+from ascend_workbook.batch.stages import NOTEBOOKS, check_at_least_one, run_folder
 from ascend_workbook.findings.errors import Stopped, WorkbookError
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import choose_language
-from ascend_workbook.storage import own_results
+from ascend_workbook.storage.saving import mark_results
 
 #: Seconds between two writings of the page.
 PAGE_S = 1.0
@@ -44,6 +47,22 @@ class Stop(threading.Event):
     """Set where nothing more shall start; `by_user`: by a signal, not by a fault or a bound."""
 
     by_user = False
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a start of a plan goes: the options of `run_plan`, checked."""
+
+    lang: str
+    workers: int = 0
+    force: bool = False
+    keep_red: bool = False
+    deadline_s: float = 0
+    against: str = ""
+    scheduler: str = ""
+    reference: Reference | None = None
+    notebooks: Path = NOTEBOOKS
+    say_progress: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True)
 
 
 def run_plan(
@@ -61,7 +80,7 @@ def run_plan(
     reference: str = "",
     bless: bool = False,
     notebooks: Path = NOTEBOOKS,
-    say_progress: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True),
+    say_progress: Callable[[str], None] = Options.say_progress,
 ) -> Report:
     """Run all of a plan below `root`/its name, `workers` side by side (0: as the plan says). Where `root` is an address
     (obs://), below runs/ here, and each run is sent there when it has ended. A shard of the plan has a folder of its
@@ -76,87 +95,64 @@ def run_plan(
     Raises WorkbookError, before anything starts, for what is wrong with the plan, or
     where another process runs it; Stopped (a KeyboardInterrupt) once all is ended after SIGINT or SIGTERM.
     """
-    lang = choose_language(lang)
     check_at_least_one(workers=workers or 1, deadline=deadline_s or 1)
-    held_against = Reference.from_options(reference, bless)
-    plan = select_runs(path, selection, lang=lang, notebooks=notebooks)
+    options = Options(
+        choose_language(lang),
+        workers,
+        force,
+        keep_red,
+        deadline_s,
+        against,
+        scheduler,
+        Reference.from_options(reference, bless),
+        notebooks,
+        say_progress,
+    )
+    plan = select_runs(path, selection, lang=options.lang, notebooks=notebooks)
     folder = run_folder(plan.name, local_root(root))
     if plan.shard is not None:  # a folder of its own: another shard may go at the same root
         folder, root = folder / folder_name(plan.shard), f"{os.fspath(root).rstrip('/')}/{plan.name}"
-    return run_all(
-        plan,
-        folder,
-        root=root,
-        workers=workers,
-        lang=lang,
-        force=force,
-        keep_red=keep_red,
-        deadline_s=deadline_s,
-        against=against,
-        scheduler=scheduler,
-        reference=held_against,
-        notebooks=notebooks,
-        say_progress=say_progress,
-    )
+    return run_all(plan, folder, options, root)
 
 
-def run_all(
-    plan: Plan,
-    folder: Path,
-    *,
-    workers: int,
-    lang: str,
-    force: bool,
-    keep_red: bool,
-    deadline_s: float,
-    notebooks: Path,
-    say_progress: Callable[[str], None],
-    against: str = "",
-    scheduler: str = "",
-    reference: Reference | None = None,
-    root: str | os.PathLike[str] = "",
-) -> Report:
+def run_all(plan: Plan, folder: Path, options: Options, root: str | os.PathLike[str] = "") -> Report:
     """Run a plan that was read and checked, in its folder."""
     _refuse_links(plan, folder)
     with _lock_plan(folder), _catch_stop_signals() as stop:
-        progress = Progress(folder, len(plan.items), lang, say_progress)
+        progress = Progress(folder, len(plan.items), options.lang, options.say_progress)
         quota = Quota(folder, plan.disk_mb)
-        pool: Pool | Cluster = Pool(workers or plan.workers, progress, stop=stop, quota=quota)
-        if scheduler:
-            pool = Cluster(scheduler, progress, stop=stop, quota=quota)
-        until = time.monotonic() + deadline_s if deadline_s else 0.0
-        start = uuid.uuid4().hex
-        orders = [
-            Order(
-                item, str(folder), str(notebooks.resolve()), start, force, keep_red, card_ids=plan.card_ids, until=until
-            )
-            for item in plan.items
-        ]
-        before = history.find_earlier(against, folder, plan.name) if against else None
+        pool: Pool | Cluster = Pool(options.workers or plan.workers, progress, stop=stop, quota=quota)
+        if options.scheduler:
+            pool = Cluster(options.scheduler, progress, stop=stop, quota=quota)
+        make_order = partial(
+            Order,
+            root=str(folder),
+            notebooks=str(options.notebooks.resolve()),
+            start=uuid.uuid4().hex,
+            force=options.force,
+            keep_red=options.keep_red,
+            card_ids=plan.card_ids,
+            until=time.monotonic() + options.deadline_s if options.deadline_s else 0.0,
+        )
         tell = partial(
             publish_results,
             plan,
             folder=folder,
-            lang=lang,
-            before=before,
-            asked_for=against,
+            lang=options.lang,
+            before=find_earlier(options.against, folder, plan.name) if options.against else None,
+            asked_for=options.against,
             began=datetime.now(timezone.utc),
         )
         tell(ended={})  # an earlier page is gone before anything is sent
         mirror = Mirror(root, folder)
-        runs = mirror.send_parts(
-            compare_runs(iterate_ahead(pool.run_orders(orders), stop.set), plan, folder, reference, say_progress)
-        )
+        runs = iterate_ahead(pool.run_orders(list(map(make_order, plan.items))), stop.set)
+        runs = mirror.send_parts(compare_runs(runs, plan, folder, options.reference, options.say_progress))
         report, last = _follow_runs(runs, tell, stop, progress)
         report = _mark_unsent(mirror.finish_sending(report), last)
         progress.close_status()
         if stop.is_set() and _is_unfinished(progress):
-            page_args = {"page": str(folder / "index.html")}
-            raise (
-                Stopped("plan.interrupted", **page_args)
-                if stop.by_user
-                else WorkbookError("plan.interrupted", **page_args)
-            )
+            error = Stopped if stop.by_user else WorkbookError
+            raise error("plan.interrupted", page=str(folder / "index.html"))
     return report
 
 
@@ -180,9 +176,7 @@ def _follow_runs(
 
 
 def _mark_unsent(report: Report, last: Callable[..., Report]) -> Report:
-    """Return the report; where not all could be sent, write that into the local page too. Where not all could be sent,
-    what is here says so too: for CI it is as red as the exit code.
-    """
+    """Return the report; where not all could be sent, what is here says so too: as red as the exit code."""
     unsent = tuple(finding for finding in report.findings if finding.rule == "RUN402" and finding.status is Status.FAIL)
     if unsent:
         last(beside=unsent)
@@ -204,16 +198,14 @@ def _is_unfinished(progress: Progress) -> bool:
 
 @contextmanager
 def _lock_plan(folder: Path) -> Iterator[None]:
-    """Let only one runner work on a plan; what a killed one left running is ended first. Raises WorkbookError for a
-    second.
-    """
-    own_results.mark_results(folder)
+    """Let only one runner work on a plan. Raises WorkbookError for a second."""
+    mark_results(folder)
     path = folder / ".lock"
-    handle = locks.take_lock(path)
+    handle = take_lock(path)
     if handle is None:
         raise WorkbookError("plan.locked", folder=str(folder), who=path.read_text(errors="replace") or "?")
     try:
-        locks.sign_lock(handle, f"{socket.gethostname()}, pid {os.getpid()}")
+        sign_lock(handle, f"{socket.gethostname()}, pid {os.getpid()}")
         yield
     finally:
         os.close(handle)
@@ -239,3 +231,34 @@ def _catch_stop_signals() -> Iterator[Stop]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+T = TypeVar("T")
+END = object()
+
+
+def iterate_ahead(items: Iterator[T], stop: Callable[[], None]) -> Iterator[T]:
+    """Yield the items, which a thread takes from `items` ahead of use. What that raises is raised here, after what came
+    before it; `stop` is called where nobody takes them to the end, and must make `items` end."""
+    queue: Queue[Union[T, BaseException, object]] = Queue()
+    thread = threading.Thread(target=_fill_queue, args=(items, queue))
+    thread.start()
+    try:
+        while (item := queue.get()) is not END:
+            if isinstance(item, BaseException):
+                raise item
+            yield item  # type: ignore[misc]
+    except BaseException:
+        stop()
+        raise
+    finally:
+        thread.join()
+
+
+def _fill_queue(items: Iterator[T], queue: Queue[Union[T, BaseException, object]]) -> None:
+    try:
+        for item in items:
+            queue.put(item)
+        queue.put(END)
+    except BaseException as error:  # noqa: BLE001 - raised again by who takes
+        queue.put(error)

@@ -7,10 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ascend_workbook.batch.parameters import OURS, declared_parameters
-from ascend_workbook.batch.plan.entry import Entry, nearest_words, shorten_text
+from ascend_workbook.batch.plan.document import Entry, nearest_words, shorten_text
 from ascend_workbook.batch.plan.model import Item, Plan
-from ascend_workbook.batch.stages import STAGES, find_notebooks
+from ascend_workbook.batch.stages import OURS, STAGES, declared_parameters, find_notebooks
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.sentence import Scalar, Sentence
 
@@ -31,13 +30,10 @@ def check(plan: Plan, notebooks: Path) -> Plan:
     used_entries: set[int] = set()
     items = tuple(_check_item(item, plan.given[item.name], declares, used_entries) for item in plan.items)
     for item in plan.items:
+        known = declares.declared_types(declares.find_stages(item.lang), item.lang)
         for name, entry in plan.given[item.name].items():
-            if id(entry) not in used_entries and not _find_kinds(
-                name, declares.declared_types(declares.find_stages(item.lang), item.lang)
-            ):
-                raise _unknown_parameter(
-                    entry, name, declares.declared_types(declares.find_stages(item.lang), item.lang), item
-                )
+            if id(entry) not in used_entries and not _find_kinds(name, known):
+                raise _unknown_parameter(entry, name, known, item)
     return replace(plan, items=items)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ascend_workbook.batch.plan.entry import Entry
+from ascend_workbook.batch.plan.document import Entry
 from ascend_workbook.findings.sentence import Scalar
 
 

@@ -1,19 +1,211 @@
-"""The runs of a plan's matrix and list: their fields, parameters, whole paths and names."""
+"""The runs of a plan's matrix and list: their words, combinations, parameters, whole paths and names."""
 
 from __future__ import annotations
 
+import hashlib
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import product
+from math import prod
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ascend_workbook.batch.plan.entry import Entry, format_value, shorten_text
-from ascend_workbook.batch.plan.fields import OF_RUN, SHORT, read_fields, read_parameters
-from ascend_workbook.batch.plan.matrix import MOST_RUNS, expand_matrix
+from ascend_workbook.batch.plan.document import Entry, format_value, read_mib, read_seconds, shorten_text
 from ascend_workbook.batch.plan.model import Item
-from ascend_workbook.batch.plan.naming import find_scripts_alike, name_from_parameters, read_name
 from ascend_workbook.batch.stages import NOTEBOOKS, STAGES
+from ascend_workbook.findings.report import TIERS
+from ascend_workbook.findings.sentence import LANGUAGES
+
+MOST_RETRIES, MOST_CARDS = 10, 1024
+
+
+def _read_stages(entry: Entry) -> tuple[str, ...]:
+    names = entry.read_texts(STAGES)
+    return tuple(stage for stage in STAGES if stage in names)
+
+
+#: word of the plan -> (field of the Item, how it is read)
+READERS: dict[str, tuple[str, Callable[[Entry], object]]] = {
+    "stages": ("stages", _read_stages),
+    "lang": ("lang", lambda entry: entry.read_choice(LANGUAGES)),
+    "timeout": ("timeout_s", read_seconds),
+    "run_timeout": ("run_timeout_s", read_seconds),
+    "retries": ("retries", lambda entry: entry.read_number(0, MOST_RETRIES)),
+    "require": ("require", lambda entry: entry.read_choice(TIERS)),
+    "memory": ("memory_mb", read_mib),
+    "cards": ("cards", lambda entry: entry.read_number(0, MOST_CARDS)),
+    "tags": ("tags", lambda entry: entry.read_texts()),
+}
+#: Parameters that nearly every run has: they need no `parameters:` around them.
+SHORT = ("script", "device")
+OF_RUN = (*SHORT, *READERS, "parameters")
+DEVICES = ("auto", *TIERS)
+
+
+def read_fields(entries: Mapping[str, Entry]) -> dict[str, object]:
+    """Read the Item's fields from the entries of a run."""
+    return {READERS[name][0]: READERS[name][1](entry) for name, entry in entries.items() if name in READERS}
+
+
+def read_parameters(entries: Mapping[str, Entry]) -> dict[str, Entry]:
+    """Read the parameters from the entries of a run, each one plain value."""
+    parameters_found = {name: entries[name] for name in SHORT if name in entries}
+    for name, entry in entries["parameters"].read_mapping().items() if "parameters" in entries else ():
+        if name in parameters_found:
+            raise entry.make_error("plan.twice", name=name, before=parameters_found[name].line)
+        parameters_found[name] = entry
+    for name, entry in parameters_found.items():
+        if entry.value is None or isinstance(entry.value, (list, dict)):
+            raise entry.wrong_kind_error("plain")
+        if name.rpartition(".")[2] == "device":
+            entry.read_choice(DEVICES)
+    return parameters_found
+
+
+PLAIN = re.compile(r"[^\w.=+-]+")
+NAME = re.compile(r"[^\s./\\<>:\"|?*\x00-\x1f\x7f-][^/\\<>:\"|?*\x00-\x1f\x7f]*")
+#: Folders may not be called so on Windows, where a run may be copied to.
+RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.I)
+#: Files of the plan's own folder.
+OURS = (
+    "index.html",
+    "report.json",
+    "summary.json",
+    "junit.xml",
+    "status.json",
+    "history",
+    "acceptance.html",
+    "acceptance.json",
+    "transfer.json",
+    "shard.json",
+)
+#: Folders of a plan's shards.
+SHARDS = re.compile(r"shard-\d+-of-\d+", re.I)
+LONGEST_BYTES = 180
+
+
+def read_name(entry: Entry) -> str:
+    """Read the text as the name of a run. Raises WorkbookError for what is no plain folder name."""
+    name = entry.read_text()
+    if not is_plain_name(name):
+        raise entry.wrong_kind_error("name")
+    return name
+
+
+def is_plain_name(name: str) -> bool:
+    """Return whether a name is one folder, here and on Windows, and none of our own files."""
+    encodable = name.isprintable() and len(name.encode("utf-8", "replace")) <= LONGEST_BYTES
+    free = not (RESERVED.fullmatch(name) or SHARDS.fullmatch(name)) and name.lower() not in OURS
+    return bool(NAME.fullmatch(name)) and encodable and free and name[-1] not in " ."
+
+
+def name_from_parameters(parameters: Mapping[str, Entry], alike: Iterable[str] = ()) -> str:
+    """Make a run's name, such as `train-cpu-steps=3`. Scripts `alike` in their file's name have their folders too."""
+    name = "-".join(
+        filter(
+            None, (PLAIN.sub("_", _word_for_parameter(name, entry.value, alike)) for name, entry in parameters.items())
+        )
+    )
+    name = name.lstrip(".-_") or "run"
+    if len(name.encode()) > LONGEST_BYTES:
+        name = f"{name[:50]}~{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return name if is_plain_name(name) else f"run-{name}".rstrip(".")
+
+
+def find_scripts_alike(all_given: Iterable[Mapping[str, Entry]]) -> set[str]:
+    """Return the file names that more than one script of the plan has."""
+    scripts = {str(parameters["script"].value) for parameters in all_given if "script" in parameters}
+    stems = [PurePosixPath(script).stem for script in scripts]
+    return {stem for stem in stems if stems.count(stem) > 1}
+
+
+def _word_for_parameter(name: str, value: object, alike: Iterable[str]) -> str:
+    if name == "script":
+        path = PurePosixPath(str(value))
+        return str(path.parent / path.stem) if path.stem in alike else path.stem
+    if isinstance(value, list):
+        return "+".join(str(entry.value) for entry in value)
+    return str(value) if name in ("device", "stages") else f"{name}={format_value(value)}"
+
+
+MOST_RUNS = 100_000
+Combination = dict[str, Entry]
+
+
+def expand_matrix(matrix: Entry) -> list[Combination]:
+    """Expand a matrix to all its combinations. Raises WorkbookError for an axis without values, a value twice, an
+    `exclude` that names no value of an axis, and more runs than anybody means."""
+    entries = dict(matrix.read_mapping())
+    exclude, include = (_list_mappings(entries.pop(name, None)) for name in ("exclude", "include"))
+    axes = {name: _read_axis(name, entry) for name, entry in entries.items()}
+    count = prod(len(values) for values in axes.values()) if axes else 0
+    if count > MOST_RUNS:
+        sizes = " × ".join(f"{name} {len(values)}" for name, values in axes.items())
+        raise matrix.make_error("plan.too_many", count=count, sizes=sizes, most=MOST_RUNS)
+    expanded: list[Combination] = [dict(zip(axes, chosen)) for chosen in product(*axes.values())] if axes else []
+    for excluded in exclude:
+        _check_names_values(excluded, axes)
+        expanded = [chosen for chosen in expanded if not _combination_agrees(chosen, excluded.read_mapping())]
+    for excluded in include:
+        expanded = _add_included(expanded, excluded.read_mapping(OF_RUN) if not axes else excluded.read_mapping(), axes)
+    return expanded
+
+
+def _list_mappings(entry: Entry | None) -> list[Entry]:
+    if entry is None:
+        return []
+    for item in entry.read_items():
+        if not item.read_mapping():
+            raise item.wrong_kind_error("mapping")
+    return entry.read_items()
+
+
+def _read_axis(name: str, entry: Entry) -> list[Entry]:
+    seen_values: set[object] = set()
+    for value in entry.read_items():
+        if isinstance(value.value, dict) or (isinstance(value.value, list) and name != "stages"):
+            raise value.wrong_kind_error("plain")
+        if comparison_key(value) in seen_values:
+            raise value.make_error("plan.again", name=value.display_value)
+        seen_values.add(comparison_key(value))
+    return entry.read_items()
+
+
+def comparison_key(entry: Entry) -> object:
+    """Return a key that is equal for two entries of the same value: true is not 1, and 1 is not 1.0."""
+    if isinstance(entry.value, list):
+        return tuple(comparison_key(item) for item in entry.value)
+    return (type(entry.value).__name__, repr(entry.value))
+
+
+def _check_names_values(exclude: Entry, axes: Mapping[str, list[Entry]]) -> None:
+    for name, value in exclude.read_mapping(axes).items():
+        if comparison_key(value) not in {comparison_key(item) for item in axes[name]}:
+            shown_values = [item.display_value for item in axes[name]]
+            raise value.make_error("plan.not_on_axis", name=name, value=value.display_value, known=shown_values)
+
+
+def _combination_agrees(combination: Combination, conditions: Mapping[str, Entry]) -> bool:
+    return all(
+        comparison_key(combination[name]) == comparison_key(value)
+        for name, value in conditions.items()
+        if name in combination
+    )
+
+
+def _add_included(
+    expanded: list[Combination], include: Mapping[str, Entry], axes: Mapping[str, object]
+) -> list[Combination]:
+    """Add an `include` to the combinations that agree with its axes; where none does it is one of its own."""
+    more = {name: value for name, value in include.items() if name not in axes}
+    conditions = {name: value for name, value in include.items() if name in axes}
+    agreeing = [bool(more) and _combination_agrees(combination, conditions) for combination in expanded]
+    if not any(agreeing):
+        return [*expanded, dict(include)]
+    return [{**combination, **more} if agrees else combination for combination, agrees in zip(expanded, agreeing)]
+
 
 #: Parameters that name a file or folder to read.
 INPUTS = ("script", "baseline", "existing", "repository", "error_log", "bench_baseline")
@@ -39,7 +231,8 @@ def make_drafts(top: Mapping[str, Entry]) -> list[Draft]:
     base = {**shared, **defaults}
     below, parameters_of_all = read_fields(base), read_parameters(base)
     drafts_made = [
-        _draft_from_matrix(top["matrix"], run, below, parameters_of_all) for run in _matrix_combinations(top)
+        _draft_from_matrix(top["matrix"], run, below, parameters_of_all)
+        for run in (expand_matrix(top["matrix"]) if "matrix" in top else [])
     ]
     drafts_made += [
         _draft_from_list(run, below, parameters_of_all) for run in (top["runs"].read_items() if "runs" in top else ())
@@ -49,10 +242,6 @@ def make_drafts(top: Mapping[str, Entry]) -> list[Draft]:
             "plan.too_many", count=len(drafts_made), sizes=str(len(drafts_made)), most=MOST_RUNS
         )
     return drafts_made
-
-
-def _matrix_combinations(top: Mapping[str, Entry]) -> list[dict[str, Entry]]:
-    return expand_matrix(top["matrix"]) if "matrix" in top else []
 
 
 def _draft_from_matrix(

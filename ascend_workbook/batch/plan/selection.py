@@ -1,18 +1,25 @@
-"""Which runs of a plan this start is about. What it leaves out is said, never shown as run."""
+"""Which runs of a plan this start is about, and `run PLAN --list`. What it leaves out is said, never shown as run."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from pathlib import Path
 
-from ascend_workbook.batch.plan.entry import nearest_or_all, shorten_text
+from ascend_workbook.batch.plan.checking import check
+from ascend_workbook.batch.plan.document import nearest_or_all, shorten_text
 from ascend_workbook.batch.plan.model import Item, LeftOut, Plan
+from ascend_workbook.batch.plan.reading import read_plan
+from ascend_workbook.batch.stages import NOTEBOOKS
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Column, Report, Table
+from ascend_workbook.findings.sentence import Scalar, Sentence, choose_language
 
 SHARD = re.compile(r"([1-9]\d{0,5})/([1-9]\d{0,5})", re.ASCII)
 
@@ -90,7 +97,7 @@ def _why_other_shard(item: Item, part: int, count: int) -> Scalar:
 
 def _check_known(plan: Plan, chosen: Selection) -> None:
     tags = sorted({tag for item in plan.items for tag in item.tags})
-    names = [*(item.name for item in plan.items), *(left_out_run.name for left_out_run in plan.left_out)]
+    names = [*(item.name for item in plan.items), *(left.name for left in plan.left_out)]
     for tag in (*chosen.tags, *chosen.skip_tags):
         if tag not in tags:
             raise WorkbookError("plan.no_tag", tag=shorten_text(tag), close=nearest_or_all(tag, tags) or None)
@@ -104,7 +111,59 @@ def _check_known(plan: Plan, chosen: Selection) -> None:
 def _collect_reasons(left_out: Sequence[LeftOut], plan: Plan) -> list[Scalar]:
     """Return each reason once."""
     reasons: list[Scalar] = []
-    for left_out_run in (*plan.left_out, *left_out):
-        if left_out_run.why not in reasons and len(reasons) < 5:
-            reasons.append(left_out_run.why)
+    for left in (*plan.left_out, *left_out):
+        if left.why not in reasons and len(reasons) < 5:
+            reasons.append(left.why)
     return reasons
+
+
+COLUMNS = ("planned_run", "planned_stages", "planned_parameters", "planned_tags", "left_out")
+
+
+def select_runs(
+    path: str | os.PathLike[str],
+    selection: Selection | None = None,
+    *,
+    lang: str | None = None,
+    notebooks: Path = NOTEBOOKS,
+) -> Plan:
+    """Read and check the plan in a file, and keep the runs that the selection leaves. Raises WorkbookError."""
+    return select_items(check(read_plan(Path(path), choose_language(lang)), notebooks), selection or Selection())
+
+
+def list_plan(
+    path: str | os.PathLike[str],
+    selection: Selection | None = None,
+    *,
+    lang: str | None = None,
+    notebooks: Path = NOTEBOOKS,
+) -> Report:
+    """List the runs that `run_plan` would run. Raises WorkbookError for what is wrong with the plan."""
+    return make_listing(select_runs(path, selection, lang=lang, notebooks=notebooks))
+
+
+def make_listing(plan: Plan) -> Report:
+    """Make a report with a row per run, also for those left out, which say why."""
+    rows = [_make_row(item) for item in plan.items]
+    rows += [(left.name, None, None, None, left.why) for left in plan.left_out]
+    args: dict[str, Scalar] = {"runs": len(plan.items), "left": len(plan.left_out)}
+    key = "RUN420.listed_but" if plan.left_out else "RUN420.listed"
+    finding = Finding("RUN420", Status.OK, key, args)
+    facts = {
+        "name": plan.name,
+        "workers": plan.workers,
+        "runs": [_describe_item(item) for item in plan.items],
+        "left_out": [{"name": left.name, "why": left.why} for left in plan.left_out],
+    }
+    return Report("batch", "plan", (finding,), Table(tuple(map(Column, COLUMNS)), tuple(rows)), facts=facts)
+
+
+def _make_row(item: Item) -> tuple[Scalar, ...]:
+    stages: list[Scalar] = [Sentence(f"name.{stage}") for stage in item.stages]
+    parameters: list[Scalar] = [f"{name}={value}" for name, value in item.parameters.items()]
+    return item.name, stages, parameters, list(item.tags), ""
+
+
+def _describe_item(item: Item) -> dict[str, object]:
+    stages, parameters, tags = list(item.stages), dict(item.parameters), list(item.tags)
+    return {"name": item.name, "stages": stages, "parameters": parameters, "tags": tags, "lang": item.lang}

@@ -1,4 +1,4 @@
-"""A stage's executed notebook against its reference: first what must be equal for a comparison to mean anything."""
+"""Each good run of a plan against its blessed references; first what must be equal for it to mean anything."""
 
 from __future__ import annotations
 
@@ -6,21 +6,26 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ascend_workbook.batch.campaign.ended import DIFFERS, GOOD, HELD, Ended
+from ascend_workbook.batch.plan.model import Item, Plan
 from ascend_workbook.batch.reference.books import (
     Book,
     clean_book,
     count_unrun,
     injected_parameters,
     load_book,
+    machine_places,
     read_sources,
 )
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.findings.sentence import Sentence
+from ascend_workbook.findings.finding import Finding, Place, Status
+from ascend_workbook.findings.report import Column, Listing, Report, Table
+from ascend_workbook.findings.sentence import Scalar, Sentence, choose_language, say
 from ascend_workbook.machine import bounded
 from ascend_workbook.storage import open_storage
 
@@ -67,14 +72,12 @@ def compare_stages(pairs: Mapping[str, tuple[Path, Path]], own_rules: Path, word
         else:
             ready[stage] = run, ready_book
     if ready:
-        compared_stages |= {held_stage.stage: held_stage for held_stage in _compare_ready(ready, own_rules)}
+        compared_stages |= {held.stage: held for held in _compare_ready(ready, own_rules)}
     return [compared_stages[stage] for stage in pairs]
 
 
 def _check_readable(book: Book) -> Book:
-    """Check that a notebook's parameters, code and counts can be read, and return it. Raises what its parameters, its
-    code and its counts raise where one cannot be read.
-    """
+    """Return the notebook; raises what its parameters, code and counts raise where one cannot be read."""
     injected_parameters(book), read_sources(book), count_unrun(book)
     return book
 
@@ -150,3 +153,98 @@ def _make_reference(executed: Path, words: Mapping[str, str]) -> str:
     if count_unrun(book):
         raise WorkbookError("plan.bless_unrun", path=str(executed), count=count_unrun(book))
     return json.dumps(book, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+
+
+COLUMNS = ("stage", "status", "compared_outputs", "reference_outputs", "differing_cells")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """`folder` has LANG/RUN/STAGE.ipynb, and sanitize.cfg where a plan has rules of its own; `bless` makes them."""
+
+    folder: Path
+    bless: bool = False
+
+    @classmethod
+    def from_options(cls, folder: str, bless: bool) -> Reference | None:
+        """Make the reference from the options of a command line. Raises WorkbookError before anything runs."""
+        if bless and not folder:
+            raise WorkbookError("plan.bless_alone")
+        if folder and not bless and not Path(folder).is_dir():
+            raise WorkbookError("plan.no_reference", path=folder)
+        return cls(Path(folder).resolve(), bless) if folder else None
+
+
+def compare_runs(
+    runs: Iterable[Ended], plan: Plan, root: Path, reference: Reference | None, say_progress: Callable[[str], None]
+) -> Iterator[Ended]:
+    """Yield the runs as they end, those that are good compared with their references."""
+    items = {item.name: item for item in plan.items}
+    for ended in runs:
+        if reference is None or ended.state != GOOD:
+            yield ended
+        else:
+            ended = _compare_run(ended, items[ended.name], root / ended.name, reference)
+            verdict = ended.verdict if ended.state == DIFFERS else ended.notes[-1]
+            say_progress(say("run.said", choose_language(), name=ended.name, said=verdict))
+            yield ended
+
+
+def _compare_run(ended: Ended, item: Item, folder: Path, reference: Reference) -> Ended:
+    notes = list(ended.notes)
+    words = machine_places(folder)
+    below = reference.folder / item.lang / item.name
+    pairs = {stage: (folder / stage / "notebook.ipynb", below / f"{stage}.ipynb") for stage in item.stages}
+    try:
+        bless_notebooks(pairs.values() if reference.bless else (), words)
+    except WorkbookError as error:
+        return replace(ended, state=DIFFERS, status="FAIL", verdict=Sentence(error.key, **error.arguments))
+    report = make_report(compare_stages(pairs, reference.folder / "sanitize.cfg", words), item.name)
+    _save_report(report, folder, item.lang)
+    if report.status is Status.FAIL and report.headline:
+        sentence: Scalar = Sentence(report.headline.key, **report.headline.args)
+        return replace(ended, state=DIFFERS, status="FAIL", verdict=sentence)
+    counts = {"compared": report.facts["compared"], "outputs": report.facts["outputs"]}
+    notes += [Sentence("plan.blessed")] if reference.bless else []
+    return replace(ended, notes=(*notes, Sentence(HELD, **counts)))
+
+
+def make_report(stages: list[Held], run: str) -> Report:
+    """Make a report with a row per stage, and what differs below it."""
+    rows = [
+        (
+            Sentence(f"name.{held.stage}"),
+            "OK" if held.key == "same" else "FAIL",
+            held.compared,
+            held.outputs,
+            [row["cell"] for row in held.cells],
+        )
+        for held in stages
+    ]
+    findings = tuple(_make_finding(held) for held in stages)
+    text = "\n".join(_describe_cell(held.stage, row) for held in stages for row in held.cells)
+    facts = {
+        "name": run,
+        "compared": sum(held.compared for held in stages),
+        "outputs": sum(held.outputs for held in stages),
+    }
+    listing = Listing("reference_diff", text, "diff") if text else None
+    return Report(
+        "batch", "reference", findings, Table(tuple(map(Column, COLUMNS)), tuple(rows)), listing=listing, facts=facts
+    )
+
+
+def _make_finding(held: Held) -> Finding:
+    status = Status.OK if held.key == "same" else Status.FAIL
+    sentence_args: dict[str, Scalar] = {"stage": Sentence(f"name.{held.stage}"), **held.args}
+    return Finding("RUN430", status, f"RUN430.{held.key}", sentence_args, Place(f"{held.stage}/notebook.ipynb"))
+
+
+def _describe_cell(stage: str, row: Mapping[str, object]) -> str:
+    return f"{stage}/notebook.ipynb [{row['cell']}]\n{row['diff'] or row['said']}"
+
+
+def _save_report(report: Report, folder: Path, lang: str) -> None:
+    storage = open_storage(str(folder))
+    storage.write_text("reference.json", report.to_json())
+    storage.write_text("reference.html", report.html(lang))

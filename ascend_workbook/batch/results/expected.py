@@ -69,9 +69,7 @@ def _failed_as_expected(row: Row, expectation: Expected) -> bool:
 
 
 def _failure_state(row: Row) -> str:
-    """Return how a run failed. `red` is a notebook's own verdict, not a run that could not start or was on a lower
-    tier.
-    """
+    """Return how a run failed; `red` is a notebook's own verdict, not a run that could not start."""
     kinds = {stage.state for stage in row.stages if stage.red}
     return row.state if row.state != RED else kinds.pop() if len(kinds) == 1 else ""
 
@@ -91,9 +89,7 @@ def _verdict_texts(verdict: Scalar) -> Iterator[str]:
 
 
 def _report_expectation(expectation: Expected, rows: list[Row], *, over: bool) -> Iterator[Finding]:
-    """Yield the findings about an expectation. `rows` are as they were marked: what one expectation meets is no news
-    for another.
-    """
+    """Yield the findings about an expectation; `rows` as marked: what one met is no news for another."""
     matching_rows = [row for row in rows if _is_named(row, expectation)]
     met = [row.name for row in matching_rows if row.expected is expectation or _failed_as_expected(row, expectation)]
     args: dict[str, Scalar] = {

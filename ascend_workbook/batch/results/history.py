@@ -1,4 +1,4 @@
-"""Earlier summaries of a plan: the last that were complete, kept in `history/` of its folder.
+"""Earlier summaries of a plan, kept in `history/` of its folder, and what changed since.
 
 They are numbered in the order in which they were made: the clock of a machine may be set back between two of them.
 """
@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from datetime import datetime, timezone
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from ascend_workbook.batch.results.against import Before
+from ascend_workbook.batch.campaign.ended import GOOD
+from ascend_workbook.batch.results.expected import has_ended
+from ascend_workbook.batch.results.rows import FIXED, LOWER_TIER, NEW, NEWLY_RED, SLOWER, STILL_RED, Row
 from ascend_workbook.findings.errors import WorkbookError, explain_os_error
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import TIERS
 from ascend_workbook.findings.sentence import Scalar
 from ascend_workbook.storage import open_storage
 
@@ -82,8 +87,8 @@ def _read_before(path: Path) -> Before:
         raise WorkbookError("plan.against", path=str(path), error=why) from cause
 
 
-def _load_summary(path: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+def _load_summary(path: Path) -> dict[str, object]:
+    content: dict[str, object] = json.loads(path.read_text(encoding="utf-8"))
     if content["schema_version"] != SCHEMA_VERSION:
         raise ValueError(f"schema_version {content['schema_version']!r}, expected {SCHEMA_VERSION}")
     return content
@@ -93,3 +98,102 @@ def _make_before(path: Path, content: dict[str, Any]) -> Before:
     needed = ("name", "state", "red", "seconds", "tier", "attempts", "reused", "stages")
     runs = {run["name"]: {name: run[name] for name in needed} for run in content["runs"]}
     return Before(str(path), str(content["created"]), runs)
+
+
+#: Two machines of one folder may differ by so much.
+ALIKE = timedelta(minutes=10)
+
+
+def decide_day(folder: Path, now: datetime) -> tuple[date, tuple[Finding, ...]]:
+    """Return the later of today and of the latest summary in the plan's folder, in UTC, with a finding where that lies
+    ahead."""
+    latest_summary = find_latest(folder)
+    if latest_summary is None or latest_summary[0] <= now + ALIKE:
+        return now.date(), ()
+    then, path = latest_summary
+    args: dict[str, Scalar] = {"now": f"{now:%Y-%m-%d %H:%M}", "then": f"{then:%Y-%m-%d %H:%M}", "path": str(path)}
+    return then.date(), (Finding("RUN416", Status.WARN, "RUN416.clock", args, weight=90),)
+
+
+#: Slower means: this many times as long, and this many seconds longer. Less is within what a busy machine does.
+RATIO, LEAST_S = 1.25, 10.0
+
+
+@dataclass(frozen=True)
+class Before:
+    """An earlier summary.json: where it lies, when it was made, and its runs by name."""
+
+    place: str
+    created: str
+    runs: dict[str, dict[str, Any]]
+
+    @property
+    def when(self) -> str:
+        """Return the time of the summary to the minute, as a reader sees it."""
+        return f"{self.created.replace('T', ' ')[:16]} UTC"
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The runs of each kind by name, in the plan's order. `uncompared` ran now, but not then."""
+
+    before: Before
+    by_kind: dict[str, list[str]] = field(default_factory=dict)
+    gone: tuple[str, ...] = ()
+    uncompared: tuple[str, ...] = ()
+
+    def names_of(self, kind: str) -> list[str]:
+        return self.by_kind.get(kind, [])
+
+
+def compare_runs(rows: list[Row], before: Before) -> tuple[list[Row], Changes]:
+    """Return the rows with their change, and all changes."""
+    changed = [_with_change(row, before.runs.get(row.name)) for row in rows]
+    kinds: dict[str, list[str]] = {}
+    for row in changed:
+        if row.change:
+            kinds.setdefault(row.change, []).append(row.name)
+    current_names = {row.name for row in rows}
+    removed = tuple(name for name in before.runs if name not in current_names)
+    uncompared = tuple(
+        row.name for row in rows if has_ended(row) and row.name in before.runs and not _has_run(before.runs[row.name])
+    )
+    return changed, Changes(before, kinds, removed, uncompared)
+
+
+def _has_run(earlier: dict[str, object]) -> bool:
+    return earlier["state"] not in ("not_run", "left_out")
+
+
+def _with_change(row: Row, earlier: dict[str, Any] | None) -> Row:
+    if not has_ended(row):
+        return row
+    if earlier is None:
+        return replace(row, change=NEWLY_RED if row.red else NEW)
+    if not _has_run(earlier):  # neither newly red nor still: told as not compared
+        return row
+    row = replace(row, before_s=float(earlier["seconds"]))
+    if row.red:
+        return replace(row, change=STILL_RED if earlier["red"] else NEWLY_RED)
+    if row.state != GOOD:  # a failure that was expected is neither fixed nor slower
+        return row
+    if earlier["red"]:
+        return replace(row, change=FIXED)
+    return replace(
+        row, change=LOWER_TIER if _is_on_lower_tier(row, earlier) else SLOWER if _is_slower(row, earlier) else ""
+    )
+
+
+def _is_on_lower_tier(row: Row, earlier: dict[str, object]) -> bool:
+    """Return whether a run is good on a lower tier than before."""
+    tiers = (earlier["tier"], row.ended.tier)
+    return all(tier in TIERS for tier in tiers) and TIERS.index(tiers[1]) > TIERS.index(tiers[0])
+
+
+def _is_slower(row: Row, earlier: dict[str, Any]) -> bool:
+    """Return whether a run is slower, of those that ran whole both times on the same kind of device."""
+    alike = row.ended.tier == earlier["tier"] and row.ended.attempts == earlier["attempts"] == 1
+    reused = row.ended.reused or earlier["reused"] or any(stage.reused for stage in row.stages)
+    reused = reused or any(stage["reused"] for stage in earlier["stages"])
+    took, before = row.ended.seconds, float(earlier["seconds"])
+    return alike and not reused and took >= before * RATIO and took - before >= LEAST_S

@@ -44,15 +44,8 @@ def render_run(report: Report, folder: Path, stages: tuple[str, ...], lang: str)
     waits = any(row.state == NOT_RUN for row in rows)
     state = RED if own_report.status is Status.FAIL else NOT_RUN if waits else GOOD
     verdict: Scalar = Sentence(own_report.headline.key, **own_report.headline.args) if own_report.headline else ""
-    ended = Ended(
-        str(report.facts["name"]),
-        state,
-        own_report.status.name,
-        verdict,
-        report.tier,
-        report.simulated,
-        sum(row.seconds or 0 for row in rows),
-    )
+    name, status, seconds = str(report.facts["name"]), own_report.status.name, sum(row.seconds or 0 for row in rows)
+    ended = Ended(name, state, status, verdict, report.tier, report.simulated, seconds)
     row = Row(1, ended, rows, place=".", files=frozenset({"index.html"}))
     return render_junit(Results(ended.name, (row,), not waits, shards=unsent), lang)
 

@@ -1,20 +1,24 @@
-"""A run of a plan as its results show it: how it ended, its stages, and why it is red."""
+"""A run of a plan as its results show it: how it ended, its stages, and why it is red.
+
+The cause is a key that is equal for runs with one cause: a known error, a verdict, or an error's text.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from ascend_workbook.batch.campaign.ended import LEFT_OUT, NOT_RUN, Ended, was_compared
+from ascend_workbook.batch.campaign.ended import LEFT_OUT, NOT_RUN, RED, Ended, was_compared
 from ascend_workbook.batch.execute import STOPPED, load_outcome
 from ascend_workbook.batch.plan.model import Expected, Item, Plan
-from ascend_workbook.batch.results.cause import cause_of
+from ascend_workbook.diagnose import explain_text
 from ascend_workbook.findings import report as reports
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.report import Report
-from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.findings.sentence import Scalar, Sentence, load_catalogue
 
 NEWLY_RED, STILL_RED, FIXED, SLOWER, LOWER_TIER, NEW = "newly_red", "still_red", "fixed", "slower", "lower_tier", "new"
 
@@ -89,8 +93,8 @@ class Row:
 def make_rows(plan: Plan, ended: Mapping[str, Ended], folder: Path) -> list[Row]:
     """Make the rows of the runs in the plan's order, then of those that were left out."""
     rows = [_make_row(number, item, ended.get(item.name), folder) for number, item in enumerate(plan.items, 1)]
-    for number, left_out_run in enumerate(plan.left_out, len(rows) + 1):
-        rows.append(Row(number, Ended(left_out_run.name, LEFT_OUT, "SKIPPED", left_out_run.why, attempts=0), ()))
+    for number, left in enumerate(plan.left_out, len(rows) + 1):
+        rows.append(Row(number, Ended(left.name, LEFT_OUT, "SKIPPED", left.why, attempts=0), ()))
     return [replace(row, place=row.name, files=_find_files(folder / row.name, row)) for row in rows]
 
 
@@ -138,19 +142,9 @@ def stages_of(report: Report, folder: Path, names: tuple[str, ...]) -> tuple[Sta
         if outcome is None or cells is None:
             stage_rows.append(_unfinished_stage(folder / name, name))
             continue
-        seconds = float(outcome["seconds"])
-        stage_rows.append(
-            StageRow(
-                name,
-                outcome["state"],
-                str(cells[2]),
-                cells[3],
-                str(cells[4]),
-                seconds,
-                outcome["reused"],
-                outcome["error"],
-            )
-        )
+        status, verdict, tier, seconds = str(cells[2]), cells[3], str(cells[4]), float(outcome["seconds"])
+        row = StageRow(name, outcome["state"], status, verdict, tier, seconds, outcome["reused"], outcome["error"])
+        stage_rows.append(row)
     return tuple(stage_rows)
 
 
@@ -160,3 +154,44 @@ def _unfinished_stage(folder: Path, name: str) -> StageRow:
     if outcome is not None and outcome.state == STOPPED:
         return StageRow(name, STOPPED, "FAIL", Sentence("RUN400.stopped"))
     return StageRow(name, NOT_RUN, "SKIPPED", Sentence("RUN400.not_run"))
+
+
+#: What differs between two runs of one error: numbers, addresses, paths, quoted names.
+PASSING = re.compile(r"0x[0-9a-fA-F]+|(?:/[^\s/:'\"]+){2,}|'[^']*'|\"[^\"]*\"|\d+(?:\.\d+)?")
+LONGEST = 200
+#: Sentences that pass on what another says, and under which name they have it; the others have it as `verdict`.
+PASSED_ON = {"MIG150.joined": "run", "MIG140.failed": "why"}
+#: Of these the error is the cause, not that there was one.
+FAILED = ("launch.failed", "launch.failed_known")
+
+
+def cause_of(ended: Ended, stage: StageRow | None) -> str:
+    """Return the key of a red run's cause: `known:ID`, `error:TEXT` with what passes taken out, or `verdict:KEY`."""
+    if stage is not None and stage.state == STOPPED:  # from outside: the run tells why
+        stage = None
+    if stage is None or not stage.error or stage.state == "red":
+        return f"verdict:{_innermost_key(stage.verdict if stage else ended.verdict, ended.state)}"
+    known_error = explain_text(stage.error)
+    if known_error is not None:
+        return f"known:{known_error.known.id}"
+    return f"error:{stage.state}:{_strip_passing(stage.error)}"
+
+
+def _strip_passing(error: str) -> str:
+    """Return an error's first line without what passes."""
+    return PASSING.sub("#", error.partition("\n")[0])[:LONGEST]
+
+
+def _innermost_key(verdict: object, state: str) -> str:
+    """Return the key of the innermost sentence: `RUN400.red` passes on a stage's verdict, and that an error."""
+    joined = ""
+    while isinstance(verdict, dict):
+        key, args = str(verdict.get("say", "")), verdict.get("args") or {}
+        inner = args.get(PASSED_ON.get(key, "verdict"))
+        if not isinstance(inner, dict):
+            if key in FAILED:
+                return f"launch.failed:{_strip_passing(str(args.get('error', '')))}"
+            return f"{joined}{key}" if key in load_catalogue() else state
+        joined = f"{key}:" if key == "MIG150.joined" else joined  # its run may be good, and the scan be red
+        verdict = inner
+    return state if state != RED else str(verdict)[:LONGEST]

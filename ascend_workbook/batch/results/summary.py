@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ascend_workbook.batch.campaign.ended import EXPECTED, LEFT_OUT, NOT_RUN, STOPPED
-from ascend_workbook.batch.results.against import LEAST_S, RATIO, Changes
 from ascend_workbook.batch.results.expected import has_ended
+from ascend_workbook.batch.results.history import LEAST_S, RATIO, Changes
 from ascend_workbook.batch.results.rows import FIXED, LOWER_TIER, NEW, NEWLY_RED, SLOWER, STILL_RED, Row
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.report import Chart, Column, Report, Table
@@ -17,6 +17,10 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 
 #: Names that a sentence lists before it only counts them.
 NAMED = 5
+COLUMNS = (
+    *(Column("planned_run", wrap=40), Column("run_result"), Column("status")),
+    *(Column("verdict", wrap=50), Column("tier"), Column("seconds", "s")),
+)
 
 
 @dataclass(frozen=True)
@@ -80,37 +84,20 @@ def report_on(results: Results, folder: Path) -> Report:
         *results.remarks,
         *map(_make_finding, results.rows),
     ]
-    columns = (
-        Column("planned_run", wrap=40),
-        Column("run_result"),
-        Column("status"),
-        Column("verdict", wrap=50),
-        Column("tier"),
-        Column("seconds", "s"),
-    )
-    table = Table(
-        columns,
-        tuple(
-            (
-                row.name,
-                Sentence(f"plan.state.{row.state}"),
-                row.status,
-                row.ended.verdict,
-                row.ended.tier,
-                row.ended.seconds if has_ended(row) else None,
-            )
-            for row in results.rows
-        ),
-    )
     return Report(
         "batch",
         "run",
         tuple(findings),
-        table,
+        Table(COLUMNS, tuple(map(_table_row, results.rows))),
         Chart("bars", "planned_run", ("seconds",), "s"),
         facts={"name": results.name, "page": str(folder / "index.html"), "simulated": bool(results.simulated)},
         answers=("RUN402", "RUN410", "RUN415"),
     )
+
+
+def _table_row(row: Row) -> tuple[Scalar, ...]:
+    seconds = row.ended.seconds if has_ended(row) else None
+    return row.name, Sentence(f"plan.state.{row.state}"), row.status, row.ended.verdict, row.ended.tier, seconds
 
 
 def _first_finding(results: Results) -> Finding:

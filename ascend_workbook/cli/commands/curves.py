@@ -22,19 +22,16 @@ def run(
     return call(following=Follow(every, timeout, idle) if follow else None)
 
 
-ROWS = {
-    "target_metric": Row(metavar="NAME>=VALUE"),
-    "loss": Row(metavar="NAME"),
-    "checkpoints": Row(metavar="DIR"),
-    "following": None,
-    "fail_on": Row(metavar="CLASS", choices=OF_CURVES),
+VERBS = {
+    "curves": Verb(
+        curves,
+        {
+            "target_metric": "NAME>=VALUE",
+            "loss": "NAME",
+            "checkpoints": "DIR",
+            "following": None,
+            "fail_on": Row(metavar="CLASS", choices=OF_CURVES),
+        },
+        run,
+    )
 }
-EXAMPLES = """
-  ascend-workbook curves runs/demo/baseline runs/demo/npu
-  ascend-workbook curves gpu/train.log npu/train.log --target-metric 'val_loss<=2.9' --html curves.html
-  ascend-workbook curves gpu/tensorboard npu/tensorboard --tolerance 1e-4 --checkpoints npu/checkpoints
-  ascend-workbook curves gpu/train.log npu/train.log --follow --timeout 3600
-  ascend-workbook curves gpu/train.log npu/train.log --fail-on divergence --fail-on spike --junit curves.xml
-  ascend-workbook curves a.log b.log --pattern 'at (?P<step>[0-9]+): (?P<loss>[-+.0-9einfa]+)'
-"""
-VERB = Verb(curves, ROWS, run, examples=EXAMPLES)

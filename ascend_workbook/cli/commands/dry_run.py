@@ -1,20 +1,20 @@
-"""The command line of `dry-run`."""
+"""The command lines of `dry-run` and `operators`, which run a script."""
 
 from __future__ import annotations
 
 from functools import partial
 
-from ascend_workbook.cli.options import Row, Verb
-from ascend_workbook.cli.progress import progress_line
-from ascend_workbook.findings.report import Report
+from ascend_workbook.cli.options import Row, Verb, progress_line
+from ascend_workbook.findings.report import TIERS, Report
 from ascend_workbook.findings.sentence import Scalar, Sentence, say
 from ascend_workbook.machine.launch import Progress
 from ascend_workbook.migration.dry_run import dry_run
-from ascend_workbook.migration.rewrite.work import MODES
+from ascend_workbook.migration.operators import operators
+from ascend_workbook.migration.rewrite.change import MODES
 
 
-def run(call: partial[Report], lang: str | None) -> Report:
-    """Run both sides, a line for each step."""
+def run_script(call: partial[Report], lang: str | None) -> Report:
+    """Run the verb, a line for each step of a side."""
     return call(on_progress=partial(print_step, lang=lang))
 
 
@@ -27,18 +27,27 @@ def print_step(side: str, progress: Progress, *, lang: str | None = None) -> Non
         progress_line(line)
 
 
-ROWS = {
-    "mode": Row(choices=MODES),
-    "out": Row(metavar="FOLDER"),
-    "timeout_s": Row("--timeout", metavar="S"),
-    "loss_regex": Row(metavar="PATTERN"),
+VERBS = {
+    "dry-run": Verb(
+        dry_run,
+        {
+            "mode": Row(choices=MODES),
+            "out": "FOLDER",
+            "timeout_s": Row("--timeout", metavar="S"),
+            "loss_regex": "PATTERN",
+        },
+        run_script,
+    ),
+    "operators": Verb(
+        operators,
+        {
+            "device": Row(choices=("auto", *TIERS, "meta")),
+            "mode": Row(choices=MODES),
+            "out": "FOLDER",
+            "timeout_s": Row("--timeout", metavar="S"),
+            "seed": None,
+            **dict.fromkeys(("steps", "warmup", "nproc"), "N"),
+        },
+        run_script,
+    ),
 }
-EXAMPLES = """
-  ascend-workbook dry-run train.py
-  ascend-workbook dry-run --steps 20 --device npu-simulated train.py --epochs 1 --batch-size 8
-  ascend-workbook dry-run torchrun --nproc_per_node=2 train.py --epochs 1
-  ascend-workbook dry-run train.ipynb
-  ascend-workbook dry-run bash scripts/run.sh 8
-  ascend-workbook dry-run --meta train.py --layers 80
-"""
-VERB = Verb(dry_run, ROWS, run, examples=EXAMPLES)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from ascend_workbook.cli.options import Row, Verb
+from ascend_workbook.cli.options import Row, Rows, Verb
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import say
@@ -43,31 +43,24 @@ def run_job(
     return rehearse_job(request, cards=cards) if dry_run else report
 
 
-ADDRESS, ID = Row(metavar="OBS"), Row(metavar="ID")
-JOB = {
+JOB: Rows = {
     "name": Row("--name", default="ascend-workbook"),
     "code": Row("--code", metavar="OBS"),
     "out": Row("--out", metavar="OBS"),
-    "data": ADDRESS,
-    "logs": ADDRESS,
+    "data": "OBS",
+    "logs": "OBS",
     "flavor": Row("--flavor", metavar="ID"),
-    "pool": ID,
-    "image": Row(metavar="SWR"),
-    "engine_id": ID,
-    "command": Row(metavar="VERB"),
-    "env": Row(metavar="NAME=VALUE"),
-    "body": Row(metavar="FILE"),
+    "pool": "ID",
+    "image": "SWR",
+    "engine_id": "ID",
+    "command": "VERB",
+    "env": "NAME=VALUE",
+    "body": "FILE",
     "environment": None,
 }
 ACTIONS = {
     "job": Verb(JobRequest, JOB, run_job, one_of=("command", "script")),
-    "link": Verb(launch_links, {"urls": Row("notebook", metavar="URL", nargs="*"), "image": ID}),
+    "link": Verb(launch_links, {"urls": Row("notebook", metavar="URL", nargs="*"), "image": "ID"}),
 }
-EXAMPLES = """
-  ascend-workbook modelarts job --code obs://bkt/workbook --out obs://bkt/out --flavor modelarts.x --engine-id pytorch-x
-  ascend-workbook modelarts job --code obs://bkt/code --out obs://bkt/out --flavor f --image swr.x/org/i --body j.json
-  ascend-workbook modelarts job --code obs://bkt/code --out obs://bkt/out --flavor f --engine-id e --dry-run
-  ascend-workbook modelarts job --code obs://bkt/c --out obs://bkt/o --flavor f --engine-id e --script t.py --dry-run
-  ascend-workbook modelarts link https://notebooks.example.com/zh/01_environment.ipynb
-"""
-VERB = Verb(actions=ACTIONS, examples=EXAMPLES)
+
+VERBS = {"modelarts": Verb(actions=ACTIONS)}

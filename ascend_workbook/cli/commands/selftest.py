@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ascend_workbook.cli.options import Row, Verb
-from ascend_workbook.cli.progress import progress_line
+from ascend_workbook.cli.options import Row, Verb, progress_line
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.report import TIERS, Report
 from ascend_workbook.findings.sentence import say
@@ -27,21 +26,19 @@ def run(call: partial[Report], lang: str | None, device: str, *, part: str | Non
     return run_part(part, device, timeout) if part else call(on_part=tell_part)
 
 
-ROWS = {
-    "device": Row(choices=("auto", *TIERS)),
-    "out": Row(metavar="DIR"),
-    "parts": Row("--only", choices=tuple(PARTS), default=None),
-    "part": Row(choices=tuple(PARTS)),
-    "logs": Row("--log", metavar="PATH", default=None),
-    "timeout_s": Row("--timeout", metavar="S"),
-    "command": None,
-    "on_part": None,
+VERBS = {
+    "selftest": Verb(
+        selftest,
+        {
+            "device": Row(choices=("auto", *TIERS)),
+            "out": "DIR",
+            "parts": Row("--only", choices=tuple(PARTS), default=None),
+            "part": Row(choices=tuple(PARTS)),
+            "logs": Row("--log", metavar="PATH", default=None),
+            "timeout_s": Row("--timeout", metavar="S"),
+            "command": None,
+            "on_part": None,
+        },
+        run,
+    )
 }
-EXAMPLES = """
-  ascend-workbook selftest --device npu
-  ascend-workbook selftest --device npu-simulated --out bundles
-  ascend-workbook selftest --log train.log --log ~/ascend/log
-  ascend-workbook selftest --part hccl
-  ascend-workbook selftest --only operators --only profiler --timeout 600
-"""
-VERB = Verb(selftest, ROWS, run, examples=EXAMPLES)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from ascend_workbook.cli.options import Row, Verb
+from ascend_workbook.cli.options import Row, Rows, Verb
 from ascend_workbook.findings.errors import WorkbookError, explain_os_error
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Column, Report, Table
@@ -20,7 +20,7 @@ from ascend_workbook.findings.sentence import say
 from ascend_workbook.machine import simulator
 from ascend_workbook.machine.simulator import coverage, operators
 from ascend_workbook.machine.simulator import kernel as jupyter
-from ascend_workbook.machine.simulator.document import write_document
+from ascend_workbook.machine.simulator.coverage import write_document
 
 MOST_DEVICES = 64
 
@@ -132,21 +132,20 @@ def _show_progress(done_count: int, total: int) -> None:
         print(f"\r{done_count}/{total}", end="\n" if done_count == total else "", file=sys.stderr, flush=True)
 
 
-NUMBER = Row(metavar="N")
-PLACE: dict[str, Row | None] = {
+PLACE: Rows = {
     "base": None,
     "where": None,
-    "devices": NUMBER,
+    "devices": "N",
     "numerics": Row(choices=("cpu", "ascend")),
-    "fault": Row(metavar="FAULT"),
+    "fault": "FAULT",
 }
-COVERAGE = {
+COVERAGE: Rows = {
     "dtype": Row(choices=coverage.DTYPES, default=None),
     "direction": Row(choices=coverage.DIRECTIONS, default=None),
     "names": Row("--operator", metavar="NAME"),
-    "samples": NUMBER,
-    "workers": NUMBER,
-    "document": Row(metavar="FILE"),
+    "samples": "N",
+    "workers": "N",
+    "document": "FILE",
     **dict.fromkeys(("slices", "every", "env", "progress")),
 }
 COMMAND = Row(metavar="-- COMMAND", nargs=argparse.REMAINDER)
@@ -155,20 +154,8 @@ ACTIONS = {
     "status": Verb(run=report_status),
     "run": Verb(simulator.simulator_environment, {**PLACE, "command": COMMAND}, run_command, outputs=()),
     "env": Verb(simulator.simulator_environment, PLACE, print_environment, outputs=("lang",)),
-    "kernel": Verb(jupyter.install_kernel, {"devices": NUMBER, "threads": NUMBER}, install_kernel, outputs=("lang",)),
+    "kernel": Verb(jupyter.install_kernel, {"devices": "N", "threads": "N"}, install_kernel, outputs=("lang",)),
     "coverage": Verb(coverage.measure_coverage, COVERAGE, compare_coverage),
     "operators": Verb(run=list_operators),
 }
-EXAMPLES = """
-  ascend-workbook simulator build
-  ascend-workbook simulator status
-  ascend-workbook simulator run -- python train.py
-  ascend-workbook simulator run --devices 4 -- torchrun --nproc-per-node 4 train.py
-  eval "$(ascend-workbook simulator env)"
-  ascend-workbook simulator kernel
-  ascend-workbook simulator kernel --prefix /usr/local --threads 1
-  ascend-workbook simulator operators --html operators.html
-  ascend-workbook simulator coverage
-  ascend-workbook simulator coverage --dtype float16 --backward --operator nn.functional.gelu --json gelu.json
-"""
-VERB = Verb(actions=ACTIONS, examples=EXAMPLES)
+VERBS = {"simulator": Verb(actions=ACTIONS)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ascend_workbook.cli.options import Row, Verb
+from ascend_workbook.cli.options import Verb
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.report import Report
 from ascend_workbook.storage import verb
@@ -20,21 +20,12 @@ def run_transfer(call: partial[Report], workers: int, part_mib: int) -> Report:
     return call()
 
 
-PATH, ADDRESS = Row(metavar="PATH"), Row(metavar="ADDRESS")
-ROWS = {"source": PATH, "place": ADDRESS, "folder": PATH, "workers": Row(metavar="N"), "part_mib": Row(metavar="N")}
+ROWS = {"source": "PATH", "place": "ADDRESS", "folder": "PATH", "workers": "N", "part_mib": "N"}
 ACTIONS = {
     "list": Verb(verb.contents, ROWS),
     "upload": Verb(verb.upload, ROWS, run_transfer),
     "download": Verb(verb.download, ROWS, run_transfer),
-    "verify": Verb(verb.verify, {"place": Row(metavar="PLACE")}),
+    "verify": Verb(verb.verify, {"place": "PLACE"}),
 }
-EXAMPLES = """
-  ascend-workbook storage upload runs/demo obs://my-bucket/runs/demo
-  ascend-workbook storage upload gpu.zip obs://my-bucket/baselines/
-  ascend-workbook storage list obs://my-bucket/runs
-  ascend-workbook storage download obs://my-bucket/runs/demo runs/demo
-  ascend-workbook storage download --unverified obs://my-bucket/sent/by/hand data
-  ascend-workbook storage verify obs://my-bucket/runs/demo
-  ascend-workbook storage verify --quick runs/demo
-"""
-VERB = Verb(actions=ACTIONS, examples=EXAMPLES)
+
+VERBS = {"storage": Verb(actions=ACTIONS)}

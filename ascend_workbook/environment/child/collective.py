@@ -14,7 +14,11 @@ import statistics
 import sys
 import time
 from datetime import timedelta
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Callable
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 REPEATS = 5
 PERIOD = 251
@@ -41,32 +45,32 @@ def main(kind: str, backend: str, mib: int, timeout_s: int, operations: list[str
     print_row({"rank": rank, "done": True})
 
 
-def make_pattern(torch: Any, length: int, rank: int) -> Any:
+def make_pattern(torch: ModuleType, length: int, rank: int) -> Tensor:
     """Return what a rank gives: small integers that differ from place to place and from rank to rank."""
     return torch.arange(length, dtype=torch.int64).remainder(PERIOD).add(rank + 1).float()
 
 
-def run_all_reduce(torch: Any, dist: Any, device: str, mib: int) -> dict[str, Any]:
+def run_all_reduce(torch: ModuleType, dist: ModuleType, device: str, mib: int) -> dict[str, object]:
     rank, world, length = dist.get_rank(), dist.get_world_size(), mib * (1 << 20) // 4
     values = make_pattern(torch, length, rank).to(device)
     result = values.clone()
     dist.all_reduce(result)
     expected = sum(make_pattern(torch, length, member) for member in range(world))
     milliseconds = median_ms(torch, dist, device, lambda: dist.all_reduce(values))
-    return make_row(torch, result, expected, milliseconds, 2 * (world - 1) / world * values.nbytes)
+    return make_row(result, expected, milliseconds, 2 * (world - 1) / world * values.nbytes)
 
 
-def run_broadcast(torch: Any, dist: Any, device: str, mib: int) -> dict[str, Any]:
+def run_broadcast(torch: ModuleType, dist: ModuleType, device: str, mib: int) -> dict[str, object]:
     length = mib * (1 << 20) // 4
     result = make_pattern(torch, length, dist.get_rank()).to(device)
     root = dist.get_world_size() - 1
     dist.broadcast(result, src=root)
     expected = make_pattern(torch, length, root)
     milliseconds = median_ms(torch, dist, device, lambda: dist.broadcast(result, src=root))
-    return make_row(torch, result, expected, milliseconds, result.nbytes)
+    return make_row(result, expected, milliseconds, result.nbytes)
 
 
-def run_all_gather(torch: Any, dist: Any, device: str, mib: int) -> dict[str, Any]:
+def run_all_gather(torch: ModuleType, dist: ModuleType, device: str, mib: int) -> dict[str, object]:
     rank, world, length = dist.get_rank(), dist.get_world_size(), mib * (1 << 20) // 4
     values = make_pattern(torch, length, rank).to(device)
     parts = [torch.zeros_like(values) for _ in range(world)]
@@ -74,17 +78,17 @@ def run_all_gather(torch: Any, dist: Any, device: str, mib: int) -> dict[str, An
     expected = torch.cat([make_pattern(torch, length, member) for member in range(world)])
     result = torch.cat(parts)
     milliseconds = median_ms(torch, dist, device, lambda: dist.all_gather(parts, values))
-    return make_row(torch, result, expected, milliseconds, (world - 1) / world * result.nbytes)
+    return make_row(result, expected, milliseconds, (world - 1) / world * result.nbytes)
 
 
 CASES = {"all_reduce": run_all_reduce, "broadcast": run_broadcast, "all_gather": run_all_gather}
 
 
-def make_row(torch: Any, result: Any, expected: Any, milliseconds: float, bus_bytes: float) -> dict[str, Any]:
+def make_row(result: Tensor, expected: Tensor, milliseconds: float, bus_bytes: float) -> dict[str, object]:
     """Return how many elements are wrong, one of them, the time and the bus bandwidth."""
     got = result.cpu()
     wrong = (got != expected).nonzero().flatten()
-    row: dict[str, Any] = {"wrong": len(wrong), "elements": got.numel(), "time_ms": milliseconds}
+    row: dict[str, object] = {"wrong": len(wrong), "elements": got.numel(), "time_ms": milliseconds}
     row["bus_gb_per_s"] = bus_bytes / milliseconds / 1e6
     if len(wrong):
         at = int(wrong[0])
@@ -92,7 +96,7 @@ def make_row(torch: Any, result: Any, expected: Any, milliseconds: float, bus_by
     return row
 
 
-def median_ms(torch: Any, dist: Any, device: str, work: Any) -> float:
+def median_ms(torch: ModuleType, dist: ModuleType, device: str, work: Callable[[], object]) -> float:
     """Return the median time of REPEATS runs, each begun together and waited for."""
     wait = (lambda: None) if device == "cpu" else getattr(torch, device.split(":")[0]).synchronize
     times = []
@@ -106,7 +110,7 @@ def median_ms(torch: Any, dist: Any, device: str, work: Any) -> float:
     return statistics.median(times) * 1e3
 
 
-def print_row(row: dict[str, Any]) -> None:
+def print_row(row: dict[str, object]) -> None:
     sys.stdout.write(json.dumps(row) + "\n")  # one write a line: the ranks share the pipe
     sys.stdout.flush()
 

@@ -11,7 +11,14 @@ import json
 import statistics
 import sys
 import time
-from typing import Any, Callable
+from collections.abc import Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING, Callable
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    Case = tuple[tuple[Tensor, Tensor], Tensor, Tensor]
 
 SECONDS = 0.15
 DTYPES = ("float32", "float16", "bfloat16")
@@ -22,8 +29,8 @@ MIB = 1 << 20
 
 def main(kind: str, part: str, *numbers: int) -> None:
     """Run one part on every device; `kind` is npu, cuda or cpu, `part` is compute (rows compared, rows timed) or
-    transfers (MiB copied between host and device, MiB copied on the device). `part` is compute (rows compared, rows
-    timed) or transfers (MiB copied between host and device, MiB copied on the device)."""
+    transfers (MiB copied between host and device, MiB copied on the device).
+    """
     import torch
 
     if kind == "npu":
@@ -34,14 +41,14 @@ def main(kind: str, part: str, *numbers: int) -> None:
     print_row({"done": True})
 
 
-def run_compute(torch: Any, devices: list[str], size: int, timed_size: int) -> None:
+def run_compute(torch: ModuleType, devices: list[str], size: int, timed_size: int) -> None:
     for dtype in DTYPES:
         compare_all(torch, devices, dtype, exact_cases(torch, getattr(torch, dtype), size))
     for device in devices:
         time_all(torch, device, timed_size)
 
 
-def run_transfers(torch: Any, devices: list[str], host_mib: int, device_mib: int) -> None:
+def run_transfers(torch: ModuleType, devices: list[str], host_mib: int, device_mib: int) -> None:
     for device in devices:
         if device != "cpu":  # free memory is asked of a device in use: torch_npu answers 107002 before
             getattr(torch, device.split(":")[0]).set_device(device)
@@ -52,21 +59,21 @@ def run_transfers(torch: Any, devices: list[str], host_mib: int, device_mib: int
             attempt_measurement(row, time_copy, torch, device, operation, host_mib)
 
 
-def compare_all(torch: Any, devices: list[str], dtype: str, cases: dict[str, tuple[Any, Any, Any]]) -> None:
+def compare_all(torch: ModuleType, devices: list[str], dtype: str, cases: dict[str, Case]) -> None:
     for device in devices:
         for operation, case in cases.items():
             row = {"device": device, "operation": operation, "dtype": dtype}
             attempt_measurement(row, compare_with_exact, torch, operation, *case, device)
 
 
-def time_all(torch: Any, device: str, size: int) -> None:
+def time_all(torch: ModuleType, device: str, size: int) -> None:
     for dtype in DTYPES:
         for operation, measure in (("add", time_add), ("matmul", time_matmul)):
             row = {"device": device, "operation": operation, "dtype": dtype, "size": size}
             attempt_measurement(row, measure, torch, device, getattr(torch, dtype), size)
 
 
-def attempt_measurement(row: dict[str, Any], measure: Callable[..., dict[str, Any]], *args: Any) -> None:
+def attempt_measurement(row: Mapping[str, object], measure: Callable[..., dict[str, object]], *args: object) -> None:
     """Make one measurement; an error is its result, not the end of the others."""
     try:
         print_row({**row, **measure(*args)})
@@ -76,10 +83,8 @@ def attempt_measurement(row: dict[str, Any], measure: Callable[..., dict[str, An
         )
 
 
-def exact_cases(torch: Any, dtype: Any, size: int) -> dict[str, tuple[Any, Any, Any]]:
-    """Return inputs of shape (size, size) rounded to the dtype, the exact result, and the magnitude errors are measured
-    by.
-    """
+def exact_cases(torch: ModuleType, dtype: object, size: int) -> dict[str, Case]:
+    """Return inputs of (size, size) rounded to the dtype, the exact result, and the magnitude of an error."""
     a, b = ((torch.rand(size, size, dtype=torch.float64) * 2 - 1).to(dtype) for _ in range(2))
     wide_a, wide_b = a.double(), b.double()
     return {
@@ -88,7 +93,9 @@ def exact_cases(torch: Any, dtype: Any, size: int) -> dict[str, tuple[Any, Any, 
     }
 
 
-def compare_with_exact(torch: Any, operation: str, inputs: Any, exact: Any, scale: Any, device: str) -> dict[str, Any]:
+def compare_with_exact(
+    torch: ModuleType, operation: str, inputs: tuple[Tensor, Tensor], exact: Tensor, scale: Tensor, device: str
+) -> dict[str, object]:
     """Compare a result with the exact one: structure first, then not-finite values, then the worst element."""
     a, b = (matrix.to(device) for matrix in inputs)
     result = a + b if operation == "add" else a @ b
@@ -108,21 +115,21 @@ def compare_with_exact(torch: Any, operation: str, inputs: Any, exact: Any, scal
     }
 
 
-def time_add(torch: Any, device: str, dtype: Any, size: int) -> dict[str, Any]:
+def time_add(torch: ModuleType, device: str, dtype: object, size: int) -> dict[str, object]:
     """Median time of one addition; it reads two matrices and writes one."""
     a = torch.rand(size, size, device=device).to(dtype)
     milliseconds = median_ms(torch, device, lambda: a + a)
     return {"time_ms": milliseconds, "gb_per_s": 3 * a.nbytes / milliseconds / 1e6}
 
 
-def time_matmul(torch: Any, device: str, dtype: Any, size: int) -> dict[str, Any]:
+def time_matmul(torch: ModuleType, device: str, dtype: object, size: int) -> dict[str, object]:
     """Median time of one product; each run is waited for."""
     a = torch.rand(size, size, device=device).to(dtype)
     milliseconds = median_ms(torch, device, lambda: a @ a)
     return {"time_ms": milliseconds, "gflops": 2 * size**3 / milliseconds / 1e6}
 
 
-def time_copy(torch: Any, device: str, operation: str, mib: int) -> dict[str, Any]:
+def time_copy(torch: ModuleType, device: str, operation: str, mib: int) -> dict[str, object]:
     """Median time of copying `mib` MiB to or from the device, and whether the bytes arrived the same."""
     host = torch.arange(mib * MIB // 4, dtype=torch.int32)
     landing = torch.zeros_like(host)
@@ -143,7 +150,7 @@ def time_copy(torch: Any, device: str, operation: str, mib: int) -> dict[str, An
     return {"time_ms": milliseconds, "gb_per_s": host.nbytes / milliseconds / 1e6}
 
 
-def time_copy_on_device(torch: Any, device: str, mib: int) -> dict[str, Any]:
+def time_copy_on_device(torch: ModuleType, device: str, mib: int) -> dict[str, object]:
     """Memory bandwidth: every byte is read once and written once. Less than `mib` MiB would measure a cache."""
     if device != "cpu":
         free_mib = getattr(torch, device.split(":")[0]).mem_get_info(device)[0] // MIB
@@ -158,7 +165,7 @@ def time_copy_on_device(torch: Any, device: str, mib: int) -> dict[str, Any]:
     return {"time_ms": milliseconds, "gb_per_s": 2 * source.nbytes / milliseconds / 1e6}
 
 
-def median_ms(torch: Any, device: str, work: Callable[[], Any]) -> float:
+def median_ms(torch: ModuleType, device: str, work: Callable[[], object]) -> float:
     """Return the median time of at least 3 and at most 50 runs after one to warm up, for about SECONDS."""
     wait = (lambda: None) if device == "cpu" else getattr(torch, device.split(":")[0]).synchronize
     times: list[float] = []
@@ -172,11 +179,11 @@ def median_ms(torch: Any, device: str, work: Callable[[], Any]) -> float:
     return statistics.median(times) * 1e3
 
 
-def print_row(row: dict[str, Any]) -> None:
+def print_row(row: dict[str, object]) -> None:
     print(json.dumps(row), flush=True)
 
 
-def _number_or_word(value: Any) -> float | str:
+def _number_or_word(value: Tensor) -> float | str:
     """Return the number, or the word `inf` or `nan`, for JSON has no infinity."""
     number = float(value)
     return number if number - number == 0 else str(number)

@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 
-def probe_torch() -> dict[str, Any]:
+def probe_torch() -> dict[str, object]:
     import torch
 
     answer: dict[str, Any] = {"ok": True, "torch": torch.__version__, "cuda": {"build": torch.version.cuda or ""}}

@@ -1,7 +1,11 @@
-"""The environment of a Jupyter kernel that sees the NPUs, by really sourcing CANN's set_env.sh through bash.
+"""The environment of a Jupyter kernel that sees the NPUs, and where it must lie for the server to see it.
 
-The script runs on a small base without this process's other variables, so the spec holds what the script sets and no
-key or token of the user's. Empty and relative entries of search paths are dropped: they would be the current folder.
+CANN's set_env.sh is really sourced, through bash, on a small base without this process's other variables: the spec
+holds what the script sets and no key or token of the user's. Empty and relative entries of search paths are dropped:
+they would be the current folder. A ModelArts notebook's server belongs to the image, and looks neither into an
+environment below the kept folder nor is its command line readable from everywhere: there the user's own folder is
+taken, which every server of that user reads.
+Source: jupyter_core, paths.py (jupyter_path), https://docs.jupyter.org/en/latest/use/jupyter-directories.html.
 """
 
 from __future__ import annotations
@@ -9,6 +13,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from ascend_workbook.findings.errors import WorkbookError, explain_os_error
@@ -18,6 +23,8 @@ from ascend_workbook.machine import bounded, cann, simulator
 #: What CANN's script extends or asks for.
 BASE = ("HOME", "USER", "LOGNAME", "PATH", "LD_LIBRARY_PATH", "PYTHONPATH")
 LISTS = ("PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "CMAKE_PREFIX_PATH")
+#: Of a ModelArts notebook the folder that is kept when it is stopped (https://support.huaweicloud.com, Notebook).
+IMAGE_WORK = "/home/ma-user/work"
 SECRET = ("KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH")
 SIGHT = "import torch; npu = getattr(torch, 'npu', None); print('NPUS', npu.device_count() if npu else 0)"
 TIMEOUT_S = 120.0
@@ -49,7 +56,11 @@ def kernel_environment(
     sourced = cann.sourced_environment(install.root, base)
     if sourced is None:
         raise WorkbookError("kernelspec.sourcing", path=str(install.root))
-    changed = {name: value for name, value in sourced.items() if value != base.get(name) and not _is_secret(name)}
+    changed = {
+        name: value
+        for name, value in sourced.items()
+        if value != base.get(name) and not any(word in name.upper() for word in SECRET)
+    }
     variables = {
         name: os.pathsep.join(_absolute_entries(value)) if name in LISTS else value for name, value in changed.items()
     }
@@ -87,5 +98,60 @@ def _absolute_entries(text: str) -> list[str]:
     return list(dict.fromkeys(entry for entry in text.split(os.pathsep) if Path(entry).is_absolute()))
 
 
-def _is_secret(name: str) -> bool:
-    return any(word in name.upper() for word in SECRET)
+SERVERS = ("jupyter", "jupyter-lab", "jupyter-notebook", "jupyter-server", "jupyterhub-singleuser")
+ALL_USERS = ("/usr/local/share/jupyter", "/usr/share/jupyter")
+#: More ancestors than a shell in a container has.
+MOST_ANCESTORS = 32
+
+
+@dataclass(frozen=True)
+class Place:
+    """`data` is Jupyter's data folder to write below; `seen` whether the server looks there, None: not known;
+    `kept` whether it outlives a ModelArts instance."""
+
+    data: Path
+    seen: bool | None
+    kept: bool
+
+
+def choose_place(prefix: Path | None, environ: Mapping[str, str] = os.environ, *, proc: Path = Path("/proc")) -> Place:
+    """Choose the folder of this Python's environment where the server looks there or is not known; on ModelArts, and
+    where the server looks elsewhere, the user's. A `prefix` that was asked for is taken as it is."""
+    user = user_data_folder(environ)
+    server = _find_server(proc, os.getpid())
+    image = any(name.startswith(("MA_", "VC_")) for name in environ)
+    searched = (
+        None
+        if server is None
+        else {*_folders_of_variable(environ), user, server / "share" / "jupyter", *map(Path, ALL_USERS)}
+    )
+    data = Path(prefix or sys.prefix).absolute() / "share" / "jupyter"
+    if searched is None and image:  # the image's own environment is not known: only what every server reads is sure
+        searched = {*_folders_of_variable(environ), user, *map(Path, ALL_USERS)}
+    if searched is not None and data not in searched and prefix is None:
+        data = user
+    outlives = not image or data.is_relative_to(IMAGE_WORK)
+    return Place(data, None if searched is None else data in searched, outlives)
+
+
+def user_data_folder(environ: Mapping[str, str]) -> Path:
+    setting = environ.get("JUPYTER_DATA_DIR", "")
+    home = Path(environ.get("HOME") or Path.home())
+    return Path(setting) if setting.startswith("/") else home / ".local" / "share" / "jupyter"
+
+
+def _folders_of_variable(environ: Mapping[str, str]) -> set[Path]:
+    return {Path(entry) for entry in environ.get("JUPYTER_PATH", "").split(os.pathsep) if entry.startswith("/")}
+
+
+def _find_server(proc: Path, process: int) -> Path | None:
+    """Return the environment of the Jupyter server that this process descends from: its interpreter's."""
+    for _ in range(MOST_ANCESTORS):
+        try:
+            words = (proc / str(process) / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")
+            process = int((proc / str(process) / "stat").read_text(errors="replace").rpartition(")")[2].split()[1])
+        except (OSError, ValueError, IndexError):
+            return None
+        if Path(words[0]).is_absolute() and any(Path(word).name in SERVERS for word in words[1:3]):
+            return Path(words[0]).parent.parent
+    return None

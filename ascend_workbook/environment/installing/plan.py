@@ -1,4 +1,4 @@
-"""Which commands make this machine ready: pip only, and never one that could replace an installed torch.
+"""`set_up`: which commands make this machine ready. pip only, and never one that could replace an installed torch.
 
 What is installed is held by a constraints file, and torch_npu comes without its dependencies (its wheel requires one
 exact torch, which pip would fetch). Where the installed torch fits nothing, a new environment is proposed beside it.
@@ -7,15 +7,23 @@ Versions, Python tags and glibc: ascend_workbook/machine/compatibility.json.
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import shlex
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from ascend_workbook.environment.installing import kernel
+from ascend_workbook.environment.installing.kernel import IMAGE_WORK, choose_place
 from ascend_workbook.environment.machine import Machine
+from ascend_workbook.environment.readiness import STAGE, probe
 from ascend_workbook.environment.system import PROJECT, Args, Untold, shorten_path
-from ascend_workbook.findings.sentence import Scalar
-from ascend_workbook.machine import versions
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Column, Listing, Report, Table
+from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.machine import kernelspec, versions
 from ascend_workbook.machine.packages import read_requirements
 
 #: As tools/bootstrap.py and requirements-torch.txt have them; a test holds them together. The index has torch's
@@ -25,8 +33,6 @@ SIMULATED = "2.13.0"
 HELD = "held.txt"
 #: The environment proposed beside an installed torch that fits nothing.
 BESIDE = ".venv-npu"
-#: Of a ModelArts notebook the folder that is kept when it is stopped (https://support.huaweicloud.com, Notebook).
-IMAGE_WORK = "/home/ma-user/work"
 KEPT = ("torch", "torch_npu", "torchvision", "torchaudio")
 #: Notes that keep the machine from being made ready by pip.
 BLOCKING = ("unsupported", "no_cann", "no_wheel", "not_listed", "simulator_wheel")
@@ -111,9 +117,7 @@ def _absolute_command(command: list[str]) -> list[str]:
 
 
 def interpreter_command(executable: str) -> str:
-    """Return how a shell in the project's folder calls the interpreter: `python` where its environment is activated,
-    else its path.
-    """
+    """Return how a shell in the project's folder calls the interpreter: `python` if activated, else its path."""
     activated = shutil.which("python")
     if activated and Path(activated).parent == Path(executable).parent:
         return "python"
@@ -126,9 +130,7 @@ def missing_packages(machine: Machine) -> list[str]:
 
 
 def classify_situation(machine: Machine) -> str:
-    """Return the machine's situation: modelarts and server have (or need) a CANN; gpu is a baseline machine; laptop
-    takes the simulator.
-    """
+    """Return modelarts or server (with CANN, or in need of one), gpu (a baseline), laptop (simulated), unsupported."""
     if any(name.startswith(("MA_", "VC_")) for name in machine.environ) and (machine.real_cann or machine.needs_npu):
         return "modelarts"
     if machine.real_cann or machine.hardware.chips > 0 or machine.chosen.wanted == "npu":
@@ -155,9 +157,7 @@ def fitting_versions(machine: Machine, cann: str, torch: str = "") -> tuple[list
 
 
 def wheel_fits(machine: Machine, torch_npu: str) -> bool:
-    """Return whether PyPI lists a wheel for this Python, architecture and C library; an unknown C library rules none
-    out.
-    """
+    """Return whether PyPI lists a wheel for this Python, architecture and C library (unknown: rules none out)."""
     wheel = versions.find_wheel(torch_npu, machine.host.arch)
     if wheel is None or ".".join(machine.python.version.split(".")[:2]) not in wheel["python"]:
         return False
@@ -166,9 +166,7 @@ def wheel_fits(machine: Machine, torch_npu: str) -> bool:
 
 
 def _plan_modelarts(draft: _Draft) -> None:
-    """Plan as for a server; what has to be installed goes into an environment that sees the image's packages and
-    outlives it.
-    """
+    """Plan as for a server, in an environment that sees the image's packages and outlives it."""
     needs = missing_packages(draft.machine)
     folder = f"{IMAGE_WORK}/.venv"
     inside = draft.python
@@ -229,19 +227,8 @@ def _plan_new_pair(draft: _Draft, cann: str, *, beside: bool) -> None:
         key = "no_wheel" if ruled_out else "not_listed"
         glibc = machine.host.glibc if isinstance(machine.host.glibc, str) else "?"
         pythons, needs = _wheel_tags(ruled_out[0] if ruled_out else "", machine)
-        draft.notes.append(
-            (
-                key,
-                {
-                    "cann": cann,
-                    "python": machine.python.version,
-                    "glibc": glibc,
-                    "wanted": ruled_out[:3],
-                    "pythons": pythons,
-                    "needs": needs,
-                },
-            )
-        )
+        here: Args = {"cann": cann, "python": machine.python.version, "glibc": glibc}
+        draft.notes.append((key, {**here, "wanted": ruled_out[:3], "pythons": pythons, "needs": needs}))
         return
     if beside:
         draft.add_step([draft.python, "-m", "venv", BESIDE], "venv")
@@ -312,3 +299,111 @@ def _plan_laptop(draft: _Draft) -> None:
 def simulator_location(machine: Machine) -> str:
     """Return where the simulator is built by default: beside the interpreter's own environment."""
     return str(Path(machine.python.executable).parent.parent / "share" / "ascend-workbook" / "simulator")
+
+
+COLUMNS = (Column("installing_step"), Column("installing_command"), Column("installing_why"))
+WEIGHT = 100.0
+#: What a kernel can be for: the others need no environment of their own.
+KERNELS = ("auto", "npu", "npu-simulated")
+GOOD = ("kept", "gpu")
+WARNING = ("pair_outside", "no_pair", "cann_unknown", "version", "simulator_torch")
+
+
+def set_up(device: str = "auto", *, work_folder: str | os.PathLike[str] = ".", anywhere: bool = False) -> Report:
+    """Look at this machine as `check` does and say which commands make it ready; none of them is run.
+
+    `anywhere`: commands by absolute paths. FAIL where pip cannot make it ready.
+
+    Raises WorkbookError `device.unknown` for a word that names no device.
+    """
+    return report_on(probe(device, work_folder=work_folder), anywhere=anywhere)
+
+
+def report_on(machine: Machine, *, anywhere: bool = False) -> Report:
+    """Report on facts already gathered."""
+    drafted = make_plan(machine, anywhere=anywhere)
+    notes = tuple(
+        Finding("ENV131", _status_of_note(key), f"ENV131.{key}", args, weight=10) for key, args in drafted.notes
+    )
+    rows = tuple(
+        (number, step.command, Sentence(f"installing.step.{step.key}", **step.args))
+        for number, step in enumerate(drafted.steps, 1)
+    )
+    text = "\n".join(step.command for step in drafted.steps)
+    return Report(
+        STAGE,
+        "set_up",
+        (_make_verdict(drafted, notes), *notes),
+        Table(COLUMNS, rows),
+        listing=Listing("installing_commands", text + "\n", "bash") if text else None,
+        facts={
+            "situation": drafted.situation,
+            "commands": [step.command for step in drafted.steps],
+            "held": list(drafted.held),
+        },
+        tier=machine.chosen.tier,
+    )
+
+
+def _status_of_note(key: str) -> Status:
+    if key in BLOCKING:
+        return Status.FAIL
+    return Status.WARN if key in WARNING else Status.OK if key in GOOD else Status.NOTE
+
+
+def _make_verdict(drafted: Plan, notes: tuple[Finding, ...]) -> Finding:
+    worst = max((note.status for note in notes), default=Status.OK)
+    args: Args = {
+        "where": Sentence(f"installing.situation.{drafted.situation}"),
+        "count": len(drafted.steps),
+        "held": list(drafted.held) or "-",
+    }
+    if worst is Status.FAIL:
+        first = next(note for note in notes if note.status is Status.FAIL)
+        args["first"] = Sentence(first.key, **first.args)
+        return Finding("ENV130", worst, "ENV130.blocked", args, weight=WEIGHT)
+    if all(step.key == "kernel" for step in drafted.steps):
+        return Finding("ENV130", worst, "ENV130.ready", args, weight=WEIGHT)
+    return Finding("ENV130", max(worst, Status.NOTE), "ENV130.steps", args, weight=WEIGHT)
+
+
+def write_kernel(
+    name: str, *, device: str = "auto", display_name: str = "", prefix: Path | None = None, replace: bool = False
+) -> Report:
+    """Write the Jupyter kernel `name` with absolute values and ask a process of that environment what it sees.
+
+    Without a `prefix` into this Python's environment, or where the server does not look there, the user's folder.
+
+    `device` npu: of a real NPU or not at all, FAIL where the kernel sees none. Raises WorkbookError `kernelspec.name`,
+    `kernelspec.exists` (and not `replace`), `kernelspec.no_cann`, `kernelspec.sourcing`, `kernelspec.device`,
+    `device.absent`.
+    """
+    if device not in KERNELS:
+        raise WorkbookError("kernelspec.device", device=device)
+    environment, simulated = kernel.kernel_environment(device=device)
+    shown = display_name or ("Ascend NPU (simulated)" if simulated else "Ascend NPU")
+    where = choose_place(prefix)
+    folder = kernelspec.write_kernelspec(name, shown, environment, data=where.data, replace=replace)
+    npus = kernel.count_visible_npus(environment)
+    args: Args = {"name": name, "path": str(folder), "seen": npus, "variables": len(environment)}
+    if not isinstance(npus, int):
+        status, key = Status.WARN, "ENV132.blind"
+    else:
+        status, key = (Status.OK, "ENV132.written") if npus else (Status.WARN, "ENV132.none")
+    status = Status.FAIL if device == "npu" and status is Status.WARN else status
+    findings = [Finding("ENV132", status, key, args, weight=WEIGHT)]
+    if where.seen is False:
+        findings.append(Finding("ENV132", Status.WARN, "ENV132.unseen", {"path": str(where.data)}))
+    if not where.kept:
+        findings.append(Finding("ENV132", Status.NOTE, "ENV132.instance", {"path": str(where.data), "name": name}))
+    if importlib.util.find_spec("ipykernel") is None:
+        findings.append(Finding("ENV132", Status.WARN, "ENV132.no_ipykernel", {}))
+    rows = tuple((name, environment[name]) for name in sorted(environment))
+    return Report(
+        STAGE,
+        "set_up_kernel",
+        tuple(findings),
+        Table((Column("installing_variable"), Column("value")), rows),
+        facts={"folder": str(folder), "environment": environment, "npus": npus},
+        tier="npu-simulated" if simulated else "",
+    )

@@ -11,55 +11,55 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import product
 
-from ascend_workbook.environment.launching import slurm
 from ascend_workbook.environment.launching.rank_table import RankTable
+from ascend_workbook.environment.system import read_variables
 
-VARIABLES = (
-    "RANK",
-    "LOCAL_RANK",
-    "GROUP_RANK",
-    "WORLD_SIZE",
-    "LOCAL_WORLD_SIZE",
-    "GROUP_WORLD_SIZE",
-    "MASTER_ADDR",
-    "MASTER_PORT",
-    "TORCHELASTIC_RUN_ID",
-    "MA_NUM_HOSTS",
-    "MA_NUM_GPUS",
-    "MA_RUN_METHOD",
-    "MA_VJ_NAME",
-    "MA_TASK_NAME",
-    "MA_MASTER_INDEX",
-    "MA_CURRENT_IP",
-    "MA_HOME",
-    "VC_TASK_INDEX",
-    "VC_WORKER_NUM",
-    "VC_WORKER_HOSTS",
-    "ROUTE_PLAN",
-    "RANK_AFTER_ACC",
-    "RANK_TABLE_FILE",
-    "RANK_ID",
-    "RANK_SIZE",
-    "ASCEND_DEVICE_ID",
-    "SLURM_JOB_ID",
-    "SLURM_NNODES",
-    "SLURM_JOB_NUM_NODES",
-    "SLURM_NODEID",
-    "SLURM_STEP_NODELIST",
-    "SLURM_JOB_NODELIST",
-    "SLURM_NTASKS",
-    "SLURM_NTASKS_PER_NODE",
-    "SLURM_TASKS_PER_NODE",
-    "SLURM_PROCID",
-    "SLURM_LOCALID",
-    "SLURM_GPUS_ON_NODE",
-    "ASCEND_RT_VISIBLE_DEVICES",
-    "CUDA_VISIBLE_DEVICES",
-    "HCCL_IF_BASE_PORT",
-    "ASCEND_WORKBOOK_SIMULATED",
-    "ASCEND_WORKBOOK_SIM_DEVICES",
-)
+#: More than any cluster here has; a range beyond it is a mistake or an attack on memory.
+MOST_HOSTS = 4096
+
+
+def parse_hosts(text: str) -> tuple[str, ...]:
+    """Parse a host list in order. Raises ValueError where it is none, or names more than MOST_HOSTS."""
+    names: list[str] = []
+    for item in re.findall(r"(?:[^,\[\]]+|\[[^\[\]]*\])+", text):
+        parts = re.findall(r"\[([^\[\]]*)\]|([^\[\]]+)", item)
+        choices = [_expand_range(inside) if inside or not plain else [plain] for inside, plain in parts]
+        size = 1
+        for choice in choices:
+            size *= len(choice)
+        if size + len(names) > MOST_HOSTS:
+            raise ValueError(f"more than {MOST_HOSTS} hosts")
+        names += ["".join(choice) for choice in product(*choices)]
+    if not names or text.count("[") != text.count("]") or not all(re.fullmatch(r"[\w.\-]+", host) for host in names):
+        raise ValueError("not a host list")
+    return tuple(names)
+
+
+def _expand_range(text: str) -> list[str]:
+    """Expand `01-03,07` into 01, 02, 03, 07: leading zeros are kept."""
+    numbers: list[str] = []
+    for part in text.split(","):
+        ends = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", part, re.ASCII)
+        if ends is None:
+            raise ValueError("not a range")
+        first, last = int(ends[1]), int(ends[2] or ends[1])
+        if not 0 <= last - first < MOST_HOSTS:
+            raise ValueError("not a range")
+        numbers += [f"{number:0{len(ends[1])}d}" for number in range(first, last + 1)]
+    return numbers
+
+
+def parse_tasks(text: str) -> set[int]:
+    """Parse `8(x2),4` of SLURM_TASKS_PER_NODE into the different numbers of tasks. Raises ValueError."""
+    matches = [re.fullmatch(r"(\d{1,6})(?:\(x\d{1,6}\))?", part, re.ASCII) for part in text.split(",")]
+    if not all(matches):
+        raise ValueError("not a list of tasks")
+    return {int(part[1]) for part in matches if part}
+
+
+VARIABLES = read_variables("job")
 #: Variables that hold one number: the field it is of. In the order in which they are believed.
 NUMBERS = {
     "RANK": "rank",
@@ -111,9 +111,7 @@ class Claims:
 
 
 def read_claims(environ: Mapping[str, str], table: RankTable | None, device_files: int, host: str = "") -> Claims:
-    """Read all claims. `device_files` is the number of /dev/davinci<N>, 0 where there are none; `host` this host's
-    name.
-    """
+    """Read all claims. `device_files` is the number of /dev/davinci<N>; `host` this host's name."""
     claims = Claims()
     steps = environ.get("SLURM_STEP_NODELIST") or environ.get("SLURM_JOB_NODELIST", "")
     tasks_only = "SLURM_PROCID" in environ and "RANK" not in environ
@@ -129,9 +127,9 @@ def read_claims(environ: Mapping[str, str], table: RankTable | None, device_file
             ("SLURM_NTASKS", "world_size"),
         ):
             _add_number(claims, environ, name, field_name, only=_tasks_per_node(claims, environ) > 1)
-    _add_master(claims, environ, "MASTER_ADDR", environ.get("MASTER_ADDR", ""))
+    _add_master(claims, "MASTER_ADDR", environ.get("MASTER_ADDR", ""))
     if routed:
-        _add_master(claims, environ, "MA_MASTER_INDEX", _routed_master(environ))
+        _add_master(claims, "MA_MASTER_INDEX", _routed_master(environ))
     _add_host_list(claims, "VC_WORKER_HOSTS", environ.get("VC_WORKER_HOSTS", ""), master=not routed)
     _add_host_list(claims, "SLURM_JOB_NODELIST", steps, master=True)
     if not routed:  # a route plan numbers the hosts anew
@@ -153,7 +151,7 @@ def _add_number(claims: Claims, environ: Mapping[str, str], name: str, field_nam
         claims.said.append(Said(field_name, number, name))
 
 
-def _add_master(claims: Claims, environ: Mapping[str, str], name: str, text: str) -> None:
+def _add_master(claims: Claims, name: str, text: str) -> None:
     if not text:
         return
     if HOST.fullmatch(text):
@@ -167,13 +165,11 @@ def _add_host_list(claims: Claims, name: str, text: str, *, master: bool) -> Non
     if not text.strip():
         return
     try:
-        names = (
-            slurm.parse_hosts(text) if name.startswith("SLURM") else tuple(entry.strip() for entry in text.split(","))
-        )
+        names = parse_hosts(text) if name.startswith("SLURM") else tuple(entry.strip() for entry in text.split(","))
     except ValueError:
         claims.broken.append(name)
         return
-    if not all(HOST.fullmatch(entry) for entry in names) or len(names) > slurm.MOST_HOSTS:
+    if not all(HOST.fullmatch(entry) for entry in names) or len(names) > MOST_HOSTS:
         claims.broken.append(name)
         return
     claims.hosts[name] = names
@@ -183,9 +179,7 @@ def _add_host_list(claims: Claims, name: str, text: str, *, master: bool) -> Non
 
 
 def _add_own_rank(claims: Claims, host: str) -> None:
-    """Add this host's place in ModelArts' list, by its whole name or the whole first part of it: worker-1 is not
-    worker-10.
-    """
+    """Add this host's place in ModelArts' list, by its name or the first part of it: worker-1 is not worker-10."""
     hosts = claims.hosts.get("VC_WORKER_HOSTS", ())
     positions = [at for at, name in enumerate(hosts) if host and host in (name, name.partition(".")[0])]
     if len(positions) == 1:
@@ -196,7 +190,7 @@ def _tasks_per_node(claims: Claims, environ: Mapping[str, str]) -> int:
     """Return SLURM's tasks on each node; more than one means that srun has started a process per card."""
     name = "SLURM_NTASKS_PER_NODE" if environ.get("SLURM_NTASKS_PER_NODE") else "SLURM_TASKS_PER_NODE"
     try:
-        numbers = slurm.parse_tasks(environ.get(name) or "1")
+        numbers = parse_tasks(environ.get(name) or "1")
     except ValueError:
         if name not in claims.broken:
             claims.broken.append(name)

@@ -1,8 +1,9 @@
-"""One description of the job from all claims, and who starts its processes."""
+"""One description of the job from all claims, who starts its processes, and the command that does so here."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -14,6 +15,20 @@ PORT = 29500
 #: torchrun. `worker`: they run already, this is one. `tasks`: srun, once a card. `notebook`: nobody, though a
 #: platform's variables are set. `you`: the boot command, once a host.
 STARTERS = ("worker", "rtf", "platform", "tasks", "notebook", "you")
+
+
+FIELDS = (
+    "host_count",
+    "host_rank",
+    "per_host",
+    "cards",
+    "visible",
+    "world_size",
+    "master",
+    "port",
+    "rank",
+    "local_rank",
+)
 
 
 @dataclass(frozen=True)
@@ -42,23 +57,10 @@ class Job:
 
 
 def describe_job(environ: Mapping[str, str], claims: Claims) -> Job:
-    """Describe the job by the most believed claim of each field; what nobody says is worked out where it follows from
-    the others.
-    """
+    """Describe the job by the most believed claim of each field, and by what follows from the others."""
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
-    for field_name in (
-        "host_count",
-        "host_rank",
-        "per_host",
-        "cards",
-        "visible",
-        "world_size",
-        "master",
-        "port",
-        "rank",
-        "local_rank",
-    ):
+    for field_name in FIELDS:
         claim = claims.first_of(field_name)
         values[field_name] = claim.value if claim else None
         if claim:
@@ -84,9 +86,7 @@ def describe_job(environ: Mapping[str, str], claims: Claims) -> Job:
 
 
 def _choose_per_host(values: dict[str, Any], sources: dict[str, str], hosts: int) -> tuple[int | None, str]:
-    """Return the processes a host: as said; else the world over the hosts; else one for each card: the platform's
-    count, then what is visible.
-    """
+    """Return processes a host: as said, else the world over the hosts, else the platform's cards or the visible."""
     if values["per_host"]:
         return values["per_host"], sources["per_host"]
     if values["world_size"] and values["world_size"] % hosts == 0:
@@ -127,3 +127,47 @@ def detect_starter(environ: Mapping[str, str]) -> str:
 def _starts_per_card(environ: Mapping[str, str]) -> bool:
     tasks = environ.get("SLURM_NTASKS_PER_NODE") or environ.get("SLURM_TASKS_PER_NODE") or "1"
     return not (tasks == "1" or tasks.startswith("1("))
+
+
+#: HCCL believes these where they are set; torchrun gives every process its own ranks.
+UNSET = ("env", "-u", "RANK_TABLE_FILE", "-u", "RANK_ID", "-u", "RANK_SIZE")
+#: A preset engine has started the boot file once per card: one of them goes on (ModelArts, develop-modelarts-1415).
+ONCE = '[ "$ASCEND_DEVICE_ID" = 0 ] || exit 0'
+
+
+def launch_line(job: Job, script: Sequence[str] = ("train.py",), *, left_over: bool = False) -> str:
+    """Return the line that starts the training, or an empty text where something that it needs is not known.
+
+    `left_over`: a platform's rank variables are set that do not belong to this start. Where the processes run
+    already (a worker, srun's tasks, ModelArts' own torchrun) it is the script alone.
+    """
+    if job.starter in ("worker", "platform"):
+        return shlex.join(["python", *script])
+    if job.starter == "tasks":
+        return _line_for_tasks(job, script)
+    command = torchrun_command(job, script)
+    if not command:
+        return ""
+    if job.starter == "rtf":
+        return f"{ONCE}\n{shlex.join([*UNSET, *command])}"
+    return shlex.join([*(UNSET if left_over else ()), *command])
+
+
+def torchrun_command(job: Job, script: Sequence[str]) -> list[str]:
+    """Return torchrun with its options for this host, as words; empty where one of them is not known."""
+    if job.per_host is None:
+        return []
+    if job.host_count == 1:
+        return ["torchrun", "--standalone", f"--nproc_per_node={job.per_host}", *script]
+    if job.host_rank is None or not job.master:
+        return []
+    hosts = [f"--nnodes={job.host_count}", f"--node_rank={job.host_rank}", f"--nproc_per_node={job.per_host}"]
+    return ["torchrun", *hosts, f"--master_addr={job.master}", f"--master_port={job.port}", *script]
+
+
+def _line_for_tasks(job: Job, script: Sequence[str]) -> str:
+    """Return the line for srun, which has started a process for each card: it only has to be told its rank."""
+    if not job.master:
+        return ""
+    ranks = "RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS"
+    return f"{ranks} MASTER_ADDR={job.master} MASTER_PORT={job.port} {shlex.join(['python', *script])}"

@@ -12,7 +12,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -85,9 +84,7 @@ class RankTable:
 
 
 def read_table(path: Path) -> RankTable:
-    """Read HCCL's rank table; raises BrokenTable where the file is absent, a link, too large, no JSON, or of no known
-    form.
-    """
+    """Read the table; raises BrokenTable where it is absent, a link, too large, no JSON or of no known form."""
     if path.is_symlink():  # HCCL refuses it
         raise BrokenTable("ENV112.table_link")
     try:
@@ -112,10 +109,8 @@ def read_table(path: Path) -> RankTable:
         raise BrokenTable("ENV112.table_form", error=Sentence("launching.form.other")) from error
 
 
-def parse_table(content: Any) -> RankTable:
-    """Parse the content of a rank table; raises KeyError, TypeError, AttributeError or ValueError where it has no known
-    form.
-    """
+def parse_table(content: object) -> RankTable:
+    """Parse a rank table; raises KeyError, TypeError, AttributeError or ValueError for an unknown form."""
     if not isinstance(content, dict):
         raise TypeError("no object")
     if "server_list" in content:
@@ -123,7 +118,12 @@ def parse_table(content: Any) -> RankTable:
         version = str(content.get("version", ""))
         if version not in ("1.0", "1.2"):
             raise ValueError("version")
-        return RankTable(version, _checked_status(content), _optional_count(content, "server_count"), servers)
+        return RankTable(
+            version,
+            _checked_status(content),
+            int(content["server_count"]) if "server_count" in content else None,
+            servers,
+        )
     return RankTable("group_list", _checked_status(content), None, _parse_groups(content["group_list"]))
 
 
@@ -131,7 +131,7 @@ def _checked_status(content: Any) -> str:
     return str(content["status"]) if content["status"] in STATUSES else "?"
 
 
-def _checked_name(value: Any) -> str:
+def _checked_name(value: object) -> str:
     if not NAME.fullmatch(str(value)):
         raise ValueError("name")
     return str(value)
@@ -150,19 +150,12 @@ def _parse_server(item: Any) -> Server:
 
 def _join_servers(servers: Iterable[Server]) -> tuple[Server, ...]:
     """Join the entries of one server_id into one server: a device in two of them is there twice."""
-    parts_of_server: dict[str, list[Server]] = {}
-    for server in servers:
-        parts_of_server.setdefault(server.name, []).append(server)
-    return tuple(
-        Server(
-            name,
-            parts[0].address,
-            tuple(chain.from_iterable(server.devices for server in parts)),
-            tuple(chain.from_iterable(server.device_ips for server in parts)),
-            tuple(chain.from_iterable(server.ranks for server in parts)),
-        )
-        for name, parts in parts_of_server.items()
-    )
+    joined: dict[str, Server] = {}
+    for new in servers:
+        old = joined.get(new.name, Server(new.name, new.address, (), (), ()))
+        cards = (old.devices + new.devices, old.device_ips + new.device_ips, old.ranks + new.ranks)
+        joined[new.name] = Server(old.name, old.address, *cards)
+    return tuple(joined.values())
 
 
 def _device_ip(device: Any) -> str:
@@ -180,7 +173,3 @@ def _parse_groups(groups: Any) -> tuple[Server, ...]:
             cards.append((int(device["device_id"]), _device_ip(device), rank))
     servers = (Server(name, name, *map(tuple, zip(*cards))) for name, cards in joined.items() if cards)
     return tuple(servers)
-
-
-def _optional_count(content: Any, name: str) -> int | None:
-    return int(content[name]) if name in content else None

@@ -1,12 +1,19 @@
-"""`launch_facts`: the report on all of it; the launch line stands under the table."""
+"""`launch_facts`: the report on the job: what contradicts what, and the launch line under the table.
+
+ENV111: two sources differ. ENV112: HCCL's rank table. ENV113: what cannot be. ENV114: traps of the platform.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from ipaddress import ip_address
 from pathlib import Path
 
 from ascend_workbook.environment.hardware import device_nodes
-from ascend_workbook.environment.launching import claims, contradictions, job, line
+from ascend_workbook.environment.launching import claims, job
+from ascend_workbook.environment.launching.claims import Claims, Said
+from ascend_workbook.environment.launching.job import Job, launch_line
 from ascend_workbook.environment.launching.rank_table import BrokenTable, RankTable, read_table
 from ascend_workbook.environment.readiness import STAGE
 from ascend_workbook.environment.system import Args, System
@@ -34,10 +41,12 @@ def launch_facts(script: Sequence[str] = ("train.py",), *, system: System | None
     cards = sum(node.path.rpartition("davinci")[2].isdigit() for node in device_nodes(system))
     claimed = claims.read_claims(environ, table, cards, system.process.host_name())
     described = job.describe_job(environ, claimed)
-    findings = [*broken, *contradictions.judge_claims(environ, claimed, described, table)]
-    left_over = any(environ.get(name) for name in contradictions.LEFT_OVER) and _table_is_unfit(findings, described)
+    findings = [*broken, *judge_claims(environ, claimed, described, table)]
+    left_over = any(environ.get(name) for name in LEFT_OVER) and (
+        described.starter == "notebook" or any(finding.rule == "ENV112" for finding in findings)
+    )
     contradicted = any(item.status is Status.FAIL for item in findings)
-    text = "" if contradicted else line.launch_line(described, script, left_over=left_over)
+    text = "" if contradicted else launch_line(described, script, left_over=left_over)
     return Report(
         STAGE,
         "launch_facts",
@@ -61,11 +70,6 @@ def _read_rank_table(environ: dict[str, str], system: System) -> tuple[RankTable
     except BrokenTable as why:
         status = Status.FAIL if job.detect_starter(environ) != "notebook" else Status.WARN
         return None, [Finding("ENV112", status, why.key, why.arguments, weight=60)]
-
-
-def _table_is_unfit(findings: list[Finding], described: job.Job) -> bool:
-    """Return whether a rank table that is set must be kept from HCCL: a notebook's, or one that does not fit."""
-    return described.starter == "notebook" or any(finding.rule == "ENV112" for finding in findings)
 
 
 def _make_verdict(described: job.Job, claimed: claims.Claims, findings: list[Finding], text: str) -> Finding:
@@ -93,7 +97,7 @@ def _make_table(described: job.Job, claimed: claims.Claims) -> Table:
     if len(described.hosts) > SHOWN:
         values["hosts"] = [*described.hosts[:SHOWN], "…"]
     rows: list[tuple[Scalar, ...]] = [
-        (Sentence("launching.starter"), Sentence(f"launching.starter.{described.starter}"), None),
+        (Sentence("launching.starter"), Sentence(f"launching.starter.{described.starter}"), None)
     ]
     for field_name in ROWS:
         if values[field_name] is None and field_name not in ("host_rank", "per_host"):
@@ -101,3 +105,117 @@ def _make_table(described: job.Job, claimed: claims.Claims) -> Table:
         value: Scalar = Sentence("launching.unknown") if values[field_name] in (None, "") else values[field_name]
         rows.append((Sentence(f"launching.{field_name}"), value, sources.get(field_name)))
     return Table(COLUMNS, tuple(rows))
+
+
+COMPARED = ("host_count", "host_rank", "per_host", "cards", "world_size", "master", "port", "rank", "local_rank")
+#: HCCL listens on the host on 16 ports from HCCL_IF_BASE_PORT on (CANN environment variables, HCCL_IF_BASE_PORT).
+HCCL_PORT, HCCL_PORTS = 60000, 16
+LEFT_OVER = ("RANK_TABLE_FILE", "RANK_ID", "RANK_SIZE")
+
+
+def judge_claims(environ: Mapping[str, str], claims: Claims, job: Job, table: RankTable | None) -> Iterator[Finding]:
+    """Yield all findings but the verdict."""
+    for name in dict.fromkeys(claims.broken):
+        yield Finding("ENV113", Status.FAIL, "ENV113.broken", {"name": name}, weight=80)
+    for field_name in COMPARED:
+        yield from _find_differences(field_name, claims.of_field(field_name))
+    if table is not None:
+        for key, args in table.find_problems():
+            yield Finding("ENV112", Status.FAIL, f"ENV112.{key}", args, weight=60)
+    yield from _find_impossible(environ, claims, job)
+    yield from _find_traps(environ, job)
+
+
+def _find_differences(field_name: str, field_claims: list[Said]) -> Iterator[Finding]:
+    """Yield one finding for each source that differs from the one believed."""
+    if field_name == "master":  # a table's address may be of another network than the launcher's
+        field_claims = [claim for claim in field_claims if claim.name != "RANK_TABLE_FILE"]
+    for other in field_claims[1:]:
+        first = field_claims[0]
+        if first.value == other.value or (
+            field_name == "master" and _is_address(str(first.value)) != _is_address(str(other.value))
+        ):
+            continue
+        args: Args = {
+            "what": Sentence(f"launching.{field_name}"),
+            "first": f"{first.name}={first.value}",
+            "second": f"{other.name}={other.value}",
+        }
+        yield Finding("ENV111", Status.FAIL, "ENV111.differ", args, weight=70)
+
+
+def _find_impossible(environ: Mapping[str, str], claims: Claims, job: Job) -> Iterator[Finding]:
+    for name, hosts in claims.hosts.items():
+        twice = sorted({host for host in hosts if hosts.count(host) > 1})[:3]
+        if twice:
+            yield Finding("ENV113", Status.FAIL, "ENV113.twice", {"name": name, "hosts": twice}, weight=50)
+    for small, large in (("host_rank", "host_count"), ("rank", "world_size"), ("local_rank", "per_host")):
+        left, right = claims.first_of(small), claims.first_of(large)
+        if left and right and int(left.value) >= int(right.value):
+            args: Args = {"left": f"{left.name}={left.value}", "right": f"{right.name}={right.value}"}
+            yield Finding("ENV113", Status.FAIL, "ENV113.outside", args, weight=55)
+    yield from _judge_sizes(claims, job)
+    if job.host_count > 1 and _is_local(job.master):
+        yield Finding("ENV113", Status.FAIL, "ENV113.local", {"master": job.master, "hosts": job.host_count}, weight=50)
+    yield from _judge_port(environ, job)
+
+
+def _judge_sizes(claims: Claims, job: Job) -> Iterator[Finding]:
+    world, per_host = claims.first_of("world_size"), claims.first_of("per_host") or claims.first_of("cards")
+    if world and per_host and int(world.value) != int(per_host.value) * job.host_count:
+        args: Args = {
+            "world": f"{world.name}={world.value}",
+            "hosts": job.host_count,
+            "per_host": f"{per_host.name}={per_host.value}",
+        }
+        yield Finding("ENV113", Status.FAIL, "ENV113.product", args, weight=52)
+    visible = claims.first_of("visible")
+    if visible and job.per_host and job.per_host > int(visible.value):
+        more: Args = {
+            "ranks": job.per_host,
+            "source": job.sources.get("per_host", "?"),
+            "visible": f"{visible.name}: {visible.value}",
+        }
+        yield Finding("ENV113", Status.FAIL, "ENV113.cards", more, weight=51)
+
+
+def _judge_port(environ: Mapping[str, str], job: Job) -> Iterator[Finding]:
+    base = environ.get("HCCL_IF_BASE_PORT", "")
+    first = int(base) if re.fullmatch(r"\d{1,5}", base, re.ASCII) else HCCL_PORT
+    if job.port > 65535:
+        yield Finding("ENV113", Status.FAIL, "ENV113.port", {"port": job.port}, weight=50)
+    elif first <= job.port < first + HCCL_PORTS:
+        args: Args = {"port": job.port, "first": first, "last": first + HCCL_PORTS - 1}
+        yield Finding("ENV113", Status.WARN, "ENV113.hccl_port", args, weight=20)
+
+
+def _find_traps(environ: Mapping[str, str], job: Job) -> Iterator[Finding]:
+    left = [name for name in LEFT_OVER if environ.get(name)]
+    if job.starter == "rtf":
+        yield Finding("ENV114", Status.WARN, "ENV114.rtf", {"cards": job.per_host or "?"}, weight=30)
+    elif job.starter == "tasks":
+        yield Finding("ENV114", Status.WARN, "ENV114.tasks", {"tasks": job.per_host or "?"}, weight=30)
+    elif job.starter == "worker":
+        yield Finding("ENV114", Status.NOTE, "ENV114.worker", {"rank": job.rank, "world": job.world_size})
+    elif job.starter == "platform":
+        yield Finding("ENV114", Status.NOTE, "ENV114.platform", {"method": environ["MA_RUN_METHOD"][:20]})
+    elif job.starter == "notebook" and left:
+        yield Finding("ENV114", Status.WARN, "ENV114.notebook", {"names": left, "unset": " ".join(left)}, weight=30)
+    if job.host_count > 1 and job.host_rank is None:
+        yield Finding("ENV114", Status.SKIPPED, "ENV114.host_rank", {"hosts": job.host_count})
+    if job.host_count > 1 and not job.master:
+        yield Finding("ENV114", Status.SKIPPED, "ENV114.master", {"hosts": job.host_count})
+    if job.per_host is None:
+        yield Finding("ENV114", Status.SKIPPED, "ENV114.cards", {})
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_local(master: str) -> bool:
+    return master == "localhost" or (_is_address(master) and ip_address(master).is_loopback)

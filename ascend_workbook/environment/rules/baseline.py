@@ -56,7 +56,4 @@ def check_nvidia_driver(machine: Machine) -> Iterator[Finding]:
         yield Finding("ENV081", Status.OK, "ENV081.ok", args)
 
 
-RULES = {
-    "ENV080": check_cuda,
-    "ENV081": check_nvidia_driver,
-}
+RULES = {"ENV080": check_cuda, "ENV081": check_nvidia_driver}

@@ -65,8 +65,4 @@ def check_driver_library(machine: Machine) -> Iterator[Finding]:
         yield Finding("ENV032", Status.NOTE, "ENV032.stub_only", args)
 
 
-RULES = {
-    "ENV030": check_driver,
-    "ENV031": check_firmware,
-    "ENV032": check_driver_library,
-}
+RULES = {"ENV030": check_driver, "ENV031": check_firmware, "ENV032": check_driver_library}

@@ -64,15 +64,15 @@ def check_hccl_variables(machine: Machine) -> Iterator[Finding]:
     """
     bad = Status.FAIL if machine.needs_npu else Status.WARN
     names_set = [name for name in (*RANGES, "HCCL_SOCKET_IFNAME") if name in machine.environ]
-    wrong = 0
+    wrong: list[str] = []
     for name, (low, high) in RANGES.items():
         value = machine.environ.get(name)
         if value is not None and not (re.fullmatch(r"\d{1,9}", value, re.ASCII) and low <= int(value) <= high):
-            wrong += 1
+            wrong.append(name)
             yield Finding("ENV065", bad, "ENV065.range", {"name": name, "value": value, "low": low, "high": high})
     value, interfaces = machine.environ.get("HCCL_SOCKET_IFNAME"), machine.hccl.interfaces
     if value and not isinstance(interfaces, Untold) and not any(_matches_interface(value, name) for name in interfaces):
-        wrong += 1
+        wrong.append("HCCL_SOCKET_IFNAME")
         yield Finding("ENV065", bad, "ENV065.interface", {"value": value, "found": list(interfaces)})
     if names_set and not wrong:
         args: Args = {"names": names_set}
@@ -80,17 +80,11 @@ def check_hccl_variables(machine: Machine) -> Iterator[Finding]:
 
 
 def _matches_interface(value: str, name: str) -> bool:
-    """Return whether HCCL's setting names the interface: `eth,enp` prefixes, `=eth0` exact, `^=eth0` and `^eth` all
-    others.
-    """
+    """Return whether the setting names the interface: `eth,enp` prefixes, `=eth0` exact, `^` all others."""
     wanted = value.lstrip("^").lstrip("=").split(",")
     exact = value.lstrip("^").startswith("=")
     match = any(name == prefix if exact else name.startswith(prefix) for prefix in wanted if prefix)
     return match != value.startswith("^")
 
 
-RULES = {
-    "ENV063": check_hccn,
-    "ENV064": check_rank_table_file,
-    "ENV065": check_hccl_variables,
-}
+RULES = {"ENV063": check_hccn, "ENV064": check_rank_table_file, "ENV065": check_hccl_variables}

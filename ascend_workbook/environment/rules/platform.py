@@ -60,8 +60,4 @@ def check_mounts(machine: Machine) -> Iterator[Finding]:
         yield Finding("ENV092", Status.WARN, "ENV092.npu_smi", args)
 
 
-RULES = {
-    "ENV090": check_container,
-    "ENV091": check_modelarts,
-    "ENV092": check_mounts,
-}
+RULES = {"ENV090": check_container, "ENV091": check_modelarts, "ENV092": check_mounts}

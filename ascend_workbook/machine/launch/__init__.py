@@ -9,7 +9,8 @@
 
 **A step** is an `optimizer.step` that really happened: micro-batches of gradient accumulation belong to one
 step, and an update that a GradScaler left out for infinite gradients is none. With several optimisers a step
-is a round of them (child/rounds.py); each update is then listed in `updates` and the step's loss is their sum.
+is a round of them (`Rounds` in child/observer.py); each update is then listed in `updates` and the step's loss is
+their sum.
 
 **The loss** of an update is the mean of the one-element tensors that `backward` started from since the
 update before, unscaled where a GradScaler scaled them. A script that divides its loss by the number of
@@ -19,15 +20,14 @@ micro-batches before `backward` therefore shows the divided loss, on every devic
 **The gradient norm** is the L2 norm over all gradients of the optimiser before the update, unscaled. Where the
 script clips with `torch.nn.utils.clip_grad_norm_` it is the norm before clipping.
 
-**Plugins** ride along in the child: see child/plugins.py for what they may do and an example.
+**Plugins** ride along in the child: see child/observer.py for what they may do and an example.
 
 Transforms: `none`; `baseline_cpu`, the CPU standing in for CUDA (child/baseline/); `transfer_to_npu`,
 torch_npu's own. The workbook's `helpers` and `course` are not importable in the child.
 """
 
 from ascend_workbook.machine.launch.launch import launch
-from ascend_workbook.machine.launch.result import ChildError, LaunchResult, Progress, join_simulator_parts
-from ascend_workbook.machine.launch.runlog import RunLog, Step
+from ascend_workbook.machine.launch.result import ChildError, LaunchResult, Progress, RunLog, Step, join_simulator_parts
 from ascend_workbook.machine.launch.spec import STANDING_IN, TRANSFORMS, LaunchSpec, Plugin
 
 __all__ = [

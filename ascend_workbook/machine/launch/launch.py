@@ -1,19 +1,206 @@
-"""Starts the child, follows it, and gathers what it left."""
+"""Starts the child, follows it, and makes of its exit code and the logs it left a LaunchResult."""
 
 from __future__ import annotations
 
+import codecs
+import contextlib
 import json
 import os
+import re
+import signal
+import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from ascend_workbook.diagnose import explain_text
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.machine.launch.outcome import conclude_launch
-from ascend_workbook.machine.launch.process import Child
-from ascend_workbook.machine.launch.result import LaunchResult, Progress
-from ascend_workbook.machine.launch.runlog import RunLog
-from ascend_workbook.machine.launch.spec import LaunchSpec
+from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.machine import sandbox
+from ascend_workbook.machine.launch.result import ChildError, LaunchResult, Progress, RunLog
+from ascend_workbook.machine.launch.spec import STANDING_IN, LaunchSpec
+from ascend_workbook.machine.sandbox import Account, Enclosure
+
+# One child process group: started, followed through its output file, ended whole.
+
+GRACE_S = 5.0
+
+
+class Child:
+    """The child writes straight into the file: what it said is there even if this process dies."""
+
+    def __init__(self, command: Sequence[str], env: Mapping[str, str], cwd: Path | None, output: Path) -> None:
+        with output.open("wb") as sink:
+            self._process = subprocess.Popen(
+                command,
+                env=dict(env),
+                cwd=cwd,
+                stdin=subprocess.DEVNULL,
+                stdout=sink,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # its own group, so that workers and ranks end with it
+            )
+        self._tail = output.open("rb")
+        self._decode = codecs.getincrementaldecoder("utf-8")(errors="replace").decode
+        self._rest = ""
+
+    def wait_for_end(self, seconds: float) -> bool:
+        """Wait for the child and return whether it has ended."""
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    @property
+    def exit_code(self) -> int:
+        """Return the exit code; a negative one is the signal that ended it."""
+        return self._process.wait()
+
+    def new_lines(self, *, last: bool = False) -> tuple[str, ...]:
+        """Return whole lines written since the last call; progress bars end theirs with a carriage return."""
+        text = self._rest + self._decode(self._tail.read())
+        *lines, self._rest = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        if last:
+            self._tail.close()
+            lines.append(self._rest)
+        return tuple(line for line in lines if line)
+
+    def end_group(self) -> None:
+        """Ask the whole process group to end, then make it."""
+        for sign, patience_s in ((signal.SIGTERM, GRACE_S), (signal.SIGKILL, GRACE_S)):
+            self._send_signal(sign)
+            if self.wait_for_end(patience_s):
+                break
+        self._send_signal(signal.SIGKILL)  # workers that outlived their parent
+        self._tail.close()
+
+    def _send_signal(self, sign: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError):  # all gone
+            os.killpg(self._process.pid, sign)
+
+
+# From an exit code and the logs left behind to a LaunchResult.
+
+TAIL_LINES = 20
+
+
+def conclude_launch(
+    spec: LaunchSpec, exit_code: int, timed_out: bool, elapsed_s: float, account: Account | None = None
+) -> LaunchResult:
+    """Read the logs and return how the launch ended."""
+    logs = _read_logs(spec.out)
+    outcome = _judge_outcome(exit_code, timed_out, logs)
+    error = _find_error(spec, outcome, logs)
+    losses = _log_losses(spec) if spec.loss_regex else ()
+    return LaunchResult(
+        outcome,
+        exit_code,
+        spec.out,
+        logs,
+        elapsed_s,
+        error,
+        _describe_cut(account, logs) or _describe_trouble(spec, outcome, exit_code, logs, error, losses),
+        STANDING_IN if spec.transform == "baseline_cpu" else None,
+        losses,
+        account,
+    )
+
+
+def _read_logs(out: Path) -> tuple[RunLog, ...]:
+    """Return one log per rank: those of ranks that the script spawned itself where the parent has no step."""
+    own = [*out.glob("gpulog.json"), *sorted(out.glob("gpulog.rank*.json"), key=_rank_of)]
+    logs = tuple(map(RunLog.load_log, own))
+    spawned = sorted(out.glob("gpulog.spawned*.json"), key=_rank_of)
+    return tuple(map(RunLog.load_log, spawned)) if spawned and not any(log.steps for log in logs) else logs
+
+
+def _rank_of(path: Path) -> int:
+    match = re.search(r"(\d+)\.json$", path.name)
+    return int(match[1]) if match else 0
+
+
+def _judge_outcome(exit_code: int, timed_out: bool, logs: tuple[RunLog, ...]) -> str:
+    if timed_out:
+        return "timeout"
+    if exit_code < 0:
+        return "killed"
+    statuses = {log.status for log in logs}
+    if exit_code or not logs or statuses & {"failed", "running"}:
+        return "failed"
+    return "stopped_after" if "stopped_after" in statuses else "finished"
+
+
+def _find_error(spec: LaunchSpec, outcome: str, logs: tuple[RunLog, ...]) -> ChildError | None:
+    """Return the error a log holds, else the end of the output."""
+    logged = next((log.error for log in logs if log.error is not None), None)
+    if logged is None and outcome not in ("failed", "killed"):
+        return None
+    output = (spec.out / "output.log").read_text(encoding="utf-8", errors="replace")
+    tail = tuple(output.splitlines()[-TAIL_LINES:])
+    if logged is None:
+        return ChildError("", tail[-1].strip() if tail else "", traceback=tail)
+    message = logged["message"]
+    if logged["type"] == "SystemExit" and spec.nproc == 1 and any(map(str.strip, tail)):
+        # what the script said before it ended itself, such as argparse of an option it does not know
+        message += f" ({[line.strip() for line in tail if line.strip()][-1]})"
+    return ChildError(logged["type"], message, logged["path"], logged["line"], tuple(logged["traceback"]))
+
+
+def _describe_cut(account: Account | None, logs: tuple[RunLog, ...]) -> Sentence | None:
+    """Return which of its enclosure's limits ended the script."""
+    if account is None or account.cut not in ("disk", "memory", "processes", "time"):
+        return None
+    return Sentence(f"launch.cut_{account.cut}", steps=len(logs[0].steps) if logs else 0)
+
+
+def _describe_trouble(
+    spec: LaunchSpec,
+    outcome: str,
+    exit_code: int,
+    logs: tuple[RunLog, ...],
+    error: ChildError | None,
+    losses: tuple[float, ...],
+) -> Sentence | None:
+    """Return the first thing that went wrong, as a sentence."""
+    done = len(logs[0].steps) if logs else 0
+    if outcome == "timeout":
+        return Sentence("launch.timeout", seconds=spec.timeout_s, steps=done)
+    if outcome == "killed":
+        return Sentence("launch.killed", signal=signal.Signals(-exit_code).name, steps=done)
+    if outcome == "failed":
+        assert error is not None
+        place = f"{error.path}:{error.line}" if error.path else ""
+        message = ": ".join(filter(None, (error.type, error.message)))
+        # without a Python error the output's end is read
+        text = f"{error.type}: {error.message}" if error.type else "\n".join(error.traceback)
+        known = explain_text(text, spec.out / "output.log")
+        args: dict[str, Scalar] = {"error": message, "place": place, "code": exit_code, "steps": done}
+        if known:
+            return Sentence("launch.failed_known", **args, cause=known.cause, fix=known.fix)
+        return Sentence("launch.failed", **args)
+    if spec.loss_regex and not losses:
+        return Sentence("launch.no_match", regex=spec.loss_regex)
+    if not done and not losses:
+        return Sentence("launch.no_steps")
+    return None
+
+
+def _log_losses(spec: LaunchSpec) -> tuple[float, ...]:
+    """Return what the regex finds in the output, in order; with a group `step` in the order of the steps."""
+    pattern = re.compile(spec.loss_regex or "")
+    text = (spec.out / "output.log").read_text(encoding="utf-8", errors="replace")
+    group = "loss" if "loss" in pattern.groupindex else 1
+    losses: dict[int, float] = {}
+    for number, match in enumerate(pattern.finditer(text)):
+        try:
+            step = int(match.group("step")) if "step" in pattern.groupindex else number
+            losses[step] = float(match.group(group))
+        except (ValueError, TypeError) as error:  # TypeError: a group that may be left out was
+            raise WorkbookError("launch.bad_regex", regex=spec.loss_regex, why=str(error)) from error
+    return tuple(loss for _, loss in sorted(losses.items()))
+
 
 CHILD = Path(__file__).resolve().parent / "child"
 POLL_S = 0.1
@@ -28,13 +215,23 @@ def launch(spec: LaunchSpec, on_progress: Callable[[Progress], None] | None = No
     spec.check_fields()
     spec_path = _prepare_folder(spec)
     started = time.monotonic()
-    child = Child(_make_command(spec, spec_path), _make_environment(spec), spec.cwd, spec.out / "output.log")
-    try:
-        timed_out = _follow_child(child, spec, on_progress)
-    except BaseException:
-        child.end_group()
-        raise
-    return conclude_launch(spec, child.exit_code, timed_out, time.monotonic() - started)
+    with sandbox.enclose(_make_command(spec, spec_path), _enclosure_of(spec), spec.cwd or Path.cwd()) as enclosed:
+        child = Child(enclosed.command, _make_environment(spec), spec.cwd, spec.out / "output.log")
+        try:
+            timed_out = _follow_child(child, spec, on_progress)
+        except BaseException:
+            child.end_group()
+            raise
+        exit_code = child.exit_code
+        account = enclosed.read_account()
+    return conclude_launch(spec, exit_code, timed_out, time.monotonic() - started, account)
+
+
+def _enclosure_of(spec: LaunchSpec) -> Enclosure | None:
+    """Return the spec's enclosure with its results' folder writable."""
+    if spec.enclosure is None:
+        return None
+    return replace(spec.enclosure, writable=(*spec.enclosure.writable, spec.out))
 
 
 def _prepare_folder(spec: LaunchSpec) -> Path:
@@ -73,9 +270,7 @@ def _make_environment(spec: LaunchSpec) -> dict[str, str]:
 
 
 def _follow_child(child: Child, spec: LaunchSpec, on_progress: Callable[[Progress], None] | None) -> bool:
-    """Wait for the child's end, telling of new lines and steps, and return whether the time ran out. True where the
-    time ran out.
-    """
+    """Wait for the child's end, telling of new lines and steps, and return whether the time ran out."""
     deadline = None if spec.timeout_s is None else time.monotonic() + spec.timeout_s
     reported_step = 0
     while True:

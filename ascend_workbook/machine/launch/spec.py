@@ -8,10 +8,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.machine.device import Device, child_environment
+from ascend_workbook.machine.sandbox import Enclosure
 
 TRANSFORMS = ("none", "baseline_cpu", "transfer_to_npu")
 #: How an unmodified GPU script gets to a device, by torch's name of its type
@@ -22,10 +22,10 @@ STANDING_IN = "cpu standing in for cuda"
 
 @dataclass(frozen=True)
 class Plugin:
-    """A file that rides in the child (see child/plugins.py) and its JSON configuration."""
+    """A file that rides in the child (see child/observer.py) and its JSON configuration."""
 
     path: Path
-    config: Mapping[str, Any] = field(default_factory=dict)
+    config: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ class LaunchSpec:
         group); a group `step` numbers them.
     tier, simulated: of the device the child will see, for the log.
     grad_norm: False saves the norm's kernels where a profile must not show them.
+    enclosure: what the script may do outside `out`, which is always writable; None runs it as it is.
     """
 
     out: Path
@@ -62,6 +63,7 @@ class LaunchSpec:
     grad_norm: bool = True
     tier: str = "cpu"
     simulated: bool = False
+    enclosure: Enclosure | None = None
 
     def on(self, device: Device) -> LaunchSpec:
         """Return the spec for an unmodified GPU script on this device; an `env` that was given stays."""
@@ -89,9 +91,6 @@ class LaunchSpec:
         for plugin in self.plugins:
             if not plugin.path.is_file():
                 raise WorkbookError("launch.plugin_missing", path=str(plugin.path))
-        self._check_regex()
-
-    def _check_regex(self) -> None:
         if self.loss_regex is None:
             return
         try:
@@ -101,7 +100,7 @@ class LaunchSpec:
         if not groups:
             raise WorkbookError("launch.bad_regex", regex=self.loss_regex, why="no (group)")
 
-    def for_child(self) -> dict[str, Any]:
+    def for_child(self) -> dict[str, object]:
         """Return the JSON that child/observe.py reads. All paths are absolute: the child works in another folder."""
         return {
             "script": None if self.script is None else str(self.script.absolute()),

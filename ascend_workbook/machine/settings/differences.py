@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ascend_workbook.machine.settings import fingerprints, risks
+from ascend_workbook.machine.settings import risks
 from ascend_workbook.machine.settings.record import READ, Settings
 
 GROUPS = ("run", "weights", "batches", "flags", "environment", "packages", "machine")
+#: Kinds of fingerprints that a capture's side holds.
+KINDS = ("weights", "batches")
 #: What a machine of this tier must say of itself, for its kernels to be held against another's.
 VERSIONS = {"npu": ("cann",), "npu-simulated": ("cann",), "cuda": ("cuda",)}
 #: How many devices a machine has changes no number; how many a run takes is its nproc.
@@ -32,35 +34,22 @@ class Difference:
 
 def find_differences(left: Settings, right: Settings) -> tuple[Difference, ...]:
     """Return every difference in what both sides know; what one side does not know is `unknown_groups`' business."""
-    across = left.tier != right.tier
-    skipped = unknown_groups(left, right)
-    differences = [
-        *_compare_runs(left, right, skipped),
-        *_compare_fingerprints(left, right, skipped),
-        *([] if "flags" in skipped else _compare_flags(left, right)),
-        *([] if "environment" in skipped else _compare_environments(left, right, across)),
-        *([] if "packages" in skipped else _compare_packages(left, right, across)),
-        *_compare_machines(left, right, across),
-    ]
-    differences = [
+    across, skipped = left.tier != right.tier, unknown_groups(left, right)
+    compared = {
+        "run": _compare_runs(left, right),
+        **{kind: _compare_fingerprints(left, right, kind) for kind in KINDS},
+        "flags": _compare_flags(left, right),
+        "environment": _compare_environments(left, right, across),
+        "packages": _compare_packages(left, right, across),
+    }
+    differences = [each for group, differing in compared.items() if group not in skipped for each in differing]
+    shown = [
         replace(
-            difference,
-            name=escape_controls(difference.name),
-            left=escape_controls(difference.left),
-            right=escape_controls(difference.right),
+            each, name=escape_controls(each.name), left=escape_controls(each.left), right=escape_controls(each.right)
         )
-        for difference in differences
+        for each in [*differences, *_compare_machines(left, right, across)]
     ]
-    return tuple(
-        sorted(
-            differences,
-            key=lambda difference: (
-                risks.ORDER.index(difference.risk),
-                GROUPS.index(difference.group),
-                difference.name,
-            ),
-        )
-    )
+    return tuple(sorted(shown, key=lambda each: (risks.ORDER.index(each.risk), GROUPS.index(each.group), each.name)))
 
 
 def unknown_groups(left: Settings, right: Settings) -> list[str]:
@@ -68,14 +57,12 @@ def unknown_groups(left: Settings, right: Settings) -> list[str]:
     groups = [name for name in READ if name in left.untold or name in right.untold]
     if not (left.run and right.run):
         groups.append("run")
-    groups += [kind for kind in fingerprints.KINDS if not fingerprints.are_comparable(left.sides, right.sides, kind)]
+    groups += [kind for kind in KINDS if not are_comparable(left.sides, right.sides, kind)]
     return groups + (["machine"] if unknown_machine(left, right) else [])
 
 
 def unknown_machine(left: Settings, right: Settings) -> list[str]:
-    """Return what of the machines is not compared, by name, as a side does not say it. A GPU and an NPU differ in it
-    anyway. A GPU and an NPU differ in it anyway.
-    """
+    """Return what of the machines a side does not say, so is not compared; a GPU and an NPU differ anyway."""
     if not (left.tier and right.tier):
         return ["tier"]
     if left.tier != right.tier:
@@ -94,40 +81,29 @@ def escape_controls(value: Any) -> Any:
     """Return a text with its control characters written out: a record may come from anywhere."""
     if not isinstance(value, str) or value.isprintable():
         return value
-    return "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode() for character in value
-    )
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in value)
 
 
-def _compare_runs(left: Settings, right: Settings, skipped: list[str]) -> Iterator[Difference]:
-    if "run" in skipped:
-        return
+def _compare_runs(left: Settings, right: Settings) -> Iterator[Difference]:
     for name, (risk, why) in risks.RUN.items():
-        left_value, right_value = (
-            _list_seedings(side.run) if name == "seeds" else side.run.get(name) for side in (left, right)
-        )
-        if left_value != right_value and (name != "seeds" or (left_value and right_value)):
-            yield Difference("run", name, _shorten_value(left_value), _shorten_value(right_value), risk, why)
+        values = [_list_seedings(side.run) if name == "seeds" else side.run.get(name) for side in (left, right)]
+        if values[0] != values[1] and (name != "seeds" or all(values)):
+            yield Difference("run", name, _shorten_value(values[0]), _shorten_value(values[1]), risk, why)
 
 
 def _list_seedings(run: Mapping[str, Any]) -> list[str]:
-    """Return what the script itself seeded: `torch.manual_seed(1)`, each once, whichever accelerator's function it
-    was.
-    """
+    """Return what the script seeded: `torch.manual_seed(1)`, each once, whichever accelerator's it was."""
     entries = [entry for entry in run.get("seeds", []) if isinstance(entry, dict)]
     return sorted({f"{str(entry.get('call', '?'))[:40]}({str(entry.get('seed'))[:24]})" for entry in entries})
 
 
-def _compare_fingerprints(left: Settings, right: Settings, skipped: list[str]) -> Iterator[Difference]:
-    for kind in fingerprints.KINDS:
-        places = [] if kind in skipped else fingerprints.differing_places(left.sides, right.sides, kind)
-        if places:
-            rank, name = places[0]
-            left_print, right_print = (
-                _shorten_value(side.sides[rank].get(kind, {}).get(name)) for side in (left, right)
-            )
-            shown = f"{name} ({rank})" if len(left.sides.keys() & right.sides.keys()) > 1 else name
-            yield Difference(kind, shown, left_print, right_print, risks.HIGH, kind, tuple(name for _, name in places))
+def _compare_fingerprints(left: Settings, right: Settings, kind: str) -> Iterator[Difference]:
+    places = differing_places(left.sides, right.sides, kind)
+    if places:
+        rank, name = places[0]
+        prints = [_shorten_value(side.sides[rank].get(kind, {}).get(name)) for side in (left, right)]
+        shown = f"{name} ({rank})" if len(left.sides.keys() & right.sides.keys()) > 1 else name
+        yield Difference(kind, shown, prints[0], prints[1], risks.HIGH, kind, tuple(name for _, name in places))
 
 
 def _compare_flags(left: Settings, right: Settings) -> Iterator[Difference]:
@@ -155,9 +131,7 @@ def _compare_environments(left: Settings, right: Settings, across: bool) -> Iter
 
 
 def _rename_answered(environment: Mapping[str, str], across: bool) -> dict[str, str]:
-    """Return the variables; across tiers a GPU's goes by the name of the NPU's that answers it, where that one is not
-    set.
-    """
+    """Return the variables; across tiers a GPU's by the name of the NPU's that answers it, unless that is set."""
     if not across:
         return dict(environment)
     renamed = {answer: environment[name] for name, answer in risks.ANSWERS.items() if name in environment}
@@ -166,34 +140,49 @@ def _rename_answered(environment: Mapping[str, str], across: bool) -> dict[str, 
 
 def _compare_packages(left: Settings, right: Settings, across: bool) -> Iterator[Difference]:
     for name in sorted(left.packages.keys() | right.packages.keys()):
-        left_version, right_version = left.packages.get(name, ""), right.packages.get(name, "")
-        if left_version != right_version:
-            yield Difference(
-                "packages",
-                name,
-                left_version or None,
-                right_version or None,
-                *risks.package_risk(name, left_version, right_version, across),
-            )
+        here, there = left.packages.get(name, ""), right.packages.get(name, "")
+        if here != there:
+            risk, why = risks.package_risk(name, here, there, across)
+            yield Difference("packages", name, here or None, there or None, risk, why)
 
 
 def _compare_machines(left: Settings, right: Settings, across: bool) -> Iterator[Difference]:
     for name, (risk, why) in risks.MACHINE.items():
-        left_fact, right_fact = left.machine.get(name), right.machine.get(name)
-        if not (left_fact and right_fact) and (not across or not (left.tier and right.tier)):
+        here, there = left.machine.get(name), right.machine.get(name)
+        if not (here and there) and not (across and left.tier and right.tier):
             continue  # unknown_machine tells it
-        if left_fact != right_fact:
-            expected = across and name in risks.BY_TIER
-            yield Difference(
-                "machine",
-                name,
-                left_fact or None,
-                right_fact or None,
-                risks.EXPECTED if expected else risk,
-                "device" if expected else why,
-            )
+        if across and name in risks.BY_TIER:
+            risk, why = risks.EXPECTED, "device"
+        if here != there:
+            yield Difference("machine", name, here or None, there or None, risk, why)
 
 
 def _shorten_value(value: Any) -> Any:
     text = " ".join(map(str, value)) if isinstance(value, list) else value
     return text[:120] if isinstance(text, str) else text
+
+
+def differing_places(left: Mapping[str, Any], right: Mapping[str, Any], kind: str) -> list[tuple[str, str]]:
+    """Return (rank, name) of the weights, or steps of batches, whose fingerprints differ on a rank that both have.
+
+    `left` and `right` map a rank (`rank0`) to {"weights": {name: fingerprint}, "batches": {step: [fingerprint]}}.
+    """
+    places = []
+    for rank in sorted(left.keys() & right.keys()):
+        here, there = (side[rank].get(kind, {}) for side in (left, right))
+        names = [*here, *(name for name in there if name not in here)]
+        if kind == "batches":  # a step that one side did not take is another question: completeness asks it
+            names = [name for name in here if name in there]
+        places += [
+            (rank, str(name)) for name in names if (name in here) != (name in there) or here[name] != there[name]
+        ]
+    return places
+
+
+def are_comparable(left: Mapping[str, Any], right: Mapping[str, Any], kind: str) -> bool:
+    """Return whether a rank has fingerprints of this kind on both sides; of batches, of the same step."""
+    ranks = ((left[rank].get(kind, {}), right[rank].get(kind, {})) for rank in left.keys() & right.keys())
+    return any(
+        left_prints.keys() & right_prints.keys() if kind == "batches" else left_prints and right_prints
+        for left_prints, right_prints in ranks
+    )

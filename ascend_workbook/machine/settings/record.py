@@ -43,9 +43,7 @@ class Settings:
         return self.machine.get("tier", "")
 
     def with_run(self, about: Mapping[str, Any], sides: Mapping[str, Any]) -> Settings:
-        """Return the settings with what a capture's manifest says of its run (`about`, `sides`): its own settings
-        win.
-        """
+        """Return the settings with what a capture's manifest says of its run (`about`, `sides`), which wins."""
         own: dict[str, Any] = next((side["settings"] for side in sides.values() if side.get("settings")), {})
         run = {name: about[name] for name in ("script_sha256", "args", "seed", "nproc") if name in about}
         run["seeds"] = own.get("seeds", [])
@@ -62,9 +60,7 @@ class Settings:
 
     @classmethod
     def of_capture(cls, about: Mapping[str, Any], sides: Mapping[str, Any]) -> Settings:
-        """Return what a capture alone says of its machine and run; one of an older workbook says nothing of the
-        settings.
-        """
+        """Return what a capture alone says; one of an older workbook says nothing of the settings."""
         return cls(untold=dict.fromkeys(READ, "capture")).with_run(about, sides)
 
     def save_record(self, path: Path) -> None:
@@ -74,9 +70,7 @@ class Settings:
 
 
 def load_record(path: Path) -> Settings:
-    """Read a record. Raises WorkbookError: `settings.unreadable` where the file is none, `settings.version` where it is
-    of another version.
-    """
+    """Read a record. Raises `settings.unreadable` where it is none, `settings.version` of another version."""
     try:
         with path.open("rb") as stream:
             raw = stream.read(MOST_BYTES + 1)
@@ -89,9 +83,7 @@ def load_record(path: Path) -> Settings:
         why = explain_os_error(error) if isinstance(error, OSError) else _shorten_error(error)
         raise WorkbookError("settings.unreadable", path=str(path), error=why) from error
     if content["schema"] != SCHEMA:
-        version = "".join(
-            character for character in str(content["schema"])[len(KIND) + 1 :][:20] if character.isprintable()
-        )
+        version = "".join(filter(str.isprintable, str(content["schema"])[len(KIND) + 1 :][:20]))
         raise WorkbookError("settings.version", path=str(path), found=version, expected=VERSION)
     try:
         return check_content(content)
@@ -100,8 +92,7 @@ def load_record(path: Path) -> Settings:
 
 
 def check_content(content: dict[str, Any]) -> Settings:
-    """Return the record whose fields have the types that the comparison takes for granted. Raises ValueError naming the
-    field that has not. Raises ValueError naming the field."""
+    """Return the record, its fields' types checked. Raises ValueError naming the field that is wrong."""
     fields = ("machine", "packages", "environment", "flags", "run", "sides", "untold")
     for name in fields:
         if not isinstance(content.get(name), dict):
@@ -126,9 +117,7 @@ def _keep_listed_variables(environment: dict[str, str]) -> dict[str, str]:
 
 
 def _check_run(run: dict[str, Any]) -> None:
-    """Check a run's arguments and seeds, which may hold any character, a new line too: unprintable ones are shown
-    escaped.
-    """
+    """Check a run's arguments and seeds, which may hold any character: unprintable ones are shown escaped."""
     for key, value in run.items():
         if key not in ("seeds", "args"):
             _check_plain(f"run.{key[:40]}", value, SCALARS)
@@ -137,9 +126,8 @@ def _check_run(run: dict[str, Any]) -> None:
         raise ValueError("run.args: not a list of texts, or too long")
     if not isinstance(seeds, list) or not all(isinstance(item, dict) for item in seeds):
         raise ValueError("run.seeds: not a list of objects")
-    for seed in seeds:
-        if len(str(seed)) > LONGEST:
-            raise ValueError("run.seeds: too long")
+    if any(len(str(seed)) > LONGEST for seed in seeds):
+        raise ValueError("run.seeds: too long")
 
 
 def _check_fingerprints(sides: dict[str, Any]) -> None:
@@ -150,19 +138,17 @@ def _check_fingerprints(sides: dict[str, Any]) -> None:
             if not isinstance(kind, dict):
                 raise ValueError(f"sides.{rank[:40]}: not fingerprints")
             _check_keys(f"sides.{rank[:40]}", kind)
-            for value in kind.values():
-                for item in value if isinstance(value, list) else [value]:
-                    if not isinstance(item, str) or len(item) > LONGEST:
-                        raise ValueError(f"sides.{rank[:40]}: not fingerprints")
+            items = [item for value in kind.values() for item in (value if isinstance(value, list) else [value])]
+            if not all(isinstance(item, str) and len(item) <= LONGEST for item in items):
+                raise ValueError(f"sides.{rank[:40]}: not fingerprints")
 
 
-def _check_keys(name: str, mapping: dict[str, Any]) -> None:
-    for key in mapping:
-        if len(key) > LONGEST or not key.isprintable():
-            raise ValueError(f"{name}: a name that is too long or has control characters")
+def _check_keys(name: str, mapping: Mapping[str, object]) -> None:
+    if any(len(key) > LONGEST or not key.isprintable() for key in mapping):
+        raise ValueError(f"{name}: a name that is too long or has control characters")
 
 
-def _check_plain(name: str, value: Any, types: tuple[type, ...]) -> None:
+def _check_plain(name: str, value: object, types: tuple[type, ...]) -> None:
     if not isinstance(value, types) or len(str(value)) > LONGEST:
         raise ValueError(f"{name}: not of the expected type or length")
     if not str(value).isprintable():

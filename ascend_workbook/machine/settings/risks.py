@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 
+# ruff: noqa: SIM905 - a column of names reads better without quotes
 HIGH, MEDIUM, LOW, EXPECTED = "high", "medium", "low", "expected"
 ORDER = (HIGH, MEDIUM, LOW, EXPECTED)
 #: name -> (risk, ending of the sentences settings.why.… and settings.do.…)
@@ -62,42 +63,14 @@ FLAGS: dict[str, tuple[str, str]] = {
     "flash_attention": (MEDIUM, "sums"),
     "threads": (LOW, "cpu"),
 }
-MODEL = (
-    "transformers",
-    "accelerate",
-    "deepspeed",
-    "megatron",
-    "megatron_core",
-    "peft",
-    "diffusers",
-    "timm",
-    "lightning",
-    "pytorch_lightning",
-    "apex",
-    "flash_attn",
-    "xformers",
-    "bitsandbytes",
-    "mindspeed",
-    "mindspore",
-    "trl",
-    "fairscale",
-    "colossalai",
-)
-DATA = (
-    "datasets",
-    "tokenizers",
-    "sentencepiece",
-    "torchvision",
-    "torchaudio",
-    "torchdata",
-    "pillow",
-    "opencv_python",
-    "opencv_python_headless",
-    "albumentations",
-    "librosa",
-    "webdataset",
-    "scikit_learn",
-)
+MODEL = """
+transformers accelerate deepspeed megatron megatron_core peft diffusers timm lightning pytorch_lightning apex
+flash_attn xformers bitsandbytes mindspeed mindspore trl fairscale colossalai
+""".split()
+DATA = """
+datasets tokenizers sentencepiece torchvision torchaudio torchdata pillow opencv_python opencv_python_headless
+albumentations librosa webdataset scikit_learn
+""".split()
 ARITHMETIC = ("numpy", "scipy", "pandas", "numba", "einops")
 #: Packages of one accelerator only.
 OWN = re.compile(r"torch_npu|torchair|triton(_ascend)?|pytorch_triton|te|hccl|(nvidia|cuda|cupy|ascend|mindstudio)_.*")

@@ -26,9 +26,7 @@ def install_kernel(prefix: Path | None = None, devices: int | None = None, threa
 
 
 def kernel_environment(devices: int | None = None, threads: int | None = None) -> dict[str, str]:
-    """Return what the kernel's process must begin with beside what Jupyter gives it. `threads`: of each of its
-    processes; without, as many as the machine has cores. `threads`: of each of its processes; without, as many as the
-    machine has cores, which many users of one machine take from each other."""
+    """Return what the process begins with. `threads`: of each of its processes; else as many as there are cores."""
     before = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "PYTHONPATH") if os.environ.get(name)}
     if threads is not None:
         before.update(dict.fromkeys(THREADS, str(threads)))

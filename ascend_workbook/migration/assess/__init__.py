@@ -15,8 +15,7 @@ from ascend_workbook.findings.report import Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine import versions
 from ascend_workbook.migration.assess import advised, effort
-from ascend_workbook.migration.assess.effort import Sum
-from ascend_workbook.migration.assess.kinds import REPEATED, Kind, Risk, kinds_of, rank_risks
+from ascend_workbook.migration.assess.effort import REPEATED, Kind, Risk, Sum, kinds_of, rank_risks
 from ascend_workbook.migration.files import collect_files
 from ascend_workbook.migration.knowledge import CONFIDENCE, VERSIONS
 from ascend_workbook.migration.repair import CLASSES, MANUAL, REWRITE, UNSUPPORTED
@@ -131,7 +130,7 @@ def _round_hours(hours: float) -> Scalar:
     return round(hours) if hours >= WHOLE_H else round(hours, 1)
 
 
-def _as_fact(risk: Risk) -> dict[str, Any]:
+def _as_fact(risk: Risk) -> dict[str, object]:
     return {
         "rule": risk.first.rule,
         "class": risk.repair,

@@ -7,7 +7,6 @@ disagree.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Column, Report, Table
@@ -82,7 +81,7 @@ def report_versions(pins: Iterable[Pin]) -> Report:
     )
 
 
-def collect_version_facts(outcomes: dict[Pin, tuple[str, Together]]) -> dict[str, Any]:
+def collect_version_facts(outcomes: dict[Pin, tuple[str, Together]]) -> dict[str, object]:
     best = versions.recommended_versions()
     pin_facts = [
         {"pin": pin.text, "place": str(pin.place), "outcome": outcome, **_as_fact(line)}
@@ -123,7 +122,7 @@ def _make_versions_finding(outcomes: dict[Pin, tuple[str, Together]]) -> Finding
     return Finding(RULE, Status.NOTE, "MIG161.recommended", {"versions": best})
 
 
-def _as_fact(line: Together) -> dict[str, Any]:
+def _as_fact(line: Together) -> dict[str, object]:
     return {
         "torch": line.torch,
         "torch_npu": line.torch_npu,

@@ -32,14 +32,14 @@ class _Values(_python_dispatch.TorchDispatchMode):  # type: ignore[misc]
         return answer if isinstance(answer, bool) else _one_of_dtype(dtype)
 
 
-def _one_of_dtype(dtype: torch.dtype) -> Any:
+def _one_of_dtype(dtype: torch.dtype) -> complex:
     """Return the number one as Python's number of the data type."""
     if dtype == torch.bool:
         return True
     return 1.0 if dtype.is_floating_point else complex(1.0) if dtype.is_complex else 1
 
 
-def attach(observer: Any, config: dict[str, Any]) -> None:
+def attach(observer: Any, config: dict[str, object]) -> None:
     """From here on every tensor is fake. Losses and norms have no values: none are kept."""
     observer.losses.backward_from = lambda tensors: None
     observer.losses.note_scaled = lambda *arguments: None
@@ -58,7 +58,7 @@ def _load_in_this_process() -> None:
     here = {"num_workers": 0, "pin_memory": False, "persistent_workers": False, "prefetch_factor": None}
 
     @functools.wraps(original)
-    def init_loader(self: Any, *args: Any, **kwargs: Any) -> None:
+    def init_loader(self: object, *args: object, **kwargs: object) -> None:
         arguments = signature.bind(self, *args, **kwargs).arguments
         arguments.update({name: value for name, value in here.items() if name in arguments})
         original(**arguments)
@@ -94,7 +94,7 @@ def _convert_parameter(old: torch.nn.Parameter, convert: Any) -> torch.nn.Parame
 def _step_always() -> None:
     """A GradScaler asks the values of gradients whether they are finite."""
 
-    def step_unscaled(self: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+    def step_unscaled(self: object, optimizer: torch.optim.Optimizer, *args: Any, **kwargs: Any) -> object:
         return optimizer.step(*args, **kwargs)
 
     torch.amp.GradScaler.step = step_unscaled
@@ -108,13 +108,13 @@ def _format_and_list() -> None:
     def format_fake_tensor(self: torch.Tensor, spec: str) -> str:
         return format(self.item(), spec) if self.dim() == 0 else str(tuple(self.shape))
 
-    def list_fake_values(self: torch.Tensor) -> Any:
-        value = _one_of_dtype(self.dtype)
+    def list_fake_values(self: torch.Tensor) -> object:
+        value: object = _one_of_dtype(self.dtype)
         for length in reversed(self.shape):
             value = [value] * int(length)
         return value
 
-    def as_array(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+    def as_array(self: torch.Tensor, *args: object, **kwargs: object) -> object:
         import numpy
 
         plain = numpy.dtype(str(self.dtype).replace("torch.", "").replace("bfloat16", "float32"))

@@ -49,7 +49,7 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
     observer.log.content["meta"]["memory"] = memory_log
     name = config.get("device", "")
 
-    def record_peaks(*_: Any) -> None:
+    def record_peaks(*_: object) -> None:
         device = _find_allocator(name)
         memory_log["host_peak_mib"] = peak_mib()
         if device is not None:

@@ -6,13 +6,12 @@ Runs in the user's process by path and imports nothing of the workbook.
 from __future__ import annotations
 
 import builtins
-from typing import Any
 
 
-def attach(observer: Any, config: dict[str, Any]) -> None:
+def attach(observer: object, config: dict[str, object]) -> None:
     """Give the script `display` but not `get_ipython`: code that asks for it must see that it runs as a script."""
 
-    def print_shown(*shown: Any, **how: Any) -> None:
+    def print_shown(*shown: object, **how: object) -> None:
         print(*shown)
 
     builtins.display = print_shown  # type: ignore[attr-defined]

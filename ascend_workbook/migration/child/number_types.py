@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 
-def attach(observer: Any, config: dict[str, Any]) -> None:
+def attach(observer: Any, config: dict[str, object]) -> None:
     """Notes `low_precision` with the dtype once for each: autocast regions, and parameters held in half."""
     seen: set[str] = set()
 
@@ -29,7 +29,7 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
 
     torch.autocast.__enter__ = enter_autocast
 
-    def note_parameters(model: Any) -> None:
+    def note_parameters(model: torch.nn.Module) -> None:
         for parameter in model.parameters():
             note_low_precision(parameter.dtype)
 

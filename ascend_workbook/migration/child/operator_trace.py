@@ -14,6 +14,7 @@ import json
 import os
 import re
 import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import FrameType
@@ -174,7 +175,9 @@ class Trace(_python_dispatch.TorchDispatchMode):  # type: ignore[misc]
         self._forward.setdefault(torch._C._autograd._get_sequence_nr() - 1, where)
         return "forward", where, False
 
-    def _count_call(self, key: tuple[Any, ...], values: Any, place: tuple[str, int] | None, of_forward: bool) -> None:
+    def _count_call(
+        self, key: tuple[Any, ...], values: object, place: tuple[str, int] | None, of_forward: bool
+    ) -> None:
         tensors = list(_walk_tensors(values))
         dtypes = tuple(sorted({str(tensor.dtype).replace("torch.", "") for tensor in tensors}))
         host = _is_host(tensors)
@@ -202,7 +205,7 @@ class Trace(_python_dispatch.TorchDispatchMode):  # type: ignore[misc]
         return [{**dict(zip(names, key)), **entry} for key, entry in self.calls.items()]
 
 
-def _is_host(values: Any) -> bool:
+def _is_host(values: object) -> bool:
     tensors = list(_walk_tensors(values))
     return bool(tensors) and all(tensor.device.type == "cpu" for tensor in tensors)
 
@@ -218,7 +221,7 @@ def _is_wrapper(path: str) -> bool:
     return f"{os.sep}torch{os.sep}_dynamo{os.sep}" in path or path.endswith(f"{os.sep}torch{os.sep}_compile.py")
 
 
-def _walk_tensors(value: Any) -> Any:
+def _walk_tensors(value: object) -> Iterator[torch.Tensor]:
     if isinstance(value, torch.Tensor):
         yield value
     elif isinstance(value, (list, tuple)):
@@ -234,17 +237,17 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
         return
     support = Support(config["states"], config["fake"])
     trace = Trace(config["root"], support)
-    optimizers: dict[int, Any] = {}
+    optimizers: dict[int, torch.optim.Optimizer] = {}
     numbers: list[int] = []
 
-    def before_optimizer_step(optimizer: Any, args: Any, kwargs: Any) -> None:
+    def before_optimizer_step(optimizer: torch.optim.Optimizer, args: object, kwargs: object) -> None:
         trace.in_optimizer = True
         optimizers[id(optimizer)] = optimizer
 
-    def after_optimizer_step(optimizer: Any, args: Any, kwargs: Any) -> None:
+    def after_optimizer_step(optimizer: torch.optim.Optimizer, args: object, kwargs: object) -> None:
         trace.in_optimizer = False
 
-    def begin_tracing(*_: Any) -> None:
+    def begin_tracing(*_: object) -> None:
         support.read_record()
         trace.on = True
         trace.__enter__()
@@ -284,7 +287,7 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
     observer.on_end(write_trace)
 
 
-def _state_bytes(optimizers: list[Any], models: list[Any]) -> dict[str, int]:
+def _state_bytes(optimizers: list[torch.optim.Optimizer], models: list[torch.nn.Module]) -> dict[str, int]:
     """What training holds from step to step: all parameters, gradients of the trained, the optimiser's own tensors."""
     trained = {id(p): p for optimizer in optimizers for group in optimizer.param_groups for p in group["params"]}
     parameters = {**trained, **{id(p): p for model in models for p in model.parameters()}}

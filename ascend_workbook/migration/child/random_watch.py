@@ -34,7 +34,7 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
         if drawn and draws_log["first_step"] is None:
             draws_log["first_step"] = step
 
-    def note_drawing_modules(model: Any) -> None:
+    def note_drawing_modules(model: torch.nn.Module) -> None:
         note_draw(0)
         names = [path for path, module in model.named_modules() if _draws_at_random(module)]
         draws_log["modules"] = (draws_log["modules"] + names)[:SHOWN]
@@ -59,7 +59,7 @@ def _has_drawn(name: str, seen: dict[int, bytes]) -> bool:
     return moved
 
 
-def _draws_at_random(module: Any) -> bool:
+def _draws_at_random(module: torch.nn.Module) -> bool:
     """nn.Dropout and its kin, attention with a dropout of its own, and the drop paths of model libraries."""
     kind = type(module).__name__.lower()
     for attribute in ("p", "drop_prob", "dropout", "dropout_p", "attention_dropout"):

@@ -6,7 +6,6 @@ import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
@@ -15,9 +14,8 @@ from ascend_workbook.findings.sentence import Scalar
 from ascend_workbook.machine import device as devices
 from ascend_workbook.machine.device import Device
 from ascend_workbook.machine.launch import LaunchResult, Plugin
-from ascend_workbook.migration.beside import report_quiet_findings
 from ascend_workbook.migration.dry_run import judge, memory, warned
-from ascend_workbook.migration.dry_run.failed import find_failures, refuse_migrated
+from ascend_workbook.migration.dry_run.failed import count_fallbacks, find_failures, refuse_migrated
 from ascend_workbook.migration.dry_run.losses import (
     LOSS_DIGITS,
     TOLERANCE,
@@ -27,9 +25,9 @@ from ascend_workbook.migration.dry_run.losses import (
     which_loss,
 )
 from ascend_workbook.migration.dry_run.original import prepare_training
-from ascend_workbook.migration.dry_run.reasons import count_fallbacks
 from ascend_workbook.migration.dry_run.sides import CHILD, Plan, Told, open_out_folder, report_touched_files, run_side
-from ascend_workbook.migration.rewrite.work import INJECT, MODES
+from ascend_workbook.migration.rewrite.change import INJECT, MODES
+from ascend_workbook.migration.verdict import report_quiet_findings
 
 WEIGHT = judge.WEIGHT
 SEED = 1234
@@ -164,7 +162,7 @@ def _low_precision(result: LaunchResult) -> set[str]:
 
 def _collect_facts(
     plan: Plan, base: Device, target: Device, before: LaunchResult, after: LaunchResult | None, dtype: str
-) -> dict[str, Any]:
+) -> dict[str, object]:
     return {
         "script": plan.script.name,
         "args": list(plan.args),
@@ -180,9 +178,9 @@ def _collect_facts(
     }
 
 
-def _side_facts(where: Device, result: LaunchResult | None) -> dict[str, Any]:
+def _side_facts(where: Device, result: LaunchResult | None) -> dict[str, object]:
     """`rank_losses` only where there are several; memory in MiB over all ranks."""
-    facts: dict[str, Any] = {"tier": where.tier, "name": where.name, "losses": result.losses if result else None}
+    facts: dict[str, object] = {"tier": where.tier, "name": where.name, "losses": result.losses if result else None}
     facts["warnings"] = warned.collect_warning_facts(result)
     if result is not None and len(result.logs) > 1:
         facts["rank_losses"] = [log.losses for log in result.logs]

@@ -17,7 +17,7 @@ from ascend_workbook.migration.reading.source import LINE_END, parse_text
 from ascend_workbook.migration.reading.undecoded import Unreadable
 from ascend_workbook.migration.texts import notebook
 from ascend_workbook.migration.texts.launches import find_launches, other_scripts
-from ascend_workbook.migration.texts.magics import read_cell
+from ascend_workbook.migration.texts.notebook import read_cell
 
 #: Magics that no training needs.
 HARMLESS = re.compile(r"\s*%(?:matplotlib|load_ext|reload_ext|autoreload|config|precision|pylab\b)")

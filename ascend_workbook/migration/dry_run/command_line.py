@@ -2,12 +2,133 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
-from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.errors import WorkbookError, explain_os_error
+from ascend_workbook.findings.finding import Finding, Place, Status
+from ascend_workbook.findings.sentence import Scalar
+from ascend_workbook.migration.reading.source import decode_bytes
+from ascend_workbook.migration.reading.undecoded import Unreadable
+from ascend_workbook.migration.texts import shell
+from ascend_workbook.migration.texts.launches import Launch, find_launches, other_scripts
+
+# `dry-run run.sh`: the one launch command of a shell script, with the folder and variables that it runs with.
+
+LARGEST_BYTES = 1 << 20
+SHOWN = 8
+SHELLS = re.compile(r"(?:/usr/bin/|/bin/)?(?:ba|z|da)?sh$|source$")
+#: Say which devices are there, or where libraries and programs lie: each side of a dry run has its own.
+NOT_TAKEN = re.compile(r"(?:CUDA_VISIBLE_DEVICES|ASCEND_RT_VISIBLE_DEVICES|PATH|LD_LIBRARY_PATH|LD_PRELOAD|CUDA_HOME)$")
+
+
+@dataclass(frozen=True)
+class FromShell:
+    """`words`: the command, as command_line.read takes it. `cwd`: the folder that it runs in; None: not to be told."""
+
+    words: tuple[str, tuple[str, ...]]
+    cwd: Path | None
+    beside: Path
+    environment: Mapping[str, str]
+    finding: Finding
+
+    def find_script(self, path: Path) -> tuple[Path, Path | None]:
+        """The training script and the folder it runs in: where `cd` led, else the shell script's own, or above it."""
+        name = Path(os.path.relpath(path))
+        for base in (self.cwd, self.beside, self.beside.parent):
+            if base is not None and (candidate := Path(os.path.normpath(base / name))).is_file():
+                return candidate, base
+        return path, self.cwd
+
+
+def read_shell_command(script: str | Path, args: Sequence[str]) -> FromShell | None:
+    """Read the one launch command of a shell script; None where it is no shell script. Raises WorkbookError where not
+    exactly one plain launch command is in it.
+    """
+    words = [str(script), *map(str, args)]
+    if isinstance(script, str) and not Path(script).exists() and len(split := _split_command(script)) > 1:
+        words = [*split, *words[1:]]
+    if SHELLS.match(words[0]) and len(words) > 1:
+        words = words[1:]
+        while len(words) > 1 and re.match(r"[-+]\w+$", words[0]) and words[0] != "-c":
+            words = words[1:]
+    file = Path(words[0])
+    if not shell.is_shell(file.name) and not _is_shell(file):
+        return None
+    if not file.is_file():
+        raise WorkbookError("launch.script_missing", path=str(file.absolute()))
+    return _read_only_launch(file, words[1:])
+
+
+def _split_command(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return [command]
+
+
+def _is_shell(file: Path) -> bool:
+    """A script without a suffix that names a shell in its first line."""
+    if file.suffix or not file.is_file():
+        return False
+    with file.open("rb") as stream:
+        return bool(re.match(rb"#!.*\b(?:ba|z|da)?sh\b", stream.readline(200)))
+
+
+def _read_only_launch(file: Path, args: Sequence[str]) -> FromShell:
+    shell_launches, text = _read_launches(file, args)
+    first = shell_launches[0] if len(shell_launches) == 1 else None
+    if first is None or not first.words:
+        raise _explain_refusal(file, shell_launches, text)
+    cwd = Path(os.path.normpath(Path.cwd() / first.folder)) if first.folder is not None else None
+    variables = {name: value for name, value in first.environment.items() if not NOT_TAKEN.match(name)}
+    left = sorted({*first.unknown, *(set(first.environment) - set(variables))})
+    launch_args: dict[str, Scalar] = {
+        "place": str(Place(file.name, first.line)),
+        "command": shlex.join(first.words),
+        "names": ", ".join(variables) or "-",
+        "left": ", ".join(left) or "-",
+    }
+    finding = Finding("MIG148", Status.OK, "MIG148.launch", launch_args, Place(file.name, first.line))
+    return FromShell((first.words[0], first.words[1:]), cwd, file.parent.absolute(), variables, finding)
+
+
+def _read_launches(file: Path, args: Sequence[str]) -> tuple[list[Launch], str]:
+    try:
+        if file.stat().st_size > LARGEST_BYTES:
+            raise WorkbookError("command.file", path=str(file), error=f"> {LARGEST_BYTES >> 20} MiB")
+        text = decode_bytes(file.read_bytes())[0]
+    except OSError as cause:
+        raise WorkbookError("command.file", path=str(file), error=explain_os_error(cause)) from cause
+    except Unreadable as cause:
+        raise WorkbookError("MIG100.unreadable", path=str(file), **cause.sentence_args) from cause
+    own = os.path.relpath(file.parent)
+    outside = {"PYTHONPATH": "", **os.environ}  # scripts add to it whether or not there is one
+    return find_launches(text, own, list(args), outside), text
+
+
+def _explain_refusal(file: Path, shell_launches: list[Launch], text: str) -> WorkbookError:
+    """One error that lists what was found, and the way out."""
+    if not shell_launches:
+        others: list[Scalar] = [f"{line}: {source}" for line, source in islice(other_scripts(text), SHOWN)]
+        key = "shell_launch.other_scripts" if others else "shell_launch.none"
+        return WorkbookError(key, path=str(file), scripts=others)
+    lines: list[Scalar] = [
+        f"{file.name}:{launch.line}: {_cut_text(launch.source)}" for launch in shell_launches[:SHOWN]
+    ]
+    if len(shell_launches) > 1:
+        return WorkbookError("shell_launch.several", path=str(file), count=len(shell_launches), commands=lines)
+    return WorkbookError("shell_launch.not_plain", command=lines[0], why=shell_launches[0].why)
+
+
+def _cut_text(text: str, length: int = 160) -> str:
+    return text if len(text) <= length else f"{text[:length].rsplit(' ', 1)[0]} …"
+
 
 PYTHON = re.compile(r"python[\d.]*$")
 MODULES = (

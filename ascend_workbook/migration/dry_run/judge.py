@@ -70,9 +70,7 @@ def step_counts(before: LaunchResult, after: LaunchResult) -> list[Finding]:
 
 
 def judge_ranks(before: LaunchResult, after: LaunchResult, dtype: str) -> list[Finding]:
-    """Judge the ranks' losses; the table has rank 0, and what parts once a device drew at random is no fault. What
-    parts once a device drew at random is no fault.
-    """
+    """Judge the ranks' losses; the table has rank 0, and what parts once a device drew at random is no fault."""
     if len(before.logs) < 2 and len(after.logs) < 2:
         return []
     if len(before.logs) != len(after.logs):

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ascend_workbook.migration.closure import walk_imports
-from ascend_workbook.migration.reading.imports import list_imported_names
+from ascend_workbook.migration.reading.names import list_imported_names
 from ascend_workbook.migration.reading.source import read_source
 from ascend_workbook.migration.reading.undecoded import Unreadable
 

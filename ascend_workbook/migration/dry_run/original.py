@@ -14,8 +14,8 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.sentence import Scalar
 from ascend_workbook.migration.closure import walk_imports
-from ascend_workbook.migration.dry_run import command_line, from_shell
 from ascend_workbook.migration.dry_run.cells_script import CellScript, cell_script
+from ascend_workbook.migration.dry_run.command_line import read_command, read_shell_command
 from ascend_workbook.migration.dry_run.layout import Layout, find_layout
 from ascend_workbook.migration.dry_run.mirror import migrate_modules
 from ascend_workbook.migration.reading.source import LINE_END, decode_bytes, parse_text
@@ -67,11 +67,9 @@ class Original:
 
 def prepare_training(script: str | Path, args: Sequence[str], nproc: int) -> Original:
     """Read the training behind a command. Raises WorkbookError where there is nothing or more than one thing to run."""
-    shell = from_shell.read_shell_command(script, args)
+    shell = read_shell_command(script, args)
     words = shell.words if shell is not None else None
-    path, own, nproc = (
-        command_line.read_command(*words, nproc) if words else command_line.read_command(script, args, nproc)
-    )
+    path, own, nproc = read_command(*words, nproc) if words else read_command(script, args, nproc)
     path, cwd = shell.find_script(path) if shell is not None else (path, None)
     if not path.is_file():
         raise WorkbookError("launch.script_missing", path=str(path if path.suffix else script))

@@ -16,11 +16,10 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine import device as devices
 from ascend_workbook.machine.device import Device
 from ascend_workbook.machine.launch import LaunchResult, LaunchSpec, Plugin, Progress, launch
-from ascend_workbook.migration.dry_run import own_files
-from ascend_workbook.migration.dry_run.mirror import make_mirror
+from ascend_workbook.migration.dry_run.mirror import list_changed_files, make_mirror, record_state
 from ascend_workbook.migration.dry_run.original import SHOWN, Original
+from ascend_workbook.migration.rewrite.change import EXPLICIT, INJECT
 from ascend_workbook.migration.rewrite.explicit.commands import rewrite_arguments
-from ascend_workbook.migration.rewrite.work import EXPLICIT, INJECT
 from ascend_workbook.migration.rules.environment import RENAMED
 
 CHILD = Path(__file__).parents[1] / "child"
@@ -106,9 +105,9 @@ def run_side(
         tier=where.tier,
         simulated=where.simulated,
     )
-    before = own_files.record_state(work)
+    before = record_state(work)
     result = launch(spec, _once_a_step(side, on_progress) if on_progress else None)
-    plan.touched[side] = own_files.list_changed_files(before)
+    plan.touched[side] = list_changed_files(before)
     return result
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Any
 
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Column, Report, Table
@@ -62,7 +61,7 @@ def list_new_warnings(before: LaunchResult, after: LaunchResult | None) -> tuple
     return (Report("migration", "new_warnings", (heading,), Table(COLUMNS, rows)),)
 
 
-def collect_warning_facts(result: LaunchResult | None) -> dict[str, Any]:
+def collect_warning_facts(result: LaunchResult | None) -> dict[str, int]:
     """Each text, whole, with how often it was printed."""
     return dict(_count_printed_warnings(result))
 

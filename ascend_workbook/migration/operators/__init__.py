@@ -16,7 +16,6 @@ from ascend_workbook.findings.sentence import Scalar
 from ascend_workbook.machine import device as devices
 from ascend_workbook.machine.device import Device
 from ascend_workbook.machine.launch import LaunchResult, Plugin
-from ascend_workbook.migration.beside import report_quiet_findings
 from ascend_workbook.migration.dry_run.original import prepare_training
 from ascend_workbook.migration.dry_run.sides import (
     CHILD,
@@ -29,9 +28,9 @@ from ascend_workbook.migration.dry_run.sides import (
     run_side,
 )
 from ascend_workbook.migration.operators.findings import findings_of
-from ascend_workbook.migration.operators.rows import rows_of
-from ascend_workbook.migration.operators.support import load_states
-from ascend_workbook.migration.rewrite.work import INJECT, MODES
+from ascend_workbook.migration.operators.rows import load_states, rows_of
+from ascend_workbook.migration.rewrite.change import INJECT, MODES
+from ascend_workbook.migration.verdict import report_quiet_findings
 
 RESULT = "operators.json"
 SEED = 1234

@@ -8,8 +8,7 @@ from typing import Any
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine.device import Device
-from ascend_workbook.migration.operators.rows import Row
-from ascend_workbook.migration.operators.support import load_versions
+from ascend_workbook.migration.operators.rows import Row, load_versions
 
 WEIGHT = 500.0
 GRAVE = {"unsupported": Status.FAIL, "fallback": Status.WARN, "unknown": Status.SKIPPED}

@@ -14,6 +14,23 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Any, Callable, Union
 
+# The modules that a text imports, by their full names.
+
+TRANSFER = "torch_npu.contrib.transfer_to_npu"
+
+
+def list_imported_names(tree: ast.AST) -> set[str]:
+    """List the full names of what is imported anywhere below; relative imports as `.name`."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = "." * node.level + (node.module or "")
+            names |= {f"{base}.{name.name}" for name in node.names} | {base}
+    return names
+
+
 Function = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 OPENERS = frozenset((*Function, ast.ClassDef))
 BINDERS = frozenset(

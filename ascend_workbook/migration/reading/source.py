@@ -21,7 +21,6 @@ from typing import TypeVar
 
 from ascend_workbook.findings.finding import Edit, Place
 from ascend_workbook.migration.reading.names import Names
-from ascend_workbook.migration.reading.python_2 import is_python_2
 from ascend_workbook.migration.reading.undecoded import (
     PYTHON_2,
     UNREADABLE,
@@ -29,6 +28,7 @@ from ascend_workbook.migration.reading.undecoded import (
     explain_undecoded_byte,
     explain_unknown_encoding,
     find_declared_encoding,
+    is_python_2,
     refuse_binary,
     refuse_large,
 )

@@ -19,22 +19,20 @@ from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.migration.files import Tree, collect_files
-from ascend_workbook.migration.reading.imports import TRANSFER, list_imported_names
+from ascend_workbook.migration.reading.names import TRANSFER, list_imported_names
 from ascend_workbook.migration.reading.settled import drop_settled_findings, written_for_npu
 from ascend_workbook.migration.reading.source import Source, decode_bytes, parse_text
 from ascend_workbook.migration.reading.undecoded import Unreadable, refuse_binary
 from ascend_workbook.migration.registry import choose_rules
 from ascend_workbook.migration.repair import AUTO, MANUAL, REWRITE, UNSUPPORTED, class_of, finding_at
 from ascend_workbook.migration.rewrite import expected, out_folder, writing
-from ascend_workbook.migration.rewrite.change import apply_edits, make_change
-from ascend_workbook.migration.rewrite.entry import transfer_edit
+from ascend_workbook.migration.rewrite.change import EXPLICIT, INJECT, MODES, Work, apply_edits, make_change
+from ascend_workbook.migration.rewrite.change import make_patch as patch_of
+from ascend_workbook.migration.rewrite.entry import is_entry, list_imported_words, needs_import, transfer_edit
 from ascend_workbook.migration.rewrite.explicit import commands, make_explicit
 from ascend_workbook.migration.rewrite.notebook_edit import rewrite_notebook
-from ascend_workbook.migration.rewrite.patch import make_patch as patch_of
 from ascend_workbook.migration.rewrite.ported import Ported, list_unreached_files, loads_torch_npu
 from ascend_workbook.migration.rewrite.result import report_of
-from ascend_workbook.migration.rewrite.scripts import is_entry, list_imported_words, needs_import
-from ascend_workbook.migration.rewrite.work import EXPLICIT, INJECT, MODES, Work
 from ascend_workbook.migration.scan import report_unreadable, scan_source
 from ascend_workbook.migration.texts import read_text, scan_text, settings, shell
 from ascend_workbook.migration.texts.lines import refuse_broken

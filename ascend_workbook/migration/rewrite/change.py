@@ -2,15 +2,92 @@
 
 from __future__ import annotations
 
+import ast
+import difflib
 import hashlib
 from bisect import bisect_right
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Edit, Finding
+from ascend_workbook.migration.files import Tree
 from ascend_workbook.migration.reading.source import Source
+from ascend_workbook.migration.repair import class_of
+from ascend_workbook.migration.rewrite.ported import Ported
+
+# What is gathered while a tree is rewritten.
+
+INJECT, EXPLICIT = MODES = ("inject", "explicit")
+
+
+@dataclass
+class Work:
+    """What is to be done for a tree."""
+
+    where: Tree
+    mode: str
+    changes: dict[str, Change] = field(default_factory=dict)
+    left: list[Finding] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+    #: Some file imports torch.
+    torch: bool = False
+    #: Places that run under transfer_to_npu only, and whether any file imports it.
+    relying: list[Finding] = field(default_factory=list)
+    imports: bool = False
+    #: The scripts that import it (a notebook with its cells' tree), and those left without that load files by name.
+    importing: list[tuple[Path, ast.Module | None]] = field(default_factory=list)
+    loading: list[str] = field(default_factory=list)
+    #: Which files say npu, and of the scripts around them those that are left so and those that still need cuda.
+    ported: Ported = field(default_factory=Ported)
+    already_npu: list[str] = field(default_factory=list)
+    still_cuda: list[str] = field(default_factory=list)
+    #: How many places of each class a scan finds in a file, and the file that is judged now.
+    classes: dict[str, Counter[str]] = field(default_factory=dict)
+    now: str = ""
+
+    def count_scanned(self, scanned: list[Finding]) -> None:
+        self.classes.setdefault(self.now, Counter()).update(map(class_of, scanned))
+
+
+# Changes as one unified diff that `git apply` and `patch -p1` take, in the files' own bytes.
+
+NO_NEWLINE = b"\n\\ No newline at end of file\n"
+#: Characters that a name in a patch can hold only between quotes, as C writes them.
+ESCAPED = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def make_patch(changes: Iterable[Change]) -> bytes:
+    """Make one patch for all files, with `a/` and `b/` before the names."""
+    return b"".join(line for change in changes for line in _of_one(change))
+
+
+def show_patch(changes: Iterable[Change]) -> str:
+    """Show the patch to people: undecodable bytes are replaced."""
+    return make_patch(changes).decode("utf-8", "replace")
+
+
+def _of_one(change: Change) -> Iterator[bytes]:
+    before, after = _split_lines(change.before), _split_lines(change.after)
+    names = _quote_name(f"a/{change.name}"), _quote_name(f"b/{change.name}")
+    for line in difflib.diff_bytes(difflib.unified_diff, before, after, *names, lineterm=b"\n"):
+        yield line if line.endswith(b"\n") else line + NO_NEWLINE
+
+
+def _split_lines(data: bytes) -> list[bytes]:
+    lines = [line + b"\n" for line in data.split(b"\n")]
+    lines[-1] = lines[-1][:-1]
+    return lines if lines[-1] else lines[:-1]
+
+
+def _quote_name(name: str) -> bytes:
+    """A name with a space ends in a tab, one with a quote or control character stands between quotes."""
+    if any(character in ESCAPED or ord(character) < 32 for character in name):
+        return ('"' + "".join(ESCAPED.get(letter, letter) for letter in name) + '"').encode("utf-8", "surrogateescape")
+    return (name + "\t" * (" " in name)).encode("utf-8", "surrogateescape")
+
 
 #: Place, line, rule, the text before and after: a row of the report's table.
 Row = tuple[str, int, str, str, str]

@@ -20,7 +20,7 @@ from ascend_workbook.migration.rewrite.change import Change, Row, apply_edits
 from ascend_workbook.migration.texts import cells, notebook
 from ascend_workbook.migration.texts.cells import Cell
 from ascend_workbook.migration.texts.lines import refuse_broken, text_source
-from ascend_workbook.migration.texts.magics import find_syntax_error, read_cell
+from ascend_workbook.migration.texts.notebook import find_syntax_error, read_cell
 
 #: What a text becomes: the findings whose edits are made, and those left to a person.
 Judge = Callable[[Source], "tuple[list[Finding], list[Finding]]"]

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Column, Listing, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.migration.reading.source import decode_bytes, parse_text
 from ascend_workbook.migration.repair import CLASSES, MANUAL, UNSUPPORTED, class_of, counts_of
-from ascend_workbook.migration.rewrite.change import Change
-from ascend_workbook.migration.rewrite.patch import show_patch
-from ascend_workbook.migration.rewrite.work import EXPLICIT, Work
+from ascend_workbook.migration.rewrite.change import EXPLICIT, Change, Work, show_patch
 from ascend_workbook.migration.scan import not_python, scan_source
 from ascend_workbook.migration.texts import decode_text, notebook, scan_text, text_source
 from ascend_workbook.migration.verdict import (
@@ -34,7 +31,7 @@ def report_of(
     work: Work,
     failed: list[Finding],
     fail_on: tuple[str, ...],
-    place_facts: dict[str, Any],
+    place_facts: Mapping[str, object],
 ) -> Report:
     changes = work.changes.values()
     applied_findings = [finding for file_change in changes for finding in file_change.made]
@@ -60,7 +57,7 @@ def report_of(
     status = max((finding.status for finding in (*failed, *rest)), default=Status.OK)
     key = "MIG130.nothing" if not changes else "MIG130.explicit" if work.mode == EXPLICIT else "MIG130.migrated"
     summary = Finding("MIG130", status, key, numbers, weight=SUMMARY_WEIGHT)
-    facts: dict[str, Any] = {
+    facts: dict[str, object] = {
         "path": os.fspath(path),
         "root": str(work.where.root.resolve()),
         "script": _choose_first_script(changes),

@@ -22,7 +22,7 @@ from ascend_workbook.migration.rewrite.out_folder import Result
 
 BACKUP = ".orig"
 FAILED = "MIG130.not_written"
-#: How a patch begins (patch.py).
+#: How a patch begins (make_patch).
 PATCH = b"--- "
 
 

@@ -12,9 +12,8 @@ from collections.abc import Iterable
 
 from ascend_workbook.findings.finding import Edit, Finding
 from ascend_workbook.migration.knowledge import MEASURED, TRANSFER, Known
-from ascend_workbook.migration.reading.calls import is_docstring, method_name, string_value, within_string
+from ascend_workbook.migration.reading.calls import is_docstring, method_name, only_names, string_value, within_string
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.reading.written import only_names
 from ascend_workbook.migration.repair import ADVICE, AUTO, REWRITE, finding_at
 from ascend_workbook.migration.rules import amp
 

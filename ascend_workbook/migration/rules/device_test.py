@@ -14,12 +14,17 @@ from ascend_workbook.findings.finding import Edit, Finding
 from ascend_workbook.migration.knowledge import MEASURED, TRANSFER, Known
 from ascend_workbook.migration.reading import choices
 from ascend_workbook.migration.reading.branches import find_branch, has_data_parallel, has_kernel
-from ascend_workbook.migration.reading.by_hand import says_cuda
-from ascend_workbook.migration.reading.calls import find_argument, method_name, string_value, within_string
-from ascend_workbook.migration.reading.closed import later_tests
-from ascend_workbook.migration.reading.compared import behind_last, in_both
-from ascend_workbook.migration.reading.flags import find_flags, is_type
-from ascend_workbook.migration.reading.kinds import DEVICE, DEVICE_TEXT, OWN, UNKNOWN, find_kinds
+from ascend_workbook.migration.reading.calls import (
+    behind_last,
+    find_argument,
+    in_both,
+    method_name,
+    string_value,
+    within_string,
+)
+from ascend_workbook.migration.reading.choices import find_flags, is_type
+from ascend_workbook.migration.reading.kinds import DEVICE, DEVICE_TEXT, OWN, UNKNOWN, find_kinds, says_cuda
+from ascend_workbook.migration.reading.settled import later_tests
 from ascend_workbook.migration.reading.source import Source
 from ascend_workbook.migration.repair import AUTO, MANUAL, REWRITE, finding_at
 

@@ -12,10 +12,15 @@ from collections.abc import Iterable
 
 from ascend_workbook.findings.finding import Edit, Finding
 from ascend_workbook.migration.knowledge import MEASURED, TRANSFER, Known
-from ascend_workbook.migration.reading.calls import is_docstring, string_value, within_string
-from ascend_workbook.migration.reading.compared import behind_last, in_both
+from ascend_workbook.migration.reading.calls import (
+    behind_last,
+    in_both,
+    is_docstring,
+    only_names,
+    string_value,
+    within_string,
+)
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.reading.written import only_names
 from ascend_workbook.migration.repair import AUTO, REWRITE, finding_at
 
 CODE = "MIG106"

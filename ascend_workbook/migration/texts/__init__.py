@@ -1,9 +1,9 @@
 """What a repository has beside Python files: launch scripts, requirements, settings, notebooks.
 
 shell.py, requirements.py, settings.py and containers.py judge lines of text and have CODE, KNOWN and `check(source)`
-like a rule file; dependencies.py tells which lines are requirements, pins.py which torch they ask for.
+like a rule file; requirements.py also tells which lines are requirements, pins.py which torch they ask for.
 notebook.py gives a notebook's cells to the Python rules, embedded.py the Python inside launch scripts;
-magics.py tells Python from IPython's magics and shell commands.
+read_cell tells Python from IPython's magics and shell commands.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Edit, Finding, Place, Status
 from ascend_workbook.findings.rules import judge_facts
 from ascend_workbook.migration.knowledge import MEASURED, TRANSFER, Known, add_knowledge
-from ascend_workbook.migration.reading.imports import TRANSFER as MODULE
-from ascend_workbook.migration.reading.imports import list_imported_names
+from ascend_workbook.migration.reading.names import TRANSFER as MODULE
+from ascend_workbook.migration.reading.names import list_imported_names
 from ascend_workbook.migration.reading.source import Source, parse_text
 from ascend_workbook.migration.reading.undecoded import Unreadable
 from ascend_workbook.migration.registry import choose_rules

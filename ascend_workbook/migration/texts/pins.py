@@ -11,8 +11,12 @@ from ascend_workbook.findings.finding import Place
 from ascend_workbook.machine.versions import NotAVersion, parse_version
 from ascend_workbook.migration.reading.source import Source
 from ascend_workbook.migration.texts import shell
-from ascend_workbook.migration.texts.dependencies import dependency_lines
-from ascend_workbook.migration.texts.requirements import is_requirements, read_install_command, read_requirement
+from ascend_workbook.migration.texts.requirements import (
+    dependency_lines,
+    is_requirements,
+    read_install_command,
+    read_requirement,
+)
 
 TORCH = {"torch", "pytorch"}
 #: `==1.13.1`, `>= 2.0`, conda's `=1.8`, Poetry's `^2.1`.

@@ -77,7 +77,7 @@ class Chooser:
         self.listed.observe(self.show_finding, "value")
         self.pick_script()
 
-    def pick_script(self, _: Any = None) -> None:
+    def pick_script(self, _: object = None) -> None:
         """Another script: scanned where the report at hand does not have it, and what stands in the way of that is
         said."""
         name, self.trouble = self.script.value or "", ""
@@ -93,7 +93,7 @@ class Chooser:
         self.rule.value = kept_rule
         self.refill_list()
 
-    def refill_list(self, _: Any = None) -> None:
+    def refill_list(self, _: object = None) -> None:
         """The findings that the filters leave; the chosen one stays chosen where it is among them."""
         now = self._of_script(
             choose_findings(self.report, self.kind.value, self.rule.value, self.text.value, self.lang)
@@ -106,7 +106,7 @@ class Chooser:
         self.listed.observe(self.show_finding, "value")
         self.show_finding()
 
-    def show_finding(self, _: Any = None) -> None:
+    def show_finding(self, _: object = None) -> None:
         """The chosen finding's reason, and its code unless that is on the screen already; without a finding why there
         is none."""
         chosen_finding: Finding | None = self.listed.value

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
 
 from markupsafe import Markup
 
@@ -50,7 +49,7 @@ def render_lines(text: str, file_findings: Iterable[Finding], first: int, last: 
     return template.render_template("code.html", rows=rows)
 
 
-def _render_line(number: str, code: str, findings: list[Finding], chosen: bool, lang: str) -> dict[str, Any]:
+def _render_line(number: str, code: str, findings: list[Finding], chosen: bool, lang: str) -> dict[str, object]:
     kinds = sorted(map(class_of, findings), key=ORDER.index)[:1] + ["chosen"] * chosen
     tip = "\n".join(f"{finding.rule} {finding.message(lang)}" for finding in findings)
     cut = code if len(code) <= LETTERS else f"{code[: LETTERS - 1]}…"

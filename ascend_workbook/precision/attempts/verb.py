@@ -10,8 +10,7 @@ from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Chart, Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.precision.attempts.helped import CODE, describe_changes, judge_change
-from ascend_workbook.precision.attempts.history import FOLDER, load_attempts
-from ascend_workbook.precision.attempts.record import Attempt
+from ascend_workbook.precision.attempts.record import FOLDER, Attempt, load_attempts
 
 COLUMNS = (
     Column("attempt"),

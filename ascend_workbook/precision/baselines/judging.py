@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
@@ -12,8 +11,8 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.precision.baselines.bundle import Bundle
 from ascend_workbook.precision.baselines.reading import Opened
 from ascend_workbook.precision.curves import curves
-from ascend_workbook.precision.curves.readers.find import GPULOG
-from ascend_workbook.precision.views.amplified import explain_losses
+from ascend_workbook.precision.curves.readers import GPULOG
+from ascend_workbook.precision.views.answers import explain_losses
 
 
 def add_bundle_findings(report: Report, baseline: Opened, target: Opened) -> Report:
@@ -60,5 +59,5 @@ def _note_missing_parts(side: str, bundle: Bundle) -> Finding:
     return Finding("ACC284", Status.SKIPPED, key, args)
 
 
-def _facts_of_bundle(bundle: Bundle) -> dict[str, Any]:
+def _facts_of_bundle(bundle: Bundle) -> dict[str, object]:
     return {name: getattr(bundle, name) for name in ("recorded", "hardware", "throughput", "memory", "metrics")}

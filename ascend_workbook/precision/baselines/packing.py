@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+import statistics
 import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -12,11 +14,76 @@ from typing import Any
 
 from ascend_workbook import redaction
 from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.machine.launch import LaunchResult, Step
 from ascend_workbook.precision.baselines.bundle import list_files
 from ascend_workbook.precision.capturing import manifest
-from ascend_workbook.precision.capturing.portable import FOLDERS, make_portable
+from ascend_workbook.precision.capturing.withheld import FOLDERS, make_portable
+from ascend_workbook.precision.curves.finals import final_value
+from ascend_workbook.precision.curves.names import GRAD_NORM, LOSS, LOSS_SCALE, LR
+from ascend_workbook.precision.curves.readers import read
 from ascend_workbook.precision.layouts import read_dump
 from ascend_workbook.precision.record import Run
+
+#: Timed steps below this say nothing of their spread.
+FEWEST = 3
+MOST_METRICS = 20
+
+
+def measure_throughput(steps: Sequence[Step], warmup: int, samples: int | None = None) -> dict[str, Any] | None:
+    """Steps (and samples, where one step has so many) in a second; None where fewer than FEWEST steps are left behind
+    the warm-up. `low` and `high` are the slowest and the fastest tenth's bound."""
+    rates = sorted(1.0 / step.time_s for step in steps[warmup:] if step.time_s > 0)
+    if len(rates) < FEWEST:
+        return None
+    low, high = (rates[round(share * (len(rates) - 1))] for share in (0.1, 0.9))
+    rate: dict[str, Any] = {
+        "unit": "steps/s",
+        "median": statistics.median(rates),
+        "low": low,
+        "high": high,
+        "count": len(rates),
+        "warmup": warmup,
+    }
+    if samples:
+        rate.update(samples_per_step=samples, samples_per_s=samples * rate["median"])
+    return rate
+
+
+def read_memory(folder: Path) -> dict[str, float]:
+    """Return the largest memory over all ranks, MiB by kind; empty where no rank wrote any."""
+    largest: dict[str, float] = {}
+    for path in sorted(folder.glob("memory.rank*.json")):
+        for name, value in json.loads(path.read_text(encoding="utf-8")).items():
+            if name.endswith("_mib"):
+                largest[name] = max(largest.get(name, 0.0), float(value))
+    return largest
+
+
+def read_metrics(result: LaunchResult) -> dict[str, dict[str, Any]]:
+    """Return the last value of every number that the script printed beside loss, rate and norm. `ended` says whether
+    the script came to its own end; else the value is that of the last step that ran."""
+    try:
+        curve = read(result.output_path)
+    except WorkbookError as silent:
+        if silent.key not in ("curves.empty", "curves.no_numbers"):
+            raise
+        return {}  # it printed nothing
+    values: dict[str, dict[str, Any]] = {}
+    for name in sorted(curve.series)[:MOST_METRICS]:
+        last = None if name in (LOSS, LR, GRAD_NORM, LOSS_SCALE) else final_value(curve, name)
+        if last and math.isfinite(last[1]):
+            values[name] = {"value": last[1], "step": last[0], "ended": result.outcome == "finished"}
+    return values
+
+
+def compare_losses(first: Sequence[float | None], second: Sequence[float | None]) -> float | None:
+    """Return the largest relative difference of two runs' losses over the steps that both have; None where there is
+    none.
+    """
+    pairs = [(a, b) for a, b in zip(first, second) if a is not None and b is not None]
+    differences = [abs(a - b) / (max(abs(a), abs(b)) or 1.0) for a, b in pairs if math.isfinite(a) and math.isfinite(b)]
+    return max(differences, default=None)
+
 
 #: Of a capture's `about` what another machine needs; the script's folder is not among it.
 ABOUT = (
@@ -91,9 +158,7 @@ def without_credentials(args: Sequence[object], private: redaction.Redactor) -> 
 
 
 def _pack_dump(run: Run, private: redaction.Redactor) -> dict[str, bytes]:
-    """Pack one step of one rank. Frames shrink to the script's own line, the process's number to its rank. Frames
-    shrink to the script's own line, the process's number to its rank.
-    """
+    """Pack one step of one rank. Frames shrink to the script's own line, the process's number to its rank."""
     content = _read_json(run.folder / "dump.json")
     header = {name: content.get(name) for name in ("task", "level", "framework")}
     by_place: dict[str, list[str]] = defaultdict(list)
@@ -110,7 +175,7 @@ def _pack_dump(run: Run, private: redaction.Redactor) -> dict[str, bytes]:
     return {f"{folder}/{name}": _encode_json(value) for name, value in files.items()}
 
 
-def _hide_paths(value: Any) -> Any:
+def _hide_paths(value: object) -> object:
     """A text among an operator's arguments is a word such as `mean`; one that looks like a place is left out."""
     if isinstance(value, dict):
         return {key: _hide_paths(item) for key, item in value.items()}
@@ -128,13 +193,13 @@ def _pack_log(path: Path, private: redaction.Redactor) -> bytes:
 
 
 def _pack_side(side: Mapping[str, Any], private: redaction.Redactor) -> dict[str, Any]:
-    """Pack one rank's facts; names of weights are the model's and stay. Names of weights are the model's and stay."""
+    """Pack one rank's facts; names of weights are the model's and stay."""
     rest = {name: value for name, value in side.items() if name not in ("weights", "batches", "experiment")}
     prints = {name: _redact_texts(side[name], private) for name in ("weights", "batches", "experiment") if name in side}
     return {**private.redact_tree(rest), **prints}
 
 
-def _redact_texts(value: Any, private: redaction.Redactor) -> Any:
+def _redact_texts(value: object, private: redaction.Redactor) -> object:
     """Redact the texts of a nested value; keys stay as they are, they name weights and modules."""
     if isinstance(value, dict):
         return {key: _redact_texts(item, private) for key, item in value.items()}
@@ -147,6 +212,6 @@ def _read_json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def _encode_json(content: Any) -> bytes:
+def _encode_json(content: object) -> bytes:
     """Compact: a dump is mostly indentation. NaN stands bare, as msprobe writes it."""
     return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8")

@@ -30,7 +30,7 @@ from ascend_workbook.precision.baselines.bundle import (
 )
 from ascend_workbook.precision.capturing import manifest
 from ascend_workbook.storage import is_address, open_storage
-from ascend_workbook.storage.given import name_original_in_errors, replace_path
+from ascend_workbook.storage.names import name_original_in_errors, replace_path
 
 #: What zipfile, json and our own checks raise of bytes that are not a bundle's; RuntimeError for an encrypted one.
 DAMAGE = (ValueError, KeyError, TypeError, AttributeError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)

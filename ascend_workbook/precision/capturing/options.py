@@ -11,9 +11,32 @@ from typing import Any
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.sentence import say
+from ascend_workbook.machine import bounded
 from ascend_workbook.machine.device import Device
 from ascend_workbook.precision.capturing import manifest
-from ascend_workbook.precision.capturing.commit import commit_of
+
+# The commit that a folder's files are of, where git knows one.
+
+TIMEOUT_S = 10.0
+#: Stands behind the commit where tracked files differ from it.
+CHANGED = "+changes"
+
+
+def commit_of(folder: Path) -> str:
+    """`3f2a...`, with CHANGED behind it where tracked files differ; empty without git, or outside a repository."""
+    head = _run_git(folder, "rev-parse", "HEAD")
+    if not head:
+        return ""
+    return head + (CHANGED if _run_git(folder, "status", "--porcelain", "--untracked-files=no") else "")
+
+
+def _run_git(folder: Path, *words: str) -> str:
+    try:
+        done = bounded.run_bounded(["git", "-C", str(folder), *words], timeout_s=TIMEOUT_S)
+    except OSError:
+        return ""  # no git here: then no commit is told
+    return done.stdout.strip() if done.code == 0 else ""
+
 
 #: `fingerprints`: weights, batches, seeds and losses alone, without msprobe.
 FINGERPRINTS = "fingerprints"
@@ -78,7 +101,7 @@ class Options:
             raise WorkbookError("precision.scope", scope=list(self.scope), level=self.level)
 
     @property
-    def selection(self) -> dict[str, Any]:
+    def selection(self) -> dict[str, object]:
         """Return what of a step is recorded, where not all; for the manifest."""
         selected = {
             "ranks": list(self.ranks),
@@ -88,11 +111,15 @@ class Options:
         }
         return {name: value for name, value in selected.items() if value}
 
-    def msprobe_config(self, dump: Path) -> dict[str, Any]:
+    def msprobe_config(self, dump: Path) -> dict[str, object]:
         """msprobe's configuration file. It knows ranks of a process group only; steps are chosen by the capture, which
         counts attempts at an update as it does."""
         task = "statistics" if self.task == MD5 else self.task
-        own: dict[str, Any] = {"scope": list(self.scope), "list": list(self.names), "data_mode": list(self.data_mode)}
+        own: dict[str, object] = {
+            "scope": list(self.scope),
+            "list": list(self.names),
+            "data_mode": list(self.data_mode),
+        }
         if task == "statistics":
             own["summary_mode"] = self.task
         ranks = list(self.ranks) if self.nproc > 1 else []

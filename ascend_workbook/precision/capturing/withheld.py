@@ -6,6 +6,27 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 
+# Arguments of a script as they read on any machine: absolute paths lose the folders they lie in.
+
+#: What stands for the folders of a path.
+FOLDERS = "..."
+#: An absolute path, a home or a Windows one, alone or behind `--option=`.
+PATH = re.compile(r"(?P<option>--?[\w-]+=)?(?P<path>(?:~|[A-Za-z]:)?[/\\].*|~)", re.DOTALL)
+
+
+def make_portable(args: Sequence[object]) -> list[str]:
+    """`--data=/home/user/digits` becomes `--data=.../digits`; what is no absolute path stays."""
+    return [_shorten_path(str(argument)) for argument in args]
+
+
+def _shorten_path(text: str) -> str:
+    match = PATH.fullmatch(text)
+    if not match:
+        return text
+    name = re.split(r"[/\\]", match["path"].rstrip("/\\"))[-1]
+    return f"{match['option'] or ''}{FOLDERS}/{name}"
+
+
 #: What stands for a value that ascend_workbook.redaction took out.
 WITHHELD = "***"
 #: A word whose value is the next word

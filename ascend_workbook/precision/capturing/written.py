@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +16,24 @@ from ascend_workbook.findings.sentence import Scalar
 from ascend_workbook.machine.launch import LaunchResult
 from ascend_workbook.precision.capturing.manifest import Manifest
 from ascend_workbook.precision.layouts import read_dump
+
+# A run that failed under a capture, as the error that names what to do about it.
+
+#: The simulated NPU says on a line of its own which of its settings it cannot take; what torch_npu raises names none.
+REFUSED = re.compile(r"NPU simulator: cannot start: (ASCEND_WORKBOOK_SIM_\w+: .+)")
+
+
+def check_ran(result: LaunchResult, tier: str, output: Path | None = None) -> None:
+    """Raises WorkbookError where the run failed. `output` is what it printed, where it was put elsewhere."""
+    if result.trouble is None:
+        return
+    text = result.output_path.read_text(encoding="utf-8", errors="replace")
+    if refused := REFUSED.search(text):
+        raise WorkbookError("precision.simulator_refused", message=refused.group(1).strip())
+    missing = result.error is not None and result.error.type == "FileNotFoundError"
+    key = "precision.file_missing" if missing else "precision.capture_failed"
+    raise WorkbookError(key, tier=tier, trouble=result.trouble, path=str(output or result.output_path))
+
 
 CODE = "ACC200"
 SHOWN = 3
@@ -33,7 +52,7 @@ class Part:
 
 def read_parts(dump: Path, about: dict[str, Any]) -> list[Part]:
     """Read all parts of a dump; raises WorkbookError where nothing was recorded, saying which option left everything
-    out. Raises WorkbookError where nothing was recorded, saying which option left everything out.
+    out.
     """
     if about["level"] == "debug":
         saved_parts = [_read_saved(path) for path in sorted(dump.glob("step*/*/debug.json"))]

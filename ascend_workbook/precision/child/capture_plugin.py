@@ -14,10 +14,15 @@ import os
 import sys
 import threading
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+if TYPE_CHECKING:
+    from ascend_workbook.machine.launch.child.observer import Observer
+    from ascend_workbook.precision.child.release import Kept
 
 #: Exit code of a capture that would have written more than it may.
 OVER_LIMIT = 87
@@ -26,13 +31,30 @@ OVER_BUDGET = 88
 WATCH_EVERY_S = 0.2
 
 
-def attach(observer: Any, config: dict[str, Any]) -> None:
-    """`config`: config_path (msprobe's), dump_path, iterations (list of int), limit_bytes, block_torch_npu,
-    settings_path (the file that reads the settings in force), dumps (False: fingerprints alone, without msprobe),
-    estimates (whether to tell first how much will be written), dry_path, saves_tensors, ranks (how many
-    dump), only (which; none named: all)."""
+class Config(TypedDict):
+    """`config_path` is msprobe's, `settings_path` the file that reads the settings in force. `dumps` False:
+    fingerprints alone, without msprobe. `estimates`: whether to tell first how much will be written. `ranks` says how
+    many dump, `only` which; none named: all. `dumps_here` is filled in by `attach`."""
+
+    config_path: str
+    dump_path: str
+    iterations: list[int]
+    limit_bytes: int
+    block_torch_npu: bool
+    settings_path: str
+    dumps: bool
+    estimates: bool
+    dry_path: str
+    saves_tensors: bool
+    ranks: int
+    only: list[int]
+    dumps_here: bool
+
+
+def attach(observer: Observer, config: Config) -> None:
+    """Capture the wanted iterations of the run."""
     if not config["dumps"]:
-        _Capture(observer, config, _NoDebugger(), _NothingKept(), {}).install()
+        _Capture(observer, config, None, None, {}).install()
         return
     if config["block_torch_npu"]:
         # msprobe takes an importable torch_npu for a sign that this run is on an NPU
@@ -41,7 +63,7 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
         from msprobe.pytorch import PrecisionDebugger
 
     config["dumps_here"] = not config["only"] or observer.rank in config["only"]
-    estimate = dry.fork(observer, config) if config["estimates"] else {}
+    estimate = dry.fork(observer, config) if config["estimates"] else None
     if estimate:
         _refuse_over_budget(observer, config, estimate)
     originals = release.Kept()
@@ -50,14 +72,11 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
     _Capture(observer, config, debugger, originals, estimate or {}).install()
 
 
-def _refuse_over_budget(observer: Any, config: dict[str, Any], estimate: dict[str, Any]) -> None:
+def _refuse_over_budget(observer: Observer, config: Config, estimate: dict[str, Any]) -> None:
     """Ends the process before a byte is written where more would be than may be."""
     if "step_bytes" in estimate:
         estimate["bytes"] = estimate["step_bytes"] * len(config["iterations"]) * config["ranks"]
-    path = observer.out / f"budget.rank{observer.rank}.json"
-    aside = path.with_name(f"{path.name}.part")
-    aside.write_text(json.dumps(estimate), encoding="utf-8")
-    aside.replace(path)
+    _write_json(observer.out / f"budget.rank{observer.rank}.json", estimate)
     print(f"[capture] {json.dumps(estimate)}", flush=True)
     if estimate.get("bytes", 0) > config["limit_bytes"]:
         os._exit(OVER_BUDGET)
@@ -74,28 +93,13 @@ class _Debugger:
             setattr(debugger, name, staticmethod(lambda *_, **__: None))
 
 
-class _NoDebugger:
-    """In msprobe's place where only fingerprints are recorded."""
-
-    def start(self, model: Any) -> None:
-        """Dumps nothing."""
-
-    def stop(self) -> None:
-        """Nothing was started."""
-
-    def step(self) -> None:
-        """Nothing counts the steps."""
+def _write_json(path: Path, content: object) -> None:
+    aside = path.with_name(f"{path.name}.part")
+    aside.write_text(json.dumps(content), encoding="utf-8")
+    aside.replace(path)
 
 
-class _NothingKept:
-    """Where msprobe never came."""
-
-    def restore(self, model: Any) -> dict[str, Any]:
-        """Nothing was replaced."""
-        return {"replaced": 0, "hooks": 0, "left": []}
-
-
-def _load_file(path: Path) -> Any:
+def _load_file(path: Path) -> ModuleType:
     """A file of the workbook's that needs nothing else of it, under a name of its own."""
     spec = importlib.util.spec_from_file_location(f"_workbook_{path.stem}", path)
     if spec is None or spec.loader is None:
@@ -119,7 +123,12 @@ class _Capture:
     """
 
     def __init__(
-        self, observer: Any, config: dict[str, Any], debugger: Any, originals: Any, budget: dict[str, Any]
+        self,
+        observer: Observer,
+        config: Config,
+        debugger: _Debugger | None,
+        originals: Kept | None,
+        budget: dict[str, object],
     ) -> None:
         self.observer = observer
         self.kept, self.released = originals, False
@@ -151,7 +160,7 @@ class _Capture:
         seeds = [dict(seed) for seed in self.observer.log.content["meta"]["seeds"]]
         self.side["settings"] = {**self.settings.read(), "seeds": seeds}
         with torch.no_grad():
-            self.side["weights"] = {name: facts.prints.of(value) for name, value in model.state_dict().items()}
+            self.side["weights"] = {name: facts.fingerprint(value) for name, value in model.state_dict().items()}
         self.facts.model(model)
 
     def begin_forward(self, module: torch.nn.Module) -> None:
@@ -165,31 +174,31 @@ class _Capture:
             self.side["numerics"] = dict(zip(("conv", "matmul"), self.settings.formats(torch)))
             self.running = True
 
-    def batch(self, module: torch.nn.Module, args: Any, kwargs: Any) -> None:
+    def batch(self, module: torch.nn.Module, args: object, kwargs: object) -> None:
         """Fingerprints the batch, then starts msprobe: what it hooks from here on is the forward itself."""
         self.once.remove()
-        tensors = [leaf for leaf in facts.prints.leaves([args, kwargs]) if isinstance(leaf, torch.Tensor)]
-        self.side["batches"].setdefault(str(self.iteration), [facts.prints.of(tensor) for tensor in tensors])
+        tensors = [leaf for leaf in facts.list_leaves([args, kwargs]) if isinstance(leaf, torch.Tensor)]
+        self.side["batches"].setdefault(str(self.iteration), [facts.fingerprint(tensor) for tensor in tensors])
         self.facts.batch(self.iteration, tensors)
-        if self.running:
+        if self.running and self.debugger:
             self.debugger.start(model=self.observer.model or module)
 
-    def update(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+    def update(self, optimizer: torch.optim.Optimizer, args: object, kwargs: object) -> None:
         self.stop_debugger()
         if self.observer.active:
             self.facts.update(self.iteration, optimizer)
 
     def stop_debugger(self) -> None:
         """Before an update; a further forward in this iteration (another network of a GAN) starts it again."""
-        if self.running:
+        if self.running and self.debugger:
             self.debugger.stop()
-            self.running = False
+        self.running = False
 
     def end_iteration(self) -> None:
         self.stop_debugger()
         if self.iteration in self.wanted:
             self.side["iterations"].append(self.iteration)
-        if not self.released:
+        if not self.released and self.debugger:
             self.debugger.step()
         self.iteration += 1
         if self.iteration > max(self.wanted):
@@ -199,16 +208,14 @@ class _Capture:
         """Nothing more is to be captured: the rest of the run is as it would be without msprobe."""
         if not self.released:
             self.released = True
-            self.side["hooks"] = self.kept.restore(self.observer.model)
+            nothing = {"replaced": 0, "hooks": 0, "left": []}  # msprobe never came
+            self.side["hooks"] = self.kept.restore(self.observer.model) if self.kept else nothing
 
     def finish(self, status: str) -> None:
         self.stop_debugger()
         self.release()
         self.side["status"] = status
-        path = self.observer.out / f"side.rank{self.observer.rank}.json"
-        aside = path.with_name(f"{path.name}.part")
-        aside.write_text(json.dumps(self.side), encoding="utf-8")
-        aside.replace(path)
+        _write_json(self.observer.out / f"side.rank{self.observer.rank}.json", self.side)
 
 
 def _watch_size(folder: Path, limit_bytes: int, out: Path) -> None:

@@ -19,9 +19,13 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
+
+if TYPE_CHECKING:
+    from ascend_workbook.machine.launch.child.observer import Observer
+    from ascend_workbook.precision.child.capture_plugin import Config
 
 #: The step that is counted, then one without hooks.
 STEPS = 2
@@ -32,7 +36,7 @@ ALIGNED = 64
 WAIT_S = 60.0
 
 
-def fork(observer: Any, config: dict[str, Any]) -> dict[str, Any] | None:
+def fork(observer: Observer, config: Config) -> dict[str, object] | None:
     """In the parent: what the child found, {"step_bytes", "plain_s", "statistics_s"} or {"error"}. In the child None,
     with `observer` and `config` turned to its own folder."""
     meta = observer.log.content["meta"]
@@ -52,7 +56,7 @@ def fork(observer: Any, config: dict[str, Any]) -> dict[str, Any] | None:
     return _read_result(folder, config, observer.log.path.name, status)
 
 
-def _become_dry(observer: Any, config: dict[str, Any], folder: Path, parent: int) -> None:
+def _become_dry(observer: Observer, config: Config, folder: Path, parent: int) -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: it ends with the process that waits for it
         if os.getppid() != parent:
@@ -72,7 +76,7 @@ def _become_dry(observer: Any, config: dict[str, Any], folder: Path, parent: int
     content.update(task="statistics", statistics=own, dump_path=config["dry_path"])
     path = folder / "msprobe.json"
     path.write_text(json.dumps(content), encoding="utf-8")
-    config.update(config_path=str(path), dump_path=config["dry_path"], iterations=[0])
+    config["config_path"], config["dump_path"], config["iterations"] = str(path), config["dry_path"], [0]
 
 
 def _choose_port(path: Path, rank: int) -> int:
@@ -91,7 +95,7 @@ def _choose_port(path: Path, rank: int) -> int:
     return int(path.read_text(encoding="utf-8"))
 
 
-def _read_result(folder: Path, config: dict[str, Any], log: str, status: int) -> dict[str, Any]:
+def _read_result(folder: Path, config: Config, log: str, status: int) -> dict[str, object]:
     """From the dumps and the log that the child left; its own error where it did not come so far."""
     try:
         steps = json.loads((folder / log).read_text(encoding="utf-8"))["steps"]
@@ -137,7 +141,7 @@ def _file_overhead() -> int:
     return len(stream.getvalue()) - ALIGNED
 
 
-def _tensor_entries(part: Any) -> Iterator[dict[str, Any]]:
+def _tensor_entries(part: object) -> Iterator[dict[str, Any]]:
     if isinstance(part, list):
         for item in part:
             yield from _tensor_entries(item)

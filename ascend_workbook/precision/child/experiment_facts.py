@@ -15,15 +15,17 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import importlib.util
+import math
 import random
 import sys
 import weakref
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 import torch
+
+if TYPE_CHECKING:
+    from ascend_workbook.machine.launch.child.observer import Observer
 
 #: Iterations whose batches are fingerprinted.
 MOST_ITERATIONS = 200
@@ -33,24 +35,16 @@ PASSED = ("Mul", "Div", "Add", "Sub", "Neg", "ToCopy", "View", "Unsqueeze", "Squ
 SCALER = ("init_scale", "growth_factor", "backoff_factor", "growth_interval", "enabled")
 
 
-def load(path: Path) -> Any:
-    """A file beside this one, under a name of its own."""
-    name = f"_workbook_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} cannot be loaded")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-prints = load(Path(__file__).with_name("fingerprint.py"))
+#: Values of a tensor that are kept beside its norm: enough to tell a scaled tensor from another one.
+KEPT = 8
+#: Batches of more samples have no fingerprint per sample.
+MOST_SAMPLES = 4096
 
 
 class Facts:
     """`told` grows as the script goes on; `install` is called before its first line."""
 
-    def __init__(self, observer: Any) -> None:
+    def __init__(self, observer: Observer) -> None:
         self.observer = observer
         self.told: dict[str, Any] = {
             "seeds": {},
@@ -67,8 +61,8 @@ class Facts:
             "loaders": [],
             "imported": [],
         }
-        self._calls: list[dict[str, Any]] = []
-        self._schedulers: list[weakref.ref[Any]] = []
+        self._calls: list[dict[str, object]] = []
+        self._schedulers: list[weakref.ref[object]] = []
         self._updated: list[int] = []
 
     def install(self) -> None:
@@ -83,13 +77,14 @@ class Facts:
         )
         _call_after(torch.utils.data.DataLoader, "__init__", self._note_loader)
         self._watch_numpy()
-        original = self.observer.losses.backward_from
+        losses: Any = self.observer.losses
+        original = losses.backward_from
 
-        def backward_from(tensors: Any) -> None:
+        def backward_from(tensors: torch.Tensor | Iterable[torch.Tensor]) -> None:
             self._note_loss(tensors)
             original(tensors)
 
-        self.observer.losses.backward_from = backward_from
+        losses.backward_from = backward_from
 
     def model(self, model: torch.nn.Module) -> None:
         """Just before the first forward."""
@@ -103,7 +98,7 @@ class Facts:
             self.told["dtypes"][name] = self.told["dtypes"].get(name, 0) + parameter.numel()
         with torch.no_grad():
             self.told["weights"] = {
-                name: prints.numbers(value)
+                name: list_numbers(value)
                 for name, value in model.state_dict().items()
                 if isinstance(value, torch.Tensor)
             }
@@ -111,12 +106,10 @@ class Facts:
     def batch(self, iteration: int, tensors: list[torch.Tensor]) -> None:
         """What the first forward of an iteration is given."""
         if len(self.told["batches"]) < MOST_ITERATIONS:
-            prints_of_batch = [
-                {"samples": prints.samples(tensor), "numbers": prints.numbers(tensor)} for tensor in tensors
-            ]
+            prints_of_batch = [{"samples": hash_samples(tensor), "numbers": list_numbers(tensor)} for tensor in tensors]
             self.told["batches"].setdefault(str(iteration), prints_of_batch)
 
-    def update(self, iteration: int, optimizer: Any) -> None:
+    def update(self, iteration: int, optimizer: torch.optim.Optimizer) -> None:
         """Before an update."""
         rates = [_to_json_value(group.get("lr")) for group in optimizer.param_groups]
         self.told["rates"].setdefault(str(iteration), []).extend(rates)
@@ -132,10 +125,10 @@ class Facts:
         if self.observer.active and setting not in self.told["autocast"]:
             self.told["autocast"].append(setting)
 
-    def _note_scaler(self, scaler: Any) -> None:
+    def _note_scaler(self, scaler: object) -> None:
         self.told["scaler"] = {name: _to_json_value(getattr(scaler, f"_{name}", None)) for name in SCALER}
 
-    def _note_loader(self, loader: Any) -> None:
+    def _note_loader(self, loader: torch.utils.data.DataLoader[object]) -> None:
         if not self.observer.active or len(self.told["loaders"]) >= MOST_CALLS:
             return
         dataset, sampler, generator = loader.dataset, loader.sampler, loader.generator
@@ -151,7 +144,7 @@ class Facts:
         }
         self.told["loaders"].append(description)
 
-    def _note_loss(self, tensors: Any) -> None:
+    def _note_loss(self, tensors: torch.Tensor | Iterable[torch.Tensor]) -> None:
         root = tensors if isinstance(tensors, torch.Tensor) else next(iter(tensors), None)
         node = getattr(root, "grad_fn", None)
         while node is not None and node.name().startswith(PASSED):
@@ -164,25 +157,29 @@ class Facts:
             import numpy
         except ModuleNotFoundError:
             return  # torch runs without numpy, and then the script has none of its generators
-        original = numpy.random.default_rng
+        generators: Any = numpy.random
+        original = generators.default_rng
 
         @functools.wraps(original)
-        def default_rng(*args: Any, **kwargs: Any) -> Any:
+        def default_rng(*args: object, **kwargs: object) -> object:
             seed = next(iter((*args, *kwargs.values())), None)
-            entry = {"call": "numpy.random.default_rng", "seed": seed if isinstance(seed, int) else None}
+            entry: dict[str, object] = {
+                "call": "numpy.random.default_rng",
+                "seed": seed if isinstance(seed, int) else None,
+            }
             if len(self._calls) < MOST_CALLS and entry not in self._calls:
                 self._calls.append(entry)
             return original(*args, **kwargs)
 
-        numpy.random.default_rng = default_rng
+        generators.default_rng = default_rng
 
 
-def _call_after(owner: Any, name: str, tell: Callable[[Any], Any]) -> None:
+def _call_after(owner: object, name: str, tell: Callable[[Any], object]) -> None:
     """Calls `tell(self)` after each call of a method."""
     original = getattr(owner, name)
 
     @functools.wraps(original)
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(self: object, *args: object, **kwargs: object) -> object:
         result = original(self, *args, **kwargs)
         tell(self)
         return result
@@ -202,9 +199,9 @@ def _scaler_classes() -> list[type]:
     return classes
 
 
-def _random_states() -> dict[str, Any]:
+def _random_states() -> dict[str, object]:
     """torch's seed; of random and numpy, which do not tell theirs, a hash of the state."""
-    states = {"torch": torch.initial_seed(), "python": _hash_value(random.getstate())}
+    states: dict[str, object] = {"torch": torch.initial_seed(), "python": _hash_value(random.getstate())}
     numpy: Any = sys.modules.get("numpy")
     if numpy is not None:
         kind, keys, place, *rest = numpy.random.get_state()
@@ -212,16 +209,16 @@ def _random_states() -> dict[str, Any]:
     return states
 
 
-def _hash_value(value: Any) -> str:
+def _hash_value(value: object) -> str:
     return hashlib.sha256(repr(value).encode()).hexdigest()[:12]
 
 
-def _describe_group(group: dict[str, Any]) -> dict[str, Any]:
+def _describe_group(group: dict[str, Any]) -> dict[str, object]:
     options = {name: _to_json_value(value) for name, value in group.items() if name not in ("params", "param_names")}
     return {**options, "parameters": sum(parameter.numel() for parameter in group["params"])}
 
 
-def _describe_scheduler(scheduler: Any) -> dict[str, Any]:
+def _describe_scheduler(scheduler: object) -> dict[str, object]:
     numbers = {
         name: value
         for name, value in vars(scheduler).items()
@@ -230,9 +227,56 @@ def _describe_scheduler(scheduler: Any) -> dict[str, Any]:
     return {"class": type(scheduler).__name__, **numbers}
 
 
-def _to_json_value(value: Any) -> Any:
+def _to_json_value(value: object) -> object:
     if isinstance(value, torch.Tensor) and value.numel() == 1:
         return float(value)
     if isinstance(value, (list, tuple)):
         return [_to_json_value(item) for item in value]
     return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)[:80]
+
+
+def fingerprint(value: object) -> str:
+    """dtype, shape and the first 16 hex digits of the bytes' SHA-256."""
+    if not isinstance(value, torch.Tensor):
+        return repr(value)[:80]
+    digest = hashlib.sha256(_bytes_of(value)).hexdigest()[:16]
+    return f"{str(value.dtype).rpartition('.')[2]}{list(value.shape)}:{digest}"
+
+
+def hash_samples(value: torch.Tensor) -> list[str]:
+    """12 hex digits for every row of dimension 0, in order; empty for a scalar and for very many rows."""
+    if value.dim() == 0 or not 0 < value.shape[0] <= MOST_SAMPLES:
+        return []
+    raw, count = _bytes_of(value), value.shape[0]
+    size = len(raw) // count
+    return [hashlib.sha256(raw[at * size : (at + 1) * size]).hexdigest()[:12] for at in range(count)]
+
+
+def list_numbers(value: torch.Tensor) -> list[float | None]:
+    """The L2 norm and up to KEPT evenly spaced values, in float64; None for one that is not finite."""
+    if not value.numel() or value.is_complex() or value.layout != torch.strided:
+        return []
+    flat = value.detach().to("cpu").reshape(-1)
+    step = max(1, flat.numel() // KEPT)
+    norm = (
+        float(torch.linalg.vector_norm(flat, dtype=torch.float64))
+        if flat.is_floating_point()
+        else float(flat.double().norm())
+    )
+    values = [norm, *(float(number) for number in flat[::step][:KEPT])]
+    return [number if math.isfinite(number) else None for number in values]
+
+
+def list_leaves(value: object) -> list[object]:
+    """What lists, tuples and dictionaries hold, in order."""
+    if isinstance(value, (list, tuple)):
+        return [leaf for item in value for leaf in list_leaves(item)]
+    if isinstance(value, dict):
+        return [leaf for item in value.values() for leaf in list_leaves(item)]
+    return [value]
+
+
+def _bytes_of(value: torch.Tensor) -> bytes:
+    plain = value.detach().to("cpu").contiguous()
+    raw = plain.reshape(-1).view(torch.uint8) if plain.numel() else torch.empty(0, dtype=torch.uint8)
+    return bytes(raw.numpy().tobytes())

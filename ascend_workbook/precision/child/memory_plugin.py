@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import resource
 import sys
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
+
+if TYPE_CHECKING:
+    from ascend_workbook.machine.launch.child.observer import Observer
 
 MIB = 1 << 20
 
 
-def attach(observer: Any, config: dict[str, Any]) -> None:
+def attach(observer: Observer, config: dict[str, str]) -> None:
     """`config`: accelerator, the torch device type: npu, cuda or cpu."""
 
     def write_memory(status: str) -> None:

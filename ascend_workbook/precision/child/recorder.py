@@ -41,10 +41,10 @@ class Recorder:
 
     def __init__(self, model: torch.nn.Module) -> None:
         self.model = model
-        self.calls: list[dict[str, Any]] = []
+        self.calls: list[dict[str, object]] = []
         self.running: list[dict[str, Any]] = []
         self.counts: dict[str, int] = {}
-        self.known: dict[int, tuple[Any, int, Any]] = {}
+        self.known: dict[int, tuple[Any, int, object]] = {}
         self.handles: list[Any] = []
 
     def __enter__(self) -> Recorder:
@@ -59,8 +59,8 @@ class Recorder:
         self.handles.clear()
         self.known.clear()
 
-    def _make_pre_hook(self, path: str) -> Any:
-        def hook(module: torch.nn.Module, args: Any, kwargs: Any) -> None:
+    def _make_pre_hook(self, path: str) -> object:
+        def hook(module: torch.nn.Module, args: object, kwargs: object) -> None:
             number = self.counts[path] = self.counts.get(path, -1) + 1
             call = {
                 "path": path,
@@ -74,16 +74,16 @@ class Recorder:
 
         return hook
 
-    def _record_call(self, module: torch.nn.Module, args: Any, kwargs: Any, result: Any) -> None:
+    def _record_call(self, module: torch.nn.Module, args: object, kwargs: object, result: object) -> None:
         call = self.running.pop()
         call["inside"] = len(self.calls) - call["inside"]
         call["outputs"] = [self._record_tensor(slot, value) for slot, value in results(result, "output", set())]
         self.calls.append(call)
 
-    def _record_tensors(self, value: Any, slot: str) -> list[dict[str, Any]]:
+    def _record_tensors(self, value: object, slot: str) -> list[dict[str, object]]:
         return [self._record_tensor(place, tensor) for place, tensor in leaves(value, slot)]
 
-    def _record_tensor(self, slot: str, value: torch.Tensor) -> dict[str, Any]:
+    def _record_tensor(self, slot: str, value: torch.Tensor) -> dict[str, object]:
         version = -1 if value.is_inference() else value._version
         copy = self.known.get(id(value))
         if copy is None or copy[0]() is not value or copy[1] != version or version < 0:
@@ -107,7 +107,7 @@ def name(value: torch.Tensor) -> str:
     return str(value.dtype).rpartition(".")[2]
 
 
-def leaves(value: Any, slot: str) -> Iterator[tuple[str, torch.Tensor]]:
+def leaves(value: object, slot: str) -> Iterator[tuple[str, torch.Tensor]]:
     """Every tensor of a nested value with its place: `input.0`, `output.logits`."""
     if isinstance(value, torch.Tensor):
         yield slot, value
@@ -122,7 +122,7 @@ def leaves(value: Any, slot: str) -> Iterator[tuple[str, torch.Tensor]]:
             yield from leaves(getattr(value, key), f"{slot}.{key}")
 
 
-def results(value: Any, slot: str, entered: set[int]) -> Iterator[tuple[str, torch.Tensor]]:
+def results(value: object, slot: str, entered: set[int]) -> Iterator[tuple[str, torch.Tensor]]:
     """As `leaves`, of what a module gives: numbers of Python and numpy too, as tensors, and what objects hold in their
     attributes. `entered` are ids of objects, each of which is read once."""
     number = as_tensor(value)
@@ -141,7 +141,7 @@ def results(value: Any, slot: str, entered: set[int]) -> Iterator[tuple[str, tor
             yield from results(getattr(value, key), f"{slot}.{key}", entered)
 
 
-def as_tensor(value: Any) -> torch.Tensor | None:
+def as_tensor(value: object) -> torch.Tensor | None:
     """A tensor as it is, a number as one without dimensions, a numpy array as one; None of anything else. Python's
     floats come from the model's own: they are of the default dtype where that can hold them."""
     if isinstance(value, torch.Tensor):
@@ -156,7 +156,7 @@ def as_tensor(value: Any) -> torch.Tensor | None:
     return torch.tensor(value, device="cpu") if isinstance(value, (bool, int, complex)) else None
 
 
-def change_tensors(value: Any, change: Any) -> Any:
+def change_tensors(value: object, change: Any) -> Any:
     """The same nested value with every tensor changed."""
     if isinstance(value, torch.Tensor):
         return change(value)
@@ -167,7 +167,7 @@ def change_tensors(value: Any, change: Any) -> Any:
     return type(value)(change_tensors(item, change) for item in value) if isinstance(value, (list, tuple)) else value
 
 
-def fingerprint(value: Any) -> str:
+def fingerprint(value: object) -> str:
     """Of the tensors of a nested value: the first 16 hex digits of the SHA-256 of places, dtypes, shapes and bytes."""
     hasher = hashlib.sha256()
     for slot, tensor in leaves(value, ""):
@@ -244,7 +244,7 @@ def about(model: torch.nn.Module) -> dict[str, Any]:
     }
 
 
-def forward(model: torch.nn.Module, model_input: Any, seed: int) -> dict[str, Any]:
+def forward(model: torch.nn.Module, model_input: object, seed: int) -> dict[str, object]:
     """Run one input without gradients, the random generators beginning at `seed`.
 
     Afterwards the generators are as they were, and so are buffers that the run changed (running means of a model in
@@ -287,7 +287,7 @@ def forward(model: torch.nn.Module, model_input: Any, seed: int) -> dict[str, An
     }
 
 
-def _run_model(model: torch.nn.Module, model_input: Any, recorder: Recorder) -> tuple[str, str]:
+def _run_model(model: torch.nn.Module, model_input: object, recorder: Recorder) -> tuple[str, str]:
     """What the model raised and where; two empty texts where it raised nothing."""
     args = (
         tuple(model_input)
@@ -304,7 +304,7 @@ def _run_model(model: torch.nn.Module, model_input: Any, recorder: Recorder) -> 
     return "", ""
 
 
-def _move_input(model_input: Any, device: torch.device, dtype: str) -> tuple[Any, str]:
+def _move_input(model_input: object, device: torch.device, dtype: str) -> tuple[object, str]:
     other: list[str] = []
 
     def change(value: torch.Tensor) -> torch.Tensor:
@@ -327,7 +327,7 @@ def seed_all(seed: int) -> None:
     torch.manual_seed(seed)
 
 
-def states(device: torch.device) -> list[Any]:
+def states(device: torch.device) -> list[object]:
     """The states of Python's, numpy's, the CPU's and the device's generators."""
     own = [getattr(torch, device.type).get_rng_state(device)] if device.type != "cpu" else []
     return [random.getstate(), np.random.get_state(), torch.get_rng_state(), *own]

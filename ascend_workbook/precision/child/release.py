@@ -7,7 +7,6 @@ the script itself had bound (`from torch import relu`) keeps msprobe's wrapper, 
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 import torch
 
@@ -44,7 +43,7 @@ class Kept:
     def __init__(self) -> None:
         self.before = {name: dict(vars(owner)) for name in OWNERS if (owner := _find_owner(name)) is not None}
 
-    def restore(self, model: torch.nn.Module | None) -> dict[str, Any]:
+    def restore(self, model: torch.nn.Module | None) -> dict[str, object]:
         """{"replaced": functions that msprobe had replaced, "hooks": on modules, "left": names it still holds}."""
         replaced = 0
         for name in self.before:
@@ -67,15 +66,15 @@ class Kept:
             delattr(owner, key)
 
 
-def _find_owner(name: str) -> Any:
+def _find_owner(name: str) -> object:
     """A module or class by its dotted name; None where it is not there."""
-    owner: Any = sys.modules.get("torch" if name.startswith("torch.") else name)
+    owner: object = sys.modules.get("torch" if name.startswith("torch.") else name)
     for piece in name.split(".")[1:]:
         owner = vars(owner).get(piece) if owner is not None and hasattr(owner, "__dict__") else None
     return owner
 
 
-def _is_theirs(value: Any) -> bool:
+def _is_theirs(value: object) -> bool:
     """A plain function of msprobe's, or a method of one of its classes; not its modules."""
     inner = getattr(value, "__func__", value)
     return callable(inner) and str(getattr(inner, "__module__", "")).split(".")[0] == OURS

@@ -3,13 +3,15 @@
 Started by path; imports torch and nothing of ours. Only API names on the job's list are ever looked up, so a
 dump from elsewhere cannot call anything else.
 Answers {"found": {name: [per output [target, baseline, rounding, reduced]]}, "skipped": {name: why},
-"handed": [per handing [target, baseline, rounding, reduced], or null]}; what a handing is says handing_child.py.
+"handed": [per handing [target, baseline, rounding, reduced], or null]}; of a job with a "device" what answer_device
+says.
 """
 
 from __future__ import annotations
 
 import gc
 import importlib.util
+import itertools
 import json
 import math
 import sys
@@ -25,6 +27,10 @@ gc.enable()
 
 #: Bytes of recorded tensors per operator and side; larger ones are judged by amplification.
 LIMIT = 1 << 29
+#: What the parent asks for, as JSON has it; of a dump an entry, or one tensor's record.
+Job = dict[str, Any]
+#: A gradient, and whether the taker's entry shows it.
+Share = tuple[torch.Tensor, bool]
 HOMES = {"Functional": torch.nn.functional, "Torch": torch, "Tensor": torch.Tensor}
 
 
@@ -50,7 +56,7 @@ class Given:
     ) -> None:
         self.unit, self.track, self.device, self.dtype = unit, track, device, dtype
         self.shaking = shaking or torch.Generator().manual_seed(0)
-        self.leaves: dict[str, tuple[torch.Tensor, Any]] = {}
+        self.leaves: dict[str, tuple[torch.Tensor, object]] = {}
 
     def shake_values(self, values: torch.Tensor) -> torch.Tensor:
         if not self.unit:
@@ -65,7 +71,7 @@ class Side:
     def __init__(self, folder: str, allowed: dict[str, list[str]], cut: bool = False) -> None:
         self.files = Path(folder) / "dump_tensor_data"
         text = (Path(folder) / "dump.json").read_text(encoding="utf-8")
-        whole = _load_sibling("../layouts/salvage").whole if cut else json.loads
+        whole = _load_salvage().whole if cut else json.loads
         self.data = whole(text)["data"]
         self.allowed = allowed
         self._kept: OrderedDict[str, torch.Tensor] = OrderedDict()
@@ -74,7 +80,7 @@ class Side:
         """The recorded outputs as a flat list; None stays None."""
         return [self.load(item) if item else None for item in _tensor_leaves(self.data[name]["output"])]
 
-    def run(self, name: str, unit: float) -> list[Any]:
+    def run(self, name: str, unit: float) -> list[object]:
         """The outputs again in float64; inputs shaken by up to `unit`, relative."""
         direction = name.rpartition(".")[2]
         way = Given(unit, direction == "backward")
@@ -83,7 +89,7 @@ class Side:
             return [item if isinstance(item, torch.Tensor) else None for item in flat(result)]
         return self._run_backward(result, self.data[name], way)
 
-    def forward(self, name: str, way: Given) -> Any:
+    def forward(self, name: str, way: Given) -> object:
         """What the call of this entry returns; for a backward entry, of its forward."""
         head, call, _ = name.rsplit(".", 2)
         entry = self.data.get(f"{head}.{call}.forward")
@@ -107,7 +113,7 @@ class Side:
         (recorded,) = self.outputs(f"{name.rpartition('.')[0]}.forward")
         return values * ((recorded.to(values.device) != 0).to(values.dtype) / (1 - p))
 
-    def _run_backward(self, result: Any, entry: Any, way: Given) -> list[Any]:
+    def _run_backward(self, result: object, entry: object, way: Given) -> list[object]:
         """The last autograd node alone, as msprobe records it (pt_hook_manager.py, _register_backward_pre_hook)."""
         node = self.last_node(result)
         gradients: list[Any] = []
@@ -116,7 +122,7 @@ class Side:
         self.turn(result, entry, way)
         return list(gradients[0])
 
-    def turn(self, result: Any, entry: Any, way: Given) -> None:
+    def turn(self, result: object, entry: Any, way: Given) -> None:
         """Sends the recorded gradient back; the leaves of `way` then hold theirs."""
         node = self.last_node(result)
         plain = Given(way.unit, False, way.shaking, way.device, way.dtype)
@@ -125,7 +131,7 @@ class Side:
         torch.autograd.backward(roots, [incoming[item.output_nr] for item in roots])
 
     @staticmethod
-    def last_node(result: Any) -> Any:
+    def last_node(result: object) -> Any:
         """The autograd node that msprobe hooks: the one that made the first output."""
         first = next((item for item in flat(result) if isinstance(item, torch.Tensor)), None)
         if first is None or first.grad_fn is None:
@@ -185,7 +191,7 @@ def main(question: str, answer: str) -> None:
     job = json.loads(Path(question).read_text(encoding="utf-8"))
     if "device" in job:
         side = Side(job["folder"], job["allowed"], job["cut"])
-        answered = _load_sibling("device_child").answer(side, Given, job, relative, FAILURES)
+        answered = answer_device(side, job)
         Path(answer).write_text(json.dumps(answered), encoding="utf-8")
         return
     sides = {name: Side(job[name], job["allowed"], name in job["cut"]) for name in ("target", "baseline")}
@@ -196,7 +202,7 @@ def main(question: str, answer: str) -> None:
             errors[order["target"]] = _measure_operator(sides, order)
         except FAILURES as why:
             skipped[order["target"]] = str(why) if isinstance(why, CannotReplay) else "failed"
-    handed = _load_sibling("handing_child").all_of(sides, Given, job["handings"], relative, FAILURES)
+    handed = answer_handings(sides, job["handings"])
     Path(answer).write_text(json.dumps({"found": errors, "skipped": skipped, "handed": handed}), encoding="utf-8")
 
 
@@ -232,34 +238,166 @@ def relative(a: torch.Tensor, b: torch.Tensor) -> float:
     return apart / size if size > 0 else (0.0 if apart == 0 else math.inf)
 
 
-def _drops_values(api: str, arguments: list[Any], named: dict[str, Any]) -> bool:
+def _drops_values(api: str, arguments: list[object], named: dict[str, object]) -> bool:
     training = named.get("training", (arguments + [0.5, True][len(arguments) - 1 :])[2])
     return api == "dropout" and bool(training) and named.get("p", (arguments + [0.5])[1]) != 0
 
 
-def _refuse_random(api: str, named: dict[str, Any], arguments: list[Any]) -> None:
+def _refuse_random(api: str, named: dict[str, object], arguments: list[object]) -> None:
     if api == "scaled_dot_product_attention" and (named.get("dropout_p") or any(arguments[4:5])):
         raise CannotReplay("random")
 
 
-def _tensor_leaves(part: Any) -> list[Any]:
+def _tensor_leaves(part: object) -> list[object]:
     """Tensors of a recorded output in order; other values are passed over."""
     if isinstance(part, list):
         return [leaf for item in part for leaf in _tensor_leaves(item)]
     return [part if isinstance(part, dict) and "shape" in part else None]
 
 
-def flat(result: Any) -> list[Any]:
+def flat(result: object) -> list[object]:
     return [leaf for item in result for leaf in flat(item)] if isinstance(result, (list, tuple)) else [result]
 
 
-def _load_sibling(name: str) -> Any:
-    """A module by its path from here, which imports nothing of ours: nothing of ours can be imported by name."""
-    spec = importlib.util.spec_from_file_location(f"_replay_{Path(name).name}", Path(__file__).parent / f"{name}.py")
+def _load_salvage() -> Any:
+    """layouts/salvage.py by its path, which imports nothing of ours: nothing of ours can be imported by name."""
+    path = Path(__file__).parents[1] / "layouts" / "salvage.py"
+    spec = importlib.util.spec_from_file_location("_replay_salvage", path)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def answer_device(side: Side, job: Job) -> dict[str, object]:
+    """One recorded operator run again on a device, from one side's saved inputs: in the dtypes of the dump, in float32
+    and, where the device can, in float64; held against float64 on the CPU. Of a backward the whole is run: every
+    gradient of an input. torch_npu is there where the environment makes torch load it.
+
+    {"saved": error, "float32": error, "float64": error or null} of the worst tensor, or {"failed": why}.
+    """
+    failing = (*FAILURES, AssertionError)  # torch says with an AssertionError that a device is not there
+    try:
+        truth = _run_operator(side, job["name"], Given(0.0, _is_backward(job["name"])))
+        kinds = {"saved": None, "float32": torch.float32}
+        errors = {kind: _measure_error(side, job, truth, dtype) for kind, dtype in kinds.items()}
+    except failing as cause:
+        return {"failed": f"{type(cause).__name__}: {str(cause).splitlines()[0] if str(cause) else ''}"}
+    try:  # an NPU computes few operators in float64
+        return {**errors, "float64": _measure_error(side, job, truth, torch.float64)}
+    except failing:
+        return {**errors, "float64": None}
+
+
+def _measure_error(side: Side, job: Job, truth: list[torch.Tensor], dtype: torch.dtype | None) -> float:
+    run = Given(0.0, _is_backward(job["name"]), None, job["device"], dtype)
+    return _worst_error(_run_operator(side, job["name"], run), truth)
+
+
+def _is_backward(name: str) -> bool:
+    return name.endswith(".backward")
+
+
+def _run_operator(side: Side, name: str, run: Given) -> list[torch.Tensor]:
+    """Floating outputs of a forward, gradients of a backward, on the CPU."""
+    result = side.forward(name, run)
+    if run.track:
+        side.turn(result, side.data[name], run)
+        tensors = [leaf.grad for leaf, _ in run.leaves.values()]
+    else:
+        tensors = list(result) if isinstance(result, (tuple, list)) else [result]
+    return [item.detach().cpu() for item in tensors if isinstance(item, torch.Tensor) and item.is_floating_point()]
+
+
+def _worst_error(outputs: list[torch.Tensor], truth: list[torch.Tensor]) -> float:
+    if len(outputs) != len(truth) or not truth:
+        raise ValueError("the device gives other outputs")
+    return max((relative(mine, right) for mine, right in zip(outputs, truth)), default=math.inf)
+
+
+def answer_handings(sides: dict[str, Side], orders: list[Job]) -> list[dict[str, object] | None]:
+    """Hold the gradient that one operator receives against what its takers' own inputs make of it.
+
+    msprobe records of an API's backward the last autograd node alone, which is often a view. The gradient that such an
+    API computes is recorded once more, as what the operator before it receives. A handing is {"receiver": {side:
+    entry}, "index": which gradient, "output": {side: the tensor's forward record}, "takers": [{"name": {side: entry},
+    "taken": {side: forward record}}], "unit", "reduced_unit"}. Each taker's whole backward is run again in float64 from
+    its saved inputs and its saved incoming gradient; where its own entry shows the gradient, that is taken instead, so
+    that only what no entry shows is judged here.
+
+    Per handing {"errors": [target, baseline, rounding, reduced], "makers": target names whose gradient no entry shows,
+    "rests": what is left of the target's error when a multiple of that maker's gradient is taken off}; None where it
+    cannot be told.
+    """
+    answers: list[dict[str, object] | None] = []
+    for order in orders:
+        try:
+            answers.append(_judge_handing(sides, order))
+        except FAILURES:
+            answers.append(None)
+    return answers
+
+
+def _judge_handing(sides: dict[str, Side], order: Job) -> dict[str, object]:
+    shares = {name: _shares_of_takers(sides[name], order, name, 0.0) for name in sides}
+    hidden = [at for at, share in enumerate(shares["baseline"]) if not share[1]]
+    if not hidden:
+        raise ValueError("every gradient is shown where it is made")
+    due = {name: torch.stack([gradient for gradient, _ in part]).sum(0) for name, part in shares.items()}
+    received = {name: _received_gradient(side, order, name) for name, side in sides.items()}
+    errors = [relative(received[name], due[name]) for name in ("target", "baseline")]
+    for unit in (order["unit"], order["reduced_unit"]):
+        shaken = _shares_of_takers(sides["baseline"], order, "baseline", unit) if unit else shares["baseline"]
+        errors.append(relative(torch.stack([gradient for gradient, _ in shaken]).sum(0), due["baseline"]))
+    rests = [_rest_of_error(received["target"] - due["target"], shares["target"][at][0]) for at in hidden]
+    return {"errors": errors, "makers": [order["takers"][at]["name"]["target"] for at in hidden], "rests": rests}
+
+
+def _shares_of_takers(side: Side, order: Job, name: str, unit: float) -> list[Share]:
+    """What each taker hands back, in the layout of the receiver's output."""
+    output = side.load(order["output"][name])
+    return [_share_of_taker(side, taker, name, unit, output) for taker in order["takers"]]
+
+
+def _share_of_taker(side: Side, taker: Job, name: str, unit: float, output: torch.Tensor) -> Share:
+    entry, record = side.data[taker["name"][name]], taker["taken"][name]
+    run = Given(unit, True)
+    result = side.forward(taker["name"][name], run)
+    leaf, leaf_node = run.leaves[record["data_name"]]
+    before = [node for node, _ in side.last_node(result).next_functions]
+    taken = side.load(record)
+    if leaf_node in before:
+        shown = run.shake_values(side.load(entry["output"][before.index(leaf_node)]).double())
+        return _match_layout(shown, taken, output), True
+    side.turn(result, entry, run)
+    return _match_layout(leaf.grad, taken, output), False
+
+
+def _received_gradient(side: Side, order: Job, name: str) -> torch.Tensor:
+    return side.load(side.data[order["receiver"][name]]["input"][order["index"]]).double()
+
+
+def _match_layout(gradient: torch.Tensor, taken: torch.Tensor, output: torch.Tensor) -> torch.Tensor:
+    """The gradient in the layout of `output`, whose values `taken` holds behind views: dimensions split and then
+    swapped, or swapped and then joined."""
+    for swap in itertools.permutations(range(taken.dim())):
+        back = [swap.index(axis) for axis in range(taken.dim())]
+        if torch.equal(output.reshape([taken.shape[at] for at in back]).permute(swap), taken):
+            return gradient.permute(back).reshape(output.shape)
+    for swap in itertools.permutations(range(output.dim())):
+        if torch.equal(output.permute(swap).reshape(taken.shape), taken):
+            back = [swap.index(axis) for axis in range(output.dim())]
+            return gradient.reshape([output.shape[at] for at in swap]).permute(back)
+    raise ValueError("the layout between cannot be told")
+
+
+def _rest_of_error(error: torch.Tensor, gradient: torch.Tensor) -> float:
+    """How much of the error is left when the best multiple of this taker's gradient is taken off."""
+    size, length = float(error.norm()), float(gradient.norm())
+    if not (math.isfinite(size) and size > 0 and length > 0):
+        return 1.0  # a NaN is no multiple of anything
+    along = gradient * (float((gradient * error).sum()) / length**2)
+    return float((error - along).norm()) / size
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 Started by path; imports nothing of ours but recorder.py beside it. JOB is a JSON file: {"factory", "checkpoint",
 "inputs", "device", "mode", "seed", "double", "folder", "recorder", "settings", "simulator"}. A line of JSON is
 answered on the standard output for each line of the input: first the model's facts, then {"index": N} by what the
-model made of input N (its tensors as bytes in a file), {"forget": N} removes that file, {"close": true} ends it.
+model made of input N (its tensors as bytes in a file), {"close": true} ends it.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class Inputs:
     def __init__(self, inputs: Any) -> None:
         self.made = inputs
         self.count = len(inputs) if hasattr(inputs, "__len__") and hasattr(inputs, "__getitem__") else None
-        self.rest: Iterator[Any] = iter(()) if self.count is not None else iter(inputs)
+        self.rest: Iterator[object] = iter(()) if self.count is not None else iter(inputs)
         self.at = 0
 
-    def get(self, index: int) -> tuple[bool, Any]:
+    def get(self, index: int) -> tuple[bool, object]:
         """Whether there is one, and it."""
         if self.count is not None:
             return index < self.count, self.made[index] if index < self.count else None
@@ -59,7 +59,7 @@ def load(path: str, name: str) -> Any:
     return module
 
 
-def call(target: str) -> Any:
+def call(target: str) -> object:
     """`path.py:function` called without arguments."""
     path, _, function = target.rpartition(":")
     sys.path.insert(0, str(Path(path).parent))
@@ -87,7 +87,7 @@ def model_of(job: dict[str, Any], recorder: Any) -> torch.nn.Module:
     return model.train(job["mode"] == "train") if job["mode"] else model
 
 
-def read(path: str) -> Any:
+def read(path: str) -> object:
     """A .pt of tensors, left on the disk until they are needed where its format allows it. Raises CannotStart."""
     try:
         return torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path))
@@ -123,24 +123,16 @@ class Side:
             "formats": dict(zip(("conv", "matmul"), formats)),
         }
 
-    def answer(self, asked: dict[str, Any]) -> dict[str, Any]:
-        if "forget" in asked:
-            self._file_of_input(asked["forget"]).unlink(missing_ok=True)
-            return {}
+    def answer(self, asked: dict[str, Any]) -> dict[str, object]:
         if asked.get("close"):
             return {"simulator": self.simulator.describe_simulator()}
         there, model_input = self.inputs.get(asked["index"])
         if not there:
             return {"end": True}
         answer: dict[str, Any] = self.recorder.forward(self.model, model_input, self.seed + asked["index"])
-        _write_tensors(
-            [tensor for model_call in answer["calls"] for tensor in (*model_call["inputs"], *model_call["outputs"])],
-            self._file_of_input(asked["index"]),
-        )
-        return {**answer, "file": str(self._file_of_input(asked["index"]))}
-
-    def _file_of_input(self, index: int) -> Path:
-        return self.folder / f"{index}.bin"
+        path = self.folder / f"{asked['index']}.bin"
+        _write_tensors([tensor for call in answer["calls"] for tensor in (*call["inputs"], *call["outputs"])], path)
+        return {**answer, "file": str(path)}
 
 
 def _write_tensors(tensors: list[dict[str, Any]], path: Path) -> None:

@@ -8,12 +8,60 @@ import numpy as np
 
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.sentence import Scalar, Sentence
-from ascend_workbook.precision.curves.aligned import Aligned, Steps, align_series
-from ascend_workbook.precision.curves.checkpoints import last_before
+from ascend_workbook.precision.curves.aligned import Aligned, Steps, align_series, exceeds_tolerance, first_place
 from ascend_workbook.precision.curves.names import GRAD_NORM, LOSS, LOSS_SCALE, LR
-from ascend_workbook.precision.curves.parting import exceeds_tolerance
-from ascend_workbook.precision.curves.series import Checkpoint, Curve
+from ascend_workbook.precision.curves.series import Checkpoint, Curve, last_before, to_scalar
 from ascend_workbook.precision.curves.spikes import Spike
+
+# The norm of the gradient beside the loss: it tells a backward that is wrong while the forward still agrees.
+
+#: Times the loss's tolerance: at the first value, before any update, and later. Measured on CPU kernels, a small
+#: network with batch norm, one thread against two: 1e-5 beside 1e-7 of the loss at step 1, 2e-3 beside 2e-4 at
+#: step 10, 1e-2 beside 6e-4 at step 15.
+AT_FIRST, LATER = 10.0, 100.0
+#: Ratios that lie so near their median are one factor; fewer values than this tell none.
+SPREAD, ENOUGH = 0.01, 5
+
+
+def judge_gradient(
+    left: Curve, right: Curve, shift: int, tolerance: float, loss_step: int | None, before_update: bool
+) -> list[Finding]:
+    """ACC258 where the norm parts before the loss does (`loss_step`; None: the loss does not part).
+
+    `before_update`: the first value of both runs stands before any update of the weights.
+    """
+    if GRAD_NORM not in left.series or GRAD_NORM not in right.series:
+        return []
+    pair = align_series(left.series[GRAD_NORM], right.series[GRAD_NORM], shift)
+    odd = ~(np.isfinite(pair.baseline) & np.isfinite(pair.target))  # told for themselves: a step that AMP left out
+    at = first_place(pair, LATER * tolerance, odd)
+    if before_update and len(pair.steps) and pair.excess[0] > AT_FIRST * tolerance:
+        at = 0
+    if at is None or odd[at] or (loss_step is not None and int(pair.steps[at]) >= loss_step):
+        return []
+    place = Place(*right.place_of_value(right.series[GRAD_NORM], int(pair.at_target[at])))
+    args: dict[str, Scalar] = {
+        "step": int(pair.steps[at]),
+        "baseline": float(pair.baseline[at]),
+        "target": float(pair.target[at]),
+    }
+    factor = _common_factor(pair, odd)
+    if factor is not None:
+        return [Finding("ACC258", Status.WARN, "ACC258.factor", {**args, "factor": factor}, place=place, weight=60)]
+    args["loss"] = Sentence("curves.loss_never") if loss_step is None else Sentence("curves.loss_later", step=loss_step)
+    return [Finding("ACC258", Status.WARN, "ACC258.first", args, place=place, weight=60)]
+
+
+def _common_factor(pair: Aligned, odd: np.ndarray) -> float | None:
+    """What all of the target's norms are times the baseline's, where that is one number other than 1."""
+    usable = ~odd & (pair.baseline != 0)
+    ratios = pair.target[usable] / pair.baseline[usable]
+    if len(ratios) < ENOUGH:
+        return None
+    middle = float(np.median(ratios))
+    near = np.abs(ratios - middle) <= SPREAD * abs(middle)
+    return middle if abs(middle - 1) > SPREAD and near.mean() >= 0.9 else None
+
 
 #: Spikes told one by one; the rest is counted.
 TOLD = 5
@@ -35,7 +83,7 @@ def judge_curves(
         args.update(count=len(over), step=int(pair.steps[over[0]]))
         return Finding("ACC250", Status.WARN, "ACC250.single", args, weight=80)
     smooth = float(pair.smoothed[-1])
-    args.update(step=int(pair.steps[at]), baseline=_to_scalar(pair.baseline[at]), target=_to_scalar(pair.target[at]))
+    args.update(step=int(pair.steps[at]), baseline=to_scalar(pair.baseline[at]), target=to_scalar(pair.target[at]))
     args.update(smoothed=None if math.isnan(smooth) else smooth)
     key, status = ("ACC250.at_once", Status.FAIL) if at_once else ("ACC250.apart", Status.WARN)
     return Finding("ACC250", status, key, args, weight=80)
@@ -134,16 +182,8 @@ def find_not_finite(curve: Curve) -> list[Finding]:
             at = int(places[0])
             args: dict[str, Scalar] = {"path": curve.display_name, "step": series.steps[at]}
             key, status = ("nan", Status.FAIL) if name == LOSS else ("nan_gradient", Status.WARN)
-            findings.append(
-                Finding(
-                    "ACC251",
-                    status,
-                    f"ACC251.{key}",
-                    args,
-                    place=Place(*curve.place_of_value(series, at)),
-                    weight=150 if name == LOSS else 70,
-                )
-            )
+            place, weight = Place(*curve.place_of_value(series, at)), 150 if name == LOSS else 70
+            findings.append(Finding("ACC251", status, f"ACC251.{key}", args, place=place, weight=weight))
     return findings
 
 
@@ -172,14 +212,7 @@ def spike_findings(
     for side, other, more in (("target", both[0], shift), ("baseline", both[1], -shift)):
         for spike in (by_side[side] or [])[:TOLD]:
             first, last = spike.first + more, spike.last + more
-            twin = next(
-                (
-                    spike_of_other
-                    for spike_of_other in other
-                    if spike_of_other.first <= last and first <= spike_of_other.last
-                ),
-                None,
-            )
+            twin = next((their for their in other if their.first <= last and first <= their.last), None)
             if side == "baseline" and id(spike) in shared:
                 continue
             if twin:
@@ -209,9 +242,8 @@ def _describe_spike(spike: Spike, side: str, twin: bool, curve: Curve, known: li
     }
     key = "lasting" if spike.lasting else "data" if twin else "one_side"
     series = curve.series[LOSS]
-    return Finding(
-        "ACC253", Status.WARN, f"ACC253.{key}", args, place=Place(*curve.place_of_value(series, spike.at)), weight=40
-    )
+    place = Place(*curve.place_of_value(series, spike.at))
+    return Finding("ACC253", Status.WARN, f"ACC253.{key}", args, place=place, weight=40)
 
 
 def describe_ranges(steps: Steps) -> str:
@@ -223,7 +255,3 @@ def describe_ranges(steps: Steps) -> str:
     parts = np.split(steps, np.flatnonzero(gaps > every) + 1)
     ranges_text = [str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts[:5]]
     return ", ".join(ranges_text) + (", ..." if len(parts) > 5 else "")
-
-
-def _to_scalar(value: float) -> Scalar:
-    return float(value) if math.isfinite(value) else str(float(value))

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.sentence import Scalar, say
-from ascend_workbook.precision.curves.aligned import align_series
+from ascend_workbook.precision.curves.aligned import align_series, first_place
 from ascend_workbook.precision.curves.names import LOSS
-from ascend_workbook.precision.curves.parting import first_place
 from ascend_workbook.precision.curves.readers import Log
 from ascend_workbook.precision.curves.series import Curve
 

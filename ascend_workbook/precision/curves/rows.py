@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -11,7 +10,7 @@ from ascend_workbook.findings.report import Column, Table
 from ascend_workbook.findings.sentence import Scalar
 from ascend_workbook.precision.curves.aligned import Aligned
 from ascend_workbook.precision.curves.names import GRAD_NORM, LOSS, LR
-from ascend_workbook.precision.curves.series import Curve
+from ascend_workbook.precision.curves.series import Curve, to_scalar
 
 COLUMNS = (
     Column("step"),
@@ -49,7 +48,7 @@ def make_table(left: Curve, right: Curve, pair: Aligned, shift: int, pointed: It
             sides["target", GRAD_NORM].get(step),
         )
         places = (_describe_place(left, int(pair.at_baseline[at])), _describe_place(right, int(pair.at_target[at])))
-        rows.append((step, *map(_to_scalar, (*numbers, *around)), *places))
+        rows.append((step, *map(to_scalar, (*numbers, *around)), *places))
     return Table(COLUMNS, tuple(rows))
 
 
@@ -82,8 +81,3 @@ def _values_by_step(curve: Curve, name: str, shift: int) -> dict[int, float]:
 def _describe_place(curve: Curve, at: int) -> Scalar:
     path, line = curve.place_of_value(curve.series[LOSS], at)
     return f"{path}:{line}" if line else path
-
-
-def _to_scalar(value: float | None) -> Scalar:
-    """JSON has no infinity: it is kept as the word."""
-    return None if value is None else float(value) if math.isfinite(value) else str(float(value))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import re
 from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,12 +16,51 @@ from numpy.typing import NDArray
 
 from ascend_workbook.findings.sentence import Scalar
 
+# From which saved state a run can go on: what its log tells, and what lies beside it.
+
+#: checkpoint-500 (Trainer), iter_0000500 (Megatron-LM, mmengine: iter_500.pth), global_step500 (DeepSpeed),
+#: epoch=0-step=500.ckpt (Lightning), step_500.pt, ckpt_500.pt
+NAME = re.compile(r"(?:checkpoint[-_]|ckpt[-_]|iter[-_]|global_?step[-_]?|step[=_-])0*(\d{1,15})(?![\d])", re.I)
+MOST = 10_000
+
+
+def find_checkpoints(curve: Curve, folder: Path | None = None) -> list[Checkpoint]:
+    """Find the checkpoints in order of steps: told by the log, and found in `folder`, or in the log's own folder."""
+    place = folder or (curve.path if curve.path.is_dir() else curve.path.parent)
+    by_step = {checkpoint.step: checkpoint for checkpoint in (*curve.checkpoints, *_checkpoints_in_folder(place))}
+    return [by_step[step] for step in sorted(by_step)]
+
+
+def last_before(known: Iterable[Checkpoint], step: int) -> Checkpoint | None:
+    """The last state that has not seen the batch of this step."""
+    return max(
+        (checkpoint for checkpoint in known if checkpoint.step < step),
+        key=lambda checkpoint: checkpoint.step,
+        default=None,
+    )
+
+
+def _checkpoints_in_folder(place: Path) -> Iterable[Checkpoint]:
+    try:
+        names = [entry.name for entry, _ in zip(os.scandir(place), range(MOST))]
+    except OSError:
+        return
+    for name in names:
+        if match := NAME.search(name):
+            yield Checkpoint(int(match[1]), str(place / name))
+
+
 #: Names one log may bring, and values in all: an endless or hostile file must not take the memory.
 MOST_SERIES, MOST_VALUES = 300, 8_000_000
 #: Written numbers looked at to learn with how many digits a log is printed.
 SAMPLED = 200
 #: Steps beyond this are no steps: they would not fit a float64 exactly.
 MOST_STEPS = 1 << 53
+
+
+def to_scalar(value: float | None) -> Scalar:
+    """JSON has no infinity: it is kept as the word."""
+    return None if value is None else float(value) if math.isfinite(value) else str(float(value))
 
 
 @dataclass

@@ -60,17 +60,10 @@ def find_spikes(series: Series) -> list[Spike] | None:
         after = first + length + NEAR // 2
         last = first + length - 1
         skip = max(int(steps[first]) - 2 * every + 1, min(0, int(steps[0])))
-        found_spikes.append(
-            Spike(
-                int(steps[first]),
-                int(steps[last]),
-                int(places[first]),
-                float(values[first : last + 1].max()),
-                float(level[first]),
-                skip,
-                lasting=length >= WINDOW or (not len(back) and length > NEAR),
-            )
-        )
+        lasting = length >= WINDOW or (not len(back) and length > NEAR)
+        where = int(steps[first]), int(steps[last]), int(places[first])
+        peak_value = float(values[first : last + 1].max())
+        found_spikes.append(Spike(*where, peak_value, float(level[first]), skip, lasting))
     return found_spikes
 
 
@@ -84,7 +77,7 @@ def _fill_gaps(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def _compute_limits(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The level of each value, and what it must exceed to be a spike: infinite where too few stand before it."""
     level = np.full(len(values), np.inf)
-    level[NEAR:] = np.median(np.lib.stride_tricks.sliding_window_view(values, NEAR)[:-1], axis=-1)
+    level[NEAR:] = np.median(np.lib.stride_tricks.sliding_window_view(values, NEAR)[:-1], axis=1)
     rest = values[NEAR:] - level[NEAR:]
     usual, spread = np.full(len(rest), np.inf), np.zeros(len(rest))
     for at in range(FEWEST, min(WINDOW, len(rest))):
@@ -101,5 +94,5 @@ def _compute_limits(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], N
 
 
 def _median_and_deviation(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    middle = np.median(rows, axis=-1)
-    return middle, 1.4826 * np.median(np.abs(rows - middle[:, None]), axis=-1)
+    middle = np.median(rows, axis=1)
+    return middle, 1.4826 * np.median(np.abs(rows - middle[:, None]), axis=1)

@@ -12,24 +12,21 @@ from numpy.typing import NDArray
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
-from ascend_workbook.findings.gates import parse_fail_on
-from ascend_workbook.findings.report import Chart, Report
+from ascend_workbook.findings.report import Chart, Report, parse_fail_on
+from ascend_workbook.findings.sentence import Scalar
 from ascend_workbook.machine.launch import join_simulator_parts
 from ascend_workbook.precision.baselines.reading import Opened, open_side
 from ascend_workbook.precision.curves import findings as say
-from ascend_workbook.precision.curves.aligned import Aligned, align_series
-from ascend_workbook.precision.curves.checkpoints import find_checkpoints
-from ascend_workbook.precision.curves.finals import judge_finals
+from ascend_workbook.precision.curves.aligned import TOLERANCE, Aligned, align_series, first_place
+from ascend_workbook.precision.curves.finals import Target, final_value, judge_finals, judge_targets
+from ascend_workbook.precision.curves.findings import judge_gradient
 from ascend_workbook.precision.curves.follow import Follow, follow_logs
-from ascend_workbook.precision.curves.gradient import judge_gradient
 from ascend_workbook.precision.curves.names import GRAD_NORM, LOSS
-from ascend_workbook.precision.curves.parting import TOLERANCE, first_place
 from ascend_workbook.precision.curves.readers import read
 from ascend_workbook.precision.curves.rows import make_table
 from ascend_workbook.precision.curves.scale import judge_scale, scale_history_of, skipped_steps
-from ascend_workbook.precision.curves.series import Curve
+from ascend_workbook.precision.curves.series import Curve, find_checkpoints
 from ascend_workbook.precision.curves.spikes import Spike, find_spikes
-from ascend_workbook.precision.curves.targets import Target, final_value, judge_targets
 from ascend_workbook.precision.views.questions import OF_CURVES, apply_gate
 from ascend_workbook.storage import is_address
 
@@ -105,13 +102,8 @@ def _name_paths(curve: Curve, side: Opened) -> Curve:
         (key, {**args, "path": side.shown_path(str(args["path"]))} if "path" in args else args)
         for key, args in curve.told
     ]
-    return replace(
-        curve,
-        path=curve.path if side.bundle is None else Path(place),
-        given=place,
-        told=notes,
-        files=[side.shown_path(name) for name in curve.files],
-    )
+    path, files = curve.path if side.bundle is None else Path(place), [side.shown_path(name) for name in curve.files]
+    return replace(curve, path=path, given=place, told=notes, files=files)
 
 
 def make_report(left: Curve, right: Curve, options: Options, followed: str = "") -> Report:
@@ -136,29 +128,17 @@ def make_report(left: Curve, right: Curve, options: Options, followed: str = "")
         *judge_targets(options.targets, left, right),
         *judge_finals(left, right, options.shift, options.tolerance),
     ]
-    marks = sorted(
-        {
-            spike.first + (options.shift if side == "target" else 0)
-            for side, some in by_side.items()
-            for spike in some or ()
-        }
-    )
+    more = {"baseline": 0, "target": options.shift}
+    marks = sorted({spike.first + more[side] for side, some in by_side.items() for spike in some or ()})
     pointed = ([] if first is None else [first]) + np.searchsorted(pair.steps, marks).tolist()
-    mark = _marked_step(findings)
+    mark, below = _marked_step(findings), ("relative_error", "smoothed_error")
     tier = str(right.meta.get("tier", ""))
     return Report(
         "precision",
         "curves",
         tuple(_keep_headline(findings)),
         make_table(left, right, pair, options.shift, pointed),
-        Chart(
-            "lines",
-            "step",
-            ("loss_baseline", "loss_target"),
-            mark=mark,
-            below=("relative_error", "smoothed_error"),
-            marks=tuple(marks),
-        ),
+        Chart("lines", "step", ("loss_baseline", "loss_target"), mark=mark, below=below, marks=tuple(marks)),
         facts=_collect_facts(left, right, pair, options, by_side, followed),
         tier=tier,
     )
@@ -212,11 +192,8 @@ def _check_ended(curve: Curve, followed: str) -> list[Finding]:
         return []
     if followed and curve.status == "running":
         return [Finding("ACC251", Status.SKIPPED, "ACC251.running", {"path": curve.display_name})]
-    return [
-        Finding(
-            "ACC251", Status.FAIL, "ACC251.unfinished", {"path": curve.display_name, "status": curve.status}, weight=200
-        )
-    ]
+    args: dict[str, Scalar] = {"path": curve.display_name, "status": curve.status}
+    return [Finding("ACC251", Status.FAIL, "ACC251.unfinished", args, weight=200)]
 
 
 def _keep_headline(findings: list[Finding]) -> list[Finding]:
@@ -233,7 +210,7 @@ def _marked_step(findings: list[Finding]) -> Any:
 
 def _collect_facts(
     left: Curve, right: Curve, pair: Aligned, options: Options, by_side: dict[str, Any], followed: str
-) -> dict[str, Any]:
+) -> dict[str, object]:
     finite = pair.relative[np.isfinite(pair.relative)]
     names = sorted(left.series.keys() & right.series.keys() - {LOSS})
     finals = {name: [(final_value(curve, name) or (0, None))[1] for curve in (left, right)] for name in (LOSS, *names)}

@@ -14,7 +14,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ascend_workbook.precision.divergence import arguments, drawn, formats, held
+from ascend_workbook.precision.divergence import formats
+from ascend_workbook.precision.divergence.arguments import different_arguments
+from ascend_workbook.precision.divergence.drawn import draws_numbers, other_numbers
+from ascend_workbook.precision.divergence.held import effective_dtypes
 from ascend_workbook.precision.divergence.replay import Own, Replay
 from ascend_workbook.precision.record import BACKWARD, FORWARD, PARAMETERS, Operator, TensorRecord
 from ascend_workbook.precision.tensors import tolerance
@@ -130,7 +133,7 @@ def judge_operators(
             and _has_unseen_maker(agreement, reached)
         ):
             judgement = replace(judgement, outcome=JUMP, allowed=reached)
-        elif judgement.outcome not in (STRUCTURE, CONTAINER) and arguments.different_arguments(agreement, reached):
+        elif judgement.outcome not in (STRUCTURE, CONTAINER) and different_arguments(agreement, reached):
             judgement = replace(judgement, outcome=ARGUMENT)
         if operator.direction != PARAMETERS:  # nothing is computed from them within the step
             largest = max(largest, agreement.error_in, agreement.error_out or 0.0)
@@ -147,11 +150,11 @@ def _drew_numbers(judgement: Judgement) -> bool:
     """Whether a forward call gave other numbers because it drew others. With a replay, which takes the mask from the
     record, its arithmetic is judged apart; without one what it draws cannot be told from what it computes."""
     agreement = judgement.agreement
-    if agreement.pair.target.direction != FORWARD or not drawn.draws_numbers(agreement.pair.target):
+    if agreement.pair.target.direction != FORWARD or not draws_numbers(agreement.pair.target):
         return False
     if judgement.own is None:
-        return judgement.outcome == DIVERGES or judgement.outcome == EXPLAINED and drawn.other_numbers(agreement)
-    return judgement.outcome in (EXPLAINED, ALLOWED) and drawn.other_numbers(agreement)
+        return judgement.outcome == DIVERGES or judgement.outcome == EXPLAINED and other_numbers(agreement)
+    return judgement.outcome in (EXPLAINED, ALLOWED) and other_numbers(agreement)
 
 
 def _reads_gradients(operator: Operator) -> bool:
@@ -274,7 +277,7 @@ def _has_unseen_maker(agreement: Agreement, reached: float) -> bool:
     """An input error far above all errors so far: its maker was not recorded, or the runs began differently."""
     if any(slot.problem == NONFINITE for slot in agreement.inputs) and math.isfinite(reached):
         return True
-    return agreement.error_in > UNSEEN * max(reached, tolerance.rounding_floor(held.effective_dtypes(agreement)))
+    return agreement.error_in > UNSEEN * max(reached, tolerance.rounding_floor(effective_dtypes(agreement)))
 
 
 def find_makers(judged: Sequence[Judgement], at: Judgement) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, Union
+from typing import Union
 
 from ascend_workbook.precision.record import FORWARD
 from ascend_workbook.precision.tensors.agreement import ONLY_BASELINE, ONLY_TARGET, Agreement
@@ -20,7 +20,7 @@ COARSE = 0.05
 FILL = 1e4
 
 
-def plain_arguments(part: Any, slot: str) -> Iterator[tuple[str, Plain]]:
+def plain_arguments(part: object, slot: str) -> Iterator[tuple[str, Plain]]:
     """Numbers and flags among an entry's arguments, wherever they nest: `input.7` 1e-05."""
     if isinstance(part, list):
         for index, item in enumerate(part):

@@ -81,7 +81,7 @@ def _run_on_device(tier: str, step: StepComparison, judged: Judgement) -> Again:
     why = device.cannot_be(tier)
     if why:
         return Again(tier, failed=str(why["say"]))
-    job: dict[str, Any] = {
+    job: dict[str, object] = {
         "device": "npu" if tier.startswith("npu") else tier,
         "folder": str(run.folder),
         "name": operator.name,

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from ascend_workbook.precision.divergence import nonfinite
+from ascend_workbook.precision.divergence.nonfinite import kind_of_record
 from ascend_workbook.precision.pairing import Pair
 from ascend_workbook.precision.record import FORWARD
 from ascend_workbook.precision.tensors import tolerance
@@ -97,7 +97,7 @@ def _format_of_ratios(ratios: list[float], fewest: int) -> str:
 
 def _has_overflow(pair: Pair) -> bool:
     """Then its replay agrees, NaN with NaN, or does not, and tells nothing of formats."""
-    return any(nonfinite.kind_of_record(t) for t in pair.target.outputs)
+    return any(kind_of_record(t) for t in pair.target.outputs)
 
 
 def _error_ratio(pair: Pair, replay: Replay) -> float | None:

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from ascend_workbook.machine import device
-from ascend_workbook.precision.divergence import formats, handing
+from ascend_workbook.precision.divergence import formats
+from ascend_workbook.precision.divergence.nonfinite import list_handings
 from ascend_workbook.precision.pairing import Pair, Pairing
 from ascend_workbook.precision.record import PARAMETERS, Operator
 from ascend_workbook.precision.tensors import tolerance
@@ -128,13 +129,13 @@ def replay_pairs(
         return Replays({}, skipped=dict.fromkeys((replayed.target.name for replayed in wanted), "argument"))
     if not wanted:
         return Replays({})
-    job: dict[str, Any] = {
+    job: dict[str, object] = {
         "target": str(pairing.target.folder),
         "baseline": str(pairing.baseline.folder),
         "allowed": read_allowed(),
         "cut": [side for side, run in (("target", pairing.target), ("baseline", pairing.baseline)) if run.cut],
         "operators": [_make_order(replayed) for replayed in wanted],
-        "handings": handing.list_handings(pairing, doubtful, tolerance.reduced_unit(formats.MEASURED)),
+        "handings": list_handings(pairing, doubtful, tolerance.reduced_unit(formats.MEASURED)),
     }
     content, error = ask_child(job, python)
     answer, skipped = content.get("found", {}), content.get("skipped", {})
@@ -222,7 +223,7 @@ def _floating_dtypes(pair: Pair) -> list[str]:
     return [t.dtype for side in sides for t in (*side.inputs, *side.outputs) if t.is_floating]
 
 
-def _make_order(pair: Pair) -> dict[str, Any]:
+def _make_order(pair: Pair) -> dict[str, object]:
     form = formats.MEASURED if formats.kind_of_api(pair.target.api) else ""
     return {
         "target": pair.target.name,
@@ -238,7 +239,7 @@ def read_allowed() -> dict[str, list[str]]:
     return names
 
 
-def ask_child(job: dict[str, Any], python: str = sys.executable, tier: str = "cpu") -> tuple[dict[str, Any], str]:
+def ask_child(job: dict[str, object], python: str = sys.executable, tier: str = "cpu") -> tuple[dict[str, Any], str]:
     """The child's answer and what stopped it, one of them empty; the child sees the tier's device."""
     with tempfile.TemporaryDirectory(prefix="replay-") as folder:
         question, answer = Path(folder, "job.json"), Path(folder, "answer.json")

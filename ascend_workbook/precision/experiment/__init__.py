@@ -7,15 +7,19 @@ making another experiment.
 
 from __future__ import annotations
 
-from typing import Any
-
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.machine.settings import Difference, Settings, find_differences, risks
 from ascend_workbook.precision.capturing.manifest import Manifest
-from ascend_workbook.precision.capturing.portable import make_portable
-from ascend_workbook.precision.capturing.withheld import same_arguments
-from ascend_workbook.precision.experiment.discrepancy import Discrepancy
-from ascend_workbook.precision.experiment.told import amp, data, hyper, model, seeds
+from ascend_workbook.precision.capturing.withheld import make_portable, same_arguments
+from ascend_workbook.precision.experiment.told import (
+    Discrepancy,
+    Told,
+    compare_amp,
+    compare_data,
+    compare_hyperparameters,
+    compare_models,
+    compare_seeds,
+)
 
 #: Options that both sides must share for their tensors to be comparable.
 OPTIONS = ("args", "seed", "level")
@@ -49,7 +53,7 @@ def differences(baseline: Manifest | None, target: Manifest | None) -> tuple[Dis
         if _decides_experiment(value, baseline, target)
     ]
     for rank in sorted(baseline.sides.keys() & target.sides.keys()):
-        sides = baseline.sides[rank], target.sides[rank]
+        sides = Told.of_side(baseline.sides[rank]), Told.of_side(target.sides[rank])
         parts = [part for look in LOOKS for part in look(*sides) if part.decides]
         known = {(value.fact, value.name) for value in discrepancies}
         discrepancies += [part.with_rank(rank) for part in parts if (part.fact, part.name) not in known]
@@ -57,7 +61,7 @@ def differences(baseline: Manifest | None, target: Manifest | None) -> tuple[Dis
 
 
 #: Each holds two sides of one rank against each other and yields discrepancies, deciding ones and others.
-LOOKS = (seeds.compare_seeds, model.compare_models, data.compare_data, hyper.compare_hyperparameters, amp.compare_amp)
+LOOKS = (compare_seeds, compare_models, compare_data, compare_hyperparameters, compare_amp)
 
 
 def find_remarks(baseline: Manifest | None, target: Manifest | None) -> tuple[Discrepancy, ...]:
@@ -65,7 +69,7 @@ def find_remarks(baseline: Manifest | None, target: Manifest | None) -> tuple[Di
     if baseline is None or target is None:
         return ()
     for rank in sorted(baseline.sides.keys() & target.sides.keys()):
-        sides = baseline.sides[rank], target.sides[rank]
+        sides = Told.of_side(baseline.sides[rank]), Told.of_side(target.sides[rank])
         return tuple(part for look in LOOKS for part in look(*sides) if not part.decides)
     return ()
 
@@ -115,18 +119,18 @@ def _decides_experiment(difference: Difference, baseline: Manifest, target: Mani
 
 
 def _imported_packages(side: Manifest) -> list[str]:
-    first: dict[str, Any] = next(iter(side.sides.values()), {})
+    first = next(iter(side.sides.values()), {})
     return list((first.get("experiment") or {}).get("imported", ()))
 
 
-def _same_option(value: Any, other: Any) -> bool:
+def _same_option(value: object, other: object) -> bool:
     """Arguments that one side withholds are not known to differ."""
     return bool(value == other) or (
         isinstance(value, list) and isinstance(other, list) and same_arguments(value, other)
     )
 
 
-def _read_option(side: Manifest, name: str) -> Any:
+def _read_option(side: Manifest, name: str) -> object:
     """Arguments without the folders of one machine: what lies in them, the batches' fingerprints tell."""
     value = side.about.get(name)
     return make_portable(value) if name == "args" and isinstance(value, list) else value

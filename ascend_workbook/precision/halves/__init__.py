@@ -6,8 +6,7 @@ scale_history("runs/demo/npu/output.log")                # of a log that prints 
 scale_moves("runs/demo/npu/output.log")
 """
 
-from ascend_workbook.precision.halves.exponents import gradient_exponents
-from ascend_workbook.precision.halves.formats import BFLOAT16, FLOAT16, Half
+from ascend_workbook.precision.halves.exponents import BFLOAT16, FLOAT16, Half, gradient_exponents
 from ascend_workbook.precision.halves.history import scale_history, scale_moves
 
 __all__ = ["BFLOAT16", "FLOAT16", "Half", "gradient_exponents", "scale_history", "scale_moves"]

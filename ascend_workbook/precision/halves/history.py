@@ -12,7 +12,7 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.precision.curves.names import LOSS, LOSS_SCALE
 from ascend_workbook.precision.curves.readers import read
 from ascend_workbook.precision.curves.series import Curve, Series
-from ascend_workbook.precision.halves.formats import FLOAT16, format_scale
+from ascend_workbook.precision.halves.exponents import FLOAT16, format_scale
 
 BACKOFF, GROWTH = "backoff", "growth"
 STEPS = (Column("step"), Column("loss_scale"), Column("loss"))

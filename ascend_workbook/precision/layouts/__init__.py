@@ -15,7 +15,7 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.precision.layouts import msprobe, ptdbg, tree
 from ascend_workbook.precision.record import Run
 from ascend_workbook.storage import LocalStorage, Storage, is_address, open_storage
-from ascend_workbook.storage.given import name_original_in_errors
+from ascend_workbook.storage.names import name_original_in_errors
 
 #: So many names of what was found are told.
 SHOWN = 6

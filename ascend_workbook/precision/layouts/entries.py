@@ -3,17 +3,132 @@
 Keys of 26.x, of 8.x and of what came before it (`atat`, 2024) are read; they differ in the parameter gradients' call
 number, in the backward's names and in the case of MindSpore's dtypes.
 https://gitcode.com/Ascend/mstt/blob/master/debug/accuracy_tools/msprobe/docs/27.dump_json_instruction.md
+
+Beside them what a tensor file's name tells (ptdbg_ascend's names, `Functional_conv2d_0_forward_input.0`, become
+msprobe's, so that runs of both tools pair), and what stack.json and construct.json do: place and module of a call.
+https://gitcode.com/Ascend/mstt, debug/accuracy_tools/ptdbg_ascend/src/python/ptdbg_ascend/hook_module
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ascend_workbook.findings.finding import Place
-from ascend_workbook.precision.divergence import arguments
+from ascend_workbook.precision.divergence.arguments import plain_arguments
 from ascend_workbook.precision.record import BACKWARD, FORWARD, PARAMETERS, Operator, TensorRecord
+
+KINDS = ("Functional", "Tensor", "Torch", "Distributed", "Aten", "NPU", "VF")
+OLD = re.compile(
+    r"(?P<head>.+)_(?P<call>\d{1,9})_(?P<way>forward|backward)_(?P<slot>input|output|stack_info)"
+    r"(?P<rest>(\.[^.]+)*)",
+    re.ASCII,
+)
+NEW = re.compile(
+    r"(?P<name>.+\.(\d{1,9}\.(forward|backward)|(forward|backward)\.\d{1,9}))\."
+    r"(?P<slot>(input|output|parameters)(\..+)?)",
+    re.ASCII,
+)
+GRADIENT = re.compile(r"(?P<name>.+\.parameters_grad(\.\d{1,9})?)\.(?P<slot>[^.]+)", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Call:
+    """An operator's call as its name tells it, and the tensor's slot in it."""
+
+    name: str
+    head: str
+    direction: str
+    call: int
+    slot: str
+
+    def make_operator(self, order: int) -> Operator:
+        """Make the operator without its tensors."""
+        return Operator(self.name, self.head, self.call, self.direction, order, (), ())
+
+
+def parse_ptdbg_name(name: str) -> Call | None:
+    """Parse a name as ptdbg_ascend gives it; a lone tensor's slot has no number there."""
+    match = OLD.fullmatch(name)
+    if not match:
+        return None
+    kind, _, api = match["head"].partition("_")
+    path, _, module = match["head"].removeprefix("Module_").rpartition("_")
+    call, way = int(match["call"]), match["way"]
+    slot = match["slot"] + (match["rest"] or ".0")
+    if kind in KINDS and api:
+        return Call(f"{kind}.{api}.{call}.{way}", f"{kind}.{api}", way, call, slot)
+    head = f"Module.{path}.{module}" if path else f"Module.{module}"
+    return Call(f"{head}.{way}.{call}", head, way, call, slot)
+
+
+def parse_msprobe_name(name: str) -> Call | None:
+    """Parse a name as msprobe gives it."""
+    gradient = GRADIENT.fullmatch(name)
+    match = gradient or NEW.fullmatch(name)
+    if not match:
+        return None
+    head, direction, call = split_name(match["name"])
+    return Call(match["name"], head, direction, call, f"output.{match['slot']}.0" if gradient else match["slot"])
+
+
+def parse_tensor_name(name: str) -> Call | None:
+    """Parse a name as either tool gives it, or return None."""
+    return parse_msprobe_name(name) or parse_ptdbg_name(name)
+
+
+FRAME = re.compile(r"File (?P<file>.+?), line (?P<line>\d+)")
+#: Frames of the libraries and of our launcher say nothing about the user's script.
+LIBRARIES = ("/site-packages/", "/dist-packages/", "/ascend_workbook/machine/launch/child/")
+
+
+def read_places(content: Any, root: Path | None) -> dict[str, Place]:
+    """Map each operator name to the innermost frame that is not a library's. Raises TypeError, AttributeError or
+    ValueError where the content is no stack.json."""
+    by_operator: dict[str, Place] = {}
+    for names, frames in _iterate_stacks(content):
+        file_lines = ((match["file"], match["line"]) for frame in frames if (match := FRAME.match(frame.strip())))
+        place = find_innermost_place(file_lines, root)
+        if place:
+            by_operator.update(dict.fromkeys(names, place))
+    return by_operator
+
+
+def find_innermost_place(frames: Iterable[tuple[str, str]], root: Path | None) -> Place | None:
+    """Find the first frame (file and line) of the user's script, told relative to `root` where it lies in it."""
+    for file, line in frames:
+        if not any(library in file for library in LIBRARIES):
+            path = Path(file)
+            near = root is not None and path.is_relative_to(root)
+            return Place(str(path.relative_to(root) if near and root else path), int(line))
+    return None
+
+
+def find_containers(content: object) -> tuple[frozenset[str], frozenset[str]]:
+    """Find the entries that another entry names as its parent, and those of them whose children are APIs only. Raises
+    TypeError where the content is no construct.json; at level L1 it is `{}`."""
+    if not isinstance(content, dict):
+        raise TypeError(f"{type(content).__name__} at the top")
+    parents = {child: _parent_name(value) for child, value in content.items()}
+    holders = frozenset(parent for parent in parents.values() if parent)
+    branches = {parent for child, parent in parents.items() if child.startswith(("Module.", "Cell."))}
+    return holders, holders - branches
+
+
+def _iterate_stacks(content: Any) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield the names that share a stack, and its frames. Before 8.3 each name had its own: {name: frames}."""
+    for key, value in content.items():
+        grouped = len(value) == 2 and isinstance(value[0], list)
+        yield (value[0], value[1]) if grouped else ([key], value)
+
+
+def _parent_name(value: object) -> str | None:
+    first = value[0] if isinstance(value, list) and value else value
+    return first if isinstance(first, str) else None
+
 
 #: Which part of an entry holds what. In backward, `input` is the gradient of the operator's output, which before 8.x
 #: went by autograd's names: `grad_output` is handed in, `grad_input` comes out.
@@ -40,9 +155,7 @@ def read_operator(name: str, entry: Any, order: int, files: Path, places: dict[s
     inputs = tuple(t for part, slot in INPUTS for t in _find_tensors(entry.get(part), slot, files))
     outputs = tuple(t for part in OUTPUTS for t in _find_tensors(entry.get(part), "output", files))
     forward = name.replace(f".{BACKWARD}", f".{FORWARD}")
-    plain = tuple(
-        p for part in ("input_args", "input_kwargs") for p in arguments.plain_arguments(entry.get(part), "input")
-    )
+    plain = tuple(p for part in ("input_args", "input_kwargs") for p in plain_arguments(entry.get(part), "input"))
     if direction == FORWARD and head.rpartition(".")[2].rstrip("_") in SCALED and ("input.beta", 0) in plain:
         inputs = tuple(record for record in inputs if record.slot != "input.0")
     place = places.get(name, places.get(forward))
@@ -74,7 +187,7 @@ def split_name(name: str) -> tuple[str, str, int]:
     raise ValueError(f"{name}: expected <name>.<call>.<direction> or <name>.<direction>.<call>")
 
 
-def _find_tensors(part: Any, slot: str, files: Path) -> Iterator[TensorRecord]:
+def _find_tensors(part: object, slot: str, files: Path) -> Iterator[TensorRecord]:
     """Yield every tensor of a part, wherever it nests; scalars and None are passed over."""
     if isinstance(part, list):
         for index, item in enumerate(part):
@@ -97,6 +210,6 @@ def _read_tensor_record(item: dict[str, Any], slot: str, files: Path) -> TensorR
     return TensorRecord(slot, dtype, tuple(map(int, item["shape"])), maximum, minimum, mean, norm, file, checksum)
 
 
-def read_statistic(value: Any) -> float | None:
+def read_statistic(value: object) -> float | None:
     """Return a statistic as a number, or None where there is none."""
     return float(value) if isinstance(value, (int, float)) else None

@@ -15,8 +15,9 @@ from typing import Any
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Place
-from ascend_workbook.precision.layouts import folders, salvage, stacks
-from ascend_workbook.precision.layouts.entries import read_operator, saved_operator
+from ascend_workbook.precision.layouts import folders
+from ascend_workbook.precision.layouts.entries import find_containers, read_operator, read_places, saved_operator
+from ascend_workbook.precision.layouts.salvage import whole
 from ascend_workbook.precision.record import Run
 from ascend_workbook.storage import Storage
 
@@ -81,7 +82,7 @@ def _read_dump(storage: Storage, name: str) -> tuple[Any, WorkbookError | None]:
     try:
         return _parse_json(storage, name, text), None
     except WorkbookError as cause:
-        content = salvage.whole(text) if cause.key == "precision.json_cut" else {}
+        content = whole(text) if cause.key == "precision.json_cut" else {}
         if not content.get("data"):
             raise
         args = {**cause.arguments, "count": len(content["data"])}
@@ -99,9 +100,9 @@ def _read_places_and_modules(
         try:
             content = read_json(storage, f"{name}{file}")
             if file == STACK:
-                places = stacks.read_places(content, root)
+                places = read_places(content, root)
             else:
-                modules = stacks.find_containers(content)
+                modules = find_containers(content)
         except WorkbookError as cause:
             troubles.append(cause)
         except ODD as cause:

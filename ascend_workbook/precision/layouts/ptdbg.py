@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.precision.layouts import folders, names, stacks
-from ascend_workbook.precision.layouts.entries import read_statistic
+from ascend_workbook.precision.layouts import folders
+from ascend_workbook.precision.layouts.entries import find_innermost_place, parse_ptdbg_name, read_statistic
 from ascend_workbook.precision.record import FORWARD, Operator, Run, TensorRecord
 from ascend_workbook.storage import Storage
 
@@ -134,7 +134,7 @@ def _gather_operators(lines: list[Line], files: Path | None, root: Path | None) 
     """Gather the operators in the order of the lines, which is the order of execution."""
     by_name: dict[str, Operator] = {}
     for line in lines:
-        call = names.parse_ptdbg_name(line[0])
+        call = parse_ptdbg_name(line[0])
         if call is None:
             raise ValueError(f"{line[0]}: expected <name>_<call>_<forward|backward>_<input|output>")
         operator = by_name.get(call.name) or call.make_operator(len(by_name))
@@ -145,9 +145,7 @@ def _gather_operators(lines: list[Line], files: Path | None, root: Path | None) 
 def _add_line(operator: Operator, slot: str, line: Line, files: Path | None, root: Path | None) -> Operator:
     """Return the operator with what one line tells of it."""
     if len(line) == 2:
-        place = stacks.find_innermost_place(
-            ((str(frame[0]), str(frame[1])) for frame in line[1] if len(frame) > 1), root
-        )
+        place = find_innermost_place(((str(frame[0]), str(frame[1])) for frame in line[1] if len(frame) > 1), root)
         return replace(operator, place=place)
     dtype = str(line[3])
     if dtype in PLAIN:

@@ -15,7 +15,8 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.precision.layouts import folders, names
+from ascend_workbook.precision.layouts import folders
+from ascend_workbook.precision.layouts.entries import Call, parse_tensor_name
 from ascend_workbook.precision.record import BACKWARD, FORWARD, PARAMETERS, Operator, Run, TensorRecord
 from ascend_workbook.precision.tensors.tensorfile import locate_tensor
 from ascend_workbook.storage import Storage, natural_key
@@ -72,9 +73,9 @@ def _gather_operators(storage: Storage, files: list[str]) -> tuple[Operator, ...
     by_call: dict[tuple[str, str], Operator] = {}
     for name in files:
         path = PurePosixPath(*(part for part in PurePosixPath(name).parts if not AROUND.fullmatch(part)))
-        call = names.parse_tensor_name(path.stem)
+        call = parse_tensor_name(path.stem)
         if call is None:
-            call = names.Call(str(path), str(path), FORWARD, 0, "output.0")
+            call = Call(str(path), str(path), FORWARD, 0, "output.0")
         key = (str(path.parent), call.name)
         operator = by_call.get(key) or call.make_operator(0)
         record = _read_record(storage, name, call.slot)

@@ -8,7 +8,7 @@ from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.rules import CannotCheck
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.precision import divergence
-from ascend_workbook.precision.capturing import recapture
+from ascend_workbook.precision.capturing.recapture import recapture_command
 from ascend_workbook.precision.comparison import Comparison, StepComparison
 from ascend_workbook.precision.divergence import (
     AGREES,
@@ -22,12 +22,11 @@ from ascend_workbook.precision.divergence import (
     POSSIBLE,
     STRUCTURE,
     Judgement,
-    arguments,
     devices,
 )
+from ascend_workbook.precision.divergence.arguments import different_arguments
 from ascend_workbook.precision.divergence.drawn import SOURCE, draws_numbers
-from ascend_workbook.precision.operators import kernels_of_operator
-from ascend_workbook.precision.record import FORWARD
+from ascend_workbook.precision.record import FORWARD, kernels_of_operator
 
 CODE = "ACC230"
 SHOWN = 3
@@ -81,7 +80,7 @@ def _suggest_next_step(facts: Comparison, step: StepComparison, judged: Judgemen
 
 
 def _suggest_capture(why: str, facts: Comparison, side: str, step: int) -> Scalar:
-    line = recapture.recapture_command(facts.target if side == "target" else facts.baseline, step)
+    line = recapture_command(facts.target if side == "target" else facts.baseline, step)
     capture_args: dict[str, Scalar] = {"step": step, "side": Sentence(f"precision.side_{side}")}
     return (
         Sentence(f"ACC230.{why}", **capture_args, command=line)
@@ -127,7 +126,7 @@ def _collect_arguments(step: StepComparison, judged: Judgement) -> dict[str, Sca
     if judged.outcome == DIVERGES and not judged.own:
         args["why"] = Sentence(f"precision.replay_{step.replays.why_not(operator)}")
     if judged.outcome == ARGUMENT:
-        args["detail"] = arguments.different_arguments(agreement, 0.0)
+        args["detail"] = different_arguments(agreement, 0.0)
     if judged.outcome == JUMP:
         args["before"] = _find_uncompared_before(step, judged)
     if judged.own and judged.side:

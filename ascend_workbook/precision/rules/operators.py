@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.precision.comparison import Comparison, StepComparison
-from ascend_workbook.precision.divergence import devices, nonfinite
+from ascend_workbook.precision.divergence import devices
 from ascend_workbook.precision.divergence.devices import Again
-from ascend_workbook.precision.divergence.nonfinite import Origin
-from ascend_workbook.precision.operators import kernels_of_operator
+from ascend_workbook.precision.divergence.nonfinite import LARGEST, Origin, find_origin
+from ascend_workbook.precision.record import kernels_of_operator
 
 BASIS = "facts"
 #: Below the first divergence: what overflows may have been wrong before.
@@ -28,7 +28,7 @@ def check_nonfinite(facts: Comparison) -> Iterator[Finding]:
     if facts.stopped:  # ACC230 says that nothing was judged
         return
     for side in ("target", "baseline"):
-        origins = [(step, origin) for step in facts.steps if (origin := nonfinite.find_origin(step.pairing, side))]
+        origins = [(step, origin) for step in facts.steps if (origin := find_origin(step.pairing, side))]
         if origins:
             step, first = min(origins, key=lambda pair: (pair[0].step, pair[1].operator.order))
             ranks = sorted({earlier.rank for earlier, _ in origins if earlier.step == step.step})
@@ -37,7 +37,7 @@ def check_nonfinite(facts: Comparison) -> Iterator[Finding]:
 
 def _report_nonfinite(step: StepComparison, first: Origin, ranks: list[int]) -> Finding:
     operator, record = first.operator, first.record
-    limit = nonfinite.LARGEST.get(record.dtype)
+    limit = LARGEST.get(record.dtype)
     args: dict[str, Scalar] = {
         "side": Sentence(f"precision.side_{first.side}"),
         "operator": list(first.names),

@@ -92,7 +92,15 @@ class Found:
 class Meter:
     """Takes both tensors block after block, of at most `block` elements each; buffers are made once."""
 
-    def __init__(self, left: Any, right: Any, block: int = BLOCK, *, bfloat16: bool = False, parts: bool = False):
+    def __init__(
+        self,
+        left: npt.DTypeLike,
+        right: npt.DTypeLike,
+        block: int = BLOCK,
+        *,
+        bfloat16: bool = False,
+        parts: bool = False,
+    ):
         left, right = np.dtype(left), np.dtype(right)
         self.a, self.b, self.d = np.empty(block), np.empty(block), np.empty(block)
         floating = left.kind == right.kind == "f"

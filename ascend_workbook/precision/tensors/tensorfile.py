@@ -154,7 +154,7 @@ class _naming_file:
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, kind: Any, cause: BaseException | None, trace: Any) -> None:
+    def __exit__(self, kind: object, cause: BaseException | None, trace: object) -> None:
         known = (
             OSError,
             zipfile.BadZipFile,
@@ -264,29 +264,29 @@ def _make_view(flat: Array, bfloat16: bool, offset: int, shape: tuple[int, ...],
     return np.lib.stride_tricks.as_strided(flat[offset:], shape, steps, writeable=False)
 
 
-def _rebuild_tensor(*parts: Any) -> tuple[Any, ...]:
+def _rebuild_tensor(*parts: object) -> tuple[object, ...]:
     return ("tensor", *parts)
 
 
-def _rebuild_parameter(data: Any, *_: Any) -> Any:
+def _rebuild_parameter(data: object, *_: object) -> object:
     return data
 
 
 class _TensorUnpickler(pickle.Unpickler):
     """Gives tuples instead of objects; a name that a tensor does not need is refused."""
 
-    KNOWN: dict[tuple[str, str], Any] = {
+    KNOWN: dict[tuple[str, str], object] = {
         ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor,
         ("torch._utils", "_rebuild_parameter"): _rebuild_parameter,
         ("collections", "OrderedDict"): dict,
     }
 
-    def find_class(self, module: str, name: str) -> Any:
+    def find_class(self, module: str, name: str) -> object:
         if (module, name) in self.KNOWN:
             return self.KNOWN[(module, name)]
         if module in ("torch", "torch.storage") and name in STORAGES:
             return name
         raise pickle.UnpicklingError(f"refused: the file names {module}.{name}, which a tensor does not need")
 
-    def persistent_load(self, pid: Any) -> Any:
+    def persistent_load(self, pid: object) -> object:
         return pid

@@ -7,9 +7,19 @@ from dataclasses import replace
 
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.sentence import Scalar, Sentence
-from ascend_workbook.precision.verify.layers import NEARER, NONFINITE, NOTHING, ONLY_A, ONLY_B, SHAPE, STRUCTURE
-from ascend_workbook.precision.verify.taken import About
-from ascend_workbook.precision.verify.tally import Row, Tally, wilson_interval
+from ascend_workbook.precision.verify.layers import (
+    NEARER,
+    NONFINITE,
+    NOTHING,
+    ONLY_A,
+    ONLY_B,
+    SHAPE,
+    STRUCTURE,
+    Row,
+    Tally,
+    wilson_interval,
+)
+from ascend_workbook.precision.verify.sides import About
 
 SHOWN = 4
 #: Verdicts on inputs whose modules agree, or were not compared.
@@ -18,9 +28,7 @@ WORSE = {SHAPE: "shape", STRUCTURE: "structure", NONFINITE: "nonfinite"}
 
 
 def collect_findings(tally: Tally, sides: Sequence[About], required: float) -> list[Finding]:
-    """Collect all findings; `sides` are baseline and target, `required` is the pass rate below which the verification
-    fails.
-    """
+    """Collect all findings; `sides` are baseline and target, below the pass rate `required` it fails."""
     rest = [
         *_find_errors(tally),
         *_report_inputs(tally),
@@ -79,15 +87,8 @@ def _judge_pass_rate(tally: Tally, required: float) -> Finding:
 
 def _describe_row(row: Row) -> dict[str, Scalar]:
     layer = row.layer
-    error = layer.error
-    return {
-        "layer": layer.call.name,
-        "kind": layer.call.kind,
-        "input": row.worst,
-        "error": error,
-        "allowed": layer.allowed,
-        "detail": layer.detail,
-    }
+    numbers: dict[str, Scalar] = {"input": row.worst, "error": layer.error, "allowed": layer.allowed}
+    return {"layer": layer.call.name, "kind": layer.call.kind, **numbers, "detail": layer.detail}
 
 
 def _find_errors(tally: Tally) -> Iterator[Finding]:
@@ -183,8 +184,8 @@ def _report_mode(tally: Tally, sides: Sequence[About]) -> Iterator[Finding]:
     modes = [side.training for side in sides]
     if modes[0] != modes[1]:
         args: dict[str, Scalar] = {
-            "baseline": Sentence(f"verify.mode_{_mode_name(modes[0])}"),
-            "target": Sentence(f"verify.mode_{_mode_name(modes[1])}"),
+            side: Sentence(f"verify.mode_{'train' if training else 'eval'}")
+            for side, training in zip(("baseline", "target"), modes)
         }
         yield Finding("ACC276", Status.FAIL, "ACC276.modes", args, weight=350)
     names: list[Scalar] = list(dict.fromkeys(name or "(model)" for side in sides for name in side.mode_matters))
@@ -196,10 +197,6 @@ def _report_mode(tally: Tally, sides: Sequence[About]) -> Iterator[Finding]:
         key = "ACC276.streams" if other else "ACC276.drew"
         args = {"count": len(tally.drew), "input": tally.drew[0]}
         yield Finding("ACC276", Status.WARN if other else Status.NOTE, key, args, weight=130)
-
-
-def _mode_name(training: bool) -> str:
-    return "train" if training else "eval"
 
 
 def _report_truth(tally: Tally) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,7 @@ from ascend_workbook.machine import device as devices
 from ascend_workbook.machine.launch.child import simulator
 from ascend_workbook.machine.settings.child import settings as settings_reader
 from ascend_workbook.precision.tensors.metrics import Array
-from ascend_workbook.precision.verify.local import make_about
-from ascend_workbook.precision.verify.taken import Reader, Taken
+from ascend_workbook.precision.verify.sides import About, Taken, read_answer
 
 CHILD = Path(__file__).resolve().parents[1] / "child" / "verify_child.py"
 #: Seconds that making the model, or one input, may take.
@@ -61,22 +60,16 @@ class ProcessSide:
     def _start_process(self, accelerator: str, python: str) -> None:
         own = self.folder / self.order.name
         own.mkdir()
-        order = self.order
         job = {
-            "factory": order.factory,
-            "checkpoint": order.checkpoint,
-            "inputs": order.inputs,
+            **asdict(self.order),
             "device": accelerator,
-            "mode": order.mode,
-            "seed": order.seed,
-            "double": order.double,
             "folder": str(own),
             "recorder": str(CHILD.with_name("recorder.py")),
             "settings": settings_reader.__file__,
             "simulator": simulator.__file__,
         }
         (own / "job.json").write_text(json.dumps(job), encoding="utf-8")
-        environment = {**devices.child_environment(self.tier, os.environ), **dict(order.settings)}
+        environment = {**devices.child_environment(self.tier, os.environ), **dict(self.order.settings)}
         with self.log.open("wb") as sink:
             self.process = subprocess.Popen(
                 [python, str(CHILD), str(own / "job.json")],
@@ -100,7 +93,7 @@ class ProcessSide:
                 factory=self.order.factory,
                 error=answer["error"],
             )
-        self.about = make_about(self.order.name, answer, self.tier, answer["formats"], answer["count"])
+        self.about = About(self.order.name, self.tier, **answer)
 
     def begin_input(self, index: int) -> None:
         self._send_message({"index": index})
@@ -110,16 +103,16 @@ class ProcessSide:
         if "end" in answer:
             return None
         self.files[index] = Path(answer["file"])
-        return Reader(_Arrays(self.files[index])).read_answer(answer)
+        return read_answer(answer, _Arrays(self.files[index]))
 
     def forget_input(self, index: int) -> None:
         if index in self.files:
             self.files.pop(index).unlink()
 
-    def close(self) -> Mapping[str, Any]:
+    def close(self) -> Mapping[str, object]:
         """Ends the process. Raises WorkbookError where a fault that was asked for never struck."""
         self._send_message({"close": True})
-        simulator: dict[str, Any] = self._receive_message()["simulator"]
+        simulator: dict[str, object] = self._receive_message()["simulator"]
         self.process.wait(TIMEOUT_S)
         missed = [
             line for line in self._read_log_lines() if "NPU simulator: the fault" in line and "never struck" in line
@@ -140,7 +133,7 @@ class ProcessSide:
             self.process.kill()
         self.process.wait()
 
-    def _send_message(self, message: dict[str, Any]) -> None:
+    def _send_message(self, message: dict[str, object]) -> None:
         assert self.process.stdin
         try:
             self.process.stdin.write(json.dumps(message) + "\n")
@@ -156,7 +149,7 @@ class ProcessSide:
         stopper.cancel()
         if not line.endswith("\n"):
             raise self._child_error()
-        answer: dict[str, Any] = json.loads(line)
+        answer: dict[str, object] = json.loads(line)
         return answer
 
     def _child_error(self) -> WorkbookError:

@@ -18,11 +18,9 @@ from ascend_workbook.machine.launch import join_simulator_parts
 from ascend_workbook.machine.number_lists import parse_numbers
 from ascend_workbook.precision.capturing.options import SETTINGS
 from ascend_workbook.precision.verify.findings import collect_findings
-from ascend_workbook.precision.verify.layers import Comparing, Layer
-from ascend_workbook.precision.verify.local import Inputs, LocalSide
+from ascend_workbook.precision.verify.layers import Comparing, Layer, Row, Tally, wilson_interval
 from ascend_workbook.precision.verify.process import Order, ProcessSide
-from ascend_workbook.precision.verify.taken import Side, Taken
-from ascend_workbook.precision.verify.tally import Row, Tally, wilson_interval
+from ascend_workbook.precision.verify.sides import Inputs, LocalSide, Side, Taken
 
 COLUMNS = (
     "order",
@@ -46,8 +44,8 @@ MODES = ("", "eval", "train")
 
 
 def verify(
-    model_a: Any,
-    model_b: Any,
+    model_a: object,
+    model_b: object,
     inputs: Any,
     *,
     factory: str = "",
@@ -94,16 +92,10 @@ def verify(
         if reference:
             sides.append(LocalSide.make_reference(model_a, reader, seed))
         return _report_verification(sides, wanted, bool(only), tolerance, required, progress)
+    variables = tuple((settings or {}).items())
     orders = [
         Order("baseline", *_resolve_factory(model_a, inputs, factory), device_a, mode, seed),
-        Order(
-            "target",
-            *_resolve_factory(model_b, inputs, factory),
-            device_b,
-            mode,
-            seed,
-            settings=tuple((settings or {}).items()),
-        ),
+        Order("target", *_resolve_factory(model_b, inputs, factory), device_b, mode, seed, settings=variables),
     ]
     if reference:
         orders.append(replace(orders[0], name="reference", device="cpu", double=True))
@@ -121,7 +113,7 @@ def _check_options(
 ) -> None:
     if tolerance is not None and not (tolerance >= 0 and math.isfinite(tolerance)):
         raise WorkbookError("precision.tolerance", given=tolerance)
-    known: list[tuple[str, Any, tuple[Any, ...]]] = [("mode", mode, MODES)]
+    known: list[tuple[str, Any, tuple[object, ...]]] = [("mode", mode, MODES)]
     known += [("settings", name, SETTINGS) for name in settings or ()]
     for name, value, allowed in known:
         if value not in allowed:
@@ -134,7 +126,7 @@ def _check_options(
         raise WorkbookError("verify.numbers", given=[*only, *([] if limit is None else [limit])])
 
 
-def _require_module(model: Any) -> Any:
+def _require_module(model: object) -> object:
     if not hasattr(model, "named_modules"):
         raise WorkbookError("verify.no_module", found=type(model).__name__)
     return model
@@ -240,9 +232,8 @@ def _run_input(sides: list[Side], index: int, comparing: Comparing, tally: Tally
         tally.other.append(index)
         tally.add_input(index, [], sound=False)
         return False
-    tally.add_input(
-        index, *_compare_input(index, taken[0], taken[1], taken[2] if len(taken) > 2 else None, comparing, tally)
-    )
+    truth = taken[2] if len(taken) > 2 else None
+    tally.add_input(index, *_compare_input(index, taken[0], taken[1], truth, comparing, tally))
     for side in sides:
         side.forget_input(index)
     return True
@@ -274,17 +265,8 @@ def _make_row(row: Row) -> tuple[Scalar, ...]:
     truth: tuple[Scalar, ...] = layer.truth or (None, None)
     who = (layer.order, layer.call.name, layer.call.kind, " / ".join(layer.dtypes), list(layer.shape))
     limits = (None, None) if row.is_uncompared else (_infinity_as_word(layer.allowed), f"{row.passed}/{row.seen}")
-    return (
-        *who,
-        row.max_absolute,
-        _infinity_as_word(layer.error),
-        row.cosine,
-        row.ulp,
-        *limits,
-        row.worst,
-        *truth,
-        Sentence(f"verify.{judgement}"),
-    )
+    numbers = (row.max_absolute, _infinity_as_word(layer.error), row.cosine, row.ulp, *limits, row.worst, *truth)
+    return (*who, *numbers, Sentence(f"verify.{judgement}"))
 
 
 def _infinity_as_word(value: float | None) -> Scalar:
@@ -292,7 +274,7 @@ def _infinity_as_word(value: float | None) -> Scalar:
     return value if value is None or math.isfinite(value) else str(value)
 
 
-def _collect_facts(tally: Tally, worst: Row | None) -> dict[str, Any]:
+def _collect_facts(tally: Tally, worst: Row | None) -> dict[str, object]:
     first = tally.first
     return {
         "inputs": tally.inputs,

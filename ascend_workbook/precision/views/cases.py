@@ -8,7 +8,6 @@ from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import Scalar, say, show
 from ascend_workbook.precision.divergence import NOT_COMPARED, PARTING
-from ascend_workbook.precision.views.outcomes import read_outcome
 from ascend_workbook.precision.views.questions import (
     CLASSES,
     DEVICE,
@@ -24,6 +23,7 @@ from ascend_workbook.precision.views.questions import (
     is_unseen,
     question_of,
     questions_of,
+    read_outcome,
 )
 from ascend_workbook.show.junit import Case
 
@@ -57,12 +57,11 @@ def _question_case(classname: str, name: str, findings: Iterable[Finding], lang:
         " ".join(filter(None, (finding.status.name, finding.rule, finding.message(lang), finding.hint(lang))))
         for finding in ordered
     )
-    status = ordered[0].status if ordered else Status.OK
-    if status is not Status.FAIL and any(map(is_unseen, ordered)):
-        status = Status.SKIPPED
-    return Case(
-        classname, name, status, ordered[0].message(lang) if ordered else "", details, ordered[0].key if ordered else ""
-    )
+    if not ordered:
+        return Case(classname, name, Status.OK, "", (), "")
+    unseen = ordered[0].status is not Status.FAIL and any(map(is_unseen, ordered))
+    status = Status.SKIPPED if unseen else ordered[0].status
+    return Case(classname, name, status, ordered[0].message(lang), details, ordered[0].key)
 
 
 def _group_cases(report: Report, lang: str) -> list[Case]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ascend_workbook.findings.report import Chart, Table
 from ascend_workbook.findings.sentence import Scalar, say, show, title
-from ascend_workbook.show.charts import describe_span
+from ascend_workbook.show.charts import Drawing, describe_span
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,6 +81,9 @@ def describe_series(chart: Chart, table: Table) -> str:
     )
 
 
+DRAWING = Drawing(draw_errors, describe_series, height=4.2)
+
+
 def read_points(chart: Chart, table: Table) -> list[Point]:
     """Read every row that has an error, in order."""
     columns = zip(*(table.column_values(name) for name in (chart.x, chart.y[0], chart.limit)))
@@ -121,9 +124,7 @@ def _read_number(value: Scalar) -> float:
 
 
 def series_of(chart: Chart, table: Table, every: list[Point]) -> dict[str, list[Point]]:
-    """Group the points by their value in column `chart.by`; where there is none all are of one series, the y
-    column's.
-    """
+    """Group the points by their value in column `chart.by`; without one all are of the y column's series."""
     kinds: list[Scalar] = table.column_values(chart.by) if chart.by else [chart.y[0]] * len(table.rows)
     series: dict[str, list[Point]] = {}
     for point in every:
@@ -153,9 +154,7 @@ def _draw_limits(axes: Axes, shown: list[Point], bottom: float, top: float, labe
 
 
 def _draw_zero(axes: Axes, every: list[Point], bottom: float) -> None:
-    """Draw where zero lies: a logarithmic axis has no zero, so equal numbers lie at the bottom, and the
-    tick says so.
-    """
+    """Draw where zero lies: a logarithmic axis has none, so it is the bottom, and the tick says so."""
     if any(point.error == 0 for point in every):
         axes.axhline(bottom, color="#8c959f", linewidth=0.8, linestyle=":")
         axes.text(0.0, bottom, "0 ", transform=axes.get_yaxis_transform(), ha="right", va="center", fontsize=9)

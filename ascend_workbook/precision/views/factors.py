@@ -7,12 +7,53 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Column, Report, Table
-from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.findings.sentence import Scalar, title
 from ascend_workbook.precision.divergence import AGREES, ARGUMENT, CONTAINER, JUMP, NOT_COMPARED, STRUCTURE
-from ascend_workbook.precision.views.outcomes import read_outcome
+from ascend_workbook.precision.views.questions import read_outcome
+from ascend_workbook.show import html, template
+from ascend_workbook.show.boxed import make_box
+
+# A slider over the tolerance: how many operators are out, which, and which is first, without comparing again.
+
+
+def tolerance_box(comparison: Report, lang: str | None = None) -> object:
+    """Show the slider with its answer above the Report of `tolerances`; without widgets that report alone."""
+    return make_box(lambda widgets, told_in: _make_box(widgets, comparison, told_in), tolerances(comparison), lang)
+
+
+def _make_box(widgets: Any, comparison: Report, lang: str) -> object:
+    measures_taken = read_measures(comparison)
+    slider = widgets.FloatLogSlider(
+        value=1.0,
+        min=LOWEST,
+        max=HIGHEST,
+        step=0.1,
+        description=title("factor", lang),
+        readout_format=".3g",
+        style={"description_width": "initial"},
+        layout=widgets.Layout(width="98%"),
+    )
+    answer_box = widgets.HTML(render_answer(measures_taken, 1.0, lang), layout=widgets.Layout(width="98%"))
+
+    def on_change(change: Any) -> None:
+        answer_box.value = render_answer(measures_taken, float(change["new"]), lang)
+
+    slider.observe(on_change, "value")
+    return widgets.VBox([slider, answer_box])
+
+
+def render_answer(measures_taken: list[Measure], factor: float, lang: str) -> str:
+    """Render what stands under the slider: the sentence, and the operators that are out in order of execution."""
+    report = report_operators_out(measures_taken, factor)
+    body = template.render_template(
+        "tolerance.html", verdict=report.verdict(lang), table=html.render_table(report, lang)
+    )
+    return template.render_fragment(body)
+
 
 #: What a static table shows, and a slider's ends (powers of ten).
 FACTORS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0)
@@ -73,14 +114,16 @@ def find_operators_out(measures_taken: list[Measure], factor: float) -> list[Mea
     return [measure for measure in measures_taken if measure.ratio > factor]
 
 
-def summarize_factor(measures_taken: list[Measure], factor: float) -> Scalar:
+def _summarize_factor(measures_taken: list[Measure], factor: float, good: Status) -> Finding:
     """Say how many operators are out at this factor, and which is first."""
+    if not measures_taken:
+        return Finding("ACC292", Status.SKIPPED, "factor.nothing")
     beyond = find_operators_out(measures_taken, factor)
     args: dict[str, Scalar] = {"factor": factor, "count": len(beyond), "of": len(measures_taken)}
     if not beyond:
-        return Sentence("factor.none", **args)
-    first = beyond[0]
-    return Sentence("factor.out", **args, first=first.name, step=first.step, rank=first.rank)
+        return Finding("ACC292", Status.OK, "factor.none", args)
+    args.update(first=beyond[0].name, step=beyond[0].step, rank=beyond[0].rank)
+    return Finding("ACC292", good, "factor.out", args)
 
 
 def report_operators_out(measures_taken: list[Measure], factor: float) -> Report:
@@ -90,12 +133,7 @@ def report_operators_out(measures_taken: list[Measure], factor: float) -> Report
         (measure.order, measure.step, measure.rank, measure.name, measure.ratio if measure.ratio < math.inf else "inf")
         for measure in find_operators_out(measures_taken, factor)
     ]
-    answer = summarize_factor(measures_taken, factor)
-    assert isinstance(answer, dict)
-    status = Status.SKIPPED if not measures_taken else Status.WARN if rows else Status.OK
-    headline = Finding(
-        "ACC292", status, answer.key if measures_taken else "factor.nothing", answer.args if measures_taken else {}
-    )
+    headline = _summarize_factor(measures_taken, factor, Status.WARN)
     columns = (*map(Column, ("order", "step", "rank", "operator")), Column("times_allowed", digits=3))
     return Report("precision", "operators_out", (headline,), Table(columns, tuple(rows)))
 
@@ -109,12 +147,5 @@ def tolerances(comparison: Report, factors: tuple[float, ...] = FACTORS) -> Repo
         first: tuple[Scalar, ...] = (beyond[0].name, beyond[0].step, beyond[0].rank) if beyond else (None, None, None)
         rows.append((factor, len(beyond), len(measures_taken), *first))
     columns = tuple(map(Column, ("factor", "operators_out", "operators", "first", "step", "rank")))
-    answer = summarize_factor(measures_taken, 1.0)
-    assert isinstance(answer, dict)
-    headline = Finding(
-        "ACC292",
-        Status.OK if measures_taken else Status.SKIPPED,
-        answer.key if measures_taken else "factor.nothing",
-        answer.args if measures_taken else {},
-    )
+    headline = _summarize_factor(measures_taken, 1.0, Status.OK)
     return Report("precision", "tolerances", (headline,), Table(columns, tuple(rows)), tier=comparison.tier)

@@ -3,14 +3,87 @@ and what each side ran on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
 
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.precision.comparison import read_side
 from ascend_workbook.precision.divergence import CONTAINER, DRAWN, NOT_COMPARED, PARTING
+from ascend_workbook.precision.tensors.tensorfile import read_tensor
 from ascend_workbook.precision.views import platform
-from ascend_workbook.precision.views.outcomes import read_outcome
+from ascend_workbook.precision.views.questions import read_outcome
+
+# Fixed limits beside the comparison's own judgement: cosine below 0.99, and |a - b| <= atol + rtol * |b| everywhere.
+
+COSINE, ATOL, RTOL = 0.99, 1e-5, 1e-3
+LIMIT_COLUMNS = (
+    Column("operator"),
+    Column("step"),
+    Column("cosine", digits=7),
+    Column("by_cosine"),
+    Column("beyond"),
+    Column("by_elements"),
+    Column("error_out"),
+    Column("allowed"),
+    Column("by_noise"),
+)
+
+
+def fixed_limits(comparison: Report, *, cosine: float = COSINE, atol: float = ATOL, rtol: float = RTOL) -> Report:
+    """List each output that was compared and saved on both sides in a row: the three verdicts, pass or FAIL.
+
+    `beyond` is the share of elements that the limits per element reject. Raises WorkbookError where a capture is gone.
+    """
+    left, right = (read_side(Path(comparison.facts[name])) for name in ("baseline", "target"))
+    rows: list[tuple[Scalar, ...]] = []
+    names = ("step", "rank", "operator", "tensor", "cosine", "error_out", "allowed", "judgement")
+    table = comparison.table or Table((), ())
+    for step, rank, name, slot, near, error, allowed, judgement in zip(*map(table.column_values, names)):
+        operator_outcome = read_outcome(judgement)
+        files = [
+            _find_tensor_file(side.runs.get((int(str(step)), int(str(rank)))), str(name), str(slot))
+            for side in (left, right)
+        ]
+        if operator_outcome in (CONTAINER, NOT_COMPARED) or error is None or not all(files):
+            continue
+        beyond = _share_beyond([path for path in files if path], atol, rtol)
+        far = isinstance(near, (int, float)) and near < cosine
+        elements = (beyond, _say_verdict(beyond > 0))
+        noise = (error, allowed, _say_verdict(operator_outcome in PARTING))
+        rows.append((name, step, near, _say_verdict(far), *elements, *noise))
+    return Report(
+        "precision", "fixed_limits", (_count_verdicts(rows),), Table(LIMIT_COLUMNS, tuple(rows)), tier=comparison.tier
+    )
+
+
+def _find_tensor_file(run: object, name: str, slot: str) -> Path | None:
+    operator = getattr(run, "by_name", {}).get(name)
+    return next((record.file for record in operator.outputs if record.slot == slot), None) if operator else None
+
+
+def _share_beyond(files: list[Path], atol: float, rtol: float) -> float:
+    """Return the share of elements of the target beyond the limits; NaN in one place alone is beyond."""
+    b, a = (np.asarray(read_tensor(path), dtype=np.float64) for path in files)
+    near = np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=True)
+    return 1.0 - float(near.mean()) if near.size else 0.0
+
+
+def _say_verdict(failed: bool) -> Scalar:
+    return Sentence("layer.failed" if failed else "layer.passed")
+
+
+def _count_verdicts(rows: list[tuple[Scalar, ...]]) -> Finding:
+    counts: dict[str, Scalar] = {
+        name: sum(row[at] == _say_verdict(True) for row in rows)
+        for name, at in (("cosine", 3), ("elements", 5), ("noise", 8))
+    }
+    if not rows:
+        return Finding("ACC294", Status.SKIPPED, "ACC294.nothing")
+    return Finding("ACC294", Status.NOTE, "ACC294.counts", {**counts, "of": len(rows)})
+
 
 COLUMNS = (
     Column("layer"),
@@ -21,6 +94,8 @@ COLUMNS = (
     Column("cosine", digits=9),
     Column("passed"),
 )
+#: Of the columns of numbers what is worst.
+WORST = {"max_diff": max, "mean_diff": max, "cosine": min}
 
 
 def layers(comparison: Report) -> Report:
@@ -37,7 +112,8 @@ def layers(comparison: Report) -> Report:
         rows.setdefault((named["operator"], named["step"], named["rank"]), []).append(named)
     judged = bool(comparison.facts.get("judged", True))
     layer_rows = tuple(
-        (*key, *_worst_numbers(some), Sentence(f"layer.{_judge_layer(some, judged)}")) for key, some in rows.items()
+        (*key, *(_worst_in_column(some, name) for name in WORST), Sentence(f"layer.{_judge_layer(some, judged)}"))
+        for key, some in rows.items()
     )
     counts = {
         name: sum(row[-1] == Sentence(f"layer.{name}") for row in layer_rows) for name in ("passed", "failed", "unseen")
@@ -47,13 +123,8 @@ def layers(comparison: Report) -> Report:
         **counts,
         "first": next((row[0] for row in layer_rows if row[-1] == Sentence("layer.failed")), None),
     }
-    side = Report(
-        "precision",
-        "platform",
-        (_report_platform(comparison),),
-        platform.platform_table(comparison),
-        tier=comparison.tier,
-    )
+    table = platform.platform_table(comparison)
+    side = Report("precision", "platform", (_report_platform(comparison),), table, tier=comparison.tier)
     return Report(
         "precision",
         "layers",
@@ -65,22 +136,13 @@ def layers(comparison: Report) -> Report:
     )
 
 
-def _worst_numbers(some: Iterable[dict[str, Scalar]]) -> tuple[Scalar, Scalar, Scalar]:
-    some = list(some)
-    return (
-        _worst_in_column(some, "max_diff"),
-        _worst_in_column(some, "mean_diff"),
-        _worst_in_column(some, "cosine", least=True),
-    )
-
-
-def _worst_in_column(some: list[dict[str, Scalar]], name: str, *, least: bool = False) -> Scalar:
+def _worst_in_column(some: list[dict[str, Scalar]], name: str) -> Scalar:
     """Return the worst of a column; a word (inf, nan) is worse than every number."""
     words = [row[name] for row in some if isinstance(row[name], str)]
     values = [value for row in some if isinstance(value := row[name], (int, float))]
     if words:
         return words[0]
-    return (min(values) if least else max(values)) if values else None
+    return WORST[name](values) if values else None
 
 
 def _judge_layer(some: list[dict[str, Scalar]], judged: bool) -> str:

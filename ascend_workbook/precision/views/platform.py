@@ -6,7 +6,7 @@ from typing import Any
 
 from ascend_workbook.findings.report import Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
-from ascend_workbook.precision.capturing.portable import make_portable
+from ascend_workbook.precision.capturing.withheld import make_portable
 from ascend_workbook.precision.comparison import Side
 
 #: Shown in this order; a fact that neither side has is left out.
@@ -38,10 +38,8 @@ FORMATS = ("conv", "matmul")
 DIFFERS = "platform.differs"
 
 
-def platform_facts(side: Side) -> dict[str, Any]:
-    """Return what one capture ran on, as plain JSON; empty for a plain dump, of which nothing of the kind is
-    recorded.
-    """
+def platform_facts(side: Side) -> dict[str, object]:
+    """Return what one capture ran on, as plain JSON; empty for a plain dump, which does not record it."""
     if side.about is None:
         return {}
     details = side.about.about
@@ -61,7 +59,7 @@ def platform_facts(side: Side) -> dict[str, Any]:
 
 def platform_table(comparison: Report) -> Table:
     """List each fact in a row: what the baseline has, what the target, whether they are equal."""
-    sides: list[dict[str, Any]] = comparison.facts.get("sides") or [{}, {}]
+    sides: list[dict[str, object]] = comparison.facts.get("sides") or [{}, {}]
     rows: list[tuple[Scalar, ...]] = []
     for name in SHOWN:
         values: list[Scalar] = [_plain_value(side.get(name)) for side in sides]
@@ -94,7 +92,7 @@ def _compare_fact(name: str, sides: list[dict[str, Any]]) -> str:
     return "differs"
 
 
-def _plain_value(value: Any) -> Scalar:
+def _plain_value(value: object) -> Scalar:
     if isinstance(value, bool):
         return str(value).lower()
     if value is None or isinstance(value, (str, int, float)):

@@ -8,10 +8,33 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ascend_workbook.findings import gates
+from ascend_workbook.findings import report as gates
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import Scalar, Sentence
+
+# A judgement as a comparison's table keeps it: the operator's outcome, and what is odd about one tensor beside it.
+
+_WITH_PROBLEM = "precision.with_problem"
+_PREFIX = "precision."
+
+
+def judgement_cell(outcome: str, problem: str = "") -> Scalar:
+    """The cell: an outcome of divergence.py and, where there is one, a tensor's problem of agreement.py."""
+    sentence: Scalar = Sentence(f"{_PREFIX}{outcome}")
+    if not problem:
+        return sentence
+    return Sentence(_WITH_PROBLEM, outcome=sentence, problem=Sentence(f"{_PREFIX}problem_{problem}"))
+
+
+def read_outcome(judgement: Scalar) -> str:
+    """Read the outcome out of a cell of judgement_cell, whatever the tensor's problem; empty where it holds none."""
+    if not isinstance(judgement, dict):
+        return ""
+    if judgement.get("say") == _WITH_PROBLEM:
+        return read_outcome(judgement["args"]["outcome"])
+    return str(judgement.get("say", "")).removeprefix(_PREFIX)
+
 
 EXPERIMENT, DEVICE, INCOMPLETE, DIVERGENCE, NAN, UNPAIRED, DTYPE, SPIKE, SCALE, METRIC, OTHER = (
     "experiment",
@@ -92,9 +115,7 @@ def question_of(finding: Finding) -> str:
 
 
 def questions_of(finding: Finding) -> tuple[str, ...]:
-    """Return all questions that the finding speaks of: more than one where what several ask about was not there to look
-    at.
-    """
+    """Return all questions that the finding speaks of: several where what they ask about was not there."""
     if finding.key in _SEVERAL:
         return _SEVERAL[finding.key]
     return OF_CURVES if _no_curves(finding) else (question_of(finding),)

@@ -55,13 +55,8 @@ def _make_candidate_row(candidate: Candidate, first: Candidate, facts: Compariso
     why: Scalar = _describe_gap(candidate, facts) or Sentence(
         f"suspects.{candidate.why}", first=first.name, receiver=candidate.judged.name
     )
-    numbers = (
-        agreement.error_in,
-        agreement.error_out,
-        own,
-        None if candidate.times is None else candidate.judged.allowed,
-        candidate.times,
-    )
+    allowed = None if candidate.times is None else candidate.judged.allowed
+    numbers = (agreement.error_in, agreement.error_out, own, allowed, candidate.times)
     direction = candidate.name.rpartition(".")[2] if candidate.why == MAKER else agreement.pair.target.direction
     return (
         candidate.name,
@@ -75,9 +70,7 @@ def _make_candidate_row(candidate: Candidate, first: Candidate, facts: Compariso
 
 
 def _describe_gap(candidate: Candidate, facts: Comparison) -> Scalar:
-    """Describe, for the first candidate, the steps just before its own that were not captured: it may have begun
-    there.
-    """
+    """Describe the steps before the first candidate's own that were not captured: it may have begun there."""
     step = candidate.step.step
     before = max((other.step for other in facts.steps if other.step < step), default=-1)
     if candidate.why != FIRST or before in (-1, step - 1):

@@ -35,9 +35,7 @@ NEAR_ONE = 0.9999
 
 
 def render_csv(steps: Iterable[tuple[Pairing, Iterable[Agreement]]]) -> str:
-    """Render all steps and ranks as CSV, one row a tensor. What one side alone has gets `N/A` and is said in
-    Err_message.
-    """
+    """Render all steps and ranks as CSV, a row a tensor; what one side alone has gets `N/A` and an Err_message."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -63,13 +61,7 @@ def format_metrics(metrics: Metrics) -> tuple[object, ...]:
         return (NOT_THERE,) * len(METRICS)
     cosine = _format_cosine(metrics) if metrics.size > 1 else UNSUPPORTED
     ratios = (round(metrics.within_thousandth, 12), round(metrics.within_five_thousandths, 12))
-    return (
-        cosine,
-        metrics.euclidean,
-        _round_number(metrics.max_absolute),
-        _round_number(metrics.max_relative),
-        *ratios,
-    )
+    return (cosine, metrics.euclidean, *map(_round_number, (metrics.max_absolute, metrics.max_relative)), *ratios)
 
 
 def _format_cosine(metrics: Metrics) -> object:
@@ -110,14 +102,8 @@ def _tensor_columns(tensor: TensorAgreement) -> tuple[object, ...]:
         return (*((word,) * len(METRICS)), tensor.error, None, None, None, message)
     metrics = tensor.metrics
     odd = f"{NONFINITE}: {metrics.nonfinite_places}" if metrics.nonfinite_places else message
-    return (
-        *format_metrics(metrics),
-        metrics.relative_l2,
-        metrics.max_ulp,
-        metrics.norm_target,
-        metrics.norm_baseline,
-        odd,
-    )
+    norms = metrics.norm_target, metrics.norm_baseline
+    return (*format_metrics(metrics), metrics.relative_l2, metrics.max_ulp, *norms, odd)
 
 
 def _one_sided_row(operator: Operator, side: str) -> tuple[object, ...]:

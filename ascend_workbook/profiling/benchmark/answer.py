@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import Any
 
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Chart, Column, Report, Table
 from ascend_workbook.findings.rules import judge_facts, rules_of
 from ascend_workbook.findings.sentence import Scalar, Sentence
-from ascend_workbook.profiling.benchmark import relative, rules
-from ascend_workbook.profiling.benchmark.facts import Bench, Measured
-from ascend_workbook.profiling.benchmark.rules import against, measured
+from ascend_workbook.profiling.benchmark import rules
+from ascend_workbook.profiling.benchmark.facts import Bench, Measured, compute_ratio
+from ascend_workbook.profiling.benchmark.rules import measured
 
 PERCENTILES = (50, 90, 95, 99)
 
@@ -22,30 +21,16 @@ def report_benchmark(bench: Bench) -> Report:
     rate = Column("bench_rate", f"{bench.unit}/s")
     columns = [Column("bench_configuration"), rate, Column("bench_interval", "%", 2)]
     columns += [Column(f"bench_p{percent}", "ms", detail=percent == 90) for percent in PERCENTILES]
-    columns += [
-        Column("bench_tokens", "/s"),
-        Column("bench_loading", "%", 3),
-        Column("bench_device_peak", "MiB"),
-        Column("bench_host_peak", "MiB"),
-        Column("bench_power", "W"),
-        Column("bench_relative", "x"),
-        Column("bench_outcome"),
-    ]
+    columns += [Column("bench_tokens", "/s"), Column("bench_loading", "%", 3)]
+    columns += [Column(f"bench_{where}_peak", "MiB") for where in ("device", "host")]
+    columns += [Column("bench_power", "W"), Column("bench_relative", "x"), Column("bench_outcome")]
     rows = [_make_row(bench, configuration) for configuration in bench.measured]
     shown = [at for at, column in enumerate(columns) if at < 3 or any(row[at] is not None for row in rows)]
     table = Table(tuple(columns[at] for at in shown), tuple(tuple(row[at] for at in shown) for row in rows))
     chart = Chart("bars", "bench_configuration", ("bench_rate",), f"{bench.unit}/s") if bench.successful else None
     facts = {"benchmark": _collect_facts(bench), "simulator": bench.facts.get("simulator") or {}}
-    return Report(
-        "profiling",
-        "benchmark",
-        _raise_headline(findings),
-        table,
-        chart,
-        facts=facts,
-        tier=bench.tier,
-        answers=_answered_codes(findings),
-    )
+    headlines, answers = _raise_headline(findings), _answered_codes(findings)
+    return Report("profiling", "benchmark", headlines, table, chart, facts=facts, tier=bench.tier, answers=answers)
 
 
 def without_samples(configuration: Measured) -> Measured:
@@ -54,10 +39,8 @@ def without_samples(configuration: Measured) -> Measured:
 
 
 def _answered_codes(findings: list[Finding]) -> tuple[str, ...]:
-    """Return the codes that the report answers; none where it was asked for beside a baseline that cannot be held
-    against it.
-    """
-    asked = any(finding.rule == against.CODE and finding.status is Status.SKIPPED for finding in findings)
+    """Return the codes that the report answers; none where its baseline cannot be held against it."""
+    asked = any(finding.rule == measured.AGAINST and finding.status is Status.SKIPPED for finding in findings)
     return () if asked else (measured.SPEED,)
 
 
@@ -77,49 +60,36 @@ def _make_row(bench: Bench, configuration: Measured) -> list[Scalar]:
     outcome: Scalar = Sentence(f"benchmark.outcome.{configuration.outcome}")
     if not configuration.done:
         return [configuration.name, *[None] * (len(PERCENTILES) + 8), outcome]
-    figures: list[Scalar] = [
-        configuration.rate_per_s,
-        _half_percent(configuration),
-        *(configuration.percentile_ms(at) for at in PERCENTILES),
-    ]
-    memory: list[Scalar] = [configuration.device_peak_mib, configuration.host_peak_mib]
-    ratio = relative.compute_ratio(bench, configuration)
+    percentiles = [configuration.percentile_ms(at) for at in PERCENTILES]
+    speed = [configuration.rate_per_s, _half_percent(configuration), *percentiles, configuration.tokens_per_s]
+    memory = [configuration.device_peak_mib, configuration.host_peak_mib, configuration.power_w]
     return [
         configuration.name,
-        *figures,
-        configuration.tokens_per_s,
+        *speed,
         configuration.loading_percent,
         *memory,
-        configuration.power_w,
-        ratio,
+        compute_ratio(bench, configuration),
         outcome,
     ]
 
 
 def _half_percent(configuration: Measured) -> float | None:
     """Return half the 95 % interval of the throughput, in percent of it."""
-    return (
-        None
-        if configuration.rate_interval is None
-        else 50 * (configuration.rate_interval[1] - configuration.rate_interval[0]) / configuration.rate_per_s
-    )
+    low, high = configuration.rate_interval or (None, None)
+    return None if low is None or high is None else 50 * (high - low) / configuration.rate_per_s
 
 
-def _collect_facts(bench: Bench) -> dict[str, Any]:
+def _collect_facts(bench: Bench) -> dict[str, object]:
     """Collect what another benchmark takes as its baseline, and any other report may cite."""
     settings = {"unit": bench.unit, "axes": list(bench.axes), "repeats": bench.repeats, "no_power": bench.no_power}
     facts = {name: value for name, value in bench.facts.items() if name != "simulator"}
-    return {
-        **facts,
-        **settings,
-        "hardware": bench.hardware,
-        "configurations": [_collect_figures(configuration) for configuration in bench.measured],
-    }
+    configurations = [_collect_figures(configuration) for configuration in bench.measured]
+    return {**facts, **settings, "hardware": bench.hardware, "configurations": configurations}
 
 
-def _collect_figures(configuration: Measured) -> dict[str, Any]:
+def _collect_figures(configuration: Measured) -> dict[str, object]:
     """Collect the numbers of one configuration, with units in their names."""
-    about = {
+    about: dict[str, object] = {
         "name": configuration.name,
         "settings": dict(configuration.settings),
         "outcome": configuration.outcome,
@@ -128,20 +98,11 @@ def _collect_figures(configuration: Measured) -> dict[str, Any]:
     if not configuration.done:
         return about
     low, high = configuration.rate_interval or (None, None)
-    rates = {
-        "rate_per_s": configuration.rate_per_s,
-        "rate_low_per_s": low,
-        "rate_high_per_s": high,
-        "tokens_per_s": configuration.tokens_per_s,
-        "samples_per_step": configuration.samples,
-    }
+    rates = {"rate_per_s": configuration.rate_per_s, "rate_low_per_s": low, "rate_high_per_s": high}
+    rates |= {"tokens_per_s": configuration.tokens_per_s, "samples_per_step": configuration.samples}
     times = {f"p{at}_ms": configuration.percentile_ms(at) for at in PERCENTILES}
-    spread = {
-        "steps": len(configuration.times_s),
-        "runs": len(configuration.runs_s),
-        "spread_percent": configuration.spread_percent,
-        "drift_percent": configuration.drift_percent,
-        "loading_percent": configuration.loading_percent,
-    }
+    percents = ("spread_percent", "drift_percent", "loading_percent")
+    spread: dict[str, object] = {"steps": len(configuration.times_s), "runs": len(configuration.runs_s)}
+    spread |= {name: getattr(configuration, name) for name in percents}
     resources = {name: value for name, value in asdict(configuration).items() if name.endswith(("_mib", "_w"))}
     return {**about, **rates, **times, **spread, **resources}

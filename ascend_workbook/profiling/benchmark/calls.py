@@ -7,30 +7,42 @@ percentiles are of single calls, each waited for.
 from __future__ import annotations
 
 import copy
+import itertools
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import Sentence
-from ascend_workbook.profiling.benchmark import answer, loaders, relative
-from ascend_workbook.profiling.benchmark.configurations import AUTOCAST, Axis, Configuration, combine_axes
-from ascend_workbook.profiling.benchmark.facts import LEAST_STEPS, OUT_OF_MEMORY, Bench, Measured
-from ascend_workbook.profiling.benchmark.memory import MEMORY, Peak
-from ascend_workbook.profiling.benchmark.power import Power
-from ascend_workbook.profiling.collecting import here
+from ascend_workbook.profiling.benchmark import answer
+from ascend_workbook.profiling.benchmark.configurations import AUTOCAST, Axis, Configuration, combine_axes, parse_axes
+from ascend_workbook.profiling.benchmark.facts import (
+    FAILED,
+    LEAST_STEPS,
+    OUT_OF_MEMORY,
+    Bench,
+    Measured,
+    describe_hardware,
+    load_baseline,
+)
+from ascend_workbook.profiling.benchmark.resources import MEMORY, Peak, Power
+from ascend_workbook.profiling.collecting import runs
 
-Call = Callable[[], Any]
+if TYPE_CHECKING:
+    import torch
+    from torch.utils.data import DataLoader
+
+Call = Callable[[], object]
 
 
 def of_calls(
-    target: Any,
-    inputs: Any = (),
+    target: object,
+    inputs: object = (),
     *,
-    loss: Callable[[Any], Any] | None = None,
-    optimizer: Callable[[Iterable[Any]], Any] | None = None,
+    loss: Callable[..., torch.Tensor] | None = None,
+    optimizer: Callable[[Iterable[torch.nn.Parameter]], torch.optim.Optimizer] | None = None,
     batch_sizes: Sequence[int] = (),
     autocast: bool = False,
     tokens: float | None = None,
@@ -49,21 +61,22 @@ def of_calls(
     `seconds` of calls in blocks. tokens: of one sample. Runs where the model's parameters are.
     Raises WorkbookError for fewer than two steps and for what cannot be called.
     """
+    from torch.utils.data import DataLoader
+
     for name, value, least in (("steps", steps, LEAST_STEPS), ("warmup", warmup, 0)):
         if value < least:
             raise WorkbookError("profiling.too_few", name=name, value=value, least=least)
-    before = None if baseline is None else relative.load_baseline(baseline)
-    chosen_device = here.find_device(device)
-    shared = {
-        "tier": chosen_device.tier,
-        "device": chosen_device.name,
-        "count": chosen_device.count,
-        "versions": chosen_device.versions,
-    }
-    facts: dict[str, Any] = {"script": "", "args": [], "nproc": 1, "steps": steps, "warmup": warmup}
-    facts |= {"simulator": here.describe_simulator(chosen_device)}
-    if loaders.is_loader(target):
-        measured, names = loaders.measure_loader(target, loader, steps, warmup)
+    before = None if baseline is None else load_baseline(baseline)
+    chosen_device = runs.find_device(device)
+    shared = describe_hardware(chosen_device)
+    facts: dict[str, object] = {"script": "", "args": [], "nproc": 1, "steps": steps, "warmup": warmup}
+    facts |= {"simulator": runs.describe_simulator(chosen_device)}
+    if isinstance(target, DataLoader):
+        axes = parse_axes((), loader)
+        measured = tuple(
+            _measure_configuration(target, configuration, steps, warmup) for configuration in combine_axes(axes)
+        )
+        names = tuple(axis.name for axis in axes)
         unasked = Sentence("benchmark.power.loading")
         facts["kind"] = "loading"
         return answer.report_benchmark(Bench(measured, "samples", shared, names, 1, before, unasked, facts))
@@ -89,7 +102,10 @@ def _measure_call(
     name, settings = configuration.name or "-", configuration.settings
     peak = Peak(accelerator)
     try:
-        call, samples = work.make_call(settings.get("batch"), accelerator if configuration.autocast else "")
+        batch = settings.get("batch")
+        call, samples = work.make_call(
+            batch if isinstance(batch, int) else None, accelerator if configuration.autocast else ""
+        )
         times, blocks = _time_calls(call, accelerator, *counts)
     except (RuntimeError, MemoryError) as error:
         if not MEMORY.search(f"{type(error).__name__}: {error}") and not isinstance(error, MemoryError):
@@ -142,17 +158,23 @@ def _wait_for_device(accelerator: str) -> None:
 class _Work:
     """What one call does, for a batch size and a precision."""
 
-    def __init__(self, target: Any, inputs: Any, loss: Any, optimizer: Any) -> None:
+    def __init__(
+        self,
+        target: object,
+        inputs: object,
+        loss: Callable[..., torch.Tensor] | None,
+        optimizer: Callable[[Iterable[torch.nn.Parameter]], torch.optim.Optimizer] | None,
+    ) -> None:
         import torch
 
-        self._module = isinstance(target, torch.nn.Module)
+        self._module: torch.nn.Module = target if isinstance(target, torch.nn.Module) else None
         if not callable(target):
             raise WorkbookError("benchmark.not_callable", type=type(target).__name__)
-        if not self._module and (loss or optimizer):
+        if self._module is None and (loss or optimizer):
             raise WorkbookError("benchmark.no_model", option="loss, optimizer", type=type(target).__name__)
         self._target, self._inputs, self._loss, self._optimizer = target, inputs, loss, optimizer
 
-    def make_call(self, batch: Any, autocast: str) -> tuple[Call, float | None]:
+    def make_call(self, batch: int | None, autocast: str) -> tuple[Call, float | None]:
         """Make the call, and say how many samples it works on where its inputs tell."""
         import torch
 
@@ -162,32 +184,34 @@ class _Work:
         )
         precision = torch.autocast(autocast or "cpu", dtype=torch.bfloat16, enabled=bool(autocast))
         if self._loss is not None:
-            return self._make_training(inputs, precision), samples
-        if self._module:
-            self._target.eval()
+            return self._make_training(inputs, precision, self._loss), samples
+        if self._module is not None:
+            self._module.eval()
 
-        def infer_batch() -> Any:
+        def infer_batch() -> object:
             with torch.inference_mode(), precision:
                 return self._target(*inputs)
 
         return infer_batch, samples
 
-    def _make_training(self, inputs: tuple[Any, ...], precision: Any) -> Call:
+    def _make_training(
+        self, inputs: tuple[object, ...], precision: torch.autocast, loss_of: Callable[..., torch.Tensor]
+    ) -> Call:
         """Make the call of one training step on a copy of the model."""
-        model = copy.deepcopy(self._target).train()
+        model = copy.deepcopy(self._module).train()
         optimizer = self._optimizer(model.parameters()) if self._optimizer else None
 
         def train_batch() -> None:
             model.zero_grad(set_to_none=True)
             with precision:
-                loss = self._loss(model(*inputs))
+                loss = loss_of(model(*inputs))
             loss.backward()
             if optimizer is not None:
                 optimizer.step()
 
         return train_batch
 
-    def _make_inputs(self, batch: Any) -> tuple[Any, ...]:
+    def _make_inputs(self, batch: int | None) -> tuple[object, ...]:
         """Return the inputs, or their rows over and over until the batch is full."""
         import torch
 
@@ -205,3 +229,48 @@ class _Work:
             )
         except (TypeError, ValueError, IndexError) as error:
             raise WorkbookError("benchmark.inputs", batch=batch, error=str(error)) from error
+
+
+#: What a DataLoader made anew takes over from the one that was given
+KEPT = ("batch_sampler", "collate_fn", "worker_init_fn", "multiprocessing_context", "generator", "timeout")
+OF_WORKERS = ("multiprocessing_context", "timeout")
+
+
+def _measure_configuration(
+    target: DataLoader[object], configuration: Configuration, steps: int, warmup: int
+) -> Measured:
+    """Time the batches of the loader with one configuration's settings."""
+    batches = iter(_copy_loader(target, configuration.loader))
+    times, samples = [], 0
+    start = time.perf_counter()
+    for batch in itertools.islice(batches, warmup + steps):
+        now = time.perf_counter()
+        times.append(now - start)
+        samples = samples or _count_samples(batch)
+        start = time.perf_counter()
+    steady = tuple(times[warmup:])
+    if len(steady) < LEAST_STEPS:
+        few_steps = Sentence("benchmark.few_steps", done=len(times), wanted=warmup + LEAST_STEPS)
+        return Measured(configuration.name or "-", configuration.settings, FAILED, few_steps)
+    return Measured(configuration.name or "-", configuration.settings, runs_s=(steady,), samples=samples or None)
+
+
+def _copy_loader(target: DataLoader[object], settings: Mapping[str, object]) -> DataLoader[object]:
+    """Make the same loader with these settings; prefetching goes with workers only."""
+    workers = settings.get("num_workers", target.num_workers)
+    arguments: dict[str, Any] = {name: getattr(target, name) for name in KEPT if workers or name not in OF_WORKERS}
+    if target.batch_sampler is None:  # batches that the dataset makes itself
+        arguments |= {"batch_size": target.batch_size, "sampler": target.sampler}
+        del arguments["batch_sampler"]
+    arguments |= {"num_workers": workers, "pin_memory": settings.get("pin_memory", target.pin_memory)}
+    if workers:
+        arguments["prefetch_factor"] = settings.get("prefetch_factor", target.prefetch_factor or 2)
+    return type(target)(target.dataset, **arguments)
+
+
+def _count_samples(batch: object) -> int:
+    """Count the rows of the batch's first tensor."""
+    if hasattr(batch, "shape"):
+        return int(batch.shape[0]) if len(batch.shape) else 0
+    inner = batch.values() if isinstance(batch, dict) else batch if isinstance(batch, (list, tuple)) else ()
+    return next((count for count in map(_count_samples, inner) if count), 0)

@@ -11,7 +11,6 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.sentence import Scalar
@@ -40,7 +39,7 @@ class Configuration:
     name: str
     settings: dict[str, Scalar] = field(default_factory=dict)
     args: tuple[str, ...] = ()
-    loader: dict[str, Any] = field(default_factory=dict)
+    loader: dict[str, Scalar] = field(default_factory=dict)
     autocast: bool = False
 
 
@@ -54,7 +53,7 @@ def parse_axes(sweep: Sequence[str] = (), loader: Sequence[str] = (), autocast: 
     return parsed + ([Axis(AUTOCAST, "autocast", (False, True))] if autocast else [])
 
 
-def from_words(text: str) -> dict[str, Any]:
+def from_words(text: str) -> dict[str, object]:
     """Read one line such as `batch-size=8,16 workers=0,2 autocast` as the options sweep, loader and autocast."""
     words = shlex.split(text)
     loader = [word for word in words if word.partition("=")[0] in LOADER]
@@ -64,8 +63,7 @@ def from_words(text: str) -> dict[str, Any]:
 
 def combine_axes(varied: Sequence[Axis]) -> list[Configuration]:
     """Return all combinations of the axes' values in the order given, the last axis fastest. Raises WorkbookError where
-    there are too many.
-    """
+    there are too many."""
     many = list(itertools.islice(itertools.product(*(axis.values for axis in varied)), MOST + 1))
     if len(many) > MOST:
         raise WorkbookError("benchmark.too_many", most=MOST)
@@ -76,7 +74,7 @@ def _make_configuration(varied: Sequence[Axis], values: tuple[Scalar, ...]) -> C
     """Make the configuration of one value for each axis."""
     settings = {axis.name.lstrip("-"): value for axis, value in zip(varied, values)}
     args: list[str] = []
-    loader: dict[str, Any] = {}
+    loader: dict[str, Scalar] = {}
     for axis, value in zip(varied, values):
         if axis.kind == "argument":
             option = axis.name if axis.name.startswith("-") else f"--{axis.name}"

@@ -1,15 +1,76 @@
-"""What a benchmark measured: a configuration each, and where it ran."""
+"""What a benchmark measured: a configuration each, where it ran, and what an earlier one measured of the same."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import os
+import statistics
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ascend_workbook.findings.report import Report
+import numpy as np
+
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.report import Report, load_report
 from ascend_workbook.findings.sentence import Scalar
-from ascend_workbook.profiling.benchmark import statistics
+from ascend_workbook.machine.device import Device
+
+#: Student's t, two-sided 95 %, by degrees of freedom (one less than the groups)
+T95 = {1: 12.71, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262, 10: 2.228}
+#: One run's steps are not independent: their means in so many consecutive groups nearly are
+GROUPS = 5
+#: Interquartile range and drift, in percent of the median: from where on a time is not steady, and is no result
+LOOSE, UNSTEADY = 10.0, 25.0
+#: Median steps, from where on one is told by itself
+FAR = 5.0
+
+
+def compute_percentile(times: Sequence[float], percent: float) -> float:
+    """Compute a percentile: between the two nearest of the sorted times, linearly."""
+    return float(np.percentile(times, percent))
+
+
+def spread_percent(times: Sequence[float]) -> float:
+    """Return the interquartile range, in percent of the median."""
+    return 100 * (compute_percentile(times, 75) - compute_percentile(times, 25)) / compute_percentile(times, 50)
+
+
+def drift_percent(times: Sequence[float]) -> float:
+    """Return how much longer the last third takes than the first, in percent; 0 for fewer than six."""
+    third = len(times) // 3
+    if third < 2:
+        return 0.0
+    return 100 * (statistics.median(times[-third:]) / statistics.median(times[:third]) - 1)
+
+
+def find_far_steps(times: Sequence[float]) -> list[float]:
+    """Return the times of more than FAR median steps: an evaluation, a checkpoint, a wait for a burst of data."""
+    limit = FAR * compute_percentile(times, 50)
+    return [seconds for seconds in times if seconds > limit]
+
+
+def confidence_interval(runs: Sequence[Sequence[float]]) -> tuple[float, float] | None:
+    """Return the 95 % confidence of the mean time, of the means of three or more runs, else of groups of consecutive
+    steps.
+
+    None where there are too few steps for groups. What differs from run to run is only in it with three runs.
+    """
+    means = [statistics.fmean(run) for run in runs if run]
+    if len(means) < 3:
+        means = [statistics.fmean(group) for run in runs for group in _split_groups(run)]
+    if len(means) < 3:
+        return None
+    half = T95.get(len(means) - 1, 2.0) * statistics.stdev(means) / len(means) ** 0.5
+    center = statistics.fmean([seconds for run in runs for seconds in run])
+    return max(0.0, center - half), center + half
+
+
+def _split_groups(run: Sequence[float]) -> list[Sequence[float]]:
+    """Split a run into GROUPS groups of consecutive steps; none where it is too short."""
+    size = len(run) // GROUPS
+    return [run[at * size : (at + 1) * size] for at in range(GROUPS)] if size else []
+
 
 MEASURED, OUT_OF_MEMORY, FAILED, NOT_RUN = "measured", "out_of_memory", "failed", "not_run"
 SIMULATED = "npu-simulated"
@@ -51,7 +112,7 @@ class Measured:
 
     def percentile_ms(self, percent: float) -> float:
         """Return a percentile of the step times in milliseconds."""
-        return 1e3 * statistics.compute_percentile(self.times_s, percent)
+        return 1e3 * compute_percentile(self.times_s, percent)
 
     @cached_property
     def rate_per_s(self) -> float:
@@ -65,7 +126,7 @@ class Measured:
     @cached_property
     def rate_interval(self) -> tuple[float, float] | None:
         """Return the 95 % confidence of the throughput, low and high."""
-        times = statistics.confidence_interval(self.rate_s or self.runs_s)
+        times = confidence_interval(self.rate_s or self.runs_s)
         return None if times is None or not times[0] else (self._amount / times[1], self._amount / times[0])
 
     @property
@@ -74,11 +135,11 @@ class Measured:
 
     @property
     def spread_percent(self) -> float:
-        return max(statistics.spread_percent(run) for run in self.runs_s)
+        return max(spread_percent(run) for run in self.runs_s)
 
     @property
     def drift_percent(self) -> float:
-        return max((statistics.drift_percent(run) for run in self.runs_s), key=abs)
+        return max((drift_percent(run) for run in self.runs_s), key=abs)
 
     @property
     def loading_percent(self) -> float | None:
@@ -104,6 +165,11 @@ class Measured:
         )
 
 
+def describe_hardware(device: Device) -> dict[str, object]:
+    """Return what a benchmark tells of the device it ran on."""
+    return {"tier": device.tier, "device": device.name, "count": device.count, "versions": device.versions}
+
+
 @dataclass(frozen=True)
 class Bench:
     """All configurations. `unit`: what throughput counts; `hardware`: tier, device, count, versions, as JSON.
@@ -113,12 +179,12 @@ class Bench:
 
     measured: tuple[Measured, ...]
     unit: str
-    hardware: dict[str, Any]
+    hardware: dict[str, object]
     axes: tuple[str, ...] = ()
     repeats: int = 1
     baseline: Report | None = None
     no_power: Scalar = None
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, object] = field(default_factory=dict)
 
     @property
     def tier(self) -> str:
@@ -139,10 +205,65 @@ class Bench:
 
     def group_alike(self, axes: Collection[str]) -> list[list[Measured]]:
         """Group the configurations that ran: together are those that are alike in all but these axes."""
-        groups: dict[tuple[Any, ...], list[Measured]] = {}
+        groups: dict[tuple[tuple[str, str], ...], list[Measured]] = {}
         for configuration in self.successful:
             rest = tuple(
                 sorted((name, str(value)) for name, value in configuration.settings.items() if name not in axes)
             )
             groups.setdefault(rest, []).append(configuration)
         return list(groups.values())
+
+
+VERB = "benchmark"
+
+
+def load_baseline(path: str | os.PathLike[str]) -> Report:
+    """Load a file's benchmark report, alone or a part of another report. Raises WorkbookError where it has none."""
+    benchmark_report = next(_find_benchmarks(load_report(path)), None)
+    if benchmark_report is None:
+        raise WorkbookError("benchmark.no_baseline", path=os.fspath(path))
+    return benchmark_report
+
+
+def baseline_facts(baseline: Report) -> dict[str, Any]:
+    """Return what the baseline's report tells of its benchmark."""
+    return dict(baseline.facts["benchmark"])
+
+
+def compute_ratio(bench: Bench, configuration: Measured) -> float | None:
+    """Return its throughput over that of the baseline's configuration of this name; None where that has none."""
+    earlier = _find_same(bench, configuration)
+    return configuration.rate_per_s / earlier["rate_per_s"] if earlier and configuration.done else None
+
+
+def differ_clearly(bench: Bench, configuration: Measured) -> bool:
+    """Return whether a configuration and the baseline's differ beyond their uncertainty; unknown counts as no."""
+    earlier, interval = _find_same(bench, configuration), configuration.rate_interval
+    if earlier is None or interval is None or earlier["rate_low_per_s"] is None:
+        return False
+    return bool(interval[0] > earlier["rate_high_per_s"] or interval[1] < earlier["rate_low_per_s"])
+
+
+def find_other_kinds(bench: Bench) -> tuple[str, str] | None:
+    """Return what the baseline and this one measured (training, inference, loading) where these differ."""
+    earlier_kind, own_kind = (
+        "" if bench.baseline is None else baseline_facts(bench.baseline).get("kind"),
+        bench.facts.get("kind"),
+    )
+    return None if bench.baseline is None or earlier_kind == own_kind else (str(earlier_kind), str(own_kind))
+
+
+def _find_same(bench: Bench, configuration: Measured) -> dict[str, Any] | None:
+    """Return the baseline's configuration of this name, None where it has none that can be compared."""
+    if bench.baseline is None or baseline_facts(bench.baseline)["unit"] != bench.unit or find_other_kinds(bench):
+        return None
+    rows = baseline_facts(bench.baseline)["configurations"]
+    return next((row for row in rows if row["name"] == configuration.name and row["outcome"] == "measured"), None)
+
+
+def _find_benchmarks(report: Report) -> Iterator[Report]:
+    """Find the benchmarks' reports in a report and its parts."""
+    if report.verb == VERB and "benchmark" in report.facts:
+        yield report
+    for part in report.parts:
+        yield from _find_benchmarks(part)

@@ -16,11 +16,19 @@ from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine import device as devices
 from ascend_workbook.machine.launch import LaunchResult, LaunchSpec, Plugin, Progress, launch
-from ascend_workbook.profiling.benchmark import answer, configurations, relative
+from ascend_workbook.profiling.benchmark import answer, configurations
 from ascend_workbook.profiling.benchmark.configurations import Axis, Configuration
-from ascend_workbook.profiling.benchmark.facts import FAILED, LEAST_STEPS, NOT_RUN, OUT_OF_MEMORY, Bench, Measured
-from ascend_workbook.profiling.benchmark.memory import MEMORY
-from ascend_workbook.profiling.benchmark.power import Power
+from ascend_workbook.profiling.benchmark.facts import (
+    FAILED,
+    LEAST_STEPS,
+    NOT_RUN,
+    OUT_OF_MEMORY,
+    Bench,
+    Measured,
+    describe_hardware,
+    load_baseline,
+)
+from ascend_workbook.profiling.benchmark.resources import MEMORY, Power
 
 PLUGIN = Path(__file__).parents[1] / "child" / "benchmark_plugin.py"
 #: What child/benchmark_plugin.py writes
@@ -59,7 +67,7 @@ def of_script(
         if value < least:
             raise WorkbookError("profiling.too_few", name=name, value=value, least=least)
     varied = configurations.parse_axes(sweep, loader, autocast)
-    before = None if baseline is None else relative.load_baseline(baseline)
+    before = None if baseline is None else load_baseline(baseline)
     chosen_device = devices.find(device, python=python)
     spec = LaunchSpec(
         out=Path(out),
@@ -80,12 +88,7 @@ def of_script(
     unit = "samples" if all(configuration.samples for configuration in measured if configuration.done) else "steps"
     if unit == "steps":
         measured = [answer.without_samples(configuration) for configuration in measured]
-    hardware = {
-        "tier": chosen_device.tier,
-        "device": chosen_device.name,
-        "count": chosen_device.count,
-        "versions": chosen_device.versions,
-    }
+    hardware = describe_hardware(chosen_device)
     names = tuple(axis.name.lstrip("-") for axis in varied)
     facts = {**about, "kind": "training", "simulator": runs.simulator}
     return answer.report_benchmark(Bench(tuple(measured), unit, hardware, names, repeats, before, runs.no_power, facts))
@@ -111,12 +114,10 @@ class _Runs:
     found: devices.Device
     on_progress: Callable[[Progress], None] | None
     no_power: Scalar = None
-    simulator: dict[str, Any] = field(default_factory=dict)
+    simulator: dict[str, object] = field(default_factory=dict)
 
     def run_all(self, varied: list[Axis], repeats: int) -> list[Measured]:
-        """Run every configuration as often as wanted: repeats go round all of them, so that a machine that slows down
-        slows all.
-        """
+        """Run every configuration as often as wanted, round after round: a machine that slows down slows all."""
         wanted = configurations.combine_axes(varied)
         runs = [_Run() for _ in wanted]
         doubling = next((axis.name.lstrip("-") for axis in varied if axis.doubling), "")
@@ -165,9 +166,8 @@ class _Runs:
             return Measured(name, configuration.settings, run.outcome, run.why)
         samples, tokens = (self.amounts[what] or self._amount_per_step(run, what) for what in ("samples", "tokens"))
         loading = tuple(time for timings in run.told for time in timings["loading_s"][self.warmup :])
-        device, host = (
-            _find_most(timings[f"{where}_peak_mib"] for timings in run.told) for where in ("device", "host")
-        )
+        peaks = ([timings[f"{where}_peak_mib"] for timings in run.told] for where in ("device", "host"))
+        device, host = (max((peak for peak in mib if peak is not None), default=None) for mib in peaks)
         watts = sum(run.watts) / len(run.watts) if run.watts else None
         known_loading = loading if any(loading) else ()
         return Measured(
@@ -203,8 +203,3 @@ def _explain_end(result: LaunchResult, done: int, wanted: int) -> tuple[str, Sca
     if result.trouble is not None:
         return FAILED, result.trouble
     return FAILED, Sentence("benchmark.few_steps", done=max(0, done), wanted=wanted)
-
-
-def _find_most(values: Any) -> float | None:
-    """Return the largest of the values that are known, None where none is."""
-    return max((value for value in values if value is not None), default=None)

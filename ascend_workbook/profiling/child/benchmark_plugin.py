@@ -25,19 +25,18 @@ MIB = 1 << 20
 
 def attach(observer: Any, config: dict[str, Any]) -> None:
     """Time the steps of the run: a step runs from one update to the next; what the observer itself does in between
-    belongs to none.
-    """
+    belongs to none."""
     columns: dict[str, list[float]] = {"times_s": [], "loading_s": [], "samples": [], "tokens": []}
     amounts = {"loading_s": 0.0, "samples": 0.0, "tokens": 0.0}
     clock = functools.partial(_read_clock, config["accelerator"])
     mark = [0.0]
 
-    def start_timing(model: Any) -> None:
+    def start_timing(model: torch.nn.Module) -> None:
         if config["autocast"]:
             _under_autocast(model, config["accelerator"])
         mark[0] = clock()
 
-    def record_step(_: Any) -> None:
+    def record_step(_: object) -> None:
         columns["times_s"].append(clock() - mark[0])
         for name in amounts:
             columns[name].append(amounts[name])
@@ -72,9 +71,9 @@ def _watch_loading(amounts: dict[str, float]) -> None:
     Below `__next__`, which torch_npu replaces anew with each loop over a loader (profiler/_add_mstx_patch.py).
     """
 
-    def wrap_next(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def wrap_next(original: Callable[[object], object]) -> Callable[[object], object]:
         @functools.wraps(original)
-        def load_next(self: Any) -> Any:
+        def load_next(self: object) -> object:
             start = time.perf_counter()
             batch = original(self)
             amounts["loading_s"] += time.perf_counter() - start
@@ -87,7 +86,7 @@ def _watch_loading(amounts: dict[str, float]) -> None:
         kind._next_data = wrap_next(kind._next_data)
 
 
-def _count_samples(batch: Any, amounts: dict[str, float]) -> None:
+def _count_samples(batch: object, amounts: dict[str, float]) -> None:
     """Add the batch's samples and tokens to the amounts."""
     first = _first_tensor(batch)
     if first is None or not first.dim():
@@ -96,10 +95,9 @@ def _count_samples(batch: Any, amounts: dict[str, float]) -> None:
     amounts["tokens"] += first.numel() if _is_text(batch, first) else 0
 
 
-def _is_text(batch: Any, first: torch.Tensor) -> bool:
+def _is_text(batch: object, first: torch.Tensor) -> bool:
     """Return whether these are token numbers of (batch, sequence): named so, or with targets of this shape. Other
-    integers may be features.
-    """
+    integers may be features."""
     if not _are_numbers(first):
         return False
     if isinstance(batch, dict):
@@ -115,7 +113,7 @@ def _are_numbers(tensor: torch.Tensor) -> bool:
     return tensor.dim() == 2 and tensor.dtype in (torch.int64, torch.int32, torch.int16, torch.uint8, torch.int8)
 
 
-def _first_tensor(batch: Any) -> Any:
+def _first_tensor(batch: object) -> torch.Tensor | None:
     """Return the batch's first tensor, None where it has none."""
     if isinstance(batch, torch.Tensor):
         return batch
@@ -127,13 +125,13 @@ def _first_tensor(batch: Any) -> Any:
     return None
 
 
-def _set_loaders(settings: dict[str, Any]) -> None:
+def _set_loaders(settings: dict[str, object]) -> None:
     """Give every DataLoader that is made these arguments; those that go with workers only are dropped without them."""
     original = DataLoader.__init__
     signature = inspect.signature(original)
 
     @functools.wraps(original)
-    def init_loader(self: Any, *args: Any, **kwargs: Any) -> None:
+    def init_loader(self: DataLoader[object], *args: object, **kwargs: object) -> None:
         bound = signature.bind(self, *args, **kwargs)
         bound.arguments.update(settings)
         if not bound.arguments.get("num_workers"):
@@ -144,19 +142,19 @@ def _set_loaders(settings: dict[str, Any]) -> None:
     DataLoader.__init__ = init_loader
 
 
-def _under_autocast(model: Any, accelerator: str) -> None:
+def _under_autocast(model: torch.nn.Module, accelerator: str) -> None:
     """Run the model's forward in bfloat16 where autocast takes it; what it returns is float32 again, for the loss."""
     forward = model.forward
 
     @functools.wraps(forward)
-    def mixed_forward(*args: Any, **kwargs: Any) -> Any:
+    def mixed_forward(*args: object, **kwargs: object) -> object:
         with torch.autocast(accelerator, dtype=torch.bfloat16):
             return _widen_value(forward(*args, **kwargs))
 
     model.forward = mixed_forward
 
 
-def _widen_value(value: Any) -> Any:
+def _widen_value(value: object) -> object:
     """Return the value with every bfloat16 tensor in it as float32."""
     if isinstance(value, torch.Tensor):
         return value.float() if value.dtype == torch.bfloat16 else value
@@ -164,9 +162,9 @@ def _widen_value(value: Any) -> Any:
         for name in list(value):
             value[name] = _widen_value(value[name])
         return value
-    if type(value) in (list, tuple):
-        return type(value)(_widen_value(item) for item in value)
-    return value
+    if type(value) is list:
+        return [_widen_value(item) for item in value]
+    return tuple(map(_widen_value, value)) if type(value) is tuple else value
 
 
 def _read_peaks(accelerator: str) -> dict[str, float | None]:

@@ -9,12 +9,16 @@ import functools
 import importlib.util
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from torch.optim import Optimizer
 
+if TYPE_CHECKING:
+    import torch
 
-def _load_sibling(name: str) -> Any:
+
+def _load_sibling(name: str) -> ModuleType:
     """Load the module of this name beside this file."""
     path = Path(__file__).with_name(f"{name}.py")
     spec = importlib.util.spec_from_file_location(f"_workbook_{name}", path)
@@ -30,12 +34,12 @@ recorder = _load_sibling("recorder")
 
 def attach(observer: Any, config: dict[str, Any]) -> None:
     """Start before the first forward, when the script has chosen its device; mark a step at each update."""
-    if not recorder.is_rank_wanted(config, observer.rank):
+    if config["ranks"] is not None and observer.rank not in config["ranks"]:
         return
-    running: list[Any] = []
+    running: list[torch.profiler.profile] = []
     marks = Marks(lambda: running[0].step())
 
-    def start_profiler(model: Any) -> None:
+    def start_profiler(model: torch.nn.Module) -> None:
         estimate = recorder.room(model, config, observer.rank, observer.world_size)
         if estimate["refused"]:
             raise RuntimeError("the recording would need {needed_mib} MiB of {limit_mib} MiB".format(**estimate))
@@ -65,7 +69,7 @@ class Marks:
         self._mark = mark
         self._inside = 0
         self._due = False
-        make: Callable[[Callable[..., Any]], Callable[..., Any]] = Optimizer.profile_hook_step
+        make: Callable[[Callable[..., object]], Callable[..., object]] = Optimizer.profile_hook_step
         Optimizer.profile_hook_step = staticmethod(lambda update: self._wrap_update(make(update)))
 
     def request_mark(self) -> None:
@@ -75,11 +79,11 @@ class Marks:
         else:
             self._mark()
 
-    def _wrap_update(self, update: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap_update(self, update: Callable[..., object]) -> Callable[..., object]:
         """Wrap an update so that a mark requested inside it comes behind it."""
 
         @functools.wraps(update)
-        def run_update(*args: Any, **kwargs: Any) -> Any:
+        def run_update(*args: object, **kwargs: object) -> object:
             self._inside += 1
             try:
                 return update(*args, **kwargs)

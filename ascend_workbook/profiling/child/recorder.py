@@ -9,7 +9,10 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
 
 #: Events a step by what a model has, as training steps of the bundled scripts were counted, and bytes an event
 PER_LEAF, PER_PARAMETER, BYTES, BYTES_STACK = 60, 12, 600, 1200
@@ -19,17 +22,12 @@ RESERVE_MIB = 512
 MIB = 1 << 20
 
 
-def is_rank_wanted(config: dict[str, Any], rank: int) -> bool:
-    """Return whether the rank is to be recorded."""
-    return config["ranks"] is None or rank in config["ranks"]
-
-
-def make(config: dict[str, Any], rank: int) -> Any:
+def make(config: dict[str, Any], rank: int) -> torch.profiler.profile:
     """Make the profiler, not yet started; its `step()` ends a step."""
     return (_make_npu_profiler if config["accelerator"] == "npu" else _make_torch_profiler)(config, rank)
 
 
-def room(model: Any, config: dict[str, Any], rank: int, ranks: int) -> dict[str, Any]:
+def room(model: torch.nn.Module, config: dict[str, Any], rank: int, ranks: int) -> dict[str, float]:
     """Estimate what the recording of all ranks will need, by the size of the model, and what there is, in MiB. An
     estimate: operators outside of modules are not seen."""
     leaves = sum(1 for module in model.modules() if not any(True for _ in module.children()))
@@ -47,7 +45,7 @@ def room(model: Any, config: dict[str, Any], rank: int, ranks: int) -> dict[str,
     return estimate
 
 
-def _make_torch_profiler(config: dict[str, Any], rank: int) -> Any:
+def _make_torch_profiler(config: dict[str, Any], rank: int) -> torch.profiler.profile:
     """torch.profiler, for CUDA and the CPU; one Chrome trace a rank. FLOPs are in no trace: they lie beside it."""
     from torch import profiler
 
@@ -56,7 +54,7 @@ def _make_torch_profiler(config: dict[str, Any], rank: int) -> Any:
         activities.append(profiler.ProfilerActivity.CUDA)
     folder = Path(config["folder"])
 
-    def export_trace(done: Any) -> None:
+    def export_trace(done: torch.profiler.profile) -> None:
         done.export_chrome_trace(str(folder / f"rank{rank}.pt.trace.json"))
         if config["what"]["with_flops"]:
             flops = {event.key: event.flops for event in done.key_averages() if event.flops}
@@ -73,7 +71,7 @@ def drop_unset(asked: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in asked.items() if value is not nothing.get(name, False)}
 
 
-def _make_npu_profiler(config: dict[str, Any], rank: int) -> Any:
+def _make_npu_profiler(config: dict[str, Any], rank: int) -> torch.profiler.profile:
     """Make torch_npu.profiler; it writes one `*_ascend_pt` folder a rank."""
     from torch_npu import profiler
 

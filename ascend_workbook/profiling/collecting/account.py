@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,10 +17,10 @@ from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine.device import Device
-from ascend_workbook.profiling.collecting import folder, settings
-from ascend_workbook.profiling.collecting.options import Options
+from ascend_workbook.profiling.collecting import folder
+from ascend_workbook.profiling.collecting.options import Options, for_child
 from ascend_workbook.profiling.facts import Profile, load_profile
-from ascend_workbook.profiling.ranks.recorded import calls_at
+from ascend_workbook.profiling.ranks.collectives import calls_at
 
 #: An overhead that changes what the profile shows, in percent of the step without the profiler
 LARGE_OVERHEAD = 30.0
@@ -43,7 +44,7 @@ class Recording:
     nproc: int = 1
     trouble: Sentence | None = None
     remarks: tuple[tuple[str, dict[str, Scalar]], ...] = ()
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, object] = field(default_factory=dict)
 
     @property
     def done(self) -> int:
@@ -56,7 +57,8 @@ class Recording:
 
 def report_recording(run: Recording) -> Report:
     """Report a row per kind of data. FAIL where the script failed, or data are absent that the device must give."""
-    facts: dict[str, Any] = {"folder": str(run.folder), **run.facts, "overhead": measure_overhead(run)}
+    overhead = measure_overhead(run)
+    facts: dict[str, object] = {"folder": str(run.folder), **run.facts, "overhead": overhead}
     facts |= {"size_mib": folder.size_mib(run.folder), "room": _read_room(run)}
     remark_findings = [Finding("PRF300", Status.NOTE, key, args) for key, args in run.remarks]
     try:
@@ -68,15 +70,10 @@ def report_recording(run: Recording) -> Report:
         failed = Finding("PRF300", Status.FAIL, *_explain_failure(run, nothing), weight=100)
         return Report("profiling", "profile", (failed, *remark_findings), facts=facts, tier=run.found.tier)
     rows = count_data(profile, run)
-    more = [
-        *remark_findings,
-        *settings.find_changed_settings(path, run.options, run.found),
-        *_find_absent_ranks(run),
-        *_judge_overhead(facts["overhead"]),
-    ]
-    more.append(_point_to_folder(run.folder))
+    more = [*remark_findings, *find_changed_settings(path, run.options, run.found), *_find_absent_ranks(run)]
+    more += [*_judge_overhead(overhead), _point_to_folder(run.folder)]
     facts |= {"profile": str(path), "flops_per_step": _flops_per_step(run)}
-    table = _make_table(rows, facts["overhead"])
+    table = _make_table(rows, overhead)
     return Report(
         "profiling", "profile", _list_findings(rows, run, profile, more), table, facts=facts, tier=run.found.tier
     )
@@ -114,7 +111,7 @@ def count_data(profile: Profile, run: Recording) -> list[Row]:
         (options.flops and run.found.accelerator != "npu", "flops", len(_flops_by_name(run))),
     )
     rows += [_grade_count(name, count, Status.WARN) for wanted, name, count in asked if wanted]
-    return rows + settings.count_npu_data(run.data_path(run.ranks[0]), options, run.found)
+    return rows + count_npu_data(run.data_path(run.ranks[0]), options, run.found)
 
 
 def measure_overhead(run: Recording) -> dict[str, float] | None:
@@ -148,7 +145,7 @@ def _explain_failure(run: Recording, error: WorkbookError) -> tuple[str, dict[st
         loop = run.trouble["say"] == "profiling.loop_failed"
         return ("PRF300.loop" if loop else "PRF300.script"), {"done": run.done, "trouble": run.trouble}
     why: Scalar = Sentence(error.key, **error.arguments)
-    logged = settings.logged_error(run.data_path(run.ranks[0])) if run.found.accelerator == "npu" else ""
+    logged = logged_error(run.data_path(run.ranks[0])) if run.found.accelerator == "npu" else ""
     return ("PRF300.nothing_said" if logged else "PRF300.nothing"), {"done": run.done, "why": why, "said": logged}
 
 
@@ -200,7 +197,7 @@ def _judge_overhead(cost: dict[str, float] | None) -> list[Finding]:
     return [Finding("PRF300", Status.OK, key, dict(cost))]
 
 
-def _read_room(run: Recording) -> dict[str, Any]:
+def _read_room(run: Recording) -> dict[str, Scalar]:
     """Read what child/recorder.py estimated before it began."""
     path = run.folder / f"rank{run.ranks[0]}.room.json"
     return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
@@ -216,3 +213,78 @@ def _flops_per_step(run: Recording) -> float | None:
     """Return the FLOPs a step as torch counts them: matrix products and convolutions, no convolution's backward."""
     flops = _flops_by_name(run)
     return sum(flops.values()) / run.options.steps if flops else None
+
+
+#: Columns of kernel_details.csv that AI Core metrics bring: aic_mac_ratio, aiv_vec_time, ...
+METRIC = re.compile(r"\b(?:aic|aiv)_\w+")
+#: aic_metrics' values, as the file has them, by our child's names
+WRITTEN = {
+    "AiCoreNone": "ACL_AICORE_NONE",
+    "PipeUtilization": "ACL_AICORE_PIPE_UTILIZATION",
+    "ArithmeticUtilization": "ACL_AICORE_ARITHMETIC_UTILIZATION",
+    "Memory": "ACL_AICORE_MEMORY_BANDWIDTH",
+    "MemoryL0": "ACL_AICORE_L0B_AND_WIDTH",
+    "MemoryUB": "ACL_AICORE_MEMORY_UB",
+    "ResourceConflictRatio": "ACL_AICORE_RESOURCE_CONFLICT_RATIO",
+    "L2Cache": "ACL_AICORE_L2_CACHE",
+    "MemoryAccess": "ACL_AICORE_MEMORY_ACCESS",
+}
+
+
+def find_changed_settings(path: Path, options: Options, device: Device) -> list[Finding]:
+    """Report the settings that the profiler changed without an error."""
+    if device.accelerator != "npu":
+        return []
+    try:
+        recorded_settings = _read_settings(path)
+    except WorkbookError as error:
+        why: Scalar = Sentence(error.key, **error.arguments)
+        return [Finding("PRF300", Status.WARN, "PRF300.settings_unknown", {"why": why})]
+    asked: dict[str, Any] = dict(for_child(options, "npu", "")["npu"])
+    asked["aic_metrics"] = WRITTEN[asked["aic_metrics"]]
+    asked["export_type"] = sorted(export_type.lower() for export_type in asked["export_type"])
+    changed: list[Scalar] = []
+    for name, value in asked.items():
+        used = recorded_settings.get(f"_{name}")
+        used = sorted(used) if isinstance(used, list) else used
+        if f"_{name}" in recorded_settings and used != value:
+            changed.append(f"{name}={used} ({value})")
+    return [Finding("PRF300", Status.FAIL, "PRF300.otherwise", {"changed": changed})] if changed else []
+
+
+def count_npu_data(path: Path, options: Options, device: Device) -> list[tuple[str, int, Status]]:
+    """Count AI Core metrics and databases, where they were asked for."""
+    if device.accelerator != "npu":
+        return []
+    lacking = Status.NOTE if device.simulated else Status.FAIL
+    table_rows: list[tuple[str, int, Status]] = []
+    if options.export != "db" and for_child(options, "npu", "")["npu"]["aic_metrics"] != "AiCoreNone":
+        table = path / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv"
+        count = len(METRIC.findall(_first_line(table)))
+        table_rows.append(("metrics", count, Status.OK if count else lacking))
+    if options.export != "text":
+        count = len(list(path.glob("ASCEND_PROFILER_OUTPUT/*.db")))
+        table_rows.append(("database", count, Status.OK if count else Status.FAIL))
+    return table_rows
+
+
+def logged_error(path: Path) -> str:
+    """Return the last error in the logs that torch_npu's parser leaves, for it raises none."""
+    lines = [line for log in sorted(path.glob("logs/*.log")) for line in log.read_text("utf-8", "replace").splitlines()]
+    return next((line.rpartition("] ")[2].strip() for line in reversed(lines) if "[ERROR]" in line), "")
+
+
+def _read_settings(path: Path) -> dict[str, object]:
+    """Read the settings with which torch_npu recorded; raises WorkbookError where its file cannot be read."""
+    file = next(iter(sorted(path.glob("profiler_info*.json"))), path / "profiler_info.json")
+    try:
+        return dict(json.loads(file.read_text(encoding="utf-8"))["config"]["experimental_config"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise WorkbookError("profiling.unreadable", path=str(file), error=f"{type(error).__name__}: {error}") from error
+
+
+def _first_line(path: Path) -> str:
+    if not path.is_file():
+        return ""
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        return lines.readline(1 << 16)

@@ -7,7 +7,6 @@ import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.machine.device import Device
@@ -36,18 +35,15 @@ def clear_recording(folder: Path, rank: int | None = None) -> None:
             shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
 
 
-def begin_record(folder: Path, content: dict[str, Any]) -> None:
-    """Write the record as it stands while the recording runs: what is killed leaves it so."""
+def write_record(folder: Path, content: Mapping[str, object], status: str = "running") -> None:
+    """Write the record; it says that the recording runs until it ends `complete` or `failed`: what is killed leaves it
+    so."""
     folder.mkdir(parents=True, exist_ok=True)
-    _write_record(folder, {**content, "status": "running"})
+    record = json.dumps({**content, "status": status}, ensure_ascii=False, indent=1)
+    open_storage(str(folder)).write_text(RECORD, record)
 
 
-def end_record(folder: Path, content: dict[str, Any], *, complete: bool) -> None:
-    """Write the record of a recording that has ended."""
-    _write_record(folder, {**content, "status": "complete" if complete else "failed"})
-
-
-def describe_run(device: Device, environ: Mapping[str, str]) -> dict[str, Any]:
+def describe_run(device: Device, environ: Mapping[str, str]) -> dict[str, object]:
     """Return what `analyse` must know and no trace tells: above all whether the device was a real one, and of the
     recorded process's environment the variables that its advice is about, empty where one is not set."""
     variables = {name: environ.get(name, "") for name in ADVISED}
@@ -64,7 +60,3 @@ def data_of(folder: Path, accelerator: str, rank: int) -> Path:
 def size_mib(folder: Path) -> float:
     """Return the size of all files in the folder in MiB."""
     return round(sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / MIB, 2)
-
-
-def _write_record(folder: Path, content: dict[str, Any]) -> None:
-    open_storage(str(folder)).write_text(RECORD, json.dumps(content, ensure_ascii=False, indent=1))

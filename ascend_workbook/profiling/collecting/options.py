@@ -34,7 +34,7 @@ EXPORTS = {"text": ["Text"], "db": ["Db"], "both": ["Text", "Db"]}
 LEVELS = (0, 1, 2)
 SWITCHES = ("shapes", "memory", "stack", "flops", "modules", "l2_cache", "op_attr", "mstx", "simplify")
 #: Options that torch.profiler has no like of, and the value that asks for nothing
-NPU_ONLY: dict[str, Any] = {
+NPU_ONLY: dict[str, object] = {
     "level": None,
     "metrics": None,
     "export": "text",
@@ -82,8 +82,7 @@ class Options:
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> Options:
         """Make checked options of names and values. Raises WorkbookError for a name or value that is none, and for what
-        would be dropped unsaid.
-        """
+        would be dropped unsaid."""
         known = [field.name for field in fields(cls)]
         for name in values:
             if name not in known:
@@ -129,10 +128,6 @@ class Options:
         """Return the ranks to record, all where none is named."""
         return sorted(set(self.ranks)) if self.ranks is not None else list(range(nproc))
 
-    def list_npu_options(self) -> list[str]:
-        """Return the names of the NPU's options that were set."""
-        return [name for name, nothing in NPU_ONLY.items() if getattr(self, name) != nothing]
-
 
 def list_remarks(options: Options, device: Device) -> list[tuple[str, dict[str, Scalar]]]:
     """Return what the device's profiler makes of the options that is not what they say: (key, arguments) of sentences.
@@ -140,7 +135,7 @@ def list_remarks(options: Options, device: Device) -> list[tuple[str, dict[str, 
     Raises WorkbookError where nothing would come at all.
     """
     notes: list[tuple[str, dict[str, Scalar]]] = []
-    asked = options.list_npu_options()
+    asked = [name for name, nothing in NPU_ONLY.items() if getattr(options, name) != nothing]
     if device.simulated and options.export != "text":  # CANN's own exporter writes it; torch_npu then parses nothing
         raise WorkbookError("profiling.simulated_db", export=options.export)
     names: list[Scalar] = list(asked)

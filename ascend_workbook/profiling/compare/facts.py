@@ -1,13 +1,142 @@
-"""What the rules of a comparison judge: two sides and their rows."""
+"""What the rules of a comparison judge: two sides, and their costs as rows whose differences add up.
+
+What one side does with one fused operator and the other with several is held together, or each is alone. Sources:
+https://pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html,
+https://www.hiascend.com/document (torch_npu's fused operators: npu_fusion_attention, npu_rms_norm, npu_swiglu,
+npu_rotary_mul), https://pytorch.org/docs/stable/torch.compiler.html.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from ascend_workbook.profiling.compare.costs import Side, compute_side
-from ascend_workbook.profiling.compare.families import find_joins
-from ascend_workbook.profiling.compare.rows import OTHERS, Row, pair_rows
+from ascend_workbook.profiling.compare.costs import FREE, HIDDEN, LOADING, REST, Cost, Costs, Side, compute_side
 from ascend_workbook.profiling.facts import Profile
+
+
+class Family(NamedTuple):
+    """`fused`: parts of names of the operators that do it at once; `pieces`: those that do it step by step, by whole
+    name without namespace (empty: every operator)."""
+
+    name: str
+    fused: tuple[str, ...]
+    pieces: tuple[str, ...]
+
+
+FAMILIES = (
+    Family(
+        "attention",
+        ("scaled_dot_product", "fusion_attention", "flash_attn", "_fmha"),
+        ("softmax", "bmm", "baddbmm", "matmul", "dropout", "masked_fill", "masked_fill_", "einsum"),
+    ),
+    Family("rms_norm", ("rms_norm",), ("pow", "mean", "rsqrt", "mul")),
+    Family("swiglu", ("swiglu",), ("silu", "chunk", "split", "mul")),
+    Family("rotary", ("rotary",), ("neg", "cat", "mul", "add")),
+    Family("compiled", ("CompiledFunction", "CompiledFxGraph", "Torch-Compiled Region"), ()),
+)
+
+
+class Join(NamedTuple):
+    """Names that make one row: those of the baseline and of the target, and what the row is called."""
+
+    family: str
+    names: tuple[str, ...]
+
+
+def find_joins(baseline: Costs, target: Costs) -> list[Join]:
+    """Find the families of which one side alone has the fused operator, with the operators that it calls less often for
+    it; each operator in one family at most."""
+    taken: set[str] = set()
+    families_joined = []
+    for family in FAMILIES:
+        fused_names = [
+            [name for name in costs if any(part in name for part in family.fused)] for costs in (baseline, target)
+        ]
+        if bool(fused_names[0]) == bool(fused_names[1]):
+            continue
+        with_it, without = (baseline, target) if fused_names[0] else (target, baseline)
+        fewer = [
+            name
+            for name in without
+            if name not in taken
+            and _is_piece(name, family)
+            and _count_calls(with_it, name) < 0.999 * _count_calls(without, name)
+        ]
+        if fewer:
+            names = (*(fused_names[0] or fused_names[1]), *fewer)
+            taken |= set(names)
+            families_joined.append(Join(family.name, names))
+    return families_joined
+
+
+def _is_piece(name: str, family: Family) -> bool:
+    """Return whether an operator can be a piece of the family's fused one."""
+    if name.startswith(("row.", "collective ", "copy", "Optimizer")):
+        return False
+    return not family.pieces or name.rpartition("::")[2] in family.pieces
+
+
+def _count_calls(costs: Costs, name: str) -> float:
+    return costs[name].calls if name in costs else 0.0
+
+
+ALIKE, CHANGED, ONLY_BASELINE, ONLY_TARGET, JOINED = "alike", "changed", "only_baseline", "only_target", "joined"
+OTHERS = (LOADING, FREE, HIDDEN, REST)
+
+
+@dataclass(frozen=True)
+class Row:
+    """Of one name, nanoseconds and calls a step on both sides; `names`: what a joined row is made of. `pairing` is one
+    of the words above: calls or shapes alike, changed, or one side alone."""
+
+    name: str
+    baseline: Cost
+    target: Cost
+    pairing: str
+    names: tuple[str, ...] = ()
+
+    @property
+    def difference_ns(self) -> float:
+        return self.target.ns - self.baseline.ns
+
+
+def pair_rows(baseline: Costs, target: Costs, joins: list[Join] | None = None) -> list[Row]:
+    """Return a row for each name of either side, the greatest difference first; those of a Join together."""
+    paired = []
+    taken: set[str] = set()
+    for join in joins or []:
+        left, right = (_sum_costs(costs, join.names) for costs in (baseline, target))
+        paired.append(Row(f"family.{join.family}", left, right, JOINED, join.names))
+        taken |= set(join.names)
+    for name in dict.fromkeys([*baseline, *target]):
+        if name not in taken:
+            left, right = (costs.get(name) or Cost(0.0, 0.0, {}) for costs in (baseline, target))
+            paired.append(Row(name, left, right, _classify_pair(name, baseline, target)))
+    return sorted(paired, key=lambda row: (-abs(row.difference_ns), row.name))
+
+
+def _sum_costs(costs: Costs, names: tuple[str, ...]) -> Cost:
+    """Sum the costs of these names."""
+    total = Cost(0.0, 0.0, {})
+    for name in names:
+        if name in costs:
+            total.add_spent(costs[name].calls, costs[name].ns)
+    return total
+
+
+def _classify_pair(name: str, baseline: Costs, target: Costs) -> str:
+    """Say how the two sides of a name go together: alike, changed, or on one side alone."""
+    if name in OTHERS:
+        return ALIKE
+    if name not in target:
+        return ONLY_BASELINE
+    if name not in baseline:
+        return ONLY_TARGET
+    left, right = baseline[name], target[name]
+    same_calls = abs(left.calls - right.calls) <= 0.01 * max(left.calls, right.calls)
+    same_shapes = not (left.shapes and right.shapes) or left.shapes.keys() == right.shapes.keys()
+    return ALIKE if same_calls and same_shapes else CHANGED
 
 
 @dataclass(frozen=True)

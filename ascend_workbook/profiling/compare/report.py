@@ -12,8 +12,7 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.profiling.breakdown import PARTS
 from ascend_workbook.profiling.compare import rules
 from ascend_workbook.profiling.compare.costs import HIDDEN, REST
-from ascend_workbook.profiling.compare.facts import Comparison
-from ascend_workbook.profiling.compare.rows import Row
+from ascend_workbook.profiling.compare.facts import Comparison, Row
 from ascend_workbook.profiling.compare.rules.differences import display_name
 from ascend_workbook.profiling.compare.rules.work import describe_recording
 from ascend_workbook.profiling.facts import Profile
@@ -81,12 +80,8 @@ def summarise_comparison(comparison: Comparison, findings: Sequence[Finding]) ->
 def _report_comparable(comparison: Comparison, findings: list[Finding]) -> Report:
     """Report what was recorded on each side."""
     left, right = (describe_recording(side.profile) for side in (comparison.baseline, comparison.target))
-    rows: list[tuple[Scalar, ...]] = [
-        (
-            Sentence("compare.recorded.file"),
-            *(Path(side.profile.trace.source).name for side in (comparison.baseline, comparison.target)),
-        )
-    ]
+    names = (Path(side.profile.trace.source).name for side in (comparison.baseline, comparison.target))
+    rows: list[tuple[Scalar, ...]] = [(Sentence("compare.recorded.file"), *names)]
     rows += [(Sentence(f"compare.recorded.{name}"), _show_value(left[name]), _show_value(right[name])) for name in left]
     steps_read = (_describe_steps(side.profile.trace) for side in (comparison.baseline, comparison.target))
     rows.insert(2, (Sentence("compare.recorded.looked"), *steps_read))
@@ -109,25 +104,13 @@ def _show_value(value: str | int | bool) -> Scalar:
 
 def _report_kinds(comparison: Comparison, findings: list[Finding]) -> Report:
     """Report the difference by kind of time."""
+    sides = comparison.baseline.parts, comparison.target.parts
     rows = tuple(
-        _make_times(
-            Sentence(f"name.profiling_{part}"),
-            comparison.baseline.parts[part],
-            comparison.target.parts[part],
-            comparison,
-        )
-        for part in PARTS
+        _make_times(Sentence(f"name.profiling_{part}"), sides[0][part], sides[1][part], comparison) for part in PARTS
     )
-    table = Table((Column("kind"), *_TIMES), rows)
-    return Report(
-        STAGE,
-        "compare_kinds",
-        tuple(findings),
-        table,
-        _make_chart("kind"),
-        facts=_collect_facts(comparison),
-        tier=_choose_tier(comparison),
-    )
+    table, facts = Table((Column("kind"), *_TIMES), rows), _collect_facts(comparison)
+    chart, tier = _make_chart("kind"), _choose_tier(comparison)
+    return Report(STAGE, "compare_kinds", tuple(findings), table, chart, facts=facts, tier=tier)
 
 
 def _report_operators(comparison: Comparison, findings: list[Finding], top: int) -> Report:
@@ -158,12 +141,8 @@ def _report_modules(comparison: Comparison, top: int) -> Report:
             for side in (comparison.baseline, comparison.target)
         ]
         args: dict[str, Scalar] = {"baseline": kinds[0], "target": kinds[1]}
-        return Report(
-            STAGE,
-            "compare_modules",
-            (Finding("PRF387", Status.SKIPPED, "PRF387.unseen", args),),
-            tier=_choose_tier(comparison),
-        )
+        finding = Finding("PRF387", Status.SKIPPED, "PRF387.unseen", args)
+        return Report(STAGE, "compare_modules", (finding,), tier=_choose_tier(comparison))
     rows = tuple(
         _make_times(_module_label(row.name), row.baseline.ns, row.target.ns, comparison)
         for row in comparison.modules[:top]
@@ -182,9 +161,7 @@ def _module_label(name: str) -> Scalar:
 
 _OVERLAP: Scalar = Sentence("compare.cause_overlap")  # a step gains what is hidden less
 _TIMES = (
-    Column("baseline_time", "ms"),
-    Column("target_time", "ms"),
-    Column("difference", "ms"),
+    *(Column(name, "ms") for name in ("baseline_time", "target_time", "difference")),
     Column("share_of_difference", "%"),
 )
 

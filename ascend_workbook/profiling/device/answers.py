@@ -5,9 +5,10 @@ from __future__ import annotations
 from ascend_workbook.findings.finding import Finding
 from ascend_workbook.findings.report import Chart, Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
-from ascend_workbook.profiling.device.launches import Launches
+from ascend_workbook.profiling.device.idle import Launches
 from ascend_workbook.profiling.device.units import Unit, units_of_table, units_of_trace
 from ascend_workbook.profiling.facts import Profile
+from ascend_workbook.profiling.figures import make_columns
 
 Rows = tuple[tuple[Scalar, ...], ...]
 
@@ -29,7 +30,7 @@ def report_idle(profile: Profile, stage: str, findings: list[Finding]) -> Report
     causes that launches tell are not known to be 0."""
     causes = profile.idle
     blind = causes["unexplained"] == sum(causes.values()) > 0
-    total = sum(step.total_ns for step in profile.breakdown.steady)
+    total = profile.breakdown.total_ns
     scale = profile.breakdown.step_ns / total / 1e6
     rows: Rows = tuple(
         (
@@ -76,15 +77,8 @@ def report_units(profile: Profile, stage: str, npu_units: list[Unit], findings: 
         )
         for unit in npu_units
     )
-    bound = (Column(f"bound_by_{what}", "%") for what in ("computing", "memory", "neither"))
-    columns = (
-        Column("device_unit"),
-        Column("kernels"),
-        Column("recorded_time", "ms"),
-        Column("share", "%"),
-        *bound,
-        Column("cube_utilisation", "%"),
-    )
+    bound = make_columns(bound_by_computing="%", bound_by_memory="%", bound_by_neither="%", cube_utilisation="%")
+    columns = (*make_columns(device_unit="", kernels="", recorded_time="ms", share="%"), *bound)
     chart = Chart("stack", "device_unit", ("recorded_time",), "ms")
     return Report(stage, "units", tuple(findings), Table(columns, rows), chart, tier=profile.tier)
 

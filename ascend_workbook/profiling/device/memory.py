@@ -13,7 +13,7 @@ from ascend_workbook.findings.report import Chart, Column, Report, Table
 from ascend_workbook.findings.rules import CannotCheck
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.profiling.facts import Profile
-from ascend_workbook.profiling.readers.memory_tables import MemoryTables
+from ascend_workbook.profiling.readers.tables import MemoryTables
 
 UNREAD = "PRF324.unread"
 #: Points of the curve that are shown; in each piece of it the highest
@@ -74,12 +74,8 @@ def memory_answers(profile: Profile, stage: str, findings: list[Finding], top: i
     rows += [(name, size, count) for name, (size, count) in list(peak.holders.items())[:top]]
     columns = (Column("operator"), Column("memory_held", "MB", digits=6), Column("allocations"))
     chart = Chart("bars", "operator", ("memory_held",), "MB")
-    facts = {
-        "peak_mb": peak.allocated_mb,
-        "reserved_mb": peak.reserved_mb,
-        "process_mb": tables.process_mb,
-        "modules_mb": tables.modules_mb,
-    }
+    facts: dict[str, object] = {"peak_mb": peak.allocated_mb, "reserved_mb": peak.reserved_mb}
+    facts |= {"process_mb": tables.process_mb, "modules_mb": tables.modules_mb}
     first = Report(
         stage, "memory_peak", memory_findings, Table(columns, tuple(rows)), chart, facts=facts, tier=profile.tier
     )
@@ -91,11 +87,7 @@ def _report_curve(profile: Profile, stage: str, tables: MemoryTables) -> Report:
     pieces = np.array_split(np.arange(tables.at_ns.size), min(POINTS, tables.at_ns.size))
     highest = [int(piece[np.argmax(tables.allocated_mb[piece])]) for piece in pieces]
     rows: tuple[tuple[Scalar, ...], ...] = tuple(
-        (
-            float(tables.at_ns[at] - tables.at_ns[0]) / 1e6,
-            float(tables.allocated_mb[at]),
-            float(tables.reserved_mb[at]),
-        )
+        (float(tables.at_ns[at] - tables.at_ns[0]) / 1e6, float(tables.allocated_mb[at]), float(tables.reserved_mb[at]))
         for at in highest
     )
     allocated = [float(tables.allocated_mb[at]) for at in highest]

@@ -12,28 +12,20 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ascend_workbook.profiling.readers.kernel_table import KernelTable
+from ascend_workbook.profiling.readers.tables import KernelTable
 from ascend_workbook.profiling.trace import Trace
 
 Mask = npt.NDArray[np.bool_]
 BUSY = 0.8
-#: What the profilers call a unit -> ours, in the order of the report
-UNITS = {
-    "AI_CORE": "cube",
-    "AI_CUBE_CORE": "cube",
-    "KERNEL_AICORE": "cube",
-    "AIC": "cube",
-    "AI_VECTOR_CORE": "vector",
-    "KERNEL_AIVEC": "vector",
-    "AIV": "vector",
-    "MIX_AIC": "mixed",
-    "MIX_AIV": "mixed",
-    "KERNEL_MIX_AIC": "mixed",
-    "KERNEL_MIX_AIV": "mixed",
-    "AI_CPU": "ai_cpu",
-    "KERNEL_AICPU": "ai_cpu",
-    "DSA_SQE": "dsa",
+#: Our name of a unit -> what the profilers call it, in the order of the report
+_KINDS = {
+    "cube": ("AI_CORE", "AI_CUBE_CORE", "KERNEL_AICORE", "AIC"),
+    "vector": ("AI_VECTOR_CORE", "KERNEL_AIVEC", "AIV"),
+    "mixed": ("MIX_AIC", "MIX_AIV", "KERNEL_MIX_AIC", "KERNEL_MIX_AIV"),
+    "ai_cpu": ("AI_CPU", "KERNEL_AICPU"),
+    "dsa": ("DSA_SQE",),
 }
+UNITS = {name: unit for unit, names in _KINDS.items() for name in names}
 METRICS = ("mac", "vector", "cube_read", "vector_read", "vector_write")
 
 

@@ -2,8 +2,4 @@
 
 PICTURES = (".png", ".svg")
 #: What a file's name may end in
-ENDINGS = {
-    "timeline": (".html", *PICTURES),
-    "perfetto": (".json", ".json.gz"),
-    "flame": (".txt", *PICTURES),
-}
+ENDINGS = {"timeline": (".html", *PICTURES), "perfetto": (".json", ".json.gz"), "flame": (".txt", *PICTURES)}

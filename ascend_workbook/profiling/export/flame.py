@@ -31,9 +31,7 @@ class Stacks:
     self_ns: list[int]
 
     def write_collapsed(self) -> str:
-        """Write a line for each stack that has time of its own, in nanoseconds; root frames: host or device, and the
-        lane.
-        """
+        """Write a line for each stack with time of its own, in nanoseconds; root frames: host or device, and lane."""
         paths: list[str] = []
         lines = []
         for name, above, own in zip(self.frame, self.above, self.self_ns):

@@ -9,11 +9,17 @@ from statistics import fmean, median
 
 import numpy as np
 
-from ascend_workbook.profiling.ranks.clocks import Clock, compare_clocks
-from ascend_workbook.profiling.ranks.facts import RankFacts
-from ascend_workbook.profiling.ranks.matching import BOOLS, Matches, match_calls
-from ascend_workbook.profiling.ranks.stages import stages_of
-from ascend_workbook.profiling.ranks.waiting import NOBODY, Waits, compute_waits
+from ascend_workbook.profiling.ranks.facts import RankFacts, is_pairwise
+from ascend_workbook.profiling.ranks.waiting import (
+    BOOLS,
+    NOBODY,
+    Clock,
+    Matches,
+    Waits,
+    compare_clocks,
+    compute_waits,
+    match_calls,
+)
 from ascend_workbook.profiling.trace import Looked
 
 
@@ -45,14 +51,12 @@ class Cluster:
         ordered = dict(sorted(ranks.items()))
         clock_of_rank = compare_clocks(ordered)
         stages = stages_of(ordered)
-        matches = match_calls(
-            ordered,
-            {
-                rank: clock.ahead_ns
-                for rank, clock in clock_of_rank.items()
-                if cls._needs_clock_shift(ordered, clock, rank)
-            },
-        )
+        shifts = {
+            rank: clock.ahead_ns
+            for rank, clock in clock_of_rank.items()
+            if cls._needs_clock_shift(ordered, clock, rank)
+        }
+        matches = match_calls(ordered, shifts)
         return cls(ordered, clock_of_rank, stages, matches, compute_waits(ordered, matches, stages))
 
     @staticmethod
@@ -186,3 +190,40 @@ class Cluster:
         known_ranks = [who for who in awaited_ranks if who != NOBODY]
         longest = {who: int(self.waits.wait_ns[rows & (self.waits.waited_for == who)].sum()) for who in known_ranks}
         return max(longest, key=longest.__getitem__, default=NOBODY)
+
+
+PIPELINE = ("pp", "pipeline_parallel", "pipeline")
+
+
+def stages_of(ranks: Mapping[int, RankFacts]) -> dict[int, int]:
+    """Return the pipeline stage of each rank, counted from 0; empty where nothing tells of a pipeline.
+
+    Groups called pp list their ranks from the first stage to the last. Without them the ranks that send to each other
+    make a pipeline, in order of rank, as Megatron and torch.distributed.pipelining number them.
+    """
+    by_groups = {rank: place for rank, facts in ranks.items() for place in _stage_numbers(rank, facts)}
+    stage_of_rank = by_groups or _stages_by_sending(ranks)
+    return stage_of_rank if stage_of_rank.keys() == ranks.keys() and len(set(stage_of_rank.values())) > 1 else {}
+
+
+def _stage_numbers(rank: int, facts: RankFacts) -> list[int]:
+    return [
+        group.members.index(rank)
+        for group in facts.groups
+        if group.name.lower() in PIPELINE and rank in group.members and len(group.members) > 1
+    ]
+
+
+def _stages_by_sending(ranks: Mapping[int, RankFacts]) -> dict[int, int]:
+    together: dict[int, set[int]] = {rank: {rank} for rank in ranks}
+    groups: dict[str, set[int]] = {}
+    for rank, facts in ranks.items():
+        for group, kind in set(zip(facts.calls.group, facts.calls.kind)):
+            if group and is_pairwise(kind):
+                groups.setdefault(group, set()).add(rank)
+    for members in groups.values():
+        joined = set().union(*(together[rank] for rank in members))
+        for rank in joined:
+            together[rank] = joined
+    lengths = {len(joined) for joined in together.values()}
+    return {rank: sorted(joined).index(rank) for rank, joined in together.items()} if len(lengths) == 1 else {}

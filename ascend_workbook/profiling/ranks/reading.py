@@ -1,11 +1,13 @@
-"""The facts of one rank from its profile: of its trace, or where only tables were kept, of these."""
+"""The facts of one rank from its profile: of its trace, or where only tables were kept, of these; and of
+the files beside them: how many ranks there are, the groups, the links."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.sentence import Sentence
@@ -13,10 +15,17 @@ from ascend_workbook.machine.number_lists import parse_numbers
 from ascend_workbook.profiling.breakdown import PARTS, StepTime, busy_intervals
 from ascend_workbook.profiling.facts import Profile, load_profile
 from ascend_workbook.profiling.intervals import Intervals
-from ascend_workbook.profiling.ranks import told
-from ascend_workbook.profiling.ranks.calls import Calls
-from ascend_workbook.profiling.ranks.facts import RankFacts, StepParts
-from ascend_workbook.profiling.ranks.recorded import calls_at, group_numbers_at
+from ascend_workbook.profiling.ranks.collectives import (
+    COMMUNICATION,
+    LARGEST,
+    calls_at,
+    find_output_file,
+    group_numbers_at,
+    is_positive_number,
+    iterate_operations,
+    load_json,
+)
+from ascend_workbook.profiling.ranks.facts import Calls, Group, Link, Packets, RankFacts, StepParts
 from ascend_workbook.profiling.readers import locate_profile, read_step_table
 from ascend_workbook.profiling.readers.choice import ALL, AUTO, Mark, choice_of
 from ascend_workbook.profiling.trace import Looked
@@ -107,17 +116,17 @@ def _choose_table_steps(rows: dict[int, dict[str, int]], steps: str, profile_pat
 
 def _add_outputs(facts: RankFacts, profile_path: Path, about: dict[str, object]) -> RankFacts:
     """Add what the profiler's files beside the times say: groups, world size, links and packets."""
-    meta = told.read_metadata(profile_path)
-    groups = told.read_groups(meta, about)
-    links, own, sizes = told.read_links(profile_path)
-    packets = told.read_packets(profile_path)
+    meta = read_metadata(profile_path)
+    groups = read_groups(meta, about)
+    links, own, sizes = read_links(profile_path)
+    packets = read_packets(profile_path)
     if facts.looked:
         links, packets = [], []  # what these carried in all steps tells nothing of some
     own_there, sizes_there = group_numbers_at(profile_path)
     return replace(
         facts,
         groups=groups,
-        world_size=told.find_world_size(meta, about, groups),
+        world_size=find_world_size(meta, about, groups),
         links=tuple(links),
         own_number={**own_there, **own},
         sizes={**sizes_there, **sizes},
@@ -164,3 +173,95 @@ def read_stated_rank(profile: Profile) -> int:
     distributed = profile.trace.about.get("distributedInfo")
     rank = distributed.get("rank") if isinstance(distributed, dict) else None
     return rank if isinstance(rank, int) and rank >= 0 else 0
+
+
+METADATA = "profiler_metadata.json"
+MATRIX = "communication_matrix.json"
+TOTAL = "-total"
+SIZES = "Size Distribution"
+
+
+def read_metadata(folder: Path) -> dict[str, object]:
+    """Read profiler_metadata.json of an *_ascend_pt folder; empty where it is not there."""
+    file = folder / METADATA
+    return load_json(file) if folder.is_dir() and file.is_file() else {}
+
+
+def find_world_size(meta: dict[str, object], about: dict[str, object], groups: tuple[Group, ...]) -> int:
+    """Return how many ranks the run had, or 0."""
+    places = (meta.get("distributed_args"), about.get("distributedInfo"))
+    stated_sizes = [place.get("world_size") for place in places if isinstance(place, dict)]
+    sizes = [int(str(size)) for size in stated_sizes if str(size).isdecimal()]
+    return max([*sizes, *(len(group.members) for group in groups)], default=0)
+
+
+def read_groups(meta: dict[str, object], about: dict[str, object]) -> tuple[Group, ...]:
+    """Return the groups that this rank is in, by torch_npu's metadata or Kineto's distributedInfo."""
+    by_npu = meta.get("parallel_group_info")
+    named_ranks: list[tuple[object, Any]] = [
+        (group.get("group_name"), group.get("global_ranks")) for group in _list_dicts(by_npu)
+    ]
+    distributed = about.get("distributedInfo")
+    by_kineto = distributed.get("pg_config") if isinstance(distributed, dict) else None
+    named_ranks += [(group.get("pg_name"), group.get("ranks")) for group in _list_dicts(by_kineto)]
+    return tuple(Group(str(name), tuple(ranks)) for name, ranks in named_ranks if _are_ranks(ranks))
+
+
+def _list_dicts(content: object) -> list[dict[str, object]]:
+    values = content.values() if isinstance(content, dict) else content if isinstance(content, list) else ()
+    return [value for value in values if isinstance(value, dict)]
+
+
+def _are_ranks(value: object) -> bool:
+    return isinstance(value, list) and all(type(rank) is int and rank >= 0 for rank in value)
+
+
+def read_links(folder: Path) -> tuple[list[Link], dict[str, int], dict[str, int]]:
+    """Read communication_matrix.json: the links, which member of each group the rank is, how many it has at least."""
+    file = find_output_file(folder, MATRIX)
+    rank_links: list[Link] = []
+    own: dict[str, int] = {}
+    sizes: dict[str, int] = {}
+    for _, name, group, links_by_ends in (
+        iterate_operations(load_json(file)) if file and file.stat().st_size <= LARGEST else ()
+    ):
+        for ends, link in links_by_ends.items():
+            source, _, target = ends.partition("-")
+            if not (source.isdecimal() and target.isdecimal() and isinstance(link, dict)):
+                continue
+            own[group] = int(source)
+            sizes[group] = max(sizes.get(group, 0), int(source) + 1, int(target) + 1)
+            size, time = (link.get(key, 0) for key in ("Transit Size(MB)", "Transit Time(ms)"))
+            if name.endswith(TOTAL) and source != target and is_positive_number(size) and is_positive_number(time):
+                transport = str(link.get("Transport Type"))
+                rank_links.append(Link(group, name[: -len(TOTAL)], int(source), int(target), transport, size, time))
+    return rank_links, own, sizes
+
+
+def read_packets(folder: Path) -> list[Packets]:
+    """Read from communication.json the sizes of what was sent, by transport."""
+    file = find_output_file(folder, COMMUNICATION)
+    summed: dict[tuple[str, float], tuple[int, float]] = {}
+    for _, _, _, values in iterate_operations(load_json(file)) if file and file.stat().st_size <= LARGEST else ():
+        for transport, size, count, time in _packet_sizes(values.get("Communication Bandwidth Info")):
+            before = summed.get((transport, size), (0, 0.0))
+            summed[transport, size] = before[0] + count, before[1] + time
+    return [Packets(transport, size, *values) for (transport, size), values in sorted(summed.items())]
+
+
+def _packet_sizes(bandwidth: object) -> Iterator[tuple[str, float, int, float]]:
+    for transport, attributes in bandwidth.items() if isinstance(bandwidth, dict) else ():
+        spread = attributes.get(SIZES) if isinstance(attributes, dict) else None
+        for size, pair in spread.items() if isinstance(spread, dict) else ():
+            amount = _parse_amount(size)
+            if amount > 0 and isinstance(pair, list) and len(pair) == 2 and all(map(is_positive_number, pair)):
+                yield transport, amount, int(pair[0]), float(pair[1])
+
+
+def _parse_amount(text: str) -> float:
+    """Return the value of a text such as `9.6e-05`; 0 for what is no number."""
+    try:
+        value = float(text)
+    except ValueError:
+        return 0.0
+    return value if is_positive_number(value) else 0.0

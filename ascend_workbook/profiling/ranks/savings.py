@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.profiling.figures import round_ms, to_percent
 from ascend_workbook.profiling.ranks.cluster import Cluster
 from ascend_workbook.profiling.ranks.waiting import FIRST_UNMAPPED, NOBODY
 
@@ -12,11 +13,10 @@ WORTH, MUCH = 0.03, 0.10
 
 def make_saving_finding(cluster: Cluster, code: str, key: str, gain_ms: float, args: dict[str, Scalar]) -> Finding:
     """Make the finding of a saving: a NOTE, from a tenth of the step on a WARN; on a simulated NPU always a NOTE, for
-    its times are the CPU's.
-    """
+    its times are the CPU's."""
     share = gain_ms / cluster.step_ms
     status = Status.WARN if share >= MUCH and not cluster.is_simulated else Status.NOTE
-    all_args = {**args, "gain_ms": round(gain_ms, 3), "share": round(100 * share, 1)}
+    all_args = {**args, "gain_ms": round_ms(gain_ms), "share": to_percent(share)}
     return Finding(code, status, f"{code}.{key}", all_args, weight=100 * share)
 
 

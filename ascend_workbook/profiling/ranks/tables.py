@@ -12,11 +12,12 @@ from ascend_workbook.findings.finding import Finding
 from ascend_workbook.findings.report import Chart, Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.profiling.breakdown import PARTS
+from ascend_workbook.profiling.figures import make_columns
 from ascend_workbook.profiling.intervals import I64
 from ascend_workbook.profiling.ranks.cluster import Cluster
-from ascend_workbook.profiling.ranks.rules.pipeline import bubble_ms
+from ascend_workbook.profiling.ranks.rules.waiting import bubble_ms
 from ascend_workbook.profiling.ranks.savings import short_rank_name
-from ascend_workbook.profiling.ranks.transport import Compared, compare_links
+from ascend_workbook.profiling.ranks.transport import compare_links
 from ascend_workbook.profiling.ranks.waiting import NOBODY
 
 STAGE = "profiling"
@@ -25,8 +26,7 @@ LINKS = 40
 
 def rank_table(cluster: Cluster) -> tuple[Table, Chart]:
     """Return the table of the ranks, with the milliseconds of a mean step; the bars show what each rank needs by itself
-    and how long it waits.
-    """
+    and how long it waits."""
     columns = [Column("rank"), *([Column("rank_stage"), Column("rank_bubble", "ms")] if cluster.stages else [])]
     columns += [Column("step_time", "ms"), *(Column(f"profiling_{part}", "ms") for part in PARTS)]
     columns += [Column("rank_wait", "ms"), Column("rank_waits_for")]
@@ -57,17 +57,9 @@ def report_collectives(cluster: Cluster, findings: Sequence[Finding], tier: str)
         return None
     rows = [row for row in (_row_of_kind(cluster, kind) for kind in kinds) if row]
     rows.sort(key=lambda row: -float(str(row[3])))
-    columns = (
-        Column("collective_kind"),
-        Column("group_members"),
-        Column("calls_per_step"),
-        Column("collective_time", "ms"),
-        Column("collective_wait", "ms"),
-        Column("transmission", "ms"),
-        Column("collective_size", "MB"),
-        Column("collective_speed", "GB/s"),
-        Column("last_rank"),
-    )
+    whole = make_columns(collective_kind="", group_members="", calls_per_step="", collective_time="ms")
+    parts = make_columns(collective_wait="ms", transmission="ms", collective_size="MB", collective_speed="GB/s")
+    columns = (*whole, *parts, Column("last_rank"))
     chart = Chart("stacks", "collective_kind", ("collective_wait", "transmission"), "ms")
     facts = {"blames": [{**asdict(item), "who": short_rank_name(cluster, item.who)} for item in cluster.find_blames()]}
     table = Table(columns, tuple(tuple(row) for row in rows))
@@ -113,16 +105,13 @@ def report_links(cluster: Cluster, findings: Sequence[Finding], tier: str) -> Re
     rows = compare_links(cluster)
     if not rows:
         return None
-    columns = (
-        Column("rank_link"),
-        Column("transport"),
-        Column("collective_kind"),
-        Column("link_size", "MB"),
-        Column("link_time", "ms"),
-        Column("link_speed", "GB/s"),
-        Column("link_usual", "GB/s"),
+    ends = make_columns(rank_link="", transport="", collective_kind="")
+    columns = (*ends, *make_columns(link_size="MB", link_time="ms", link_speed="GB/s", link_usual="GB/s"))
+    shown: tuple[tuple[Scalar, ...], ...] = tuple(
+        (f"{at.source} > {at.target}", at.transport, at.operation, at.size_mb, at.time_ms, at.gb_per_s, at.usual)
+        for at in rows[:LINKS]
     )
-    table = Table(columns, tuple(map(_row_of_link, rows[:LINKS])))
+    table = Table(columns, shown)
     facts = {"links": len(rows), "shown": min(LINKS, len(rows))}
     chart = Chart("bars", "rank_link", ("link_speed",), "GB/s")
     return Report(STAGE, "links", tuple(findings), table, chart, facts=facts, tier=tier)
@@ -140,17 +129,6 @@ def report_packets(cluster: Cluster, findings: Sequence[Finding], tier: str) -> 
         ((transport, size, count, time, size * count / time) for (transport, size), (count, time) in summed.items()),
         key=lambda row: -row[3],
     )
-    columns = (
-        Column("transport"),
-        Column("packet_size", "MB"),
-        Column("packet_count"),
-        Column("link_time", "ms"),
-        Column("link_speed", "GB/s"),
-    )
+    columns = make_columns(transport="", packet_size="MB", packet_count="", link_time="ms", link_speed="GB/s")
     chart = Chart("bars", "packet_size", ("link_speed",), "GB/s")
     return Report(STAGE, "packets", tuple(findings), Table(columns, tuple(rows[:LINKS])), chart, tier=tier)
-
-
-def _row_of_link(link: Compared) -> tuple[Scalar, ...]:
-    ends = f"{link.source} > {link.target}"
-    return ends, link.transport, link.operation, link.size_mb, link.time_ms, link.gb_per_s, link.usual

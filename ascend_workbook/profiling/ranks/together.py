@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.rules import judge_facts, rules_of
 from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.machine.number_lists import format_spans
 from ascend_workbook.profiling.ranks import rules
 from ascend_workbook.profiling.ranks.cluster import Cluster
 from ascend_workbook.profiling.ranks.facts import RankFacts
-from ascend_workbook.profiling.ranks.inventory import find_inventory_faults
-from ascend_workbook.profiling.ranks.runs import group_ranks_by_run
 from ascend_workbook.profiling.ranks.tables import STAGE, rank_table, report_collectives, report_links, report_packets
-from ascend_workbook.profiling.readers.ranks import RankProfiles
+from ascend_workbook.profiling.ranks.waiting import compare_clocks
+from ascend_workbook.profiling.readers import RankProfiles
 
 if TYPE_CHECKING:
     from ascend_workbook.profiling.ranks.everywhere import Answer, RankAnswer
@@ -70,7 +70,8 @@ def _part_reports(cluster: Cluster, judged: list[Finding], tier: str) -> list[Re
 
 def _make_report(cluster: Cluster, faults: list[Finding], read: Mapping[int, RankAnswer], ranks: int) -> Report:
     judged = judge_facts(cluster, rules_of(rules))
-    tier = _common_tier([item.facts for item in read.values()])
+    tiers = {item.facts.tier for item in read.values()}
+    tier = next(iter(tiers)) if len(tiers) == 1 else ""
     own = {
         rank: replace(item.report, facts={**item.report.facts, "rank": rank})
         for rank, item in read.items()
@@ -107,26 +108,14 @@ def _choose_ranks_to_show(judged: list[Finding], ranks: list[int]) -> list[int]:
     """Return the ranks whose own reports are kept: all, or of many those that findings name and the first ones."""
     if len(ranks) <= WHOLE:
         return ranks
-    named = [
-        finding.args.get(name)
-        for finding in judged
-        if finding.status is not Status.OK
-        for name in ("rank", "waited_rank")
-    ]
+    open_args = [finding.args for finding in judged if finding.status is not Status.OK]
+    named = [args.get(name) for args in open_args for name in ("rank", "waited_rank")]
     first = list(dict.fromkeys([*(rank for rank in ranks if rank in named), *ranks]))[:WHOLE]
     return sorted(first)
 
 
-def _common_tier(facts: list[RankFacts]) -> str:
-    tiers = {rank_facts.tier for rank_facts in facts}
-    return next(iter(tiers)) if len(tiers) == 1 else ""
-
-
 def _collect_facts(cluster: Cluster) -> dict[str, object]:
-    clocks = {
-        str(rank): {"of": item.of, "ahead_ns": item.ahead_ns, "spread_ns": item.spread_ns, "shared": item.shared}
-        for rank, item in cluster.clocks.items()
-    }
+    clocks = {str(rank): asdict(clock) for rank, clock in cluster.clocks.items()}
     return {
         "ranks": list(cluster.ranks),
         "world_size": cluster.world_size,
@@ -138,3 +127,74 @@ def _collect_facts(cluster: Cluster) -> dict[str, object]:
         "clocks_set_right": sorted(cluster.shifted_clocks()),
         "matched_collectives": int(np.unique(cluster.matches.collective[cluster.matches.members > 1]).size),
     }
+
+
+CODE = "PRF350"
+
+
+def find_inventory_faults(
+    rank_profiles: RankProfiles, cluster: Cluster, unread: Mapping[int, WorkbookError], others: list[int]
+) -> Iterator[Finding]:
+    """Yield one finding for each profile that is unread, doubled, missing or of another run."""
+    for rank, error in unread.items():
+        reason: Scalar = Sentence(error.key, **error.arguments)
+        yield Finding("PRF310", Status.FAIL, "PRF310.unread", {"rank": rank, "error": reason})
+    for rank, older in rank_profiles.older.items():
+        used = rank_profiles.profiles[rank]
+        twice: dict[str, Scalar] = {"rank": rank, "count": len(older) + 1, "used": used.name}
+        yield Finding(CODE, Status.WARN, "PRF350.twice", twice, Place(str(used)))
+    for path in rank_profiles.untold:
+        yield Finding(CODE, Status.WARN, "PRF350.untold", {"path": str(path)}, Place(str(path)))
+    if others:
+        args: dict[str, Scalar] = {"others": list(others), "kept": list(cluster.ranks)}
+        yield Finding(CODE, Status.WARN, "PRF350.other_run", args)
+    tables = [rank for rank, facts in cluster.ranks.items() if facts.tables_only]
+    if tables:
+        yield Finding(CODE, Status.NOTE, "PRF350.tables", {"ranks": list(tables)})
+    yield from _find_missing_ranks(rank_profiles, cluster)
+
+
+def _find_missing_ranks(rank_profiles: RankProfiles, cluster: Cluster) -> Iterator[Finding]:
+    world = cluster.world_size
+    missing = [rank for rank in range(world) if rank not in rank_profiles.profiles]
+    if missing:
+        args: dict[str, Scalar] = {"ranks": world - len(missing), "world": world, "missing": format_spans(missing)}
+        yield Finding(CODE, Status.SKIPPED, "PRF350.missing", args)
+
+
+#: Clocks of one run are not further apart than this without the ends of their collectives saying by how much
+FAR_NS, EXACT_NS = 60 * 10**9, 5_000_000
+#: And their steps not, where they share no collective
+APART_NS = 600 * 10**9
+UNKNOWN_NS = 2**62
+
+
+def group_ranks_by_run(ranks: Mapping[int, RankFacts]) -> list[list[int]]:
+    """Return the ranks by their runs, the largest run first and of equal ones the latest."""
+    groups: list[list[int]] = []
+    for rank, facts in sorted(ranks.items()):
+        own_group = next((run for run in groups if _is_same_run(ranks[run[0]], facts)), None)
+        if own_group is None:
+            groups.append([rank])
+        else:
+            own_group.append(rank)
+    return sorted(groups, key=lambda run: (len(run), _first_start_ns(ranks[run[0]])), reverse=True)
+
+
+def _is_same_run(first: RankFacts, other: RankFacts) -> bool:
+    if first.world_size and other.world_size and first.world_size != other.world_size:
+        return False
+    clock = compare_clocks({0: first, 1: other})[1]
+    if clock.shared:
+        return abs(clock.ahead_ns) < FAR_NS or (clock.shared >= 3 and clock.spread_ns < EXACT_NS)
+    times = [
+        (_first_start_ns(facts), _first_start_ns(facts) + sum(step.total_ns for step in facts.steps))
+        for facts in (first, other)
+    ]
+    if any(begin >= UNKNOWN_NS for begin, _ in times):
+        return True
+    return max(begin for begin, _ in times) - min(end for _, end in times) < APART_NS
+
+
+def _first_start_ns(facts: RankFacts) -> int:
+    return min(step.start_ns for step in facts.steps)

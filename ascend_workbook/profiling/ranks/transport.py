@@ -91,8 +91,7 @@ class SmallPackets:
 
 def find_small_packets(cluster: Cluster, rank: int) -> SmallPackets | None:
     """Return what a rank would save on the transport that took longest; None where no sizes are told, or no packet is
-    larger than the others.
-    """
+    larger than the others."""
     facts = cluster.ranks[rank]
     by_transport: dict[str, list[tuple[float, float, float]]] = {}
     for entry in facts.packets:

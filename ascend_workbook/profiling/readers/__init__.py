@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
+import re
 import shlex
+import zlib
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ascend_workbook.findings.errors import WorkbookError
@@ -11,7 +16,6 @@ from ascend_workbook.profiling.readers import ascend, database, kineto, tables
 from ascend_workbook.profiling.readers.choice import ALL
 from ascend_workbook.profiling.readers.cutting import cut_to_steps, read_chosen_steps
 from ascend_workbook.profiling.readers.loading import Loaded
-from ascend_workbook.profiling.readers.ranks import RANK, RankProfiles, group_by_rank
 from ascend_workbook.profiling.trace import Trace
 
 SCRIPTS = (".py", ".ipynb", ".sh")
@@ -28,11 +32,9 @@ def read_trace(path: str | os.PathLike[str], steps: str = ALL) -> Trace:
     Raises WorkbookError where there is none, where there are several, or where the file is broken.
     """
     profile_path = locate_profile(Path(path))
-    return (
-        _read_folder(profile_path, steps)
-        if profile_path.is_dir()
-        else read_chosen_steps(profile_path, steps, _read_loaded)
-    )
+    if profile_path.is_dir():
+        return _read_folder(profile_path, steps)
+    return read_chosen_steps(profile_path, steps, _read_loaded)
 
 
 def _read_loaded(loaded: Loaded) -> Trace:
@@ -43,11 +45,9 @@ def _read_folder(folder: Path, steps: str) -> Trace:
     """Read the richest that the folder holds: its timeline, its database, its table of kernels."""
     output, exported = ascend.output_of(folder), database.find_database(folder)
     timeline = output is not None and (output / ascend.TIMELINE).is_file()
-    return (
-        ascend.read_folder(folder, steps)
-        if timeline or exported is None
-        else cut_to_steps(database.read_database(exported), steps)
-    )
+    if timeline or exported is None:
+        return ascend.read_folder(folder, steps)
+    return cut_to_steps(database.read_database(exported), steps)
 
 
 def find_trace_file(path: Path) -> Path | None:
@@ -107,3 +107,73 @@ def _find_traces(path: Path, below: str) -> list[Path]:
     return [trace for trace in trace_files if TRACE_NAME in trace.name] or [
         trace for trace in trace_files if RANK.search(trace.name)
     ]
+
+
+RANK = re.compile(r"rank[-_]?(\d+)(?!\d)", re.IGNORECASE)
+INFO = re.compile(r"profiler_info_(\d+)\.json")
+#: torch.profiler writes this before the events
+OWN = re.compile(rb'"distributedInfo"\s*:\s*(\{)')
+HEAD = 2**17
+#: When it was made: 20260101120000000 (torch_npu's folders), 1623143089861 (torch's files)
+STAMP = re.compile(r"(?<!\d)(\d{13,17})(?!\d)")
+
+
+@dataclass(frozen=True)
+class RankProfiles:
+    """Rank -> its profile, in order. `older`: further profiles of a rank, of which the newest is used; `untold`: those
+    that do not tell their rank."""
+
+    profiles: dict[int, Path]
+    older: dict[int, list[Path]] = field(default_factory=dict)
+    untold: list[Path] = field(default_factory=list)
+
+
+def group_by_rank(profiles: list[Path]) -> RankProfiles:
+    """Return the profiles by the rank that each belongs to."""
+    paths_of_rank: dict[int, list[Path]] = {}
+    without_rank = []
+    for profile in profiles:
+        rank = rank_of(profile)
+        if rank is None:
+            without_rank.append(profile)
+        else:
+            paths_of_rank.setdefault(rank, []).append(profile)
+    newest_last = {rank: sorted(paths_of_rank[rank], key=_creation_order) for rank in sorted(paths_of_rank)}
+    older = {rank: paths[:-1] for rank, paths in newest_last.items() if len(paths) > 1}
+    return RankProfiles({rank: paths[-1] for rank, paths in newest_last.items()}, older, without_rank)
+
+
+def rank_of(profile: Path) -> int | None:
+    """Return the rank of a trace file or an `*_ascend_pt` folder, or None."""
+    inside = [info.name for info in profile.glob("profiler_info_*.json")] if profile.is_dir() else []
+    rank = next((int(info.group(1)) for info in map(INFO.fullmatch, inside) if info), None)
+    if rank is None and profile.is_file():
+        rank = _own_rank(profile)
+    if rank is not None:
+        return rank
+    match = RANK.search(profile.name) or RANK.fullmatch(profile.parent.name)
+    return int(match.group(1)) if match else None
+
+
+def _own_rank(file: Path) -> int | None:
+    """Return the rank that the file's own distributedInfo says, where it stands before the events; a broken file says
+    nothing here."""
+    try:
+        with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as stream:
+            head = stream.read(HEAD)
+    except (OSError, EOFError, zlib.error):
+        return None
+    match = OWN.search(head)
+    if not match:
+        return None
+    try:
+        info, _ = json.JSONDecoder().raw_decode(head[match.start(1) :].decode("utf-8", "replace"))
+    except ValueError:
+        return None
+    rank = info.get("rank")
+    return rank if type(rank) is int and rank >= 0 else None
+
+
+def _creation_order(profile: Path) -> tuple[str, int]:
+    stamp = STAMP.search(profile.name)
+    return stamp.group(1) if stamp else "", profile.stat().st_mtime_ns

@@ -7,7 +7,7 @@ Formats: https://www.hiascend.com/document (Ascend PyTorch Profiler, "output fil
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from ascend_workbook.profiling.intervals import I64
 from ascend_workbook.profiling.readers import tables
 from ascend_workbook.profiling.readers.choice import ALL
 from ascend_workbook.profiling.readers.columns import Columns, Flows
-from ascend_workbook.profiling.readers.cutting import cut_to_steps, read_chosen_steps
+from ascend_workbook.profiling.readers.cutting import cut_to_steps, find_unread_halves, read_chosen_steps
 from ascend_workbook.profiling.readers.kineto import match_numbers, span_kind
 from ascend_workbook.profiling.readers.loading import (
     I8,
@@ -30,7 +30,6 @@ from ascend_workbook.profiling.readers.loading import (
     rename_kinds,
 )
 from ascend_workbook.profiling.readers.records import UNKNOWN
-from ascend_workbook.profiling.readers.unread import find_unread_halves
 from ascend_workbook.profiling.trace import DEVICE_KINDS, I32, KINDS, UNTOLD, Texts, Trace, assemble_trace, build_trace
 
 FOLDER = "_ascend_pt"
@@ -175,22 +174,17 @@ def _collect_arrows(loaded: Loaded, thread: Texts, threads: dict[int, Nesting]) 
     numbers = {text: at for at, text in enumerate(thread.texts)}
     of_place = np.array([numbers.get(str(tid), -1) for _, tid in loaded.events.places] or [-1], np.int32)
 
-    def operator_at(rows: npt.NDArray[np.integer[Any]]) -> I32:
+    def operator_at(rows: npt.NDArray[np.integer]) -> I32:
         return find_innermost(threads, of_place[flows.place[rows]], flows.at_ns[rows])
 
     both, alone = ends[begin >= 0], begins[~np.isin(flows.id[begins], flows.id[ends])]
     begin, open_ends = begin[begin >= 0], ends[begin < 0]
     open_operators = operator_at(alone)
-    return Arrows(
-        _take_rows(flows, both),
-        flows.at_ns[begin],
-        operator_at(begin),
-        _take_rows(flows, open_ends),
-        open_operators[open_operators >= 0],
-    )
+    matched = _take_rows(flows, both), flows.at_ns[begin], operator_at(begin)
+    return Arrows(*matched, _take_rows(flows, open_ends), open_operators[open_operators >= 0])
 
 
-def _take_rows(flows: Flows, rows: npt.NDArray[np.integer[Any]]) -> Flows:
+def _take_rows(flows: Flows, rows: npt.NDArray[np.integer]) -> Flows:
     return Flows(*(column[rows] for column in flows))
 
 

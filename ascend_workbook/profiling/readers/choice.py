@@ -11,14 +11,14 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.machine.number_lists import format_spans, parse_numbers
-from ascend_workbook.profiling.readers.stream import PIECE, Source
-from ascend_workbook.profiling.readers.times import LIMIT, to_nanoseconds
+from ascend_workbook.profiling.readers.document import READ_SIZE, Source
+from ascend_workbook.profiling.readers.values import LIMIT, to_nanoseconds
 from ascend_workbook.profiling.trace import Looked
 
 #: Bytes of a trace, unpacked, that are looked at whole: as columns these take some 100 MiB
@@ -169,7 +169,7 @@ def _read_marks(path: Path) -> tuple[list[Mark], int, int]:
     candidates: list[Mark | None] = []
     text, begin, size = b"", 0, 0  # what is at hand, where in it names are not looked for yet, all that was read
     with Source(path) as source:
-        while piece := source.read_bytes(PIECE):
+        while piece := source.read_bytes(READ_SIZE):
             text, size = text + piece, size + len(piece)
             end = len(text) - REACH
             candidates += _marks_of(text, begin, end)
@@ -181,9 +181,7 @@ def _read_marks(path: Path) -> tuple[list[Mark], int, int]:
 
 
 def _marks_of(text: bytes, begin: int, end: int) -> Iterator[Mark | None]:
-    """Yield the marks whose names begin in [begin, end); None for one that is told otherwise than as an event of its
-    own.
-    """
+    """Yield the marks whose names begin in [begin, end); None for one that is no event of its own."""
     for name in MARK.finditer(text, begin):
         if name.start() >= end:
             break
@@ -200,15 +198,13 @@ def _marks_of(text: bytes, begin: int, end: int) -> Iterator[Mark | None]:
                 yield Mark(int(name.group(1)), start, start + lasts)
 
 
-def _is_mark(event: dict[str, Any], name: re.Match[bytes]) -> bool:
-    return event.get("name") == name.group()[1:-1].decode() and _of_host(event)
+def _is_mark(event: dict[str, object], name: re.Match[bytes]) -> bool:
+    """Return whether the event is the mark of this name on the host."""
+    of_host = not str(event.get("cat") or "").startswith("gpu_")
+    return event.get("name") == name.group()[1:-1].decode() and of_host
 
 
-def _of_host(event: dict[str, Any]) -> bool:
-    return not str(event.get("cat") or "").startswith("gpu_")
-
-
-def _event_around(text: bytes, at: int) -> dict[str, Any]:
+def _event_around(text: bytes, at: int) -> dict[str, object]:
     """Return the event that the text at this place is in, or an empty one."""
     begin = at
     while (begin := text.rfind(b"{", max(0, at - REACH), begin)) >= 0:

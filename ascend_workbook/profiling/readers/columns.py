@@ -6,13 +6,12 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Union
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from ascend_workbook.profiling.intervals import I64
-from ascend_workbook.profiling.readers.native.scanner import Scanner
-from ascend_workbook.profiling.readers.native.shares import Order, Shares
-from ascend_workbook.profiling.readers.pairs import pair_halves
+from ascend_workbook.profiling.readers.native.scanner import Order, Scanner, Shares
 from ascend_workbook.profiling.readers.records import (
     NONE,
     RAW,
@@ -29,8 +28,9 @@ from ascend_workbook.profiling.readers.records import (
     Metadata,
     Record,
     Tail,
+    pair_halves,
 )
-from ascend_workbook.profiling.readers.times import Times, nanoseconds_of
+from ascend_workbook.profiling.readers.values import Times, nanoseconds_of
 from ascend_workbook.profiling.trace import I32, Detail
 
 MEMORY = "[memory]"
@@ -199,7 +199,7 @@ class Collector:
         self._durations.add_texts([event.dur for event in batch])
         self._order.add_rows(count)
 
-    def _reach_window(self, batch: Sequence[Complete | Arrow], durations: Sequence[Any] = ()) -> list[bool]:
+    def _reach_window(self, batch: Sequence[Complete | Arrow], durations: Sequence[msgspec.Raw] = ()) -> list[bool]:
         """Return which of these reach into the window; what tells no usable time does, and is counted later."""
         begin, end = self._window or (-FAR, FAR)
         start = nanoseconds_of([event.ts for event in batch])
@@ -276,6 +276,6 @@ def parse_whole_number(label: Label) -> int:
     return number if 0 <= number < FAR and number != NOBODY else UNKNOWN
 
 
-def _join_parts(parts: Sequence[tuple[Any, ...]], types: str) -> list[Any]:
+def _join_parts(parts: Sequence[tuple[object, ...]], types: str) -> list[Any]:
     """Join column after column, so that one's parts are freed before the next is joined; `types`: numpy's letters."""
     return [np.concatenate([np.empty(0, letter), *(part[at] for part in parts)]) for at, letter in enumerate(types)]

@@ -20,12 +20,12 @@ from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.profiling.breakdown import device_windows
 from ascend_workbook.profiling.intervals import I64
 from ascend_workbook.profiling.readers.choice import ALL, AROUND, AUTO, Choice, Mark, Whole, choice_of, choose_steps
+from ascend_workbook.profiling.readers.columns import Columns, Window
 from ascend_workbook.profiling.readers.loading import Loaded, load_events
-from ascend_workbook.profiling.readers.unread import read_far_enough
-from ascend_workbook.profiling.trace import UNTOLD, Texts, Trace
+from ascend_workbook.profiling.readers.records import UNKNOWN
+from ascend_workbook.profiling.readers.values import LIMIT
+from ascend_workbook.profiling.trace import I32, TEXTS, TIMES, UNTOLD, Texts, Trace
 
-PLAIN = ("kind", "start_ns", "duration_ns", "launch_ns")
-TEXTS = ("name", "lane", "shape", "engine", "dtype", "stack")
 ON_DEVICE = ("compute", "communication", "copy")
 #: MiB that reading a file whole takes: at first, and for each of the file
 LEAST_MIB, EACH_MIB = 40, 0.25
@@ -65,9 +65,7 @@ def _explain_whole(whole: Whole) -> Sentence:
 
 
 def _read_around(path: Path, choice: Choice, around: int, read: Callable[[Loaded], Trace]) -> tuple[Trace, Part, bool]:
-    """Read the chosen steps with so many on either side; return them, where they are in it, and whether all that tells
-    of them is.
-    """
+    """Read the chosen steps with so many on either side: the trace, where they are in it, whether it tells all."""
     window = choice.file_window(around)
     loaded = load_events(path, window)
     trace, unread = read(loaded), loaded.unread
@@ -88,9 +86,7 @@ def cut_to_steps(trace: Trace, steps: str) -> Trace:
 
 
 def part_of(trace: Trace, choice: Choice) -> Part:
-    """Return where the chosen steps are. Raises WorkbookError where the trace's own steps are others than the marks
-    tell.
-    """
+    """Return where the chosen steps are. Raises WorkbookError where the marks tell of other steps than the trace."""
     numbers = [step.number for step in choice.marks[choice.first : choice.last + 1]]
     trace_numbers = [step.number for step in trace.steps]
     first = trace_numbers.index(numbers[0]) if trace_numbers.count(numbers[0]) == 1 else len(trace_numbers)
@@ -123,7 +119,7 @@ def _keep_part(trace: Trace, choice: Choice, part: Part, behind: bool = False) -
     rows = np.flatnonzero(own_rows | ((begins <= part.end_ns) & (ends_of(trace) >= part.begin_ns)))
     at_row = np.full(len(trace) + 1, -1, np.int32)
     at_row[rows] = np.arange(rows.size, dtype=np.int32)
-    changed: dict[str, Any] = {name: getattr(trace, name)[rows] for name in PLAIN}
+    changed: dict[str, Any] = {name: getattr(trace, name)[rows] for name in ("kind", *TIMES)}
     for name in TEXTS:
         first_text = () if name in ("name", "lane") else ("",)
         texts = Texts(getattr(trace, f"{name}s"), getattr(trace, name)[rows]).drop_unused(first_text)
@@ -134,3 +130,72 @@ def _keep_part(trace: Trace, choice: Choice, part: Part, behind: bool = False) -
     begin = part.device_ns if choice.first else None
     looked = replace(choice.looked_steps, behind=behind, begin_ns=begin, on_device=trace.on_device)
     return replace(trace, steps=trace.steps[part.first : part.last + 1], looked=looked, **changed)
+
+
+BOOLS = npt.NDArray[np.bool_]
+FAR = 2**62
+
+
+def find_unread_halves(columns: Columns, calls: Rows, device: Rows, call: I32) -> BOOLS:
+    """Return which events (n,) have a number whose other end was not read: of `device` those whose call is not among
+    `calls`, `call` (device,) being what was found; of the calls those that launched nothing, though others of their
+    name did. None where no call has a number."""
+    is_half = np.zeros(columns.name.size, np.bool_)
+    calls = calls[columns.correlation[calls] != UNKNOWN]
+    if calls.size:
+        is_half[device] = (columns.correlation[device] != UNKNOWN) & (call < 0)
+        launch = np.isin(columns.name[calls], columns.name[call[call >= 0]]) if (call >= 0).any() else True
+        is_half[calls] = ~np.isin(columns.correlation[calls], columns.correlation[device]) & launch
+    return is_half
+
+
+def read_far_enough(trace: Trace, unread: BOOLS | None, part: Part, window: Window) -> bool:
+    """Return whether what was read, [begin, end) in nanoseconds, holds all of the part; `unread` (n,) is what
+    find_unread_halves returns."""
+    begin, end = window
+    if (begin > -LIMIT // 2 and part.begin_ns < begin) or (end < LIMIT // 2 and part.end_ns >= end):
+        return False
+    if unread is None or not unread.size:
+        return True
+    device = trace.where(ON_DEVICE)
+    before = begin > -LIMIT // 2 and _launched_before(trace, unread, device, part)
+    return not (before or (end < LIMIT // 2 and _runs_behind(trace, unread, device, part)))
+
+
+def _launched_before(trace: Trace, unread: BOOLS, device: BOOLS, part: Part) -> bool:
+    """Return whether in the part's time a kernel runs whose launch was not read, and none before it on its lane was."""
+    known = device & ~unread & ((trace.launch_ns != UNTOLD) | (trace.launched_by >= 0))
+    first = np.full(len(trace.lanes), FAR, np.int64)
+    np.minimum.at(first, trace.lane[known], trace.start_ns[known])
+    meanwhile = (trace.start_ns <= part.end_ns) & (trace.start_ns + trace.duration_ns >= part.begin_ns)
+    return bool((device & unread & meanwhile & (trace.start_ns < first[trace.lane])).any())
+
+
+def _runs_behind(trace: Trace, unread: BOOLS, device: BOOLS, part: Part) -> bool:
+    """Return whether what was launched until then was not read, and not every lane has come to later launches."""
+    own_rows = (trace.step >= part.first) & (trace.step <= part.last)
+    open_ones = unread & ~device & (trace.start_ns <= part.launched_ns)
+    if not open_ones.any():
+        launches_known = (
+            trace.launch_ns[device & own_rows] != UNTOLD
+        ).any()  # then what a step launched is known to be there
+        return not launches_known and _has_not_come(trace, device, part)
+    latest = _latest_launches(trace, device)
+    lanes = np.unique(trace.lane[device & own_rows])
+    reached = int(latest[lanes].min()) if lanes.size else -FAR
+    return bool((trace.start_ns[open_ones] >= reached).any())
+
+
+def _has_not_come(trace: Trace, device: BOOLS, part: Part) -> bool:
+    """Return whether launches are known, but none of what was read of the device lies behind the part."""
+    known = device & (trace.launched_by >= 0)
+    return bool(known.any()) and int(_latest_launches(trace, device).max()) < trace.steps[part.last].end_ns
+
+
+def _latest_launches(trace: Trace, device: BOOLS) -> I64:
+    """Return when the last of each lane's kernels was launched: (lanes,)."""
+    by = trace.launched_by
+    launch = np.where(trace.launch_ns != UNTOLD, trace.launch_ns, np.where(by >= 0, trace.start_ns[by], -FAR))
+    latest = np.full(len(trace.lanes), -FAR, np.int64)
+    np.maximum.at(latest, trace.lane[device], launch[device])
+    return latest

@@ -23,7 +23,7 @@ from ascend_workbook.profiling.readers.columns import Interned
 from ascend_workbook.profiling.readers.kineto import match_numbers, span_kind
 from ascend_workbook.profiling.readers.loading import I8, NO_KIND, number_kinds
 from ascend_workbook.profiling.readers.records import UNKNOWN
-from ascend_workbook.profiling.readers.types import format_dtypes
+from ascend_workbook.profiling.readers.values import format_dtypes
 from ascend_workbook.profiling.trace import DEVICE_KINDS, I32, KINDS, UNTOLD, Texts, Trace, assemble_trace
 
 PATTERN = "ascend_pytorch_profiler*.db"
@@ -110,7 +110,8 @@ class _Reader:
 
     def read_trace(self, path: Path) -> Trace:
         for query in self._choose_queries():
-            for rows in self._fetch_batches(query):
+            cursor = self.database.execute(query)
+            while rows := cursor.fetchmany(BATCH):
                 self._take_rows(rows)
         if not self.parts:
             raise WorkbookError("profiling.no_events", path=str(path))
@@ -140,11 +141,6 @@ class _Reader:
         for table, query in QUERIES.items():
             if {table, "STRING_IDS"} <= self.tables:
                 yield query + (UNLESS if table == "TASK" and "COMPUTE_TASK_INFO" in self.tables else "")
-
-    def _fetch_batches(self, query: str) -> Iterator[list[tuple[Any, ...]]]:
-        cursor = self.database.execute(query)
-        while rows := cursor.fetchmany(BATCH):
-            yield rows
 
     def _take_rows(self, rows: list[tuple[Any, ...]]) -> None:
         kinds = number_kinds([kind_of(row[3], row[0] or "") for row in rows])
@@ -206,13 +202,13 @@ def _launch_ns(kind: I8, connection: I64, start: I64) -> I64:
     return moment
 
 
-def kind_of(value: Any, name: str) -> str | None:
+def kind_of(value: int | str | None, name: str) -> str | None:
     """Return the kind of a row by what tells it, or None."""
     if isinstance(value, int):
         kind = API.get(value)
         span = span_kind(name) if kind in ("host_op", "annotation") else None
         return None if span == "step" else span or kind  # STEP_TIME tells the steps
-    return KIND.get(value, "copy" if value in ascend.COPY else "device_other")
+    return KIND.get(value or "", "copy" if value in ascend.COPY else "device_other")
 
 
 def _choose_shape(first: str | None, second: str | None) -> str:

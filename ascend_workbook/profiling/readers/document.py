@@ -7,16 +7,107 @@ text is walked bracket by bracket.
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import re
+import zlib
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Union
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.profiling.readers.native.scanner import Scanner
 from ascend_workbook.profiling.readers.records import Record, parse_records
-from ascend_workbook.profiling.readers.stream import Source, Window
+
+READ_SIZE = 2**20
+
+
+class Source:
+    """A .json or .json.gz file, read piece by piece. `cut` says, at its end, that a gzip stream ended too early.
+
+    Raises WorkbookError, naming the file, for what cannot be read or unpacked.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.cut = False
+        try:
+            plain = path.open("rb")
+        except OSError as cause:
+            raise WorkbookError("profiling.unreadable", path=str(path), error=str(cause)) from cause
+        self._plain = plain
+        self._file: Union[gzip.GzipFile, io.BufferedReader] = (
+            gzip.GzipFile(fileobj=plain) if path.suffix == ".gz" else plain
+        )
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._plain.close()
+
+    def read_bytes(self, size: int = READ_SIZE) -> bytes:
+        """Read `size` bytes, fewer only at the end."""
+        pieces, left = [], size
+        try:
+            # read1 hands out all that could be unpacked; read would lose it to the error of a stream cut short
+            while left and (piece := self._file.read1(left)):
+                pieces.append(piece)
+                left -= len(piece)
+        except EOFError:
+            self.cut = True
+        except (OSError, zlib.error) as cause:
+            raise WorkbookError("profiling.unreadable", path=str(self.path), error=str(cause)) from cause
+        return b"".join(pieces)
+
+    def fill_room(self, room: memoryview) -> int:
+        """Fill the room, less of it only at the end; return how many bytes."""
+        if isinstance(self._file, gzip.GzipFile):
+            content = self.read_bytes(len(room))
+            room[: len(content)] = content
+            return len(content)
+        try:
+            return self._file.readinto(room)
+        except OSError as cause:
+            raise WorkbookError("profiling.unreadable", path=str(self.path), error=str(cause)) from cause
+
+    def find_place(self, byte: int) -> tuple[int, int]:
+        """Return (line, column) of a byte from the present position on, both from 1."""
+        line, column = 1, 1
+        while byte > 0 and (piece := self.read_bytes(min(byte, READ_SIZE))):
+            byte -= len(piece)
+            at = piece.rfind(b"\n")
+            line, column = line + piece.count(b"\n"), len(piece) - at if at >= 0 else column + len(piece)
+        return line, column
+
+
+class Window:
+    """What is at hand of a stream, always in the same memory: `size` bytes of `text`, behind which a 0 stands.
+    `dropped` counts what was before these."""
+
+    def __init__(self, begin: bytes, piece: int) -> None:
+        self._piece = piece
+        self.text = bytearray(max(2 * piece, len(begin)) + 1)
+        self.text[: len(begin)] = begin
+        self.size, self.dropped = len(begin), 0
+
+    def fill_from(self, source: Source) -> None:
+        """Read one piece more where less than one is at hand."""
+        if self.size < self._piece:
+            self.size += source.fill_room(memoryview(self.text)[self.size : self.size + self._piece])
+        self.text[self.size] = 0
+
+    def drop_bytes(self, count: int) -> None:
+        """Drop the first `count` bytes."""
+        self.text[: self.size - count] = self.text[count : self.size]
+        self.size -= count
+        self.dropped += count
+
+    def remaining_bytes(self) -> bytes:
+        return bytes(self.text[: self.size])
+
 
 #: One value longer than this is no event: nothing may make the reader hold more of a file
 LONGEST = 2**26
@@ -43,7 +134,7 @@ class Document:
     def __init__(self, path: Path, piece: int = PIECE, longest: int = LONGEST, scanner: Scanner | None = None) -> None:
         self.path = path
         self.is_list = False
-        self.members: dict[str, Any] = {}
+        self.members: dict[str, object] = {}
         self.cut_at: int | None = None
         self._piece, self._longest, self._scanner, self._some = piece, longest, scanner, False
         #: What is at hand of the file, from byte `_offset` on; read up to `_at`
@@ -160,7 +251,7 @@ class Document:
         self._at = end
         return events
 
-    def _read_value(self) -> Any:
+    def _read_value(self) -> object:
         end = self._end_of_value()
         text = self._text[self._at : end]
         try:
@@ -225,16 +316,13 @@ class Document:
         """Read on, the more the longer the value at hand is already; False at the end of the file."""
         left = self._text[self._at :]
         if len(left) > self._longest:
-            self._fail_too_long()
+            place = {"byte": self._offset + self._at, "limit": self._longest}
+            raise WorkbookError("profiling.too_long", path=str(self.path), **place)
         piece = b"" if self._ended else self._source.read_bytes(max(self._piece, len(left)))
         self._ended = not piece
         self._offset += self._at
         self._text, self._at = left + piece, 0
         return bool(piece)
-
-    def _fail_too_long(self) -> None:
-        place = {"byte": self._offset + self._at, "limit": self._longest}
-        raise WorkbookError("profiling.too_long", path=str(self.path), **place)
 
     def _error_of_broken_value(self, text: bytes, cause: Exception, ahead: int) -> Exception:
         """Return the error of a value that does not read; the text before it had `ahead` characters more."""

@@ -8,7 +8,6 @@ form (whole epoch microseconds, then fractions, then microseconds after `baseTim
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +15,7 @@ import numpy.typing as npt
 from ascend_workbook.profiling.attribution import find_innermost, nest_by_lane
 from ascend_workbook.profiling.intervals import I64
 from ascend_workbook.profiling.readers.columns import Columns
+from ascend_workbook.profiling.readers.cutting import find_unread_halves
 from ascend_workbook.profiling.readers.loading import (
     I8,
     Loaded,
@@ -26,7 +26,6 @@ from ascend_workbook.profiling.readers.loading import (
     rename_kinds,
 )
 from ascend_workbook.profiling.readers.records import UNKNOWN
-from ascend_workbook.profiling.readers.unread import find_unread_halves
 from ascend_workbook.profiling.trace import I32, KINDS, UNTOLD, Texts, Trace, assemble_trace
 
 Rows = npt.NDArray[np.intp]
@@ -113,7 +112,7 @@ def _choose_lanes(loaded: Loaded, columns: Columns, kind: I8) -> Texts:
     return Texts([*threads, *streams], (columns.lane + on_device * len(threads)).astype(np.int32)).drop_unused()
 
 
-def _format_shape(dims: Any) -> str:
+def _format_shape(dims: object) -> str:
     """Turn `[[64, 16], [], []]` into `[64,16]`: what has no size is left out."""
     if not isinstance(dims, list):
         return ""

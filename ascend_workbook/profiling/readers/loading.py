@@ -20,8 +20,7 @@ from ascend_workbook.profiling.intervals import I64
 from ascend_workbook.profiling.readers.columns import Collector, Columns, Events, Window
 from ascend_workbook.profiling.readers.document import Document
 from ascend_workbook.profiling.readers.native.scanner import Scanner
-from ascend_workbook.profiling.readers.times import LIMIT, NO_TIME, OUT_OF_RANGE
-from ascend_workbook.profiling.readers.types import format_call_stack, format_dtypes
+from ascend_workbook.profiling.readers.values import LIMIT, NO_TIME, OUT_OF_RANGE, format_call_stack, format_dtypes
 from ascend_workbook.profiling.trace import I32, KINDS
 
 I8 = npt.NDArray[np.int8]
@@ -36,7 +35,7 @@ class Loaded:
 
     path: Path
     is_list: bool
-    members: dict[str, Any]
+    members: dict[str, object]
     events: Events
     cut_at: int | None
     slower: Scalar = ""
@@ -133,8 +132,7 @@ def rename_kinds(
     kind: I8, name: npt.NDArray[np.int32], old_kinds: Sequence[str], kinds_by_name: Sequence[str | None]
 ) -> I8:
     """Return the kinds (n,) with those among `old_kinds` replaced by what the event's name says, where it says
-    anything: `kinds_by_name` has one a name.
-    """
+    anything: `kinds_by_name` has one a name."""
     kind_of_name = number_kinds(kinds_by_name)
     rows = np.flatnonzero((kind_of_name != NO_KIND)[name]) if name.size else np.empty(0, np.intp)
     rows = rows[np.isin(kind[rows], number_kinds(old_kinds))]
@@ -152,7 +150,7 @@ class Calls(NamedTuple):
     stacks: list[str]
 
 
-def calls_of(loaded: Loaded, columns: Columns, kind: I8, text_of: Callable[[Any], str]) -> Calls:
+def calls_of(loaded: Loaded, columns: Columns, kind: I8, text_of: Callable[[object], str]) -> Calls:
     """Return the shapes, types and call stacks of host operators; `text_of` makes shapes of the JSON value."""
     code = np.where(np.isin(kind, number_kinds(("host_op", "loading"))), columns.called, 0).astype(np.int32)
     texts = []

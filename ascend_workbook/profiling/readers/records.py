@@ -8,9 +8,12 @@ tells it which record, so that of counters and other unused events nothing is ma
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, Optional, Union
 
 import msgspec
+
+from ascend_workbook.profiling.readers.values import LIMIT, nanoseconds_of
 
 Label = Union[int, str, None]
 RAW = msgspec.Raw(b"")
@@ -24,7 +27,7 @@ class Arguments(msgspec.Struct, gc=False):
     From `collective` on they tell of collectives: those of NCCL's kernels, and the peer of a piece of one on an NPU."""
 
     task: Optional[str] = msgspec.field(name="Task Type", default=None)
-    name: Any = None
+    name: object = None
     dims: msgspec.Raw = msgspec.field(name="Input Dims", default=RAW)
     types: msgspec.Raw = msgspec.field(name="Input type", default=RAW)
     stack: msgspec.Raw = msgspec.field(name="Call stack", default=RAW)
@@ -44,11 +47,12 @@ class Arguments(msgspec.Struct, gc=False):
 
 
 NONE = Arguments()
+#: Of each argument: its field, its key in the file, and what it is where the file has none
+_ARGUMENTS = [(field.name, field.encode_name, field.default) for field in msgspec.structs.fields(Arguments)]
 
 
 class Record(msgspec.Struct, gc=False, tag_field="ph", tag=""):
-    """Any event. Where there are `ts` and `dur` they are JSON text, for a float64 of epoch microseconds resolves
-    0.25 us only."""
+    """Any event. `ts` and `dur` are JSON text, for a float64 of epoch microseconds resolves 0.25 us only."""
 
 
 class Complete(Record, gc=False, tag="X"):
@@ -144,44 +148,29 @@ def parse_records(text: bytes, arrows: bool = True) -> list[Record]:
     return parsed if arrows else [Record() if isinstance(entry, Arrow) else entry for entry in parsed]
 
 
-def make_record(entry: dict[str, Any]) -> Record:
+def make_record(entry: dict[str, object]) -> Record:
     """Make the record of one event that json read, floats as texts."""
     letter = entry.get("ph")
     kind = _BY_LETTER.get(letter) if isinstance(letter, str) else None
     return kind(**{name: _READ[name](entry) for name in kind.__struct_fields__}) if kind else Record()
 
 
-def _make_arguments(entry: dict[str, Any]) -> Arguments | None:
+def _make_arguments(entry: dict[str, object]) -> Arguments | None:
     args = entry.get("args")
     if not isinstance(args, dict):
         return None
-    return Arguments(
-        task=str(args.get("Task Type") or ""),
-        name=args.get("name"),
-        dims=_raw_of(args, "Input Dims"),
-        types=_raw_of(args, "Input type"),
-        stack=_raw_of(args, "Call stack"),
-        external=_to_label(args.get("External id", UNKNOWN)),
-        external_old=_to_label(args.get("external id", UNKNOWN)),
-        correlation=_to_label(args.get("correlation", UNKNOWN)),
-        connection=_to_label(args.get("connection_id", UNKNOWN)),
-        device=_to_label(args.get("device")),
-        stream=_to_label(args.get("stream")),
-        collective=_to_label(args.get("Collective name")),
-        group=_to_label(args.get("Process Group Name")),
-        ranks=_raw_of(args, "Process Group Ranks"),
-        number=_to_label(args.get("Seq")),
-        elements=_to_label(args.get("In msg nelems")),
-        dtype=_to_label(args.get("dtype")),
-        peer=_to_label(args.get("dst rank")),
-    )
+    values: dict[str, Any] = {
+        name: _raw_of(args, key) if isinstance(default, msgspec.Raw) else _to_label(args.get(key, default))
+        for name, key, default in _ARGUMENTS
+    }
+    return Arguments(**{**values, "task": str(args.get("Task Type") or ""), "name": args.get("name")})
 
 
-def _to_label(value: Any) -> Label:
+def _to_label(value: object) -> Label:
     return value if value is None or isinstance(value, (int, str)) else str(value)
 
 
-def _raw_of(owner: dict[str, Any], key: str) -> msgspec.Raw:
+def _raw_of(owner: dict[str, object], key: str) -> msgspec.Raw:
     return msgspec.Raw(json.dumps(owner[key]).encode()) if key in owner else RAW
 
 
@@ -195,3 +184,29 @@ _READ = {
     "dur": lambda entry: _raw_of(entry, "dur"),
     "args": _make_arguments,
 }
+
+
+def pair_halves(halves: Sequence[Union[Begin, End]]) -> tuple[list[Complete], int]:
+    """Return complete events in order of their beginnings, and how many halves found no other."""
+    at_ns = nanoseconds_of([half.ts for half in halves]).tolist() if halves else []
+    open_ones: dict[tuple[Label, Label], list[tuple[int, Begin]]] = {}
+    complete_events: dict[int, Complete] = {}
+    lost = 0
+    for at in sorted(range(len(halves)), key=at_ns.__getitem__):
+        half = halves[at]
+        stack = open_ones.setdefault((half.pid, half.tid), [])
+        if at_ns[at] <= -LIMIT:
+            lost += 1
+        elif isinstance(half, Begin):
+            stack.append((at, half))
+        elif stack:
+            begun_at, begin = stack.pop()
+            complete_events[begun_at] = _make_complete(begin, at_ns[at] - at_ns[begun_at])
+        else:
+            lost += 1
+    return [complete_events[at] for at in sorted(complete_events)], lost + sum(map(len, open_ones.values()))
+
+
+def _make_complete(begin: Begin, duration_ns: int) -> Complete:
+    text = f"{duration_ns // 1000}.{duration_ns % 1000:03d}".encode()
+    return Complete(begin.name, begin.cat, begin.pid, begin.tid, begin.ts, msgspec.Raw(text), begin.args)

@@ -12,6 +12,7 @@ from ascend_workbook.findings.rules import CannotCheck
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.profiling.exposed import KINDS
 from ascend_workbook.profiling.facts import Profile
+from ascend_workbook.profiling.figures import to_percent
 from ascend_workbook.profiling.savings import (
     advise_change,
     grade_saving,
@@ -40,20 +41,20 @@ def check_communication(profile: Profile) -> Iterator[Finding]:
     if not profile.trace.count_events("communication"):
         yield Finding("PRF312", Status.OK, "PRF312.none")
     elif profile.simulated:
-        raise CannotCheck("PRF312.simulated", share=round(100 * share, 1))
+        raise CannotCheck("PRF312.simulated", share=to_percent(share))
     else:
         what, part_ns = _largest_part(profile)
-        total = sum(step.total_ns for step in profile.breakdown.steady)
+        total = profile.breakdown.total_ns
         finding = grade_saving(profile, "PRF312", min(share, part_ns / total), worth=WORTH, good="hidden", bad=what)
         peer: Scalar = Sentence("ranks.of_its_group", number=profile.exposed.peer)
         peer = peer if profile.exposed.peer >= 0 else Sentence("ranks.nobody")
-        yield replace(finding, args={**finding.args, "waited": peer, "whole": round(100 * share, 1)})
+        yield replace(finding, args={**finding.args, "waited": peer, "whole": to_percent(share)})
 
 
 def _largest_part(profile: Profile) -> tuple[str, float]:
     """Return what most of the exposed communication is, in nanoseconds of the steady steps: the rest is `exposed`."""
     exposed = profile.exposed
-    total = sum(step.total_ns for step in profile.breakdown.steady)
+    total = profile.breakdown.total_ns
     whole = profile.breakdown.share_of("communication") * total
     pairwise = exposed.transmission_ns["pairwise"] + exposed.waiting_ns["pairwise"]
     parts = {"waiting": sum(exposed.waiting_ns.values()) - exposed.waiting_ns["pairwise"], "pairwise": pairwise}
@@ -85,7 +86,7 @@ def check_buckets(profile: Profile) -> Iterator[Finding]:
     sent, waiting = sending_share(profile, "gradients")
     key = "PRF398.small" if calls >= MANY and middle < SMALL_NS else "PRF398.large"
     share = sent if key == "PRF398.small" or min(1.0, largest) >= LARGE else 0.0
-    args = {"calls": round(calls, 1), "middle_ms": profile.to_ms(middle), "largest": round(100 * min(1.0, largest), 1)}
+    args = {"calls": round(calls, 1), "middle_ms": profile.to_ms(middle), "largest": to_percent(min(1.0, largest))}
     yield advise_change(profile, key, share, DDP, waiting=waiting, **args)
 
 

@@ -1,15 +1,22 @@
-"""Why the device rests: the host launches too slowly, builds kernels, or collects garbage."""
+"""Why the device rests: the host launches too slowly, builds kernels, collects garbage, or waits for the device."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator
+
+import numpy as np
 
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.rules import CannotCheck
 from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.profiling.breakdown import gaps_begun_in
 from ascend_workbook.profiling.facts import Profile
+from ascend_workbook.profiling.figures import to_percent
 from ascend_workbook.profiling.savings import (
     advise_change,
+    find_caller,
     grade_saving,
     idle_share,
     needs_device,
@@ -17,12 +24,12 @@ from ascend_workbook.profiling.savings import (
     read_environment,
 )
 
-BASIS = {"PRF321": "reasoned"}
+BASIS = {"PRF314": "reasoned", "PRF321": "reasoned"}
 IDLE_CAUSE_WORTH = 0.10
 MANY, SHORT_KERNELS_WORTH = 0.5, 0.05
 #: Of the step, waited for launches: from here it is told though the kernels are long enough
 LATE = 0.10
-BATCH_SIZE_SOURCE = "https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html"
+TUNING_GUIDE = "https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html"
 COMPILING_SOURCE = "https://gitcode.com/Ascend/pytorch"
 TASK_QUEUE_SOURCE = "https://hiascend.com/document/detail/zh/Pytorch/600/apiref/Envvariables/Envir_019.html"
 GARBAGE_SOURCE = "https://docs.python.org/3/library/gc.html"
@@ -52,7 +59,7 @@ def check_idle_cause(profile: Profile) -> Iterator[Finding]:
     if len(profile.trace.devices) > 1:
         raise CannotCheck("PRF321.devices", count=len(profile.trace.devices))
     causes = profile.idle
-    idle, total = sum(causes.values()), sum(step.total_ns for step in profile.breakdown.steady)
+    idle, total = sum(causes.values()), profile.breakdown.total_ns
     if not idle:
         yield Finding("PRF321", Status.OK, "PRF321.none")
         return
@@ -85,11 +92,11 @@ def check_short_kernels(profile: Profile) -> Iterator[Finding]:
         raise CannotCheck("PRF322.no_kernels")
     if 2 * profile.idle["unexplained"] > sum(profile.idle.values()) or not launches.known:
         raise CannotCheck("PRF322.no_launches", known=launches.known, of=launches.of)
-    lost = profile.idle["host"] / sum(step.total_ns for step in profile.breakdown.steady)
+    lost = profile.idle["host"] / profile.breakdown.total_ns
     many = launches.short / launches.launched
     a_step = round(launches.kernels / len(profile.breakdown.steady))
-    args: dict[str, Scalar] = {"short": round(100 * many, 1), "kernels": a_step}
-    args |= {"share": round(100 * lost, 1), "gain_ms": profile.to_ms(lost * profile.breakdown.step_ns)}
+    args: dict[str, Scalar] = {"short": to_percent(many), "kernels": a_step}
+    args |= {"share": to_percent(lost), "gain_ms": profile.to_ms(lost * profile.breakdown.step_ns)}
     slow = many >= MANY and lost >= SHORT_KERNELS_WORTH
     status, key = (Status.NOTE, "PRF322.many") if slow else (Status.OK, "PRF322.few")
     if not slow and lost >= LATE:
@@ -107,13 +114,7 @@ def check_batch_size(profile: Profile) -> Iterator[Finding]:
     mean_us = launches.kernel_ns / max(1, launches.kernels) / 1000
     share = idle_share(profile, "host", "start")
     yield advise_change(
-        profile,
-        "PRF345.change",
-        share,
-        BATCH_SIZE_SOURCE,
-        worth=0.10,
-        kernels=launches.kernels,
-        mean_us=round(mean_us, 1),
+        profile, "PRF345.change", share, TUNING_GUIDE, worth=0.10, kernels=launches.kernels, mean_us=round(mean_us, 1)
     )
 
 
@@ -165,11 +166,90 @@ def check_garbage(profile: Profile) -> Iterator[Finding]:
     yield advise_change(profile, "PRF393.change", share, GARBAGE_SOURCE, calls=int(collecting.start_ns.size))
 
 
+#: `.item()`, `float(loss)`, `if tensor:` end in it
+READ = "aten::_local_scalar_dense"
+#: So many reads of a step are looked up: a search each
+MOST = 50
+#: `train.py(12): step` as the profilers write a line
+FRAME = re.compile(r"^(.+?)\((\d+)\).*$")
+READS = ("aten::_local_scalar_dense", "aten::nonzero", "aten::is_nonzero", "aten::masked_select")
+
+
+def check_synchronisation(profile: Profile) -> Iterator[Finding]:
+    """Does the host wait for the device, and does the device then run dry?
+
+    `loss.item()`, `.cpu()` and `synchronize()` make the host wait until the device has nothing left to do; what counts
+    is the device's idle time that begins while the host waits. Without times of a real device the lines that read
+    values are told, for on an NPU each of them waits; what they cost there is not known.
+    """
+    if not profile.device_times and (read := _find_reads(profile)):
+        yield read
+        return
+    if profile.tier == "cpu":
+        yield Finding("PRF314", Status.OK, "PRF314.cpu")
+        return
+    if not profile.device_times:
+        raise CannotCheck("PRF314.no_device")
+    if not profile.trace.count_events("host_op", "runtime"):
+        raise CannotCheck("PRF314.no_host")
+    steady = profile.breakdown.steady
+    lost = gaps_begun_in(profile.gaps, profile.waiting)
+    share = lost / sum(step.total_ns for step in steady)
+    yield grade_saving(profile, "PRF314", share, good="harmless", bad="dry")
+
+
+def _find_reads(profile: Profile) -> Finding | None:
+    """Find the lines of the script that read values, those of one steady step looked at; None where none does, or where
+    host operators are no script's work. What a loader reads, and an optimizer of its counters, which lie on the host,
+    waits for no device."""
+    trace, steady = profile.trace, profile.breakdown.steady
+    if not profile.conclusive:
+        return None
+    looked_at = trace.in_steps({step.number for step in steady})
+    rows = np.flatnonzero(trace.mask_of_names(READ.__eq__) & trace.where(("host_op",)) & looked_at)
+    optimizers = trace.mask_of_names(lambda name: name.startswith("Optimizer.step#"))
+    hosts = trace.where(("loading",)) | (trace.where(("annotation",)) & optimizers)
+    rows = rows[~trace.intervals_of(hosts).cover_moments(trace.start_ns[rows])]
+    if not rows.size:
+        return None
+    lines = Counter(find_caller(profile, row) for row in rows[trace.step[rows] == trace.step[rows[0]]][:MOST].tolist())
+    where: list[Scalar] = [FRAME.sub(r"\1:\2", line) for line, _ in lines.most_common(3) if line]
+    args: dict[str, Scalar] = {"calls": round(rows.size / len(steady), 1)}
+    if not where:
+        return Finding("PRF314", Status.NOTE, "PRF314.read_somewhere", args)
+    return Finding("PRF314", Status.NOTE, "PRF314.read", {**args, "where": where})
+
+
+def check_values_read(profile: Profile) -> Iterator[Finding]:
+    """Does the step read values back from the device? Each read waits until the device has nothing left to do.
+
+    `.item()`, `.cpu()`, `float(loss)`, `if tensor:`, boolean indexing and `nonzero()` do it. `isfinite()` alone stays
+    on the device: what reads its answer counts. https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+    """
+    needs_device(profile, "PRF390")
+    trace = profile.trace
+    if not trace.count_events("host_op"):
+        raise CannotCheck("advice.no_host", topic=Sentence("PRF390.topic"))
+    wanted = [at for at, name in enumerate(trace.names) if name in READS]
+    rows = np.flatnonzero(trace.mask_of_names(READS.__contains__) & trace.where(("host_op",)) & (trace.step >= 0))
+    calls_of_name = {trace.names[at]: int((trace.name[rows] == at).sum()) for at in wanted}
+    most = max(calls_of_name, key=lambda name: calls_of_name[name], default="") if rows.size else ""
+    first = rows[trace.name[rows] == trace.names.index(most)][:1] if most else []
+    where = find_caller(profile, int(first[0])) if len(first) else ""
+    share = idle_share(profile, "synchronisation") if rows.size else 0.0
+    calls = round(rows.size / len(trace.steps), 1)
+    yield advise_change(
+        profile, "PRF390.change", share, TUNING_GUIDE, calls=calls, operator=most or None, where=where or None
+    )
+
+
 RULES = {
     "PRF311": check_idle,
+    "PRF314": check_synchronisation,
     "PRF321": check_idle_cause,
     "PRF322": check_short_kernels,
     "PRF345": check_batch_size,
+    "PRF390": check_values_read,
     "PRF391": check_compiling,
     "PRF392": check_task_queue,
     "PRF393": check_garbage,

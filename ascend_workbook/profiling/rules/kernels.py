@@ -13,7 +13,8 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.profiling.attribution import nest_by_lane
 from ascend_workbook.profiling.device.units import bound_masks
 from ascend_workbook.profiling.facts import Profile
-from ascend_workbook.profiling.readers.kernel_table import KernelTable
+from ascend_workbook.profiling.figures import to_percent
+from ascend_workbook.profiling.readers.tables import KernelTable
 from ascend_workbook.profiling.savings import (
     advise_change,
     find_caller,
@@ -59,17 +60,13 @@ def check_dominant(profile: Profile) -> Iterator[Finding]:
     first = computing[0]
     per_step = first.self_ns / len(profile.breakdown.steady)
     share = per_step / profile.breakdown.step_ns
-    args: dict[str, Scalar] = {"operator": first.name, "share": round(100 * share, 1)}
-    args["computing_share"] = _percent_of(first.self_ns, sum(operator.self_ns for operator in computing))
+    args: dict[str, Scalar] = {"operator": first.name, "share": to_percent(share)}
+    whole = sum(operator.self_ns for operator in computing)
+    args["computing_share"] = round(100 * first.self_ns / whole, 1) if whole else None
     args["gain_ms"] = profile.to_ms(min(per_step, profile.breakdown.step_ns))  # several streams can exceed the step
     much = share >= MUCH
     status, key = (Status.NOTE, "PRF331.one") if much else (Status.OK, "PRF331.many")
     yield Finding("PRF331", status, key, args, weight=100 * share)
-
-
-def _percent_of(part: int, whole: int) -> float | None:
-    """Return the part in percent, None where none of the operators takes any time."""
-    return round(100 * part / whole, 1) if whole else None
 
 
 def check_kernel_metrics(profile: Profile) -> Iterator[Finding]:
@@ -104,12 +101,13 @@ def check_ai_cpu(profile: Profile) -> Iterator[Finding]:
     table, trace = profile.kernels, profile.trace
     if table is not None and table.has_columns("unit"):
         on_it = table.mask_where("unit", UNITS.__contains__)
-        part = table.total_ns(on_it) / max(1, table.total_ns())
+        part = table.share_of(on_it)
         names = table.distinct_texts("type" if "type" in table.texts else "name", on_it)
     elif any(trace.engines):
         rows = trace.where(("compute",)) & (trace.step >= 0)
         on_it = np.isin(trace.engine, [at for at, unit in enumerate(trace.engines) if unit in UNITS]) & rows
-        part = float(trace.duration_ns[on_it].sum() / max(1, trace.duration_ns[rows].sum()))
+        total = int(trace.duration_ns[rows].sum())
+        part = int(trace.duration_ns[on_it].sum()) / total if total else 0.0
         names = sorted({trace.names[at] for at in np.unique(trace.name[on_it]).tolist()})
     else:
         raise CannotCheck("advice.no_units", topic=Sentence("PRF365.topic"))
@@ -129,7 +127,7 @@ def check_fallbacks(profile: Profile) -> Iterator[Finding]:
         raise CannotCheck("advice.no_host", topic=Sentence("PRF366.topic"))
     at = np.flatnonzero(trace.mask_of_names(MARK.__eq__) & (trace.step >= 0))
     callers = _find_enclosing(profile, at) if at.size else at
-    spent = int(trace.duration_ns[callers].sum()) / max(1, len(trace.steps)) / profile.breakdown.step_ns
+    spent = int(trace.duration_ns[callers].sum()) / len(trace.steps) / profile.breakdown.step_ns
     share = min(spent, profile.breakdown.share_of("free") + profile.breakdown.share_of("copy")) if callers.size else 0.0
     names = sorted({trace.names[trace.name[row]] for row in callers.tolist()})[:6]
     where = find_caller(profile, int(callers[0])) if callers.size else ""
@@ -184,7 +182,7 @@ def check_precision(profile: Profile) -> Iterator[Finding]:
     cube = table.mask_where("unit", CUBE.__contains__)
     single = cube & table.mask_where("inputs", lambda inputs: inputs.split()[:1] == ["float32"])
     hf32 = table.mask_where("hf32", "YES".__eq__)
-    share = table.total_ns(single) / max(1, table.total_ns()) * profile.breakdown.share_of("computing")
+    share = table.share_of(single) * profile.breakdown.share_of("computing")
     args = {"kernels": int(single.sum()), "cube": int(cube.sum()), "hf32": int((single & hf32).sum())}
     yield advise_change(profile, "PRF369.change", share, AMP, **args)
 

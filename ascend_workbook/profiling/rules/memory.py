@@ -9,6 +9,7 @@ from ascend_workbook.findings.rules import CannotCheck
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.profiling.device.memory import peak_of, read_memory
 from ascend_workbook.profiling.facts import Profile
+from ascend_workbook.profiling.figures import to_percent
 from ascend_workbook.profiling.savings import needs_npu, read_environment
 
 BASIS = {"PRF324": "facts"}
@@ -29,7 +30,7 @@ def check_memory_peak(profile: Profile) -> Iterator[Finding]:
         "mb": round(peak.allocated_mb),
         "at_ms": profile.to_ms(peak.at_ns - int(tables.at_ns[0])),
         "reserved": round(peak.reserved_mb),
-        "unused": round(100 * peak.unused_share, 1),
+        "unused": to_percent(peak.unused_share),
         "operator": first,
         "operator_mb": round(peak.holders[first][0]) if first else None,
     }
@@ -46,11 +47,7 @@ def check_fragmentation(profile: Profile) -> Iterator[Finding]:
         raise CannotCheck("PRF343.absent")
     peak = peak_of(tables)
     mb = peak.reserved_mb - peak.allocated_mb
-    args: dict[str, Scalar] = {
-        "mb": round(mb),
-        "unused": round(100 * peak.unused_share, 1),
-        "source": FRAGMENTATION_SOURCE,
-    }
+    args: dict[str, Scalar] = {"mb": round(mb), "unused": to_percent(peak.unused_share), "source": FRAGMENTATION_SOURCE}
     args |= {"topic": Sentence("PRF343.topic"), "gain_ms": None, "share": None}
     if peak.unused_share < UNUSED or mb < LEAST_MB:
         yield Finding("PRF343", Status.OK, "PRF343.little", args)
@@ -65,12 +62,8 @@ def check_fragmentation(profile: Profile) -> Iterator[Finding]:
 def check_stream_memory(profile: Profile) -> Iterator[Finding]:
     """Was the reuse of memory between streams switched off? Then what collectives use is given back late."""
     needs_npu(profile, "PRF344")
-    args: dict[str, Scalar] = {
-        "source": STREAM_MEMORY_SOURCE,
-        "topic": Sentence("PRF344.topic"),
-        "gain_ms": None,
-        "share": None,
-    }
+    args: dict[str, Scalar] = {"source": STREAM_MEMORY_SOURCE, "topic": Sentence("PRF344.topic")}
+    args |= {"gain_ms": None, "share": None}
     if not profile.trace.count_events("communication"):
         yield Finding("PRF344", Status.OK, "PRF344.alone", args)
         return
@@ -78,8 +71,4 @@ def check_stream_memory(profile: Profile) -> Iterator[Finding]:
     yield Finding("PRF344", Status.NOTE if off else Status.OK, "PRF344.change" if off else "PRF344.on", args)
 
 
-RULES = {
-    "PRF324": check_memory_peak,
-    "PRF343": check_fragmentation,
-    "PRF344": check_stream_memory,
-}
+RULES = {"PRF324": check_memory_peak, "PRF343": check_fragmentation, "PRF344": check_stream_memory}

@@ -8,6 +8,7 @@ from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.rules import CannotCheck
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.profiling.facts import Profile
+from ascend_workbook.profiling.figures import to_percent
 from ascend_workbook.profiling.trace import Looked
 
 BASIS = {
@@ -72,9 +73,7 @@ def _report_chosen_steps(profile: Profile, looked: Looked) -> Iterator[Finding]:
 
 
 def args_of(profile: Profile, looked: Looked) -> dict[str, Scalar]:
-    """Return what a finding about the chosen steps says: which of how many, their mean, that of all, the slowest of the
-    others.
-    """
+    """Return of the chosen steps which of how many they are, their mean, that of all, the slowest of the others."""
     args: dict[str, Scalar] = {"first": looked.first, "last": looked.last, "steps": looked.steps}
     args.update(step_ms=profile.to_ms(profile.breakdown.step_ns), mean_ms=profile.to_ms(looked.mean_ns))
     args.update(slowest=looked.slowest, slowest_ms=profile.to_ms(looked.slowest_ns))
@@ -170,7 +169,7 @@ def check_devices(profile: Profile) -> Iterator[Finding]:
         busy = sum(at_work.clip_to(step.start_ns, step.end_ns).length_ns for step in steady)
         share = round(100 * busy / total, 1)
         shares.append(Sentence("profiling.device_share", device=number or "-", share=share))
-    together = round(100 * profile.breakdown.share_of("computing"), 1)
+    together = to_percent(profile.breakdown.share_of("computing"))
     args: dict[str, Scalar] = {"count": len(trace.devices), "devices": shares, "together": together}
     yield Finding("PRF308", Status.WARN, "PRF308.several", args)
 

@@ -18,7 +18,7 @@ from typing import Any, Callable
 FLOATS = ("float32", "float16", "bfloat16")
 #: (name, inputs as shapes, function, whether gradients are compared too). Inputs are normal values; those whose name
 #: ends in `+` are made positive.
-Case = tuple[str, tuple[Any, ...], Callable[..., Any], bool]
+Case = tuple[str, tuple[object, ...], Callable[..., object], bool]
 
 
 def torch_cases(torch: Any) -> list[Case]:
@@ -71,10 +71,10 @@ def torch_cases(torch: Any) -> list[Case]:
     ]
 
 
-def npu_cases(torch: Any, torch_npu: Any) -> list[tuple[str, tuple[Any, ...], Any, Any]]:
+def npu_cases(torch: Any, torch_npu: Any) -> list[tuple[str, tuple[object, ...], object, object]]:
     """(name, shapes, torch_npu's operator, the same in plain torch). Formulas: torch_npu's documentation."""
 
-    def rotate_half(x: Any) -> Any:
+    def rotate_half(x: Any) -> object:
         """Its second half negated, then its first."""
         half = x.shape[-1] // 2
         return torch.cat((-x[..., half:], x[..., :half]), -1)
@@ -132,8 +132,8 @@ def main(kind: str, start: int, limit_s: int) -> None:
 
 
 def measure_case(
-    torch: Any, shapes: Any, run: Any, exact: Any, backward: bool, dtype: str, device: str
-) -> dict[str, Any]:
+    torch: Any, shapes: Any, run: object, exact: object, backward: bool, dtype: str, device: str
+) -> dict[str, object]:
     """The errors of value and gradients, and the time of the first call; or the error that it raised."""
     torch.manual_seed(0)
     inputs = [_make_input(torch, shape).to(getattr(torch, dtype)) for shape in shapes]
@@ -147,13 +147,13 @@ def measure_case(
         return {"error": f"{type(error).__name__}: {lines[0] if lines else ''}"[:500]}
     errors = [_relative_error(torch, mine, exact_value) for mine, exact_value in zip(got, wanted)]
     finite = all(bool(torch.isfinite(tensor).all()) for tensor in got)
-    row: dict[str, Any] = {"first_call_ms": elapsed_ms, "forward_error": errors[0], "finite": finite}
+    row: dict[str, object] = {"first_call_ms": elapsed_ms, "forward_error": errors[0], "finite": finite}
     if backward:
         row["backward_error"] = max(errors[1:], key=float)
     return row
 
 
-def _compute_values(torch: Any, run: Any, inputs: list[Any], backward: bool) -> list[Any]:
+def _compute_values(torch: Any, run: Any, inputs: list[Any], backward: bool) -> list[object]:
     """The result and, with `backward`, the gradients of a weighted sum of it; on the CPU, in float64.
 
     The weights are eighths with a positive mean: exact in every dtype, and their sums do not cancel.
@@ -167,7 +167,7 @@ def _compute_values(torch: Any, run: Any, inputs: list[Any], backward: bool) -> 
     return [tensor.detach().cpu().double() for tensor in results]
 
 
-def _relative_error(torch: Any, mine: Any, wanted: Any) -> float | str:
+def _relative_error(torch: object, mine: Any, wanted: Any) -> float | str:
     if mine.shape != wanted.shape:
         return "inf"
     scale = wanted.abs().max().clamp_min(1e-12)
@@ -175,13 +175,13 @@ def _relative_error(torch: Any, mine: Any, wanted: Any) -> float | str:
     return error if error == error and error != float("inf") else "inf"
 
 
-def _make_input(torch: Any, shape: tuple[Any, ...]) -> Any:
+def _make_input(torch: Any, shape: tuple[object, ...]) -> Any:
     if shape[-1] == "+":
         return torch.rand(shape[:-1], dtype=torch.float64) + 0.5
     return torch.randn(shape, dtype=torch.float64)
 
 
-def _make_index(torch: Any, like: Any, shape: tuple[int, ...], below: int) -> Any:
+def _make_index(torch: Any, like: Any, shape: tuple[int, ...], below: int) -> object:
     """The same places on every device."""
     count = 1
     for size in shape:

@@ -6,19 +6,23 @@ Committed losses hold for one text only, and the standard library differs with P
 from __future__ import annotations
 
 import sysconfig
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ascend_workbook.machine.launch.child.observer import Observer
 
 WORDS = ("self", "return", "import", "value", "index", "if not found:", "for name in names:", "    ", "\n", "=", "(x)")
 BYTES = 400_000
 
 
-def attach(observer: Any, config: dict[str, Any]) -> None:
+def attach(observer: Observer, config: dict[str, object]) -> None:
     folder = observer.out / "text"
     folder.mkdir(exist_ok=True)
     (folder / "text.py").write_bytes(make_text())
-    original = sysconfig.get_path
+    original: Callable[..., object] = sysconfig.get_path
 
-    def get_path(name: str, *rest: Any, **more: Any) -> Any:
+    def get_path(name: str, *rest: object, **more: object) -> object:
         return str(folder) if name == "stdlib" else original(name, *rest, **more)
 
     vars(sysconfig)["get_path"] = get_path

@@ -14,13 +14,11 @@ from ascend_workbook.storage.names import Address, is_address
 from ascend_workbook.storage.requests import Bucket
 from ascend_workbook.storage.retrying import Patience
 from ascend_workbook.storage.transfer import manifest
-from ascend_workbook.storage.transfer.digests import sha256_of
+from ascend_workbook.storage.transfer.download import MISSING, SIZE, SUM
+from ascend_workbook.storage.transfer.files import sha256_of
+from ascend_workbook.storage.transfer.jobs import Job, Progress, Tell, run_jobs
 from ascend_workbook.storage.transfer.manifest import Entry, Manifest
-from ascend_workbook.storage.transfer.pool import Job, run_jobs
-from ascend_workbook.storage.transfer.progress import Progress, Tell
-from ascend_workbook.storage.transfer.receiving import MISSING, SIZE, SUM
-from ascend_workbook.storage.transfer.sending import PART_BYTES
-from ascend_workbook.storage.transfer.upload import WORKERS
+from ascend_workbook.storage.transfer.upload import PART_BYTES, WORKERS
 
 
 @dataclass
@@ -43,9 +41,8 @@ def check(
     Raises WorkbookError `storage.incomplete` where there is no manifest, `storage.nothing` where nothing is, for a
     local folder the same with `_here`.
     """
-    manifest_found, sizes, total = (
-        _look_at_address(place, patience) if is_address(place) else _look_at_folder(Path(place))
-    )
+    look = _look_at_address(place, patience) if is_address(place) else _look_at_folder(Path(place))
+    manifest_found, sizes, total = look
     if manifest_found is None and not sizes:
         raise WorkbookError("storage.nothing" if is_address(place) else "storage.nothing_here", place=place)
     if manifest_found is None:
@@ -58,9 +55,7 @@ def check(
             checked.wrong[name] = (SIZE, sizes[name]) if name in sizes else (MISSING, 0)
     if read_contents:
         whole = {name: entry for name, entry in manifest_found.files.items() if name not in checked.wrong}
-        progress = Progress(
-            "storage.receiving", len(whole), sum(entry_of_file.bytes for entry_of_file in whole.values()), tell
-        )
+        progress = Progress("storage.receiving", len(whole), Manifest(whole).bytes, tell)
         run_jobs((partial(_check_sum, name, entry, total, checked, progress) for name, entry in whole.items()), WORKERS)
     return checked
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import tempfile
+import threading
 from dataclasses import dataclass, field
+from functools import cache, partial
 from pathlib import Path
 
 from ascend_workbook.findings.errors import WorkbookError
@@ -15,13 +18,94 @@ from ascend_workbook.storage.names import Address, check_together
 from ascend_workbook.storage.requests import Bucket, Stored, entries_below
 from ascend_workbook.storage.retrying import Patience
 from ascend_workbook.storage.transfer import manifest
+from ascend_workbook.storage.transfer.files import PartialFile, sha256_of
+from ascend_workbook.storage.transfer.jobs import Job, Progress, Tell, run_jobs, to_mib
 from ascend_workbook.storage.transfer.manifest import Entry, Manifest
-from ascend_workbook.storage.transfer.partial import PartialFile
-from ascend_workbook.storage.transfer.pool import run_jobs
-from ascend_workbook.storage.transfer.progress import Progress, Tell, to_mib
-from ascend_workbook.storage.transfer.receiving import FileDownload
-from ascend_workbook.storage.transfer.sending import PART_BYTES
-from ascend_workbook.storage.transfer.upload import WORKERS
+from ascend_workbook.storage.transfer.upload import PART_BYTES, WORKERS
+
+# Copies of what lies in object storage, for readers that need a path; they go with the process.
+
+
+def fetch_copy(address: Address, bucket: Bucket) -> Path:
+    """Fetch a copy of the file or folder; an earlier copy is used where its sums still are those told. What an earlier
+    call fetched is used where its sums still are those told.
+
+    Raises WorkbookError: `storage.wrong`, and what `receive_files` does.
+    """
+    path = _make_copies_folder() / address.bucket / (address.key or ".")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    received = receive_files(str(address), path, bucket=bucket)
+    raise_wrong(received)
+    return path
+
+
+@cache
+def _make_copies_folder() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="workbook-obs-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+# One object on its way into a file.
+
+#: What may be wrong with a file, as the words have it.
+MISSING, SIZE, SUM = "storage.wrong.missing", "storage.wrong.size", "storage.wrong.sum"
+
+
+class FileDownload:
+    """`entry` is what it should be, `there` what the service has; `wrong` says after all jobs why they are not one."""
+
+    def __init__(
+        self, bucket: Bucket, target: Path, entry: Entry, there: Stored | None, part_bytes: int, progress: Progress
+    ) -> None:
+        self.bucket, self.target, self.entry, self.there, self.progress = bucket, target, entry, there, progress
+        self.part_bytes, self.wrong, self.found = part_bytes, "", entry.bytes
+        self._left, self._again, self._lock = 0, False, threading.Lock()
+
+    def begin_download(self) -> list[Job]:
+        """Return the jobs that remain: none for a file that is there already, or cannot become what it should be."""
+        if self._is_complete():
+            self.progress.count_file(was_there=True)
+            return []
+        if self.there is None or self.there.bytes != self.entry.bytes:
+            self.wrong, self.found = (SIZE, self.there.bytes) if self.there else (MISSING, 0)
+            return []
+        return self._make_jobs(PartialFile(self.target, self.entry.bytes, self.part_bytes, self.there.etag))
+
+    def _is_complete(self) -> bool:
+        if not self.entry.sha256 or not self.target.is_file() or self.target.stat().st_size != self.entry.bytes:
+            return False
+        return sha256_of(self.target) == self.entry.sha256
+
+    def _make_jobs(self, file: PartialFile) -> list[Job]:
+        missing = file.start_file()
+        self._left = len(missing)
+        return [partial(self._fetch_part, file, number) for number in missing] or [partial(self._finish_file, file)]
+
+    def _fetch_part(self, file: PartialFile, number: int) -> list[Job]:
+        there = self.there
+        assert there is not None
+        first, count = file.part_span(number)
+        file.write_part(number, self.bucket.read_object(there.key, first, count, there.etag))
+        self.progress.count_part(count)
+        with self._lock:
+            self._left -= 1
+            last = not self._left
+        return [partial(self._finish_file, file)] if last else []
+
+    def _finish_file(self, file: PartialFile) -> list[Job]:
+        """Finish the file if its sum is right, else fetch all anew, once. All is fetched anew once: bytes change on the
+        way, and of parts of an earlier start that machine may have lost its power before they were on the disk."""
+        if self.entry.sha256 and sha256_of(file.data) != self.entry.sha256:
+            file.drop_file()
+            if not self._again:
+                self._again = True
+                return self._make_jobs(file)
+            self.wrong = SUM
+            return []
+        file.finish_file()
+        self.progress.count_file()
+        return []
 
 
 @dataclass
@@ -81,16 +165,9 @@ def receive_files(
     wrong = {name: (job.wrong, job.found) for name, job in jobs.items() if job.wrong}
     if whole and not wrong:
         LocalStorage(root).write_text(manifest.NAME, Manifest(expected_files).to_json())
-    return Received(
-        str(address),
-        root if about is None else target,
-        expected_files,
-        wrong,
-        sum(not entry.sha256 for entry in expected_files.values()),
-        progress.requests,
-        progress.moved,
-        progress.kept,
-    )
+    path, unchecked = root if about is None else target, sum(not entry.sha256 for entry in expected_files.values())
+    done = progress.requests, progress.moved, progress.kept
+    return Received(str(address), path, expected_files, wrong, unchecked, *done)
 
 
 def _find_object(bucket: Bucket, address: Address) -> Stored | None:
@@ -118,9 +195,7 @@ def _expected_files(
 
 
 def _refuse_impossible(root: Path, expected_files: dict[str, Entry], there: dict[str, Stored], part_bytes: int) -> None:
-    """Refuse, before anything is fetched, names that cannot stand together here, folders that take no file, and a full
-    disk.
-    """
+    """Refuse, before anything is fetched, names that cannot stand together, unwritable folders and a full disk."""
     refuse_unwritable(root / "transfer.part")
     root.mkdir(parents=True, exist_ok=True)
     check_together(expected_files, str(root), fold=_ignores_case(root) if _differ_by_case(expected_files) else False)
@@ -150,10 +225,5 @@ def raise_wrong(received: Received) -> None:
     """Raise WorkbookError `storage.wrong` that names the first file that is wrong."""
     for name, (why, bytes_found) in received.wrong.items():
         entry = received.files[name]
-        raise WorkbookError(
-            "storage.wrong",
-            place=received.place,
-            count=len(received.wrong),
-            name=name,
-            why=Sentence(why, bytes=entry.bytes, found=bytes_found),
-        )
+        reason = Sentence(why, bytes=entry.bytes, found=bytes_found)
+        raise WorkbookError("storage.wrong", place=received.place, count=len(received.wrong), name=name, why=reason)

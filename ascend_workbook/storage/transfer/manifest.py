@@ -74,9 +74,7 @@ def _parse_entry(name: str, content: Any) -> Entry:
 
 
 def find_manifest(bucket: Bucket, address: Address) -> Manifest | None:
-    """Find the manifest of an address, or of the folder above that it was sent with. None where no transfer around it
-    has ended.
-    """
+    """Find the manifest of an address or of the folder above that was sent; None where no transfer has ended."""
     parts = address.key.split("/") if address.key else []
     for depth in range(len(parts), -1, -1):
         above = Address(address.bucket, "/".join(parts[:depth]))

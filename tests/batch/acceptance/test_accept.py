@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from markupsafe import escape
 
 from ascend_workbook.batch import accept
-from ascend_workbook.batch.acceptance import evidence, section_of, targets
+from ascend_workbook.batch.acceptance import evidence, section_of
 from ascend_workbook.batch.acceptance.checklist import GROUPS, group_of, load_checks
-from ascend_workbook.batch.acceptance.evidence import gather_evidence
-from ascend_workbook.batch.acceptance.targets import parse_targets
+from ascend_workbook.batch.acceptance.evidence import gather_evidence, parse_targets
+from ascend_workbook.batch.acceptance.rules import items
 from ascend_workbook.batch.plan.model import Targets
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Report, join_reports
-from ascend_workbook.findings.sentence import load_catalogue
+from ascend_workbook.findings.sentence import Sentence, hint, load_catalogue
 
 TARGETS = ("loss=1%", "throughput=80%")
 CHECKPOINT = {"ACP541": "loaded on a CPU host, Li"}
@@ -113,6 +114,119 @@ def with_facts(verb: str, **facts: Any) -> Change:
     return change
 
 
+def two_configurations(*, fastest: float, other: float) -> Change:
+    """A benchmark whose fastest configuration, of two with a baseline, is `a`; of a third is said something else."""
+    names = [found("PRF371", name="b"), found("PRF370", name="a"), found("PRF370", name="b")]
+    ratios = [found("PRF376", name="b", ratio=other), found("PRF376", name="a", ratio=fastest)]
+
+    def change(made: dict[str, Report]) -> None:
+        made["benchmark"] = replace(made["benchmark"], findings=(*names, *ratios))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "code, change",
+    [
+        ("ACP525", with_facts("curves", final={"loss": [100.0, 101.0]})),
+        ("ACP531", with_finding("benchmark", found("PRF376", name="-", ratio=0.8))),
+        ("ACP531", two_configurations(fastest=0.8, other=0.1)),
+        ("ACP532", with_facts("idle_time", idle_ns={"unexplained": 5.0})),
+        ("ACP552", with_facts("divergence", baseline="environment")),
+    ],
+)
+def test_what_is_just_within_is_met(run: Callable[..., Report], code: str, change: Change) -> None:
+    """1 % of 100 is 1; 80 % are aimed at; 5 of 100 ns are a twentieth; a path is looked for in the run's folder."""
+    assert run(change).facts["items"][code] == "met"
+
+
+def finding_of(report: Report, code: str) -> Finding:
+    return next(finding for finding in report.findings if finding.rule == code)
+
+
+def test_what_ticked_an_item_says_its_numbers(run: Callable[..., Report]) -> None:
+    report = run(
+        with_facts("curves", final={"loss": [100.0, 101.0], "top1": [0.5, 0.4]}), target=[*TARGETS, "top1=0.2"]
+    )
+    said = finding_of(report, "ACP525").args["said"]
+    assert said == [
+        Sentence("accept.metric.met", name="loss", baseline=100.0, target=101.0, steps=9, within="1 %"),
+        Sentence("accept.metric.met", name="top1", baseline=0.5, target=0.4, steps=9, within="0.2"),
+    ]
+    ratio = finding_of(report, "ACP531").args["said"]
+    assert ratio == Sentence("accept.throughput", ratio="81 %", wanted="80 %")
+    share = finding_of(report, "ACP532").args["said"]
+    assert share == Sentence("accept.unexplained", share="4 %", limit="5 %")
+    cards = finding_of(report, "ACP543").args["said"]
+    assert cards == Sentence("accept.many_cards", count=8, what=Sentence("name.dry_run"))
+    record = finding_of(report, "ACP542").args["said"]
+    assert record == Sentence("accept.recorded", count=1, python="3.11", container="-")
+
+
+def test_of_several_reports_the_best_device_counts_then_the_newest() -> None:
+    made = [("npu", "2026-01-02"), ("npu", "2026-01-03"), ("npu-simulated", "2026-01-04"), ("cpu", "2026-01-05")]
+    reports = [Report("batch", "curves", (), tier=tier, created=f"{day}T00:00:00+00:00") for tier, day in made]
+    known = evidence.Evidence(Path(), tuple(evidence.Found(report, "p.html") for report in reports))
+    best = known.find_report("verify", "curves")
+    assert (best.report.tier, best.date) == ("npu", "2026-01-03")
+
+
+def test_only_the_rule_of_an_item_ticks_it(run: Callable[..., Report]) -> None:
+    def other_first(made: dict[str, Report]) -> None:
+        other = found("MIG171", fallback=9, unsupported=9, unknown=9)
+        support = made["operator_support"]
+        made["operator_support"] = replace(support, findings=(other, *support.findings))
+
+    assert run(other_first).facts["items"]["ACP513"] == "met"
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_the_page_says_the_next_step_of_what_is_not_met_alone(
+    run: Callable[..., Report], tmp_path: Path, there: bool
+) -> None:
+    report = run(lambda made: None if there else made.pop("dry_run"))
+    step = str(escape(hint("accept.item.ACP512", "en")))
+    assert (step in (tmp_path / "run" / "acceptance.html").read_text()) is not there
+    assert report.table
+    widths = {column.name: column.wrap for column in report.table.columns if column.wrap}
+    assert widths == {"accept_item": 22, "evidence": 24, "accept_where": 12, "next_step": 24}
+
+
+def test_one_card_needs_no_run_on_several(run: Callable[..., Report]) -> None:
+    def one_card(made: dict[str, Report]) -> None:
+        with_facts("machine_check", machine={**made["machine_check"].facts["machine"], "chosen": {"count": 1}})(made)
+        with_facts("dry_run", nproc=1)(made)
+
+    report = run(one_card)
+    assert report.facts["items"]["ACP543"] == "not_applicable" and report.facts["verdict"] == "accepted_by_hand"
+
+
+def test_backups_of_all_files_are_a_way_back(run: Callable[..., Report], tmp_path: Path) -> None:
+    (tmp_path / "train.py.orig").write_text("x = 0\n")
+    assert run(with_facts("rewrite", in_place=True, backups=["train.py.orig"])).facts["items"]["ACP551"] == "met"
+
+
+def test_no_backup_at_all_is_none(run: Callable[..., Report]) -> None:
+    assert run(with_facts("rewrite", in_place=True, backups=[])).facts["items"]["ACP551"] == "missed"
+
+
+@pytest.mark.parametrize(
+    "change, options, key, more",
+    [
+        (lambda made: None, {}, "ACP500.accepted_by_hand", {"met": 19, "by_hand": 1, "items": 20}),
+        (lambda made: None, {"confirm": {}}, "ACP500.not_yet", {"not_looked": 1}),
+        (with_finding("dry_run", found("MIG140", Status.FAIL)), {}, "ACP500.missed", {"missed": 2}),
+    ],
+)
+def test_the_verdict_counts_the_items_and_is_the_headline(
+    run: Callable[..., Report], change: Change, options: dict[str, Any], key: str, more: dict[str, int]
+) -> None:
+    report = run(change, **options)
+    verdict = report.findings[0]
+    assert (verdict.key, verdict.weight) == (key, 300) and report.headline == verdict
+    assert {name: verdict.args[name] for name in more} == more
+
+
 def test_a_run_that_meets_all_is_accepted(run: Callable[..., Report], tmp_path: Path) -> None:
     report = run()
     assert report.status is Status.OK and report.facts["verdict"] == "accepted_by_hand", report.text("en")
@@ -131,13 +245,17 @@ def test_a_run_that_meets_all_is_accepted(run: Callable[..., Report], tmp_path: 
         ("ACP511", with_facts("rewrite", still_cuda=["a.py"])),
         ("ACP511", with_facts("rewrite", scan_of_the_result={"manual": 1, "unsupported": 0})),
         ("ACP512", with_finding("dry_run", found("MIG140", Status.FAIL))),
+        ("ACP511", with_facts("rewrite", scan_of_the_result={"manual": 0, "unsupported": 1})),
         ("ACP513", with_finding("operator_support", found("MIG170", fallback=1, unsupported=0, unknown=0))),
+        ("ACP513", with_finding("operator_support", found("MIG170", fallback=0, unsupported=1, unknown=0))),
+        ("ACP513", with_finding("operator_support", found("MIG170", fallback=0, unsupported=0, unknown=1))),
         ("ACP523", with_finding("divergence", found("ACC230", Status.FAIL))),
         ("ACP525", with_facts("curves", final={"loss": [2.0, 2.03]})),
         ("ACP525", with_facts("curves", final={"loss": [2.0, float("nan")]})),
         ("ACP525", with_facts("curves", final={"loss": [float("inf"), 2.0]})),
         ("ACP531", with_finding("benchmark", found("PRF376", name="-", ratio=0.79))),
-        ("ACP532", with_facts("idle_time", idle_ns={"unexplained": 6.0})),
+        ("ACP531", two_configurations(fastest=0.79, other=2.0)),
+        ("ACP532", with_facts("idle_time", idle_ns={"unexplained": 5.1})),
         ("ACP551", with_facts("rewrite", sha256={"train.py": "0"})),
         ("ACP551", with_facts("rewrite", in_place=True, backups=["train.py.orig"])),
         ("ACP552", with_facts("divergence", baseline="/nowhere/at/all")),
@@ -166,7 +284,29 @@ def test_each_item_can_be_missed(run: Callable[..., Report], code: str, change: 
         ("ACP522", lambda made: made.update(curves=replace(made["curves"], tier=""))),
         ("ACP523", with_finding("divergence", found("ACC230", Status.SKIPPED))),
         ("ACP502", with_finding("machine_check", found("ENV054", Status.NOTE))),
+        ("ACP501", with_finding("machine_check", found("ENV053", Status.NOTE))),
+        ("ACP511", with_facts("rewrite", scan_of_the_result=None)),
+        ("ACP511", with_facts("rewrite", scan_of_the_result={"manual": 0})),
+        ("ACP513", with_finding("operator_support", found("MIG170", fallback=0, unsupported=0))),
+        ("ACP513", without("operator_support", "MIG170")),
         ("ACP525", with_facts("curves", final={})),
+        ("ACP525", with_facts("curves", final={"loss": 2.0})),
+        ("ACP525", with_facts("curves", final={"loss": [2.0]})),
+        ("ACP525", with_facts("curves", final={"loss": [2.0, 2.0, 2.0]})),
+        ("ACP525", with_facts("curves", final={"loss": [2.0, "2.0"]})),
+        ("ACP525", with_facts("curves", final={"loss": [True, 1.0]})),
+        ("ACP531", without("benchmark", "PRF376")),
+        ("ACP531", with_finding("benchmark", found("PRF376", name="-", ratio="0.81"))),
+        ("ACP532", with_facts("idle_time", idle_ns={"other": 1.0})),
+        ("ACP532", with_facts("idle_time", idle_ns=None)),
+        ("ACP532", with_facts("time_by_kind", step_ns=0)),
+        ("ACP542", with_facts("machine_check", machine=None)),
+        ("ACP542", with_facts("machine_check", machine={"python": {"packages": {}}})),
+        ("ACP542", with_facts("machine_check", machine={"python": {"packages": ["torch"]}})),
+        ("ACP551", with_facts("rewrite", sha256={})),
+        ("ACP551", with_facts("rewrite", sha256={"gone.py": "0"})),
+        ("ACP551", with_facts("rewrite", root="")),
+        ("ACP552", with_facts("divergence", baseline="")),
         ("ACP531", with_finding("benchmark", found("PRF376", Status.WARN, name="-", ratio=2.0))),
         ("ACP543", with_facts("dry_run", nproc=1)),
         ("ACP551", lambda made: made.pop("rewrite")),
@@ -199,8 +339,12 @@ def test_a_person_cannot_answer_for_what_was_seen(run: Callable[..., Report]) ->
 
 @pytest.mark.parametrize("code", ["ACP531", "ACP999"])
 def test_a_person_cannot_answer_for_a_speed(run: Callable[..., Report], code: str) -> None:
-    with pytest.raises(WorkbookError, match=code):
+    with pytest.raises(WorkbookError, match=code) as refused:
         run(confirm={code: "fast"})
+    able = refused.value.arguments["known"]
+    assert (
+        isinstance(able, list) and "ACP541" in able and not [item for item in able if group_of(item) == "performance"]
+    )
 
 
 @pytest.mark.parametrize("text", ["loss", "loss<=1", "loss=x", "=1", "loss=1e999", "throughput=0%"])
@@ -226,11 +370,12 @@ def test_reports_beyond_the_bounds_are_told(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_the_targets_of_a_plan_are_kept_beside_its_runs(run: Callable[..., Report], tmp_path: Path) -> None:
-    targets.save_targets(tmp_path / "run", parse_targets(TARGETS))
+    evidence.save_targets(tmp_path / "run", parse_targets(TARGETS))
     report = run(target=())
     assert report.facts["items"]["ACP525"] == report.facts["items"]["ACP531"] == "met"
     assert (
-        targets.load_targets(tmp_path / "run") == parse_targets(TARGETS) and targets.load_targets(tmp_path) == Targets()
+        evidence.load_targets(tmp_path / "run") == parse_targets(TARGETS)
+        and evidence.load_targets(tmp_path) == Targets()
     )
 
 
@@ -259,6 +404,23 @@ def test_a_plan_is_not_accepted_while_a_run_has_no_results(run: Callable[..., Re
     assert accept(plan_of(tmp_path, run="good", later="left_out"), **options).status is Status.OK
     report = accept(plan_of(tmp_path, run="good", dead="died"), **options)
     assert report.status is Status.FAIL and report.facts["runs"] == ["run", "dead"]
+
+
+def test_a_run_of_a_shard_is_looked_for_in_the_shards_folder(run: Callable[..., Report], tmp_path: Path) -> None:
+    run()
+    plan = tmp_path / "plan"
+    (plan / "shard-1-of-2").mkdir(parents=True)
+    (tmp_path / "run").rename(plan / "shard-1-of-2" / "run")
+    told = [{"name": "run", "state": "good", "page": "shard-1-of-2/run/index.html"}]
+    (plan / "summary.json").write_text(json.dumps({"runs": told}))
+    report = accept(plan, target=TARGETS, confirm=CHECKPOINT, lang="en")
+    assert report.status is Status.OK and (report.tier, report.findings[0].weight) == ("npu", 400)
+    assert str(report.findings[1].place) == "shard-1-of-2/run/acceptance.html"
+
+
+def test_what_an_item_rests_on() -> None:
+    rules = {code for code, basis in items.BASIS.items() if basis == "rules"}
+    assert rules == {f"ACP{n}" for n in (501, 502, 503, 504, 512, 521, 522, 523, 524, 531, 532, 533)}
 
 
 def test_a_summary_cannot_name_a_folder_elsewhere(run: Callable[..., Report], tmp_path: Path) -> None:

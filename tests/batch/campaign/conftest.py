@@ -11,7 +11,7 @@ from typing import Any, Callable
 import pytest
 
 from ascend_workbook.batch.campaign.ended import NOT_RUN, Ended, load_ended
-from ascend_workbook.batch.campaign.run import run_all
+from ascend_workbook.batch.campaign.run import Options, run_all
 from ascend_workbook.batch.plan.model import Item, Plan
 
 
@@ -40,8 +40,8 @@ def start(notebooks: Callable[..., Path], tmp_path: Path) -> Start:
 
 def all_of(items: Sequence[Item], root: Path, books: Path, plan: dict[str, Any] | None = None, **options: Any) -> None:
     """Runs them as the plan `night` below `root`."""
-    given = {"workers": 2, "force": False, "keep_red": False, "deadline_s": 0.0, "scheduler": "", **options}
-    run_all(Plan("night", tuple(items), **(plan or {})), root / "night", lang="en", notebooks=books, **given)
+    given = Options("en", notebooks=books, **{"workers": 2, **options})
+    run_all(Plan("night", tuple(items), **(plan or {})), root / "night", given)
 
 
 def ended(folder: Path) -> dict[str, Ended]:

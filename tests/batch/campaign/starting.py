@@ -6,8 +6,8 @@ import json
 import sys
 from pathlib import Path
 
-from ascend_workbook.batch.campaign.pool import conduct, local
-from ascend_workbook.batch.campaign.pool.devices import Here
+from ascend_workbook.batch.campaign import conduct, local
+from ascend_workbook.batch.campaign.cards import Here
 from ascend_workbook.findings.errors import Stopped, WorkbookError
 from tests.batch.campaign.conftest import all_of, item
 
@@ -16,7 +16,7 @@ HERE = Here("cpu", 1, {"tier": "cpu", "torch": "1"})
 
 def main(root: str, books: str, options: str, *names: str) -> int:
     """Exit codes as the command has them."""
-    local.devices.probe_device = conduct.probe_device = lambda wanted: HERE  # type: ignore[assignment]
+    local.probe_device = conduct.probe_device = lambda wanted: HERE  # type: ignore[assignment]
     try:
         all_of(
             [item(name) for name in names],

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from ascend_workbook.batch import run_plan
-from ascend_workbook.batch.plan import read_plan
+from ascend_workbook.batch.plan.reading import read_plan
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
 from tests.batch.campaign.conftest import Start, item

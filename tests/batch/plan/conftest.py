@@ -8,7 +8,8 @@ from typing import Callable
 
 import pytest
 
-from ascend_workbook.batch.plan import Plan, Selection, select_runs
+from ascend_workbook.batch.plan.model import Plan
+from ascend_workbook.batch.plan.selection import Selection, select_runs
 from tests.batch.conftest import PARAMETERS
 
 Read = Callable[..., Plan]

@@ -10,10 +10,11 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ascend_workbook.batch.parameters import declared_parameters
-from ascend_workbook.batch.plan import Expected, MetricTarget, Targets, select_runs
-from ascend_workbook.batch.plan import read_plan as read_file
+from ascend_workbook.batch.plan.model import Expected, MetricTarget, Targets
 from ascend_workbook.batch.plan.reading import TOP
+from ascend_workbook.batch.plan.reading import read_plan as read_file
+from ascend_workbook.batch.plan.selection import select_runs
+from ascend_workbook.batch.stages import declared_parameters
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.sentence import say
 from tests.batch.plan.conftest import Read

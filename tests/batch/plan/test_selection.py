@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ascend_workbook.batch.plan import Item, Plan, Selection, parse_shard, select_items
-from ascend_workbook.batch.plan.selection import shard_of
+from ascend_workbook.batch.plan.model import Item, Plan
+from ascend_workbook.batch.plan.selection import Selection, parse_shard, select_items, shard_of
 from ascend_workbook.cli.main import main
 from ascend_workbook.findings.errors import WorkbookError
 from tests.batch.plan.conftest import Read

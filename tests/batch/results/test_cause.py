@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ascend_workbook.batch.campaign.ended import RED, Ended
-from ascend_workbook.batch.results.cause import cause_of
-from ascend_workbook.batch.results.rows import StageRow
+from ascend_workbook.batch.results.rows import StageRow, cause_of
 from ascend_workbook.findings.sentence import Scalar
 
 SHAPES = "RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x32 and 16x8)"

@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
+from ascend_workbook.batch.campaign import cluster
 from ascend_workbook.batch.campaign.ended import EXPECTED, RED, Ended
-from ascend_workbook.batch.campaign.pool import cluster
-from ascend_workbook.batch.campaign.pool.order import Order
+from ascend_workbook.batch.campaign.order import Order
 from ascend_workbook.batch.plan.model import Expected
-from ascend_workbook.batch.results import clock, history, publish_results
+from ascend_workbook.batch.results import history
+from ascend_workbook.batch.results import history as clock
+from ascend_workbook.batch.results.publish import publish_results
 from ascend_workbook.findings.finding import Status
 from tests.batch.campaign.conftest import item
 from tests.batch.results.made import night

@@ -11,7 +11,8 @@ import pytest
 
 from ascend_workbook import batch
 from ascend_workbook.batch.execute import Outcome
-from ascend_workbook.batch.results import junit, publish_results
+from ascend_workbook.batch.results import junit
+from ascend_workbook.batch.results.publish import publish_results
 from ascend_workbook.batch.workbook import _publish_run
 from ascend_workbook.cli.main import main
 from ascend_workbook.findings import report

@@ -18,7 +18,8 @@ from ascend_workbook.batch.campaign.ended import EXPECTED, LEFT_OUT, STOPPED
 from ascend_workbook.batch.campaign.run import _mark_unsent
 from ascend_workbook.batch.execute import Outcome
 from ascend_workbook.batch.plan.model import Expected, LeftOut
-from ascend_workbook.batch.results import history, publish_results
+from ascend_workbook.batch.results import history
+from ascend_workbook.batch.results.publish import publish_results
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.sentence import say

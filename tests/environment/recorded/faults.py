@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, Callable
 
-from ascend_workbook.environment.process import Disk
+from ascend_workbook.environment.system import Disk
 from ascend_workbook.findings.finding import Status
 from tests.environment.recorded import machines as m
 from tests.environment.recorded.made import GIB, Made

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ascend_workbook.environment.process import Disk, Process
-from ascend_workbook.environment.system import System
+from ascend_workbook.environment.system import Disk, Process, System
 from ascend_workbook.machine import bounded, cann
 
 GIB = 1024**3

@@ -11,7 +11,6 @@ import sys
 from pathlib import Path
 
 from ascend_workbook.machine import device
-from ascend_workbook.machine.launch.child.baseline import autocast_lists as lists
 from tests.machine.launch.running import SCRIPTS, output, run
 
 
@@ -47,6 +46,7 @@ def test_dtypes_are_cudas(tmp_path: Path) -> None:
 
 
 def test_every_operator_torch_registers_is_listed() -> None:
+    from ascend_workbook.machine.launch.child.baseline import autocast as lists
     from ascend_workbook.machine.launch.child.baseline.autocast import operators_with_kernel
 
     groups = [lists.LOWER, lists.FLOAT32, lists.FLOAT32_RESULT, list(lists.OTHER_OVERLOAD), lists.WIDEST]

@@ -11,7 +11,7 @@ import pytest
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.sentence import say, show
 from ascend_workbook.machine.launch import LaunchSpec, Plugin, RunLog, launch
-from ascend_workbook.machine.launch.outcome import conclude_launch
+from ascend_workbook.machine.launch.launch import conclude_launch
 from tests.machine.launch.running import SCRIPTS, output, recorder, run, told
 
 

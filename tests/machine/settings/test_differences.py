@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from ascend_workbook.findings.sentence import load_catalogue
-from ascend_workbook.machine.settings import Settings, find_differences, fingerprints, risks
+from ascend_workbook.machine.settings import Settings, find_differences, risks
 from ascend_workbook.machine.settings.child.settings import VARIABLES
-from ascend_workbook.machine.settings.differences import unknown_groups, unknown_machine
+from ascend_workbook.machine.settings.differences import are_comparable, unknown_groups, unknown_machine
 from tests.machine.settings.records import GPU, NPU, RUN, SIDES, changed
 
 #: name -> (the NPU's side, group, name of the difference, risk, why)
@@ -204,7 +204,7 @@ def test_the_settings_in_force_win_over_the_machines() -> None:
     told: dict[str, Any] = {"packages": {"torch": "2.8.0"}, "environment": {}, "flags": {"threads": 2}, "seeds": []}
     made = NPU.with_run(about, {"rank0": {"settings": told, "weights": {"w": "1"}, "batches": {}}})
     assert made.packages == {"torch": "2.8.0"} and made.environment == {} and made.run["seed"] == 5
-    assert made.machine["cann"] == "8.5.0" and fingerprints.are_comparable(made.sides, made.sides, "weights")
+    assert made.machine["cann"] == "8.5.0" and are_comparable(made.sides, made.sides, "weights")
 
 
 def test_every_reason_has_words_and_every_risk_a_reason() -> None:
@@ -221,3 +221,79 @@ def test_the_listed_variables_are_no_secrets() -> None:
     words = ("KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "_AK", "_SK")
     assert not [name for name in VARIABLES if any(word in name for word in words)]
     assert set(risks.VARIABLES) | set(risks.ANSWERS) <= set(VARIABLES)
+
+
+@pytest.mark.parametrize(
+    ("name", "left", "right", "across", "expected"),
+    [
+        ("torch_npu", "", "2.9.0", True, ("expected", "device")),
+        ("torch_npu", "2.9.0", "2.8.0", True, ("high", "torch")),  # on both sides it is no accelerator's own any more
+        ("torch_npu", "", "2.9.0", False, ("high", "torch")),
+        ("nvidia_cublas", "12", "", True, ("expected", "device")),
+        ("nvidia_cublas", "12", "", False, ("low", "other")),
+        ("my_nvidia_cublas", "12", "", True, ("low", "other")),
+        ("torch", "2.9.0+cu126", "2.9.0", True, ("expected", "build")),
+        ("torch", "2.9.0+cu126", "2.9.0+cpu", False, ("expected", "build")),
+        ("torch", "2.9.0", "2.8.0", True, ("high", "torch")),
+        ("torch", "", "", True, ("high", "torch")),
+        ("timm", "1", "", True, ("high", "model")),
+        ("pillow", "1", "2", True, ("medium", "data_code")),
+        ("scipy", "1", "2", False, ("medium", "arithmetic")),
+        ("rich", "1", "2", False, ("low", "other")),
+    ],
+)
+def test_the_risk_of_a_package(name: str, left: str, right: str, across: bool, expected: tuple[str, str]) -> None:
+    assert risks.package_risk(name, left, right, across) == expected
+
+
+def test_a_side_without_a_value_shows_none() -> None:
+    here, there = changed(NPU, "machine", driver="25.5.0"), changed(NPU, "packages", numpy=None, scipy="1.13.0")
+    shown = {each.name: (each.left, each.right) for each in find_differences(here, there)}
+    assert shown == {"numpy": ("1.26.4", None), "scipy": (None, "1.13.0")}
+    machines = {each.name: (each.left, each.right) for each in find_differences(GPU, NPU) if each.group == "machine"}
+    assert machines == {
+        "cann": (None, "8.5.0"),
+        "cuda": ("12.6", None),
+        "device": ("NVIDIA A100", "Ascend910B2"),
+        "arch": ("x86_64", "aarch64"),
+        "tier": ("cuda", "npu"),
+    }
+
+
+def test_a_machine_that_does_not_tell_its_tier_is_compared_in_what_both_say() -> None:
+    silent = changed(NPU, "machine", tier=None, arch=None, python="3.10.0")
+    assert [each.name for each in find_differences(NPU, silent) if each.group == "machine"] == ["python"]
+    assert unknown_machine(NPU, silent) == ["tier"]
+
+
+def test_long_values_are_cut_and_controls_written_out() -> None:
+    args = ["x" * 119, "yz"]
+    (each,) = find_differences(NPU, replace(NPU, run={**RUN, "args": args}))
+    assert each.right == "x" * 119 + " "
+    prints = {"rank0": {**SIDES["rank0"], "weights": {"w\n": "a\tb"}}}
+    (each,) = find_differences(NPU, replace(NPU, sides=prints))
+    assert each.names == ("w", "v", "w\n") and each.name == "w" and each.right is None
+    (each,) = find_differences(replace(NPU, sides=prints), replace(NPU, sides={"rank0": {"weights": {"w\n": "c"}}}))
+    assert (each.name, each.left, each.right) == (r"w\n", r"a\tb", "c")
+
+
+def test_fingerprints_of_one_side_alone_are_not_comparable() -> None:
+    none, one = {"rank0": {"weights": {}}}, {"rank0": {"weights": {"w": "1"}}}
+    assert not are_comparable(none, one, "weights") and not are_comparable(one, none, "weights")
+    assert are_comparable({**one, "rank1": none["rank0"]}, {**one, "rank1": one["rank0"]}, "weights")
+    assert not are_comparable({"rank0": one["rank0"]}, {"rank1": one["rank0"]}, "weights")
+
+
+def test_only_steps_that_both_took_are_held_against_each_other() -> None:
+    left, right = (
+        replace(NPU, sides={"rank0": {"batches": batches}})
+        for batches in ({"0": ["a"], "1": ["b"]}, {"1": ["b"], "2": ["c"]})
+    )
+    assert not [each for each in find_differences(left, right) if each.group == "batches"]
+
+
+def test_a_gpus_variable_answers_only_where_the_npus_is_not_set() -> None:
+    both = changed(NPU, "environment", NCCL_DETERMINISTIC="false")
+    (each,) = find_differences(NPU, both)
+    assert (each.name, each.left, each.right, each.risk) == ("NCCL_DETERMINISTIC", None, "false", "high")
+    assert not [each for each in find_differences(GPU, both) if each.group == "environment"]

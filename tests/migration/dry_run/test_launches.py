@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.migration.dry_run import from_shell
+from ascend_workbook.migration.dry_run.command_line import read_shell_command
 from ascend_workbook.migration.texts.launches import find_launches
 
 SCRIPT = r"""#!/bin/bash
@@ -117,25 +117,24 @@ def test_one_error_lists_what_was_found(tmp_path: Path, text: str, key: str, nam
     script = tmp_path / "run.sh"
     script.write_text(text, encoding="utf-8")
     with pytest.raises(WorkbookError) as error:
-        from_shell.read_shell_command(f"bash -ex {script}", ())
+        read_shell_command(f"bash -ex {script}", ())
     assert error.value.key == key and named in error.value.message("en") and error.value.hint("zh")
 
 
 def test_only_shell_scripts_are_taken_for_one(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("#!/usr/bin/env bash\npython t.py\n", encoding="utf-8")
     (tmp_path / "train.py").write_text("", encoding="utf-8")
-    found = from_shell.read_shell_command(tmp_path / "run", ("--a",))
+    found = read_shell_command(tmp_path / "run", ("--a",))
     assert found is not None and found.words == ("python", ("t.py",))
     assert (
-        from_shell.read_shell_command(tmp_path / "train.py", ()) is None
-        and from_shell.read_shell_command("torchrun", ("train.py",)) is None
+        read_shell_command(tmp_path / "train.py", ()) is None and read_shell_command("torchrun", ("train.py",)) is None
     )
 
 
 def test_devices_and_values_that_may_be_secret_are_not_taken(tmp_path: Path) -> None:
     text = "export CUDA_VISIBLE_DEVICES=3 API_KEY=s3cret TOKEN=$(cat x)\npython t.py\n"
     (tmp_path / "run.sh").write_text(text, encoding="utf-8")
-    found = from_shell.read_shell_command(tmp_path / "run.sh", ())
+    found = read_shell_command(tmp_path / "run.sh", ())
     assert found is not None and found.environment == {"API_KEY": "s3cret"}
     said = found.finding.message("en")
     assert "s3cret" not in said and "API_KEY" in said and "CUDA_VISIBLE_DEVICES, TOKEN" in said

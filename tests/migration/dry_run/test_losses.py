@@ -11,6 +11,7 @@ from ascend_workbook.findings.report import Column
 from ascend_workbook.findings.sentence import show
 from ascend_workbook.machine.device import Device
 from ascend_workbook.migration.dry_run import _report_uncompared
+from ascend_workbook.migration.dry_run.failed import REASONS, count_fallbacks, explain_message
 from ascend_workbook.migration.dry_run.judge import judge_worst_step
 from ascend_workbook.migration.dry_run.losses import (
     LOSS_DIGITS,
@@ -21,7 +22,6 @@ from ascend_workbook.migration.dry_run.losses import (
     find_worst_step,
     pair_losses,
 )
-from ascend_workbook.migration.dry_run.reasons import REASONS, count_fallbacks, explain_message
 from ascend_workbook.show.cells import format_cell
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ascend_workbook.migration.dry_run import own_files
-from ascend_workbook.migration.dry_run.mirror import make_mirror
+from ascend_workbook.migration.dry_run import mirror
+from ascend_workbook.migration.dry_run.mirror import Copies, list_changed_files, make_mirror, record_state
 
 
 @pytest.fixture
@@ -26,8 +26,8 @@ def script(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own_files, "LARGEST_COPY_BYTES", 1_000)
-    monkeypatch.setattr(own_files, "ENTRIES_OF_A_FOLDER", 20)
+    monkeypatch.setattr(mirror, "LARGEST_COPY_BYTES", 1_000)
+    monkeypatch.setattr(mirror, "ENTRIES_OF_A_FOLDER", 20)
 
 
 def test_what_is_small_is_a_copy_and_data_is_a_link(script: Path, tmp_path: Path, small: None) -> None:
@@ -42,16 +42,16 @@ def test_what_is_small_is_a_copy_and_data_is_a_link(script: Path, tmp_path: Path
 def test_a_change_through_a_link_is_seen(script: Path, tmp_path: Path, small: None) -> None:
     work = tmp_path / "work"
     make_mirror(script, work, {})
-    before = own_files.record_state(work)
-    assert own_files.list_changed_files(before) == []
+    before = record_state(work)
+    assert list_changed_files(before) == []
     (work / "data" / "train.bin").write_bytes(b"y" * 5_001)
     (work / "many" / "log.txt").write_text("x")
     user = script.parent.resolve()
-    assert own_files.list_changed_files(before) == [user / "data" / "train.bin", user / "many"]
+    assert list_changed_files(before) == [user / "data" / "train.bin", user / "many"]
 
 
 def test_all_copies_together_have_a_limit(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    copies = own_files.Copies(bytes_left=150)
+    copies = Copies(bytes_left=150)
     for name in ("a", "b"):
         (tmp_path / name).write_bytes(b"x" * 100)
     assert copies.take_file(tmp_path / "a", tmp_path / "c") and not copies.take_file(tmp_path / "b", tmp_path / "d")

@@ -19,8 +19,7 @@ from ascend_workbook.findings.finding import Status
 from ascend_workbook.migration.files import collect_files
 from ascend_workbook.migration.reading.source import read_source
 from ascend_workbook.migration.rewrite import out_folder, rewrite, writing
-from ascend_workbook.migration.rewrite.change import make_change
-from ascend_workbook.migration.rewrite.work import MODES
+from ascend_workbook.migration.rewrite.change import MODES, make_change
 from ascend_workbook.migration.scan import scan
 from tests.conftest import ROOT
 

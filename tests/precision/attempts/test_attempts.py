@@ -14,8 +14,7 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.precision.attempts.helped import judge_change
-from ascend_workbook.precision.attempts.history import FOLDER, list_numbers, load_attempts, save_attempt
-from ascend_workbook.precision.attempts.record import Attempt
+from ascend_workbook.precision.attempts.record import FOLDER, Attempt, list_numbers, load_attempts, save_attempt
 from ascend_workbook.precision.attempts.verb import attempts
 from ascend_workbook.precision.compare import compare
 from tests.precision.baselines.bundles import SIDE, capture_of

@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ascend_workbook.precision.baselines.bundle import Bundle, list_files
+from ascend_workbook.precision.baselines.bundle import Bundle, list_files, write_bundle
 from ascend_workbook.precision.baselines.packing import pack_capture
-from ascend_workbook.precision.baselines.writing import write_bundle
 from tests.precision.dumps import as_capture
 from tests.precision.networks import convolutions
 

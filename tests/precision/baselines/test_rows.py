@@ -14,7 +14,7 @@ from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.machine.launch import LaunchResult
 from ascend_workbook.precision.baselines.bundle import Bundle
-from ascend_workbook.precision.baselines.rows import make_report
+from ascend_workbook.precision.baselines.verb import make_report
 
 RUN = {
     "steps": 2,

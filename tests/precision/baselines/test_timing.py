@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ascend_workbook.machine.launch import LaunchResult, Step
-from ascend_workbook.precision.baselines.timing import compare_losses, measure_throughput, read_memory, read_metrics
+from ascend_workbook.precision.baselines.packing import compare_losses, measure_throughput, read_memory, read_metrics
 
 
 def steps(*times: float) -> list[Step]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ascend_workbook.precision.capturing.commit import CHANGED, commit_of
+from ascend_workbook.precision.capturing.options import CHANGED, commit_of
 
 
 def test_the_commit_of_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ascend_workbook.precision.capturing.portable import make_portable
+from ascend_workbook.precision.capturing.withheld import make_portable
 
 
 @pytest.mark.parametrize(

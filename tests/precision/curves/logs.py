@@ -6,7 +6,7 @@ import struct
 from collections.abc import Sequence
 from pathlib import Path
 
-from ascend_workbook.precision.curves.readers import crc
+from ascend_workbook.precision.curves.readers import events
 
 
 def megatron(path: Path, losses: Sequence[float], *, every: int = 1, scales: Sequence[float] = ()) -> Path:
@@ -46,7 +46,7 @@ def framed(records: Sequence[bytes]) -> bytes:
     out = b""
     for record in records:
         head = struct.pack("<Q", len(record))
-        sums = crc.masked_checksums([head, record])
+        sums = events.masked_checksums([head, record])
         out += head + struct.pack("<I", sums[0]) + record + struct.pack("<I", sums[1])
     return out
 

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 
 from ascend_workbook.precision.comparison import Comparison, examine_captures
-from ascend_workbook.precision.divergence import handing
+from ascend_workbook.precision.divergence.nonfinite import list_handings
 from ascend_workbook.precision.layouts import read_runs
 from ascend_workbook.precision.pairing import pair_runs
 from benchmarks.matrix.recorder import Recorder, Tampering
@@ -70,8 +70,8 @@ def test_a_right_gradient_names_nobody(tmp_path: Path) -> None:
 def test_only_doubtful_receivers_are_asked_for(tmp_path: Path) -> None:
     ((run,), _) = read_runs(recorded(tmp_path, 2))
     pairing = pair_runs(run, run)
-    asked = handing.list_handings(pairing, frozenset({"Functional.gelu.0.backward"}), 0.0)
+    asked = list_handings(pairing, frozenset({"Functional.gelu.0.backward"}), 0.0)
     assert [order["receiver"]["target"] for order in asked] == ["Functional.gelu.0.backward"]
     names = {taker["name"]["target"] for taker in asked[0]["takers"]}
     assert names == {"Torch.matmul.0.backward", "Torch.matmul.1.backward", "Functional.linear.1.backward"}
-    assert handing.list_handings(pairing, frozenset(), 0.0) == []
+    assert list_handings(pairing, frozenset(), 0.0) == []

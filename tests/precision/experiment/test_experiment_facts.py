@@ -25,7 +25,7 @@ def loaded(name: str) -> Any:
     return module
 
 
-facts, prints = loaded("experiment_facts"), loaded("fingerprint")
+facts = loaded("experiment_facts")
 
 
 @pytest.fixture
@@ -75,19 +75,19 @@ def test_a_run_under_amp_with_a_schedule_is_read(recorder: Any) -> None:
 def test_each_sample_has_its_own_fingerprint() -> None:
     batch = torch.randn(4, 3, 2)
     order = torch.tensor([2, 0, 3, 1])
-    assert prints.samples(batch[order]) == [prints.samples(batch)[at] for at in order.tolist()]
-    assert prints.of(batch) != prints.of(batch[order]) and prints.samples(torch.tensor(1.0)) == []
-    assert prints.samples(torch.empty(0, 3)) == [] and len(prints.samples(torch.empty(3, 0))) == 3
+    assert facts.hash_samples(batch[order]) == [facts.hash_samples(batch)[at] for at in order.tolist()]
+    assert facts.fingerprint(batch) != facts.fingerprint(batch[order]) and facts.hash_samples(torch.tensor(1.0)) == []
+    assert facts.hash_samples(torch.empty(0, 3)) == [] and len(facts.hash_samples(torch.empty(3, 0))) == 3
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.int64, torch.bool, torch.float64])
 def test_numbers_of_every_dtype(dtype: torch.dtype) -> None:
-    assert prints.numbers(torch.ones(4, dtype=dtype)) == [2.0, 1.0, 1.0, 1.0, 1.0]
+    assert facts.list_numbers(torch.ones(4, dtype=dtype)) == [2.0, 1.0, 1.0, 1.0, 1.0]
 
 
 def test_what_is_not_finite_is_none_and_what_has_no_numbers_is_empty() -> None:
-    assert prints.numbers(torch.tensor([1.0, float("nan")])) == [None, 1.0, None]
-    assert prints.numbers(torch.empty(0)) == [] and prints.numbers(torch.ones(2, dtype=torch.complex64)) == []
+    assert facts.list_numbers(torch.tensor([1.0, float("nan")])) == [None, 1.0, None]
+    assert facts.list_numbers(torch.empty(0)) == [] and facts.list_numbers(torch.ones(2, dtype=torch.complex64)) == []
 
 
 def test_reading_draws_no_random_numbers(recorder: Any) -> None:

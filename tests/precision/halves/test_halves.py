@@ -11,7 +11,7 @@ import pytest
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.precision.halves import BFLOAT16, FLOAT16, gradient_exponents, scale_history, scale_moves
-from ascend_workbook.precision.halves.formats import LOST, NORMAL, OVERFLOW, SUBNORMAL, format_scale
+from ascend_workbook.precision.halves.exponents import LOST, NORMAL, OVERFLOW, SUBNORMAL, format_scale
 from ascend_workbook.show.charts import describe_chart
 
 

@@ -16,7 +16,14 @@ from hypothesis import strategies as st
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Place, Status
 from ascend_workbook.precision.compare import compare
-from ascend_workbook.precision.layouts import names, read_dump
+from ascend_workbook.precision.layouts import read_dump
+from ascend_workbook.precision.layouts.entries import (
+    KINDS,
+    Call,
+    parse_msprobe_name,
+    parse_ptdbg_name,
+    parse_tensor_name,
+)
 from tests.precision.dumps import Dump
 from tests.precision.layouts.old import OldDump
 
@@ -152,7 +159,7 @@ NAMES = st.from_regex(r"[A-Za-z_]+[A-Za-z0-9_.]*", fullmatch=True)
 
 
 @given(
-    st.sampled_from(names.KINDS),
+    st.sampled_from(KINDS),
     NAMES,
     st.integers(0, 10**6),
     st.sampled_from(["forward", "backward"]),
@@ -162,13 +169,13 @@ NAMES = st.from_regex(r"[A-Za-z_]+[A-Za-z0-9_.]*", fullmatch=True)
 def test_any_api_name_falls_into_its_parts(
     kind: str, api: str, call: int, way: str, slot: str, rest: list[int]
 ) -> None:
-    found = names.parse_ptdbg_name(f"{kind}_{api}_{call}_{way}_{slot}{''.join(f'.{one}' for one in rest)}")
+    found = parse_ptdbg_name(f"{kind}_{api}_{call}_{way}_{slot}{''.join(f'.{one}' for one in rest)}")
     expected = ".".join([slot, *map(str, rest or [0])])
-    assert found == names.Call(f"{kind}.{api}.{call}.{way}", f"{kind}.{api}", way, call, expected)
-    assert names.parse_msprobe_name(f"{found.name}.{found.slot}") == found
+    assert found == Call(f"{kind}.{api}.{call}.{way}", f"{kind}.{api}", way, call, expected)
+    assert parse_msprobe_name(f"{found.name}.{found.slot}") == found
 
 
 @given(st.text())
 def test_any_name_is_survived(name: str) -> None:
-    found = names.parse_tensor_name(name)
+    found = parse_tensor_name(name)
     assert found is None or found.call >= 0

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ascend_workbook.precision.layouts.salvage import whole
+from ascend_workbook.precision.layouts.msprobe import whole
 
 KEYS = st.text(max_size=3)
 LEAVES = st.none() | st.integers() | st.floats(allow_nan=False) | KEYS

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ascend_workbook.precision.pairing import pair_runs, sequences
+from ascend_workbook.precision import pairing
+from ascend_workbook.precision.pairing import Keys, align_keys, find_gaps, pair_runs
 from ascend_workbook.precision.pairing.reasons import find_reasons
-from ascend_workbook.precision.pairing.sequences import Keys, align_keys, find_gaps
 from ascend_workbook.precision.record import Operator, Run, TensorRecord
 from tests.precision.pairing.test_pairing import names, run_of
 
@@ -40,7 +40,7 @@ def test_windows_lose_nothing_in_repeated_layers(monkeypatch: pytest.MonkeyPatch
     plain = [f"op{n % 8}" for n in range(1600)]
     cast = [key for n, key in enumerate(plain) for key in ([f"to{n % 3}", key] if n % 2 else [key])]
     dropped = [key for n, key in enumerate(plain) if n % 50]
-    monkeypatch.setattr(sequences, "DIFFERENCES", 10)
+    monkeypatch.setattr(pairing, "DIFFERENCES", 10)
     assert len(align_keys(cast, plain)) == len(plain) and len(align_keys(plain, dropped)) == len(dropped)
 
 
@@ -100,8 +100,8 @@ def test_windows_give_pairs_in_order(left: list[str], right: list[str]) -> None:
     """However small the windows, nothing is paired twice, and equal sequences are paired whole."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in (("DIFFERENCES", 0), ("WINDOW", 4), ("CERTAIN", 2)):
-            patch.setattr(sequences, name, value)
-        found, same = align_keys(left, right), sequences._align_windows(left, left)
+            patch.setattr(pairing, name, value)
+        found, same = align_keys(left, right), pairing._align_windows(left, left)
     assert all(left[i] == right[j] for i, j in found) and same == [(at, at) for at in range(len(left))]
     assert all(a[0] < b[0] and a[1] < b[1] for a, b in zip(found, found[1:]))
 

@@ -16,7 +16,7 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.precision.compare import compare
 from ascend_workbook.precision.record import TensorRecord
-from ascend_workbook.precision.tensors import figures
+from ascend_workbook.precision.tensors.agreement import compare_figures
 from tests.precision.networks import convolutions
 from tests.precision.test_compare import keys, scaled
 
@@ -45,16 +45,16 @@ def told(tensor: torch.Tensor, **numbers: Any) -> TensorRecord:
 def test_a_saved_tensor_has_msprobes_checksum(tmp_path: Path, case: str, manner: int) -> None:
     tensor, checksum = SUMS[case][0], str(SUMS[case][manner])
     record = saved(tensor, tmp_path)
-    assert figures.compare_figures(record, told(tensor, checksum=checksum)) == (0.0, 0.0, True)
-    assert figures.compare_figures(told(tensor, checksum=checksum), record)[2] is True
+    assert compare_figures(record, told(tensor, checksum=checksum)) == (0.0, 0.0, True)
+    assert compare_figures(told(tensor, checksum=checksum), record)[2] is True
     other = saved(tensor + 1, tmp_path)
-    assert figures.compare_figures(other, told(tensor, checksum=checksum)) == (None, None, False)
+    assert compare_figures(other, told(tensor, checksum=checksum)) == (None, None, False)
 
 
 def test_before_late_2025_a_bfloat16_is_summed_as_float32(tmp_path: Path) -> None:
     tensor = SUMS["bfloat16"][0]
     old = f"{zlib.crc32(tensor.float().numpy().tobytes()):08x}"
-    assert figures.compare_figures(saved(tensor, tmp_path), told(tensor, checksum=old))[2] is True
+    assert compare_figures(saved(tensor, tmp_path), told(tensor, checksum=old))[2] is True
 
 
 FLOATS = st.floats(-(2.0**99), 2.0**99, width=32, allow_subnormal=False)
@@ -66,7 +66,7 @@ def test_statistics_are_held_against_a_saved_tensor(tmp_path_factory: Any, value
     tensor = torch.tensor(values)
     wide = tensor.double() * factor
     numbers = {"maximum": float(wide.max()), "minimum": float(wide.min()), "norm": float(wide.norm())}
-    error, _, same = figures.compare_figures(saved(tensor, tmp_path_factory.mktemp("t")), told(tensor, **numbers))
+    error, _, same = compare_figures(saved(tensor, tmp_path_factory.mktemp("t")), told(tensor, **numbers))
     assert same is None and error is not None
     assert error == pytest.approx(abs(1 / factor - 1) if tensor.any() else 0.0, abs=1e-9)
 
@@ -74,20 +74,18 @@ def test_statistics_are_held_against_a_saved_tensor(tmp_path_factory: Any, value
 def test_odd_numbers(tmp_path: Path) -> None:
     tensor = torch.tensor([1.0, math.nan, -2.0])
     numbers = {"maximum": math.nan, "minimum": math.nan, "norm": math.nan}
-    assert figures.compare_figures(saved(tensor, tmp_path), told(tensor, **numbers))[0] == 0.0
-    assert figures.compare_figures(saved(tensor, tmp_path), told(tensor, **{**numbers, "maximum": 1.0}))[0] == math.inf
+    assert compare_figures(saved(tensor, tmp_path), told(tensor, **numbers))[0] == 0.0
+    assert compare_figures(saved(tensor, tmp_path), told(tensor, **{**numbers, "maximum": 1.0}))[0] == math.inf
     empty = torch.ones(0)
-    assert figures.compare_figures(saved(empty, tmp_path), told(empty, maximum=1.0)) == (None, None, None)
+    assert compare_figures(saved(empty, tmp_path), told(empty, maximum=1.0)) == (None, None, None)
     (tmp_path / "t.pt").write_bytes(b"")
     with pytest.raises(WorkbookError, match=r"t\.pt"):
-        figures.compare_figures(
-            TensorRecord("o", "float32", (3,), file=tmp_path / "t.pt"), told(tensor, checksum="00000000")
-        )
+        compare_figures(TensorRecord("o", "float32", (3,), file=tmp_path / "t.pt"), told(tensor, checksum="00000000"))
 
 
 def test_another_dtype_has_another_checksum() -> None:
     left, right = told(EIGHTHS, checksum="0"), told(EIGHTHS.half(), checksum="0")
-    assert figures.compare_figures(left, right) == (None, None, None)
+    assert compare_figures(left, right) == (None, None, None)
 
 
 @pytest.fixture(scope="module")

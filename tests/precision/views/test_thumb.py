@@ -10,7 +10,7 @@ import torch
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.precision.compare import compare
-from ascend_workbook.precision.views.thumb import fixed_limits
+from ascend_workbook.precision.views.layers import fixed_limits
 from tests.precision.dumps import as_capture
 from tests.precision.networks import convolutions
 

@@ -14,9 +14,16 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.machine.device import Device
-from ascend_workbook.profiling.benchmark import answer, power, relative, statistics
-from ascend_workbook.profiling.benchmark.facts import FAILED, OUT_OF_MEMORY, Bench, Measured
-from ascend_workbook.profiling.benchmark.power import Power, watts_npu, watts_nvidia
+from ascend_workbook.profiling.benchmark import answer, facts, resources
+from ascend_workbook.profiling.benchmark.facts import (
+    FAILED,
+    OUT_OF_MEMORY,
+    Bench,
+    Measured,
+    compute_ratio,
+    load_baseline,
+)
+from ascend_workbook.profiling.benchmark.resources import Power, watts_npu, watts_nvidia
 
 STEADY = (1.0, 1.01, 0.99, 1.0, 1.01, 0.99, 1.0, 1.01, 0.99, 1.0)
 
@@ -39,23 +46,23 @@ def keys(of: Bench) -> dict[str, Status]:
 def test_percentiles_are_numpys() -> None:
     times = [3.0, 1.0, 2.0, 10.0]
     for percent in (0, 50, 90, 95, 99, 100):
-        assert statistics.compute_percentile(times, percent) == pytest.approx(np.percentile(times, percent))
+        assert facts.compute_percentile(times, percent) == pytest.approx(np.percentile(times, percent))
 
 
 def test_an_interval_holds_the_mean_and_narrows_with_steadier_runs() -> None:
     wide, narrow = (
-        statistics.confidence_interval([[1.0], [1.2], [0.8]]),
-        statistics.confidence_interval([[1.0], [1.02], [0.98]]),
+        facts.confidence_interval([[1.0], [1.2], [0.8]]),
+        facts.confidence_interval([[1.0], [1.02], [0.98]]),
     )
     assert wide is not None and narrow is not None
     assert wide[0] < narrow[0] < 1 < narrow[1] < wide[1]
-    assert statistics.confidence_interval([[1.0, 1.0]]) is None, "two steps tell no uncertainty"
+    assert facts.confidence_interval([[1.0, 1.0]]) is None, "two steps tell no uncertainty"
 
 
 def test_three_runs_that_differ_are_less_certain_than_the_steps_of_each() -> None:
     runs = [[1.0] * 10, [1.3] * 10, [0.7] * 10]
-    inside = statistics.confidence_interval(runs[:1])
-    between = statistics.confidence_interval(runs)
+    inside = facts.confidence_interval(runs[:1])
+    between = facts.confidence_interval(runs)
     assert inside is not None and between is not None
     assert inside[1] - inside[0] < 0.01 < 0.5 < between[1] - between[0]
 
@@ -90,12 +97,12 @@ def test_a_loader_that_delivers_in_bursts_is_as_fast_as_all_its_time() -> None:
     found = next(one for one in answer.report_benchmark(bench(one)).findings if one.key == "PRF371.beyond")
     assert (found.args["long"], found.args["steps"], found.args["percent"]) == (5, 40, 99.1)
     other = bench(measured({}), facts={}, baseline=answer.report_benchmark(bench(one)))
-    assert relative.compute_ratio(other, other.successful[0]) == pytest.approx(8 / one.rate_per_s, rel=0.01)
+    assert compute_ratio(other, other.successful[0]) == pytest.approx(8 / one.rate_per_s, rel=0.01)
 
 
 def test_three_runs_with_a_slow_step_each_are_held_by_their_means() -> None:
     runs = [(*STEADY, late) for late in (5.0, 7.0, 9.0)]
-    low, high = statistics.confidence_interval(runs) or (0.0, 0.0)
+    low, high = facts.confidence_interval(runs) or (0.0, 0.0)
     assert low < sum(map(sum, runs)) / 33 < high and high - low > 0.5
 
 
@@ -239,7 +246,7 @@ def saved(tmp_path: Path, report: Report) -> Path:
 
 def test_against_an_earlier_benchmark_of_another_machine(tmp_path: Path) -> None:
     earlier = answer.report_benchmark(bench(measured({"b": "1"}, 1.0), facts={"args": ["--x"], "nproc": 1}))
-    base = relative.load_baseline(saved(tmp_path, earlier))
+    base = load_baseline(saved(tmp_path, earlier))
     here = bench(measured({"b": "1"}, 0.5), tier="npu", baseline=base, facts={"args": ["--x"], "nproc": 1})
     report = answer.report_benchmark(here)
     found = next(one for one in report.findings if one.rule == "PRF376")
@@ -255,7 +262,7 @@ def test_another_kind_of_benchmark_is_no_baseline() -> None:
     loading = answer.report_benchmark(bench(measured({}), facts={"kind": "loading"}))
     training = bench(measured({}, 0.5), baseline=loading, facts={"kind": "training"})
     report = answer.report_benchmark(training)
-    assert relative.compute_ratio(training, training.successful[0]) is None
+    assert compute_ratio(training, training.successful[0]) is None
     found = {one.key: one for one in report.findings}
     assert found["PRF376.kinds"].status is Status.SKIPPED and "PRF376.apart" not in found
     assert "data loading alone" in found["PRF376.kinds"].message("en")
@@ -274,10 +281,10 @@ def test_another_script_is_warned_of_and_another_folder_is_not() -> None:
 
 def test_what_is_no_benchmark_is_no_baseline(tmp_path: Path) -> None:
     with pytest.raises(WorkbookError, match="holds no benchmark"):
-        relative.load_baseline(saved(tmp_path, Report("profiling", "profile")))
+        load_baseline(saved(tmp_path, Report("profiling", "profile")))
     (tmp_path / "broken.json").write_text("{")
     with pytest.raises(WorkbookError, match="broken.json"):
-        relative.load_baseline(tmp_path / "broken.json")
+        load_baseline(tmp_path / "broken.json")
 
 
 def test_power_is_the_cards_together_or_not_known() -> None:
@@ -298,7 +305,7 @@ def test_power_is_sampled_beside_a_run(
     tool.write_text(f"#!/bin/sh\nprintf '{answer}'\n")
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    monkeypatch.setattr(power, "EVERY_S", 0.01)
+    monkeypatch.setattr(resources, "EVERY_S", 0.01)
     with Power(Device("cuda", "H100", 2)) as sampled:
         deadline = time.monotonic() + 10
         while sampled.watts is None and not sampled.why and time.monotonic() < deadline:

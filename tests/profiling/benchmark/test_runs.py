@@ -12,7 +12,7 @@ from ascend_workbook.findings.report import Report
 from ascend_workbook.machine.launch import LaunchResult, LaunchSpec
 from ascend_workbook.machine.launch.result import ChildError
 from ascend_workbook.profiling import benchmark
-from ascend_workbook.profiling.benchmark import memory, script
+from ascend_workbook.profiling.benchmark import resources, script
 
 SCRIPT = """
 import sys, torch, torch.nn as nn
@@ -131,7 +131,7 @@ def test_inference_runs_in_evaluation_and_out_of_memory_is_a_row() -> None:
 
 def test_the_hosts_peak_is_told_where_it_rose_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     peaks = iter((100.0, 150.0, 150.0, 150.0))
-    monkeypatch.setattr(memory, "host_mib", lambda: next(peaks))
+    monkeypatch.setattr(resources, "host_mib", lambda: next(peaks))
     import torch
 
     report = benchmark(

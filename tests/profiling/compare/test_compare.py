@@ -16,10 +16,9 @@ from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.rules import judge_facts, rules_of
 from ascend_workbook.profiling import analyse
 from ascend_workbook.profiling.compare import rules
-from ascend_workbook.profiling.compare.costs import compute_side
+from ascend_workbook.profiling.compare.costs import compute_side, find_scopes, own_name
 from ascend_workbook.profiling.compare.facts import Comparison
 from ascend_workbook.profiling.compare.report import compare_profiles
-from ascend_workbook.profiling.compare.scopes import find_scopes, own_name
 from ascend_workbook.profiling.facts import Profile, load_profile
 from ascend_workbook.profiling.readers import choice
 from ascend_workbook.profiling.trace import Event, build_trace

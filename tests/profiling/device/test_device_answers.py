@@ -15,10 +15,10 @@ from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.rules import judge_facts, rules_of
 from ascend_workbook.profiling import analyse, rules
-from ascend_workbook.profiling.device.launches import count_waiting, summarise_launches
+from ascend_workbook.profiling.device.idle import count_waiting, summarise_launches
 from ascend_workbook.profiling.device.units import UNITS, units_of_table, units_of_trace
 from ascend_workbook.profiling.facts import Profile, load_profile
-from ascend_workbook.profiling.readers.kernel_table import read_kernel_table
+from ascend_workbook.profiling.readers.tables import read_kernel_table
 from tests.profiling.conftest import DATA
 
 HEAD = "Name,Type,Accelerator Core,Duration(us),Input Data Types,aic_mac_ratio,aic_mte2_ratio,aiv_vec_ratio"

@@ -12,8 +12,7 @@ from ascend_workbook.findings.rules import judge_facts, rules_of
 from ascend_workbook.profiling import rules
 from ascend_workbook.profiling.breakdown import break_down
 from ascend_workbook.profiling.device.answers import report_idle
-from ascend_workbook.profiling.device.idle import CAUSES, idle_by_cause
-from ascend_workbook.profiling.device.launches import summarise_launches
+from ascend_workbook.profiling.device.idle import CAUSES, idle_by_cause, summarise_launches
 from ascend_workbook.profiling.facts import Profile
 from ascend_workbook.profiling.readers import read_trace
 from ascend_workbook.profiling.trace import UNTOLD, Event, build_trace
@@ -135,7 +134,7 @@ def test_the_same_causes_in_every_dialect(name: str) -> None:
         ),
         min_size=1,
         max_size=20,
-    ),
+    )
 )
 def test_causes_sum_to_the_idle_time(events: list[tuple[str, int, int, int]]) -> None:
     made = [step(0, 0, 200), step(1, 200, 200), kernel(10, 5, 3)]

@@ -17,7 +17,7 @@ from ascend_workbook.findings.rules import judge_facts, rules_of
 from ascend_workbook.profiling import analyse, rules
 from ascend_workbook.profiling.device.memory import memory_answers, peak_of
 from ascend_workbook.profiling.facts import Profile
-from ascend_workbook.profiling.readers.memory_tables import read_memory_tables
+from ascend_workbook.profiling.readers.tables import read_memory_tables
 
 Make = Callable[..., Profile]
 RECORD = "Component,Timestamp(us),Total Allocated(MB),Total Reserved(MB),Total Active(MB),Stream Ptr,Device Type\n"

@@ -12,9 +12,8 @@ from ascend_workbook.findings.rules import judge_facts, rules_of
 from ascend_workbook.findings.sentence import LANGUAGES
 from ascend_workbook.profiling.breakdown import PARTS
 from ascend_workbook.profiling.ranks import rules
-from ascend_workbook.profiling.ranks.calls import Call, collect_call_columns
 from ascend_workbook.profiling.ranks.cluster import Cluster
-from ascend_workbook.profiling.ranks.facts import RankFacts, StepParts
+from ascend_workbook.profiling.ranks.facts import Call, RankFacts, StepParts, collect_call_columns
 
 MS = 1_000_000
 LENGTH = 100

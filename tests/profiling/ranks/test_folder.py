@@ -16,8 +16,7 @@ from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import title
 from ascend_workbook.profiling import analyse
-from ascend_workbook.profiling.readers import choice
-from ascend_workbook.profiling.readers.ranks import group_by_rank, rank_of
+from ascend_workbook.profiling.readers import choice, group_by_rank, rank_of
 from tests.profiling.conftest import DATA
 from tests.profiling.readers.test_choice import events
 

@@ -9,8 +9,8 @@ import pytest
 
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.profiling.ranks.facts import Group, Link, Packets, RankFacts
-from ascend_workbook.profiling.ranks.runs import group_ranks_by_run
 from ascend_workbook.profiling.ranks.tables import report_links
+from ascend_workbook.profiling.ranks.together import group_ranks_by_run
 from tests.profiling.ranks.conftest import MS, judged, make_rank, together
 
 
@@ -83,6 +83,16 @@ def test_an_even_pipeline_and_none() -> None:
     assert not judged(together(own(0, 50), own(1, 50)), "PRF354")
 
 
+def test_alike_in_stages_tells_the_stage_whose_ranks_differ_most() -> None:
+    *others, last = pipeline(20, 40)
+    sooner = [
+        replace(step, parts_ns={**step.parts_ns, "communication": 48 * MS, "free": step.parts_ns["free"] + 2 * MS})
+        for step in last.steps
+    ]
+    (alike,) = judged(together(*others, replace(last, steps=tuple(sooner))), "PRF353")
+    assert alike.args == {"stage": 1, "least_ms": 50.0, "most_ms": 52.0}
+
+
 def test_bubbles() -> None:
     """Stage 1 sends 30 ms late; what stages wait for each other is not a rank that comes late."""
     ranks = pipeline(30, 30)
@@ -113,6 +123,13 @@ def test_a_slow_link() -> None:
     assert not judged(together(own(0, 50)), "PRF356")
 
 
+def test_what_a_slow_link_loses_is_told_a_step() -> None:
+    more = {"links": linked(18, 18, 9, 17).links, "sizes": {"g": 8}}
+    two_steps = make_rank(0, [("allReduce", 10, 60)], steps=2, communication=60, more=more)
+    (found,) = judged(together(two_steps), "PRF356")
+    assert found.args["gain_ms"] == pytest.approx((100 / 9 - 100 / 18) / 2, abs=1e-3)
+
+
 def test_a_pair_is_one_link_however_often_it_is_told() -> None:
     one = linked(18)
     often = replace(one, links=one.links * 4)
@@ -133,6 +150,20 @@ def test_small_packets() -> None:
     assert found.key == "PRF357.small" and (found.args["best"], found.args["typical_mb"]) == (20.0, 0.1)
     assert found.args["gain_ms"] == pytest.approx(60 * (1 - 30 / 10 / 20), abs=1e-3)
     assert judged(together(sending(0.5)), "PRF357")[0].key == "PRF357.fine"
+
+
+def test_sizes_of_packets_are_told_to_the_kilobyte() -> None:
+    packets = (Packets("HCCS", 0.0625, 100, 9.0), Packets("HCCS", 20.0625, 1, 1.0))
+    (found,) = judged(
+        together(make_rank(0, [("allReduce", 10, 60)], communication=60, more={"packets": packets})), "PRF357"
+    )
+    assert (found.args["typical_mb"], found.args["best_mb"], found.args["best"]) == (0.062, 20.062, 20.06)
+    assert found.args["gb_per_s"] == 2.63, "6.25 and 20.0625 MB in 10 ms"
+
+
+def test_a_rank_without_collectives_beside_one_with_some() -> None:
+    (found,) = judged(together(make_rank(0, [("allReduce", 10, 5)]), make_rank(1)), "PRF352")
+    assert (found.status, found.key) == (Status.SKIPPED, "PRF352.unmatched")
 
 
 def test_facts_travel_as_json() -> None:

@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 from ascend_workbook.findings.finding import Status
-from ascend_workbook.profiling.ranks.calls import finishes_together as finish_together
-from ascend_workbook.profiling.ranks.calls import is_pairwise, kind_of
-from ascend_workbook.profiling.ranks.facts import Group, RankFacts
-from ascend_workbook.profiling.ranks.matching import match_calls
-from ascend_workbook.profiling.ranks.waiting import NOBODY, find_member
+from ascend_workbook.profiling.ranks.facts import Group, RankFacts, is_pairwise, kind_of
+from ascend_workbook.profiling.ranks.facts import finishes_together as finish_together
+from ascend_workbook.profiling.ranks.waiting import NOBODY, find_member, match_calls
 from tests.profiling.ranks.conftest import MS, judged, make_rank, together
 
 

@@ -175,7 +175,7 @@ def test_the_first_steps_have_none_that_leads_in(tmp_path: Path) -> None:
 def test_marks_are_found_wherever_the_file_is_cut_into_pieces(
     piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(choice, "PIECE", piece)
+    monkeypatch.setattr(choice, "READ_SIZE", piece)
     monkeypatch.setattr(choice, "REACH", 600)
     marks, unclear, size = choice._read_marks(path := write(tmp_path))
     assert not unclear and [one.number for one in marks] == list(range(5, 45)) and size == path.stat().st_size

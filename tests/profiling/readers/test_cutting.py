@@ -14,8 +14,7 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.rules import judge_facts, rules_of
 from ascend_workbook.profiling import rules
 from ascend_workbook.profiling.breakdown import break_down
-from ascend_workbook.profiling.device.idle import idle_by_cause
-from ascend_workbook.profiling.device.launches import summarise_launches
+from ascend_workbook.profiling.device.idle import idle_by_cause, summarise_launches
 from ascend_workbook.profiling.exposed import measure_exposed
 from ascend_workbook.profiling.facts import Profile, load_profile
 from ascend_workbook.profiling.operators import rank_operators

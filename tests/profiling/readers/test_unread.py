@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ascend_workbook.profiling.readers.times import LIMIT
-from ascend_workbook.profiling.readers.unread import read_far_enough
+from ascend_workbook.profiling.readers.cutting import read_far_enough
+from ascend_workbook.profiling.readers.values import LIMIT
 from ascend_workbook.profiling.trace import Event, build_trace
 from tests.profiling.conftest import US, step
 

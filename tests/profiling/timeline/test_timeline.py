@@ -11,10 +11,15 @@ import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.profiling.facts import Profile, load_profile
-from ascend_workbook.profiling.timeline.lanes import arrange_lanes, compute_levels, split_lanes
-from ascend_workbook.profiling.timeline.overview import make_overview
-from ascend_workbook.profiling.timeline.report import report_timeline
-from ascend_workbook.profiling.timeline.window import MERGED, make_window
+from ascend_workbook.profiling.timeline import (
+    MERGED,
+    arrange_lanes,
+    compute_levels,
+    make_overview,
+    make_window,
+    report_timeline,
+    split_lanes,
+)
 from ascend_workbook.profiling.trace import Event, Trace, build_trace
 from tests.profiling.conftest import DATA, WITH_DEVICE, step
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ascend_workbook.machine.simulator import document
+from ascend_workbook.machine.simulator import coverage as document
 from ascend_workbook.machine.simulator.coverage import measure_coverage
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "simulator-operators.md"

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from ascend_simulator.coverage.counting import EXCLUDED
-from ascend_simulator.coverage.entries import UNKNOWN
+from ascend_simulator.coverage.entries import EXCLUDED, UNKNOWN
 from ascend_workbook.findings.report import Report
 from ascend_workbook.machine.simulator.coverage import EVERYTHING, measure_coverage
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ascend_simulator.coverage.counting import BARS
+from ascend_simulator.coverage.entries import BARS
 from ascend_workbook.findings.report import Report
-from ascend_workbook.machine.simulator import document
+from ascend_workbook.machine.simulator import coverage as document
 from ascend_workbook.machine.simulator.coverage import measure_coverage
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "simulator-operators.md"

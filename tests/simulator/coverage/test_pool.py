@@ -8,8 +8,15 @@ from pathlib import Path
 import pytest
 
 from ascend_simulator.coverage import pool
-from ascend_simulator.coverage.counting import count_outcomes
-from ascend_simulator.coverage.entries import UNKNOWN, Entry, Request, State, dtype_support, operator_states
+from ascend_simulator.coverage.entries import (
+    UNKNOWN,
+    Entry,
+    Request,
+    State,
+    count_outcomes,
+    dtype_support,
+    operator_states,
+)
 from ascend_simulator.errors import SimulatorError
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.machine.simulator.coverage import measure_coverage

@@ -59,11 +59,8 @@ def check_blocking(facts: Evidence) -> Iterator[Finding]:
     if not isinstance(remaining, dict) or not {"manual", "unsupported"} <= remaining.keys():
         raise CannotCheck("accept.not_in_report", rules=["scan_of_the_result"], page=evidence.page)
     cuda: list[Scalar] = [str(file_name) for file_name in evidence.report.facts.get("still_cuda", [])]
-    args: dict[str, Scalar] = {
-        "manual": remaining["manual"],
-        "unsupported": remaining["unsupported"],
-        "cuda": len(cuda),
-    }
+    args: dict[str, Scalar] = {name: remaining[name] for name in ("manual", "unsupported")}
+    args["cuda"] = len(cuda)
     blocked = bool(remaining["manual"] or remaining["unsupported"] or cuda)
     key = "accept.code_left" if blocked else "accept.code_clean"
     yield make_judgement("ACP511", evidence, not blocked, Sentence(key, **args))
@@ -146,7 +143,9 @@ def check_many_cards(facts: Evidence) -> Iterator[Finding]:
     if reports_on_cards:
         evidence = max(reports_on_cards, key=_count_processes)
         sentence = Sentence("accept.many_cards", count=_count_processes(evidence), what=_name_verb(evidence))
-        if evidence.report.status is Status.SKIPPED or _could_not_look(evidence):
+        if evidence.report.status is Status.SKIPPED or any(
+            finding.rule in OWN and finding.status is Status.SKIPPED for finding in evidence.report.findings
+        ):
             raise CannotCheck("accept.could_not_look", said=_describe_verdict(evidence))
         yield make_judgement("ACP543", evidence, evidence.report.status is not Status.FAIL, sentence)
         return
@@ -161,11 +160,6 @@ def check_many_cards(facts: Evidence) -> Iterator[Finding]:
         yield Finding("ACP543", Status.NOTE, "accept.evidence", args, Place(machine.page))
         return
     raise CannotCheck("accept.no_many_cards")
-
-
-def _could_not_look(evidence: Found) -> bool:
-    """Return whether the finding about the run itself could not look. It does not matter what else the report has."""
-    return any(finding.rule in OWN and finding.status is Status.SKIPPED for finding in evidence.report.findings)
 
 
 def _describe_verdict(evidence: Found) -> Scalar:
@@ -240,7 +234,7 @@ def check_final_metric(facts: Evidence) -> Iterator[Finding]:
             "baseline": pair[0],
             "target": pair[1],
             "steps": evidence.report.facts.get("steps_compared"),
-            "within": _format_tolerance(target),
+            "within": f"{100 * target.within:.4g} %" if target.relative else f"{target.within:.4g}",
         }
         sentences.append(Sentence(f"accept.metric.{'met' if reached else 'missed'}", **args))
     yield make_judgement("ACP525", evidence, met, sentences)
@@ -248,10 +242,6 @@ def check_final_metric(facts: Evidence) -> Iterator[Finding]:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _format_tolerance(target: MetricTarget) -> str:
-    return f"{100 * target.within:.4g} %" if target.relative else f"{target.within:.4g}"
 
 
 def _is_within(metric: MetricTarget, baseline: float, target: float) -> bool:

@@ -44,7 +44,7 @@ class Replay:
         book = nbformat.read(Path(cwd, "executed.ipynb"), 4)
         self.cells = [cell for cell in book.cells if cell.cell_type == "code"]
         self.at = 0
-        self.messages: list[Any] = []
+        self.messages: list[object] = []
 
     def execute_cell_input(self, source: str, allow_stdin: bool | None = None) -> str:
         message_id = f"cell{self.at}"
@@ -55,7 +55,7 @@ class Replay:
         ]
         return message_id
 
-    def get_message(self, stream: str, timeout: float | None = None) -> Any:
+    def get_message(self, stream: str, timeout: float | None = None) -> object:
         if not self.messages:
             raise Empty
         return self.messages.pop(0)
@@ -77,7 +77,7 @@ class Watcher:
     """Tells the replay which cell is next, and keeps what nbval made of each."""
 
     def __init__(self) -> None:
-        self.cells: dict[str, dict[str, Any]] = {}
+        self.cells: dict[str, dict[str, object]] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_call(self, item: Any) -> None:
@@ -127,7 +127,7 @@ def main(folder: str) -> int:
     """Run nbval; the answer has a row for each code cell of each reference."""
     watcher, compare = Watcher(), nbval.IPyNbCell.compare_outputs
 
-    def watch_and_compare(self: Any, test: Any, ref: Any, skip_compare: Any = None) -> Any:
+    def watch_and_compare(self: object, test: object, ref: object, skip_compare: object = None) -> object:
         watcher.watch_cell(self, test, ref)
         return compare(self, test, ref, skip_compare)
 

@@ -43,13 +43,13 @@ class GpuLog:
         self.steps.append(step)
         self.write(force=len(self.steps) == 1)
 
-    def add_note(self, code: str, **args: Any) -> None:
+    def add_note(self, code: str, **args: object) -> None:
         """Add one remark: a code and its arguments, each pair once."""
         entry = {"code": code, "args": args}
         if entry not in self.content["notes"]:
             self.content["notes"].append(entry)
 
-    def finish_log(self, status: str, error: dict[str, Any] | None = None) -> None:
+    def finish_log(self, status: str, error: dict[str, object] | None = None) -> None:
         self.content["status"] = status
         self.content["error"] = error
         self.write(force=True)
@@ -65,7 +65,7 @@ class GpuLog:
         aside.replace(self.path)
 
 
-def _make_plain(value: Any) -> Any:
+def _make_plain(value: object) -> object:
     """Return the value with NaN and infinity as the strings "nan", "inf" and "-inf", for which JSON has no numbers."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)

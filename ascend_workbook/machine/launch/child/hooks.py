@@ -1,23 +1,31 @@
-"""Puts the observer's eyes into torch, in this process only."""
+"""Puts the observer's eyes into torch, in this process only; sets seeds and notes those the script sets itself."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from typing import Any
+import random
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from . import clipping
+from . import gauges
 from .observer import Observer
+
+if TYPE_CHECKING:
+    from torch.optim import Optimizer
+
+#: So many seedings are noted.
+MOST = 40
+_seeding: list[str] = []  # torch.manual_seed seeds the accelerators by calling theirs: only the script's call counts
 
 
 def install_hooks(observer: Observer) -> None:
-    """Install all hooks, after the transform, which may replace torch's classes. To be called after the transform,
-    which may replace torch's classes.
-    """
+    """Install all hooks; after the transform, which may replace torch's classes."""
     _hook_forward(observer)
-    clipping.watch_clipping(observer.clipped)
+    gauges.watch_clipping(observer.clipped)
     in_step = _hook_optimizers(observer)
     _hook_backward(observer, in_step)
     for scaler in _scaler_classes():
@@ -31,7 +39,7 @@ def _hook_forward(observer: Observer) -> None:
     depth = 0
 
     @functools.wraps(original)
-    def call_module(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
+    def call_module(self: torch.nn.Module, *args: object, **kwargs: object) -> object:
         nonlocal depth
         if compiling() or depth or not observer.active:  # Dynamo traces this function with the model
             return original(self, *args, **kwargs)
@@ -48,11 +56,11 @@ def _hook_forward(observer: Observer) -> None:
     torch.nn.Module.__call__ = call_module
 
 
-def _hook_optimizers(observer: Observer) -> list[tuple[Any, dict[str, Any] | None]]:
+def _hook_optimizers(observer: Observer) -> list[tuple[Optimizer, dict[str, object] | None]]:
     """Watch the updates. The list returned holds the optimisers inside `step`, the outermost first."""
-    inside: list[tuple[Any, dict[str, Any] | None]] = []
+    inside: list[tuple[Optimizer, dict[str, object] | None]] = []
 
-    def begin_step(optimizer: Any, args: Any, kwargs: Any) -> None:
+    def begin_step(optimizer: Optimizer, args: object, kwargs: object) -> None:
         if not observer.active:
             return
         if inside and any(optimizer is entered for entered, _ in inside):
@@ -64,7 +72,7 @@ def _hook_optimizers(observer: Observer) -> list[tuple[Any, dict[str, Any] | Non
         skipped = found_inf is not None and float(found_inf) != 0.0
         inside.append((optimizer, None if skipped else observer.update_begins(optimizer)))
 
-    def end_step(optimizer: Any, args: Any, kwargs: Any) -> None:
+    def end_step(optimizer: Optimizer, args: object, kwargs: object) -> None:
         if not observer.active or not inside:
             return
         entered, update = inside.pop()
@@ -77,28 +85,24 @@ def _hook_optimizers(observer: Observer) -> list[tuple[Any, dict[str, Any] | Non
 
     register_optimizer_step_pre_hook(begin_step)
     register_optimizer_step_post_hook(end_step)
-    _count_optimizers(observer)
-    return inside
-
-
-def _count_optimizers(observer: Observer) -> None:
     original = torch.optim.Optimizer.__init__
 
     @functools.wraps(original)
-    def init_optimizer(self: Any, *args: Any, **kwargs: Any) -> None:
+    def init_optimizer(self: Optimizer, *args: object, **kwargs: object) -> None:
         original(self, *args, **kwargs)
         observer.known.add_optimizer(self)
 
     torch.optim.Optimizer.__init__ = init_optimizer
+    return inside
 
 
-def _hook_backward(observer: Observer, in_step: list[tuple[Any, dict[str, Any] | None]]) -> None:
+def _hook_backward(observer: Observer, in_step: list[tuple[Optimizer, dict[str, object] | None]]) -> None:
     """Watch where backward starts: `Tensor.backward` calls `torch.autograd.backward` too."""
     original = torch.autograd.backward
     depth = 0  # not per thread: on an accelerator a checkpoint's inner backward runs in autograd's own thread
 
     @functools.wraps(original)
-    def run_backward(tensors: Any, *args: Any, **kwargs: Any) -> None:
+    def run_backward(tensors: torch.Tensor | Sequence[torch.Tensor], *args: object, **kwargs: object) -> None:
         nonlocal depth
         if depth or not observer.active:
             original(tensors, *args, **kwargs)
@@ -134,13 +138,13 @@ def _scaler_classes() -> list[type]:
 def _hook_scaler(observer: Observer, cls: type) -> None:
     depth = 0
 
-    def wrap_method(name: str, note: Any) -> None:
+    def wrap_method(name: str, note: Callable[..., None]) -> None:
         original = vars(cls).get(name)
         if original is None:
             return
 
         @functools.wraps(original)
-        def call_method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        def call_method(self: torch.amp.GradScaler, *args: object, **kwargs: object) -> object:
             nonlocal depth
             if depth or not observer.active or not self.is_enabled():
                 return original(self, *args, **kwargs)
@@ -154,15 +158,66 @@ def _hook_scaler(observer: Observer, cls: type) -> None:
 
         setattr(cls, name, call_method)
 
-    def note_scaled(scaler: Any, before: int, result: Any, outputs: Any) -> None:
+    def note_scaled(
+        scaler: torch.amp.GradScaler, before: int, result: Iterable[torch.Tensor], outputs: Iterable[torch.Tensor]
+    ) -> None:
         pairs = [(result, outputs)] if isinstance(outputs, torch.Tensor) else zip(result, outputs)
         for scaled_loss, original in pairs:
             if isinstance(original, torch.Tensor) and original.numel() == 1:
                 observer.losses.note_scaled(scaled_loss, original, scaler._scale)
 
-    def note_stepped(scaler: Any, before: int, result: Any, *rest: Any) -> None:
+    def note_stepped(scaler: torch.amp.GradScaler, before: int, *rest: object) -> None:
         if observer.updates == before:
             observer.update_skipped()
 
     wrap_method("scale", note_scaled)
     wrap_method("step", note_stepped)
+
+
+def force_seed(seed: int | None, deterministic: bool) -> None:
+    """Seed random, numpy and torch before the script begins; the script may seed again."""
+    if seed is not None:
+        random.seed(seed)
+        with contextlib.suppress(ModuleNotFoundError):  # then the script has no numpy stream either
+            import numpy
+
+            numpy.random.seed(seed % 2**32)
+        torch.manual_seed(seed)
+    if deterministic:
+        # warn_only: an operator without a deterministic form is named in the log and runs
+        torch.use_deterministic_algorithms(True, warn_only=True)
+        torch.backends.cudnn.deterministic = True
+        torch.backends.cudnn.benchmark = False
+
+
+def watch_seeding(seedings: list[dict[str, object]]) -> None:
+    """Append `{"call": name, "seed": value}` for each seeding, up to 40."""
+    places: list[tuple[object, str, str]] = [
+        (random, "seed", "random.seed"),
+        (torch, "manual_seed", "torch.manual_seed"),
+    ]
+    places += [(torch.cuda, name, f"torch.cuda.{name}") for name in ("manual_seed", "manual_seed_all")]
+    with contextlib.suppress(ModuleNotFoundError):  # without numpy there is nothing to watch
+        import numpy
+
+        places.append((numpy.random, "seed", "numpy.random.seed"))
+    for owner, name, shown in places:
+        _wrap_seeding(owner, name, shown, seedings)
+
+
+def _wrap_seeding(owner: object, name: str, shown: str, seedings: list[dict[str, object]]) -> None:
+    original = getattr(owner, name)
+
+    @functools.wraps(original)
+    def call_seeding(*args: object, **kwargs: object) -> object:
+        values = [*args, *kwargs.values()]
+        entry: dict[str, object] = {"call": shown, "seed": values[0] if values and isinstance(values[0], int) else None}
+        if not _seeding and len(seedings) < MOST and entry not in seedings:
+            seedings.append(entry)
+        _seeding.append(shown)
+        try:
+            return original(*args, **kwargs)
+        finally:
+            _seeding.pop()
+
+    setattr(owner, name, call_seeding)

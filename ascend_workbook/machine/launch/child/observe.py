@@ -44,5 +44,5 @@ def end_with_parent() -> None:
 if __name__ == "__main__":
     end_with_parent()
     _import_package().main(sys.argv[1])
-elif "SPAWNED" in globals():  # a process that the script's multiprocessing started: see isolation.py
+elif "SPAWNED" in globals():  # a process that the script's multiprocessing started: see program.py
     _import_package().observe_spawned(globals()["SPAWNED"])

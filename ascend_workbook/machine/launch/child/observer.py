@@ -1,25 +1,58 @@
 """The observer: counts steps, keeps losses, calls the plugins, stops the run.
 
-What a plugin may use (see plugins.py): `on_model`, `on_forward`, `on_step`, `on_skip`, `on_end`, and the
-attributes `model`, `models`, `out`, `rank`, `world_size`, `steps_done`, `note`.
+Plugins: files of other parts of the workbook that ride in the user's training process.
+
+A plugin is a Python file with a function `attach(observer, config)`; `config` is what the launch gave for it
+(JSON). It is loaded by path and must import nothing of the workbook's package. Example: dump two steps.
+
+    # dump_plugin.py
+    def attach(observer, config):
+        from msprobe.pytorch import PrecisionDebugger
+        debugger = PrecisionDebugger(config_path=config["config_path"])
+
+        def begin(model):            # just before the first forward
+            debugger.start(model=model)
+
+        def next_step(step):         # right after the update that ends a step; step["step"] is 1, 2, ...
+            debugger.stop()
+            debugger.step()
+            if step["step"] < config["steps"]:
+                debugger.start(model=observer.model)
+
+        observer.on_model(begin)
+        observer.on_step(next_step)
+        observer.on_end(lambda status: debugger.stop())
+
+`attach` itself runs after torch is imported and transformed and before the script's first line: functions
+that a script binds with `from torch.nn.functional import gelu` are replaced in time.
+The callbacks are described in Observer. `observer.out` is the launch's folder (pathlib.Path),
+`observer.rank` and `observer.world_size` this process's place, `observer.steps_done` the steps so far,
+`observer.limit` the step after which the run is stopped (None: never), `observer.note(code, **args)` a remark
+in gpulog.json. The step that reaches the limit still calls `on_step` before the run is unwound; `on_end` comes
+last, whether the script ended, failed or was stopped. Where a script is run by several processes each has its
+own observer and plugins; a process that the script spawns attaches them when it makes its first optimiser.
+An error raised by a plugin ends the run as failed.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import time
+import weakref
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from . import gauges
-from .clipping import Clipped
-from .gpulog import GpuLog
-from .losses import Losses
-from .optimizers import Known
-from .rounds import Rounds
-from .stop import StopTraining, make_stop
+from .gauges import Clipped, Losses
+from .program import make_stop
+
+if TYPE_CHECKING:
+    from torch.optim import Optimizer
+
+    from .gpulog import GpuLog
 
 
 class Observer:
@@ -77,11 +110,11 @@ class Observer:
         """Call `call(status)` once, after the script ended, failed or was stopped."""
         self._callbacks.setdefault("end", []).append(call)
 
-    def note(self, code: str, **args: Any) -> None:
+    def note(self, code: str, **args: object) -> None:
         """Add a remark to gpulog.json."""
         self.log.add_note(code, **args)
 
-    def tell_plugins(self, event: str, *args: Any) -> None:
+    def tell_plugins(self, event: str, *args: object) -> None:
         for call in self._callbacks.get(event, []):
             call(*args)
 
@@ -97,7 +130,7 @@ class Observer:
                 self.models.append(module)
         self.tell_plugins("forward", module)
 
-    def update_begins(self, optimizer: Any) -> dict[str, Any]:
+    def update_begins(self, optimizer: Optimizer) -> dict[str, Any]:
         """Read before an update what must be read while the gradients are still there."""
         if self.stopped:
             raise make_stop(self)
@@ -108,7 +141,7 @@ class Observer:
             self.log.content["meta"]["parameter_devices"] = _devices_of(optimizer)
         return {"lr": gauges.learning_rate(optimizer), "grad_norm": self.gradient_norm(optimizer)}
 
-    def gradient_norm(self, optimizer: Any) -> torch.Tensor | None:
+    def gradient_norm(self, optimizer: Optimizer) -> torch.Tensor | None:
         if not self._measure_norm:
             return None
         before_clipping = self.clipped.take_norm(optimizer)
@@ -123,7 +156,7 @@ class Observer:
         scale = getattr(optimizer, "grad_scale", None)
         return norm if norm is None or scale is None else norm / scale
 
-    def update_ended(self, optimizer: Any, before: dict[str, Any]) -> None:
+    def update_ended(self, optimizer: Optimizer, before: dict[str, Any]) -> None:
         """Log an update that really happened."""
         self.updates += 1
         loss, micro_batches = self.losses.take_mean()
@@ -139,10 +172,8 @@ class Observer:
         self.log.content["skipped_steps"] += 1
         self.tell_plugins("skip")
 
-    def finish(self, status: str, error: dict[str, Any] | None) -> None:
-        """Write the last word; a plugin that fails here turns a good run into a failed one. A plugin that fails here
-        turns a good run into a failed one.
-        """
+    def finish(self, status: str, error: dict[str, object] | None) -> None:
+        """Write the last word; a plugin that fails here turns a good run into a failed one."""
         try:
             self.tell_plugins("end", status)
         finally:
@@ -182,8 +213,83 @@ def _count_parameters(model: torch.nn.Module) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def _devices_of(optimizer: Any) -> list[str]:
+def _devices_of(optimizer: Optimizer) -> list[str]:
     return sorted({str(parameter.device) for group in optimizer.param_groups for parameter in group["params"]})
 
 
-__all__ = ["Observer", "StopTraining"]
+class Known:
+    """The optimisers that exist, without keeping them alive."""
+
+    def __init__(self) -> None:
+        self._made: list[weakref.ref[Optimizer]] = []
+        self._names: dict[int, str] = {}
+        #: Called once, when the first is made.
+        self.at_first: Callable[[], None] | None = None
+
+    def add_optimizer(self, optimizer: Optimizer) -> None:
+        self._made.append(weakref.ref(optimizer))
+        if self.at_first is not None:
+            call, self.at_first = self.at_first, None
+            call()
+
+    def count_optimizers(self) -> int:
+        """Count the optimisers; one wrapped in another holds the same parameters and counts once."""
+        alive = [optimizer for optimizer in (ref() for ref in self._made) if optimizer is not None]
+        return max(1, len({_first_parameter(optimizer) for optimizer in alive}))
+
+    def name_optimizer(self, optimizer: Optimizer) -> str:
+        """Return `0 SGD`, `1 Adam`: optimisers are numbered in the order of their first update."""
+        number = len(self._names)
+        return self._names.setdefault(id(optimizer), f"{number} {type(optimizer).__name__}")
+
+
+def _first_parameter(optimizer: Optimizer) -> int:
+    groups = getattr(optimizer, "param_groups", None) or [{"params": []}]
+    return id(groups[0]["params"][0]) if groups[0]["params"] else id(optimizer)
+
+
+class Rounds:
+    """When one training step ends, for any number of optimisers.
+
+    With one optimiser every real `optimizer.step` is a step. With several (a GAN's two, one per network part)
+    a step is a round of them. The first round ends when every optimiser made so far has stepped, or when one
+    comes round again; the optimiser that ended it ends every later round too. So a GAN that updates D and then
+    G counts a step at each G; five D updates per G count a step at each D.
+
+    Told of each update, says whether a round is complete. Optimisers are known by `id`.
+    """
+
+    def __init__(self, known: Callable[[], int]) -> None:
+        self._known = known
+        self._first: list[int] = []
+        self._marker: int | None = None
+
+    def starts_early(self, optimizer: int) -> bool:
+        """Whether this update, about to happen, shows that the first round was over without us knowing."""
+        return self._marker is None and optimizer in self._first
+
+    def close_early(self) -> None:
+        """Close the first round: its last optimiser is the one that ends rounds from now on."""
+        self._marker = self._first[-1]
+
+    def ends_round(self, optimizer: int) -> bool:
+        """Count one update that happened and return whether it ends the round."""
+        if self._marker is not None:
+            return optimizer == self._marker
+        self._first.append(optimizer)
+        if len(self._first) >= self._known():
+            self._marker = optimizer
+            return True
+        return False
+
+
+def attach_plugins(observer: Observer, plugins: list[dict[str, Any]]) -> None:
+    """Load and attach each `{"path": ..., "config": ...}`."""
+    for number, plugin in enumerate(plugins):
+        path = Path(plugin["path"])
+        spec = importlib.util.spec_from_file_location(f"_workbook_plugin_{number}_{path.stem}", path)
+        if spec is None or spec.loader is None:
+            raise ImportError(f"{path} cannot be loaded as a launch plugin")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        module.attach(observer, plugin["config"])

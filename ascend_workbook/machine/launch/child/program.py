@@ -1,17 +1,31 @@
-"""Runs the user's script or module as `python script.py` or `python -m module` would."""
+"""Runs the user's script or module as `python script.py` or `python -m module` would, and stops it.
+
+The workbook's packages are kept out of its imports; processes that it spawns get the same launch.
+"""
 
 from __future__ import annotations
 
 import importlib.machinery
+import multiprocessing.spawn
 import os
 import runpy
 import sys
 import sysconfig
 import traceback
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
+    from .observer import Observer
+
+CHILD = Path(__file__).resolve().parent
+#: The folder that holds our packages, and those whose names users give their own modules too.
+ROOT, NAMES = CHILD.parents[3], ("helpers", "course")
+#: How often a script may swallow the exception that stops it.
+PATIENCE = 3
 #: observe.py's own __main__ module: dropped from sys.modules it would be emptied while it still runs.
 _KEPT: list[ModuleType] = []
 
@@ -84,7 +98,7 @@ def _of_the_user(path: str) -> bool:
     return not path.startswith((*libraries, "<"))
 
 
-def describe_error(error: BaseException) -> dict[str, Any]:
+def describe_error(error: BaseException) -> dict[str, object]:
     """Return the error as the log keeps it: type, message, place, the last 40 lines of the traceback."""
     trace = user_part(error.__traceback__)
     lines = "".join(traceback.format_exception(type(error), error, trace)).splitlines()
@@ -97,3 +111,84 @@ def describe_error(error: BaseException) -> dict[str, Any]:
         "line": last[0].lineno if last else None,
         "traceback": lines[-40:],
     }
+
+
+class _NotOurs:
+    """Answers `import helpers` and `import course` from every place but our own.
+
+    Taking our folder off sys.path is not enough: an installed workbook lies in site-packages, where it
+    would win over a user's `helpers/` folder without `__init__.py` (a regular package beats a namespace one).
+    """
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if name not in NAMES:
+            return None
+        spec = PathFinder.find_spec(name, [entry for entry in sys.path if not _holds_us(entry)], target)
+        if spec is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return spec
+
+
+def _holds_us(entry: str) -> bool:
+    """Return whether the entry of sys.path is the folder of our packages, or one in which they are links to ours."""
+    return any((Path(entry or ".") / name).resolve() == ROOT / name for name in NAMES)
+
+
+def keep_out() -> None:
+    """Keep our package off the way of the user's imports from now on, here and in forked children."""
+    sys.meta_path.insert(0, _NotOurs)
+    # The folder itself stays where the user would miss it: site-packages, and the script's own folder.
+    sys.path[:] = [entry for entry in sys.path if not (_holds_us(entry) and _is_checkout(entry))]
+
+
+def _is_checkout(entry: str) -> bool:
+    return (Path(entry or ".") / "pyproject.toml").is_file()
+
+
+class _Carrier:
+    """Unpickling this in a spawned process runs observe.py there, before the user's main module is imported."""
+
+    def __init__(self, spec_path: str) -> None:
+        self.spec_path = spec_path
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return runpy.run_path, (str(CHILD / "observe.py"), {"SPAWNED": self.spec_path}, "_workbook_spawned")
+
+
+def follow_spawned(spec_path: str) -> None:
+    """Give processes started by multiprocessing's spawn the same transform and observation.
+
+    multiprocessing sends a dictionary of preparation data ahead of the process object and ignores keys it
+    does not know (multiprocessing/spawn.py: `prepare`).
+    """
+    original = multiprocessing.spawn.get_preparation_data
+
+    def get_preparation_data(name: str) -> dict[str, object]:
+        # First, so that it is unpickled before anything of the user's.
+        return {"_workbook": _Carrier(spec_path), **original(name)}
+
+    multiprocessing.spawn.get_preparation_data = get_preparation_data
+
+
+class StopTraining(SystemExit):
+    """Raised inside `optimizer.step`; with code 0 everything above takes it for a normal exit."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+
+
+_raised = 0
+
+
+def make_stop(observer: Observer) -> StopTraining:
+    """Return the exception that stops the script; one that swallows it three times is ended on the spot."""
+    global _raised
+    _raised += 1
+    if _raised > PATIENCE:
+        observer.note("stop_ignored", times=PATIENCE)
+        observer.finish("stopped_after", None)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
+    return StopTraining()

@@ -11,7 +11,6 @@ import importlib.util
 import os
 import sys
 import sysconfig
-from typing import Any
 
 #: The folder; nothing is watched where the environment names none.
 FOLDER = "ASCEND_WORKBOOK_READS"
@@ -29,9 +28,7 @@ _watched: list[_Reads] = []
 
 
 def watch_reading(*, listings: bool = True) -> None:
-    """Note the files read from now on, once, in this process and those that it forks; with `listings` also the folders
-    listed. `listings`: also which folders it lists.
-    """
+    """Note the files read from now on, here and in forked processes; with `listings` folders listed too."""
     folder = os.environ.get(FOLDER)
     if folder and not _watched:
         os.makedirs(folder, exist_ok=True)  # noqa: PTH103
@@ -54,7 +51,7 @@ class _Reads:
         self.listings = listings
         self.seen: set[str] = {os.path.abspath(sys.executable)}  # noqa: PTH100
 
-    def audit_event(self, name: str, args: tuple[Any, ...]) -> None:
+    def audit_event(self, name: str, args: tuple[object, ...]) -> None:
         """Note what the interpreter tells of files that are opened or listed; other events are ignored."""
         if name == "open":
             flags = args[2] if isinstance(args[2], int) else 0
@@ -67,7 +64,7 @@ class _Reads:
                 if isinstance(word, (str, bytes)) and os.path.isfile(word):  # noqa: PTH113
                     self._note_access("r", word)
 
-    def _note_access(self, kind: str, opened: Any) -> None:
+    def _note_access(self, kind: str, opened: object) -> None:
         if self.own is None or not isinstance(opened, (str, bytes, os.PathLike)):
             return  # a descriptor that is open already
         path = _find_source(os.path.abspath(os.fsdecode(opened)))  # noqa: PTH100

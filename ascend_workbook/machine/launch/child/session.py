@@ -9,14 +9,20 @@ import platform
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import collecting, isolation, program, reading, simulator, transforms
+from . import collecting, program, reading, simulator
 from .gpulog import GpuLog
-from .stop import StopTraining
+from .program import StopTraining
 
+if TYPE_CHECKING:
+    from .observer import Observer
+
+#: How a transform is told to the reader of gpulog.json.
+STANDING_IN = {"baseline_cpu": "cpu standing in for cuda"}
 PACKAGES = ("torch", "torch_npu", "numpy", "transformers", "accelerate")
 
 
@@ -24,15 +30,16 @@ def main(spec_path: str) -> None:
     """Run the whole life of a process started by the launcher or by torchrun. Ends with the script's exit code."""
     spec = _read_spec(spec_path)
     rank, world_size = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
-    log = GpuLog(Path(spec["out"]) / log_name(rank), _describe_process(spec, rank, world_size))
+    name = "gpulog.json" if rank == 0 else f"gpulog.rank{rank}.json"
+    log = GpuLog(Path(spec["out"], name), _describe_process(spec, rank, world_size))
     log.write(force=True)
-    isolation.keep_out()
+    program.keep_out()
     reading.watch_reading()
     program.prepare_interpreter(spec["script"], spec["module"], spec["args"])
     observer, error = None, None
     try:
         observer = _make_observer(spec, log, rank, world_size)
-        isolation.follow_spawned(spec_path)
+        program.follow_spawned(spec_path)
         program.execute_script(spec["script"], spec["module"])
     except BaseException as caught:  # noqa: BLE001 - every way out is logged, then taken
         error = caught
@@ -42,29 +49,24 @@ def main(spec_path: str) -> None:
 def observe_spawned(spec_path: str) -> None:
     """Observe a process that the script's own multiprocessing spawned; its main module follows by itself."""
     spec = _read_spec(spec_path)
-    isolation.keep_out()
+    program.keep_out()
     reading.watch_reading()
     rank = _Late(Path(spec["out"]))
     meta = _describe_process(spec, 0, 1)
     log = GpuLog(rank.unknown, {**meta, "spawned": True})
     observer = _make_observer({**spec, "plugins": []}, log, 0, 1)
-    isolation.follow_spawned(spec_path)
+    program.follow_spawned(spec_path)
 
     def start_training() -> None:
-        from . import plugins
+        from .observer import attach_plugins
 
         rank.settle_log(observer)
-        plugins.attach_plugins(observer, spec["plugins"])
+        attach_plugins(observer, spec["plugins"])
 
     # A spawned process may be a mere DataLoader worker; one that makes an optimiser trains
     observer.known.at_first = start_training
     observer.on_step(lambda step: rank.settle_log(observer))
     multiprocessing.util.Finalize(None, lambda: _end_spawned(log, observer), exitpriority=100)
-
-
-def log_name(rank: int) -> str:
-    """Return `gpulog.json` for rank 0, `gpulog.rank1.json` and so on."""
-    return "gpulog.json" if rank == 0 else f"gpulog.rank{rank}.json"
 
 
 class _Late:
@@ -74,7 +76,7 @@ class _Late:
         self.out = out
         self.unknown = out / f"gpulog.spawned-{os.getpid()}.json"
 
-    def settle_log(self, observer: Any) -> None:
+    def settle_log(self, observer: Observer) -> None:
         import torch.distributed as dist
 
         if observer.log.path != self.unknown or not (dist.is_available() and dist.is_initialized()):
@@ -86,27 +88,40 @@ class _Late:
         self.unknown.unlink(missing_ok=True)  # written only if a step came before the group
 
 
-def _make_observer(spec: dict[str, Any], log: GpuLog, rank: int, world_size: int) -> Any:
+def _make_observer(spec: dict[str, Any], log: GpuLog, rank: int, world_size: int) -> Observer:
     """Import, transform and hook torch, and return the observer."""
     with collecting.importing():
         import torch
 
-        transforms.apply_transform(spec["transform"], log.add_note)
-        from . import hooks, plugins, seeds
-        from .observer import Observer
+        _apply_transform(spec["transform"], log.add_note)
+        from . import hooks
+        from .observer import Observer, attach_plugins
 
     observer = Observer(log, Path(spec["out"]), spec["steps"], rank, world_size, spec["grad_norm"])
     hooks.install_hooks(observer)
-    seeds.force_seed(spec["seed"], spec["deterministic"])
-    seeds.watch_seeding(log.content["meta"]["seeds"])
-    plugins.attach_plugins(observer, spec["plugins"])
+    hooks.force_seed(spec["seed"], spec["deterministic"])
+    hooks.watch_seeding(log.content["meta"]["seeds"])
+    attach_plugins(observer, spec["plugins"])
     owner = os.getpid()
     os.register_at_fork(after_in_child=lambda: setattr(observer, "active", os.getpid() == owner))
     log.content["meta"]["versions"]["torch"] = torch.__version__
     return observer
 
 
-def _end_run(log: GpuLog, observer: Any, error: BaseException | None) -> int:
+def _apply_transform(transform: str, note: Callable[..., None]) -> None:
+    """Apply `none`, `baseline_cpu` or `transfer_to_npu`; `note(code, **args)` puts a remark into the log."""
+    if transform == "baseline_cpu":
+        from .baseline import install_baseline
+
+        install_baseline(note)
+    elif transform == "transfer_to_npu":
+        import torch_npu  # noqa: F401
+        from torch_npu.contrib import transfer_to_npu  # noqa: F401
+    elif transform != "none":
+        raise ValueError(f"unknown transform {transform!r}")
+
+
+def _end_run(log: GpuLog, observer: Observer | None, error: BaseException | None) -> int:
     """Log how the run ended, print a traceback as Python would, and return the exit code."""
     status, code, described = _judge_outcome(observer, error)
     _note_simulator(log)
@@ -120,7 +135,7 @@ def _end_run(log: GpuLog, observer: Any, error: BaseException | None) -> int:
     return code
 
 
-def _judge_outcome(observer: Any, error: BaseException | None) -> tuple[str, int, dict[str, Any] | None]:
+def _judge_outcome(observer: Observer | None, error: BaseException | None) -> tuple[str, int, dict[str, object] | None]:
     stopped = observer is not None and observer.stopped and (error is None or isinstance(error, SystemExit))
     if stopped or isinstance(error, StopTraining):
         return "stopped_after", 0, None
@@ -133,10 +148,8 @@ def _judge_outcome(observer: Any, error: BaseException | None) -> tuple[str, int
     return "failed", 130 if isinstance(error, KeyboardInterrupt) else 1, program.describe_error(error)
 
 
-def _exit_outcome(error: SystemExit) -> tuple[str, int, dict[str, Any] | None]:
-    """Return what the interpreter makes of a SystemExit: None is 0, an integer is the code, anything else is printed
-    and 1.
-    """
+def _exit_outcome(error: SystemExit) -> tuple[str, int, dict[str, object] | None]:
+    """Return what the interpreter makes of a SystemExit: None is 0, an integer the code, else printed and 1."""
     if error.code is None or error.code == 0:
         return "finished", 0, None
     if isinstance(error.code, int):
@@ -148,9 +161,7 @@ def _exit_outcome(error: SystemExit) -> tuple[str, int, dict[str, Any] | None]:
 
 
 def _leave_process_group(status: str) -> None:
-    """Destroy the process group for a stopped script, which did not reach its own call; without it some backends hang
-    at exit.
-    """
+    """Destroy the group for a stopped script, which did not get to it: some backends hang at exit otherwise."""
     torch = sys.modules.get("torch")
     if status != "stopped_after" or torch is None or not torch.distributed.is_available():
         return
@@ -158,7 +169,7 @@ def _leave_process_group(status: str) -> None:
         torch.distributed.destroy_process_group()
 
 
-def _end_spawned(log: GpuLog, observer: Any) -> None:
+def _end_spawned(log: GpuLog, observer: Observer) -> None:
     """End a spawned process; one without any step (a DataLoader worker, say) leaves no log."""
     error = sys.exc_info()[1]
     status, _, described = _judge_outcome(observer, error if isinstance(error, SystemExit) else None)
@@ -191,7 +202,7 @@ def _describe_process(spec: dict[str, Any], rank: int, world_size: int) -> dict[
         "simulated": spec["simulated"],
         "simulator": simulator.requested_settings() if spec["simulated"] else None,
         "transform": spec["transform"],
-        "standing_in": transforms.STANDING_IN.get(spec["transform"]),
+        "standing_in": STANDING_IN.get(spec["transform"]),
         "seeds": [],
         "forced_seed": spec["seed"],
         "rank": rank,

@@ -11,9 +11,7 @@ LIBRARY = "libnpu_sim_kernels.so"
 
 
 def requested_settings(environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
-    """Return what the environment asks of the simulator, before anything runs: a process that is killed leaves no more
-    than this.
-    """
+    """Return what the environment asks of the simulator: all that a process leaves which is killed."""
     faults = environ.get("ASCEND_WORKBOOK_SIM_FAULT", "").split(";")
     return {
         "numerics": environ.get("ASCEND_WORKBOOK_SIM_NUMERICS") or "cpu",

@@ -25,7 +25,7 @@ class _Recorded(metadata.Distribution):
     def read_text(self, filename: str) -> str | None:
         return self.text if filename in ("METADATA", "PKG-INFO") else None
 
-    def locate_file(self, path: Any) -> Any:
+    def locate_file(self, path: str | os.PathLike[str]) -> Path:
         return Path(path)
 
 

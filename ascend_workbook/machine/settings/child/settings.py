@@ -16,43 +16,17 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+# ruff: noqa: SIM905 - a column of names reads better without quotes
 #: Only these are read. None holds a key or a token; values are numbers, words or lists of devices.
-VARIABLES = (
-    "HCCL_DETERMINISTIC",
-    "NCCL_DETERMINISTIC",
-    "LCCL_DETERMINISTIC",
-    "HCCL_ALGO",
-    "NCCL_ALGO",
-    "NCCL_PROTO",
-    "HCCL_OP_EXPANSION_MODE",
-    "CUBLAS_WORKSPACE_CONFIG",
-    "ATB_MATMUL_SHUFFLE_K_ENABLE",
-    "ATB_LLM_LCOC_ENABLE",
-    "CLOSE_MATMUL_K_SHIFT",
-    "NVIDIA_TF32_OVERRIDE",
-    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
-    "INF_NAN_MODE_ENABLE",
-    "INF_NAN_MODE_FORCE_DISABLE",
-    "PYTHONHASHSEED",
-    "WORLD_SIZE",
-    "LOCAL_WORLD_SIZE",
-    "OMP_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "MKL_CBWR",
-    "ATEN_CPU_CAPABILITY",
-    "ONEDNN_MAX_CPU_ISA",
-    "ASCEND_LAUNCH_BLOCKING",
-    "CUDA_LAUNCH_BLOCKING",
-    "TASK_QUEUE_ENABLE",
-    "COMBINED_ENABLE",
-    "PYTORCH_NPU_ALLOC_CONF",
-    "PYTORCH_CUDA_ALLOC_CONF",
-    "ASCEND_RT_VISIBLE_DEVICES",
-    "CUDA_VISIBLE_DEVICES",
-    "TORCHDYNAMO_DISABLE",
-    "TORCH_COMPILE_DISABLE",
-    "ACLNN_CACHE_LIMIT",
-)
+VARIABLES = """
+HCCL_DETERMINISTIC NCCL_DETERMINISTIC LCCL_DETERMINISTIC HCCL_ALGO NCCL_ALGO NCCL_PROTO HCCL_OP_EXPANSION_MODE
+CUBLAS_WORKSPACE_CONFIG ATB_MATMUL_SHUFFLE_K_ENABLE ATB_LLM_LCOC_ENABLE CLOSE_MATMUL_K_SHIFT
+NVIDIA_TF32_OVERRIDE TORCH_ALLOW_TF32_CUBLAS_OVERRIDE INF_NAN_MODE_ENABLE INF_NAN_MODE_FORCE_DISABLE
+PYTHONHASHSEED WORLD_SIZE LOCAL_WORLD_SIZE OMP_NUM_THREADS MKL_NUM_THREADS MKL_CBWR ATEN_CPU_CAPABILITY
+ONEDNN_MAX_CPU_ISA ASCEND_LAUNCH_BLOCKING CUDA_LAUNCH_BLOCKING TASK_QUEUE_ENABLE COMBINED_ENABLE
+PYTORCH_NPU_ALLOC_CONF PYTORCH_CUDA_ALLOC_CONF ASCEND_RT_VISIBLE_DEVICES CUDA_VISIBLE_DEVICES
+TORCHDYNAMO_DISABLE TORCH_COMPILE_DISABLE ACLNN_CACHE_LIMIT
+""".split()
 LONGEST = 200
 #: The driver's own files, as ascend_workbook/environment/hardware.py has them; CANN's lines, as
 #: ascend_workbook/machine/cann.py has them.
@@ -62,16 +36,15 @@ VERSION_LINES = ("version", "toolkit_running_version", "runtime_running_version"
 MOST_TEXT = 1 << 20
 
 
-def read() -> dict[str, Any]:
-    """Return {"python", "packages", "environment", "flags", "machine"} for JSON; flags are torch's, which is
-    imported.
-    """
-    settings: dict[str, Any] = {
+def read() -> dict[str, object]:
+    """Return {"python", "packages", "environment", "flags", "machine"} for JSON; torch is imported for its flags."""
+    return {
         "python": platform.python_version(),
         "packages": read_packages(),
         "environment": read_environment(),
+        "flags": read_flags(),
+        "machine": read_machine(),
     }
-    return {**settings, "flags": read_flags(), "machine": read_machine()}
 
 
 def read_machine() -> dict[str, str]:
@@ -90,9 +63,7 @@ def read_machine() -> dict[str, str]:
 
 
 def read_cann_version(root: str) -> str:
-    """Return CANN's version, from the files and in the order that ascend_workbook/machine/cann.py reads them (a test
-    holds them together).
-    """
+    """Return CANN's version, read as ascend_workbook/machine/cann.py does (a test holds them together)."""
     files = [Path(root, "version.cfg"), *sorted(Path(root).glob("*-linux/ascend_*_install.info"))]
     lines = (_find_line(name, rf"^[ \t]*{key}[ \t]*=(.*)$") for key in VERSION_LINES for name in files)
     return next(filter(None, (line.strip("[]").rpartition(":")[2] for line in lines)), "")
@@ -109,9 +80,7 @@ def _find_line(path: str | Path, pattern: str) -> str:
 
 
 def read_packages() -> dict[str, str]:
-    """Return name (one spelling: `torch_npu`) to version of every installed distribution, as an import would find
-    them.
-    """
+    """Return name (one spelling: `torch_npu`) to version of each distribution, as an import would find it."""
     folders = [entry for entry in sys.path if not entry.endswith("_vendor")]  # setuptools adds its private copies
     packages: dict[str, str] = {}
     for distribution in metadata.distributions(path=folders):
@@ -126,14 +95,12 @@ def read_environment() -> dict[str, str]:
     return {name: os.environ[name][:LONGEST] for name in VARIABLES if os.environ.get(name)}
 
 
-def read_flags() -> dict[str, Any]:
-    """Return torch's switches for determinism and rounding, of the accelerator that is here; None for one it cannot
-    tell.
-    """
+def read_flags() -> dict[str, object]:
+    """Return torch's switches for determinism and rounding on this accelerator; None for what cannot be told."""
     import torch
 
     backends = torch.backends
-    readers: dict[str, Callable[[], Any]] = {
+    readers: dict[str, Callable[[], object]] = {
         "deterministic_algorithms": torch.are_deterministic_algorithms_enabled,
         "deterministic_warn_only": torch.is_deterministic_algorithms_warn_only_enabled,
         "cudnn_deterministic": lambda: bool(backends.cudnn.deterministic),
@@ -150,10 +117,8 @@ def read_flags() -> dict[str, Any]:
     return {name: _read_flag(reader) for name, reader in readers.items()}
 
 
-def _read_flag(reader: Callable[[], Any]) -> Any:
-    """Read one flag; None where an old torch lacks it, or a new one raises as a script mixed its two ways of setting
-    TF32.
-    """
+def _read_flag(reader: Callable[[], object]) -> object:
+    """Read a flag; None where an old torch lacks it, or a new one raises as TF32 was set in both ways."""
     try:
         return reader()
     except (AttributeError, RuntimeError):
@@ -161,9 +126,7 @@ def _read_flag(reader: Callable[[], Any]) -> Any:
 
 
 def formats(torch: Any) -> tuple[str, str]:
-    """Return which reduced format may round the inputs of float32 convolutions and matrix products: hf32, tf32 or
-    none.
-    """
+    """Return which format may round the inputs of float32 convolutions and matrix products: hf32, tf32, none."""
     npu = getattr(torch, "npu", None) if sys.modules.get("torch_npu") else None
     if npu is not None and npu.is_available():
         return "hf32" if npu.conv.allow_hf32 else "", "hf32" if npu.matmul.allow_hf32 else ""
@@ -173,10 +136,8 @@ def formats(torch: Any) -> tuple[str, str]:
     return "", ""
 
 
-def _first_of_pair(value: Any) -> bool:
-    """Return whether sums may be reduced; newer torch answers a pair, the second part of which is whether they may be
-    split.
-    """
+def _first_of_pair(value: object) -> bool:
+    """Return whether sums may be reduced; newer torch answers a pair, the second: whether they may be split."""
     return bool(value[0] if isinstance(value, (tuple, list)) else value)
 
 

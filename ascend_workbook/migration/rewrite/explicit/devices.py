@@ -1,7 +1,7 @@
 """Device strings: "cuda" as "npu" wherever it names a device, so that what is compared still agrees.
 
 Words in messages and names of options are no devices and stay, keys unless keys.py is certain of them, and what
-is compared with a value from outside the source (outside.py). Where the code already knows "npu" beside it,
+is compared with a value from outside the source (is_outside). Where the code already knows "npu" beside it,
 nothing changes.
 """
 
@@ -23,7 +23,7 @@ from ascend_workbook.migration.reading.calls import (
 from ascend_workbook.migration.reading.kinds import DEVICE_TEXT, OWN, about_devices, find_kinds, is_options
 from ascend_workbook.migration.reading.source import Source
 from ascend_workbook.migration.repair import MANUAL, finding_at
-from ascend_workbook.migration.rewrite.explicit.keys import find_certain_keys, holds_keys
+from ascend_workbook.migration.rewrite.explicit.keys import find_certain_keys, holds_keys, is_outside
 from ascend_workbook.migration.rewrite.explicit.known import (
     KNOWN,
     Spans,
@@ -32,7 +32,6 @@ from ascend_workbook.migration.rewrite.explicit.known import (
     stands_beside,
     touches_spans,
 )
-from ascend_workbook.migration.rewrite.explicit.outside import is_outside
 from ascend_workbook.migration.rules.device_string import NAMING, TEXT, is_other
 
 __all__ = ["KNOWN", "check"]

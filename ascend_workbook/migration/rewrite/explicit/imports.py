@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 
 from ascend_workbook.findings.finding import Edit, Finding
-from ascend_workbook.migration.reading.imports import TRANSFER, list_imported_names
+from ascend_workbook.migration.reading.names import TRANSFER, list_imported_names
 from ascend_workbook.migration.reading.source import Source
 from ascend_workbook.migration.repair import REWRITE, finding_at
 from ascend_workbook.migration.rewrite.explicit.known import KNOWN, Spans, edited_finding, load_modules, no_form

@@ -3,14 +3,53 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+import math
+from collections.abc import Iterator, Mapping
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.machine.launch import RunLog
+from ascend_workbook.precision.curves.names import STEPS, normalise_name
 from ascend_workbook.precision.curves.readers.feed import Feed, LineFeed
-from ascend_workbook.precision.curves.readers.records import numbers_in, parse_number, step_in
 from ascend_workbook.precision.curves.series import Checkpoint, Curve
+
+# Records of any JSON or table: the numbers of one step under the names that their writer chose.
+
+
+def parse_number(value: object) -> float | None:
+    """A number, or a string that holds one ("nan" too: JSON has none); None for anything else."""
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, (int, float, str)):
+        try:
+            return float(value)
+        except (ValueError, OverflowError):
+            return None
+    return None
+
+
+def step_in(record: Mapping[str, object]) -> int | None:
+    """The step that a record names, whatever its key is called; else its epoch."""
+    lower = {str(key).strip().lower(): value for key, value in record.items()}
+    for name in (*STEPS, "epoch"):
+        value = parse_number(lower.get(name))
+        if value is not None and math.isfinite(value) and (name != "epoch" or value == int(value)):
+            return int(value)
+    return None
+
+
+def numbers_in(record: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, float]]:
+    """(name, number) of a record, one level of nesting joined by `/`; mmengine nests nothing, others `train: {loss}`.
+    A list of one number, as several parameter groups with one rate, counts as that number."""
+    for key, value in record.items():
+        if isinstance(value, Mapping) and not prefix:
+            yield from numbers_in(value, f"{key}/")
+            continue
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        name, parsed_value = normalise_name(f"{prefix}{key}"), parse_number(value)
+        if name and parsed_value is not None:
+            yield name, parsed_value
+
 
 #: A JSON document is read whole; a larger one is no log of numbers.
 LARGEST = 256 << 20
@@ -70,7 +109,7 @@ def _read_gpulog(curve: Curve) -> None:
         curve.add_step(step.step, [(name, value) for name, value in named if value is not None], 0)
 
 
-def _read_document(curve: Curve, content: Any, path: str) -> bool:
+def _read_document(curve: Curve, content: object, path: str) -> bool:
     records = _find_records(content)
     if records is not None:
         for at, record in enumerate(records, 1):
@@ -85,7 +124,7 @@ def _read_document(curve: Curve, content: Any, path: str) -> bool:
     return bool(curve.series)
 
 
-def _find_records(content: Any) -> list[Mapping[str, Any]] | None:
+def _find_records(content: object) -> list[Mapping[str, object]] | None:
     """The list of records in a document; of a dict under the key of a known writer, else under the only such key."""
     if isinstance(content, list):
         return [record for record in content if isinstance(record, dict)] or None
@@ -103,14 +142,14 @@ def _find_records(content: Any) -> list[Mapping[str, Any]] | None:
     ] or None
 
 
-def _read_columns(curve: Curve, content: Mapping[str, Any]) -> None:
+def _read_columns(curve: Curve, content: Mapping[str, object]) -> None:
     """A dict of lists: {"step": [...], "loss": [...]}; without steps they are counted from 1."""
     lists = {str(key): value for key, value in content.items() if isinstance(value, list)}
     for at in range(max(map(len, lists.values()), default=0)):
         _read_record(curve, {key: column[at] for key, column in lists.items() if at < len(column)}, at + 1)
 
 
-def _read_record(curve: Curve, record: Mapping[str, Any], line: int) -> None:
+def _read_record(curve: Curve, record: Mapping[str, object], line: int) -> None:
     step = step_in(record)
     numbers = list(numbers_in(record))
     if step is None and numbers:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.precision.curves.names import STEPS, normalise_name
-from ascend_workbook.precision.curves.readers.chinese import translate_line
 from ascend_workbook.precision.curves.readers.feed import LineFeed
-from ascend_workbook.precision.curves.readers.records import parse_number
+from ascend_workbook.precision.curves.readers.jsonlog import parse_number
+from ascend_workbook.precision.curves.readers.text import translate_line
 from ascend_workbook.precision.curves.series import Curve
 
 DECIMAL = re.compile(r"[-+]?\d{0,20}([.,])\d{1,20}(?:[eE][-+]?\d{1,4})?")

@@ -1,17 +1,32 @@
-"""What was measured: the fastest, how steady, how often, with which memory and power."""
+"""What was measured: the fastest, how steady, how often, with which memory and power, and against the baseline."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.rules import CannotCheck
 from ascend_workbook.findings.sentence import Scalar, Sentence
-from ascend_workbook.profiling.benchmark.facts import FAILED, OUT_OF_MEMORY, Bench, Measured
-from ascend_workbook.profiling.benchmark.statistics import FAR, LOOSE, UNSTEADY, find_far_steps
+from ascend_workbook.profiling.benchmark.facts import (
+    FAILED,
+    FAR,
+    LOOSE,
+    OUT_OF_MEMORY,
+    SIMULATED,
+    UNSTEADY,
+    Bench,
+    Measured,
+    baseline_facts,
+    compute_ratio,
+    differ_clearly,
+    find_far_steps,
+    find_other_kinds,
+)
 
 #: The verdict of a benchmark.
 SPEED = "PRF370"
-BASIS = {"PRF370": "facts", "PRF372": "facts", "PRF377": "facts", "PRF378": "facts"}
+BASIS = {"PRF370": "facts", "PRF372": "facts", "PRF376": "facts", "PRF377": "facts", "PRF378": "facts"}
 #: Steps of a run: fewer have no thirds
 LEAST = 6
 ENOUGH = 3
@@ -77,12 +92,8 @@ def _report_far_steps(configuration: Measured) -> Iterator[Finding]:
     """Report the single steps of a configuration that take far more than the median."""
     long = find_far_steps(configuration.times_s)
     if long:
-        args: dict[str, Scalar] = {
-            "name": configuration.name,
-            "long": len(long),
-            "steps": len(configuration.times_s),
-            "times": FAR,
-        }
+        steps = len(configuration.times_s)
+        args: dict[str, Scalar] = {"name": configuration.name, "long": len(long), "steps": steps, "times": FAR}
         args["percent"] = round(100 * sum(long) / sum(configuration.times_s), 1)
         yield Finding("PRF371", Status.NOTE, "PRF371.beyond", args)
 
@@ -130,10 +141,64 @@ def check_repeats(bench: Bench) -> Iterator[Finding]:
         yield Finding("PRF378", Status.OK, "PRF378.enough", {"repeats": bench.repeats})
 
 
+#: The benchmark against its baseline
+AGAINST = "PRF376"
+
+
+def check_baseline(bench: Bench) -> Iterator[Finding]:
+    """Against the baseline: the same configurations of an earlier benchmark, with the names of both machines."""
+    if bench.baseline is None:
+        return
+    earlier = baseline_facts(bench.baseline)
+    if bench.simulated or earlier["hardware"]["tier"] == SIMULATED:
+        raise CannotCheck("PRF376.simulated")
+    kinds = find_other_kinds(bench)
+    if kinds:
+        earlier_kind, own_kind = (Sentence(f"benchmark.kind.{kind}") for kind in kinds)
+        raise CannotCheck("PRF376.kinds", its=earlier_kind, mine=own_kind)
+    names: dict[str, Scalar] = {"device": str(bench.hardware["device"]), "baseline": earlier["hardware"]["device"]}
+    ratios = {configuration.name: compute_ratio(bench, configuration) for configuration in bench.successful}
+    common = {name: ratio for name, ratio in ratios.items() if ratio is not None}
+    if not common:
+        raise CannotCheck("PRF376.nothing", unit=bench.unit, its_unit=earlier["unit"])
+    for configuration in bench.successful:
+        if configuration.name in common:
+            key = "PRF376.apart" if differ_clearly(bench, configuration) else "PRF376.alike"
+            args: dict[str, Scalar] = {
+                **names,
+                "name": configuration.name,
+                "ratio": round(common[configuration.name], 3),
+            }
+            yield Finding(AGAINST, Status.OK, key, args)
+    yield from _compare_settings(bench, earlier)
+
+
+def _compare_settings(bench: Bench, earlier: dict[str, object]) -> Iterator[Finding]:
+    """Report where script, arguments or number of processes differ: then the two are not one experiment."""
+    pairs = {name: (earlier.get(name), bench.facts.get(name)) for name in ("args", "nproc", "steps", "warmup")}
+    pairs["script"] = (_file_name(earlier.get("script")), _file_name(bench.facts.get("script")))
+    differ = {
+        name: f"{name}: {earlier_value} / {own_value}"
+        for name, (earlier_value, own_value) in pairs.items()
+        if earlier_value != own_value
+    }
+    lengths: list[Scalar] = [differ.pop(name) for name in ("steps", "warmup") if name in differ]
+    if differ:
+        yield Finding(AGAINST, Status.WARN, "PRF376.other", {"differ": list(differ.values())})
+    if lengths:
+        yield Finding(AGAINST, Status.NOTE, "PRF376.lengths", {"differ": lengths})
+
+
+def _file_name(path: object) -> str:
+    """Return the script's name: where it lies differs from machine to machine."""
+    return re.split(r"[\\/]", str(path or ""))[-1]
+
+
 RULES = {
     "PRF370": check_speed,
     "PRF371": check_steady,
     "PRF372": check_memory,
+    "PRF376": check_baseline,
     "PRF377": check_power,
     "PRF378": check_repeats,
 }

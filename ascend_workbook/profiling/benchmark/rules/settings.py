@@ -28,15 +28,11 @@ MUCH = 10.0
 def check_batch(bench: Bench) -> Iterator[Finding]:
     """Batch size: what the largest brings over the smallest, and from where on a larger one brings little."""
     axis = next((name for name in bench.axes if is_batch_size(name)), "")
-    groups = (
-        [
-            group
-            for group in bench.groups_of_axis(axis)
-            if all(_batch_size(configuration, axis) for configuration in group)
-        ]
-        if axis
-        else []
-    )
+    groups = [
+        group
+        for group in bench.groups_of_axis(axis)
+        if all(_batch_size(configuration, axis) for configuration in group)
+    ]
     if groups and bench.simulated:
         raise CannotCheck("PRF373.simulated")
     if groups and bench.unit == "steps":
@@ -112,9 +108,9 @@ def check_loading(bench: Bench) -> Iterator[Finding]:
     if bench.simulated:
         longest = max(ran, key=_waiting_ms)
         raise CannotCheck("PRF375.simulated", name=longest.name, ms=_waiting_ms(longest))
+    of_loader = [name for name in bench.axes if name.replace("-", "_") in (*LOADER, "num_workers")]
     groups = [
-        [configuration for configuration in group if configuration.loading_s]
-        for group in bench.group_alike(_loader_axes(bench))
+        [configuration for configuration in group if configuration.loading_s] for group in bench.group_alike(of_loader)
     ]
     for group in groups:
         if len(group) > 1:
@@ -122,11 +118,6 @@ def check_loading(bench: Bench) -> Iterator[Finding]:
     alone = [group[0] for group in groups if len(group) == 1]
     if alone:
         yield _judge_loading(max(alone, key=_loading_percent), "")
-
-
-def _loader_axes(bench: Bench) -> list[str]:
-    """Return the axes that are the loader's."""
-    return [name for name in bench.axes if name.replace("-", "_") in (*LOADER, "num_workers")]
 
 
 def _compare_loaders(group: list[Measured]) -> Finding:
@@ -137,16 +128,15 @@ def _compare_loaders(group: list[Measured]) -> Finding:
 
 def _judge_loading(configuration: Measured, kind: str, **more: Scalar) -> Finding:
     """Judge how much of a configuration's steps waits for data."""
-    waits = _loading_percent(configuration) > MUCH
+    percent = _loading_percent(configuration)
+    waits = percent > MUCH
     args: dict[str, Scalar] = {
         "name": configuration.name,
-        "percent": round(_loading_percent(configuration), 1),
+        "percent": round(percent, 1),
         "ms": _waiting_ms(configuration),
-        **more,
     }
-    return Finding(
-        "PRF375", Status.NOTE if waits else Status.OK, f"PRF375.{'waits' if waits else 'hidden'}{kind}", args
-    )
+    key = f"PRF375.{'waits' if waits else 'hidden'}{kind}"
+    return Finding("PRF375", Status.NOTE if waits else Status.OK, key, {**args, **more})
 
 
 def _loading_percent(configuration: Measured) -> float:
@@ -157,8 +147,4 @@ def _waiting_ms(configuration: Measured) -> float:
     return configuration.waiting_ms or 0.0
 
 
-RULES = {
-    "PRF373": check_batch,
-    "PRF374": check_precision,
-    "PRF375": check_loading,
-}
+RULES = {"PRF373": check_batch, "PRF374": check_precision, "PRF375": check_loading}

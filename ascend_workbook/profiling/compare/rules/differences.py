@@ -8,8 +8,7 @@ from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.rules import CannotCheck
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.profiling.compare.costs import HIDDEN, REST
-from ascend_workbook.profiling.compare.facts import Comparison
-from ascend_workbook.profiling.compare.rows import JOINED, ONLY_BASELINE, ONLY_TARGET, Row
+from ascend_workbook.profiling.compare.facts import JOINED, ONLY_BASELINE, ONLY_TARGET, Comparison, Row
 
 BASIS = {"PRF383": "reasoned", "PRF384": "facts", "PRF385": "facts", "PRF386": "facts"}
 WORTH, MOST = 0.02, 8
@@ -46,8 +45,7 @@ def display_name(row: Row) -> Scalar:
 
 def check_one_sided(comparison: Comparison) -> Iterator[Finding]:
     """What runs on one side alone: another kernel library, a fallback, a fusion that is not known here, or other
-    code.
-    """
+    code."""
     sides = {
         word: [row for row in comparison.real_rows if row.pairing == word] for word in (ONLY_BASELINE, ONLY_TARGET)
     }
@@ -89,9 +87,4 @@ def check_unexplained(comparison: Comparison) -> Iterator[Finding]:
     yield Finding("PRF385", Status.NOTE if large else Status.OK, f"PRF385.{'much' if large else 'little'}", dict(args))
 
 
-RULES = {
-    "PRF383": check_spread,
-    "PRF384": check_one_sided,
-    "PRF385": check_unexplained,
-    "PRF386": check_causes,
-}
+RULES = {"PRF383": check_spread, "PRF384": check_one_sided, "PRF385": check_unexplained, "PRF386": check_causes}

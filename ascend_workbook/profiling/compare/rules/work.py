@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.rules import CannotCheck
 from ascend_workbook.findings.sentence import Scalar, Sentence
-from ascend_workbook.profiling.compare.facts import Comparison
-from ascend_workbook.profiling.compare.rows import JOINED, ONLY_BASELINE, ONLY_TARGET, Row
-from ascend_workbook.profiling.compare.scopes import OPTIMIZER
+from ascend_workbook.profiling.compare.costs import OPTIMIZER
+from ascend_workbook.profiling.compare.facts import JOINED, ONLY_BASELINE, ONLY_TARGET, Comparison, Row
 from ascend_workbook.profiling.facts import Profile
+from ascend_workbook.profiling.figures import to_percent
 from ascend_workbook.profiling.rules.recorded import args_of
 
 BASIS = {"PRF381": "reasoned", "PRF382": "facts", "PRF388": "facts"}
@@ -75,7 +75,7 @@ def check_same_work(comparison: Comparison) -> Iterator[Finding]:
     """
     alone = [_share_alone(comparison.real_rows, left) for left in (True, False)]
     if max(alone) > OTHER_MODEL:
-        args: dict[str, Scalar] = {"baseline": round(100 * alone[0], 1), "target": round(100 * alone[1], 1)}
+        args: dict[str, Scalar] = {"baseline": to_percent(alone[0]), "target": to_percent(alone[1])}
         yield Finding("PRF381", Status.WARN, "PRF381.other_model", args, weight=900.0)
         return
     known = [row for row in comparison.real_rows if row.baseline.shapes and row.target.shapes]
@@ -84,7 +84,9 @@ def check_same_work(comparison: Comparison) -> Iterator[Finding]:
     differing = [
         row
         for row in known
-        if row.baseline.shapes.keys() != row.target.shapes.keys() and _is_significant(comparison, row)
+        if row.baseline.shapes.keys() != row.target.shapes.keys()
+        and row.pairing != JOINED
+        and row.baseline.ns > TOLD * comparison.baseline.step_ns
     ]
     if not differing:
         yield Finding("PRF381", Status.OK, "PRF381.same", {"operators": len(known)})
@@ -118,19 +120,10 @@ def _lacks_partner(row: Row, left: bool) -> bool:
     return row.pairing != JOINED and row.name != STEP and calls[1] > MORE_CALLS * calls[0]
 
 
-def _is_significant(comparison: Comparison, row: Row) -> bool:
-    """Return whether the row takes enough of its side to be told."""
-    return row.pairing != JOINED and row.baseline.ns > TOLD * comparison.baseline.step_ns
-
-
 def _choose_costliest(shapes: dict[str, float], other_shapes: dict[str, float]) -> str:
     """Return the shape that costs most among those that the other side lacks; of all where it lacks none."""
     own = {shape: ns for shape, ns in shapes.items() if shape not in other_shapes} or shapes
     return max(own, key=lambda shape: own[shape])
 
 
-RULES = {
-    "PRF381": check_same_work,
-    "PRF382": check_recorded,
-    "PRF388": check_looked,
-}
+RULES = {"PRF381": check_same_work, "PRF382": check_recorded, "PRF388": check_looked}

@@ -51,7 +51,4 @@ def check_packets(cluster: Cluster) -> Iterator[Finding]:
         yield Finding("PRF357", Status.OK, "PRF357.fine", args)
 
 
-RULES = {
-    "PRF356": check_links,
-    "PRF357": check_packets,
-}
+RULES = {"PRF356": check_links, "PRF357": check_packets}

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.sentence import Scalar
 from ascend_workbook.machine.number_lists import format_spans
+from ascend_workbook.profiling.figures import round_ms
 from ascend_workbook.profiling.ranks.cluster import Cluster
 
 BASIS = {"PRF351": "reasoned", "PRF358": "facts"}
@@ -31,7 +32,7 @@ def check_clocks(cluster: Cluster) -> Iterator[Finding]:
     if not shared:
         return
     for rank, clock in cluster.shifted_clocks().items():
-        args = {"rank": rank, "of": clock.of, "ahead_ms": round(clock.ahead_ns / 1e6, 3)}
+        args = {"rank": rank, "of": clock.of, "ahead_ms": round_ms(clock.ahead_ns / 1e6)}
         args |= {"spread_us": round(clock.spread_ns / 1e3, 1), "shared": clock.shared}
         yield Finding("PRF351", Status.NOTE, "PRF351.apart", dict(args))
     if not cluster.shifted_clocks():
@@ -41,7 +42,4 @@ def check_clocks(cluster: Cluster) -> Iterator[Finding]:
         )
 
 
-RULES = {
-    "PRF351": check_clocks,
-    "PRF358": check_looked,
-}
+RULES = {"PRF351": check_clocks, "PRF358": check_looked}

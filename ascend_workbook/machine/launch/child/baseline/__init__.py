@@ -25,21 +25,28 @@ from collections.abc import Callable
 
 
 def install_baseline(note: Callable[..., None]) -> None:
-    """Replace torch's CUDA by the stand-in, once per process, before the script begins; `note` takes remarks for the
-    log. Once per process, before the script begins; `note` takes remarks for the log.
-    """
+    """Replace torch's CUDA, once, before the script begins; `note` takes remarks for the log."""
     import torch
 
     if not hasattr(torch, "get_autocast_dtype"):
         raise RuntimeError(f"baseline=cpu needs torch 2.4 or newer, this is {torch.__version__}")
-    from . import autocast, compiler, cuda, distributed, factories, memory, random, recompute, tensors
+    from . import autocast, cuda, distributed, random, tensors
 
-    factories.install_factories()
+    tensors.install_factories()
     tensors.install_tensors()
     random.install_random()
     cuda.install_cuda()
-    recompute.install_recompute()
-    memory.asked.append(lambda name: note("memory_not_measured", call=f"torch.cuda.{name}"))
+    random.install_recompute()
+    cuda.asked.append(lambda name: note("memory_not_measured", call=f"torch.cuda.{name}"))
     autocast.install_autocast()
     distributed.install_distributed()
-    compiler.install_compiler(note)
+
+    def leave_uncompiled(model: object = None, *args: object, **kwargs: object) -> object:
+        note("compile_left_out")
+        return (lambda function: function) if model is None else model
+
+    def compile_module(self: torch.nn.Module, *args: object, **kwargs: object) -> None:
+        note("compile_left_out")
+
+    torch.compile = leave_uncompiled
+    torch.nn.Module.compile = compile_module

@@ -1,15 +1,24 @@
-"""The module torch.cuda: what is answered, what does nothing, and what raises."""
+"""The module torch.cuda: what is answered, what does nothing, and what raises.
+
+Streams and events: everything happens at once and in order, so they only keep the time. Memory: the CPU's is not a
+GPU's, so every figure is 0 and asking is noted.
+"""
 
 from __future__ import annotations
 
+import collections
+import contextlib
+import functools
+import os
+import time
 import types
-from typing import Any
+from collections.abc import Callable, Mapping
 
 import torch
 import torch.cuda
 import torch.cuda.amp.common
 
-from . import clock, memory, places, random
+from . import places, random
 from .places import NotStandIn
 
 #: Answered as an Ampere GPU: scripts ask in order to decide on bfloat16 and TF32.
@@ -17,10 +26,21 @@ CAPABILITY = (8, 0)
 NAME = "CPU standing in for CUDA"
 #: Legacy tensor types of torch.cuda that have a namesake in torch.
 TYPES = ("Float", "Double", "Half", "BFloat16", "Byte", "Char", "Short", "Int", "Long", "Bool")
+FIGURES = (
+    *("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved"),
+    *("memory_cached", "max_memory_cached", "memory_usage", "utilization", "temperature", "power_draw", "clock_rate"),
+    "device_memory_used",
+)
+NOTHING = (
+    *("empty_cache", "ipc_collect", "reset_peak_memory_stats", "reset_max_memory_allocated"),
+    *("reset_max_memory_cached", "reset_accumulated_memory_stats", "set_per_process_memory_fraction"),
+)
+#: Told once per name that was asked for: the log says that it was not measured.
+asked: list[Callable[[str], None]] = []
 
 
 def install_cuda() -> None:
-    answers = {**_device_answers(), **_seed_answers(), **clock.clock_answers(), **memory.memory_answers()}
+    answers = {**_device_answers(), **_seed_answers(), **_clock_answers(), **_memory_answers()}
     for module in (torch.cuda, torch.cuda.memory, torch.cuda.random, torch.cuda.streams):
         _replace_answers(module, answers)
     for kind in TYPES:
@@ -38,7 +58,7 @@ def install_cuda() -> None:
     _matmul_precision()
 
 
-def _device_answers() -> dict[str, Any]:
+def _device_answers() -> dict[str, object]:
     return {
         "is_available": lambda: True,
         "is_initialized": lambda: True,
@@ -58,43 +78,37 @@ def _device_answers() -> dict[str, Any]:
     }
 
 
-def _seed_answers() -> dict[str, Any]:
-    stream = random.cuda_generator
+def _seed_answers() -> dict[str, object]:
+    stream = random.cuda_generator()
+
+    def set_seed(seed: int) -> None:
+        stream.manual_seed(int(seed))
+
+    def seed_anew() -> None:
+        stream.seed()
+
+    def set_state(state: torch.Tensor, device: object = "cuda") -> None:
+        stream.set_state(state)
+
     return {
-        "manual_seed": _set_seed,
-        "manual_seed_all": _set_seed,
-        "seed": _seed_anew,
-        "seed_all": _seed_anew,
-        "initial_seed": lambda: stream().initial_seed(),
-        "get_rng_state": lambda device="cuda": stream().get_state(),
-        "get_rng_state_all": lambda: [stream().get_state() for _ in range(places.device_count())],
-        "set_rng_state": _set_state,
-        "set_rng_state_all": _set_states,
-        "default_generators": (stream(),),
+        "manual_seed": set_seed,
+        "manual_seed_all": set_seed,
+        "seed": seed_anew,
+        "seed_all": seed_anew,
+        "initial_seed": stream.initial_seed,
+        "get_rng_state": lambda device="cuda": stream.get_state(),
+        "get_rng_state_all": lambda: [stream.get_state() for _ in range(places.device_count())],
+        "set_rng_state": set_state,
+        "set_rng_state_all": lambda states: set_state(states[0]),
+        "default_generators": (stream,),
     }
 
 
-def _set_device(device: Any) -> None:
+def _set_device(device: object) -> None:
     places.set_current(places.index_of(device))
 
 
-def _set_seed(seed: int) -> None:
-    random.cuda_generator().manual_seed(int(seed))
-
-
-def _seed_anew() -> None:
-    random.cuda_generator().seed()
-
-
-def _set_state(state: torch.Tensor, device: Any = "cuda") -> None:
-    random.cuda_generator().set_state(state)
-
-
-def _set_states(states: Any) -> None:
-    _set_state(states[0])
-
-
-def _replace_answers(module: Any, answers: dict[str, Any]) -> None:
+def _replace_answers(module: types.ModuleType, answers: Mapping[str, object]) -> None:
     for name, answer in answers.items():
         if module is torch.cuda or hasattr(module, name):
             setattr(module, name, answer)
@@ -104,7 +118,7 @@ def _replace_answers(module: Any, answers: dict[str, Any]) -> None:
 KEPT = {"is_current_stream_capturing", "check_error", "cudaStatus", "is_in_bad_fork", "OutOfMemoryError"}
 
 
-def _refuse_the_rest(answers: dict[str, Any]) -> None:
+def _refuse_the_rest(answers: Mapping[str, object]) -> None:
     """Let every other public function of torch.cuda raise and say its name."""
     for name, thing in list(vars(torch.cuda).items()):
         public = not name.startswith("_") and name not in answers and name not in KEPT
@@ -116,8 +130,8 @@ def _refuse_the_rest(answers: dict[str, Any]) -> None:
     torch.cuda.is_current_stream_capturing = lambda: False
 
 
-def _make_refusal(feature: str) -> Any:
-    def raise_refusal(*args: Any, **kwargs: Any) -> Any:
+def _make_refusal(feature: str) -> Callable[..., None]:
+    def raise_refusal(*args: object, **kwargs: object) -> None:
         raise NotStandIn(feature)
 
     return raise_refusal
@@ -130,23 +144,23 @@ def _reached_cuda() -> None:
 class Device:
     """`with torch.cuda.device(1):`."""
 
-    def __init__(self, device: Any) -> None:
+    def __init__(self, device: object) -> None:
         self.idx = places.index_of(device)
         self.prev_idx = -1
 
     def __enter__(self) -> None:
         self.prev_idx = places.set_current(self.idx)
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         places.set_current(self.prev_idx)
 
 
-def _device_properties() -> Any:
+def _device_properties() -> types.SimpleNamespace:
     return types.SimpleNamespace(
         name=NAME,
         major=CAPABILITY[0],
         minor=CAPABILITY[1],
-        total_memory=memory.host_bytes(),
+        total_memory=_host_bytes(),
         multi_processor_count=1,
         warp_size=32,
         is_integrated=True,
@@ -166,8 +180,8 @@ def _map_accelerator() -> None:
         "current_device_idx": places.current_device,
         "set_device_index": _set_device,
         "set_device_idx": _set_device,
-        **clock.clock_answers(),
-        **memory.memory_answers(),
+        **_clock_answers(),
+        **_memory_answers(),
     }
     for name, answer in answers.items():
         if hasattr(module, name):
@@ -177,7 +191,7 @@ def _map_accelerator() -> None:
 def _data_parallel() -> None:
     """Let DataParallel call the module itself with one device; its check of parameter devices would refuse the CPU."""
 
-    def run_on_one_device(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def run_on_one_device(self: torch.nn.DataParallel, *args: object, **kwargs: object) -> object:
         if len(self.device_ids) > 1:
             raise NotStandIn("torch.nn.DataParallel over several devices")
         return self.module(*args, **kwargs)
@@ -196,3 +210,117 @@ def _matmul_precision() -> None:
 
     torch.set_float32_matmul_precision = set_precision
     torch.get_float32_matmul_precision = lambda: setting["precision"]
+
+
+class Stream:
+    """Work is done when it is given."""
+
+    def __init__(self, device: object = None, priority: int = 0, **kwargs: object) -> None:
+        self.device_index = places.index_of(device)
+        self.priority = priority
+        self.cuda_stream = 0
+
+    def wait_stream(self, stream: object) -> None: ...
+
+    def wait_event(self, event: object) -> None: ...
+
+    def synchronize(self) -> None: ...
+
+    def query(self) -> bool:
+        return True
+
+    def is_capturing(self) -> bool:
+        return False
+
+    def record_event(self, event: Event | None = None) -> Event:
+        event = event or Event()
+        event.record(self)
+        return event
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *error: object) -> None: ...
+
+
+class Event:
+    """Reads the clock when recorded."""
+
+    def __init__(
+        self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False, **kwargs: object
+    ):
+        self._timing = enable_timing
+        self._recorded_s: float | None = None
+
+    def record(self, stream: object = None) -> None:
+        self._recorded_s = time.perf_counter()
+
+    def wait(self, stream: object = None) -> None: ...
+
+    def synchronize(self) -> None: ...
+
+    def query(self) -> bool:
+        return True
+
+    def elapsed_time(self, end_event: Event) -> float:
+        """Return milliseconds."""
+        if not (self._timing and end_event._timing):
+            raise ValueError("Both events must be created with argument 'enable_timing=True'.")
+        if self._recorded_s is None or end_event._recorded_s is None:
+            raise ValueError("Both events must be recorded before calculating elapsed time.")
+        return (end_event._recorded_s - self._recorded_s) * 1e3
+
+
+@functools.cache
+def _the_stream() -> Stream:
+    return Stream()
+
+
+def _clock_answers() -> dict[str, object]:
+    """Return torch.cuda's streams and events by their names."""
+    return {
+        "Stream": Stream,
+        "ExternalStream": Stream,
+        "Event": Event,
+        "StreamContext": contextlib.nullcontext,
+        "stream": contextlib.nullcontext,
+        "set_stream": lambda stream: None,
+        "current_stream": lambda device=None: _the_stream(),
+        "default_stream": lambda device=None: _the_stream(),
+        "synchronize": lambda device=None: None,
+    }
+
+
+def _host_bytes() -> int:
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _memory_answers() -> dict[str, object]:
+    """Return torch.cuda's memory functions by their names."""
+    answers: dict[str, object] = {name: _make_figure(name) for name in FIGURES}
+    answers.update({name: lambda *args, **kwargs: None for name in NOTHING})
+    answers.update(
+        memory_stats=_memory_stats,
+        memory_stats_as_nested_dict=_memory_stats,
+        memory_summary=lambda device=None, abbreviated=False: "memory: not measured (CPU standing in for CUDA)\n",
+        mem_get_info=lambda device=None: (os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"), _host_bytes()),
+    )
+    return answers
+
+
+def _make_figure(name: str) -> Callable[..., int]:
+    def report_nothing(device: object = None) -> int:
+        _note_question(name)
+        return 0
+
+    return report_nothing
+
+
+def _memory_stats(device: object = None) -> dict[str, int]:
+    _note_question("memory_stats")
+    return collections.defaultdict(int)
+
+
+def _note_question(name: str) -> None:
+    for tell in asked:
+        tell(name)

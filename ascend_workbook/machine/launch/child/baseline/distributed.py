@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import sys
-from typing import Any
+from collections.abc import Callable, Iterable
+from types import ModuleType
 
+import torch
 import torch.distributed as dist
 
 from . import places
@@ -28,12 +30,12 @@ def install_distributed() -> None:
     _map_mesh()
 
 
-def _replace_everywhere(name: str, function: Any, c10d: Any) -> None:
+def _replace_everywhere(name: str, function: object, c10d: ModuleType) -> None:
     setattr(dist, name, function)
     setattr(c10d, name, function)
 
 
-def _choose_backend(asked: Any) -> str:
+def _choose_backend(asked: object) -> str:
     """Return gloo for nccl, for nothing, and for "cpu:gloo,cuda:nccl."""
     text = "" if asked is None else str(asked).lower()
     if text in ("", "nccl", "gloo") or "cuda:nccl" in text:
@@ -41,15 +43,15 @@ def _choose_backend(asked: Any) -> str:
     return text
 
 
-def _start_with_gloo(original: Any) -> Any:
+def _start_with_gloo(original: Callable[..., object]) -> Callable[..., object]:
+    whole = original.__name__ == "init_process_group"
+
     @functools.wraps(original)
-    def start_group(*args: Any, **kwargs: Any) -> Any:
-        if original.__name__ == "init_process_group" and args:
+    def start_group(*args: object, **kwargs: object) -> object:
+        if whole and args:
             kwargs["backend"], args = args[0], args[1:]
         asked = kwargs.get("backend")
-        kwargs["backend"] = (
-            _choose_backend(asked) if asked is not None or original.__name__ == "init_process_group" else None
-        )
+        kwargs["backend"] = _choose_backend(asked) if whole or asked is not None else None
         kwargs.pop("device_id", None)
         kwargs.pop("pg_options", None)  # NCCL's
         group = original(*args, **kwargs)
@@ -60,11 +62,11 @@ def _start_with_gloo(original: Any) -> Any:
     return start_group
 
 
-def _as_nccl(original: Any) -> Any:
+def _as_nccl(original: Callable[..., object]) -> Callable[..., object]:
     """Tell a script that asks the backend it gave; torch itself hears the one in use."""
 
     @functools.wraps(original)
-    def get_backend(group: Any = None) -> Any:
+    def get_backend(group: object = None) -> object:
         asker = sys._getframe(1).f_globals.get("__name__", "")
         if not asker.startswith("torch.") and id(dist.group.WORLD if group is None else group) in _nccl_groups:
             return "nccl"
@@ -73,11 +75,13 @@ def _as_nccl(original: Any) -> Any:
     return get_backend
 
 
-def _average_reduce(original: Any) -> Any:
+def _average_reduce(original: Callable[..., object]) -> Callable[..., object]:
     """Average over gloo, which cannot: NCCL's average is the sum divided by the number of ranks."""
 
     @functools.wraps(original)
-    def all_reduce(tensor: Any, op: Any = dist.ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Any:
+    def all_reduce(
+        tensor: torch.Tensor, op: object = dist.ReduceOp.SUM, group: object = None, async_op: bool = False
+    ) -> object:
         if op != dist.ReduceOp.AVG:
             return original(tensor, op=op, group=group, async_op=async_op)
         if async_op:
@@ -96,7 +100,12 @@ def _map_ddp() -> None:
 
     @functools.wraps(original)
     def init_ddp(
-        self: Any, module: Any, device_ids: Any = None, output_device: Any = None, *args: Any, **kw: Any
+        self: DDP,
+        module: torch.nn.Module,
+        device_ids: Iterable[object] | None = None,
+        output_device: object = None,
+        *args: object,
+        **kw: object,
     ) -> None:
         for device in device_ids or ():
             places.index_of(device)
@@ -111,7 +120,7 @@ def _map_mesh() -> None:
     original = device_mesh.init_device_mesh
 
     @functools.wraps(original)
-    def init_device_mesh(device_type: str, *args: Any, **kwargs: Any) -> Any:
+    def init_device_mesh(device_type: str, *args: object, **kwargs: object) -> object:
         return original("cpu" if device_type == "cuda" else device_type, *args, **kwargs)
 
     device_mesh.init_device_mesh = init_device_mesh

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import torch
 
@@ -39,7 +38,7 @@ def set_current(index: int) -> int:
     return before
 
 
-def index_of(device: Any) -> int:
+def index_of(device: object) -> int:
     """Return the index of a CUDA device given as int, "cuda:1", torch.device or None (the current one).
 
     Raises RuntimeError as CUDA does where there is no such device.
@@ -49,17 +48,17 @@ def index_of(device: Any) -> int:
     if isinstance(device, int):
         index = device if device >= 0 else _current
     else:
-        device = torch.device(device)
-        if device.type != "cuda":
-            raise ValueError(f"Expected a cuda device, but got: {device}")
-        index = _current if device.index is None else device.index
+        place = torch.device(device)
+        if place.type != "cuda":
+            raise ValueError(f"Expected a cuda device, but got: {place}")
+        index = _current if place.index is None else place.index
     if index >= device_count():
         there = f"{device_count()} devices, CPU standing in for CUDA"
         raise RuntimeError(f"CUDA error: invalid device ordinal (cuda:{index} of {there})")
     return int(index)
 
 
-def is_cuda(device: Any) -> bool:
+def is_cuda(device: object) -> bool:
     """Whether a device argument means CUDA: an int does."""
     if isinstance(device, bool):
         return False
@@ -70,7 +69,7 @@ def is_cuda(device: Any) -> bool:
     return isinstance(device, torch.device) and device.type == "cuda"
 
 
-def device_to_use(device: Any) -> Any:
+def device_to_use(device: object) -> object:
     """Return the device to use: a CUDA device that exists becomes the CPU, anything else stays."""
     if not is_cuda(device):
         return device

@@ -1,14 +1,19 @@
-"""The GPU's random stream: a second state of the CPU generator, switched in where CUDA would draw from its own."""
+"""The GPU's random stream: a second state of the CPU generator, switched in where CUDA would draw from its own.
+
+Activation checkpointing too: what is computed again in the backward pass draws the numbers of the forward pass.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import torch
+import torch.cuda
 import torch.nn.functional as F
+import torch.utils.checkpoint as checkpoint
+from torch.utils._pytree import tree_leaves
 
 from . import places
 
@@ -19,7 +24,6 @@ DRAWING = (*DROPOUTS, "rrelu", "gumbel_softmax", "fractional_max_pool2d", "fract
 TORCH_DRAWING = ("dropout", "dropout_", "native_dropout", "feature_dropout", "alpha_dropout", "rrelu", "lstm", "gru")
 
 _generator: torch.Generator = torch.Generator()
-_real_manual_seed = torch.default_generator.manual_seed
 _inside = False
 
 
@@ -56,11 +60,11 @@ def cuda_generator() -> torch.Generator:
     return _generator
 
 
-def _draw_from_cuda(owner: Any, name: str) -> None:
+def _draw_from_cuda(owner: object, name: str) -> None:
     original = getattr(owner, name)
 
     @functools.wraps(original)
-    def draw_numbers(*args: Any, **kwargs: Any) -> Any:
+    def draw_numbers(*args: object, **kwargs: object) -> object:
         with cuda_stream():
             return original(*args, **kwargs)
 
@@ -68,26 +72,40 @@ def _draw_from_cuda(owner: Any, name: str) -> None:
 
 
 def _map_attention() -> None:
-    original = F.scaled_dot_product_attention
+    original: Callable[..., object] = F.scaled_dot_product_attention
 
     @functools.wraps(original)
-    def run_attention(*args: Any, **kwargs: Any) -> Any:
+    def run_attention(*args: object, **kwargs: object) -> object:
         dropout = args[4] if len(args) > 4 else kwargs.get("dropout_p", 0.0)
-        if not dropout:
-            return original(*args, **kwargs)
-        with cuda_stream():
+        with cuda_stream() if dropout else contextlib.nullcontext():
             return original(*args, **kwargs)
 
     F.scaled_dot_product_attention = run_attention
 
 
 class _GeneratorMeta(type):
-    def __instancecheck__(cls, thing: Any) -> bool:
+    def __instancecheck__(cls, thing: object) -> bool:
         return isinstance(thing, torch._C.Generator)
 
-    def __call__(cls, device: Any = "cpu") -> Any:
+    def __call__(cls, device: object = "cpu") -> torch.Generator:
         return torch._C.Generator(places.device_to_use(device))
 
 
 class Generator(metaclass=_GeneratorMeta):
     """`torch.Generator(device="cuda")` is a generator of the CPU."""
+
+
+def install_recompute() -> None:
+    """Let torch's checkpointing save the GPU's random stream; restoring it goes through torch.cuda as it is."""
+    torch.cuda._initialized = True  # where it is False no stream is saved
+    checkpoint.get_device_states = _get_device_states
+
+
+def _get_device_states(*args: object) -> tuple[list[int], list[torch.Tensor]]:
+    """Return the current device and its stream's state; without a tensor among the arguments, none, as on CUDA.
+
+    torch looks for tensors that are not on the CPU, and here all are on the CPU.
+    """
+    if not any(isinstance(leaf, torch.Tensor) and leaf.device.type != "meta" for leaf in tree_leaves(args)):
+        return [], []
+    return [places.current_device()], [_generator.get_state()]

@@ -1,41 +1,100 @@
-"""Methods that put a tensor, a module or a storage on a device; loading a checkpoint made on one."""
+"""Functions that make tensors on a device, methods that put tensors, modules and storages on one, loading of them."""
 
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import torch
+import torch.jit._builtins as jit_builtins
 import torch.serialization
+import torch.utils._device as default_device
 
 from . import places, random
 
+#: Beyond torch's own list of constructors: functions with a `device=` that take a tensor's by default.
+LIKE = ("empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "randint_like")
+#: Those that draw random numbers.
+RANDOM = {"rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal"}
 NEW = ("new_tensor", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones")
 
 
+def install_factories() -> None:
+    """Let `torch.zeros(3, device="cuda")` and the like make tensors on the CPU."""
+    # torch remembers this set at its first use; it must hold torch's functions, not ours
+    constructors = {function.__name__ for function in default_device._device_constructors()}
+    for name in sorted(constructors | set(LIKE) | {"normal"}):
+        owner = torch
+        if name.startswith("fft_"):
+            owner, name = torch.fft, name[4:]
+        elif name == "nested_tensor":
+            owner = torch.nested
+        _wrap_factory(owner, name)
+    _map_default_device()
+
+
+def _wrap_factory(owner: object, name: str) -> None:
+    original = getattr(owner, name)
+    draws = name in RANDOM
+
+    @functools.wraps(original)
+    def make_on_cpu(*args: object, **kwargs: object) -> object:
+        device = kwargs.get("device")
+        if kwargs.get("pin_memory"):
+            kwargs["pin_memory"] = False  # there is nothing to pin memory for
+        if device is None or not places.is_cuda(device):
+            return original(*args, **kwargs)
+        kwargs["device"] = places.device_to_use(device)
+        if draws and kwargs.get("generator") is None:
+            with random.cuda_stream():
+                return original(*args, **kwargs)
+        return original(*args, **kwargs)
+
+    setattr(owner, name, make_on_cpu)
+    builtin = jit_builtins._find_builtin(original)
+    if builtin is not None:
+        jit_builtins._register_builtin(make_on_cpu, builtin)  # so that torch.jit.script still knows it
+
+
+def _map_default_device() -> None:
+    """`torch.set_default_device("cuda")` and `with torch.device("cuda"):` both make a DeviceContext."""
+    original = default_device.DeviceContext.__init__
+
+    @functools.wraps(original)
+    def init_default_device(self: object, device: object) -> None:
+        original(self, places.device_to_use(torch.device(device)))
+
+    default_device.DeviceContext.__init__ = init_default_device
+
+
 def install_tensors() -> None:
+    """Let the methods of tensors, modules and storages, and the loading of a checkpoint, take CUDA for the CPU."""
     torch.Generator = random.Generator
     Tensor = torch.Tensor
-    for name in NEW:
-        _map_keyword(Tensor, name)
-    Tensor.to = _mapped_to(Tensor.to)
+    for name in (*NEW, "to"):
+        _map_device(Tensor, name)
     Tensor.cuda = _tensor_cuda
-    Tensor.pin_memory = _pin_memory
+    Tensor.pin_memory = lambda self, device=None: self.clone()  # a copy; its pages are ordinary here
     Tensor.record_stream = lambda self, stream: None
-    Tensor.type = _mapped_type(Tensor.type)
+    _map_type(Tensor)
     for storage in (torch.UntypedStorage, torch.TypedStorage):
         storage.cuda = _storage_cuda
         storage.pin_memory = lambda self, device=None: self
-    _map_module()
+    # `Module.cuda` and most of `Module.to` reach Tensor's methods by themselves; `to` checks its device first
+    _map_device(torch.nn.Module, "to")
+    _map_device(torch.nn.Module, "to_empty")
     # CUDA's own deserialiser has priority 20; storages saved on a GPU are read as the CPU's
-    torch.serialization.register_package(0, lambda storage: None, _on_cpu)
+    torch.serialization.register_package(0, lambda storage: None, _load_to_cpu)
 
 
-def _map_keyword(owner: Any, name: str) -> None:
+def _map_device(owner: object, name: str) -> None:
+    """Let a method's `device=` mean the CPU; also its first argument in `to(device)` and `to(device, dtype)`."""
     original = getattr(owner, name)
+    positional = name == "to"
 
     @functools.wraps(original)
-    def call_on_cpu(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def call_on_cpu(self: object, *args: object, **kwargs: object) -> object:
+        if positional and args and not isinstance(args[0], (torch.dtype, torch.Tensor)):
+            args = (places.device_to_use(args[0]), *args[1:])
         if "device" in kwargs:
             kwargs["device"] = places.device_to_use(kwargs["device"])
         return original(self, *args, **kwargs)
@@ -43,73 +102,34 @@ def _map_keyword(owner: Any, name: str) -> None:
     setattr(owner, name, call_on_cpu)
 
 
-def _mapped_to(original: Any) -> Any:
-    """`Tensor.to(device)`, `move_tensor(device, dtype)`, `move_tensor(device=...)`."""
-
-    @functools.wraps(original)
-    def move_tensor(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if args and not isinstance(args[0], (torch.dtype, torch.Tensor)):
-            args = (places.device_to_use(args[0]), *args[1:])
-        if "device" in kwargs:
-            kwargs["device"] = places.device_to_use(kwargs["device"])
-        return original(self, *args, **kwargs)
-
-    return move_tensor
-
-
 def _tensor_cuda(
-    self: torch.Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = torch.preserve_format
+    self: torch.Tensor,
+    device: object = None,
+    non_blocking: bool = False,
+    memory_format: torch.memory_format = torch.preserve_format,
 ) -> torch.Tensor:
     """A tensor that is there already is returned itself, as CUDA does; every tensor is."""
     places.index_of(device)
     return self if memory_format is torch.preserve_format else self.contiguous(memory_format=memory_format)
 
 
-def _pin_memory(self: torch.Tensor, device: Any = None) -> torch.Tensor:
-    """Pinned memory is a copy; its pages are ordinary here."""
-    return self.clone()
-
-
-def _mapped_type(original: Any) -> Any:
+def _map_type(tensor: type[torch.Tensor]) -> None:
     """`tensor.type("torch.cuda.FloatTensor")`."""
+    original = tensor.type
 
     @functools.wraps(original)
-    def convert_type(self: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+    def convert_type(self: torch.Tensor, dtype: object = None, *args: object, **kwargs: object) -> object:
         if isinstance(dtype, str) and dtype.startswith("torch.cuda."):
             dtype = dtype.replace("torch.cuda.", "torch.", 1)
         return original(self, *((dtype, *args) if dtype is not None else args), **kwargs)
 
-    return convert_type
+    tensor.type = convert_type
 
 
-def _storage_cuda(self: Any, device: Any = None, non_blocking: bool = False) -> Any:
+def _storage_cuda(self: object, device: object = None, non_blocking: bool = False) -> object:
     places.index_of(device)
     return self
 
 
-def _map_module() -> None:
-    """`Module.cuda` and most of `Module.to` reach Tensor's methods by themselves; `move_module` checks its device
-    first.
-    """
-    original = torch.nn.Module.to
-
-    @functools.wraps(original)
-    def move_module(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if args and not isinstance(args[0], (torch.dtype, torch.Tensor)):
-            args = (places.device_to_use(args[0]), *args[1:])
-        if "device" in kwargs:
-            kwargs["device"] = places.device_to_use(kwargs["device"])
-        return original(self, *args, **kwargs)
-
-    torch.nn.Module.to = move_module
-    to_empty = torch.nn.Module.to_empty
-
-    @functools.wraps(to_empty)
-    def mapped_to_empty(self: Any, *, device: Any, recurse: bool = True) -> Any:
-        return to_empty(self, device=places.device_to_use(device), recurse=recurse)
-
-    torch.nn.Module.to_empty = mapped_to_empty
-
-
-def _on_cpu(storage: Any, location: str) -> Any:
+def _load_to_cpu(storage: torch.UntypedStorage, location: str) -> torch.UntypedStorage | None:
     return storage if location.startswith("cuda") else None

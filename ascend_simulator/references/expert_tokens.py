@@ -1,0 +1,321 @@
+"""Mixtures of experts: choosing experts, moving tokens to them and back.
+
+Formulas: npu_moe_gating_top_k_softmax.md, npu_moe_init_routing.md, npu_moe_compute_expert_tokens.md,
+npu_moe_finalize_routing.md (registry.DOCUMENTS); tokens are permuted as in Megatron-LM's permute and unpermute
+(https://github.com/NVIDIA/Megatron-LM, megatron/core/transformer/moe/moe_utils.py).
+
+Tokens to experts and back by a map (token, expert) of bools, without dropping or padding.
+
+Formulas: npu_moe_token_permute_with_routing_map; Megatron-LM's permute and unpermute
+(https://github.com/NVIDIA/Megatron-LM, megatron/core/transformer/moe/moe_utils.py). drop_and_pad is raised.
+
+Tokens that came from other ranks, in the order of their experts: npu_moe_re_routing.md (registry.DOCUMENTS).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from .numeric import as_wide
+from .registry import FLOATS, reference
+
+
+def _row_numbers(rows: int, k: int, device: torch.device) -> Tensor:
+    """Number the rows column by column: row i, choice j has the number j * rows + i."""
+    return torch.arange(rows * k, dtype=torch.int32, device=device).reshape(k, rows).t().contiguous()
+
+
+@reference("npu::npu_moe_gating_top_k_softmax", dtypes={"x": FLOATS, "finished": (torch.bool,)})
+def npu_moe_gating_top_k_softmax(
+    x: Tensor, finished: Tensor | None = None, k: int = 1
+) -> tuple[Tensor, Tensor, Tensor]:
+    """(the k largest probabilities, their experts, row numbers); a finished row's experts are the number of experts."""
+    values, experts = as_wide(x).softmax(-1).sort(dim=-1, descending=True, stable=True)
+    values, experts = values[..., :k].to(x.dtype), experts[..., :k].to(torch.int32)
+    if finished is not None:
+        experts = experts.masked_fill(finished[..., None], x.shape[-1])
+    rows = _row_numbers(experts[..., 0].numel(), k, x.device).reshape(experts.shape)
+    return values.contiguous(), experts.contiguous(), rows
+
+
+@reference("npu::npu_moe_init_routing", dtypes={"x": FLOATS})
+def npu_moe_init_routing(
+    x: Tensor, row_idx: Tensor, expert_idx: Tensor, active_num: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """(tokens in the order of their experts, where each row number went, the sorted experts)."""
+    sorted_experts, order = expert_idx.flatten().sort(stable=True)
+    source = row_idx.flatten()[order].long()
+    places = torch.zeros_like(source)
+    places[source] = torch.arange(source.numel(), device=x.device)
+    count = min(active_num, x.shape[0]) * expert_idx.shape[-1]
+    return x[source[:count] % x.shape[0]], places.to(torch.int32), sorted_experts.to(torch.int32)
+
+
+@reference("npu::npu_moe_compute_expert_tokens")
+def npu_moe_compute_expert_tokens(sorted_expert_for_source_row: Tensor, num_expert: int) -> Tensor:
+    """How many rows belong to experts up to each one."""
+    rows = sorted_expert_for_source_row
+    experts = torch.arange(num_expert, dtype=rows.dtype, device=rows.device)
+    return torch.searchsorted(rows, experts, right=True).to(torch.int32)
+
+
+@reference("npu::npu_moe_finalize_routing", dtypes={"expanded_permuted_rows": FLOATS})
+def npu_moe_finalize_routing(
+    expanded_permuted_rows: Tensor,
+    skip1: Tensor | None,
+    skip2: Tensor | None,
+    bias: Tensor | None,
+    scales: Tensor | None,
+    expanded_src_to_dst_row: Tensor,
+    export_for_source_row: Tensor | None,
+    drop_pad_mode: int | None = 0,
+    k: int | None = 1,
+) -> Tensor:
+    """For each row skip1 + skip2 + the sum over its choices of scale * (expert's result + the expert's bias)."""
+    if drop_pad_mode not in (None, 0, 1):
+        raise NotImplementedError(f"the NPU simulator lacks npu_moe_finalize_routing in drop_pad_mode {drop_pad_mode}")
+    results = as_wide(expanded_permuted_rows).reshape(-1, expanded_permuted_rows.shape[-1])
+    choices = scales.shape[1] if scales is not None else (k or 1)
+    places = expanded_src_to_dst_row.reshape(choices, -1).t()
+    picked = results[places.clamp(min=0)] * (places >= 0)[..., None]
+    if bias is not None and export_for_source_row is not None:
+        picked = picked + as_wide(bias)[export_for_source_row.long()]
+    total = (picked if scales is None else picked * as_wide(scales)[..., None]).sum(1)
+    for skip in (skip1, skip2):
+        total = total if skip is None else total + as_wide(skip)
+    return total.to(expanded_permuted_rows.dtype)
+
+
+def _count_rows(indices: Tensor, num_out_tokens: int | None) -> int:
+    """Return the count of rows: a number above zero is the count, any other is added to the count of choices."""
+    asked, choices = num_out_tokens or 0, int(indices.numel())
+    return min(asked, choices) if asked > 0 else choices + asked
+
+
+@reference("npu::npu_moe_token_permute", dtypes={"tokens": FLOATS})
+def npu_moe_token_permute(
+    tokens: Tensor, indices: Tensor, num_out_tokens: int | None = None, padded_mode: bool = False
+) -> tuple[Tensor, Tensor]:
+    """(tokens in the order of their experts, where each choice went)."""
+    if padded_mode:
+        raise RuntimeError("npu_moe_token_permute supports padded_mode=False only")
+    order = indices.flatten().argsort(stable=True)
+    choices = indices.shape[1] if indices.dim() == 2 else 1
+    permuted = tokens[order[: _count_rows(indices, num_out_tokens)] // choices]
+    return permuted, order.argsort(stable=True).to(torch.int32)
+
+
+@reference("npu::npu_moe_token_permute_grad_v2", dtypes={"grad_permuted_tokens": FLOATS})
+def npu_moe_token_permute_grad_v2(
+    grad_permuted_tokens: Tensor,
+    sorted_indices: Tensor,
+    tokens_size_0: int,
+    tokens_dtype: torch.dtype,
+    num_topK: int,
+    padded_mode: bool = False,
+) -> Tensor:
+    return _gather_rows(grad_permuted_tokens, sorted_indices).unflatten(0, (-1, num_topK)).sum(1).to(tokens_dtype)
+
+
+@reference("npu::npu_moe_token_permute_grad", dtypes={"grad_permuted_tokens": FLOATS})
+def npu_moe_token_permute_grad(
+    tokens: Tensor, grad_permuted_tokens: Tensor, indices: Tensor, sorted_indices: Tensor, padded_mode: bool = False
+) -> Tensor:
+    choices = indices.shape[1] if indices.dim() == 2 else 1
+    return _gather_rows(grad_permuted_tokens, sorted_indices).unflatten(0, (-1, choices)).sum(1).to(tokens.dtype)
+
+
+def _gather_rows(permuted: Tensor, places: Tensor) -> Tensor:
+    """Return rows of which row i is where choice i went; zero where it was dropped."""
+    places = places.long()
+    present = places < permuted.shape[0]
+    return as_wide(permuted)[places.clamp(max=max(permuted.shape[0] - 1, 0))] * present[:, None]
+
+
+@reference("npu::_npu_moe_token_unpermute", dtypes={"permuted_tokens": FLOATS, "probs": FLOATS})
+def npu_moe_token_unpermute(
+    permuted_tokens: Tensor,
+    sorted_indices: Tensor,
+    probs: Tensor | None = None,
+    padded_mode: bool = False,
+    restore_shape: Sequence[int] | None = None,
+) -> tuple[Tensor, Tensor]:
+    """(the sum over each token's choices of its results times their probabilities, the permuted tokens)."""
+    if padded_mode:
+        raise RuntimeError("npu_moe_token_unpermute supports padded_mode=False only")
+    rows = _gather_rows(permuted_tokens, sorted_indices)
+    if probs is not None:
+        rows = rows * as_wide(probs).reshape(-1, 1)
+    choices = 1 if probs is None else probs.shape[1]
+    return rows.unflatten(0, (-1, choices)).sum(1).to(permuted_tokens.dtype), permuted_tokens
+
+
+def _unpermute_gradients(
+    grad: Tensor, places: Tensor, count: int, dtype: torch.dtype, probs: Tensor | None, permuted: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    choices = 1 if probs is None else probs.shape[1]
+    rows = as_wide(grad).repeat_interleave(choices, 0)
+    present = places.long() < count
+    scaled = rows if probs is None else rows * as_wide(probs).reshape(-1, 1)
+    dpermuted = rows.new_zeros(count, rows.shape[1])
+    dpermuted[places.long()[present]] = scaled[present]
+    if probs is None:
+        return dpermuted.to(dtype), grad.new_empty(0)
+    assert permuted is not None
+    dprobs = (rows * _gather_rows(permuted, places)).sum(-1).reshape(probs.shape)
+    return dpermuted.to(dtype), dprobs.to(probs.dtype)
+
+
+@reference("npu::npu_moe_token_unpermute_grad_v2", dtypes={"grad_unpermuted_tokens": FLOATS})
+def npu_moe_token_unpermute_grad_v2(
+    grad_unpermuted_tokens: Tensor,
+    sorted_indices: Tensor,
+    permuted_tokens_size_0: int,
+    permuted_tokens_dtype: torch.dtype,
+    probs: Tensor | None = None,
+    padded_mode: bool = False,
+    restore_shape: Sequence[int] | None = None,
+    permuted_tokens: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    rest = (permuted_tokens_size_0, permuted_tokens_dtype, probs, permuted_tokens)
+    return _unpermute_gradients(grad_unpermuted_tokens, sorted_indices, *rest)
+
+
+@reference("npu::npu_moe_token_unpermute_grad", dtypes={"grad_unpermuted_tokens": FLOATS})
+def npu_moe_token_unpermute_grad(
+    permuted_tokens: Tensor,
+    grad_unpermuted_tokens: Tensor,
+    sorted_indices: Tensor,
+    probs: Tensor | None = None,
+    padded_mode: bool = False,
+    restore_shape: Sequence[int] | None = None,
+) -> tuple[Tensor, Tensor]:
+    rest = (permuted_tokens.shape[0], permuted_tokens.dtype, probs, permuted_tokens)
+    return _unpermute_gradients(grad_unpermuted_tokens, sorted_indices, *rest)
+
+
+def _require_map(padded: bool, routing_map: Tensor | None) -> Tensor:
+    if padded or routing_map is None:
+        raise NotImplementedError("the NPU simulator lacks permutation of tokens with drop_and_pad")
+    return routing_map
+
+
+def _list_choices(routing_map: Tensor) -> tuple[Tensor, Tensor]:
+    """Return (expert, token) of each choice, expert by expert."""
+    experts, tokens = routing_map.bool().t().nonzero(as_tuple=True)
+    return experts, tokens
+
+
+@reference("npu::npu_moe_token_permute_with_routing_map", dtypes={"tokens": FLOATS, "probs": FLOATS})
+def npu_moe_token_permute_with_routing_map(
+    tokens: Tensor,
+    routing_map: Tensor,
+    *,
+    probs: Tensor | None = None,
+    num_out_tokens: int | None = None,
+    drop_and_pad: bool = False,
+) -> tuple[Tensor, Tensor | None, Tensor]:
+    """(tokens expert by expert, their probabilities, where the choices went, token by token)."""
+    experts, rows = _list_choices(_require_map(drop_and_pad, routing_map))
+    permuted = None if probs is None else probs[rows, experts]
+    return tokens[rows], permuted, rows.argsort(stable=True).to(torch.int32)
+
+
+@reference("npu::npu_moe_token_permute_with_routing_map_grad", dtypes={"permuted_token_out_grad": FLOATS})
+def npu_moe_token_permute_with_routing_map_grad(
+    permuted_token_out_grad: Tensor,
+    probs_grad: Tensor | None,
+    sorted_indices: Tensor,
+    routing_map: Tensor,
+    experts_num: int,
+    tokens_num: int,
+    drop_and_pad: bool,
+) -> tuple[Tensor, Tensor | None]:
+    experts, rows = _list_choices(_require_map(drop_and_pad, routing_map))
+    grad = as_wide(permuted_token_out_grad)
+    dtokens = grad.new_zeros(tokens_num, grad.shape[1]).index_add(0, rows, grad).to(permuted_token_out_grad.dtype)
+    if probs_grad is None:
+        return dtokens, None
+    dprobs = probs_grad.new_zeros(tokens_num, experts_num)
+    dprobs[rows, experts] = probs_grad
+    return dtokens, dprobs
+
+
+@reference("npu::_npu_moe_token_unpermute_with_routing_map", dtypes={"permuted_tokens": FLOATS})
+def npu_moe_token_unpermute_with_routing_map(
+    permuted_tokens: Tensor,
+    sorted_indices: Tensor,
+    restore_shape: Sequence[int],
+    *,
+    probs: Tensor | None = None,
+    routing_map: Tensor | None = None,
+    drop_and_pad: bool = False,
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    """(the sum over each token's experts, two indices that only padding uses, the probabilities of the choices)."""
+    experts, rows = _list_choices(_require_map(drop_and_pad, routing_map))
+    results = as_wide(permuted_tokens)
+    picked = None if probs is None else probs[rows, experts]
+    results = results if picked is None else results * as_wide(picked)[:, None]
+    total = results.new_zeros(list(restore_shape)).index_add(0, rows, results)
+    return total.to(permuted_tokens.dtype), sorted_indices.clone(), sorted_indices.clone(), picked
+
+
+@reference("npu::npu_moe_token_unpermute_with_routing_map_grad", dtypes={"unpermuted_tokens_grad": FLOATS})
+def npu_moe_token_unpermute_with_routing_map_grad(
+    unpermuted_tokens_grad: Tensor,
+    out_index: Tensor,
+    permuted_token_id: Tensor,
+    routing_map: Tensor | None,
+    permuted_tokens: Tensor | None,
+    probs: Tensor | None,
+    drop_and_pad: bool,
+    restore_shape: Sequence[int],
+) -> tuple[Tensor, Tensor | None]:
+    experts, rows = _list_choices(_require_map(drop_and_pad, routing_map))
+    grad = as_wide(unpermuted_tokens_grad)[rows]
+    dtype = unpermuted_tokens_grad.dtype
+    if probs is None:
+        return grad.to(dtype), None
+    assert permuted_tokens is not None
+    dprobs = grad.new_zeros(probs.shape)
+    dprobs[rows, experts] = (grad * as_wide(permuted_tokens)).sum(-1)
+    return (grad * as_wide(probs[rows, experts])[:, None]).to(dtype), dprobs.to(dtype)
+
+
+@reference(
+    "npu::npu_moe_re_routing",
+    dtypes={
+        "tokens": (torch.float16, torch.bfloat16, torch.int8),
+        "expert_token_num_per_rank": (torch.int32, torch.int64),
+        "per_token_scales": (torch.float32,),
+    },
+)
+def npu_moe_re_routing(
+    tokens: Tensor,
+    expert_token_num_per_rank: Tensor,
+    *,
+    per_token_scales: Tensor | None = None,
+    expert_token_num_type: int = 1,
+    idx_type: int = 0,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """(tokens by expert, their scales, where each came from, tokens of each expert) of tokens (A, H) by rank.
+
+    Counts (ranks, experts) say how many of a rank's tokens are for each expert; they must add up to A.
+    """
+    counts = expert_token_num_per_rank
+    if expert_token_num_type != 1 or idx_type != 0:
+        raise RuntimeError("npu_moe_re_routing supports expert_token_num_type 1 and idx_type 0 only")
+    if int(counts.sum()) != tokens.shape[0]:
+        raise RuntimeError(
+            f"npu_moe_re_routing: expert_token_num_per_rank adds up to {int(counts.sum())}, "
+            f"but there are {tokens.shape[0]} tokens"
+        )
+    experts = torch.arange(counts.shape[1], device=tokens.device).repeat(counts.shape[0])
+    order = experts.repeat_interleave(counts.flatten().long()).sort(stable=True)[1]
+    scales = tokens.new_full(tokens.shape[:1], float("nan"), dtype=torch.float32)
+    if per_token_scales is not None:
+        scales = per_token_scales[order]
+    return tokens[order], scales, order.to(torch.int32), counts.sum(0, dtype=counts.dtype)

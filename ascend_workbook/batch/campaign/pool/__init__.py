@@ -1,1 +1,0 @@
-"""How the runs of a plan get their processes: one each, bounded in memory and time, on cards of their own."""

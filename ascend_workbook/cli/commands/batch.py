@@ -1,0 +1,109 @@
+"""The command lines of `run` and `accept`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from ascend_workbook import batch
+from ascend_workbook.cli.options import Row, Verb
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.report import Report
+
+
+def run_notebooks(
+    plan: str | None,
+    lang: str | None,
+    named: str | None = None,
+    workers: int = 0,
+    *,
+    list_runs: bool = False,
+    tag: Sequence[str] = (),
+    skip_tag: Sequence[str] = (),
+    only: Sequence[str] = (),
+    skip: Sequence[str] = (),
+    shard: tuple[int, int] | None = None,
+    join: Sequence[str] = (),
+    scheduler: str = "",
+    reference: str = "",
+    bless: bool = False,
+    keep_red: bool = False,
+    deadline: float = 0,
+    against: str = "",
+    name: str | None = None,
+    parameter: Mapping[str, str] | None = None,
+    stage: Sequence[str] = (),
+    root: str = "runs",
+    force: bool = False,
+    timeout: int | None = None,
+) -> Report:
+    """Run the notebooks once, or as a plan says; or join the shards of a plan."""
+    if named is not None:
+        raise WorkbookError("plan.no_option", plan=named)
+    selection = batch.Selection(list(tag), list(skip_tag), list(only), list(skip), shard)
+    once = {"--name": name, "-p": parameter, "--stage": stage, "--timeout": timeout}
+    refused = [option for option, value in once.items() if value not in (None, ())]
+    run_plan = partial(
+        batch.run_plan,
+        workers=workers,
+        keep_red=keep_red,
+        deadline_s=deadline,
+        scheduler=scheduler,
+        reference=reference,
+        bless=bless,
+    )
+    of_plan = list_runs or any(run_plan.keywords.values()) or selection != batch.Selection([], [], [], [])
+    if plan and refused:
+        raise WorkbookError("plan.says_itself", options=refused)
+    if plan and list_runs:
+        return batch.list_plan(plan, selection, lang=lang)
+    if join:
+        if plan or refused or force or of_plan:
+            raise WorkbookError("plan.join_alone")
+        return batch.join_shards(join, root=root, lang=lang, against=against)
+    if not plan and (of_plan or against):
+        raise WorkbookError("plan.needed")
+    if plan:
+        return run_plan(plan, selection=selection, root=root, lang=lang, force=force, against=against)
+    stages = tuple(stage_name for stage_name in batch.STAGES if not stage or stage_name in stage)
+    return batch.run(
+        "demo" if name is None else name,
+        dict(parameter or {}),
+        stages=stages,
+        lang=lang,
+        root=root,
+        force=force,
+        timeout_s=1800 if timeout is None else timeout,
+    )
+
+
+def read_junit(report: Report) -> str | None:
+    """Return the file beside the page, which a run and a plan write by themselves; None where there is none."""
+    page = report.facts.get("page")
+    return Path(page).with_name("junit.xml").read_text(encoding="utf-8") if page else None
+
+
+VERBS = {
+    "run": Verb(
+        run=run_notebooks,
+        rows={
+            "plan": Row("plan", metavar="PLAN", nargs="?"),
+            "named": Row("--plan", dest="named", hidden=True),  # what many try first: told how it is written
+            "list_runs": Row("--list", dest="list"),
+            "only": "PATTERN",
+            "skip": "PATTERN",
+            "shard": Row(metavar="I/N", kind=batch.parse_shard),
+            "join": Row(metavar="DIR", nargs="+"),
+            "scheduler": "ADDRESS",
+            "reference": "DIR",
+            "deadline": "SECONDS",
+            "against": "WHAT",
+            "parameter": Row(metavar=("NAME", "VALUE"), nargs=2, short="-p"),
+            "stage": Row(choices=batch.STAGES, default=None),
+            "timeout": "SECONDS",
+        },
+        junit=read_junit,
+    ),
+    "accept": Verb(batch.accept, {"target": "NAME=VALUE", "confirm": Row(metavar=("CODE", "TEXT"), nargs=2)}),
+}

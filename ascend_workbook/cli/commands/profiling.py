@@ -1,0 +1,77 @@
+"""The command lines of `analyse`, `benchmark` and `profile`."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ascend_workbook.cli.options import Row, Verb
+from ascend_workbook.findings.report import TIERS, Report
+from ascend_workbook.findings.sentence import say
+from ascend_workbook.profiling import profile
+from ascend_workbook.profiling.answers import analyse
+from ascend_workbook.profiling.benchmark.script import of_script
+from ascend_workbook.profiling.collecting.options import Options
+from ascend_workbook.profiling.export import ENDINGS
+
+
+def run_analyse(
+    call: partial[Report], timeline: str | None = None, perfetto: str | None = None, flame: str | None = None
+) -> Report:
+    """Analyse, and write the files that were asked for."""
+    files = {"timeline": timeline, "perfetto": perfetto, "flame": flame}
+    return call(files={name: path for name, path in files.items() if path})
+
+
+def last_analyse(
+    report: Report, lang: str | None, timeline: str | None = None, perfetto: str | None = None, flame: str | None = None
+) -> None:
+    """Print where the files are."""
+    for path in filter(None, (timeline, perfetto, flame)):
+        print(say("command.written", lang, path=path))
+
+
+VERBS = {
+    "analyse": Verb(
+        analyse,
+        {
+            "top": "N",
+            "step": "N",
+            "baseline": "PROFILE",
+            "files": None,
+            "steps": "A-B",
+            "scheduler": "ADDRESS",
+            **{name: Row(metavar="FILE", names=endings) for name, endings in ENDINGS.items()},
+        },
+        run_analyse,
+        last=last_analyse,
+        details="--all",
+    ),
+    "benchmark": Verb(
+        of_script,
+        {
+            "device": Row(choices=("auto", *TIERS)),
+            "sweep": "NAME=VALUES",
+            "loader": "NAME=VALUES",
+            "baseline": "FILE",
+            "out": "DIR",
+            "timeout_s": Row("--timeout", metavar="SECONDS"),
+            **dict.fromkeys(("steps", "warmup", "repeats", "samples", "tokens", "nproc"), "N"),
+        },
+    ),
+    "profile": Verb(
+        profile,
+        {
+            "device": Row(choices=("auto", *TIERS)),
+            "out": "DIR",
+            "level": Row(choices=(0, 1, 2)),
+            "metrics": "NAME",
+            "export": "FORM",
+            "gc_ms": "MS",
+            "simplify": Row("--keep-raw"),
+            "limit_mib": "MIB",
+            "timeout_s": Row("--timeout", metavar="SECONDS"),
+            **dict.fromkeys(("steps", "warmup", "wait", "nproc"), "N"),
+        },
+        options_of=Options,
+    ),
+}

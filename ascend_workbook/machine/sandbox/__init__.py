@@ -1,0 +1,206 @@
+"""Runs other people's code where it can change nothing but its own results, and tells what it tried.
+
+Three guards, the best that this machine allows: name spaces (user, mount, process, network) with a layer over every
+file system; Landlock, by which the kernel refuses writes elsewhere; none but limits. child/enclose.py does it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from ascend_workbook.findings.errors import WorkbookError
+
+ENCLOSE = Path(__file__).resolve().parent / "child" / "enclose.py"
+#: Guards from the strongest to none.
+NAMESPACES, LANDLOCK, NONE = "namespaces", "landlock", "none"
+GUARDS = (NAMESPACES, LANDLOCK, NONE)
+#: Chooses a guard, for machines where name spaces work but must not be used.
+GUARD_VARIABLE = "ASCEND_WORKBOOK_GUARD"
+#: Credentials of a home folder: an enclosed program finds them empty.
+CREDENTIALS = (
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker",
+    ".netrc",
+    ".pypirc",
+    ".git-credentials",
+    ".obsutilconfig",
+    ".modelarts",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/rclone",
+    ".cache/huggingface/token",
+    ".cache/huggingface/stored_tokens",
+    ".huggingface/token",
+)
+
+
+@dataclass(frozen=True)
+class Enclosure:
+    """What an enclosed program may do.
+
+    writable: folders through which its results leave; all else it writes is thrown away or refused.
+    hidden: files and folders that it finds empty, beside the credentials of the home folder.
+    guard: one of GUARDS; "" takes the strongest that works here.
+    seconds, disk_mib, memory_mib, processes: of all that it starts, together; it is ended beyond one of them.
+    user, group: numbers of the Unix user it becomes; None keeps this one.
+    """
+
+    writable: tuple[Path, ...]
+    hidden: tuple[Path, ...] = ()
+    guard: str = ""
+    network: bool = False
+    seconds: float = 3600.0
+    disk_mib: int = 8192
+    memory_mib: int = 1 << 20
+    processes: int = 2000
+    user: int | None = None
+    group: int | None = None
+
+
+@dataclass(frozen=True)
+class Change:
+    """A file or folder outside the results that a program made, changed, replaced or deleted (in its layer alone)."""
+
+    kind: str
+    path: str
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Account:
+    """How an enclosed program ended, and what it tried.
+
+    code: the program's exit code, or the signal that ended it as a negative number.
+    cut: "" where it ended by itself; else time, disk, memory, processes, stopped or parent.
+    changes: at most a few thousand; `changed_places` counts all.
+    refused_sends: packets that had no way out, programs of any language counted.
+    read_only: folders whose file system takes no layer: writes there were refused.
+    """
+
+    guard: str
+    code: int
+    cut: str
+    seconds: float
+    failed: str = ""
+    changes: tuple[Change, ...] = ()
+    changed_places: int = 0
+    refused_sends: int = 0
+    read_only: tuple[str, ...] = field(default=())
+
+
+@cache
+def find_guard() -> str:
+    """Find the strongest guard that works on this machine, by trying them."""
+    asked = os.environ.get(GUARD_VARIABLE, "")
+    if asked and asked not in GUARDS:
+        raise WorkbookError("sandbox.guard_unknown", given=asked, known=list(GUARDS), variable=GUARD_VARIABLE)
+    for guard in GUARDS[GUARDS.index(asked) if asked else 0 : -1]:
+        if sys.platform == "linux" and _works(guard):
+            return guard
+    return NONE
+
+
+def _works(guard: str) -> bool:
+    with tempfile.TemporaryDirectory(prefix="guard_") as name:
+        folder = Path(name).resolve()
+        results = folder / "results"
+        results.mkdir()
+        trial = "import os, pathlib; pathlib.Path('in').touch(); os.path.exists('/proc/self/exe') or exit(3)"
+        command = [sys.executable, "-I", "-S", "-c", trial]
+        enclosure = Enclosure((results,), seconds=30)
+        wrapped = enclose_command(command, enclosure, guard, results, folder)
+        try:
+            ended = subprocess.run(wrapped, capture_output=True, timeout=60, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            return False
+        return ended.returncode == 0 and (results / "in").exists()
+
+
+@dataclass(frozen=True)
+class Enclosed:
+    """A command made ready to run, and where its account will lie."""
+
+    command: list[str]
+    guard: str
+    folder: Path | None = None
+
+    def read_account(self) -> Account | None:
+        """Read what the program tried, once it has ended; None where it was not enclosed."""
+        return read_account(self.folder) if self.folder is not None else None
+
+
+@contextlib.contextmanager
+def enclose(command: Sequence[str], enclosure: Enclosure | None, cwd: Path) -> Iterator[Enclosed]:
+    """Give the command that runs another one under the machine's strongest guard, or the command itself.
+
+    Layers and account lie in a folder beside the results that is removed at the end.
+    """
+    if enclosure is None:
+        yield Enclosed(list(command), NONE)
+        return
+    guard = enclosure.guard or find_guard()
+    beside = enclosure.writable[-1].absolute().parent
+    folder = Path(tempfile.mkdtemp(prefix=".enclosure-", dir=beside))
+    try:
+        yield Enclosed(enclose_command(command, enclosure, guard, cwd, folder), guard, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def enclose_command(command: Sequence[str], enclosure: Enclosure, guard: str, cwd: Path, folder: Path) -> list[str]:
+    """Return the command that runs another one under a guard.
+
+    `folder` takes the layers and the account; it must not lie in what is writable.
+    """
+    fields: Mapping[str, object] = {
+        "command": list(command),
+        "cwd": str(cwd.absolute()),
+        "guard": guard,
+        "folder": str(folder.absolute() / "layers"),
+        "writable": [str(place.absolute()) for place in enclosure.writable],
+        "hidden": [str(place) for place in (*enclosure.hidden, *_home_credentials())],
+        "network": enclosure.network,
+        "seconds": enclosure.seconds,
+        "disk_mib": enclosure.disk_mib,
+        "memory_mib": enclosure.memory_mib,
+        "processes": enclosure.processes,
+        "user": enclosure.user,
+        "group": enclosure.group,
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    spec = folder / "enclosure.json"
+    spec.write_text(json.dumps(fields), encoding="utf-8")
+    return [sys.executable, "-I", "-S", str(ENCLOSE), str(spec)]
+
+
+def _home_credentials() -> list[Path]:
+    home = Path.home()
+    return [home / name for name in CREDENTIALS if (home / name).exists()]
+
+
+def read_account(folder: Path) -> Account:
+    """Read what the enclosure left in its folder. Raises WorkbookError where it was not made or was killed."""
+    try:
+        fields = json.loads((folder / "account.json").read_text(encoding="utf-8"))
+        fields["changes"] = tuple(Change(**change) for change in fields["changes"])
+        fields["read_only"] = tuple(fields["read_only"])
+        account = Account(**fields)
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise WorkbookError("sandbox.no_account", path=str(folder), why=str(error)) from error
+    if account.failed:
+        raise WorkbookError("sandbox.not_made", why=account.failed, variable=GUARD_VARIABLE)
+    return account

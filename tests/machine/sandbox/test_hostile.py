@@ -1,0 +1,384 @@
+"""Thirty-odd hostile programs: nothing outside their results changes, nothing leaves, nothing lives on, all is told."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from ascend_workbook.machine import sandbox
+from ascend_workbook.machine.sandbox import LANDLOCK, NAMESPACES, Account, Enclosure
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="name spaces and Landlock are Linux's")
+TOKEN = "precious content"
+#: Each program finds: precious (a folder of the user's), results, port, udp, unix, abstract, parent (a process).
+START = """
+import ctypes, os, pathlib, shutil, signal, socket, struct, subprocess, sys, threading, time
+precious, results = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+port, udp, unix, abstract, parent = int(sys.argv[3]), int(sys.argv[4]), sys.argv[5], sys.argv[6], int(sys.argv[7])
+file = precious / "weights.pt"
+libc = ctypes.CDLL(None, use_errno=True)
+"""
+#: name -> (program, the kinds of change that the account must show of the precious folder)
+FILES = {
+    "delete a file by its absolute path": ("file.unlink()", {"deleted"}),
+    "delete the whole folder": ("shutil.rmtree(precious)", {"deleted"}),
+    "overwrite in place": ("f = file.open('r+b'); f.write(b'gone'); f.flush()", {"changed"}),
+    "truncate": ("os.truncate(file, 0)", {"changed"}),
+    "append": ("open(file, 'a').write('more')", {"changed"}),
+    "rename over": ("(results / 'x').write_text('x'); shutil.move(str(results / 'x'), str(file))", {"changed"}),
+    "rename the folder away": (
+        "os.rename(precious / 'weights.pt', precious / 'elsewhere')",
+        {"deleted", "made"},
+    ),
+    "write through a memory map": (
+        "import mmap; f = file.open('r+b'); m = mmap.mmap(f.fileno(), 0); m[:4] = b'gone'; m.flush()",
+        {"changed"},
+    ),
+    "a program of another language": (
+        "subprocess.run(['sh', '-c', f'rm -rf {precious}/*; echo gone > {precious}/weights.pt'])",
+        {"changed"},
+    ),
+    "through a symbolic link in the results": (
+        "(results / 'way').symlink_to(precious); (results / 'way' / 'weights.pt').unlink()",
+        {"deleted"},
+    ),
+    "through a hard link": (
+        "os.link(file, precious / 'second'); open(precious / 'second', 'w').write('gone')",
+        {"changed", "made"},
+    ),
+    "through /proc/self/root": ("open('/proc/self/root' + str(file), 'w').write('gone')", {"changed"}),
+    "through /proc/self/cwd": ("os.chdir(precious); open('/proc/self/cwd/weights.pt', 'w').write('x')", {"changed"}),
+    "by a descriptor of the folder": (
+        "d = os.open(precious, os.O_RDONLY); os.unlink('weights.pt', dir_fd=d)",
+        {"deleted"},
+    ),
+    "a race of links": (
+        """
+def swap():
+    for _ in range(300):
+        try:
+            (results / 'race').unlink(missing_ok=True); (results / 'race').symlink_to(file)
+            (results / 'race').unlink(missing_ok=True); (results / 'race').write_text('own')
+        except OSError: pass
+t = threading.Thread(target=swap); t.start()
+for _ in range(300):
+    try: open(results / 'race', 'w').write('gone')
+    except OSError: pass
+t.join(); file.write_text('gone')""",
+        {"changed"},
+    ),
+    "change rights and times": ("os.chmod(file, 0o777); os.utime(file, (0, 0))", {"changed"}),
+    "extended attributes": ("os.setxattr(file, 'user.x', b'1')", {"changed"}),
+    "mount over it": (
+        "libc.mount(b'none', str(precious).encode(), b'tmpfs', 0, None); libc.umount2(str(precious).encode(), 2)\n"
+        "libc.unshare(0x10020000); libc.mount(b'none', b'/', None, 16384 | (1 << 18), None)\n"
+        "libc.umount2(str(precious).encode(), 2); file.write_text('gone')",
+        {"changed"},
+    ),
+    "climb out by chroot": (
+        "os.mkdir('c')\n"
+        "try: os.chroot('c')\n"
+        "except OSError: pass\n"
+        "[os.chdir('..') for _ in range(50)]\n"
+        "try: os.chroot('.')\n"
+        "except OSError: pass\n"
+        "file.write_text('gone')",
+        {"changed"},
+    ),
+}
+OTHERS = {
+    "kill the parent": "os.kill(parent, signal.SIGKILL)",
+    "kill all": "os.kill(-1, signal.SIGKILL)",
+    "stop the watching process": "os.kill(os.getppid(), signal.SIGSTOP); os.kill(1, signal.SIGKILL)",
+    "ptrace the parent": "assert libc.ptrace(16, parent, 0, 0) == -1",
+    "write the parent's memory": "open(f'/proc/{parent}/mem', 'r+b')",
+    "read the parent's environment": "open(f'/proc/{parent}/environ').read()",
+    "tcp to this machine": "socket.create_connection(('127.0.0.1', port), 2).sendall(b'secret')",
+    "tcp to another machine": "socket.create_connection(('192.0.2.1', 80), 2)",
+    "udp": "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
+    "[s.sendto(b'secret', (a, udp)) for a in ('127.0.0.1', '192.0.2.1')]",
+    "a name to look up": "socket.getaddrinfo('example.com', 80)",
+    "a socket that is a file": "s = socket.socket(socket.AF_UNIX); s.connect(unix); s.sendall(b'secret')",
+    "an abstract socket": "s = socket.socket(socket.AF_UNIX); s.connect('\\0' + abstract); s.sendall(b'secret')",
+    "settings of the kernel": "open('/proc/sys/kernel/domainname', 'w').write('gone')",
+    "sysrq": "open('/proc/sysrq-trigger', 'w').write('h')",
+    "the disk's device": "[open(d, 'r+b') for d in ('/dev/sda', '/dev/vda', '/dev/mem', '/dev/kmsg')]",
+    "make a device": "os.mknod('disk', 0o60666, os.makedev(8, 0)); open('disk', 'rb').read(1)",
+    "the clock": "time.clock_settime(time.CLOCK_REALTIME, 0)",
+    "the host's name": "socket.sethostname('gone')",
+    "credentials of the home folder": "sys.exit(7 if (pathlib.Path.home() / '.ssh/id_rsa').read_text() else 0)",
+}
+
+
+@dataclass
+class Victim:
+    """What must come to no harm, and what has arrived."""
+
+    precious: Path
+    results: Path
+    folder: Path
+    arrived: list[bytes]
+    arguments: list[str]
+
+    def attack(self, program: str, guard: str, **limits: object) -> Account:
+        script = self.results.parent / "attack.py"
+        script.write_text(START + program)
+        enclosure = Enclosure((self.results,), **{"seconds": 60.0, **limits})  # type: ignore[arg-type]
+        command = [sys.executable, str(script), *self.arguments]
+        wrapped = sandbox.enclose_command(command, enclosure, guard, self.results, self.folder)
+        with (self.results.parent / "output.log").open("wb") as log:
+            subprocess.run(wrapped, stdout=log, stderr=subprocess.STDOUT, timeout=120, check=False)
+        return sandbox.read_account(self.folder)
+
+    def assert_unharmed(self) -> None:
+        assert {path.name: path.read_text() for path in self.precious.iterdir()} == {
+            "weights.pt": TOKEN,
+            "notes.txt": TOKEN,
+        }
+        facts = (self.precious / "weights.pt").stat()
+        assert facts.st_mode & 0o777 == 0o644 and facts.st_mtime_ns == 1_600_000_000_000_000_000
+        assert os.listxattr(self.precious / "weights.pt") == []
+        assert not self.arrived
+        assert not (self.folder / "layers").exists()
+
+
+@pytest.fixture
+def victim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Victim]:
+    precious, results = tmp_path / "precious", tmp_path / "results"
+    precious.mkdir()
+    results.mkdir()
+    for name in ("weights.pt", "notes.txt"):
+        (precious / name).write_text(TOKEN)
+        (precious / name).chmod(0o644)
+        os.utime(precious / name, ns=(1_600_000_000_000_000_000, 1_600_000_000_000_000_000))
+    home = tmp_path / "home"
+    (home / ".ssh").mkdir(parents=True)
+    (home / ".ssh" / "id_rsa").write_text("KEYTEXT")
+    monkeypatch.setenv("HOME", str(home))
+    arrived: list[bytes] = []
+    bystander = subprocess.Popen(["sleep", "600"])
+    with contextlib.ExitStack() as stack:
+        tcp = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        udp = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        udp.bind(("127.0.0.1", 0))
+        unix_path = tmp_path / "u.sock"
+        unix = stack.enter_context(socket.socket(socket.AF_UNIX))
+        unix.bind(str(unix_path)[-100:] if len(str(unix_path)) < 100 else str(unix_path))
+        unix.listen()
+        abstract = stack.enter_context(socket.socket(socket.AF_UNIX))
+        name = f"hostile{os.getpid()}"
+        abstract.bind("\0" + name)
+        abstract.listen()
+        done = threading.Event()
+
+        def listen() -> None:
+            while not done.is_set():
+                for server in (tcp, unix, abstract):
+                    server.settimeout(0.05)
+                    with contextlib.suppress(TimeoutError, OSError):
+                        connection, _ = server.accept()
+                        arrived.append(b"connection")
+                        connection.close()
+                udp.settimeout(0.05)
+                with contextlib.suppress(TimeoutError, OSError):
+                    arrived.append(udp.recv(100))
+
+        listener = threading.Thread(target=listen)
+        listener.start()
+        arguments = [str(precious), str(results), str(tcp.getsockname()[1]), str(udp.getsockname()[1])]
+        arguments += [str(unix_path), name, str(bystander.pid)]
+        yield Victim(precious, results, tmp_path / "enclosure", arrived, arguments)
+        done.set()
+        listener.join()
+    alive = bystander.poll() is None
+    bystander.kill()
+    bystander.wait()
+    assert alive, "a process outside was ended"
+
+
+def needs(guard: str) -> None:
+    if sandbox.GUARDS.index(sandbox.find_guard()) > sandbox.GUARDS.index(guard):
+        pytest.skip(f"this machine does not allow the guard {guard}")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_outside_stay_and_the_account_tells(name: str, victim: Victim) -> None:
+    needs(NAMESPACES)
+    program, kinds = FILES[name]
+    account = victim.attack(program, NAMESPACES)
+    victim.assert_unharmed()
+    assert kinds <= {change.kind for change in account.changes if change.path.startswith(str(victim.precious))}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_under_landlock_files_outside_stay(name: str, victim: Victim) -> None:
+    needs(LANDLOCK)
+    if name in ("change rights and times", "extended attributes"):
+        pytest.skip("Landlock does not know these rights")
+    victim.attack(FILES[name][0], LANDLOCK)
+    victim.assert_unharmed()
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_nothing_leaves_and_nothing_outside_is_touched(name: str, victim: Victim) -> None:
+    needs(NAMESPACES)
+    before = (socket.gethostname(), Path("/proc/sys/kernel/domainname").read_text())
+    account = victim.attack(OTHERS[name], NAMESPACES)
+    victim.assert_unharmed()
+    assert account.code != 7
+    assert before == (socket.gethostname(), Path("/proc/sys/kernel/domainname").read_text())
+    assert abs(time.time() - time.monotonic() - _clock_offset) < 60
+    if name in ("tcp to another machine", "udp"):
+        assert account.refused_sends >= 1
+
+
+_clock_offset = time.time() - time.monotonic()
+
+
+def test_a_fork_bomb_ends(victim: Victim) -> None:
+    needs(NAMESPACES)
+    account = victim.attack("while True: os.fork()", NAMESPACES, processes=100)
+    assert account.cut == "processes"
+    victim.assert_unharmed()
+
+
+def test_a_disk_is_not_filled(victim: Victim) -> None:
+    needs(NAMESPACES)
+    program = "f = open('/var/tmp/big', 'wb')\nwhile True: f.write(os.urandom(1 << 20)); f.flush()"
+    account = victim.attack(program, NAMESPACES, disk_mib=64)
+    assert account.cut == "disk" or account.code != 0
+    assert not Path("/var/tmp/big").exists()
+
+
+def test_a_disk_is_not_filled_by_many_small_files_in_the_results(victim: Victim) -> None:
+    needs(NAMESPACES)
+    program = "n = 0\nwhile True: open(f'r{n}', 'wb').write(bytes(1 << 20)); n += 1"
+    assert victim.attack(program, NAMESPACES, disk_mib=64).cut == "disk"
+
+
+def test_memory_is_bounded(victim: Victim) -> None:
+    needs(NAMESPACES)
+    program = "keep = []\nwhile True: keep.append(bytearray(os.urandom(1 << 20)) * 8); time.sleep(0.01)"
+    assert victim.attack(program, NAMESPACES, memory_mib=300).cut == "memory"
+
+
+@pytest.mark.parametrize("guard", [NAMESPACES, LANDLOCK])
+def test_a_daemon_does_not_live_on(guard: str, victim: Victim) -> None:
+    needs(guard)
+    mark = f"9{os.getpid()}.25"
+    program = f"""
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        os.execvp('sleep', ['sleep', '{mark}'])
+    os._exit(0)
+time.sleep(0.3)
+"""
+    account = victim.attack(program, guard)
+    assert account.code == 0
+    assert mark not in subprocess.run(["ps", "ax"], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("guard", [NAMESPACES, LANDLOCK])
+def test_a_stubborn_loop_ends_in_time(guard: str, victim: Victim) -> None:
+    needs(guard)
+    program = "[signal.signal(s, signal.SIG_IGN) for s in (2, 15, 1)]\nwhile True: pass"
+    began = time.monotonic()
+    assert victim.attack(program, guard, seconds=1.0).cut == "time"
+    assert time.monotonic() - began < 20
+
+
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("guard", [NAMESPACES, LANDLOCK])
+def test_who_ends_the_enclosure_ends_all(sign: int, guard: str, victim: Victim) -> None:
+    needs(guard)
+    mark = f"8{os.getpid()}.25"
+    command = ["sh", "-c", f"sleep {mark} & touch started; sleep {mark}"]
+    wrapped = sandbox.enclose_command(command, Enclosure((victim.results,)), guard, victim.results, victim.folder)
+    process = subprocess.Popen(wrapped)
+    deadline = time.monotonic() + 30
+    while not (victim.results / "started").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(sign)
+    process.wait(20)
+    deadline = time.monotonic() + 10
+    while mark in subprocess.run(["ps", "ax"], capture_output=True, text=True, check=True).stdout:
+        assert time.monotonic() < deadline, "it lives on"
+        time.sleep(0.1)
+
+
+@pytest.mark.parametrize("guard", [NAMESPACES, LANDLOCK, sandbox.NONE])
+def test_a_program_that_a_signal_ends_is_told_from_one_that_exits(guard: str, victim: Victim) -> None:
+    needs(guard)
+    assert victim.attack("os.kill(os.getpid(), signal.SIGSEGV)", guard).code == -signal.SIGSEGV
+    assert victim.attack("sys.exit(139)", guard).code == 139
+    command = sandbox.enclose_command(["sh", "-c", "kill -15 $$"], Enclosure(()), guard, victim.results, victim.folder)
+    assert subprocess.run(command, check=False).returncode == -signal.SIGTERM
+
+
+def test_results_leave_and_the_machine_is_seen_as_it_is(victim: Victim) -> None:
+    needs(NAMESPACES)
+    program = """
+assert file.read_text() == 'precious content'
+file.write_text('mine'); assert file.read_text() == 'mine'
+(results / 'deep').mkdir(); (results / 'deep' / 'x').write_text('42')
+import multiprocessing.pool
+print(multiprocessing.pool.ThreadPool(2).map(abs, [-1]))
+a, b = socket.socketpair(); s = socket.create_server(('127.0.0.1', 0)); socket.create_connection(s.getsockname(), 2)
+sys.exit(5)
+"""
+    account = victim.attack(program, NAMESPACES)
+    victim.assert_unharmed()
+    assert (account.code, account.cut) == (5, "")
+    assert (victim.results / "deep" / "x").read_text() == "42"
+    assert account.refused_sends == 0
+
+
+def test_the_network_is_there_where_it_was_asked_for(victim: Victim) -> None:
+    needs(NAMESPACES)
+    victim.attack(OTHERS["tcp to this machine"], NAMESPACES, network=True)
+    assert victim.arrived == [b"connection"]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root, to become someone else")
+@pytest.mark.parametrize("user", [65534, 1234])
+def test_someone_else_than_root_is_enclosed_too(user: int) -> None:
+    if shutil.which("setpriv") is None:
+        pytest.skip("no setpriv")
+    home = Path("/var/tmp") / f"guard{os.getpid()}"
+    (home / "results").mkdir(parents=True)
+    (home / "enclose").mkdir()
+    try:
+        for file in sandbox.ENCLOSE.parent.glob("*.py"):
+            shutil.copy(file, home / "enclose")
+        command = ["sh", "-c", f"rm -rf {home}/kept; echo x > {home}/made; touch in"]
+        (home / "kept").write_text(TOKEN)
+        wrapped = sandbox.enclose_command(command, Enclosure((home / "results",)), NAMESPACES, home / "results", home)
+        for path in [home, *home.rglob("*")]:
+            os.chown(path, user, user)
+        python = shutil.which("python3", path="/usr/bin:/usr/local/bin")
+        if python is None:
+            pytest.skip("no python3 that everyone may run")
+        become = ["setpriv", "--reuid", str(user), "--regid", str(user), "--clear-groups"]
+        enclose = [python, "-I", "-S", str(home / "enclose" / "enclose.py"), wrapped[-1]]
+        subprocess.run([*become, *enclose], timeout=60, check=True)
+        account = sandbox.read_account(home)
+        assert (home / "kept").read_text() == TOKEN and not (home / "made").exists()
+        assert (home / "results" / "in").exists()
+        assert {change.kind for change in account.changes} == {"deleted", "made"}
+    finally:
+        shutil.rmtree(home, ignore_errors=True)

@@ -90,6 +90,8 @@ def undeclared(folder: str) -> dict[str, list[str]]:
         for path in (path for path in files_of(package) if path.suffix == ".py"):
             # a reference of the simulator is copied into a package of another name
             for name in imported((ROOT / package / path).read_text(encoding="utf-8")):
+                if "child" in path.parts and (ROOT / package / path).with_name(f"{name}.py").is_file():
+                    continue  # a file that is started by its path finds its neighbour as a module of its own
                 distribution = NAMES.get(name, OURS.get(name, name)).lower()
                 if name not in (*DISTRIBUTIONS[folder], SEAM, "references", "") and distribution not in known:
                     lacking.setdefault(name, []).append(f"{package}/{path}")

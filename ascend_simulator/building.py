@@ -123,7 +123,7 @@ def copy_msprof(out: Path) -> None:
 def write_cann_files(out: Path, plan: Plan, location: Path) -> None:
     """Write set_env.sh, version.cfg, two tables of limits, and the file in which torch_npu looks for CANN's version."""
     script = (NATIVE / "set_env.sh.in").read_text(encoding="utf-8")
-    script = script.replace("@LOCATION@", quote_path(location))
+    script = script.replace("@LOCATION@", str(location).replace("'", "'\\''"))  # inside single quotes of any shell
     (out / "set_env.sh").write_text(script, encoding="utf-8")
     for name in ("dtypes.txt", "traits.txt"):
         shutil.copyfile(NATIVE / "kernels" / name, out / name)
@@ -135,11 +135,6 @@ def write_cann_files(out: Path, plan: Plan, location: Path) -> None:
     info = out / f"{platform.machine()}-linux" / "ascend_toolkit_install.info"
     info.parent.mkdir()
     info.write_text(f"package_name=simulated\nversion={CANN_VERSION}\nsimulated=true\n", encoding="utf-8")
-
-
-def quote_path(path: Path) -> str:
-    """Return the path as one word of any shell, inside single quotes."""
-    return str(path).replace("'", "'\\''")
 
 
 def names_of_references(folder: Path) -> list[str]:

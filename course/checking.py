@@ -97,7 +97,7 @@ def check_task(
     Shown by the notebook, and kept in `<run_dir>/course.json`. An answer that raises, hangs or is of another kind is
     not_yet with the reason. Raises WorkbookError `course.unknown_task` for a task that there is not.
     """
-    chosen, base = name if isinstance(name, Task) else task_named(name), _base_folder(run_dir)
+    chosen, base = name if isinstance(name, Task) else task_named(name), ROOT / Path(run_dir).expanduser()
     value, trouble = _answer_as_data(*resolve_answer(answer))
     stub = trouble is not None and trouble["say"] in ("course.trouble.stub", "course.trouble.none")
     if trouble or os.environ.get(COLLECT) == "1":
@@ -135,11 +135,6 @@ def status_of(judged: Found) -> str:
     if judged.right:
         return PARTLY if judged.missing else DONE
     return NOT_YET
-
-
-def _base_folder(run_dir: str | os.PathLike[str]) -> Path:
-    folder = Path(run_dir).expanduser()
-    return folder if folder.is_absolute() else ROOT / folder
 
 
 def _keep_outcome(base: Path, student: str, outcome: Outcome, answer: object, *, counts: bool) -> record.Kept:

@@ -38,7 +38,7 @@ def as_typed(name: str) -> str:
 
 def as_data(answer: object) -> object:
     """Return the answer as JSON keeps it: None, bool, int, float, str, lists and dicts with text for keys. Raises
-    NoData. Raises NoData.
+    NoData.
     """
     data = _convert_value(answer, "", count(1))
     if len(json.dumps(data)) > LARGEST:

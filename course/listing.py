@@ -25,8 +25,7 @@ def exercises(run_dir: str | os.PathLike[str] = DEFAULT) -> Report:
     """A row per exercise, then one per stage of the capstone, with its status in `run_dir` (relative ones lie where the
     notebooks keep their results). Raises WorkbookError `course.no_run_dir` for a folder that there is not, other than
     the default one, and where a record there is none."""
-    base = Path(run_dir).expanduser()
-    base = base if base.is_absolute() else results_begin_at() / base
+    base = results_begin_at() / Path(run_dir).expanduser()
     if not base.is_dir() and (base.exists() or base != results_begin_at() / DEFAULT):
         raise WorkbookError("course.no_run_dir", path=str(base))
     columns = (Column("exercise"), Column("title"), Column("stage"), Column("status"), Column("tries"))

@@ -69,18 +69,5 @@ def _letter_of(reply: object) -> str:
     return letter if len(letter) == 1 and letter in OPTIONS else ""
 
 
-QUIZZES = {
-    "start": Quiz(
-        "course.start.",
-        {
-            "matmul": "b",
-            "softmax": "a",
-            "format": "c",
-            "queue": "b",
-            "nccl": "a",
-            "stack": "c",
-            "type": "b",
-            "simulated": "a",
-        },
-    ),
-}
+START = {"matmul": "b", "softmax": "a", "format": "c", "queue": "b", "nccl": "a", "stack": "c", "type": "b"}
+QUIZZES = {"start": Quiz("course.start.", {**START, "simulated": "a"})}

@@ -175,7 +175,10 @@ def keep_outcome(run_dir: Path, student: str, outcome: Outcome, answer: Any, *, 
         if locked:
             _sweep_leftovers(path)
         _replace_file(path, json.dumps({"format": FORMAT, "student": student, "tasks": tasks}, indent=1))
-    return Kept(tries, remark or (None if locked else _unlocked_remark(run_dir)))
+    if not remark and not locked:  # the missing lock is said once for a folder in a process
+        left = _said_once(run_dir)
+        remark = left.pop() if left else None
+    return Kept(tries, remark)
 
 
 def take_back(run_dir: Path, names: Collection[str]) -> list[str]:
@@ -215,28 +218,15 @@ def _read_before(run_dir: Path) -> tuple[Record, Sentence | None]:
     except WorkbookError as error:
         path = run_dir / NAME
         if path.is_file():
-            path.replace(_find_free_path(path.with_suffix(".json.unreadable")))
+            aside = path.with_suffix(".json.unreadable")  # what was put aside before stays: the next has a number
+            others = (aside.with_name(f"{aside.name}.{number}") for number in count(2))
+            path.replace(next(candidate for candidate in chain([aside], others) if not candidate.exists()))
         return Record(), Sentence(error.key, **error.arguments)
-
-
-def _find_free_path(path: Path) -> Path:
-    """Return the path, or with the first number behind it of which nothing lies there.
-
-    What was put aside before stays.
-    """
-    others = (path.with_name(f"{path.name}.{number}") for number in count(2))
-    return next(candidate for candidate in chain([path], others) if not candidate.exists())
 
 
 @cache
 def _said_once(folder: Path) -> list[Sentence]:
     return [Sentence("course.no_locks", path=str(folder))]
-
-
-def _unlocked_remark(folder: Path) -> Sentence | None:
-    """Return the remark on a missing lock, once for a folder in a process."""
-    left = _said_once(folder)
-    return left.pop() if left else None
 
 
 def _sweep_leftovers(path: Path) -> None:

@@ -40,14 +40,12 @@ def reset_exercise(
     """
     tags, folder = _find_tags(exercise)
     source = _find_source(project, EXERCISES if folder == "" else CAPSTONE)
-    path = (
-        Path(notebook)
-        if notebook
-        else project / "notebooks" / "course" / choose_language(lang) / f"{source.stem}.ipynb"
-    )
+    own = project / "notebooks" / "course" / choose_language(lang) / f"{source.stem}.ipynb"
+    path = Path(notebook) if notebook else own
     opened = _read_notebook(path)
     fresh = _build_notebook(project, source, _language_of(opened, lang))
-    number = _next_number(path)
+    backups = [re.search(r"\.backup-(\d+)\.", backup.name) for backup in path.parent.glob(f"{path.stem}.backup-*")]
+    number = max((int(backup[1]) for backup in backups if backup), default=0) + 1
     backup = path.with_name(f"{path.stem}.backup-{number}{path.suffix}")
     changed = [
         cell["id"] for tag in tags.values() for cell in cells_of_task(fresh, tag) if put_back(opened, fresh, cell)
@@ -55,8 +53,7 @@ def reset_exercise(
     if changed:
         open_storage(str(path.parent)).write_bytes(backup.name, path.read_bytes())
         write_file(path, json.dumps(opened, indent=1, ensure_ascii=False) + "\n")
-    base = Path(run_dir).expanduser()
-    base = base if base.is_absolute() else results_begin_at() / base
+    base = results_begin_at() / Path(run_dir).expanduser()
     moved = [name for name in tags if _move_aside(base / folder / "course" / name, number)]
     key = "CRS003.reset" if changed else "CRS003.folder" if moved else "CRS003.as_it_was"
     back, warned = _not_yet(base / folder, list(tags))
@@ -68,7 +65,9 @@ def reset_exercise(
         "backup": backup.name if changed else "",
         "not_yet": back,
     }
-    findings = [Finding("CRS003", Status.OK, key, {**facts, "exercise": _name_exercise(exercise)}), *warned]
+    every = exercise in (EVERY, CAPSTONE)
+    exercise_name = Sentence(f"resetting.{exercise}") if every else Sentence("resetting.one", name=exercise)
+    findings = [Finding("CRS003", Status.OK, key, {**facts, "exercise": exercise_name}), *warned]
     if back:
         findings.append(Finding("CRS003", Status.OK, "CRS003.not_yet", {"tasks": back}))
     return Report("course", "course_reset", tuple(findings), facts=facts)
@@ -83,11 +82,6 @@ def _not_yet(base: Path, names: list[str]) -> tuple[list[str], list[Finding]]:
     except OSError as error:
         why = explain_os_error(error)
     return [], [Finding("CRS003", Status.WARN, "CRS003.state_stays", {"path": str(base / NAME), "why": why})]
-
-
-def _name_exercise(exercise: str) -> Scalar:
-    every = exercise in (EVERY, CAPSTONE)
-    return Sentence(f"resetting.{exercise if every else 'one'}", **{} if every else {"name": exercise})
 
 
 def _find_tags(exercise: str) -> tuple[dict[str, str], str]:
@@ -110,9 +104,7 @@ def cells_of_task(fresh: dict[str, Any], name: str) -> list[dict[str, Any]]:
 
 
 def put_back(opened: dict[str, Any], fresh: dict[str, Any], cell: dict[str, Any]) -> bool:
-    """Put the cell back in place, a deleted one behind the one before it, and return whether that changed the notebook.
-    Whether that changed it.
-    """
+    """Put the cell back in place, a deleted one behind the one before it; return whether that changed the notebook."""
     for mine in opened["cells"]:
         if mine.get("id") == cell["id"]:
             if _text_of(mine) == _text_of(cell) and mine["cell_type"] == cell["cell_type"]:
@@ -168,11 +160,6 @@ def _language_of(opened: dict[str, Any], lang: str | None) -> str:
 def _text_of(cell: dict[str, Any]) -> str:
     source = cell.get("source", "")
     return source if isinstance(source, str) else "".join(source)
-
-
-def _next_number(path: Path) -> int:
-    numbers = [re.search(r"\.backup-(\d+)\.", backup.name) for backup in path.parent.glob(f"{path.stem}.backup-*")]
-    return max((int(backup[1]) for backup in numbers if backup), default=0) + 1
 
 
 def _move_aside(folder: Path, number: int) -> bool:

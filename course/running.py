@@ -19,9 +19,8 @@ from ascend_workbook.machine import device as devices
 from ascend_workbook.machine.launch import LaunchResult, LaunchSpec, Plugin, launch
 from ascend_workbook.machine.launch.spec import TRANSFORM_TO
 from course.patience import is_shared, patient_limit
+from course.task import Point
 
-#: A judged statement: whether it holds, and what is said of it.
-Point = tuple[bool, Sentence]
 CHILD = Path(__file__).parent / "tasks" / "child"
 TIMEOUT_S = 150.0
 

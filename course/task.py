@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -11,6 +11,9 @@ from pathlib import Path
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.sentence import Sentence, say
 from course import tasks as folder
+
+#: A judged statement: whether it holds, and what is said of it.
+Point = tuple[bool, Sentence]
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,13 @@ class Found:
     right: tuple[Sentence, ...] = ()
     missing: tuple[Sentence, ...] = ()
     simulated: bool = False
+
+    @classmethod
+    def of_points(cls, points: Iterable[Point], simulated: bool = False) -> Found:
+        """Return what the points say: right is the sentence of one that holds, missing that of one that does not."""
+        judged = list(points)
+        right, missing = (tuple(point for good, point in judged if good is wanted) for wanted in (True, False))
+        return cls(right, missing, simulated)
 
 
 @dataclass(frozen=True)

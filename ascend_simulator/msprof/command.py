@@ -70,7 +70,7 @@ def analyze_profile(profile: Profile) -> None:
 
 def _render_csv(rows: list[tables.Row]) -> str:
     text = io.StringIO()
-    writer = csv.DictWriter(text, tables.make_header(rows, ["Device_id"]), lineterminator="\n")
+    writer = csv.DictWriter(text, list(rows[0]) if rows else ["Device_id"], lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from statistics import pvariance
 
 from .records import CORE, Profile, Task, format_microseconds
@@ -115,8 +114,3 @@ def task_time(profile: Profile) -> list[Row]:
         }
         for task in profile.tasks_of("kernel", "copy")
     ]
-
-
-def make_header(rows: Iterable[Row], otherwise: list[str]) -> list[str]:
-    """Return the columns of a table, also of one without rows."""
-    return next((list(row) for row in rows), otherwise)

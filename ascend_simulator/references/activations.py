@@ -99,16 +99,12 @@ def npu_swiglu_backward(grad_output: Tensor, input: Tensor, dim: int = -1) -> Te
     return torch.cat([dfirst, grad * first * gate], dim).to(input.dtype)
 
 
-def _compute_gelu(x: Tensor, approximate: int) -> Tensor:
-    return functional.gelu(x, approximate="tanh" if approximate == 1 else "none")
-
-
 @reference("npu::npu_geglu", dtypes={"input": FLOATS})
 def npu_geglu(input: Tensor, dim: int = -1, approximate: int = 1, activate_left: bool = False) -> tuple[Tensor, Tensor]:
     """(x * gelu(gate), gelu(gate)): the gate is the right half, or the left one with `activate_left`."""
     left, right = _split_halves(as_wide(input), dim)
     gate, x = (left, right) if activate_left else (right, left)
-    activated = _compute_gelu(gate, approximate)
+    activated = functional.gelu(gate, approximate="tanh" if approximate == 1 else "none")
     return (x * activated).to(input.dtype), activated.to(input.dtype)
 
 
@@ -151,15 +147,14 @@ def npu_clipped_swiglu(
     return y.reshape(*x.shape[:axis], x.shape[axis] // 2, *x.shape[axis + 1 :]).to(x.dtype)
 
 
-def _scale_and_mask(x: Tensor, mask: Tensor, scale: float, fixed: bool) -> Tensor:
-    hidden = torch.ones(x.shape[-2:], dtype=torch.bool, device=x.device).triu(1) if fixed else mask
-    return (as_wide(x) * scale).masked_fill(hidden, -10000.0)
+def _hide_scores(x: Tensor, mask: Tensor, fixed: bool) -> Tensor:
+    return torch.ones(x.shape[-2:], dtype=torch.bool, device=x.device).triu(1) if fixed else mask
 
 
 @reference("npu::npu_scaled_masked_softmax", dtypes={"x": FLOATS, "mask": (torch.bool,)})
 def npu_scaled_masked_softmax(x: Tensor, mask: Tensor, scale: float = 1, fixed_triu_mask: bool = False) -> Tensor:
     """softmax(x * scale), -10000 where the mask is True (or above the diagonal with `fixed_triu_mask`)."""
-    return _scale_and_mask(x, mask, scale, fixed_triu_mask).softmax(-1).to(x.dtype)
+    return (as_wide(x) * scale).masked_fill(_hide_scores(x, mask, fixed_triu_mask), -10000.0).softmax(-1).to(x.dtype)
 
 
 @reference("npu::npu_scaled_masked_softmax_backward", dtypes={"y_grad": FLOATS, "y": FLOATS})
@@ -168,8 +163,7 @@ def npu_scaled_masked_softmax_backward(
 ) -> Tensor:
     grad, value = as_wide(y_grad), as_wide(y)
     inner = value * (grad - (grad * value).sum(-1, keepdim=True)) * scale
-    hidden = torch.ones(y.shape[-2:], dtype=torch.bool, device=y.device).triu(1) if fixed_triu_mask else mask
-    return inner.masked_fill(hidden, 0.0).to(y_grad.dtype)
+    return inner.masked_fill(_hide_scores(y, mask, fixed_triu_mask), 0.0).to(y_grad.dtype)
 
 
 @reference("npu::npu_masked_softmax_with_rel_pos_bias", dtypes={"x": FLOATS})

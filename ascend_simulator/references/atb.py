@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,7 +22,7 @@ from torch import Tensor
 from .attention_core import repeat_heads
 from .cache_updates import scatter_rows, scattered_into_parts
 from .numeric import as_wide
-from .registry import FLOATS, HALVES, reference
+from .registry import FLOATS, HALVES, derived_from, reference
 from .rotary import rotate_half
 
 PACKED = {"query": HALVES, "key": HALVES, "value": HALVES, "seq_len": (torch.int32,)}
@@ -193,14 +194,11 @@ def npu_paged_attention(
     lengths = context_lens.tolist()
     _check_entries("_npu_paged_attention", len(query), block_table, lengths)
     _check_pages("_npu_paged_attention", key_cache, block_table, lengths)
-    return torch.cat(
-        [
-            compute_attention(
-                query[i : i + 1], read_pages(key_cache, table, size), read_pages(value_cache, table, size), scale_value
-            )[0]
-            for i, (table, size) in enumerate(zip(block_table, lengths))
-        ]
-    ).to(query.dtype)
+    outputs = []
+    for q, table, size in zip(query.split(1), block_table, lengths):
+        key, value = read_pages(key_cache, table, size), read_pages(value_cache, table, size)
+        outputs.append(compute_attention(q, key, value, scale_value)[0])
+    return torch.cat(outputs).to(query.dtype)
 
 
 @reference(
@@ -245,19 +243,11 @@ def npu_paged_attention_splitfuse(
         raise RuntimeError(f"{name}: seq_len {rows} for {query.shape[0]} tokens")
     if mask.dim() != 2 or mask.shape[0] != query.shape[0] or mask.shape[1] < max(lengths):
         raise NotImplementedError(f"the NPU simulator lacks {name} with a mask of shape {list(mask.shape)}")
-    parts = zip(query.split(rows), mask.split(rows), block_table, lengths)
-    return torch.cat(
-        [
-            compute_attention(
-                q,
-                read_pages(key_cache, table, size),
-                read_pages(value_cache, table, size),
-                scale_value,
-                added[:, :size],
-            )[0]
-            for q, added, table, size in parts
-        ]
-    ).to(query.dtype)
+    outputs = []
+    for q, added, table, size in zip(query.split(rows), mask.split(rows), block_table, lengths):
+        key, value = read_pages(key_cache, table, size), read_pages(value_cache, table, size)
+        outputs.append(compute_attention(q, key, value, scale_value, added[:, :size])[0])
+    return torch.cat(outputs).to(query.dtype)
 
 
 @reference("atb::npu_multi_head_latent_attention.lse", dtypes=LATENT)
@@ -303,46 +293,18 @@ def npu_multi_head_latent_attention_lse(
 
 
 @reference("atb::npu_multi_head_latent_attention.lse_out", dtypes=LATENT, writes=("output", "lse"))
-def npu_multi_head_latent_attention_lse_out(
-    q_nope: Tensor,
-    q_rope: Tensor,
-    ctkv: Tensor,
-    k_rope: Tensor,
-    block_tables: Tensor,
-    context_lens: Sequence[int],
-    q_headnum: int,
-    qk_scale: float,
-    kv_headnum: int,
-    return_lse: bool,
-    *,
-    mask_type: str | None = None,
-    calc_type: str | None = None,
-    cache_mode: str | None = None,
-    workspace: Tensor | None = None,
-) -> tuple[Tensor, ...]:
+@derived_from(npu_multi_head_latent_attention_lse)
+def npu_multi_head_latent_attention_lse_out(**arguments: Any) -> tuple[Tensor, ...]:
     """The log-sum-exp is written where it is asked for."""
-    return npu_multi_head_latent_attention_lse(**locals())[: 2 if return_lse else 1]
+    return npu_multi_head_latent_attention_lse(**arguments)[: 2 if arguments["return_lse"] else 1]
 
 
 @reference("atb::npu_multi_head_latent_attention", dtypes=LATENT)
 @reference("atb::npu_multi_head_latent_attention.out", dtypes=LATENT, writes=("output",))
-def npu_multi_head_latent_attention(
-    q_nope: Tensor,
-    q_rope: Tensor,
-    ctkv: Tensor,
-    k_rope: Tensor,
-    block_tables: Tensor,
-    context_lens: Sequence[int],
-    q_headnum: int,
-    qk_scale: float,
-    kv_headnum: int,
-    *,
-    mask_type: str | None = None,
-    calc_type: str | None = None,
-    cache_mode: str | None = None,
-) -> Tensor:
+@derived_from(npu_multi_head_latent_attention_lse, without=("return_lse", "workspace"))
+def npu_multi_head_latent_attention(**arguments: Any) -> Tensor:
     """The first result only."""
-    return npu_multi_head_latent_attention_lse(**locals(), return_lse=False)[0]
+    return npu_multi_head_latent_attention_lse(**arguments, return_lse=False)[0]
 
 
 STORED = (*HALVES, torch.int8)

@@ -16,8 +16,10 @@ from torch import Tensor
 from .attention_core import LAYOUTS, Entry, Masking, from_entries, lengths_of, repeat_heads, sum_heads, to_entries
 from .dropout import draw_keep_mask, seed_of, unpack_bits
 from .numeric import as_wide, wide_or_none
-from .registry import FLOATS, reference
+from .registry import FLOATS, derived_from, reference
 
+Forward = tuple[Tensor, Tensor, Tensor, Tensor, int, int, int]
+Backward = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
 REPEATS = 8  # softmax_max and softmax_sum hold each number eight times
 
 
@@ -71,14 +73,14 @@ class Call:
         for batch, ((query, key, value), mask) in enumerate(zip(triples, masks)):
             rows, columns = query.shape[1], key.shape[1]
             yield Entry(
-                query=query,
-                key=repeat_heads(key, self.head_num),
-                value=repeat_heads(value, self.head_num),
-                hidden=self.masking.hidden_scores(batch, len(triples), rows, columns, query.device),
+                query,
+                repeat_heads(key, self.head_num),
+                repeat_heads(value, self.head_num),
+                self.masking.hidden_scores(batch, len(triples), rows, columns, query.device),
+                self.scale,
                 pse=None if self.pse is None else as_wide(self.pse[batch if self.pse.shape[0] > 1 else 0]),
                 sink=wide_or_none(self.sink),
                 kept=None if mask is None else mask.reshape(self.head_num, rows, columns),
-                scale=self.scale,
                 keep_prob=self.keep_prob,
                 add_first=self.pse_type == 1,
                 zero_rows=self.masking.zero_rows(rows, columns, self.inner_precise),
@@ -167,11 +169,13 @@ def _rows_of(statistics: Tensor, call: Call) -> list[Tensor]:
     return list(whole[:, : sum(call.query_lengths)].split(call.query_lengths, 1))
 
 
-def attention_forward(
-    call: Call, dropout_mask: Tensor | None, seed: int, offset: int
-) -> tuple[Tensor, Tensor, Tensor, Tensor, int, int, int]:
+def _run_forward(arguments: dict[str, Any]) -> Forward:
+    """Return (out, softmax_max, softmax_sum, an empty tensor, seed, offset, the number of scores)."""
+    call, seed, offset = call_of(arguments), arguments["seed"], arguments["offset"]
+    if not seed and call.keep_prob != 1:
+        seed = seed_of(arguments["generator"])
     numels = sum(call.count_scores())
-    call.kept = _dropout_mask(call, numels, dropout_mask, seed, offset)
+    call.kept = _dropout_mask(call, numels, arguments["dropout_mask"], seed, offset)
     results = [entry.attend_forward() for entry in call.make_entries()]
     out = from_entries([result[0] for result in results], call.layout, call.query)
     largest, total = (_arrange_statistics([result[i] for result in results], call) for i in (1, 2))
@@ -185,17 +189,23 @@ def _dropout_mask(call: Call, numels: int, mask: Tensor | None, seed: int, offse
     return bits.to(call.query.device)
 
 
-def attention_backward(
-    call: Call, dy: Tensor, largest: Tensor, total: Tensor, out: Tensor, seed: int, offset: int
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Return (dq, dk, dv, dpse, dsink); the last two are empty where there is none."""
+def _run_backward(arguments: dict[str, Any]) -> Backward:
+    """Return (dq, dk, dv, dpse, dsink), the last two empty where there is none, from the statistics that the caller
+    passes: those of a ring's whole sequence serve.
+    """
+    call = call_of(arguments)
+    for name in ("softmax_max", "softmax_sum", "attention_in"):
+        if arguments[name] is None:
+            raise RuntimeError(f"npu_fusion_attention_grad needs {name}")
+    seed, offset = int(arguments["seed"] or 0), int(arguments["offset"] or 0)
     call.kept = _dropout_mask(call, sum(call.count_scores()), None, seed, offset)
     parts = zip(
         call.make_entries(),
-        to_entries(dy, call.layout, call.head_num, call.query_lengths),
-        to_entries(out, call.layout, call.head_num, call.query_lengths),
-        _rows_of(as_wide(largest), call),
-        _rows_of(as_wide(total), call),
+        *(
+            to_entries(arguments[name], call.layout, call.head_num, call.query_lengths)
+            for name in ("dy", "attention_in")
+        ),
+        *(_rows_of(as_wide(arguments[name]), call) for name in ("softmax_max", "softmax_sum")),
     )
     gradients = [entry.attend_backward(*rest) for entry, *rest in parts]
     heads = call.key_heads
@@ -213,6 +223,10 @@ def attention_backward(
     return dq, dk, dv, dpse, dsink
 
 
+#: Arguments that a call takes as they are.
+SAME = ("query", "key", "value", "head_num", "pse", "keep_prob", "inner_precise", "softmax_layout", "sink")
+
+
 def call_of(arguments: dict[str, Any]) -> Call:
     """Make the call from the operator's arguments, whose names differ a little between versions."""
     for name in ("query_rope", "key_rope"):
@@ -221,58 +235,24 @@ def call_of(arguments: dict[str, Any]) -> Call:
     if any(arguments.get("q_start_idx") or ()) or any(arguments.get("kv_start_idx") or ()):
         raise NotImplementedError("the NPU simulator lacks npu_fusion_attention with q_start_idx or kv_start_idx")
     before, after = ("pre_tokens", "next_tokens") if "pre_tokens" in arguments else ("pre_tockens", "next_tockens")
+    mode, mask, prefix = arguments["sparse_mode"], arguments["atten_mask"], list(arguments["prefix"] or ())
     return Call(
-        query=arguments["query"],
-        key=arguments["key"],
-        value=arguments["value"],
-        head_num=arguments["head_num"],
+        **{name: arguments[name] for name in SAME},
         layout=arguments["input_layout"],
-        pse=arguments["pse"],
-        masking=Masking(
-            arguments["sparse_mode"],
-            arguments["atten_mask"],
-            arguments[before],
-            arguments[after],
-            list(arguments["prefix"] or ()),
-        ),
+        masking=Masking(mode, mask, arguments[before], arguments[after], prefix),
         scale=arguments["scale"] if "scale" in arguments else arguments["scale_value"],
-        keep_prob=arguments["keep_prob"],
-        inner_precise=arguments["inner_precise"],
-        query_lengths=lengths_of(arguments["actual_seq_qlen"]),
-        key_lengths=lengths_of(arguments["actual_seq_kvlen"]),
-        softmax_layout=arguments["softmax_layout"],
-        sink=arguments["sink"],
+        query_lengths=_read_lengths(arguments["actual_seq_qlen"]),
+        key_lengths=_read_lengths(arguments["actual_seq_kvlen"]),
         pse_type=arguments.get("pse_type", 1),
     )
 
 
+def _read_lengths(cumulative: Tensor | Sequence[int] | None) -> list[int]:
+    return lengths_of(cumulative.tolist() if isinstance(cumulative, Tensor) else cumulative)
+
+
 QKV = {"query": FLOATS, "key": FLOATS, "value": FLOATS, "atten_mask": (torch.bool, torch.uint8)}
 FAR = 2147483647
-
-Forward = tuple[Tensor, Tensor, Tensor, Tensor, int, int, int]
-Backward = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
-
-
-def _run_forward(arguments: dict[str, Any]) -> Forward:
-    """Return (out, softmax_max, softmax_sum, an empty tensor, seed, offset, the number of scores)."""
-    seed, generator = arguments["seed"], arguments["generator"]
-    if not seed and arguments["keep_prob"] != 1:
-        seed = seed_of(generator)
-    return attention_forward(call_of(arguments), arguments["dropout_mask"], seed, arguments["offset"])
-
-
-def _run_backward(arguments: dict[str, Any]) -> Backward:
-    """Return (dq, dk, dv, dpse, dsink), from the statistics that the caller passes: those of a ring's whole sequence
-    serve.
-    """
-    call = call_of(arguments)
-    for name in ("softmax_max", "softmax_sum", "attention_in"):
-        if arguments[name] is None:
-            raise RuntimeError(f"npu_fusion_attention_grad needs {name}")
-    statistics = arguments["softmax_max"], arguments["softmax_sum"], arguments["attention_in"]
-    return attention_backward(
-        call, arguments["dy"], *statistics, int(arguments["seed"] or 0), int(arguments["offset"] or 0)
-    )
 
 
 @reference("npu::npu_fusion_attention", dtypes=QKV, random=True)
@@ -381,117 +361,32 @@ def npu_fusion_attention_v2(
 
 
 @reference("npu::npu_fusion_attention_grad_v2", dtypes={**QKV, "dy": FLOATS})
+@derived_from(npu_fusion_attention_grad, pre_tockens="pre_tokens", next_tockens="next_tokens")
 def npu_fusion_attention_grad_v2(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    dy: Tensor,
-    head_num: int,
-    input_layout: str,
     *,
-    pse: Tensor | None = None,
-    padding_mask: Tensor | None = None,
-    atten_mask: Tensor | None = None,
-    softmax_max: Tensor | None = None,
-    softmax_sum: Tensor | None = None,
-    softmax_in: Tensor | None = None,
-    attention_in: Tensor | None = None,
     query_rope: Tensor | None = None,
     key_rope: Tensor | None = None,
-    scale_value: float = 1.0,
-    keep_prob: float = 1.0,
-    pre_tokens: int = FAR,
-    next_tokens: int = FAR,
-    inner_precise: int = 0,
-    seed: int = 0,
-    offset: int = 0,
-    numels: int = 0,
-    prefix: Sequence[int] | None = None,
-    actual_seq_qlen: Sequence[int] | None = None,
-    actual_seq_kvlen: Sequence[int] | None = None,
-    sparse_mode: int = 0,
-    gen_mask_parallel: bool = True,
-    sync: bool = False,
     pse_type: int = 1,
     q_start_idx: Sequence[int] | None = None,
     kv_start_idx: Sequence[int] | None = None,
-    softmax_layout: str = "",
-    sink: Tensor | None = None,
+    **arguments: Any,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     """As the first version, with empty gradients of query_rope and key_rope before that of sink."""
-    dq, dk, dv, dpse, dsink = _run_backward(locals())
-    return dq, dk, dv, dpse, query.new_empty(0), key.new_empty(0), dsink
-
-
-def _list_numbers(lengths: Tensor | None) -> list[int] | None:
-    return None if lengths is None else [int(length) for length in lengths.tolist()]
+    dq, dk, dv, dpse, dsink = _run_backward({**arguments, **locals()})
+    return dq, dk, dv, dpse, arguments["query"].new_empty(0), arguments["key"].new_empty(0), dsink
 
 
 @reference("npu::npu_fusion_attention_v3", dtypes=QKV, random=True)
-def npu_fusion_attention_v3(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    head_num: int,
-    input_layout: str,
-    pse: Tensor | None = None,
-    padding_mask: Tensor | None = None,
-    atten_mask: Tensor | None = None,
-    scale: float = 1.0,
-    keep_prob: float = 1.0,
-    pre_tockens: int = FAR,
-    next_tockens: int = FAR,
-    inner_precise: int = 0,
-    prefix: Sequence[int] | None = None,
-    actual_seq_qlen: Tensor | None = None,
-    actual_seq_kvlen: Tensor | None = None,
-    sparse_mode: int = 0,
-    gen_mask_parallel: bool = True,
-    sync: bool = False,
-    softmax_layout: str = "",
-    sink: Tensor | None = None,
-    *,
-    generator: torch.Generator | None = None,
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+@derived_from(npu_fusion_attention, without=("dropout_mask", "seed", "offset"))
+def npu_fusion_attention_v3(**arguments: Any) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     """As the first version, with lengths, seed and offset as tensors."""
-    arguments = dict(locals(), dropout_mask=None, seed=0, offset=0)
-    arguments.update(actual_seq_qlen=_list_numbers(actual_seq_qlen), actual_seq_kvlen=_list_numbers(actual_seq_kvlen))
-    out, largest, total, empty, seed, offset, _ = _run_forward(arguments)
+    out, largest, total, empty, seed, offset, _ = npu_fusion_attention(**arguments)
     return out, largest, total, empty, torch.tensor([seed]), torch.tensor([offset])
 
 
 @reference("npu::npu_fusion_attention_grad_v3", dtypes={**QKV, "dy": FLOATS})
+@derived_from(npu_fusion_attention_grad, without=("numels",))
 def npu_fusion_attention_grad_v3(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    dy: Tensor,
-    head_num: int,
-    input_layout: str,
-    *,
-    pse: Tensor | None = None,
-    padding_mask: Tensor | None = None,
-    atten_mask: Tensor | None = None,
-    softmax_max: Tensor | None = None,
-    softmax_sum: Tensor | None = None,
-    softmax_in: Tensor | None = None,
-    attention_in: Tensor | None = None,
-    scale_value: float = 1.0,
-    keep_prob: float = 1.0,
-    pre_tockens: int = FAR,
-    next_tockens: int = FAR,
-    inner_precise: int = 0,
-    seed: Tensor | None = None,
-    offset: Tensor | None = None,
-    prefix: Sequence[int] | None = None,
-    actual_seq_qlen: Tensor | None = None,
-    actual_seq_kvlen: Tensor | None = None,
-    sparse_mode: int = 0,
-    gen_mask_parallel: bool = True,
-    sync: bool = False,
-    softmax_layout: str = "",
-    sink: Tensor | None = None,
+    *, seed: Tensor | None = None, offset: Tensor | None = None, **arguments: Any
 ) -> Backward:
-    arguments = dict(locals())
-    arguments.update(actual_seq_qlen=_list_numbers(actual_seq_qlen), actual_seq_kvlen=_list_numbers(actual_seq_kvlen))
-    return _run_backward(arguments)
+    return npu_fusion_attention_grad(**arguments, seed=int(seed or 0), offset=int(offset or 0))

@@ -27,13 +27,13 @@ class Entry:
     key: Tensor
     value: Tensor
     hidden: Tensor | None
-    pse: Tensor | None
-    sink: Tensor | None
-    kept: Tensor | None  # (N, Sq, Skv)
     scale: float
-    keep_prob: float
-    add_first: bool  # pse before the scale (pse_type 1) or after it (0)
-    zero_rows: bool
+    pse: Tensor | None = None
+    sink: Tensor | None = None
+    kept: Tensor | None = None  # (N, Sq, Skv)
+    keep_prob: float = 1.0
+    add_first: bool = False  # pse before the scale (pse_type 1) or after it (0)
+    zero_rows: bool = False
 
     def compute_scores(self) -> Tensor:
         scores = self.query @ self.key.transpose(-1, -2)

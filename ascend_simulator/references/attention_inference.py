@@ -8,8 +8,8 @@ the left, shared prefixes.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 import torch
@@ -17,7 +17,7 @@ from torch import Tensor
 
 from .attention_core import Entry, Masking, repeat_heads, to_entries
 from .numeric import as_wide, wide_or_none
-from .registry import HALVES, reference
+from .registry import HALVES, derived_from, reference
 
 FAR = 2147483647
 
@@ -38,30 +38,34 @@ class Inference:
     """One call, as npu_fused_infer_attention_score names its arguments."""
 
     operator: str
+    masking: Masking
     query: Tensor
     key: Tensor
     value: Tensor
-    heads: int
-    key_heads: int
-    layout: str
+    num_heads: int
+    num_key_value_heads: int
+    input_layout: str
     scale: float
-    masking: Masking
-    query_lengths: Sequence[int] | None
-    key_lengths: Sequence[int] | None
-    pse: Tensor | None = None
+    actual_seq_lengths: Sequence[int] | None
+    actual_seq_lengths_kv: Sequence[int] | None
+    pse_shift: Tensor | None = None
     inner_precise: int = 0
     block_table: Tensor | None = None
     block_size: int = 0
     query_rope: Tensor | None = None
     key_rope: Tensor | None = None
-    sink: Tensor | None = None
+    learnable_sink: Tensor | None = None
 
     def __post_init__(self) -> None:
-        self.key_heads = self.key_heads or self.heads
-        if self.layout not in LAYOUTS:
-            raise RuntimeError(f"{self.operator}: input_layout only supports {', '.join(LAYOUTS)}, got {self.layout}")
-        if self.heads <= 0 or self.heads % self.key_heads:
-            raise RuntimeError(f"{self.operator}: num_heads {self.heads} must be a multiple of {self.key_heads}")
+        self.num_key_value_heads = self.num_key_value_heads or self.num_heads
+        if self.input_layout not in LAYOUTS:
+            raise RuntimeError(
+                f"{self.operator}: input_layout only supports {', '.join(LAYOUTS)}, got {self.input_layout}"
+            )
+        if self.num_heads <= 0 or self.num_heads % self.num_key_value_heads:
+            raise RuntimeError(
+                f"{self.operator}: num_heads {self.num_heads} must be a multiple of {self.num_key_value_heads}"
+            )
         if (self.query_rope is None) != (self.key_rope is None):
             raise RuntimeError(f"{self.operator}: query_rope and key_rope must be given together")
         if self.key.dtype != self.query.dtype or self.value.dtype != self.query.dtype:
@@ -70,11 +74,11 @@ class Inference:
 
     @property
     def packed(self) -> bool:
-        return LAYOUTS[self.layout][0] in ("TND", "NTD")
+        return LAYOUTS[self.input_layout][0] in ("TND", "NTD")
 
     def split_tensor(self, tensor: Tensor, heads: int, lengths: Sequence[int]) -> list[Tensor]:
         """Return per batch entry (heads, S, D), padding included; with TND exactly the entry's tokens."""
-        layout = LAYOUTS[self.layout][0]
+        layout = LAYOUTS[self.input_layout][0]
         if layout == "NTD":
             tensor, layout = tensor.transpose(0, 1), "TND"
         if layout == "NSD":
@@ -82,19 +86,21 @@ class Inference:
         entries = to_entries(tensor, layout, heads, lengths)
         if any(entry.shape[0] != heads for entry in entries):
             raise RuntimeError(
-                f"{self.operator}: {self.layout} with {entries[0].shape[0]} heads, but {heads} are named"
+                f"{self.operator}: {self.input_layout} with {entries[0].shape[0]} heads, but {heads} are named"
             )
         return entries
 
 
-def run_inference(call: Inference) -> tuple[Tensor, Tensor]:
+def run_inference(name: str, masking: Masking, arguments: Mapping[str, Any]) -> tuple[Tensor, Tensor]:
     """Return (attention in the output's layout, log-sum-exp (B, N, S, 1) or (T, N, 1) in float32)."""
-    counts = _packed_lengths(call, call.query_lengths, "query") if call.packed else []
-    queries = call.split_tensor(call.query, call.heads, counts)
+    named = {field.name: arguments[field.name] for field in fields(Inference) if field.name in arguments}
+    call = Inference(name, masking, **named)
+    counts = _packed_lengths(call, call.actual_seq_lengths, "query") if call.packed else []
+    queries = call.split_tensor(call.query, call.num_heads, counts)
     if call.query_rope is not None:
-        ropes = call.split_tensor(call.query_rope, call.heads, counts)
+        ropes = call.split_tensor(call.query_rope, call.num_heads, counts)
         queries = [torch.cat(pair, -1) for pair in zip(queries, ropes)]
-    rows = counts or lengths_of(call, call.query_lengths, len(queries), queries[0].shape[1])
+    rows = counts or lengths_of(call, call.actual_seq_lengths, len(queries), queries[0].shape[1])
     keys, values = _keys_and_values(call, len(queries))
     results = [
         _attend_entry(call, batch, len(queries), query, key, value, count)
@@ -109,16 +115,13 @@ def _attend_entry(
     rows, columns = count, key.shape[1]
     hidden = call.masking.hidden_scores(batch, batches, rows, columns, query.device)
     entry = Entry(
-        query=query[:, :rows],
-        key=repeat_heads(key, call.heads),
-        value=repeat_heads(value, call.heads),
-        hidden=hidden,
+        query[:, :rows],
+        repeat_heads(key, call.num_heads),
+        repeat_heads(value, call.num_heads),
+        hidden,
+        call.scale,
         pse=_bias_of(call, batch, rows, columns),
-        sink=wide_or_none(call.sink),
-        kept=None,
-        scale=call.scale,
-        keep_prob=1.0,
-        add_first=False,
+        sink=wide_or_none(call.learnable_sink),
         zero_rows=call.masking.zero_rows(rows, columns, 2 if call.inner_precise in (2, 3) else 0),
     )
     out, largest, total = entry.attend_forward()
@@ -132,11 +135,11 @@ def _attend_entry(
 
 
 def _bias_of(call: Inference, batch: int, rows: int, columns: int) -> Tensor | None:
-    if call.pse is None:
+    if call.pse_shift is None:
         return None
-    pse = as_wide(call.pse[batch if call.pse.shape[0] > 1 else 0])
+    pse = as_wide(call.pse_shift[batch if call.pse_shift.shape[0] > 1 else 0])
     if pse.shape[-2] < rows or pse.shape[-1] < columns:
-        raise RuntimeError(f"{call.operator}: pse_shift {list(call.pse.shape)} is smaller than {rows}x{columns}")
+        raise RuntimeError(f"{call.operator}: pse_shift {list(call.pse_shift.shape)} is smaller than {rows}x{columns}")
     return pse[:, :rows, :columns]
 
 
@@ -152,10 +155,10 @@ def lengths_of(call: Inference, listed: Sequence[int] | None, batches: int, size
 
 def _packed_lengths(call: Inference, ends: Sequence[int] | None, name: str) -> list[int]:
     if not ends:
-        raise RuntimeError(f"{call.operator}: {call.layout} needs the sequence lengths of {name}")
+        raise RuntimeError(f"{call.operator}: {call.input_layout} needs the sequence lengths of {name}")
     lengths = [end - start for start, end in zip([0, *ends[:-1]], ends)]
     if min(lengths) < 0:
-        raise RuntimeError(f"{call.operator}: {call.layout} takes cumulative sequence lengths, got {list(ends)}")
+        raise RuntimeError(f"{call.operator}: {call.input_layout} takes cumulative sequence lengths, got {list(ends)}")
     return lengths
 
 
@@ -165,11 +168,11 @@ def _keys_and_values(call: Inference, batches: int) -> tuple[list[Tensor], list[
     if call.block_table is not None:
         parts = [_read_paged(call, tensor, batches) for tensor in tensors]
     else:
-        counts = _packed_lengths(call, call.key_lengths, "key") if call.packed else []
-        parts = [call.split_tensor(tensor, call.key_heads, counts) for tensor in tensors]
+        counts = _packed_lengths(call, call.actual_seq_lengths_kv, "key") if call.packed else []
+        parts = [call.split_tensor(tensor, call.num_key_value_heads, counts) for tensor in tensors]
         if len(parts[0]) != batches:
             raise RuntimeError(f"{call.operator}: {batches} entries of query, but {len(parts[0])} of key")
-        counts = counts or lengths_of(call, call.key_lengths, batches, parts[0][0].shape[1])
+        counts = counts or lengths_of(call, call.actual_seq_lengths_kv, batches, parts[0][0].shape[1])
         parts = [[entry[:, :count] for entry, count in zip(entries, counts)] for entries in parts]
     keys, values = parts[:2]
     if call.key_rope is not None:
@@ -185,27 +188,31 @@ def _read_paged(call: Inference, cache: Tensor, batches: int) -> list[Tensor]:
     if cache.dim() == 5:
         cache = cache.permute(0, 1, 3, 2, 4).flatten(3)
     elif cache.dim() == 3:
-        cache = cache.unflatten(-1, (call.key_heads, -1)).transpose(1, 2)
-    elif LAYOUTS[call.layout][0] in ("BSH", "BSND"):
-        raise RuntimeError(f"{call.operator}: {call.layout} takes a paged cache of shape (blocks, block_size, H) only")
-    if cache.shape[1] != call.key_heads or cache.shape[2] != call.block_size:
+        cache = cache.unflatten(-1, (call.num_key_value_heads, -1)).transpose(1, 2)
+    elif LAYOUTS[call.input_layout][0] in ("BSH", "BSND"):
+        raise RuntimeError(
+            f"{call.operator}: {call.input_layout} takes a paged cache of shape (blocks, block_size, H) only"
+        )
+    if cache.shape[1] != call.num_key_value_heads or cache.shape[2] != call.block_size:
         shape = list(cache.shape)
-        raise RuntimeError(f"{call.operator}: cache {shape} is not (blocks, {call.key_heads}, {call.block_size}, D)")
-    if not call.key_lengths:
+        raise RuntimeError(
+            f"{call.operator}: cache {shape} is not (blocks, {call.num_key_value_heads}, {call.block_size}, D)"
+        )
+    if not call.actual_seq_lengths_kv:
         raise RuntimeError(f"{call.operator}: block_table needs the sequence lengths of key")
     if len(call.block_table) != batches:
         raise RuntimeError(f"{call.operator}: block_table {list(call.block_table.shape)} for {batches} entries")
-    counts = lengths_of(call, call.key_lengths, batches, call.block_table.shape[1] * call.block_size)
+    counts = lengths_of(call, call.actual_seq_lengths_kv, batches, call.block_table.shape[1] * call.block_size)
     needed = [-(-count // call.block_size) for count in counts]
     rows = [row[:blocks].long() for row, blocks in zip(call.block_table, needed)]
     return [as_wide(cache[row].transpose(0, 1).flatten(1, 2)[:, :count]) for row, count in zip(rows, counts)]
 
 
 def _join_entries(entries: list[Tensor], call: Inference) -> Tensor:
-    layout = LAYOUTS[call.layout][1]
+    layout = LAYOUTS[call.input_layout][1]
     if call.packed:
         whole = torch.cat(entries, 1)
-        tokens = call.query.shape[0 if LAYOUTS[call.layout][0] == "TND" else 1]
+        tokens = call.query.shape[0 if LAYOUTS[call.input_layout][0] == "TND" else 1]
         whole = torch.nn.functional.pad(whole, (0, 0, 0, tokens - whole.shape[1]))
         return (whole.transpose(0, 1) if layout == "TND" else whole).to(call.query.dtype).contiguous()
     order = {"BSH": (0, 2, 1, 3), "BSND": (0, 2, 1, 3), "NBSD": (1, 0, 2, 3)}.get(layout, (0, 1, 2, 3))
@@ -216,7 +223,7 @@ def _join_entries(entries: list[Tensor], call: Inference) -> Tensor:
 def _log_sum_exp(rows: list[Tensor], call: Inference) -> Tensor:
     if not call.packed:
         return torch.stack(rows)[..., None].float()
-    tokens = call.query.shape[0 if LAYOUTS[call.layout][0] == "TND" else 1]
+    tokens = call.query.shape[0 if LAYOUTS[call.input_layout][0] == "TND" else 1]
     whole = torch.cat(rows, 1)
     whole = torch.nn.functional.pad(whole, (0, tokens - whole.shape[1]), value=math.inf)
     return whole.transpose(0, 1)[..., None].float().contiguous()
@@ -261,26 +268,11 @@ def npu_prompt_flash_attention(
     sparse_mode: int = 0,
 ) -> Tensor:
     """padding_mask is reserved. next_tokens is 0: a mask without it counts up to the diagonal only."""
-    name = "npu_prompt_flash_attention"
+    arguments, name = dict(locals(), scale=scale_value), "npu_prompt_flash_attention"
     _check_layout(name, input_layout, PLAIN)
     _check_packed(name, input_layout, sparse_mode, atten_mask)
     masking = masking_of(name, sparse_mode, atten_mask, pre_tokens, next_tokens, False)
-    return run_inference(
-        Inference(
-            name,
-            query,
-            key,
-            value,
-            num_heads,
-            num_key_value_heads,
-            input_layout,
-            scale_value,
-            masking,
-            actual_seq_lengths,
-            actual_seq_lengths_kv,
-            pse_shift,
-        )
-    )[0]
+    return run_inference(name, masking, arguments)[0]
 
 
 @reference("npu::npu_incre_flash_attention", dtypes={**QKV, "block_table": (torch.int32,)})
@@ -302,32 +294,15 @@ def npu_incre_flash_attention(
     inner_precise: int = 1,
 ) -> Tensor:
     """One row of query for each entry; the lengths are those of key and value."""
-    name = "npu_incre_flash_attention"
+    arguments, name = dict(locals(), scale=scale_value), "npu_incre_flash_attention"
+    arguments.update(actual_seq_lengths=None, actual_seq_lengths_kv=actual_seq_lengths)
     _check_layout(name, input_layout, ("BSH", "BSND", "BNSD"))
     if inner_precise not in (0, 1):
         raise RuntimeError(f"{name} supports inner_precise 0 and 1, but got {inner_precise}")
     if query.shape[2 if input_layout == "BNSD" else 1] != 1:
         raise RuntimeError(f"{name} takes a query of sequence length 1, but got {list(query.shape)}")
     masking = masking_of(name, 0, atten_mask, FAR, FAR, True)
-    return run_inference(
-        Inference(
-            name,
-            query,
-            key,
-            value,
-            num_heads,
-            num_key_value_heads,
-            input_layout,
-            scale_value,
-            masking,
-            None,
-            actual_seq_lengths,
-            pse_shift,
-            inner_precise,
-            block_table,
-            block_size,
-        )
-    )[0]
+    return run_inference(name, masking, arguments)[0]
 
 
 @reference("npu::npu_fused_infer_attention_score", dtypes=FUSED)
@@ -359,118 +334,52 @@ def npu_fused_infer_attention_score(
 
 
 @reference("npu::npu_fused_infer_attention_score.out", dtypes=FUSED, writes=("out",))
+@derived_from(npu_fused_infer_attention_score)
 def npu_fused_infer_attention_score_out(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    *,
-    pse_shift: Tensor | None = None,
-    atten_mask: Tensor | None = None,
-    actual_seq_lengths: Sequence[int] | None = None,
-    actual_seq_lengths_kv: Sequence[int] | None = None,
-    block_table: Tensor | None = None,
-    query_rope: Tensor | None = None,
-    key_rope: Tensor | None = None,
-    num_heads: int = 1,
-    scale: float = 1.0,
-    pre_tokens: int = FAR,
-    next_tokens: int = FAR,
-    input_layout: str = "BSH",
-    num_key_value_heads: int = 0,
-    sparse_mode: int = 0,
-    inner_precise: int = 0,
-    block_size: int = 0,
-    softmax_lse_flag: bool = False,
-    workspace: Tensor | None = None,
-    out: Sequence[Tensor],
+    *, workspace: Tensor | None = None, out: Sequence[Tensor], **arguments: Any
 ) -> tuple[Tensor, Tensor]:
     """The workspace is memory for the hardware's kernel; nothing is read from it. A log-sum-exp not asked for is 0."""
     if len(out) != 2:
         raise RuntimeError(f"npu_fused_infer_attention_score.out writes two tensors, but out has {len(out)}")
-    attention, sums = _run_fused("npu_fused_infer_attention_score", dict(locals()))
-    return attention, sums if softmax_lse_flag else torch.zeros_like(out[1])
+    attention, sums = npu_fused_infer_attention_score(**arguments)
+    return attention, sums if arguments["softmax_lse_flag"] else torch.zeros_like(out[1])
 
 
 @reference("npu::npu_fused_infer_attention_score_v2", dtypes={**FUSED, "learnable_sink": (torch.bfloat16,)})
+@derived_from(
+    npu_fused_infer_attention_score,
+    actual_seq_lengths="actual_seq_qlen",
+    actual_seq_lengths_kv="actual_seq_kvlen",
+    scale="softmax_scale",
+    num_heads="num_query_heads",
+    softmax_lse_flag="return_softmax_lse",
+)
 def npu_fused_infer_attention_score_v2(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    *,
-    query_rope: Tensor | None = None,
-    key_rope: Tensor | None = None,
-    pse_shift: Tensor | None = None,
-    atten_mask: Tensor | None = None,
-    actual_seq_qlen: Sequence[int] | None = None,
-    actual_seq_kvlen: Sequence[int] | None = None,
-    block_table: Tensor | None = None,
-    learnable_sink: Tensor | None = None,
-    num_query_heads: int = 1,
-    num_key_value_heads: int = 0,
-    softmax_scale: float = 1.0,
-    pre_tokens: int = FAR,
-    next_tokens: int = FAR,
-    input_layout: str = "BSH",
-    sparse_mode: int = 0,
-    block_size: int = 0,
-    inner_precise: int = 0,
-    return_softmax_lse: bool = False,
+    *, learnable_sink: Tensor | None = None, **arguments: Any
 ) -> tuple[Tensor, Tensor]:
     """As the first version, with other names and a learnable sink."""
-    arguments = dict(locals())
-    names = {
-        "actual_seq_qlen": "actual_seq_lengths",
-        "actual_seq_kvlen": "actual_seq_lengths_kv",
-        "softmax_scale": "scale",
-        "num_query_heads": "num_heads",
-        "return_softmax_lse": "softmax_lse_flag",
-    }
     name = "npu_fused_infer_attention_score_v2"
     if learnable_sink is not None:
-        _check_layout(f"{name} with learnable_sink", input_layout, ("TND", "NTD_TND"))
-        if value.shape[-1] > 128 and block_table is None:
+        _check_layout(f"{name} with learnable_sink", arguments["input_layout"], ("TND", "NTD_TND"))
+        if arguments["value"].shape[-1] > 128 and arguments["block_table"] is None:
             raise RuntimeError(f"{name}: learnable_sink needs a value dimension of at most 128")
-    return _run_fused(name, {names.get(key, key): value for key, value in arguments.items()})
+    return _run_fused(name, {**arguments, "learnable_sink": learnable_sink})
 
 
 def _run_fused(name: str, arguments: dict[str, Any]) -> tuple[Tensor, Tensor]:
-    query, mask, mode, rope = (
-        arguments["query"],
-        arguments["atten_mask"],
-        arguments["sparse_mode"],
-        arguments["query_rope"],
-    )
+    query, mask, mode = arguments["query"], arguments["atten_mask"], arguments["sparse_mode"]
     _check_layout(name, arguments["input_layout"], tuple(LAYOUTS))
     _check_packed(name, arguments["input_layout"], mode, mask)
     if arguments["inner_precise"] not in (0, 1, 2, 3):
         raise RuntimeError(f"{name} supports inner_precise 0, 1, 2 and 3, but got {arguments['inner_precise']}")
     of_query = LAYOUTS[arguments["input_layout"]][0]
     one_row = of_query in ("BSH", "BSND", "BNSD") and query.shape[2 if of_query == "BNSD" else 1] == 1
-    if one_row and mode not in ((0, 3) if rope is not None else (0, 1)):
+    if one_row and mode not in ((0, 3) if arguments["query_rope"] is not None else (0, 1)):
         raise NotImplementedError(f"the NPU simulator lacks {name} with one row of query and sparse_mode {mode}")
     _check_rope(name, arguments)
-    out, lse = run_inference(
-        Inference(
-            name,
-            query,
-            arguments["key"],
-            arguments["value"],
-            arguments["num_heads"],
-            arguments["num_key_value_heads"],
-            arguments["input_layout"],
-            arguments["scale"],
-            masking_of(name, mode, mask, arguments["pre_tokens"], arguments["next_tokens"], one_row),
-            None if one_row else arguments["actual_seq_lengths"],
-            arguments["actual_seq_lengths_kv"],
-            arguments["pse_shift"],
-            arguments["inner_precise"],
-            arguments["block_table"],
-            arguments["block_size"],
-            rope,
-            arguments["key_rope"],
-            arguments.get("learnable_sink"),
-        )
-    )
+    masking = masking_of(name, mode, mask, arguments["pre_tokens"], arguments["next_tokens"], one_row)
+    lengths = None if one_row else arguments["actual_seq_lengths"]
+    out, lse = run_inference(name, masking, {**arguments, "actual_seq_lengths": lengths})
     return out, lse if arguments["softmax_lse_flag"] else lse.new_zeros(1)
 
 

@@ -69,20 +69,9 @@ def npu_nsa_select_attention(
     """(attention (T, N, D of value), max (T, N, 8), sum (T, N, 8)), the last two in float32."""
     if query.shape[-1] != 192 or value.shape[-1] != 128:
         raise RuntimeError(f"npu_nsa_select_attention takes D 192, and 128 of value, but got {list(value.shape)}")
-    results = [
-        entry.attend_forward(query.dtype)
-        for entry in _make_selections(
-            query,
-            key,
-            value,
-            topk_indices,
-            scale_value,
-            head_num,
-            (select_block_size, select_block_count),
-            actual_seq_qlen,
-            actual_seq_kvlen,
-        )
-    ]
+    block, lengths = (select_block_size, select_block_count), (actual_seq_qlen, actual_seq_kvlen)
+    entries = _make_selections(query, key, value, topk_indices, scale_value, head_num, block, *lengths)
+    results = [entry.attend_forward(query.dtype) for entry in entries]
     out = torch.cat([result[0].transpose(0, 1) for result in results]).to(query.dtype)
     largest, total = (
         torch.cat([result[i].t() for result in results])[..., None].repeat(1, 1, 8).float() for i in (1, 2)
@@ -260,25 +249,11 @@ def _make_entries(
         raise RuntimeError(f"npu_block_sparse_attention: block_sparse_mask {list(mask.shape)} for {heads} heads")
     _check_lengths(layout, row_counts, query, len(mask), "actual_seq_lengths")
     _check_lengths(layout, column_counts, key, len(mask), "actual_seq_lengths_kv")
-    cut = (
-        _split_entries(query, layout, heads, row_counts),
-        _split_entries(key, layout, key_heads, column_counts),
-        _split_entries(value, layout, key_heads, column_counts),
-    )
-    for chosen, q, k, v in zip(mask, *cut):
-        yield Entry(
-            query=q,
-            key=repeat_heads(k, heads),
-            value=repeat_heads(v, heads),
-            hidden=_hidden_scores(chosen, block_shape, q.shape[1], k.shape[1]),
-            pse=None,
-            sink=None,
-            kept=None,
-            scale=scale,
-            keep_prob=1.0,
-            add_first=True,
-            zero_rows=False,
-        )
+    queries = _split_entries(query, layout, heads, row_counts)
+    keys, values = (_split_entries(part, layout, key_heads, column_counts) for part in (key, value))
+    for chosen, q, k, v in zip(mask, queries, keys, values):
+        hidden = _hidden_scores(chosen, block_shape, q.shape[1], k.shape[1])
+        yield Entry(q, repeat_heads(k, heads), repeat_heads(v, heads), hidden, scale)
 
 
 def _hidden_scores(chosen: Tensor, block_shape: Sequence[int], rows: int, columns: int) -> Tensor:

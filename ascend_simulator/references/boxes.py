@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Callable
 
 import torch
 from torch import Tensor
@@ -102,8 +103,10 @@ def _only_xywh(trans: bool, cross: bool, mode: int) -> None:
         )
 
 
-def _pair_of_gradients(both: Sequence[Tensor | None]) -> tuple[Tensor, Tensor]:
-    first, second = both
+def _pair_of_gradients(
+    function: Callable[[Tensor, Tensor], Tensor], bboxes: Tensor, gtboxes: Tensor, grad: Tensor
+) -> tuple[Tensor, Tensor]:
+    first, second = compute_gradients(function, [bboxes, gtboxes], [grad])
     assert first is not None and second is not None
     return first, second
 
@@ -120,8 +123,7 @@ def npu_giou_backward(
     grad: Tensor, bboxes: Tensor, gtboxes: Tensor, trans: bool = False, is_cross: bool = False, mode: int = 0
 ) -> tuple[Tensor, Tensor]:
     _only_xywh(trans, is_cross, mode)
-    both = compute_gradients(lambda a, b: _compute_giou(a, b, trans, is_cross), [bboxes, gtboxes], [grad])
-    return _pair_of_gradients(both)
+    return _pair_of_gradients(lambda a, b: _compute_giou(a, b, trans, is_cross), bboxes, gtboxes, grad)
 
 
 @reference("npu::npu_diou", dtypes=PAIRED)
@@ -136,8 +138,7 @@ def npu_diou_backward(
     grad: Tensor, bboxes: Tensor, gtboxes: Tensor, trans: bool = False, is_cross: bool = False, mode: int = 0
 ) -> tuple[Tensor, Tensor]:
     _plain_iou("npu_diou_backward", mode)
-    both = compute_gradients(lambda a, b: _compute_diou(a, b, trans, is_cross), [bboxes, gtboxes], [grad])
-    return _pair_of_gradients(both)
+    return _pair_of_gradients(lambda a, b: _compute_diou(a, b, trans, is_cross), bboxes, gtboxes, grad)
 
 
 @reference("npu::_npu_ciou", dtypes=PAIRED)
@@ -166,8 +167,7 @@ def npu_ciou_backward(
     mode: int = 0,
 ) -> tuple[Tensor, Tensor]:
     _plain_iou("npu_ciou_backward", mode)
-    both = compute_gradients(lambda a, b: _compute_ciou(a, b, trans, is_cross)[0], [bboxes, gtboxes], [grad])
-    return _pair_of_gradients(both)
+    return _pair_of_gradients(lambda a, b: _compute_ciou(a, b, trans, is_cross)[0], bboxes, gtboxes, grad)
 
 
 def _centres_of(boxes: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -302,13 +302,9 @@ def npu_yolo_boxes_encode(input: Tensor, gt_bboxes: Tensor, stride: Tensor, perf
 @reference(
     "npu::npu_grid_assign_positive",
     dtypes={
-        "input": TYPES,
-        "overlaps": TYPES,
+        **dict.fromkeys(("input", "overlaps", "max_overlaps", "gt_max_overlaps"), TYPES),
+        **dict.fromkeys(("argmax_overlaps", "gt_argmax_overlaps"), (torch.int32,)),
         "box_responsible_flags": (torch.uint8,),
-        "max_overlaps": TYPES,
-        "argmax_overlaps": (torch.int32,),
-        "gt_max_overlaps": TYPES,
-        "gt_argmax_overlaps": (torch.int32,),
     },
 )
 def npu_grid_assign_positive(

@@ -179,12 +179,6 @@ def _rotated_shares(box: Tensor, others: Tensor) -> Tensor:
     return union_shares(box.expand(len(others), 5), others)
 
 
-def _centre_boxes(dets: Tensor) -> Tensor:
-    """Return x, y, width, height, angle of corners and an angle that counts the other way round."""
-    first, second = dets[:, :2], dets[:, 2:4]
-    return torch.cat([(first + second) / 2, second - first, -dets[:, 4:]], 1)
-
-
 @reference("npu::npu_nms_rotated", dtypes={"input": TYPES, "scores": TYPES})
 def npu_nms_rotated(
     input: Tensor,
@@ -197,7 +191,10 @@ def npu_nms_rotated(
     """(indices kept, how many (1,)), int32. Mode 0 is centre and size, mode 1 corners; angles in degrees."""
     if mode not in (0, 1):
         raise RuntimeError(f"npu_nms_rotated: mode must be 0 or 1, but got {mode}")
-    boxes = as_wide(input) if mode == 0 else _centre_boxes(as_wide(input))
+    boxes = as_wide(input)
+    if mode == 1:  # corners, and an angle that counts the other way round
+        first, second = boxes[:, :2], boxes[:, 2:4]
+        boxes = torch.cat([(first + second) / 2, second - first, -boxes[:, 4:]], 1)
     order = _order_falling(scores, as_wide(scores) >= scores_threshold)
     most = len(boxes) if max_output_size < 0 else max_output_size
     selected = _select_greedily(boxes, order, _rotated_shares, iou_threshold, most)

@@ -152,14 +152,10 @@ def npu_scatter_pa_kv_cache(
         raise NotImplementedError("the NPU simulator lacks npu_scatter_pa_kv_cache with key of 4 dimensions")
     if {value.dtype, key_cache.dtype, value_cache.dtype} != {key.dtype}:
         raise RuntimeError("npu_scatter_pa_kv_cache: key, value and their caches must have one dtype")
-    if cache_mode == "PA_NZ":
-        first, second = (
-            scattered_into_parts(cache, rows.flatten(1), slot_mapping)
-            for cache, rows in ((key_cache, key), (value_cache, value))
-        )
-        return first, second
     first, second = (
-        scatter_rows(cache.flatten(0, 1), rows, slot_mapping).view_as(cache)
+        scattered_into_parts(cache, rows.flatten(1), slot_mapping)
+        if cache_mode == "PA_NZ"
+        else scatter_rows(cache.flatten(0, 1), rows, slot_mapping).view_as(cache)
         for cache, rows in ((key_cache, key), (value_cache, value))
     )
     return first, second
@@ -175,12 +171,11 @@ def _check_update(tensor: Tensor, place: int, update: Tensor, axis: int) -> None
         raise RuntimeError(f"{name}: an update {list(update.shape)} for a tensor {list(tensor.shape)}, axis {axis}")
 
 
-@reference("npu::npu_scatter_list", dtypes={"input": SCATTERED, "indices": INTEGERS, "mask": (torch.uint8,)})
-@reference(
-    "npu::npu_scatter_list_",
-    dtypes={"input": SCATTERED, "indices": INTEGERS, "mask": (torch.uint8,)},
-    writes=("input",),
-)
+LISTED = {"input": SCATTERED, "indices": INTEGERS, "mask": (torch.uint8,)}
+
+
+@reference("npu::npu_scatter_list", dtypes=LISTED)
+@reference("npu::npu_scatter_list_", dtypes=LISTED, writes=("input",))
 def npu_scatter_list(
     input: Sequence[Tensor],
     indices: Tensor,

@@ -11,24 +11,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from .numeric import as_wide, wide_or_none
-from .registry import FLOATS, reference
+from .registry import FLOATS, derived_from, reference
 
 Ints = Sequence[int]
 Gradients = tuple[Tensor | None, Tensor | None, Tensor | None]
 TYPES = {"input": FLOATS, "weight": FLOATS}
 
 
-def _read_padding(padding: Ints, sides: int) -> list[int]:
-    """Return one number per dimension; a number per side, as the fused operators pass it, only where all are one."""
-    if len(padding) == 2 * sides and len(set(padding)) == 1:
-        return list(padding[:sides])
-    return list(padding)
+def _list_places(
+    stride: Ints, padding: Ints, dilation: Ints, groups: int, output_padding: Ints | None
+) -> tuple[list[int], list[int], list[int], bool, list[int], int]:
+    """Return what torch.convolution takes behind the tensors. The padding has one number per dimension; a number per
+    side, as the fused operators pass it, only where all are one.
+    """
+    sides = len(stride)
+    padding = padding[:sides] if len(padding) == 2 * sides and len(set(padding)) == 1 else padding
+    added = [0] * sides if output_padding is None else list(output_padding)
+    return list(stride), list(padding), list(dilation), output_padding is not None, added, groups
 
 
 def _convolve(
@@ -42,19 +48,8 @@ def _convolve(
     output_padding: Ints | None = None,
 ) -> Tensor:
     """Convolve; with `output_padding` it is the transposed convolution."""
-    added = [0] * len(stride) if output_padding is None else list(output_padding)
-    y = torch.convolution(
-        as_wide(x),
-        as_wide(weight),
-        wide_or_none(bias),
-        list(stride),
-        _read_padding(padding, len(stride)),
-        list(dilation),
-        output_padding is not None,
-        added,
-        groups,
-    )
-    return y.to(x.dtype)
+    places = _list_places(stride, padding, dilation, groups, output_padding)
+    return torch.convolution(as_wide(x), as_wide(weight), wide_or_none(bias), *places).to(x.dtype)
 
 
 def _convolve_backward(
@@ -69,21 +64,9 @@ def _convolve_backward(
     output_padding: Ints | None = None,
 ) -> Gradients:
     """Return (dinput, dweight, dbias), None where the mask asks for none."""
-    added = [0] * len(stride) if output_padding is None else list(output_padding)
-    channels = [grad.shape[1]]
-    gradients = torch.ops.aten.convolution_backward(
-        as_wide(grad),
-        as_wide(x),
-        as_wide(weight),
-        channels,
-        list(stride),
-        _read_padding(padding, len(stride)),
-        list(dilation),
-        output_padding is not None,
-        added,
-        groups,
-        list(mask),
-    )
+    places = _list_places(stride, padding, dilation, groups, output_padding)
+    tensors = as_wide(grad), as_wide(x), as_wide(weight)
+    gradients = torch.ops.aten.convolution_backward(*tensors, [grad.shape[1]], *places, list(mask))
     dx, dweight, dbias = (
         None if value is None or not wanted else value.to(weight.dtype) for value, wanted in zip(gradients, mask)
     )
@@ -117,17 +100,9 @@ def npu_convolution_backward(
 
 
 @reference("npu::npu_conv3d_backward", dtypes=TYPES)
-def npu_conv3d_backward(
-    input: Tensor,
-    grad: Tensor,
-    weight: Tensor,
-    stride: Ints,
-    padding: Ints,
-    dilation: Ints,
-    groups: int,
-    output_mask: Sequence[bool],
-) -> Gradients:
-    return _convolve_backward(input, grad, weight, stride, padding, dilation, groups, output_mask)
+@derived_from(npu_convolution_backward, grad_output="grad")
+def npu_conv3d_backward(**arguments: Any) -> Gradients:
+    return npu_convolution_backward(**arguments)
 
 
 @reference("npu::npu_conv_transpose2d", dtypes=TYPES)
@@ -164,18 +139,9 @@ def npu_conv_transpose2d_backward(
 
 
 @reference("npu::npu_convolution_transpose_backward", dtypes=TYPES)
-def npu_convolution_transpose_backward(
-    input: Tensor,
-    grad: Tensor,
-    weight: Tensor,
-    padding: Ints,
-    output_padding: Ints,
-    stride: Ints,
-    dilation: Ints,
-    groups: int,
-    grad_input_mask: Sequence[bool],
-) -> Gradients:
-    return _convolve_backward(input, grad, weight, stride, padding, dilation, groups, grad_input_mask, output_padding)
+@derived_from(npu_conv_transpose2d_backward, grad_output="grad", output_mask="grad_input_mask")
+def npu_convolution_transpose_backward(**arguments: Any) -> Gradients:
+    return npu_conv_transpose2d_backward(**arguments)
 
 
 @reference("npu::_conv_depthwise2d_backward", dtypes=TYPES)
@@ -252,10 +218,8 @@ def _make_window(
     if any(value != 1 for value in (*stride[:2], *dilation[:2])):
         raise RuntimeError(f"{name}: stride and dilation must be 1 in N and C, but got {stride}, {dilation}")
     height, width = kernel_size
-    starts = (padding[0], padding[2])
-    return Window(
-        (height, width), (stride[2], stride[3]), starts, (dilation[2], dilation[3]), groups, deformable_groups
-    )
+    steps, dilations = (stride[2], stride[3]), (dilation[2], dilation[3])
+    return Window((height, width), steps, (padding[0], padding[2]), dilations, groups, deformable_groups)
 
 
 def _sampling_points(offset: Tensor, window: Window) -> tuple[Tensor, Tensor, Tensor]:
@@ -342,18 +306,10 @@ def npu_deformable_conv2dbk(
     name = "npu_deformable_conv2dbk"
     window = _make_window(name, kernel_size, stride, padding, dilation, groups, deformable_groups, modulated)
     _check_offset(name, input, offset, window)
+    tensors = grad_output.float(), offset_out.float(), weight.float()
+    places = _list_places(window.kernel, (0, 0), (1, 1), groups, None)
     grad_met, grad_weight, grad_bias = torch.ops.aten.convolution_backward(
-        grad_output.float(),
-        offset_out.float(),
-        weight.float(),
-        [weight.shape[0]],
-        list(window.kernel),
-        [0, 0],
-        [1, 1],
-        False,
-        [0, 0],
-        groups,
-        [True, True, True],
+        *tensors, [weight.shape[0]], *places, [True, True, True]
     )
     # float64 from the points on: what follows is differences of large sums
     leaves = [input.detach().double().requires_grad_(), offset.detach().float().clone().requires_grad_()]

@@ -279,11 +279,8 @@ def _into_capacity(
     tokens, scales = _in_order(x, route, choices, route.count, mode, scale, offset)
     placed = tokens.new_zeros(total, x.shape[1])
     placed[slots[placed_rows]] = tokens[placed_rows]
-    whole = (
-        scales.new_zeros(total)
-        if mode == DYNAMIC or (mode == -1 and scale is not None)
-        else scales.new_full((total,), float("nan"))
-    )
+    written = mode == DYNAMIC or (mode == -1 and scale is not None)
+    whole = scales.new_full((total,), 0.0 if written else float("nan"))
     whole[slots[placed_rows]] = scales[placed_rows]
     rows = torch.full_like(route.order, -1)
     rows[route.order[: route.count]] = slots

@@ -23,11 +23,6 @@ from .numeric import as_wide
 from .registry import FLOATS, reference
 
 
-def _row_numbers(rows: int, k: int, device: torch.device) -> Tensor:
-    """Number the rows column by column: row i, choice j has the number j * rows + i."""
-    return torch.arange(rows * k, dtype=torch.int32, device=device).reshape(k, rows).t().contiguous()
-
-
 @reference("npu::npu_moe_gating_top_k_softmax", dtypes={"x": FLOATS, "finished": (torch.bool,)})
 def npu_moe_gating_top_k_softmax(
     x: Tensor, finished: Tensor | None = None, k: int = 1
@@ -37,8 +32,9 @@ def npu_moe_gating_top_k_softmax(
     values, experts = values[..., :k].to(x.dtype), experts[..., :k].to(torch.int32)
     if finished is not None:
         experts = experts.masked_fill(finished[..., None], x.shape[-1])
-    rows = _row_numbers(experts[..., 0].numel(), k, x.device).reshape(experts.shape)
-    return values.contiguous(), experts.contiguous(), rows
+    count = experts[..., 0].numel()  # row i, choice j has the number j * count + i
+    rows = torch.arange(count * k, dtype=torch.int32, device=x.device).reshape(k, count).t().contiguous()
+    return values.contiguous(), experts.contiguous(), rows.reshape(experts.shape)
 
 
 @reference("npu::npu_moe_init_routing", dtypes={"x": FLOATS})

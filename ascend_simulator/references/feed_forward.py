@@ -118,11 +118,6 @@ def _check_each(x: Tensor, arguments: Given, sizes: list[int] | None) -> None:
 SCALES = (torch.int64, torch.float32, torch.bfloat16)
 
 
-def _check_scales(first: torch.dtype, second: torch.dtype, result: torch.dtype) -> None:
-    if first != second or (first == torch.bfloat16) != (result == torch.bfloat16):
-        raise RuntimeError(f"{NAME}: deq_scale1 of {first} and deq_scale2 of {second} for a result of {result}")
-
-
 @reference(
     "npu::npu_ffn",
     dtypes={
@@ -168,7 +163,9 @@ def npu_ffn(
     _check_each(x, arguments, sizes)
     result = asked_dtype(output_dtype, torch.float16, HALVES, f"{NAME}: output_dtype")
     if x.dtype == torch.int8:
-        _check_scales(arguments["deq_scale1"].dtype, arguments["deq_scale2"].dtype, result)
+        first, second = arguments["deq_scale1"].dtype, arguments["deq_scale2"].dtype
+        if first != second or (first == torch.bfloat16) != (result == torch.bfloat16):
+            raise RuntimeError(f"{NAME}: deq_scale1 of {first} and deq_scale2 of {second} for a result of {result}")
     fast, rows = inner_precise == 1 and x.dtype == torch.float16, x.reshape(-1, x.shape[-1])
 
     def run_expert(part: Tensor, of: Given) -> Tensor:

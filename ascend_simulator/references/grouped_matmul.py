@@ -28,7 +28,7 @@ from .quantisation import (
     with_bias,
 )
 from .quantised_products import BIASES, by_rows, dequantise
-from .registry import FLOATS, HALVES, reference
+from .registry import FLOATS, HALVES, derived_from, reference
 
 NAME = "npu_grouped_matmul"
 
@@ -287,24 +287,18 @@ def _grouped_matmul(arguments: dict[str, Any]) -> list[Tensor]:
         return [torch.stack(results)] if split in (2, 3) else results
     pairs = [compute_product(group, asked) for group in _make_groups(arguments)]
     results = [_activate(result, arguments["act_type"] or 0).to(dtype) for result, dtype in pairs]
-    return [torch.cat(_all_rows(results, x))] if split in (2, 3) else results
-
-
-def _all_rows(results: list[Tensor], x: list[Tensor]) -> list[Tensor]:
-    """Add zero rows for those of x beyond the last group, which have no product."""
-    missing = sum(tensor.shape[0] for tensor in x) - sum(result.shape[0] for result in results)
-    return [*results, results[0].new_zeros(missing, results[0].shape[-1])] if missing > 0 else results
+    if split not in (2, 3):
+        return results
+    joined = torch.cat(results)  # rows of x beyond the last group have no product: they are zero
+    return [functional.pad(joined, (0, 0, 0, max(sum(tensor.shape[0] for tensor in x) - joined.shape[0], 0)))]
 
 
 def _by_columns(x: Tensor, weight: list[Tensor], spans: list[tuple[int, int, int]]) -> list[Tensor]:
     """Multiply groups of columns of x (K, M transposed by the caller) with rows of the weight."""
     refuse_if(spans[-1][2] > x.shape[1], f"group_list ends beyond the {x.shape[1]} columns of x")
     refuse_if(len(weight) not in (1, len(spans)), f"{len(weight)} weights for {len(spans)} groups")
-    return [as_wide(x[:, start:end]) @ as_wide(_inner_weight(weight, i, start, end)) for i, start, end in spans]
-
-
-def _inner_weight(weight: list[Tensor], index: int, start: int, end: int) -> Tensor:
-    return weight[index] if len(weight) > 1 else weight[0][start:end]
+    weights = weight if len(weight) > 1 else [weight[0][start:end] for _, start, end in spans]
+    return [as_wide(x[:, start:end]) @ as_wide(weights[i]) for i, start, end in spans]
 
 
 @reference("npu::npu_grouped_matmul", dtypes=TYPES)
@@ -338,27 +332,10 @@ def npu_grouped_matmul(
 
 
 @reference("npu::npu_grouped_matmul.List", dtypes=TYPES)
-def npu_grouped_matmul_list(
-    x: Sequence[Tensor],
-    weight: Sequence[Tensor],
-    *,
-    bias: Sequence[Tensor] | None = None,
-    scale: Sequence[Tensor] | None = None,
-    offset: Sequence[Tensor] | None = None,
-    antiquant_scale: Sequence[Tensor] | None = None,
-    antiquant_offset: Sequence[Tensor] | None = None,
-    per_token_scale: Sequence[Tensor] | None = None,
-    group_list: Sequence[int] | None = None,
-    activation_input: Sequence[Tensor] | None = None,
-    activation_quant_scale: Sequence[Tensor] | None = None,
-    activation_quant_offset: Sequence[Tensor] | None = None,
-    split_item: int | None = 0,
-    group_type: int | None = None,
-    group_list_type: int | None = 0,
-    act_type: int | None = 0,
-    output_dtype: torch.dtype | None = None,
-) -> list[Tensor]:
-    return _grouped_matmul(dict(locals(), group_list=list(group_list) if group_list else None))
+@derived_from(npu_grouped_matmul, without=("tuning_config",))
+def npu_grouped_matmul_list(**arguments: Any) -> list[Tensor]:
+    """As npu_grouped_matmul, with the ends of the groups as numbers."""
+    return _grouped_matmul({**arguments, "group_list": list(arguments["group_list"] or ()) or None})
 
 
 @reference("npu::npu_grouped_matmul_add", dtypes=ADDED)

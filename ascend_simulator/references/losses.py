@@ -22,22 +22,15 @@ from .registry import FLOATS, HALVES, reference
 MEAN, SUM = 1, 2
 
 
-def _row_weights(target: Tensor, classes: int, weight: Tensor | None, ignore: int, like: Tensor) -> Tensor:
-    """Return each row's weight: its class's; zero where the target is ignored (a negative index ignores nothing)."""
-    per_class = like.new_ones(classes) if weight is None else weight.to(like.dtype)
-    rows = per_class[target]
-    return rows * (target != ignore) if ignore >= 0 else rows
-
-
 def _cross_entropy(
     log_prob: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore: int, smoothing: float
 ) -> Tensor:
     classes = log_prob.shape[1]
-    rows = _row_weights(target, classes, weight, ignore, log_prob)
-    picked = -log_prob.gather(1, target[:, None])[:, 0] * rows
     per_class = log_prob.new_ones(classes) if weight is None else weight.to(log_prob.dtype)
-    smooth = -(log_prob * per_class).sum(1)
-    smooth = smooth * (target != ignore) if ignore >= 0 else smooth
+    rows, smooth = per_class[target], -(log_prob * per_class).sum(1)
+    if ignore >= 0:  # a negative index ignores nothing
+        rows, smooth = rows * (target != ignore), smooth * (target != ignore)
+    picked = -log_prob.gather(1, target[:, None])[:, 0] * rows
     loss = (1 - smoothing) * picked + smoothing / classes * smooth
     if reduction == "none":
         return loss
@@ -234,14 +227,10 @@ def _compute_softmax(logits: Tensor, largest: Tensor, total: Tensor) -> Tensor:
 @reference(
     "npu::npu_fused_linear_cross_entropy_loss_with_max_sum_backward",
     dtypes={
-        "grad": ONE,
-        "input": HALVES,
-        "weight": HALVES,
+        **dict.fromkeys(("grad", "logits_max", "sum_exp_logits", "softmax"), ONE),
+        **dict.fromkeys(("input", "weight"), HALVES),
         "target_mask": (torch.uint8,),
         "masked_target": INDICES,
-        "logits_max": ONE,
-        "sum_exp_logits": ONE,
-        "softmax": ONE,
     },
 )
 def npu_fused_linear_cross_entropy_loss_with_max_sum_backward(

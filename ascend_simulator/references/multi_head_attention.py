@@ -6,6 +6,9 @@ product, the scaling, the sum with the mask and the dropout. The softmax is floa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -14,25 +17,17 @@ from .registry import reference
 
 HALF = (torch.float16,)
 INPUTS = (
-    "query",
-    "key",
-    "value",
-    "query_weight",
-    "key_weight",
-    "value_weight",
-    "out_proj_weight",
-    "query_bias",
-    "key_bias",
-    "value_bias",
-    "out_proj_bias",
+    *("query", "key", "value"),
+    *(f"{name}_{kind}" for kind in ("weight", "bias") for name in ("query", "key", "value", "out_proj")),
 )
 ALIGNMENT = 16
 
 
-def _check_arguments(name: str, softmax_use_float: bool, **sizes: int) -> None:
+def _check_arguments(name: str, arguments: Mapping[str, Any]) -> None:
+    sizes = {size: arguments[size] for size in ("attn_head_num", "attn_dim_per_head", "src_len", "tgt_len")}
     if any(size <= 0 or size % ALIGNMENT for size in sizes.values()):
         raise RuntimeError(f"{name}: {', '.join(sizes)} must be multiples of {ALIGNMENT}, but got {sizes}")
-    if not softmax_use_float:
+    if not arguments["softmax_use_float"]:
         raise NotImplementedError(f"the NPU simulator lacks {name} with softmax_use_float=False")
 
 
@@ -88,14 +83,7 @@ def npu_multi_head_attention(
     generator: torch.Generator | None = None,
 ) -> tuple[Tensor, ...]:
     """(y, dropout mask in bits, query, key and value of the heads, softmax, that after dropout, context)."""
-    _check_arguments(
-        "npu_multi_head_attention",
-        softmax_use_float,
-        attn_head_num=attn_head_num,
-        attn_dim_per_head=attn_dim_per_head,
-        src_len=src_len,
-        tgt_len=tgt_len,
-    )
+    _check_arguments("npu_multi_head_attention", locals())
     q = _project(query, query_weight, query_bias)
     q = _split_heads((q.float() * attn_dim_per_head**-0.5).half(), tgt_len, attn_head_num)
     k = _split_heads(_project(key, key_weight, key_bias), src_len, attn_head_num)
@@ -144,14 +132,7 @@ def npu_multi_head_attention_backward(
     softmax_use_float: bool,
 ) -> tuple[Tensor, ...]:
     """Gradients: the four weights; query, key and value; the four biases (1, columns)."""
-    _check_arguments(
-        "npu_multi_head_attention_backward",
-        softmax_use_float,
-        attn_head_num=attn_head_num,
-        attn_dim_per_head=attn_dim_per_head,
-        src_len=src_len,
-        tgt_len=tgt_len,
-    )
+    _check_arguments("npu_multi_head_attention_backward", locals())
     dwo, dcontext, dbo = _gradients_of(y_grad, context, out_proj_weight)
     dheads = _split_heads(dcontext, tgt_len, attn_head_num)
     dv = _compute_product(attn_res.transpose(2, 3), dheads)

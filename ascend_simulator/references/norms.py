@@ -123,11 +123,6 @@ def npu_group_norm_silu(
     return y.to(input.dtype), mean.to(dtype), rstd.to(dtype)
 
 
-def _group_norm_swish(x: Tensor, groups: int, weight: Tensor, bias: Tensor, eps: float, scale: float) -> Tensor:
-    y = functional.group_norm(x, groups, weight, bias, eps)
-    return y * torch.sigmoid(scale * y)
-
-
 @reference("npu::npu_group_norm_swish", dtypes={"input": FLOATS, "weight": FLOATS, "bias": FLOATS})
 def npu_group_norm_swish(
     input: Tensor,
@@ -139,7 +134,8 @@ def npu_group_norm_swish(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """(swish(group_norm(input)), mean, rstd), swish(y) = y * sigmoid(swish_scale * y)."""
     eps, scale = 1e-5 if eps is None else eps, 1.0 if swish_scale is None else swish_scale
-    y = _group_norm_swish(as_wide(input), num_groups, as_wide(weight), as_wide(bias), eps, scale)
+    y = functional.group_norm(as_wide(input), num_groups, as_wide(weight), as_wide(bias), eps)
+    y = y * torch.sigmoid(scale * y)
     mean, rstd = _compute_statistics(input, num_groups, eps)
     return y.to(input.dtype), mean.to(input.dtype), rstd.to(input.dtype)
 
@@ -190,16 +186,12 @@ def _input_gradient(grad: Tensor, normal: Tensor, gamma: Tensor, rstd: Tensor) -
     return rstd * (centred - normal * (scaled * normal).mean(over, keepdim=True))
 
 
-def _result_dtype(x1: Tensor, x2: Tensor) -> torch.dtype:
-    return x1.dtype if x1.dtype == x2.dtype else torch.float32
-
-
 @reference("npu::npu_add_layer_norm", dtypes={"x1": FLOATS, "x2": FLOATS, "gamma": FLOATS, "beta": FLOATS})
 def npu_add_layer_norm(
     x1: Tensor, x2: Tensor, gamma: Tensor, beta: Tensor, epsilon: float = 1e-5, additional_output: bool = False
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(y, mean, rstd, x1 + x2); the sum is zero where `additional_output` does not ask for it."""
-    total, dtype = as_wide(x1) + as_wide(x2), _result_dtype(x1, x2)
+    total, dtype = as_wide(x1) + as_wide(x2), x1.dtype if x1.dtype == x2.dtype else torch.float32
     normal, mean, rstd = _normalise(total, gamma, epsilon)
     shape = [*x1.shape[: x1.dim() - gamma.dim()], 1]
     y = (normal * as_wide(gamma) + as_wide(beta)).to(dtype)

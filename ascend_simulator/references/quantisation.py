@@ -12,12 +12,13 @@ int8, int4 and int32 to half precision. Formulas: npu_anti_quant.md (registry.DO
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from .numeric import as_wide
-from .registry import FLOATS, HALVES, reference
+from .registry import FLOATS, HALVES, derived_from, reference
 
 INT4 = torch.quint4x2  # how torch_npu names int4; torch has no int4 tensors
 LARGEST = {torch.int8: 127.0, INT4: 7.0}
@@ -48,9 +49,7 @@ def asked_dtype(
 
 
 def round_to_dtype(values: Tensor, dtype: torch.dtype) -> Tensor:
-    """Round to the nearest whole number (ties to even) in the range of int8, or of int4 (eight in an int32). NaN is 0.
-    NaN is 0.
-    """
+    """Round to the nearest whole number (ties to even) within int8, or within int4 (eight in an int32). NaN is 0."""
     largest = LARGEST[dtype]
     whole = values.nan_to_num(0.0, torch.inf, -torch.inf).round().clamp(-1 - largest, largest).to(torch.int8)
     return pack_int4(whole) if dtype == INT4 else whole
@@ -74,13 +73,9 @@ def unpack_int4(words: Tensor, dim: int = -1) -> Tensor:
 
 def unpacked_matrix(words: Tensor) -> Tensor:
     """Unpack a weight along its last dimension, or along the one before where it is a transposed view."""
-    return unpack_int4(words, -2 if is_transposed(words) else -1)
-
-
-def is_transposed(matrix: Tensor) -> bool:
-    """Whether the last two dimensions are those of a contiguous matrix, exchanged."""
-    rows, columns = matrix.shape[-2:]
-    return matrix.stride(-2) == 1 and matrix.stride(-1) == rows and not rows == columns == 1
+    rows, columns = words.shape[-2:]
+    transposed = words.stride(-2) == 1 and words.stride(-1) == rows and not rows == columns == 1
+    return unpack_int4(words, -2 if transposed else -1)
 
 
 def packed_scale(scale: Tensor, offset: Tensor | None = None, nearest: bool = False) -> Tensor:
@@ -247,13 +242,24 @@ def by_largest(values: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     return round_to_dtype(values / scale.unsqueeze(-1), dtype), scale
 
 
-def _only_per_token(name: str, x: Tensor, quant_mode: str, dst_type_max: float) -> None:
-    if x.dim() < 2:
+def _smooth_per_token(
+    name: str,
+    input: Tensor,
+    smooth_scales: Tensor | None,
+    group_index: Tensor | None,
+    dst_type: torch.dtype | int | None,
+    quant_mode: str,
+    dst_type_max: float,
+) -> tuple[Tensor, torch.dtype]:
+    """Return (the smoothed rows, the dtype to give them)."""
+    if input.dim() < 2:
         raise RuntimeError(f"{name}: Input shape dim should be greater than 1")
     if quant_mode != "pertoken":
         raise NotImplementedError(f"the NPU simulator lacks {name} with quant_mode {quant_mode}, as an Ascend A2 does")
     if dst_type_max != 0:
         raise NotImplementedError(f"the NPU simulator lacks {name} with dst_type_max, as an Ascend A2 does")
+    kind = asked_dtype(dst_type, torch.int8, (torch.int8, INT4), f"{name}: dst_type")
+    return smooth_rows(name, input, smooth_scales, group_index), kind
 
 
 DYNAMIC = {"input": HALVES, "smooth_scales": HALVES, "group_index": (torch.int32,)}
@@ -270,26 +276,15 @@ def npu_dynamic_quant(
     dst_type_max: float = 0.0,
 ) -> tuple[Tensor, Tensor]:
     """(x / scale, scale = largest magnitude of the row / 127)."""
-    _only_per_token("npu_dynamic_quant", input, quant_mode, dst_type_max)
-    kind = asked_dtype(dst_type, torch.int8, (torch.int8, INT4), "npu_dynamic_quant: dst_type")
-    return by_largest(smooth_rows("npu_dynamic_quant", input, smooth_scales, group_index), kind)
+    return by_largest(*_smooth_per_token("npu_dynamic_quant", **locals()))
 
 
 @reference("npu::npu_dynamic_quant_asymmetric", dtypes=DYNAMIC)
-def npu_dynamic_quant_asymmetric(
-    input: Tensor,
-    *,
-    smooth_scales: Tensor | None = None,
-    group_index: Tensor | None = None,
-    dst_type: torch.dtype | int | None = None,
-    quant_mode: str = "pertoken",
-    dst_type_max: float = 0.0,
-) -> tuple[Tensor, Tensor, Tensor]:
+@derived_from(npu_dynamic_quant)
+def npu_dynamic_quant_asymmetric(**arguments: Any) -> tuple[Tensor, Tensor, Tensor]:
     """(x / scale + offset, scale = (max - min) / 255, offset = 127 - max / scale), row by row."""
-    name = "npu_dynamic_quant_asymmetric"
-    _only_per_token(name, input, quant_mode, dst_type_max)
-    kind = asked_dtype(dst_type, torch.int8, (torch.int8, INT4), f"{name}: dst_type")
-    values, top = smooth_rows(name, input, smooth_scales, group_index), LARGEST[kind]
+    values, kind = _smooth_per_token("npu_dynamic_quant_asymmetric", **arguments)
+    top = LARGEST[kind]
     scale = ((values.amax(-1) - values.amin(-1)) / (2 * top + 1)).clamp(min=1e-12)
     offset = top - values.amax(-1) / scale
     return round_to_dtype(values / scale.unsqueeze(-1) + offset.unsqueeze(-1), kind), scale, offset

@@ -93,11 +93,6 @@ def of_rows(values: Tensor, groups: Tensor, neutral: float) -> Tensor:
     return torch.cat([rows, torch.full_like(rows[:1], neutral)])[groups]
 
 
-def _two_in_one(whole: Tensor) -> Tensor:
-    """Pack pairs of int4 in an int8, the first in the lower bits."""
-    return (whole[..., ::2] & 15) | (whole[..., 1::2] << 4)
-
-
 @reference(
     "npu::npu_swiglu_quant",
     dtypes={"x": FLOATS, "smooth_scales": (torch.float32,), "offsets": (torch.float32,), "group_index": (torch.int32,)},
@@ -130,7 +125,8 @@ def npu_swiglu_quant(
     elif offsets is not None:
         values = values + of_rows(offsets, groups, 0)
     whole = round_to_dtype(values.clamp(-1 - largest, largest), torch.int8)
-    whole = _two_in_one(whole) if kind == INT4 else whole
+    if kind == INT4:  # pairs in an int8, the first in the lower bits
+        whole = (whole[..., ::2] & 15) | (whole[..., 1::2] << 4)
     return whole.reshape(*x.shape[:-1], -1), scale.reshape(x.shape[:-1])
 
 
@@ -260,21 +256,19 @@ def _choose_case(
     if weight.dim() == 5:
         raise NotImplementedError(f"the NPU simulator lacks {GROUPED} with a weight in a private layout, not (E, K, N)")
     case = f"A{8 if x.dtype == torch.int8 else 4}W{8 if weight.dtype == torch.int8 else 4}"
-    _refuse_grouped(
-        x.dim() != 2 or weight.dim() != 3 or case == "A4W8", f"x {x.dtype} {x.shape}, weight {weight.dtype}"
-    )
-    allowed = {"A8W8": SCALES[:3], "A8W4": (torch.int64,), "A4W4": (torch.float32, torch.int64)}[case]
-    _refuse_grouped(scale.dtype not in allowed, f"weight_scale of {scale.dtype} for {case}")
-    _refuse_grouped(
-        scale.dim() not in ((2, 3) if case == "A8W4" else (2,)), f"weight_scale {tuple(scale.shape)} for {case}"
-    )
-    _refuse_grouped(
-        scale.shape[0] != weight.shape[0] or x_scale.shape != x.shape[:1], "weight_scale or x_scale does not fit"
-    )
-    _refuse_grouped(
-        assisted != (case == "A8W4"), f"weight_assist_matrix is for A8W4 alone, and needed there, not {case}"
-    )
-    _refuse_grouped(smooth is not None and case != "A4W4", f"smooth_scale is for A4W4 alone, not {case}")
+    wrong = x.dim() != 2 or weight.dim() != 3 or case == "A4W8"
+    _refuse_grouped(wrong, f"x {x.dtype} {x.shape}, weight {weight.dtype}")
+    dtypes = {"A8W8": SCALES[:3], "A8W4": (torch.int64,), "A4W4": (torch.float32, torch.int64)}[case]
+    dimensions = (2, 3) if case == "A8W4" else (2,)
+    fits = scale.shape[:1] == weight.shape[:1] and x_scale.shape == x.shape[:1]
+    for good, text in (
+        (scale.dtype in dtypes, f"weight_scale of {scale.dtype} for {case}"),
+        (scale.dim() in dimensions, f"weight_scale {tuple(scale.shape)} for {case}"),
+        (fits, "weight_scale or x_scale does not fit"),
+        (assisted == (case == "A8W4"), f"weight_assist_matrix is for A8W4 alone, and needed there, not {case}"),
+        (smooth is None or case == "A4W4", f"smooth_scale is for A4W4 alone, not {case}"),
+    ):
+        _refuse_grouped(not good, text)
     return case
 
 

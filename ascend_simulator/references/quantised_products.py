@@ -140,6 +140,8 @@ SCALES = {
     (torch.float16, True): (torch.float32,),
     (torch.bfloat16, True): (torch.float32, torch.bfloat16),
 }
+#: (scale, offset, scale per token, bias, dtype of the result)
+Beside = tuple[Tensor, "Tensor | None", "Tensor | None", "Tensor | None", torch.dtype]
 
 
 def _refuse_if(condition: bool, text: str) -> None:
@@ -171,28 +173,22 @@ def npu_quant_matmul(
 ) -> Tensor:
     """((x1 @ x2 + int32 bias) * scale * scale per token) + another bias, or + offset where the result is int8."""
     result = asked_dtype(output_dtype, torch.int8, RESULTS, f"{NAME}: output_dtype")
+    beside = (scale, offset, pertoken_scale, bias, result)
     _refuse_if(x1.dtype == torch.int32 and x2.dtype != torch.int32, "x2 should have the dtype of x1")
     groups = [size for size in group_sizes or [] if size not in (0, 1)]
     _refuse_if(bool(groups) and (groups != [GROUP] or scale.dim() != 2), f"group_sizes {group_sizes} with this scale")
     if x1.dtype == torch.int8 and x2.dtype == torch.int32:
-        return _int8_with_int4(x1, unpacked_matrix(x2), scale, offset, pertoken_scale, bias, result)
+        return _int8_with_int4(x1, unpacked_matrix(x2), beside)
     if x1.dtype == torch.int32:
         _refuse_if(result not in HALVES, "int4 matrices give float16 or bfloat16")
         x1, x2 = unpack_int4(x1), unpacked_matrix(x2)
         if scale.dim() == 2:
-            return _int4_by_groups(x1, x2, scale, offset, pertoken_scale, bias, result)
-    return _compute_product(x1, x2, scale, offset, pertoken_scale, bias, result)
+            return _int4_by_groups(x1, x2, beside)
+    return _compute_product(x1, x2, beside)
 
 
-def _compute_product(
-    x1: Tensor,
-    x2: Tensor,
-    scale: Tensor,
-    offset: Tensor | None,
-    token: Tensor | None,
-    bias: Tensor | None,
-    result: torch.dtype,
-) -> Tensor:
+def _compute_product(x1: Tensor, x2: Tensor, beside: Beside) -> Tensor:
+    scale, offset, token, bias, result = beside
     allowed = SCALES.get((result, token is not None), ())
     _refuse_if(scale.dtype not in allowed, f"scale of {scale.dtype} for a result of {result}")
     _refuse_if(scale.dim() != 1 or scale.numel() not in (1, x2.shape[-1]), f"scale of the shape {tuple(scale.shape)}")
@@ -230,15 +226,8 @@ def _by_groups(x1: Tensor, x2: Tensor, scale: Tensor) -> Tensor:
     return torch.stack([part.float() * row for part, row in zip(parts, scale)]).sum(0)
 
 
-def _int8_with_int4(
-    x1: Tensor,
-    x2: Tensor,
-    scale: Tensor,
-    offset: Tensor | None,
-    token: Tensor | None,
-    bias: Tensor | None,
-    result: torch.dtype,
-) -> Tensor:
+def _int8_with_int4(x1: Tensor, x2: Tensor, beside: Beside) -> Tensor:
+    scale, offset, token, bias, result = beside
     _refuse_if(scale.dtype != torch.int64, "int8 with int4 needs an int64 scale, of npu_trans_quant_param")
     _refuse_if(offset is None or offset.shape != (x2.shape[-1],), "int8 with int4 needs an offset for each column")
     _refuse_if(token is None or bias is not None, "int8 with int4 needs pertoken_scale, and no bias")
@@ -248,16 +237,9 @@ def _int8_with_int4(
     return ((values + offset.float()) * _per_token(token, x1)).to(result)
 
 
-def _int4_by_groups(
-    x1: Tensor,
-    x2: Tensor,
-    scale: Tensor,
-    offset: Tensor | None,
-    token: Tensor | None,
-    bias: Tensor | None,
-    result: torch.dtype,
-) -> Tensor:
+def _int4_by_groups(x1: Tensor, x2: Tensor, beside: Beside) -> Tensor:
     """Return the product with x2 less its offsets, times the scale of its group of rows."""
+    scale, offset, token, bias, result = beside
     _refuse_if(offset is None or offset.shape != scale.shape, "a two-dimensional scale needs an offset of that shape")
     _refuse_if(token is None or bias is not None, "a two-dimensional scale needs pertoken_scale, and no bias")
     _refuse_if(scale.dtype != torch.float32, "a two-dimensional scale for int4 should be float32")

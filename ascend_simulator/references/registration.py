@@ -18,9 +18,7 @@ _libraries: list[torch.library.Library] = []  # a library that dies takes its op
 
 
 def register() -> None:
-    """Register every reference whose operator this torch_npu has; the simulator's kernels call this once. Called by the
-    simulator's kernels, once.
-    """
+    """Register every reference whose operator this torch_npu has; the simulator's kernels call this once."""
     if _libraries:
         return
     _libraries.append(torch.library.Library(NAMESPACE, "DEF"))
@@ -57,7 +55,6 @@ def _make_kernel(reference: Reference, schema: torch.FunctionSchema) -> Callable
     names = [argument.name for argument in schema.arguments]
     written = {a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write}
     accepted = set(inspect.signature(reference.function).parameters)
-
     defaults = {argument.name: argument.default_value for argument in schema.arguments}
 
     def run_reference(*args: object, **kwargs: object) -> object:
@@ -73,7 +70,9 @@ def _make_kernel(reference: Reference, schema: torch.FunctionSchema) -> Callable
             ]
             if reference.writes:
                 outputs = list(_tensors_in([arguments[name] for name in reference.writes]))
-                grow = written.issuperset(reference.writes) and _resizes_out(reference.name)
+                # an empty `out` gets its shape (op-plugin's CheckOut, as PyTorch's out=); ATB and CANN give none
+                resizes = reference.name.endswith("out") and not reference.name.startswith("atb::")
+                grow = resizes and written.issuperset(reference.writes)
                 _check_outputs(reference.name, outputs, result, grow)
                 return _write_outputs(outputs, result, read_only, len(schema.returns))
             return _separate_memory(result, read_only)
@@ -100,13 +99,6 @@ def _tensors_in(value: object) -> Iterator[Tensor]:
             yield from _tensors_in(item)
 
 
-def _resizes_out(name: str) -> bool:
-    """Return whether an empty `out` is given its shape (op-plugin's CheckOut, as PyTorch's out=); ATB and CANN give
-    none.
-    """
-    return name.endswith("out") and not name.startswith("atb::")
-
-
 def _check_outputs(name: str, outputs: list[Tensor], result: Any, grow: bool) -> None:
     """Check before anything is written: memory of another size or dtype would not hold the result."""
     for output, value in zip(outputs, (result,) if isinstance(result, Tensor) else result):
@@ -119,9 +111,7 @@ def _check_outputs(name: str, outputs: list[Tensor], result: Any, grow: bool) ->
 
 
 def _write_outputs(outputs: list[Tensor], result: Any, read_only: list[object], returns: int) -> Any:
-    """Write the first results and return what the operator returns: all, those beyond the written ones, or the written
-    ones. What the operator returns: all, those beyond the written ones, the written ones.
-    """
+    """Write the first results; return what the operator does: all, those beyond the written, or the written ones."""
     values = (result,) if isinstance(result, Tensor) else result
     for output, value in zip(outputs, values):
         if output.shape != value.shape:

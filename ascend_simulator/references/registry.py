@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+import inspect
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Callable, TypeVar
 
 import torch
 
 Function = TypeVar("Function", bound=Callable[..., object])
+Result = TypeVar("Result")
 Dtypes = tuple[torch.dtype, ...]
 
 FLOATS: Dtypes = (torch.float32, torch.float16, torch.bfloat16)
@@ -47,6 +50,36 @@ def reference(
         return function
 
     return register_function
+
+
+def derived_from(
+    base: Callable[..., object], *, without: Sequence[str] = (), **renamed: str
+) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
+    """Gives a function of `**arguments` the parameters of `base` and its own; it gets each by the name in `base`.
+
+    `without`: parameters that the operator lacks. renamed: what it calls a parameter of `base`.
+    """
+
+    def take_parameters(function: Callable[..., Result]) -> Callable[..., Result]:
+        own = [value for value in inspect.signature(function).parameters.values() if value.kind != value.VAR_KEYWORD]
+        inherited = [
+            value.replace(name=renamed.get(name, name))
+            for name, value in inspect.signature(base).parameters.items()
+            if name not in (*without, *(value.name for value in own))
+        ]
+        signature = inspect.signature(function).replace(parameters=[*inherited, *own])
+        names = {new: name for name, new in renamed.items()}
+
+        @functools.wraps(function)
+        def call_function(*args: object, **kwargs: object) -> Result:
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            return function(**{names.get(name, name): value for name, value in bound.arguments.items()})
+
+        vars(call_function)["__signature__"] = signature
+        return call_function
+
+    return take_parameters
 
 
 def registered_references() -> dict[str, Reference]:

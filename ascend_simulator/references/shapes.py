@@ -92,16 +92,15 @@ def npu_indexing(
         raise NotImplementedError("the NPU simulator lacks npu_indexing with ellipsis_mask or new_axis_mask")
     shrunk = []
     for dim, (first, last, step) in enumerate(zip(begin, end, strides)):
-        size = input.shape[dim]
+        places = list(range(input.shape[dim]))
         if shrink_axis_mask >> dim & 1:
-            places, shrink = [first % size], True
+            places = [first % input.shape[dim]]
+            shrunk.append(dim)
         else:
-            bounds = slice(None if begin_mask >> dim & 1 else first, None if end_mask >> dim & 1 else last, step)
-            places, shrink = list(range(size))[bounds], False
+            places = places[None if begin_mask >> dim & 1 else first : None if end_mask >> dim & 1 else last : step]
         input = input.index_select(dim, torch.tensor(places, dtype=torch.int64, device=input.device))
-        shrunk.append(shrink)
-    for dim in reversed(range(len(shrunk))):
-        input = input.squeeze(dim) if shrunk[dim] else input
+    for dim in reversed(shrunk):
+        input = input.squeeze(dim)
     return input.contiguous()
 
 

@@ -48,7 +48,12 @@ def execute_notebook(
     result depends on, as fingerprint.parts has them."""
     folder = Path(parameters["run_dir"]) / stage
     folder.mkdir(parents=True, exist_ok=True)
-    _forget_reports(folder, parameters)
+    # an earlier report that is not written again would be taken for this one; what a parameter names stays
+    named_paths = {str(value) for value in parameters.values()}
+    names = {"report", *(path.stem for path in folder.glob("*.json") if path.with_suffix(".html").is_file())}
+    for stale in (folder / f"{name}{suffix}" for name in sorted(names) for suffix in (".json", ".html", ".png")):
+        if not named_paths & {str(stale), str(stale.with_suffix(".json"))}:
+            stale.unlink(missing_ok=True)
     key = join_hashes(parts)
     _save_outcome(folder, Outcome(stage, STOPPED, key))
     reads = reuse.forget_reads(folder)
@@ -59,16 +64,6 @@ def execute_notebook(
     reuse.keep_dependencies(folder, parts)
     _save_outcome(folder, outcome)
     return outcome
-
-
-def _forget_reports(folder: Path, parameters: dict[str, Any]) -> None:
-    """Remove the reports that an earlier run saved. One that is not written this time would be taken for this time's.
-    What a parameter names is read, and stays."""
-    named_paths = {str(value) for value in parameters.values()}
-    names = {"report", *(path.stem for path in folder.glob("*.json") if path.with_suffix(".html").is_file())}
-    for stale in (folder / f"{name}{suffix}" for name in sorted(names) for suffix in (".json", ".html", ".png")):
-        if not named_paths & {str(stale), str(stale.with_suffix(".json"))}:
-            stale.unlink(missing_ok=True)
 
 
 @contextmanager

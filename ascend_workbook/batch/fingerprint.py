@@ -16,27 +16,18 @@ from ascend_workbook.machine import cann, device, simulator
 from ascend_workbook.machine.device import Device
 from ascend_workbook.storage import Address, ObsStorage, is_address
 
+# ruff: noqa: SIM905 - a column of names reads better without quotes
+
 #: The folders of our own code, side by side; the course's may be absent.
 ROOT, PACKAGES = Path(__file__).resolve().parents[2], ("ascend_workbook", "ascend_simulator", "helpers", "course")
 #: What they compute with and what their pages are made of.
 SOURCES = (".py", ".json", ".toml", ".html", ".css", ".js", ".cpp", ".h", ".c", ".in", ".txt")
 #: Variables that a stage's children inherit and that change what they compute.
-SETTINGS = (
-    "ASCEND_WORKBOOK_SIM_",
-    "ASCEND_LAUNCH_BLOCKING",
-    "TASK_QUEUE_ENABLE",
-    "CPU_AFFINITY_CONF",
-    "INF_NAN_MODE_",
-    "PYTORCH_",
-    "TORCH_",
-    "HCCL_",
-    "NCCL_",
-    "CUBLAS_",
-    "NVIDIA_TF32_OVERRIDE",
-    "OMP_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "PYTHONPATH",
-    "PYTHONHASHSEED",
+SETTINGS = tuple(
+    """
+ASCEND_WORKBOOK_SIM_ ASCEND_LAUNCH_BLOCKING TASK_QUEUE_ENABLE CPU_AFFINITY_CONF INF_NAN_MODE_ PYTORCH_ TORCH_ HCCL_
+NCCL_ CUBLAS_ NVIDIA_TF32_OVERRIDE OMP_NUM_THREADS MKL_NUM_THREADS PYTHONPATH PYTHONHASHSEED
+""".split()
 )
 #: Of these only how many cards they show: which ones a run is given changes from start to start.
 VISIBLE = ("ASCEND_RT_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")

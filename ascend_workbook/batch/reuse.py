@@ -50,7 +50,8 @@ def keep_dependencies(folder: Path, parts: Mapping[str, str]) -> None:
                     {path: _hash_names(path)} if _is_data_folder(path, (size, changed_ns), folder) else {}
                 )
                 continue
-            dependencies["files"][path] = _record_file(path, size, changed_ns, bytes_left)
+            small = 0 <= size <= min(HASHED_BYTES, bytes_left) and _stat_file(path) == (size, changed_ns)
+            dependencies["files"][path] = [size, changed_ns, _hash_file(path) if small else ""]
             bytes_left -= size if dependencies["files"][path][2] else 0
     open_storage(str(folder)).write_text(FILE, json.dumps(dependencies))
 
@@ -134,12 +135,6 @@ def _is_data_folder(path: str, folder_state: tuple[int, int], stage: Path) -> bo
 
 def _is_regular_or_absent(name: str) -> bool:
     return Path(name).is_file() or not os.path.lexists(name)
-
-
-def _record_file(path: str, size: int, changed_ns: int, bytes_left: int) -> list[Any]:
-    """Record a file as it was when it was opened; with its content where that is small and has not changed since."""
-    small = 0 <= size <= min(HASHED_BYTES, bytes_left) and _stat_file(path) == (size, changed_ns)
-    return [size, changed_ns, _hash_file(path) if small else ""]
 
 
 def _stat_file(path: str) -> tuple[int, int] | None:

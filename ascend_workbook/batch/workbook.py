@@ -79,7 +79,7 @@ def run(
     for number, (stage, notebook) in enumerate(notebooks_found.items(), 1):
         say_progress(say("run.stage", lang, number=number, of=len(notebooks_found), stage=Sentence(f"name.{stage}")))
         values = {**values_by_stage[stage], "lang": lang, "run_dir": str(folder)}
-        basis = _stage_parts(notebook, values, here)
+        basis = hash_parts(notebook, {**values, "run_dir": ""}, here)
         why = why_again(folder / stage, basis, force=force)
         if why:
             say_progress(say("run.stage_again", lang, why=why))
@@ -144,14 +144,9 @@ def hash_run_parts(
     """Hash what the result of a run depends on, by stage and by name. Raises WorkbookError as `run` does."""
     notebooks_found, values_by_stage = _prepare_stages(parameters, stages, notebooks / lang)
     return {
-        stage: _stage_parts(notebook, {**values_by_stage[stage], "lang": lang}, here)
+        stage: hash_parts(notebook, {**values_by_stage[stage], "lang": lang, "run_dir": ""}, here)
         for stage, notebook in notebooks_found.items()
     }
-
-
-def _stage_parts(notebook: Path, values: dict[str, object], here: dict[str, str]) -> dict[str, str]:
-    """Hash what a stage depends on, without the folder of the results."""
-    return hash_parts(notebook, {**values, "run_dir": ""}, here)
 
 
 def _publish_run(
@@ -329,13 +324,8 @@ def _make_rows(table: Table, folder: Path, outcomes: list[Outcome], lang: str) -
         name = by_title.get(stage["say"], "")
         there = [(f"{name}/{file}", words) for file, words in LINKS if name and (folder / name / file).is_file()]
         row = {"title": show(stage, lang), "ran": bool(name), "word": show(word, lang), "status": str(status)}
-        yield {
-            **row,
-            "verdict": show(verdict, lang),
-            "tier": str(tier),
-            "links": there,
-            "seconds": "-" if seconds is None else f"{seconds} s",
-        }
+        took = "-" if seconds is None else f"{seconds} s"
+        yield {**row, "verdict": show(verdict, lang), "tier": str(tier), "links": there, "seconds": took}
 
 
 def _render_stage(outcome: Outcome, folder: Path, lang: str) -> Markup:

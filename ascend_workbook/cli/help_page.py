@@ -48,7 +48,8 @@ def describe_option(parser: Parser, option: Option, lang: str | None = None) -> 
     """Return what the verb's catalogue says of the option, or what is said of it wherever it occurs."""
     key = f"{parser.key}.{option.word}"
     default = option.settings.get("default")
-    args: dict[str, Scalar] = {"choices": option.listed_words, "default": default if default != [] else None}
+    words = [*(option.row.names or option.settings.get("choices") or ())]
+    args: dict[str, Scalar] = {"choices": words, "default": default if default != [] else None}
     return say(key if key in load_catalogue() else f"help.any.{option.word}", lang or parser.lang, **args)
 
 

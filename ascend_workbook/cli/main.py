@@ -26,7 +26,7 @@ from ascend_workbook.cli.parser import COMMAND, Parser
 from ascend_workbook.findings.errors import Stopped, WorkbookError, explain_os_error
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report
-from ascend_workbook.findings.sentence import LANGUAGES, Scalar, say
+from ascend_workbook.findings.sentence import LANGUAGES, say
 from ascend_workbook.storage import refuse_unwritable, write_file
 
 #: The group of entry points by which a distribution adds a verb: NAME = "package.module".
@@ -36,13 +36,18 @@ GUESTS = "ascend_workbook.verbs"
 def main(argv: list[str] | None = None) -> int:
     """Run one verb and return the exit code."""
     arguments = sys.argv[1:] if argv is None else argv
-    _print_anything()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # characters that a terminal's encoding lacks end no command
+            stream.reconfigure(errors="backslashreplace")
     lang, code = _find_language(arguments), 2
     try:
         args = build_parser(arguments[0] if arguments else "", lang).parse_args(arguments)
         for path in filter(None, (args.json, args.html, args.junit)):
             refuse_unwritable(path)
-        _warn_of_swallowed(args, arguments)
+        script, words = find_swallowed(args, arguments)
+        if words:  # options of ours that stand behind a script and so are the script's
+            warning = {"options": words, "script": script, "verb": args.verb, "first": words[0]}
+            print(say("command.swallowed", args.lang, **warning), file=sys.stderr)
         args.began = time.monotonic()
         verb: Verb = args.chosen
         with _set_language(args.lang):
@@ -124,28 +129,11 @@ def build_parser(verb: str = "", lang: str | None = None) -> Parser:
     return parser
 
 
-def _warn_of_swallowed(args: argparse.Namespace, arguments: list[str]) -> None:
-    """Warn of options of ours that stand behind a script and so are the script's."""
-    script, words = find_swallowed(args, arguments)
-    if words:
-        args_of_warning: dict[str, Scalar] = {"options": words, "script": script, "verb": args.verb, "first": words[0]}
-        print(say("command.swallowed", args.lang, **args_of_warning), file=sys.stderr)
-
-
 def _find_language(arguments: list[str]) -> str | None:
-    """Return the language asked for, so far as the command line has one. An error in it is said in that
-    language too.
-    """
+    """Return the language asked for, so far as the command line has one: an error in it is said in that one too."""
     requested = [value for name, value in zip(arguments, arguments[1:]) if name == "--lang"]
     requested += [word.partition("=")[2] for word in arguments if word.startswith("--lang=")]
     return next((word for word in requested if word in LANGUAGES), None)
-
-
-def _print_anything() -> None:
-    """Write out characters that a terminal's encoding lacks, instead of ending the command."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
 
 
 def _write_files(report: Report, args: argparse.Namespace) -> int:

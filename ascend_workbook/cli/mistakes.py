@@ -31,8 +31,6 @@ MEANT = {
 #: What runs: all that stands before one of these belongs to a launcher.
 SCRIPTS = (".py", ".pyw", ".ipynb", ".sh", ".bash")
 MOST_MODULES, LARGEST_BYTES = 50, 1 << 20
-#: Verbs that are named where several have the option.
-MOST = 4
 
 
 def near_verb(parser: Parser, word: str) -> str:
@@ -45,26 +43,16 @@ def near_verb(parser: Parser, word: str) -> str:
 
 def near_option(parser: Parser, option: str) -> str:
     """Return the parser's own option that is spelled nearly so, or means the same; empty where there is none."""
-    own_options = {
-        flag: own_option
-        for flag, own_option in parser.by_flag().items()
-        if flag.startswith("--") and not own_option.row.hidden
-    }
+    flags = parser.by_flag().items()
+    own_options = {flag: option for flag, option in flags if flag.startswith("--") and not option.row.hidden}
     spelled = get_close_matches(option[2:], [flag[2:] for flag in own_options], 1, 0.6)
     if spelled:
         return f"--{spelled[0]}"
     alike = [(group, takes) for groups, takes in ((SWITCHES, False), (VALUES, True)) for group in groups]
     synonyms = [flag for group, takes in alike if option in group for flag in group]
     takes_value = {flag for group, takes in alike if takes for flag in group}
-    return next(
-        (flag for flag in synonyms if flag in own_options and own_options[flag].takes_value is (flag in takes_value)),
-        "",
-    )
-
-
-def verbs_with_option(root: Parser, option: str) -> list[str]:
-    """Return verbs, with their action where it is the action's, that take this very option."""
-    return [name for name, parser in root.walk_leaves() if option in parser.by_flag()][:MOST]
+    synonyms = [flag for flag in synonyms if flag in own_options]
+    return next((flag for flag in synonyms if own_options[flag].takes_value is (flag in takes_value)), "")
 
 
 def find_swallowed(args: argparse.Namespace, line: list[str]) -> tuple[str, list[str]]:

@@ -125,16 +125,11 @@ class Option:
         value = f" {self.value_name}" if self.takes_value else ""
         return self.value_name if self.stands_alone else f"{', '.join(self.flags)}{value}"
 
-    @property
-    def listed_words(self) -> list[object]:
-        """Return the words that its help lists."""
-        return [*(self.row.names or self.settings.get("choices") or ())]
-
     def read_value(self, args: argparse.Namespace) -> Any:
         """Return the parameter's value; EMPTY where nothing was given and the function's own default holds."""
         value = getattr(args, self.dest)
         if self.settings.get("nargs") == argparse.REMAINDER:
-            value = words_behind(value)
+            value = value[1:] if value[:1] == ["--"] else value
         if self.settings.get("action") == "append" and not value:
             return EMPTY
         return dict(value) if self.pairs else not value if self.inverse else value
@@ -188,8 +183,10 @@ class Verb:
         spread: list[Any] = []
         keywords: dict[str, object] = {}
         for parameter in self._walk_parameters(function):
-            if parameter.name in WITHHELD:
-                value = _withheld_value(parameter.name, self.rows, args)
+            if parameter.name == "lang":
+                value = args.lang
+            elif parameter.name in WITHHELD:
+                value = EMPTY if parameter.name in self.rows else GIVEN.get(parameter.name, EMPTY)
             else:
                 option = by_keyword.get(parameter.name)
                 value = EMPTY if option is None else option.read_value(args)
@@ -205,12 +202,6 @@ class Verb:
                 yield parameter
             elif self.options_of:
                 yield from inspect.signature(self.options_of).parameters.values()
-
-
-def _withheld_value(name: str, rows: Rows, args: argparse.Namespace) -> Any:
-    if name == "lang":
-        return args.lang
-    return EMPTY if name in rows else GIVEN.get(name, EMPTY)
 
 
 def derive_options(function: Callable[..., object], rows: Rows) -> Iterator[Option]:
@@ -257,11 +248,6 @@ def _derive_option(parameter: inspect.Parameter, row: Row) -> Option:
 
 def _as_list(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
-
-
-def words_behind(words: list[str]) -> list[str]:
-    """Return what stands behind our own options: a script's or command's words, without a `--` before them."""
-    return words[1:] if words[:1] == ["--"] else words
 
 
 def output_options(verb: Verb, *, action: bool) -> Iterator[Option]:

@@ -15,6 +15,8 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 
 COMMAND = "ascend-workbook"
 HELP = ("-h", "--help")
+#: Verbs that are named where several have an option.
+MOST = 4
 
 
 class Parser(argparse.ArgumentParser):
@@ -139,21 +141,10 @@ class Parser(argparse.ArgumentParser):
         option = by_flag.get(flag)
         if option is None or not option.takes_value:
             return WorkbookError("command.usage", error=str(error), command=self.prog)
-        alternatives = [
-            alternative
-            for alternative in self.options
-            if alternative.dest in self.verb.one_of and alternative is not option
-        ]
-        clash = [
-            alternative.flag
-            for alternative in alternatives
-            if option.dest in self.verb.one_of and alternative.flag in self.words
-        ]
-        return (
-            self.make_refusal("both", option=flag, other=clash[0])
-            if clash
-            else self.make_refusal("no_value", option=flag)
-        )
+        for other in self.options if option.dest in self.verb.one_of else ():
+            if other.dest in self.verb.one_of and other is not option and other.flag in self.words:
+                return self.make_refusal("both", option=flag, other=other.flag)
+        return self.make_refusal("no_value", option=flag)
 
     def _refuse_option(self, unknown: list[str]) -> WorkbookError:
         wrong: Scalar = Sentence("command.usage.unknown", given=" ".join(unknown))
@@ -161,18 +152,15 @@ class Parser(argparse.ArgumentParser):
         near = mistakes.near_option(self, option) if option else ""
         if near:
             return WorkbookError("command.misspelt", error=wrong, command=self.prog, nearest=near)
-        verbs: list[Scalar] = (
-            [f"`{verb}`" for verb in mistakes.verbs_with_option(self.build_whole(), option)] if option else []
-        )
+        leaves = self.build_whole().walk_leaves() if option else ()
+        verbs: list[Scalar] = [f"`{name}`" for name, parser in leaves if option in parser.by_flag()]
         key = "command.elsewhere" if verbs else "command.usage"
-        return WorkbookError(key, error=wrong, option=option, verbs=verbs, command=self.prog)
+        return WorkbookError(key, error=wrong, option=option, verbs=verbs[:MOST], command=self.prog)
 
     def error(self, message: str) -> NoReturn:
         """Raise what argparse says itself: the names of what is missing stand behind its colon."""
-        required = {
-            *("VERB", "ACTION"),
-            *(name for option in self.options if option.is_required for name in (option.flag, option.value_name)),
-        }
+        required = {name for option in self.options if option.is_required for name in (option.flag, option.value_name)}
+        required |= {"VERB", "ACTION"}
         names = [name for name in message.rpartition(": ")[2].split(", ") if name in required]
         behind = [name for name in names if name in self.words]
         if behind:  # argparse gives all that follows the script to the script

@@ -139,12 +139,7 @@ def _make_episode(hits: list[Hit]) -> Episode | None:
         if another or hit.first - hits_taken[-1].number > GAP_LINES:
             break
         hits_taken.append(hit)
-    return Episode(tuple(hits_taken), _main_hit(hits_taken))
-
-
-def _main_hit(hits: list[Hit]) -> Hit:
-    """Return the hit that says most; of equals the first."""
-    return max(hits, key=_weigh_hit)
+    return Episode(tuple(hits_taken), max(hits_taken, key=_weigh_hit))
 
 
 def _weigh_hit(hit: Hit) -> int:

@@ -19,26 +19,9 @@ from ascend_workbook.findings.errors import WorkbookError
 
 #: No needle is plain `error`: training logs say "val_error" in every line.
 NEEDLES = (
-    b"Error",
-    b"error code",
-    b"errcode",
-    b"ERR",
-    b"raceback (most",
-    b"ailed",
-    b" fail",
-    b"arning: ",
-    b"imeout",
-    b"GLIBC",
-    b"NumPy 1.x",
-    b"simulat",
-    b"xitcode",
-    b"SIG",
-    b"egmentation",
-    b"Killed",
-    b"Root Cause",
-    b'"AI Core"',
-    b"not support",
-    b"[error]",
+    *(b"Error", b"error code", b"errcode", b"ERR", b"raceback (most", b"ailed", b" fail", b"arning: ", b"imeout"),
+    *(b"GLIBC", b"NumPy 1.x", b"simulat", b"xitcode", b"SIG", b"egmentation", b"Killed", b"Root Cause"),
+    *(b'"AI Core"', b"not support", b"[error]"),
 )
 #: CANN's codes stand in lines that say nothing else of an error.
 CODES = re.compile(rb"E[A-Z1-9]\d{4}[:\[)]")
@@ -101,7 +84,12 @@ def scan_log(log: Log) -> Scan:
     """Scan a log once. A log of a folder says in `unread` why it cannot be read; any other raises WorkbookError."""
     result = Scan(log)
     try:
-        _scan_chunks(result, log)
+        line_counts: Counter[bytes] = Counter()
+        with log.open_stream() as stream:
+            for data in _read_chunks(stream):
+                _read_hits(result, data, line_counts)
+                result.lines += data.count(b"\n") + (0 if data.endswith(b"\n") else 1)
+                result.size += len(data)
     except (WorkbookError, OSError, EOFError, zlib.error) as error:
         reason = error if isinstance(error, WorkbookError) else log.make_unreadable_error(error)
         if not log.walked:
@@ -109,15 +97,6 @@ def scan_log(log: Log) -> Scan:
         result.unread = str(error.__cause__ or error)
     result.hits.sort(key=lambda hit: hit.number)
     return result
-
-
-def _scan_chunks(result: Scan, log: Log) -> None:
-    line_counts: Counter[bytes] = Counter()
-    with log.open_stream() as stream:
-        for data in _read_chunks(stream):
-            _read_hits(result, data, line_counts)
-            result.lines += data.count(b"\n") + (0 if data.endswith(b"\n") else 1)
-            result.size += len(data)
 
 
 def _read_chunks(stream: BinaryIO) -> Iterator[bytes]:

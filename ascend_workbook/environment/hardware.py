@@ -16,7 +16,7 @@ from pathlib import Path
 from ascend_workbook.environment.machine import CannRoot, Hardware, Hccl, Node, PciChip, RankTable
 from ascend_workbook.environment.system import System, Told, Untold
 from ascend_workbook.findings.sentence import Sentence
-from ascend_workbook.machine import bounded, cann
+from ascend_workbook.machine import cann
 from ascend_workbook.machine.npu_smi import NpuSmi
 from ascend_workbook.machine.npu_smi import parse_npu_smi as parse_npu_smi
 from ascend_workbook.machine.versions import load_compatibility
@@ -82,14 +82,10 @@ def read_npu_smi(system: System) -> Told[NpuSmi]:
         return done
     parsed = parse_npu_smi(done.stdout + "\n" + done.stderr)
     if not parsed.chips and parsed.error is None:
-        return _explain_no_chips(done, parsed)
+        if parsed.unread or parsed.version:
+            return Untold("untold.npu_smi_cut", {"lines": len(done.stdout.splitlines())})
+        return Untold("untold.tool", {"tool": "npu-smi", "error": done.last_error})
     return parsed
-
-
-def _explain_no_chips(done: bounded.Output, smi: NpuSmi) -> Untold:
-    if smi.unread or smi.version:
-        return Untold("untold.npu_smi_cut", {"lines": len(done.stdout.splitlines())})
-    return Untold("untold.tool", {"tool": "npu-smi", "error": done.last_error})
 
 
 def read_version_info(system: System, names: tuple[str, ...]) -> Told[str]:
@@ -157,17 +153,12 @@ def compare_with_script(system: System, root: CannRoot) -> CannRoot:
     """Return the root with `unset` and `lacking`; a script that is missing, or that bash refuses, is untold."""
     if not root.script:
         return replace(root, unset=Untold("untold.no_script", {"path": root.path}))
-    base = _base_environment(system)
+    plain = {name: system.environ[name] for name in ("HOME", "USER", "LANG") if name in system.environ}
+    base = {**plain, "PATH": system.environ.get("PATH", "/usr/bin:/bin"), "LD_LIBRARY_PATH": ""}
     wanted = cann.sourced_environment(system.path_of(root.path), base, timeout_s=TIMEOUT_S)
     if wanted is None or not any(name.startswith("ASCEND_") and name not in base for name in wanted):
         return replace(root, unset=Untold("untold.script", {"path": root.script}))
     return replace(root, unset=_find_unset(system, base, wanted), lacking=_find_lacking(system, base, wanted))
-
-
-def _base_environment(system: System) -> dict[str, str]:
-    """Return a shell's own variables, without what an earlier set_env.sh has left."""
-    plain = {name: system.environ[name] for name in ("HOME", "USER", "LANG") if name in system.environ}
-    return {**plain, "PATH": system.environ.get("PATH", "/usr/bin:/bin"), "LD_LIBRARY_PATH": ""}
 
 
 def _find_unset(system: System, base: dict[str, str], wanted: dict[str, str]) -> Told[tuple[str, ...]]:

@@ -30,21 +30,6 @@ COLUMNS = (
 Side = Union[str, Path, Settings]
 
 
-def read_settings(machine: Mapping[str, Any]) -> Settings:
-    """Read the settings of this machine, torch's flags asked in a child. `machine`: the facts of `check`'s report."""
-    chosen = machine["chosen"]
-    tier = str(chosen["tier"])
-    answer, why = _ask_child(tier)
-    known = {name: answer[name] for name in ("packages", "flags") if name in answer}
-    untold = {} if answer else {"flags": why}
-    return Settings(
-        machine=_machine_values(machine),
-        environment=reader.read_environment(),
-        untold=untold,
-        **{"packages": reader.read_packages(), **known},
-    )
-
-
 def _ask_child(tier: str) -> tuple[dict[str, Any], str]:
     """Return the child's answer, or an empty one and why."""
     try:
@@ -78,7 +63,17 @@ def save_settings(
     """Write this machine's settings to `path`. `report` is `check`'s or one that holds it as a part; `run` the `about`
     and `sides` of a capture's manifest, whose seeds, fingerprints and settings in force then belong to the record."""
     facts = next(part.facts["machine"] for part in (report, *report.parts) if "machine" in part.facts)
-    settings = read_settings(facts)
+    chosen = facts["chosen"]
+    tier = str(chosen["tier"])
+    answer, why = _ask_child(tier)
+    known = {name: answer[name] for name in ("packages", "flags") if name in answer}
+    untold = {} if answer else {"flags": why}
+    settings = Settings(
+        machine=_machine_values(facts),
+        environment=reader.read_environment(),
+        untold=untold,
+        **{"packages": reader.read_packages(), **known},
+    )
     if run is not None:
         settings = settings.with_run(*run)
     settings.save_record(Path(path))

@@ -12,7 +12,6 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from ascend_workbook.findings.finding import Finding
 from ascend_workbook.migration.reading.source import read_source
 from ascend_workbook.migration.repair import class_of
 from ascend_workbook.migration.scan import scan_source
@@ -40,11 +39,8 @@ class Confusion:
     @property
     def missed_unsupported(self) -> int:
         """Return how many unsupported lines the scan gave another class."""
-        return sum(
-            count
-            for (label, judged_class), count in self.counted.items()
-            if label == "unsupported" and judged_class != "unsupported"
-        )
+        of_label = sum(count for (label, _), count in self.counted.items() if label == "unsupported")
+        return of_label - self.counted["unsupported", "unsupported"]
 
     @property
     def false_alarms(self) -> float:
@@ -59,16 +55,16 @@ class Confusion:
         """Format the confusion as a table: rows are labels, columns what the scan said."""
         lines = [f"{'label':<12}" + "".join(f"{judged_class:>13}" for judged_class in LABELS)]
         for label in LABELS:
-            lines.append(
-                f"{label:<12}" + "".join(f"{self.counted[label, judged_class]:>13}" for judged_class in LABELS)
-            )
+            lines.append(f"{label:<12}" + "".join(f"{self.counted[label, judged]:>13}" for judged in LABELS))
         return "\n".join(lines)
 
 
 def compare_file(labels: Path, file: Path) -> Confusion:
     """Compare one label file with the scan of its source. Raises OSError where either is missing."""
     by_line: dict[int, str] = {}
-    for finding in _scan_file(file):
+    is_script = file.suffix == ".py" or not is_text(file.name)  # else a launch script, requirements or settings
+    findings = scan_source(read_source(file), strict=True) if is_script else scan_text(read_text(file, file.name))
+    for finding in findings:
         judged_class = SCORED_AS.get(class_of(finding), class_of(finding))
         line = finding.place.line if finding.place else 0
         by_line[line] = max(by_line.get(line, "no_action"), judged_class, key=LABELS.index)
@@ -80,13 +76,6 @@ def compare_file(labels: Path, file: Path) -> Confusion:
         if judged_class != entry["label"]:
             wrong.append(f"{file.name}:{entry['line']} label {entry['label']}, said {judged_class}")
     return Confusion(counted, tuple(wrong))
-
-
-def _scan_file(file: Path) -> list[Finding]:
-    """Scan a script, a launch script, a list of requirements or settings."""
-    if is_text(file.name) and file.suffix != ".py":
-        return scan_text(read_text(file, file.name))
-    return scan_source(read_source(file), strict=True)
 
 
 def compare_all(labels: Path, sources: Path) -> Confusion:

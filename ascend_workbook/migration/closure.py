@@ -23,9 +23,8 @@ def walk_imports(script: Path, *more: Path, tree: ast.Module | None = None) -> I
     yield script
     while todo:
         file = todo.pop()
-        for module in _local_imports(
-            file, tree if tree and file == script else _parse_file(file), (script.parent, *more)
-        ):
+        parsed = tree if tree and file == script else _parse_file(file)
+        for module in _local_imports(file, parsed, (script.parent, *more)):
             if module not in discovered:
                 discovered.append(module)
                 todo.append(module)

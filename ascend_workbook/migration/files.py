@@ -61,17 +61,21 @@ def collect_files(path: str | os.PathLike[str]) -> Tree:
             continue
         if file.suffix in CUDA_SOURCES:
             tree.cuda_sources.append(file)
-        elif file.suffix in OTHER_KINDS and _mentions_cuda(file):
-            tree.others.append(file)
+        elif file.suffix in OTHER_KINDS:
+            with file.open("rb") as stream:
+                if WORDS.search(stream.read(LARGEST_BYTES)):
+                    tree.others.append(file)
     return tree
 
 
 def _add_to_tree(tree: Tree, file: Path, *, by_name: bool = False) -> bool:
     """Puts a file that is scanned into its list; setup.py is Python and a list of requirements.
 
-    `by_name`: by its name, so that its kind alone decides."""
+    Of settings only files that say something of GPUs are scanned, unless its kind alone decides (`by_name`)."""
     is_python = file.suffix in (".py", ".pyw")
-    text = is_text(file.name) if by_name else _is_text(file)
+    text = is_text(file.name)
+    if text and not by_name and only_settings(file.name):
+        text = settings.may_say_cuda(file)
     if is_python:
         tree.python.append(file)
     if text:
@@ -79,13 +83,6 @@ def _add_to_tree(tree: Tree, file: Path, *, by_name: bool = False) -> bool:
     if file.suffix == ".ipynb":
         tree.notebooks.append(file)
     return is_python or text or file.suffix == ".ipynb"
-
-
-def _is_text(file: Path) -> bool:
-    """Of YAML and JSON, environment files too, only those of settings that say something of GPUs."""
-    if not is_text(file.name):
-        return False
-    return settings.may_say_cuda(file) if only_settings(file.name) else True
 
 
 def _walk_folder(root: Path) -> Iterator[Path]:
@@ -111,8 +108,3 @@ def _is_foreign(folder: Path) -> bool:
     if own_results.is_marked(folder):
         return True
     return folder.name in SKIPPED_FOLDERS and not (folder / "__init__.py").exists()
-
-
-def _mentions_cuda(file: Path) -> bool:
-    with file.open("rb") as stream:
-        return bool(WORDS.search(stream.read(LARGEST_BYTES)))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
@@ -153,14 +152,10 @@ def find_knowledge(code: str) -> Known | None:
 
 
 def _make_rule(module: ModuleType) -> Rule:
-    words: Iterable[str] = getattr(module, "WORDS", ())
-    tokens: Iterable[str] = getattr(module, "TOKENS", ())
-    plain = [tuple(word.encode() for word in group) for group in (words, tokens)]
-    needs: Iterable[str] = getattr(module, "NEEDS", ())
+    words, tokens, needs = (tuple(map(str.encode, getattr(module, name, ()))) for name in ("WORDS", "TOKENS", "NEEDS"))
     pattern: str = getattr(module, "PATTERN", "")
     compiled = re.compile(pattern.replace(" ", BETWEEN_PARTS).encode()) if pattern else None
-    more = frozenset(word.encode() for word in needs)
-    return Rule(module.CODE, module.check, plain[0], frozenset(plain[1]), module.KNOWN, more, compiled)
+    return Rule(module.CODE, module.check, words, frozenset(tokens), module.KNOWN, frozenset(needs), compiled)
 
 
 @cache

@@ -71,7 +71,8 @@ def is_conditional(source: Source, node: ast.AST) -> bool:
 
 def _is_in_branch(around: ast.AST, child: ast.AST) -> bool:
     if isinstance(around, ast.If):
-        return child is not around.test and not _is_main_guard(around)
+        left = around.test.left if isinstance(around.test, ast.Compare) else None
+        return child is not around.test and getattr(left, "id", "") != "__name__"
     if isinstance(around, ast.IfExp):
         return child is not around.test
     if isinstance(around, ast.Try):
@@ -95,8 +96,3 @@ def counts_of(findings: Iterable[Finding]) -> Counter[str]:
     for finding in findings:
         counts[class_of(finding)] += places_of(finding)
     return counts
-
-
-def _is_main_guard(node: ast.If) -> bool:
-    test = node.test
-    return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"

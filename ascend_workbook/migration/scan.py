@@ -59,7 +59,7 @@ def scan(path: str | os.PathLike[str], fail_on: Iterable[str] = ()) -> Report:
     where = collect_files(path)
     findings: list[Finding] = []
     hashes: dict[str, str] = {}
-    kinds = ((_scan_python, where.python), (_scan_text_file, where.texts), (_scan_notebook_file, where.notebooks))
+    kinds = ((scan_file, where.python), (_scan_text_file, where.texts), (_scan_notebook_file, where.notebooks))
     jobs = [(kind, file, where.name_of(file)) for kind, files in kinds for file in files]
     for (_, _, name), (file_findings, sha256) in zip(jobs, spread_work(_scan_job, jobs)):
         findings += file_findings
@@ -77,10 +77,6 @@ def _scan_job(job: tuple[Callable[[Path, str], Found], Path, str]) -> Found:
         return [report_unreadable(name, cause)], ""
 
 
-def _scan_python(file: Path, name: str) -> Found:
-    return scan_file(file, name)
-
-
 def _scan_text_file(file: Path, name: str) -> Found:
     source = read_text(file, name)
     findings = scan_text(source)
@@ -95,7 +91,7 @@ def _scan_notebook_file(file: Path, name: str) -> Found:
         return findings, ""  # JSON in UTF-16: rewrite says that it cannot
 
 
-def scan_file(file: Path, name: str) -> tuple[list[Finding], str]:
+def scan_file(file: Path, name: str) -> Found:
     """The findings of one file in order of place, and the hash of its text where there are any."""
     try:
         refuse_large(file.stat().st_size)

@@ -15,17 +15,10 @@ from ascend_workbook.migration.repair import ADVICE, AUTO, CLASSES, MANUAL, REWR
 
 TENSORFLOW_RULE = "MIG136"
 #: From good to bad.
-LEVELS = (
-    "supported",
-    "no_effect",
-    "tool",
-    "by_hand",
-    "dynamic",
-    "analysing",
-    "deprecated",
-    "listed_unsupported",
-    "unsupported",
-    "unknown",
+LEVELS = tuple(
+    """
+    supported no_effect tool by_hand dynamic analysing deprecated listed_unsupported unsupported unknown
+    """.split()
 )
 SHOWN = 5
 
@@ -54,21 +47,13 @@ def report_tensorflow(findings: Iterable[Finding]) -> Report:
     status = max((finding.status for finding in tensorflow_findings), default=Status.OK)
     rows = tuple(_make_level_row(level, names) for level, names in used.items())
     columns = tuple(map(Column, ("tf_level", "repair_count", "tf_names", "repair_action", "tf_examples")))
-    listed = Report(
-        "migration",
-        "scan_tensorflow_places",
-        (_make_places_finding(tensorflow_findings),),
-        make_places_table(tensorflow_findings),
-    )
-    return Report(
-        "migration",
-        "scan_tensorflow",
-        (Finding(TENSORFLOW_RULE, status, "MIG136.levels", numbers),),
-        Table(columns, rows),
-        Chart("bars", "tf_level", ("repair_count",)),
-        facts=facts,
-        parts=(listed,),
-    )
+    places: dict[str, Scalar] = {"uses": len(tensorflow_findings), **facts["counts"]}
+    heading = Finding(TENSORFLOW_RULE, Status.NOTE, "MIG136.places", places)
+    listed = Report("migration", "scan_tensorflow_places", (heading,), make_places_table(tensorflow_findings))
+    summary = Finding(TENSORFLOW_RULE, status, "MIG136.levels", numbers)
+    chart = Chart("bars", "tf_level", ("repair_count",))
+    table = Table(columns, rows)
+    return Report("migration", "scan_tensorflow", (summary,), table, chart, facts=facts, parts=(listed,))
 
 
 def files_of(findings: Iterable[Finding]) -> int:
@@ -80,12 +65,6 @@ def _make_level_row(level: str, names: Counter[str]) -> tuple[Scalar, ...]:
     often: Scalar = [name for name, _ in names.most_common(SHOWN)] or None
     level_name: Scalar = Sentence(f"migration.tf.{level}")
     return level_name, sum(names.values()), len(names), Sentence(f"migration.tf_means.{level}"), often
-
-
-def _make_places_finding(findings: list[Finding]) -> Finding:
-    kinds = Counter(map(class_of, findings))
-    numbers: dict[str, Scalar] = {name: kinds[name] for name in CLASSES}
-    return Finding(TENSORFLOW_RULE, Status.NOTE, "MIG136.places", {"uses": len(findings), **numbers})
 
 
 SUMMARY = "MIG100"

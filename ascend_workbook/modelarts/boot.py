@@ -92,7 +92,12 @@ def run_boot(parameters: Given, environ: Mapping[str, str]) -> int:
         return describe_plan(parameters, own_role, environ)
     place = choose_scratch(parameters, own_role, environ)
     if own_role.name == "leave":
-        return leave_job(Mark.for_job(place.folder, environ), own_role, parameters.wait_s)
+        # a job in which all leave would be green for nothing
+        mark = Mark.for_job(place.folder, environ)
+        if own_role.near and not mark.wait_for_lead(parameters.wait_s):
+            raise WorkbookError("modelarts.no_lead", seconds=f"{parameters.wait_s:g}")
+        log_line("modelarts.leaves")
+        return 0
     log_line("modelarts.scratch_is", path=str(place.folder), source=place.source, free=round(place.free_mib))
     warn_of_shm()
     with Mark.for_job(place.folder, environ).hold_folder(shared=own_role.name == "rank") as left_behind:
@@ -121,17 +126,6 @@ def find_rank_table(environ: Mapping[str, str], kind: str) -> RankTable | None:
         return None
 
 
-def leave_job(mark: Mark, own_role: role.Role, limit_s: float) -> int:
-    """End well, once it is certain that somebody does the work. A job in which all leave would be green for nothing.
-
-    Raises WorkbookError `modelarts.no_lead`.
-    """
-    if own_role.near and not mark.wait_for_lead(limit_s):
-        raise WorkbookError("modelarts.no_lead", seconds=f"{limit_s:g}")
-    log_line("modelarts.leaves")
-    return 0
-
-
 def lead_job(parameters: Given, own_role: role.Role, place: transfer.Scratch, environ: Mapping[str, str]) -> int:
     """Bring the data in, do the work, and take the results out, also where the work has failed."""
     out = output_folder(parameters, own_role, place.folder)
@@ -146,7 +140,8 @@ def lead_job(parameters: Given, own_role: role.Role, place: transfer.Scratch, en
     log_line("modelarts.ended", code=code)
     if transfer.is_remote(parameters.train_url):
         try:
-            place_sent = results_address(parameters, own_role)
+            several = own_role.job.host_count > 1 and parameters.kind == "script"
+            place_sent = parameters.train_url.rstrip("/") + (f"/host-{own_role.job.host_rank}" if several else "")
             log_line("modelarts.sent", count=transfer.send_results(out, place_sent), place=place_sent)
         except WorkbookError as error:
             print(say("modelarts.stopped", message=error.message()), file=sys.stderr, flush=True)
@@ -173,12 +168,6 @@ def output_folder(parameters: Given, own_role: role.Role, folder: Path) -> Path:
     out = Path(url) if url and not transfer.is_remote(url) else folder / "out"
     several = job.host_count > 1 and own_role.name != "leave" and job.host_rank is not None
     return out / f"host-{job.host_rank}" if several else out
-
-
-def results_address(parameters: Given, own_role: role.Role) -> str:
-    """Return where the results go in OBS."""
-    several = own_role.job.host_count > 1 and parameters.kind == "script"
-    return parameters.train_url.rstrip("/") + (f"/host-{own_role.job.host_rank}" if several else "")
 
 
 def describe_plan(parameters: Given, own_role: role.Role, environ: Mapping[str, str]) -> int:

@@ -20,6 +20,8 @@ from pathlib import Path
 from ascend_workbook.environment.system import PROJECT
 from ascend_workbook.findings.sentence import choose_language
 
+# ruff: noqa: SIM905 - a column of names reads better without quotes
+
 JOB = "modelarts-job-0a1b2c3d"
 #: As the preset engine starts it: which method, once per card or once per host.
 METHODS = ("rtf", "torchrun", "custom")
@@ -74,13 +76,8 @@ def common_variables(host: int, count: int, cards: int) -> dict[str, str]:
 
 def notebook_starts() -> list[Start]:
     """Return a notebook's terminal: no job, though the engine's rank table is named."""
-    variables = {
-        "RANK_TABLE_FILE": "/user/config/nbstart_hccl.json",
-        "RANK_ID": "0",
-        "RANK_SIZE": "1",
-        "ASCEND_DEVICE_ID": "0",
-    }
-    return [Start(0, 0, "notebook-1", variables)]
+    table = Path("/user/config/nbstart_hccl.json")
+    return [Start(0, 0, "notebook-1", _method_variables("rtf", 0, 0, 1, 1, table))]
 
 
 def _method_variables(method: str, host: int, card: int, cards: int, count: int, table: Path) -> dict[str, str]:
@@ -121,16 +118,10 @@ def make_rank_table(count: int, cards: int) -> dict[str, object]:
 CONDA = "anaconda3/envs/PyTorch-2.7.1"
 SUDO = "sudo-called"
 #: What a job needs of the project; tests, notebooks' outputs and benchmarks stay behind.
-CODE = (
-    "ascend_workbook",
-    "ascend_simulator",
-    "helpers",
-    "tools/bootstrap.py",
-    "modelarts_job.py",
-    "pyproject.toml",
-    "requirements.txt",
-    "requirements-torch.txt",
-)
+CODE = """
+ascend_workbook ascend_simulator helpers tools/bootstrap.py modelarts_job.py pyproject.toml requirements.txt
+requirements-torch.txt
+""".split()
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,7 @@ from ascend_workbook.modelarts import boot, configuration, imitation
 from ascend_workbook.modelarts.configuration import STAGE, JobRequest
 
 COLUMNS = (
-    Column("modelarts_case"),
-    Column("modelarts_host"),
-    Column("modelarts_card"),
-    Column("modelarts_role"),
-    Column("modelarts_code"),
+    *(Column(f"modelarts_{name}") for name in ("case", "host", "card", "role", "code")),
     Column("modelarts_what", wrap=70),
 )
 #: The work that is really done: it needs neither a device nor packages, and its verdict is good.

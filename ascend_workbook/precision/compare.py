@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Chart, Column, Report, Table, parse_fail_on
 from ascend_workbook.findings.rules import judge_facts, rules_of
 from ascend_workbook.findings.sentence import Scalar, Sentence
@@ -25,28 +25,20 @@ from ascend_workbook.precision.tensors.agreement import TensorAgreement
 from ascend_workbook.precision.tensors.measuring import Sample
 from ascend_workbook.precision.tensors.scheduler import open_cluster
 from ascend_workbook.precision.views import platform, suspects, table_csv
-from ascend_workbook.precision.views.questions import OF_COMPARE, apply_gate, judgement_cell
+from ascend_workbook.precision.views.questions import (
+    OF_COMPARE,
+    apply_gate,
+    infinity_as_word,
+    judgement_cell,
+    keep_headline,
+)
 from ascend_workbook.storage import open_storage, refuse_unwritable
 
-COLUMNS = (
-    "order",
-    "step",
-    "rank",
-    "operator",
-    "direction",
-    "tensor",
-    "dtype",
-    "shape",
-    "error_in",
-    "error_out",
-    "own_error",
-    "allowed",
-    "judgement",
-    "place",
-    "max_diff",
-    "mean_diff",
-    "cosine",
-)
+# ruff: noqa: SIM905 - a column of names reads better without quotes
+COLUMNS = """
+order step rank operator direction tensor dtype shape error_in error_out own_error allowed judgement place max_diff
+mean_diff cosine
+""".split()
 #: On a page, where readers sort and filter, and in a terminal where details are asked for.
 DETAILS = ("max_diff", "mean_diff", "cosine")
 #: In a row: its terms cancel, so that what is left is rounding.
@@ -106,7 +98,7 @@ def compare(
             tiers = None if replay_on is None else tuple(replay_on)
             facts = replace(facts, confirmation=devices.confirm_divergence(facts, tiers))
         report = add_bundle_findings(_report_comparison(facts, csv), left, right)
-        report = replace(report, findings=tuple(_lead_with_result(list(report.findings))))
+        report = replace(report, findings=tuple(keep_headline(list(report.findings), "ACC230")))
         if attempts is not None:
             report = remember_attempt(report, facts, (left, right), Path(attempts))
     return apply_gate(report, wanted, OF_COMPARE)
@@ -117,7 +109,7 @@ def _report_comparison(facts: Comparison, csv: str | Path | None) -> Report:
         steps = ((step.pairing, [judged.agreement for judged in step.judged]) for step in facts.steps)
         place = Path(csv).absolute()
         open_storage(str(place.parent)).write_text(place.name, table_csv.render_csv(steps))
-    findings = _lead_with_result([*judge_facts(facts, rules_of(rules)), *find_causes(facts)])
+    findings = keep_headline([*judge_facts(facts, rules_of(rules)), *find_causes(facts)], "ACC230")
     table = _make_table(facts)
     mark = _find_divergence_row(facts, table)
     ranked = suspects.rank_suspects(facts)
@@ -155,14 +147,6 @@ def _find_largest_row(table: Table) -> int:
     return 0
 
 
-def _lead_with_result(findings: list[Finding]) -> list[Finding]:
-    """Remarks (NOTE, SKIPPED) lower the status of a healthy result, but the result stays the headline."""
-    worst = max(finding.status for finding in findings)
-    if worst >= Status.WARN:
-        return findings
-    return [replace(finding, status=worst) if finding.rule == "ACC230" else finding for finding in findings]
-
-
 def _make_table(facts: Comparison) -> Table:
     rows: list[tuple[Scalar, ...]] = []
     for step in facts.steps:
@@ -198,10 +182,10 @@ def _make_tensor_row(step: StepComparison, judged: Judgement, tensor: TensorAgre
     outcome_text = judgement_cell(_choose_outcome(judged), tensor.problem)
     return (
         *who,
-        *map(_infinity_as_word, (judged.agreement.error_in, tensor.error, own, judged.allowed)),
+        *map(infinity_as_word, (judged.agreement.error_in, tensor.error, own, judged.allowed)),
         outcome_text,
         place,
-        *map(_infinity_as_word, _compute_plain_differences(tensor)),
+        *map(infinity_as_word, _compute_plain_differences(tensor)),
     )
 
 
@@ -221,11 +205,6 @@ def _compute_plain_differences(tensor: TensorAgreement) -> tuple[float | None, f
     if metrics.nonfinite_places:
         return math.nan, math.nan, math.nan
     return metrics.max_absolute, metrics.euclidean / math.sqrt(max(metrics.measured, 1)), metrics.cosine
-
-
-def _infinity_as_word(value: float | None) -> Scalar:
-    """Return the number, or infinity and NaN as a word, because JSON has neither."""
-    return value if value is None or math.isfinite(value) else str(value)
 
 
 def _find_divergence_row(facts: Comparison, table: Table) -> Scalar:

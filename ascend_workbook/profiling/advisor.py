@@ -44,12 +44,8 @@ def add_advisor_part(
         for finding in findings
         if finding.status is Status.NOTE
     )
-    columns = (
-        Column("advisor_category"),
-        Column("advisor_says", wrap=50),
-        Column("advisor_suggests", wrap=50),
-        Column("tuning_bound", "ms"),
-    )
+    texts = (Column("advisor_says", wrap=50), Column("advisor_suggests", wrap=50))
+    columns = (Column("advisor_category"), *texts, Column("tuning_bound", "ms"))
     part = Report(report.stage, "advisor", tuple(findings), Table(columns, rows), tier=report.tier)
     table, headline = report.table, part.headline
     assert headline is not None

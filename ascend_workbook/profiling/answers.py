@@ -21,7 +21,7 @@ from ascend_workbook.profiling.device.answers import device_answers
 from ascend_workbook.profiling.device.memory import memory_answers
 from ascend_workbook.profiling.export.files import export_files, refuse_targets
 from ascend_workbook.profiling.facts import Profile, load_profile
-from ascend_workbook.profiling.operators import Operator
+from ascend_workbook.profiling.figures import make_columns
 from ascend_workbook.profiling.ranks.reading import facts_of, read_rank, read_stated_rank
 from ascend_workbook.profiling.ranks.together import analyse_ranks, reports_of_one_rank
 from ascend_workbook.profiling.readers import RankProfiles, find_trace_file, locate_profile, rank_of, rank_profiles_at
@@ -143,8 +143,7 @@ def _answer_of_rank(path: str, rank: int, *, top: int, boxes: int, steps: str, o
 
 
 def _report_collectives(profile: Profile, profile_path: Path) -> tuple[Report, ...]:
-    """Report what the rank waits for. A table beside the trace that cannot be read does not take the trace's answers
-    along."""
+    """Report what the rank waits for. A table that cannot be read does not take the trace's answers along."""
     try:
         return reports_of_one_rank(facts_of(profile, profile_path, read_stated_rank(profile)))
     except WorkbookError as error:
@@ -221,12 +220,16 @@ def summarise_profile(profile: Profile, findings: list[Finding]) -> Finding:
     kind = max(PARTS, key=profile.breakdown.share_of)
     first = profile.operators[0] if profile.operators else None
     saving = find_largest_saving(findings)
+    first_share = _percent_of_step(profile, first.self_ns) if first else None
+    label: Scalar = first.name if first else None
+    if first_share is not None and first_share > 100:
+        label = Sentence("profiling.at_once", operator=label)
     args: dict[str, Scalar] = {
         "kind": Sentence(_part_words(profile, kind)),
         "share": round(100 * profile.breakdown.share_of(kind), 1),
         "step_ms": profile.to_ms(profile.breakdown.step_ns),
-        "operator": _operator_label(profile, first) if first else None,
-        "operator_share": _percent_of_step(profile, first.self_ns) if first else None,
+        "operator": label,
+        "operator_share": first_share,
     }
     if saving:
         args.update(cause=describe_saving(saving), gain_ms=saving.args["gain_ms"], gain_share=saving.args["share"])
@@ -275,16 +278,9 @@ def top_operators(profile: Profile, findings: list[Finding], top: int) -> Report
         )
         for row_operator in profile.operators[:top]
     )
-    columns = (
-        Column("operator", wrap=60),
-        Column("kind"),
-        Column("calls_per_step"),
-        Column("self_time", "ms"),
-        Column("share", "%"),
-        Column("shape", wrap=40),
-        Column("operator_dtype"),
-        Column("called_from", wrap=40),
-    )
+    costs = make_columns(kind="", calls_per_step="", self_time="ms", share="%")
+    inputs = (Column("shape", wrap=40), Column("operator_dtype"), Column("called_from", wrap=40))
+    columns = (Column("operator", wrap=60), *costs, *inputs)
     chart = Chart("bars", "operator", ("self_time",), "ms")
     calls: Counter[str] = Counter()  # a copy and a computation may have one name
     for operator in profile.operators:
@@ -321,12 +317,6 @@ def _collect_facts(profile: Profile) -> dict[str, object]:
         "record": profile.record,
         "simulator": profile.record.get("simulator") or {},
     }
-
-
-def _operator_label(profile: Profile, operator: Operator) -> Scalar:
-    """Return the operator's name, and that several went on at once where its share is more than the step."""
-    at_once = _percent_of_step(profile, operator.self_ns) > 100
-    return Sentence("profiling.at_once", operator=operator.name) if at_once else operator.name
 
 
 def _percent_of_step(profile: Profile, self_ns: int) -> float:

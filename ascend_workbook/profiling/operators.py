@@ -46,9 +46,12 @@ class _Costs(NamedTuple):
 
 
 def rank_operators(trace: Trace, numbers: Iterable[int]) -> list[Operator]:
-    """Return the operators of the steps with these numbers, the costliest first; equal ones by name."""
+    """Return these steps' operators, the costliest first, equal ones by name; without a device by self time."""
     looked_at = trace.in_steps(set(numbers))
-    return _sum_costs(trace, (_cost_on_device if trace.on_device else _cost_on_host)(trace, looked_at))
+    if trace.on_device:
+        return _sum_costs(trace, _cost_on_device(trace, looked_at))
+    rows = np.flatnonzero(looked_at & trace.where(("host_op",)))
+    return _sum_costs(trace, _Costs(rows, trace.kind[rows], host_self_ns(trace)[rows]))
 
 
 def _cost_on_device(trace: Trace, looked_at: npt.NDArray[np.bool_]) -> _Costs:
@@ -56,12 +59,6 @@ def _cost_on_device(trace: Trace, looked_at: npt.NDArray[np.bool_]) -> _Costs:
     rows = np.flatnonzero(looked_at & trace.where(MEASURED))
     by, kind = trace.launched_by[rows], trace.kind[rows]
     return _Costs(np.where((by >= 0) & (kind != COMMUNICATION), by, rows), kind, trace.duration_ns[rows])
-
-
-def _cost_on_host(trace: Trace, looked_at: npt.NDArray[np.bool_]) -> _Costs:
-    """Return the costs on the host: its operators by self time."""
-    rows = np.flatnonzero(looked_at & trace.where(("host_op",)))
-    return _Costs(rows, trace.kind[rows], host_self_ns(trace)[rows])
 
 
 def host_self_ns(trace: Trace) -> I64:

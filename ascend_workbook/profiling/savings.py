@@ -43,12 +43,9 @@ def advise_change(
     """Advise one change to make, `key` its sentence (`PRF360.change`): a NOTE where it can save at least `worth` of the
     step, else OK. `share` (0 to 1) is the most that it can save, `source` the address of the official page."""
     code = key.partition(".")[0]
-    args: dict[str, Scalar] = {
-        "share": round(100 * share, 2),
-        "gain_ms": profile.to_ms(share * profile.breakdown.step_ns),
-    }
     topic: Scalar = Sentence(f"{code}.topic")
-    args |= {"topic": topic, "source": source, **evidence}
+    gain_ms = profile.to_ms(share * profile.breakdown.step_ns)
+    args = {"share": round(100 * share, 2), "gain_ms": gain_ms, "topic": topic, "source": source, **evidence}
     if share < worth:
         return Finding(code, Status.OK, "advice.fine", args, weight=100 * share)
     waiting = evidence.get("waiting")
@@ -97,9 +94,7 @@ def share_computing_by(profile: Profile, types: Sequence[str], operators: Sequen
         return computing * table.share_of(of_types), a_step
     begins = tuple(operator[:-1] for operator in operators if operator.endswith("*"))
     ops = [operator for operator in profile.operators if operator.kind == "compute"]
-    matching_ops = [
-        operator for operator in ops if operator.name in operators or (begins and operator.name.startswith(begins))
-    ]
+    matching_ops = [op for op in ops if op.name in operators or op.name.startswith(begins)]
     total = sum(operator.self_ns for operator in ops)
     share = sum(operator.self_ns for operator in matching_ops) / total if total else 0.0
     return computing * share, sum(operator.calls for operator in matching_ops) / steps

@@ -15,11 +15,12 @@ import numpy.typing as npt
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
-from ascend_workbook.findings.report import Chart, Column, Report, Table
+from ascend_workbook.findings.report import Chart, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine.number_lists import format_spans
 from ascend_workbook.profiling.breakdown import StepTime
 from ascend_workbook.profiling.facts import Profile
+from ascend_workbook.profiling.figures import make_columns
 from ascend_workbook.profiling.intervals import I64, Intervals
 from ascend_workbook.profiling.trace import I32, KINDS, Trace, order_by_code
 from ascend_workbook.storage import natural_key
@@ -39,7 +40,8 @@ def report_timeline(profile: Profile, *, step: int | None = None, most: int = MO
     chosen = _choose_step(profile, step)
     shown = make_window(profile.trace, chosen.start_ns, chosen.end_ns, most)
     room = min(1.0, max(LEAST, most / MOST))
-    whole = make_overview(profile.trace, _column_count(profile.trace, room))
+    columns = max(40, min(COLUMNS, int(PARTS * room) // max(1, 2 * len(profile.trace.lanes))))
+    whole = make_overview(profile.trace, columns)
     return Report(
         "profiling",
         "timeline",
@@ -80,8 +82,7 @@ def _make_table(shown: Window) -> Table:
         busy = Intervals.union_of(begin, begin + shown.boxes.length_ns[at]).length_ns
         group: Scalar = Sentence(f"timeline.group.{lane.group}")
         rows.append((lane.name, group, int(shown.boxes.events[at].sum()), busy / 1e6, 100 * busy / length))
-    heads = (("lane", ""), ("lane_group", ""), ("lane_events", ""), ("lane_busy", "ms"), ("share", "%"))
-    return Table(tuple(Column(*head) for head in heads), tuple(rows))
+    return Table(make_columns(lane="", lane_group="", lane_events="", lane_busy="ms", share="%"), tuple(rows))
 
 
 def pack_timeline(profile: Profile, shown: Window, step: int, whole: Overview, room: float = 1.0) -> dict[str, object]:
@@ -118,10 +119,6 @@ def pack_timeline(profile: Profile, shown: Window, step: int, whole: Overview, r
         },
         "overview": _pack_overview(trace, whole, shown),
     }
-
-
-def _column_count(trace: Trace, room: float) -> int:
-    return max(40, min(COLUMNS, int(PARTS * room) // max(1, 2 * len(trace.lanes))))
 
 
 def _pack_overview(trace: Trace, whole: Overview, shown: Window) -> dict[str, object]:

@@ -304,18 +304,11 @@ def assemble_trace(
     engine: Texts | None = None,
     dtype: Texts | None = None,
     stack: Texts | None = None,
-    source: str,
-    dialect: str,
-    left_out: dict[str, int] | None = None,
-    memory_records: int = 0,
-    simulated: bool = False,
-    cut_at: int | None = None,
-    slower: Scalar = "",
     detail: tuple[Sequence[Detail], I32] | None = None,
-    about: dict[str, object] | None = None,
+    **facts: Any,
 ) -> Trace:
     """Assemble a Trace of columns (n,). `named_steps`: the step that the file names for an event, UNTOLD where it names
-    none; the columns that may be left out are then without texts or times."""
+    none; the columns that may be left out are then without texts or times. `facts`: what a Trace has beside columns."""
     none = Texts(("",), np.zeros(start_ns.size, np.int32))
     engines, dtypes, stacks = ((column or none).drop_unused(first=("",)) for column in (engine, dtype, stack))
     named_steps = np.broadcast_to(np.int64(UNTOLD), start_ns.shape) if named_steps is None else named_steps
@@ -341,17 +334,10 @@ def assemble_trace(
         engines=tuple(engines.texts),
         dtypes=tuple(dtypes.texts),
         stacks=tuple(stacks.texts),
-        source=source,
-        dialect=dialect,
         marked=marked,
-        memory_records=memory_records,
-        simulated=simulated,
-        left_out=left_out or {},
-        cut_at=cut_at,
-        slower=slower,
         details=tuple(detail[0]) if detail else (NO_DETAIL,),
         detail=detail[1] if detail else None,
-        about=about or {},
+        **facts,
     )
 
 

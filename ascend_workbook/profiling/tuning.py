@@ -6,6 +6,7 @@ from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Chart, Column, Report, Table
 from ascend_workbook.findings.sentence import NextStep, Scalar, Sentence
 from ascend_workbook.profiling.facts import Profile
+from ascend_workbook.profiling.figures import make_columns
 
 #: Which codes are advice; each of their findings has topic, bound and source among its arguments
 ADVICE = ("PRF342", "PRF343", "PRF344", "PRF345", "PRF36", "PRF39")
@@ -50,14 +51,8 @@ def report_tuning(profile: Profile, stage: str, findings: list[Finding]) -> Repo
         )
         for finding in changes
     )
-    columns = (
-        Column("tuning_change"),
-        Column("tuning_bound", "ms"),
-        Column("share", "%"),
-        Column("tuning_seen", wrap=48),
-        Column("tuning_do", wrap=48),
-        Column("tuning_source", detail=True),
-    )
+    texts = (Column("tuning_seen", wrap=48), Column("tuning_do", wrap=48), Column("tuning_source", detail=True))
+    columns = (*make_columns(tuning_change="", tuning_bound="ms", share="%"), *texts)
     chart = Chart("bars", "tuning_change", ("tuning_bound",), "ms") if rows else None
     first = _make_headline(changes, advice_findings, find_largest_saving(findings))
     rest = [finding for finding in advice_findings if finding not in changes]

@@ -77,7 +77,11 @@ def write_archive(
     path = folder / f"selftest-{tier}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}.zip"
     aside = path.with_suffix(".zip.part")
     try:
-        _zip_files(aside, files, left_out)
+        sums = {name: hashlib.sha256(text.encode("utf-8", "replace")).hexdigest() for name, text in files.items()}
+        manifest = json.dumps({"sha256": sums, "redacted": True, "left_out": list(left_out)}, indent=1)
+        with zipfile.ZipFile(aside, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, text in {**files, MANIFEST: manifest}.items():
+                archive.writestr(name, text.encode("utf-8", "replace"))
         check(aside, private)
         aside.replace(path)
     except OSError as error:
@@ -153,14 +157,6 @@ def read_tail(path: Path) -> str:
         return f"[not read: {error.strerror}]\n"
     cut = data.find(b"\n") + 1 if size > LOG_BYTES else 0
     return data[cut:].decode("utf-8", errors="replace")
-
-
-def _zip_files(path: Path, files: Mapping[str, str], left_out: Sequence[Mapping[str, str]]) -> None:
-    sums = {name: hashlib.sha256(text.encode("utf-8", "replace")).hexdigest() for name, text in files.items()}
-    manifest = json.dumps({"sha256": sums, "redacted": True, "left_out": list(left_out)}, indent=1)
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, text in {**files, MANIFEST: manifest}.items():
-            archive.writestr(name, text.encode("utf-8", "replace"))
 
 
 def _is_log(path: Path) -> bool:

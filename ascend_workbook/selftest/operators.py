@@ -28,12 +28,7 @@ ALLOWED = {"float32": 2e-5, "float16": 6e-3, "bfloat16": 4e-2}
 REDUCED = {"matmul", "bmm", "linear", "conv1d", "conv2d", "attention"}
 REDUCED_ALLOWED = 3e-3
 COLUMNS = (
-    Column("operator"),
-    Column("dtype"),
-    Column("status"),
-    Column("forward_error"),
-    Column("backward_error"),
-    Column("allowed_error"),
+    *map(Column, ("operator", "dtype", "status", "forward_error", "backward_error", "allowed_error")),
     Column("first_call", "ms"),
 )
 Row = dict[str, Any]

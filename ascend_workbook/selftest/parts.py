@@ -37,16 +37,11 @@ def check_profiler(device: Device, budget_s: float = PROFILE_TIMEOUT_S, *, scrip
         out = Path(folder) / "profile"
         limit_s = min(PROFILE_TIMEOUT_S, budget_s)
         recorded = profile(script, ARGS, device=device.tier, steps=STEPS, out=out, cwd=folder, timeout_s=limit_s)
-        return _make_report(recorded, device)
-
-
-def _make_report(recorded: Report, device: Device) -> Report:
-    """The recording's own findings, and whether the trace says what was asked for when it is read again."""
-    names = ("elapsed_s", "simulator")
-    facts: dict[str, Any] = {name: recorded.facts[name] for name in names if name in recorded.facts}
-    read = [_read_back(str(recorded.facts["profile"]), device)] if "profile" in recorded.facts else []
-    findings = (*read, *recorded.findings)
-    return Report("environment", "selftest_profiler", findings, recorded.table, facts=facts, tier=device.tier)
+        names = ("elapsed_s", "simulator")
+        facts: dict[str, Any] = {name: recorded.facts[name] for name in names if name in recorded.facts}
+        read = [_read_back(str(recorded.facts["profile"]), device)] if "profile" in recorded.facts else []
+        findings = (*read, *recorded.findings)
+        return Report("environment", "selftest_profiler", findings, recorded.table, facts=facts, tier=device.tier)
 
 
 def _read_back(path: str, device: Device) -> Finding:

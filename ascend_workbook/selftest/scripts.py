@@ -28,13 +28,9 @@ TIMEOUT_S, BUDGET_S = 300.0, 1000.0
 #: Beyond the tolerance but within so many times it: rounding that steps compounded, to be looked at, no wrong operator.
 DRIFT = 25.0
 COLUMNS = (
-    Column("script"),
-    Column("dtype"),
-    Column("step"),
-    Column("baseline", digits=LOSS_DIGITS),
-    Column("target", digits=LOSS_DIGITS),
-    Column("relative_error"),
-    Column("allowed_error"),
+    *map(Column, ("script", "dtype", "step")),
+    *(Column(name, digits=LOSS_DIGITS) for name in ("baseline", "target")),
+    *map(Column, ("relative_error", "allowed_error")),
 )
 
 

@@ -33,20 +33,14 @@ def cut_cell(text: str, name: str) -> str:
 
 
 def fold_findings(findings: Sequence[Finding], lang: str) -> list[list[Finding]]:
-    """Return the findings in their order, those together that were not looked at for the same reason and differ by
-    topic.
-    """
+    """Return the findings in order, those together that were not looked at for the same reason and differ by topic."""
     groups: dict[object, list[Finding]] = {}
     for number, finding in enumerate(findings):
         alike = finding.status is Status.SKIPPED and "topic" in finding.args
-        groups.setdefault(say(finding.key, lang, **{**finding.args, "topic": ""}) if alike else number, []).append(
-            finding
-        )
-    return [
-        part
-        for group in groups.values()
-        for part in ([group] if len(group) > ALIKE else [[finding] for finding in group])
-    ]
+        reason = say(finding.key, lang, **{**finding.args, "topic": ""}) if alike else number
+        groups.setdefault(reason, []).append(finding)
+    parts = ([group] if len(group) > ALIKE else [[finding] for finding in group] for group in groups.values())
+    return [part for several in parts for part in several]
 
 
 def join_unlooked(group: Sequence[Finding], lang: str) -> str:

@@ -72,7 +72,8 @@ def draw_chart(report: Report, lang: str | None = None) -> Figure:
         else:
             drawing = find_drawing(report.chart)
             (drawing.draw if drawing else KINDS[report.chart.kind])(axes, report.chart, report.table, lang)
-        axes.set_title(_make_title(report, lang), fontsize=11)
+        name = report.title(lang)
+        axes.set_title(f"{say('report.simulated_short', lang)} {name}" if report.simulated else name, fontsize=11)
     return figure
 
 
@@ -116,22 +117,14 @@ def describe_chart(report: Report) -> str:
     for name in (*report.chart.y, *report.chart.below) if report.chart.kind != "strip" and not drawing else ():
         values = [float(value) for value in report.table.column_values(name) if isinstance(value, (int, float))]
         pieces.append(f"{name} ({describe_span(values)})")
-    return f"{report.chart.kind} by {report.chart.x}: {', '.join(pieces)}{_describe_marks(report.chart)}"
+    mark = "" if report.chart.mark is None else f", mark {show(report.chart.mark, 'en')}"
+    mark += f", marks {show(list(report.chart.marks), 'en')}" if report.chart.marks else ""
+    return f"{report.chart.kind} by {report.chart.x}: {', '.join(pieces)}{mark}"
 
 
 def describe_span(values: list[float]) -> str:
     """Count the points and name their range."""
     return f"{len(values)} points" + (f" {min(values):.4g}..{max(values):.4g}" if values else "")
-
-
-def _describe_marks(chart: Chart) -> str:
-    mark = "" if chart.mark is None else f", mark {show(chart.mark, 'en')}"
-    return mark + (f", marks {show(list(chart.marks), 'en')}" if chart.marks else "")
-
-
-def _make_title(report: Report, lang: str) -> str:
-    name = report.title(lang)
-    return f"{say('report.simulated_short', lang)} {name}" if report.simulated else name
 
 
 def _choose_size(report: Report, chart: Chart, table: Table) -> tuple[float, float]:
@@ -155,8 +148,8 @@ def _title_with_unit(chart: Chart, lang: str, name: str) -> str:
 
 
 def _draw_bars(axes: Axes, chart: Chart, table: Table, lang: str) -> None:
-    labels = [_middle_cut(show(value, lang)) for value in table.column_values(chart.x)][:BARS]
-    marked = None if chart.mark is None else _middle_cut(show(chart.mark, lang))
+    labels = [timeline.cut_middle(show(value, lang), LABEL) for value in table.column_values(chart.x)][:BARS]
+    marked = None if chart.mark is None else timeline.cut_middle(show(chart.mark, lang), LABEL)
     thick = 0.8 / len(chart.y)
     for number, (name, colour) in enumerate(zip(chart.y, ("#4c78a8", "#e08a3c", "#59a14f"))):
         places = [at + (number - (len(chart.y) - 1) / 2) * thick for at in range(len(labels))]
@@ -175,11 +168,6 @@ def _draw_legend(axes: Axes, columns: int) -> None:
     """Draw the names of what is drawn below the picture; none where nothing is."""
     if axes.get_legend_handles_labels()[1]:
         axes.figure.legend(ncols=columns, fontsize=8, loc="outside lower center", frameon=False)
-
-
-def _middle_cut(text: str) -> str:
-    """Cut the middle out of a long name: kernels of templates have names longer than any picture."""
-    return text if len(text) <= LABEL else f"{text[: LABEL // 2]}…{text[-LABEL // 2 + 1 :]}"
 
 
 def _draw_stacks(axes: Axes, chart: Chart, table: Table, lang: str) -> None:

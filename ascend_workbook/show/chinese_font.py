@@ -14,23 +14,11 @@ if TYPE_CHECKING:
 
 #: Beginnings of the names of files that carry Chinese; matplotlib's own cache does not see fonts installed later.
 FILES = (
-    "NotoSansCJK",
-    "NotoSansSC",
-    "SourceHanSans",
-    "wqy-microhei",
-    "wqy-zenhei",
-    "msyh",
-    "simhei",
-    "PingFang",
-    "Deng",
+    *("NotoSansCJK", "NotoSansSC", "SourceHanSans", "wqy-microhei", "wqy-zenhei", "msyh", "simhei", "PingFang", "Deng"),
 )
 FOLDERS = (
-    "/usr/share/fonts",
-    "/usr/local/share/fonts",
-    "~/.fonts",
-    "~/.local/share/fonts",
-    "/System/Library/Fonts",
-    "C:/Windows/Fonts",
+    *("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.local/share/fonts"),
+    *("/System/Library/Fonts", "C:/Windows/Fonts"),
 )
 REGULAR = 400
 #: Weights so near to it are read as it: Medium, and WenQuanYi's only one, are 500.

@@ -34,30 +34,19 @@ def draw(axes: Axes, data: Sequence[Frame], lang: str) -> None:
         if depth > DEEPEST:
             continue
         colours = DEVICE if device[0] <= start < device[1] else HOST
-        axes.barh(
-            depth,
-            100 * share,
-            0.92,
-            left=100 * start,
-            color=colours[sum(map(ord, name)) % len(colours)],
-            edgecolor="white",
-            linewidth=0.3,
-        )
+        colour = colours[sum(map(ord, name)) % len(colours)]
+        axes.barh(depth, 100 * share, 0.92, left=100 * start, color=colour, edgecolor="white", linewidth=0.3)
         if share > NAMED:
-            room = max(3, int(share * LETTERS))
-            text = name if len(name) <= room else f"{name[: room - 1]}…"
-            axes.text(
-                100 * (start + share / 2),
-                depth,
-                text,
-                ha="center",
-                va="center",
-                fontsize=6,
-                clip_on=True,
-                parse_math=False,
-            )
+            write_name(axes, 100 * (start + share / 2), depth, name, share * LETTERS)
     axes.set_xlim(0, 100)
     axes.set_ylim(deepest + 0.6, -0.6)
     axes.set_yticks([])
     axes.tick_params(labelsize=8)
     axes.set_xlabel(say("flame.share", lang), fontsize=8)
+
+
+def write_name(axes: Axes, x: float, y: float, name: str, letters: float) -> None:
+    """Write a name into the middle of its box, cut to so many letters."""
+    room = max(3, int(letters))
+    text = name if len(name) <= room else f"{name[: room - 1]}…"
+    axes.text(x, y, text, ha="center", va="center", fontsize=6, clip_on=True, parse_math=False)

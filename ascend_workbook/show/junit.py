@@ -54,8 +54,8 @@ def _walk_suites(report: Report) -> Iterator[Report]:
     """Yield the report and its parts that become suites. One that only joins parts repeats their headlines, and so is
     left out unless it has a failure of its own."""
     told_keys = {(finding.key, repr(finding.args)) for part in report.parts for finding in part.findings}
-    own_findings = [finding for finding in report.findings if (finding.key, repr(finding.args)) not in told_keys]
-    if not report.parts or any(finding.status is Status.FAIL for finding in own_findings):
+    failed = [finding for finding in report.findings if finding.status is Status.FAIL]
+    if not report.parts or any((finding.key, repr(finding.args)) not in told_keys for finding in failed):
         yield report
     for part in report.parts:
         if part.verb not in RETOLD:

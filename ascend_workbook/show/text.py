@@ -78,8 +78,9 @@ def _render_finding(finding: Finding, lang: str) -> list[str]:
 def _render_table(report: Report, lang: str, details: bool = False) -> list[str]:
     assert report.table
     limit = len(report.table.rows) if details else ROWS
-    agreeing = [] if details else _find_agreeing(report.table)
-    whole = rows_near_mark(replace(report, table=_without_rows(report.table, agreeing)) if agreeing else report, limit)
+    agreeing = set() if details else _find_agreeing(report.table)
+    others = tuple(row for number, row in enumerate(report.table.rows) if number not in agreeing)
+    whole = rows_near_mark(replace(report, table=replace(report.table, rows=others)) if agreeing else report, limit)
     assert whole
     table, more = whole.split_details()
     heads, rows = format_rows(table, lang, limit)
@@ -99,18 +100,13 @@ def _render_table(report: Report, lang: str, details: bool = False) -> list[str]
     return [*lines, say("report.rows_agree", lang, count=len(agreeing))] if agreeing else lines
 
 
-def _find_agreeing(table: Table) -> list[int]:
+def _find_agreeing(table: Table) -> set[int]:
     """Return the numbers of the rows whose judgement is that they agree; none where they are few."""
     if "judgement" not in [column.name for column in table.columns]:
-        return []
+        return set()
     keys = (value.get("say", "") if isinstance(value, dict) else "" for value in table.column_values("judgement"))
-    agreeing = [number for number, key in enumerate(keys) if str(key).endswith(".agrees")]
-    return agreeing if len(agreeing) > FOLDED else []
-
-
-def _without_rows(table: Table, left_out: list[int]) -> Table:
-    left_out_numbers = set(left_out)
-    return Table(table.columns, tuple(row for number, row in enumerate(table.rows) if number not in left_out_numbers))
+    agreeing = {number for number, key in enumerate(keys) if str(key).endswith(".agrees")}
+    return agreeing if len(agreeing) > FOLDED else set()
 
 
 def _render_details(more: Table, lang: str) -> list[list[str]]:
@@ -132,9 +128,7 @@ def _join_cells(cells: list[str], widths: list[int]) -> str:
 
 
 def _wrap_text(text: str, columns: int) -> list[str]:
-    """Wrap the text to lines of so many columns, broken at spaces and between Chinese characters; a longer word
-    anywhere.
-    """
+    """Wrap the text to lines of so many columns, broken at spaces, between Chinese characters, within a longer word."""
     if not columns or _text_width(text) <= columns:
         return [text]
     lines = [""]

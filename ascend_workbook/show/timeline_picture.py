@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypedDict
 
 from ascend_workbook.findings.sentence import say
+from ascend_workbook.show.flame import write_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 class TimelineData(TypedDict):
-    """What `ascend_workbook.profiling.timeline.report.pack_timeline` made: numbers of boxes as words by column."""
+    """What `ascend_workbook.profiling.timeline.pack_timeline` made: numbers of boxes as words by column."""
 
     length_ns: int
     kinds: list[str]
@@ -38,8 +39,8 @@ COLOURS = {
 }
 #: Levels of a lane and lanes that are drawn; a box that is narrower than this share of the picture has no name
 LEVELS, LANES, NAMED = 5, 24, 0.045
-#: Letters that fit into a picture's whole width
-LETTERS = 130
+#: Letters that fit into a picture's whole width, and those of a lane's name
+LETTERS, LABEL = 130, 34
 
 
 def height(data: TimelineData) -> float:
@@ -50,6 +51,8 @@ def height(data: TimelineData) -> float:
 
 def draw(axes: Axes, data: TimelineData, lang: str) -> None:
     """Draw what `ascend_workbook.profiling.timeline.pack_timeline` made."""
+    from matplotlib.collections import PolyCollection
+
     column = {name: _parse_numbers(text) for name, text in data["boxes"].items()}
     begin, at = [], 0
     for difference in column["begin"]:
@@ -61,47 +64,22 @@ def draw(axes: Axes, data: TimelineData, lang: str) -> None:
         bottom += rows + 0.35
     width = max(1, data["length_ns"])
     for kind, name in enumerate(data["kinds"]):
-        rows_of = [
-            row
-            for row in range(len(begin))
-            if column["kind"][row] == kind and column["lane"][row] in tops and column["level"][row] < LEVELS
-        ]
-        _draw_boxes(axes, data, column, begin, rows_of, tops, width, COLOURS[name])
-        if rows_of:
+        corners = []
+        for row, left_ns in enumerate(begin):
+            lane, level = column["lane"][row], column["level"][row]
+            if column["kind"][row] != kind or lane not in tops or level >= LEVELS:
+                continue
+            left_edge, top = left_ns / 1e6, tops[lane] + level
+            right_edge = left_edge + max(column["length"][row], width / 3000) / 1e6
+            corners.append([(left_edge, top), (left_edge, top + 0.9), (right_edge, top + 0.9), (right_edge, top)])
+            share, text = column["length"][row] / width, column["name"][row]
+            if share > NAMED and text >= 0:
+                write_name(axes, (left_edge + right_edge) / 2, top + 0.5, data["names"][text], share * LETTERS)
+        boxes = PolyCollection(corners, facecolors=COLOURS[name], edgecolors="white", linewidths=0.2)
+        axes.add_collection(boxes)
+        if corners:
             axes.bar(0, 0, color=COLOURS[name], label=say(f"timeline.kind.{name}", lang))
     _draw_frame(axes, data, tops, bottom, lang)
-
-
-def _draw_boxes(
-    axes: Axes,
-    data: TimelineData,
-    column: dict[str, list[int]],
-    begin: list[int],
-    rows: list[int],
-    tops: dict[int, float],
-    width: int,
-    colour: str,
-) -> None:
-    from matplotlib.collections import PolyCollection
-
-    corners = []
-    for row in rows:
-        left_edge, top = begin[row] / 1e6, tops[column["lane"][row]] + column["level"][row]
-        right_edge = left_edge + max(column["length"][row], width / 3000) / 1e6
-        corners.append([(left_edge, top), (left_edge, top + 0.9), (right_edge, top + 0.9), (right_edge, top)])
-        share = column["length"][row] / width
-        if share > NAMED and column["name"][row] >= 0:
-            axes.text(
-                (left_edge + right_edge) / 2,
-                top + 0.5,
-                _shorten_name(data["names"][column["name"][row]], share),
-                ha="center",
-                va="center",
-                fontsize=6,
-                clip_on=True,
-                parse_math=False,
-            )
-    axes.add_collection(PolyCollection(corners, facecolors=colour, edgecolors="white", linewidths=0.2))
 
 
 def _draw_frame(axes: Axes, data: TimelineData, tops: dict[int, float], bottom: float, lang: str) -> None:
@@ -111,7 +89,7 @@ def _draw_frame(axes: Axes, data: TimelineData, tops: dict[int, float], bottom: 
     for lane in tops:
         group, name = data["lanes"][lane]
         title = say(f"timeline.group.{group}", lang)
-        labels.append(_cut_middle(f"{title}: {name}" if group != before else name))
+        labels.append(cut_middle(f"{title}: {name}" if group != before else name, LABEL))
         if before and group != before:
             axes.axhline(tops[lane] - 0.2, color="#8c959f", linewidth=0.6)
         before = group
@@ -137,12 +115,8 @@ def _parse_numbers(text: str) -> list[int]:
     return [int(word) for word in text.split()]
 
 
-def _shorten_name(name: str, share: float) -> str:
-    room = max(3, int(share * LETTERS))
-    return name if len(name) <= room else f"{name[: room - 1]}…"
-
-
-def _cut_middle(name: str, room: int = 34) -> str:
+def cut_middle(name: str, room: int) -> str:
+    """Cut the middle out of a long name: kernels of templates have names longer than any picture."""
     return name if len(name) <= room else f"{name[: room // 2]}…{name[-room // 2 + 1 :]}"
 
 

@@ -109,7 +109,7 @@ def ask_service(request: Callable[[], Any], shown: str, access: Access, patience
         try:
             answer = request()
         except BROKEN as cause:
-            if _is_certificate_error(cause):
+            if type(cause).__name__ == "SSLCertVerificationError":
                 raise WorkbookError("storage.certificate", server=access.server, error=str(cause)) from cause
             last = access.hide_secrets(f"{type(cause).__name__}: {cause}")
             continue
@@ -121,10 +121,6 @@ def ask_service(request: Callable[[], Any], shown: str, access: Access, patience
             f"{answer.status} {answer.errorCode or ''} {answer.errorMessage or answer.reason or ''}"
         )
     raise WorkbookError("storage.no_answer", place=shown, server=access.server, attempts=patience.attempts, error=last)
-
-
-def _is_certificate_error(cause: BaseException) -> bool:
-    return type(cause).__name__ == "SSLCertVerificationError"
 
 
 def _make_refusal(answer: Any, shown: str, access: Access) -> Exception:

@@ -74,30 +74,15 @@ def download(
     received = receive_files(
         place, folder, workers=workers, part_bytes=part_mib << 20, unverified=unverified, tell=tell
     )
-    args: dict[str, Scalar] = {
-        "count": len(received.files) - len(received.wrong),
-        "mib": _sum_mib(received.files),
-        "place": received.place,
-        "kept": received.kept,
-        "moved": to_mib(received.moved),
-        "path": str(received.path),
-    }
-    findings = [
-        Finding(CODE, Status.OK, "STO501.downloaded", args, weight=1),
-        *_report_wrong(received.wrong, received.files),
-    ]
+    count = len(received.files) - len(received.wrong)
+    args: dict[str, Scalar] = {"count": count, "mib": _sum_mib(received.files), "place": received.place}
+    args.update(kept=received.kept, moved=to_mib(received.moved), path=str(received.path))
+    findings = [Finding(CODE, Status.OK, "STO501.downloaded", args, weight=1)]
+    findings += _report_wrong(received.wrong, received.files)
     if received.unchecked:
         findings.append(Finding("STO504", Status.SKIPPED, "STO504.unchecked", {"count": received.unchecked}))
-    return _make_report(
-        "download",
-        findings,
-        received.files,
-        received.wrong,
-        requests=received.requests,
-        moved_bytes=received.moved,
-        kept=received.kept,
-        path=str(received.path),
-    )
+    facts: dict[str, Scalar] = {"requests": received.requests, "moved_bytes": received.moved, "kept": received.kept}
+    return _make_report("download", findings, received.files, received.wrong, **facts, path=str(received.path))
 
 
 def verify(place: str | os.PathLike[str], *, quick: bool = False, tell: Tell | None = None) -> Report:

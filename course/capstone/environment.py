@@ -26,23 +26,15 @@ def check(answer: object, place: Place) -> Found:
     kinds = {str(row.get("dtype")) for row in computed.facts.get("measurements", ()) if "max_error" in row}
     halves = sorted(kinds.intersection(HALVES))
     points = [
-        (
-            machine.status < Status.FAIL,
-            Sentence("course.capstone.ready", said=_headline_of(machine), tier=machine.tier),
-        ),
+        (machine.status < Status.FAIL, Sentence("course.capstone.ready", said=headline_of(machine), tier=device)),
         (dtype in halves, Sentence("course.capstone.dtype", dtype=dtype, known=halves)),
     ]
-    return Found(
-        tuple(point for good, point in points if good),
-        tuple(point for good, point in points if not good),
-        machine.simulated,
-    )
+    return Found.of_points(points, machine.simulated)
 
 
-def _headline_of(report: Report) -> Sentence:
-    head = report.headline
-    assert head
-    return Sentence(head.key, **head.args)
+def headline_of(report: Report) -> Sentence:
+    assert report.headline
+    return Sentence(report.headline.key, **report.headline.args)
 
 
 TASK = Task("capstone_environment", "environment", check)

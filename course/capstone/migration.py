@@ -10,6 +10,7 @@ from ascend_workbook.migration.dry_run import dry_run
 from ascend_workbook.migration.rewrite import rewrite
 from ascend_workbook.migration.scan import scan
 from ascend_workbook.migration.stage import join
+from course.capstone.environment import headline_of
 from course.editing import SCRIPTS, apply_edits
 from course.running import npu_tier
 from course.task import Found, Place, Task
@@ -29,19 +30,14 @@ def check(answer: object, place: Place) -> Found:
     script = place.folder / SCRIPT
     script.write_text(text, encoding="utf-8")
     scanned = scan(script)
-    left = sorted(
-        {finding.place.line for finding in scanned.findings if finding.place and finding.args.get("class") in OPEN}
-    )
+    left = {finding.place.line for finding in scanned.findings if finding.place and finding.args.get("class") in OPEN}
     if left:
-        return Found(missing=(Sentence("course.capstone.open", lines=list(left)),))
+        return Found(missing=(Sentence("course.capstone.open", lines=sorted(left)),))
     clean = Sentence("course.capstone.clean", count=sum(scanned.facts["counts"].values()))
     changed = rewrite(script, place.folder / "migrated")
     ran = dry_run(script, ARGUMENTS, npu_tier(), STEPS, out=place.folder / "dry_run")
     join(scanned, changed, ran).save(place.folder)
-    assert ran.headline
-    outcome = Sentence(ran.headline.key, **ran.headline.args)
-    good = ran.status < Status.WARN
-    return Found((clean, outcome) if good else (clean,), () if good else (outcome,), ran.simulated)
+    return Found.of_points([(True, clean), (ran.status < Status.WARN, headline_of(ran))], ran.simulated)
 
 
 def script_of(folder: Path) -> Path | None:

@@ -14,6 +14,7 @@ from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.precision.align import align
 from ascend_workbook.precision.capture import capture
+from course.capstone.environment import headline_of
 from course.capstone.migration import script_of
 from course.running import npu_tier
 from course.task import Found, Place, Task
@@ -30,31 +31,18 @@ def check(answer: Any, place: Place) -> Found:
     tier = npu_tier()
     report = _align_runs(script, answer, place.folder, tier)
     report.save(place.folder)
-    assert report.headline
-    headline = Sentence(report.headline.key, **report.headline.args)
     aligned = report.status < Status.WARN
-    points = [
-        (aligned, headline),
-        (answer["aligned"] is aligned, Sentence("course.capstone.judged", given=answer["aligned"])),
-    ]
-    return Found(
-        tuple(point for good, point in points if good),
-        tuple(point for good, point in points if not good),
-        tier == "npu-simulated",
-    )
+    judged = (answer["aligned"] is aligned, Sentence("course.capstone.judged", given=answer["aligned"]))
+    return Found.of_points([(aligned, headline_of(report)), judged], tier == "npu-simulated")
 
 
 def _align_runs(script: Path, answer: dict[str, Any], folder: Path, tier: str) -> Report:
-    dumped = tuple(answer["dump_steps"])
-    options: dict[str, Any] = {"steps": STEPS, "dump_steps": dumped, "estimate": False, "force": True}
-    sides = {"baseline": "baseline", "target": tier}
-    with ThreadPoolExecutor(len(sides)) as pool:
-        waiting = [
-            pool.submit(capture, script, answer["arguments"], out=folder / name, device=device, **options)
-            for name, device in sides.items()
-        ]
-    for future in waiting:
-        future.result()
+    def capture_side(name: str, device: str) -> Report:
+        options: dict[str, Any] = {"steps": STEPS, "dump_steps": tuple(answer["dump_steps"]), "force": True}
+        return capture(script, answer["arguments"], out=folder / name, device=device, estimate=False, **options)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(capture_side, ("baseline", "target"), ("baseline", tier)))
     return align(folder / "baseline", folder / "target")
 
 
@@ -64,11 +52,8 @@ def _find_trouble(answer: Any) -> Sentence | None:
     arguments, steps = answer["arguments"], answer["dump_steps"]
     if not isinstance(arguments, list) or any(not isinstance(item, str) for item in arguments):
         return Sentence("course.capstone.arguments", given=str(arguments)[:80])
-    if (
-        not isinstance(steps, list)
-        or not steps
-        or any(type(item) is not int or not 0 <= item < STEPS for item in steps)
-    ):
+    listed = isinstance(steps, list) and steps
+    if not listed or any(type(item) is not int or not 0 <= item < STEPS for item in steps):
         return Sentence("course.capstone.steps", given=str(steps)[:80], steps=STEPS)
     return None if isinstance(answer["aligned"], bool) else Sentence("course.capstone.yes_no", given="aligned")
 

@@ -5,7 +5,9 @@ Measured on the CPU, where both lie: what a simulated NPU takes says nothing of 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import Sentence
@@ -32,16 +34,11 @@ def check(answer: object, place: Place) -> Found:
         return Found(missing=(trouble,))
     changed = place.folder / SCRIPT
     changed.write_text(text, encoding="utf-8")
-    before, after = (
-        _measure_script(item, place.folder / name) for item, name in ((script, "before"), (changed, "after"))
-    )
+    before, after = _measure_script(script, place.folder / "before"), _measure_script(changed, place.folder / "after")
     join(*after).save(place.folder)
-    points = [
-        _compare_losses(before[0], after[0]),
-        _compare_waits(before[1], after[1]),
-        _compare_reads(before[1], after[1]),
-    ]
-    return Found(tuple(item for good, item in points if good), tuple(item for good, item in points if not good))
+    return Found.of_points(
+        [_compare_losses(before[0], after[0]), _compare_waits(before[1], after[1]), _compare_reads(before[1], after[1])]
+    )
 
 
 def _measure_script(script: Path, out: Path) -> tuple[Report, Report]:
@@ -49,8 +46,8 @@ def _measure_script(script: Path, out: Path) -> tuple[Report, Report]:
     return recorded, analyse(recorded.facts["profile"])
 
 
-def _find_part(report: Report, verb: str) -> Report:
-    return next(part for part in report.parts if part.verb == verb)
+def _facts_of(report: Report, verb: str) -> Mapping[str, Any]:
+    return next(part.facts for part in report.parts if part.verb == verb)
 
 
 def _compare_losses(before: Report, after: Report) -> tuple[bool, Sentence]:
@@ -61,16 +58,15 @@ def _compare_losses(before: Report, after: Report) -> tuple[bool, Sentence]:
 
 
 def _compare_waits(before: Report, after: Report) -> tuple[bool, Sentence]:
-    first, now = (_find_part(report, "time_by_kind").facts["parts_ns"]["loading"] / 1e6 for report in (before, after))
+    first, now = (_facts_of(report, "time_by_kind")["parts_ns"]["loading"] / 1e6 for report in (before, after))
     good = now <= LEFT * first
     key = "course.capstone.loads_less" if good else "course.capstone.loads_still"
     return good, Sentence(key, before=round(first, 1), after=round(now, 1))
 
 
 def _compare_reads(before: Report, after: Report) -> tuple[bool, Sentence]:
-    first, now = (
-        _find_part(report, "top_operators").facts["calls_per_step"].get("aten::item", 0.0) for report in (before, after)
-    )
+    calls = [_facts_of(report, "top_operators")["calls_per_step"] for report in (before, after)]
+    first, now = (steps.get("aten::item", 0.0) for steps in calls)
     good = now <= first - FEWER
     key = "course.capstone.reads_less" if good else "course.capstone.reads_still"
     return good, Sentence(key, before=first, count=now)

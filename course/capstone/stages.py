@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from ascend_workbook import batch
@@ -9,7 +10,7 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Report, join_reports
 from ascend_workbook.findings.report import load_report as load_report
-from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.findings.sentence import Sentence
 from course.capstone import environment, migration, precision, profiling
 from course.capstone.migration import SCRIPT
 from course.checking import check_task
@@ -35,25 +36,23 @@ def check_stage(stage: str, answer: object, run: NotebookRun) -> Outcome:
 
 
 def handed_in(run: NotebookRun, lang: str) -> Report:
-    """Return the four stages' reports as one, with acceptance.html beside them; a stage without one counts as not
-    looked at. Stages without one are told as not looked.
-    """
+    """Return the four stages' reports as one, with acceptance.html beside them; one without is not looked at."""
     base = run.folder / "course"
     reports, findings = [], []
     tasks = read_record(run.folder).tasks
     for stage, task in STAGES.items():
         path = base / task.id / "report.json"
-        done = tasks[task.id].status == DONE if task.id in tasks else False
+        done = task.id in tasks and tasks[task.id].status == DONE
         if path.is_file():
             reports.append(load_report(path))
         if not done:
-            args: dict[str, Scalar] = {"stage": Sentence(f"course.capstone.{stage}")}
-            findings.append(Finding("CAP400", Status.SKIPPED, "course.capstone.not_done", args, weight=500))
+            name = Sentence(f"course.capstone.{stage}")
+            findings.append(Finding("CAP400", Status.SKIPPED, "course.capstone.not_done", {"stage": name}, weight=500))
     if not reports:
         return Report("batch", "capstone", tuple(findings))
     accepted = batch.accept(_gather_stages(base), lang=lang)
     whole = join_reports("batch", "capstone", [*reports, accepted])
-    return Report(**{**vars(whole), "findings": (*findings, *whole.findings)})
+    return replace(whole, findings=(*findings, *whole.findings))
 
 
 def _gather_stages(base: Path) -> Path:

@@ -21,7 +21,8 @@ def main() -> None:
     from nbclient import NotebookClient
 
     plan = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    cells = [_make_cell(cell) for cell in _with_parameters(plan["cells"], plan["parameters"])]
+    make_cell, cells = nbformat.v4.new_code_cell, _with_parameters(plan["cells"], plan["parameters"])
+    cells = [make_cell(cell["source"], metadata={"tags": cell["tags"]}) for cell in cells]
     notebook = nbformat.v4.new_notebook(cells=cells)
     client = NotebookClient(
         notebook,
@@ -34,8 +35,9 @@ def main() -> None:
     try:
         client.execute()
     finally:
-        for cell in notebook.cells:
-            _shorten_outputs(cell)
+        for output in (output for cell in notebook.cells for output in cell.outputs):
+            if len(output.get("text", "")) > LONGEST:
+                output["text"] = output["text"][:LONGEST] + "\n..."
         nbformat.write(notebook, plan["notebook"])
 
 
@@ -44,18 +46,6 @@ def _with_parameters(cells: list[dict[str, Any]], parameters: dict[str, str]) ->
     at = next((number for number, cell in enumerate(cells, 1) if "parameters" in cell["tags"]), 0)
     lines = "".join(f"{name} = {value!r}\n" for name, value in parameters.items())
     return [*cells[:at], {"source": lines, "tags": ["injected-parameters"]}, *cells[at:]]
-
-
-def _make_cell(cell: dict[str, object]) -> object:
-    import nbformat
-
-    return nbformat.v4.new_code_cell(cell["source"], metadata={"tags": cell["tags"]})
-
-
-def _shorten_outputs(cell: Any) -> None:
-    for output in cell.outputs:
-        if len(output.get("text", "")) > LONGEST:
-            output["text"] = output["text"][:LONGEST] + "\n..."
 
 
 if __name__ == "__main__":

@@ -84,9 +84,8 @@ def grade_submissions(
     for number, (path, work_ready) in enumerate(zip(submissions_there, prepared), 1):
         tell(say("grading.progress", lang, number=number, of=len(submissions_there), name=name_as_text(path)))
         grades.append(work_ready.grade or _grade_ready(work_ready, notebook, lang, cell_timeout_s, limits_set))
-        remaining = [
-            after.grade for after in prepared[number:] if after.grade
-        ]  # whoever stops here loses no row of theirs
+        # whoever stops here loses no row of theirs
+        remaining = [after.grade for after in prepared[number:] if after.grade]
         write_file(target, write_sheet([*grades, *remaining], valued, lang, partly))
     beside = Beside(
         other,
@@ -102,9 +101,8 @@ def _prepare_submission(path: Path, student: str, notebook: str, work: Path, for
     folder = work / _folder_name(name_as_text(path))
     try:
         submission = read_submission(path, notebook)
-        work_made = Work(
-            submission.name, student, submission.digest, submission.read_cells(), submission.claimed_tries()
-        )
+        cells, tries = submission.read_cells(), submission.claimed_tries()
+        work_made = Work(submission.name, student, submission.digest, cells, tries)
     except WorkbookError as error:
         trouble = Sentence(error.key, **error.arguments)
         return Ready(folder, grade=Grade(name_as_text(path), student, "", trouble=trouble))

@@ -50,6 +50,8 @@ def run_limited(
 ) -> Ended:
     """Run a command with its output in `log`, and some bytes to read. Nothing that it started lives on."""
     began = time.monotonic()
+    other: dict[str, Any] = {"user": limits.user, "group": limits.group, "extra_groups": []}
+    as_user = other if limits.user is not None else {}
     with _orphans_end() as started, log.open("wb") as sink:
         process = subprocess.Popen(
             list(command),
@@ -60,10 +62,12 @@ def run_limited(
             stderr=subprocess.STDOUT,
             start_new_session=True,
             preexec_fn=_limit_resources,
-            **_user_options(limits),
+            **as_user,
         )
         try:
-            _send_input(process, sent)
+            assert process.stdin
+            with contextlib.suppress(BrokenPipeError), process.stdin:  # who ended before it read is told by its code
+                process.stdin.write(sent)
             cut = _watch_process(process, started, began + limits.seconds, limits)
         finally:
             _end_processes(started())
@@ -71,22 +75,10 @@ def run_limited(
     return Ended(code, round(time.monotonic() - began, 1), cut)
 
 
-def _user_options(limits: Limits) -> dict[str, Any]:
-    if limits.user is None:
-        return {}
-    return {"user": limits.user, "group": limits.group, "extra_groups": []}
-
-
 def _limit_resources() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
     os.nice(5)
-
-
-def _send_input(process: subprocess.Popen[bytes], data: bytes) -> None:
-    assert process.stdin
-    with contextlib.suppress(BrokenPipeError), process.stdin:  # who ended before it read is told by its code
-        process.stdin.write(data)
 
 
 def _watch_process(

@@ -31,8 +31,7 @@ HEADINGS = ("submission", "file", "提交", "文件", "文件名", "作业")
 
 def rows_of(path: Path) -> list[tuple[int, list[str]]]:
     """Return (line, cells) of each row that is not empty. Raises WorkbookError where it is no table of text, or a quote
-    has no end: it would take in all rows below. Raises WorkbookError where it is no table of text, or a quote has no
-    end: it would take in all rows below it."""
+    has no end: it would take in all rows below it."""
     try:
         with path.open("rb") as stream:
             data = stream.read(LARGEST + 1)
@@ -112,28 +111,18 @@ def write_sheet(grades: Sequence[Grade], worth: Mapping[str, float], lang: str, 
     """Return the table of grades as CSV with a byte order mark, so that Excel reads the names in Chinese."""
     sink = io.StringIO()
     writer = csv.writer(sink, lineterminator="\r\n")
-    writer.writerow(make_headings(worth, lang))
+    task_columns = [say(f"grading.column.task_{what}", lang, task=task) for task in worth for what in OF_TASK]
+    codes = ["error_code", *(f"{task}_status" for task in worth)]
+    writer.writerow([*(say(f"grading.column.{name}", lang) for name in COLUMNS), *task_columns, *codes])
     for grade in grades:
         row = _row_of_grade(grade, count_points(grade, worth, partly), worth, lang)
         writer.writerow([make_plain(cell) if isinstance(cell, str) else cell for cell in row])
     return "\ufeff" + sink.getvalue().encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def make_headings(worth: Mapping[str, float], lang: str) -> list[str]:
-    task_columns = [say(f"grading.column.task_{what}", lang, task=task) for task in worth for what in OF_TASK]
-    codes = ["error_code", *(f"{task}_status" for task in worth)]
-    return [*(say(f"grading.column.{name}", lang) for name in COLUMNS), *task_columns, *codes]
-
-
 def _row_of_grade(grade: Grade, got: Mapping[str, float], worth: Mapping[str, float], lang: str) -> list[object]:
-    row: list[object] = [
-        grade.name,
-        grade.student,
-        _round_number(sum(got.values())),
-        _round_number(sum(worth.values())),
-        grade.seconds,
-        _describe_trouble(grade, lang),
-    ]
+    points, most = _round_number(sum(got.values())), _round_number(sum(worth.values()))
+    row: list[object] = [grade.name, grade.student, points, most, grade.seconds, _describe_trouble(grade, lang)]
     status = {task: grade.status.get(task, "") for task in worth}
     for task in worth:
         status_text = say(f"grading.status.{status[task]}", lang) if status[task] in (DONE, PARTLY, NOT_YET) else ""
@@ -146,13 +135,8 @@ def _describe_trouble(grade: Grade, lang: str) -> str:
     if not grade.trouble:
         return ""
     why = show(grade.trouble, lang)
-    step = hint(str(grade.trouble["say"]), lang, **_trouble_arguments(grade.trouble))
+    step = hint(grade.trouble["say"], lang, **grade.trouble.get("args", {}))
     return say("grading.and_then", lang, why=why, step=step) if step else why
-
-
-def _trouble_arguments(trouble: Mapping[str, Scalar]) -> dict[str, Scalar]:
-    args = trouble.get("args")
-    return dict(args) if isinstance(args, dict) else {}
 
 
 def earlier_submissions(path: Path, worth: Mapping[str, float]) -> list[str]:
@@ -169,12 +153,8 @@ def earlier_submissions(path: Path, worth: Mapping[str, float]) -> list[str]:
     others: list[Scalar] = [heading.rpartition("_")[0] for heading in rows[0] if heading.endswith("_status")]
     if others and not {*map(str, others)} & {*worth}:
         raise WorkbookError("grading.other_table", path=str(path), tasks=others)
-    return [_remove_quote(row[0]) for row in rows[1:]]
-
-
-def _remove_quote(cell: str) -> str:
-    """Return a cell without the quote that `make_plain` put before a formula; a name may begin with one."""
-    return cell[1:] if cell.startswith("'") and make_plain(cell[1:]) == cell else cell
+    names = [row[0] for row in rows[1:]]  # without the quote that `make_plain` put before a formula
+    return [name[1:] if name.startswith("'") and make_plain(name[1:]) == name else name for name in names]
 
 
 def make_plain(text: str) -> str:

@@ -120,7 +120,9 @@ def files_in(path: Path) -> Found:
     """Return notebooks and records. Raises WorkbookError: it is no zip, has too much in it, a link, or is encrypted."""
     if path.stat().st_size > MOST_ZIP_BYTES:
         raise WorkbookError("grading.too_large", path=IT, most=MOST_ZIP_BYTES >> 20)
-    kind = _other_format(path)
+    with path.open("rb") as stream:
+        head = stream.read(8)
+    kind = next((kind for magic, kind in OTHERS.items() if head.startswith(magic)), "")
     if kind:
         raise WorkbookError("grading.other_archive", kind=kind)
     try:
@@ -149,12 +151,6 @@ def read_bounded(stream: IO[bytes], name: str = "") -> bytes:
     if len(data) > MOST_BYTES:
         raise WorkbookError("grading.too_large", path=describe_inside(name), most=MOST_BYTES >> 20)
     return data
-
-
-def _other_format(path: Path) -> str:
-    with path.open("rb") as stream:
-        head = stream.read(8)
-    return next((kind for magic, kind in OTHERS.items() if head.startswith(magic)), "")
 
 
 def _wanted_of(members: Iterable[zipfile.ZipInfo]) -> list[tuple[zipfile.ZipInfo, str]]:

@@ -42,8 +42,7 @@ def make_report(
     findings += [
         *_find_twice(grades),
         *_find_alike(grades),
-        *_find_unnamed(grades),
-        *_findings_beside(beside, len(grades), target),
+        *_findings_beside(beside, grades, target),
     ]
     if troubled:
         args: dict[str, Scalar] = {"count": len(grades), "path": str(target), "troubled": len(troubled)}
@@ -62,21 +61,17 @@ def _find_trouble(grade: Grade) -> Finding:
     return Finding(RULE, Status.WARN, "CRS001.trouble", {"why": why, "step": step}, Place(grade.name))
 
 
-def _findings_beside(beside: Beside, count: int, target: Path) -> list[Finding]:
-    findings = []
+def _findings_beside(beside: Beside, grades: Sequence[Grade], target: Path) -> list[Finding]:
+    unnamed: list[Scalar] = [grade.name for grade in grades if grade.unnamed]
+    findings = [Finding(RULE, Status.NOTE, "CRS001.unnamed", {"names": unnamed})] if unnamed else []
     if beside.kept:
-        args: dict[str, Scalar] = {"kept": len(beside.kept), "count": count, "work": f"{target}.work"}
+        args: dict[str, Scalar] = {"kept": len(beside.kept), "count": len(grades), "work": f"{target}.work"}
         findings.append(Finding(RULE, Status.NOTE, "CRS001.kept", args))
     for key, status in (("gone", Status.WARN), ("absent", Status.NOTE), ("unlisted", Status.NOTE)):
         names: list[Scalar] = list(getattr(beside, key))
         if names:
             findings.append(Finding(RULE, status, f"CRS001.{key}", {"names": names, "path": str(target)}))
     return findings
-
-
-def _find_unnamed(grades: Sequence[Grade]) -> list[Finding]:
-    names: list[Scalar] = [grade.name for grade in grades if grade.unnamed]
-    return [Finding(RULE, Status.NOTE, "CRS001.unnamed", {"names": names})] if names else []
 
 
 def _find_twice(grades: Sequence[Grade]) -> list[Finding]:
@@ -113,17 +108,10 @@ def _group_shared(grades: Sequence[Grade], what: Callable[[Grade], str]) -> list
 
 
 def _make_table(grades: Sequence[Grade], worth: Mapping[str, float], partly: float) -> Table:
-    columns = (
-        Column("submission"),
-        Column("points"),
-        Column("grade_done"),
-        Column("grade_partly"),
-        Column("seconds", "s"),
-        Column("message"),
-    )
+    columns = (*map(Column, ("submission", "points", "grade_done", "grade_partly")), Column("seconds", "s"))
     rows: list[tuple[Scalar, ...]] = []
     for grade in grades:
         done, some = ([task for task, status in grade.status.items() if status == kind] for kind in (DONE, PARTLY))
         trouble: Scalar = grade.trouble or ""
         rows.append((grade.name, sum(count_points(grade, worth, partly).values()), done, some, grade.seconds, trouble))
-    return Table(columns, tuple(rows))
+    return Table((*columns, Column("message")), tuple(rows))

@@ -98,16 +98,11 @@ def for_students(text: str) -> str:
     A rule is a paragraph of its own.
     """
     paragraphs = text.split("\n\n")
-    rules_left = [paragraph for paragraph in paragraphs if _target_of(paragraph) in ("", *TARGETS)]
-    makefile = "\n\n".join(rules_left)
+    targets = [re.match(r"([a-z][a-z-]*):", paragraph) for paragraph in paragraphs]
+    paragraphs_left = [text for text, target in zip(paragraphs, targets) if not target or target[1] in TARGETS]
+    makefile = "\n\n".join(paragraphs_left)
     makefile = re.sub(r"^\.PHONY:.*$", f".PHONY: {' '.join(TARGETS)}", makefile, flags=re.M)
     return re.sub(r"\A#.*$", HEAD, makefile, count=1, flags=re.M).rstrip("\n") + "\n"
-
-
-def _target_of(paragraph: str) -> str:
-    """Return the target of the rule that this paragraph is; empty where it is none."""
-    match = re.match(r"([a-z][a-z-]*):", paragraph)
-    return match[1] if match else ""
 
 
 INSIDE = "ascend-workbook"
@@ -117,9 +112,7 @@ MOMENT = (1980, 1, 1, 0, 0, 0)
 
 def pack_zip(out: str | os.PathLike[str] = "student.zip", *, project: Path = ROOT, force: bool = False) -> Report:
     """Write the students' zip. Raises WorkbookError where the project is no git checkout, where `out` is there already
-    and not `force`, and where a line of a solution would leak. Raises WorkbookError where the project is no git
-    checkout, where `out` is there already and not `force`, and where a line of a solution stands in a file that would
-    go along."""
+    and not `force`, and where a line of a solution stands in a file that would go along."""
     target = Path(out)
     if target.exists() and not force:
         raise WorkbookError("packing.exists", path=str(target))

@@ -43,37 +43,27 @@ def check(answer: object, place: Place) -> Found:
     before = machine(place.student)
     installed, trouble = outcome_of(submitted["command"], before.python.packages)
     versions_named = {name: submitted[name] for name in FIELDS[:2]}
-    points = [*_judge_pair(versions_named, before)]
+    points = _judge_pair(versions_named, before)
     if trouble:
-        points.append((False, trouble))
-        return _make_found(points)
+        return _make_found([*points, (False, trouble)])
     after = machines.machine_after(before, installed)
     left = {name: installed[name] for name in versions_named}
     points.append((left == versions_named, Sentence("course.env.command_leaves", **left)))
-    torch_stays = left["torch"] == before.python.packages["torch"]
-    points.append(
-        (torch_stays, Sentence("course.env.torch_kept" if torch_stays else "course.env.torch_replaced", **left))
-    )
-    failed = [
-        finding
-        for finding in report_on(after, {}).findings
-        if finding.status is Status.FAIL and finding.rule != "ENV000"
+    stays = left["torch"] == before.python.packages["torch"]
+    points.append((stays, Sentence("course.env.torch_kept" if stays else "course.env.torch_replaced", **left)))
+    findings = report_on(after, {}).findings
+    failed = [finding for finding in findings if finding.status is Status.FAIL and finding.rule != "ENV000"]
+    points += [
+        (False, Sentence("course.env.rule", rule=finding.rule, said=Sentence(finding.key, **finding.args)))
+        for finding in failed[:2]
     ]
-    if failed:
-        points += [
-            (False, Sentence("course.env.rule", rule=finding.rule, said=Sentence(finding.key, **finding.args)))
-            for finding in failed[:2]
-        ]
-    else:
-        points.append((True, Sentence("course.env.ready")))
-    return _make_found(points)
+    return _make_found(points if failed else [*points, (True, Sentence("course.env.ready"))])
 
 
 def _make_found(points: list[tuple[bool, Sentence]]) -> Found:
     """Return what is right, which counts only where torch and torch_npu match: all else is there from the start."""
-    missing = tuple(sentence for good, sentence in points if not good)
-    right = tuple(sentence for good, sentence in points if good)
-    return Found(right if points[0][0] else (), missing)
+    judged = Found.of_points(points)
+    return judged if points[0][0] else Found(missing=judged.missing)
 
 
 def _read_answer(answer: object) -> tuple[dict[str, str], Sentence | None]:
@@ -105,17 +95,10 @@ def outcome_of(command: str, packages: dict[str, str]) -> tuple[dict[str, str], 
 
     Without --no-deps a torch_npu brings the torch that its wheel requires, whatever is installed.
     """
-    strange = next(
-        (
-            character
-            for character in command
-            if not (character.isascii() and (character.isprintable() or character.isspace()))
-        ),
-        "",
-    )
-    if strange:
-        code = f"U+{ord(strange):04X}"
-        return {}, Sentence("course.env.strange", at=command.index(strange) + 1, code=code, given=strange)
+    for at, character in enumerate(command, 1):
+        if not (character.isascii() and (character.isprintable() or character.isspace())):
+            code = f"U+{ord(character):04X}"
+            return {}, Sentence("course.env.strange", at=at, code=code, given=character)
     try:
         words = shlex.split(command.lstrip("!%"))  # as a cell has it
     except ValueError as error:

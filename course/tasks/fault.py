@@ -84,18 +84,14 @@ def check(answer: object, place: Place) -> Found:
         return Found(missing=(trouble,))
     fault = draw_fault(place.student)
     _same_student(place, fault)
-    right = [submitted["operator"] == fault.operator, submitted["step"] == fault.step, submitted["rank"] == fault.rank]
+    right = [submitted[name] == value for name, value in vars(fault).items()]
     if all(right):
-        sentence = Sentence("course.fault.found", operator=fault.operator, step=fault.step, rank=fault.rank)
-        return Found((sentence,), simulated=True)
-    count = Sentence("course.fault.count", count=sum(right))
-    return Found(missing=(count,), simulated=True)
+        return Found((Sentence("course.fault.found", **vars(fault)),), simulated=True)
+    return Found(missing=(Sentence("course.fault.count", count=sum(right)),), simulated=True)
 
 
 def _same_student(place: Place, fault: Fault) -> None:
-    """Raise WorkbookError or ValueError where what was captured beside is not this student's fault. Raises
-    WorkbookError or ValueError where it is not.
-    """
+    """Raise WorkbookError or ValueError where what was captured beside is not this student's fault."""
     captured = manifest.load_manifest(place.folder / "target")
     faults = captured.about.get("simulator", {}).get("faults", []) if captured else []
     if faults and faults != [fault.setting]:

@@ -15,7 +15,6 @@ from ascend_workbook.machine.launch import LaunchResult, Plugin
 from course.editing import apply_edits, original
 from course.running import (
     CHILD,
-    Point,
     Trial,
     another_seed,
     judge_end,
@@ -25,7 +24,7 @@ from course.running import (
     run_trial,
     side_by_side,
 )
-from course.task import Found, Place, Task
+from course.task import Found, Place, Point, Task
 
 ORDER = 6
 SCRIPT = "half.py"
@@ -49,8 +48,7 @@ def check(answer: object, place: Place) -> Found:
         Trial(text, place.folder / "float16", tier, args, plugins=formats),
     )
     points = _compare_runs(require_whole(expected), got)
-    right = tuple(point for good, point in points if good)
-    return Found(right, tuple(point for good, point in points if not good), simulated=tier == "npu-simulated")
+    return Found.of_points(points, tier == "npu-simulated")
 
 
 def broken(folder: Path) -> LaunchResult:
@@ -93,13 +91,10 @@ def _loss_numbers(result: LaunchResult) -> list[float]:
 def _judge_formats(got: LaunchResult) -> list[Point]:
     noted = [note["args"] for note in got.logs[0].notes if note["code"] == "course_formats"]
     results, weights = (noted[0]["results"], noted[0]["weights"]) if noted else ({}, [])
-    fast, in_float32 = set(results) == {"float16"}, weights == ["float32"]
+    fast, wide = set(results) == {"float16"}, weights == ["float32"]
     return [
         (fast, Sentence("course.half.fast" if fast else "course.half.not_fast", formats=sorted(results) or ["-"])),
-        (
-            in_float32,
-            Sentence("course.half.kept" if in_float32 else "course.half.not_kept", formats=list(weights) or ["-"]),
-        ),
+        (wide, Sentence("course.half.kept" if wide else "course.half.not_kept", formats=list(weights) or ["-"])),
     ]
 
 

@@ -15,7 +15,6 @@ from ascend_workbook.machine.launch import LaunchResult, Plugin
 from course.editing import apply_edits, original
 from course.running import (
     CHILD,
-    Point,
     Trial,
     another_seed,
     judge_end,
@@ -25,7 +24,7 @@ from course.running import (
     same_losses,
     side_by_side,
 )
-from course.task import Found, Place, Task
+from course.task import Found, Place, Point, Task
 
 ORDER = 4
 SCRIPT = "slow_steps.py"
@@ -97,8 +96,8 @@ def _compare_output(expected: LaunchResult, got: LaunchResult) -> Point:
 
 def _make_found(points: list[Point]) -> Found:
     """Return what is right, nothing that is not also faster: the losses are the given ones from the start."""
-    missing = tuple(point for good, point in points if not good)
-    return Found(() if missing else tuple(point for _, point in points), missing)
+    judged = Found.of_points(points)
+    return Found(missing=judged.missing) if judged.missing else judged
 
 
 TASK = Task("loop", "profiling", check, seconds=120)

@@ -17,7 +17,6 @@ from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.machine.launch import LaunchResult
 from course.editing import apply_edits, original
 from course.running import (
-    Point,
     Trial,
     another_seed,
     judge_end,
@@ -28,7 +27,7 @@ from course.running import (
     same_losses,
     side_by_side,
 )
-from course.task import Found, Place, Task
+from course.task import Found, Place, Point, Task
 
 ORDER = 5
 SCRIPT = "two_cards.py"
@@ -56,8 +55,7 @@ def check(answer: object, place: Place) -> Found:
             Trial(text, place.folder / "two_cards", tier, args, RANKS, timeout_s=TIMEOUT_S),
         )
     points = _compare_runs(require_whole(expected), got)
-    right = tuple(point for good, point in points if good)
-    return Found(right, tuple(point for good, point in points if not good), simulated=tier == "npu-simulated")
+    return Found.of_points(points, tier == "npu-simulated")
 
 
 def broken(folder: Path, timeout_s: float) -> LaunchResult:
@@ -84,9 +82,7 @@ def _compare_runs(expected: LaunchResult, got: LaunchResult) -> list[Point]:
 
 
 def _own_samples(got: LaunchResult) -> Point:
-    """Judge whether ranks train samples of their own: losses that are the same to the last digit are of the same
-    samples.
-    """
+    """Judge whether ranks train samples of their own: losses alike to the last digit are of the same samples."""
     losses = [log.losses for log in got.logs]
     same = losses[0] == losses[1]
     return not same, Sentence("course.ranks.same_samples" if same else "course.ranks.own_samples")

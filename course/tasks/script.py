@@ -6,6 +6,7 @@ once on the way, and the same is printed and kept at the end.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from ascend_workbook.findings.sentence import Scalar, Sentence
@@ -15,7 +16,6 @@ from ascend_workbook.migration.scan import scan
 from course.editing import apply_edits, original
 from course.running import (
     CHILD,
-    Point,
     Trial,
     another_seed,
     judge_end,
@@ -27,7 +27,7 @@ from course.running import (
     same_losses,
     side_by_side,
 )
-from course.task import Found, Place, Task
+from course.task import Found, Place, Point, Task
 
 ORDER = 2
 SCRIPT = "traps.py"
@@ -52,9 +52,8 @@ def check(answer: object, place: Place) -> Found:
         Trial(text, place.folder / "changed", tier, args, plugins=[_make_short("NPU")]),
     )
     points = [_judge_scan(place, text), *_compare_runs(require_whole(expected), got)]
-    right = tuple(point for good, point in points if good and got.ok)
-    missing = tuple(point for good, point in points if not good)
-    return Found(right, missing, simulated=tier == "npu-simulated")
+    judged = Found.of_points(points, tier == "npu-simulated")
+    return judged if got.ok else replace(judged, right=())
 
 
 def as_on_gpu(text: str) -> str:
@@ -113,16 +112,11 @@ def _compare_ends(expected: LaunchResult, got: LaunchResult) -> Point:
     lines = [lines_printed(result, lambda line: line.startswith("accuracy ")) for result in (expected, got)]
     if lines[0] != lines[1]:
         return False, Sentence("course.script.printed", wanted=lines[0], printed=lines[1])
-    sizes = [_size_of_weights(result) for result in (expected, got)]
+    weights = [result.out / "work" / KEPT for result in (expected, got)]  # the student's: nobody loads it
+    sizes = [path.stat().st_size if path.is_file() else 0 for path in weights]
     if not sizes[1] or abs(sizes[0] - sizes[1]) > sizes[0] // 4:
         return False, Sentence("course.script.not_kept", name=KEPT)
     return True, Sentence("course.script.ends", line=lines[1][-1] if lines[1] else "-")
-
-
-def _size_of_weights(result: LaunchResult) -> int:
-    """Return the bytes of the file with the weights; 0 where there is none. It is the student's: nobody loads it."""
-    path = result.out / "work" / KEPT
-    return path.stat().st_size if path.is_file() else 0
 
 
 TASK = Task("script", "migration", check, needs=("npu-simulated",), seconds=120)

@@ -158,7 +158,7 @@ def test_only_16_bit_formats_are_named_as_such(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(environment, "check_environment", lambda *_, **__: machine)
     monkeypatch.setattr(environment, "compute_check", lambda *_, **__: SimpleNamespace(facts={"measurements": rows}))
     monkeypatch.setattr(environment, "join", lambda *_: SimpleNamespace(save=lambda folder: None))
-    monkeypatch.setattr(environment, "_headline_of", lambda _: {"say": "course.simulated", "args": {}})
+    monkeypatch.setattr(environment, "headline_of", lambda _: {"say": "course.simulated", "args": {}})
     place = Place(tmp_path)
     found = environment.check({"device": "npu-simulated", "dtype": "float32"}, place)
     assert [one["args"] for one in found.missing] == [{"dtype": "float32", "known": ["bfloat16", "float16"]}]

@@ -9,7 +9,6 @@ from ascend_workbook.diagnose.decode import decode_text
 from ascend_workbook.diagnose.episode import Episode, find_episodes, read_text
 from ascend_workbook.diagnose.log import Line, Log
 from ascend_workbook.diagnose.scan import Hit, scan_log
-from ascend_workbook.diagnose.verdict import COLUMNS
 from tests.diagnose.test_explain import OOM, TRACE
 
 STEP = "step\n"
@@ -46,7 +45,11 @@ def test_eight_other_ranks_have_a_row() -> None:
 
 
 def test_only_cause_and_cure_are_wrapped() -> None:
-    assert [(column.name, column.wrap) for column in COLUMNS if column.wrap] == [("cause", 46), ("fix", 46)]
+    table = explain(f"{OOM}\n").table
+    assert table and [(column.name, column.wrap) for column in table.columns if column.wrap] == [
+        ("cause", 46),
+        ("fix", 46),
+    ]
 
 
 def test_what_is_repeated_is_read_64_times_and_counted() -> None:

@@ -154,3 +154,19 @@ def test_a_line_with_a_cell_too_many_is_told() -> None:
 def test_only_the_stand_in_is_simulated() -> None:
     assert not NpuSmi().simulated and not parse_npu_smi(A3).simulated
     assert parse_npu_smi(A3 + "SIMULATED\n").simulated
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("| 0     6    ", "| x     6    "), ("| Health        |", "| State         |")],
+)
+def test_a_chip_without_a_number_or_a_health_is_told(old: str, new: str) -> None:
+    assert old in A3
+    found = parse_npu_smi(A3.replace(old, new))
+    assert found.unread and len(found.chips) < 2 and all(chip.chip == 1 for chip in found.chips)
+
+
+def test_a_line_that_begins_as_the_header_does_is_none() -> None:
+    second = "| 3     Ascend910           | Warning "
+    found = parse_npu_smi(A3.replace(second, "| NPU 9 is busy | here | there |\n" + second))
+    assert [chip.chip for chip in found.chips] == [0, 1] and len(found.unread) == 1

@@ -257,3 +257,12 @@ def test_what_is_listed_for_a_version(lists: None) -> None:
         ("2.9.0", "2.9.0"),
         ("2.10.0", "2.10.0rc1"),
     ]
+
+
+def test_a_preview_without_a_number_is_the_first() -> None:
+    first, *later = (versions.parse_version(f"8.5.0.dev{number}") for number in (0, 1, 2))
+    assert versions.parse_version("8.5.0.dev") == first < later[0] < later[1]
+
+
+def test_up_to_three_numbers_are_filled() -> None:
+    assert [versions.parse_version(text)[0] for text in ("8", "8.5", "8.5.0.1")] == [(8, 0, 0), (8, 5, 0), (8, 5, 0, 1)]

@@ -45,6 +45,14 @@ def test_hours_add_up_and_a_repeated_repair_costs_less(repository: Path) -> None
     assert set(facts["effort_h"]) == set(CLASSES)
 
 
+def test_from_ten_hours_on_the_verdict_has_whole_ones(tmp_path: Path) -> None:
+    """Two places by hand are 2 h (1 to 4), the least testing 8 h (4 to 16): 10 in all, from 5.0 to 20."""
+    cache = "torch.backends.cuda.cufft_plan_cache"
+    (tmp_path / "a.py").write_text(f"import torch\n{cache}.size = 1\n{cache}.max_size = 1\n")
+    args = assess(tmp_path).findings[0].args
+    assert [repr(args[name]) for name in ("hours", "low", "high")] == ["10", "5.0", "20"]
+
+
 def test_the_gravest_risk_stands_first(repository: Path) -> None:
     report = assess(repository)
     risks = report.facts["risks"]
@@ -195,6 +203,12 @@ def test_pins_are_read_where_torch_is_installed(tmp_path: Path, name: str, text:
 def test_links_lead_to_a_page_and_are_links(repository: Path) -> None:
     page = assess(repository).html("zh")
     assert '<a href="https://pypi.org/project/flash-attn-npu/"' in page and ">https://" not in page
+
+
+def test_a_terminal_has_no_column_for_links(repository: Path) -> None:
+    columns = [column for part in assess(repository).parts if part.table for column in part.table.columns]
+    links = [column.detail for column in columns if column.name == "link"]
+    assert links == [True, True, True], "of the risks, the versions and the libraries"
 
 
 def test_the_plan_begins_with_what_may_stop_the_migration(repository: Path, tmp_path: Path) -> None:

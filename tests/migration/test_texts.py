@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.finding import Edit, Status
 from ascend_workbook.migration.repair import class_of
 from ascend_workbook.migration.rewrite import rewrite
 from ascend_workbook.migration.scan import scan
-from ascend_workbook.migration.texts import text_source
+from ascend_workbook.migration.texts import scan_text, text_source
+from ascend_workbook.migration.texts.cells import move_edits, read_code_cells
 from ascend_workbook.migration.texts.lines import refuse_broken
+from ascend_workbook.migration.texts.requirements import import_name
 
 
 def _notebook(path: Path, *cells: str) -> Path:
@@ -384,6 +386,8 @@ def test_settings_that_say_cuda_and_are_not_judged_are_told_once(tmp_path: Path)
         (tmp_path / f"{number}.yaml").write_text(text, encoding="utf-8")
     told = [finding for finding in scan(tmp_path).findings[1:] if finding.status is Status.SKIPPED]
     assert [(finding.key, finding.args) for finding in told] == [("MIG152.untold", {"count": 3, "first": "0.yaml:2"})]
+    alone = scan_text(text_source("names: [cuda]\nothers: [nccl]\n", "a.yaml"))
+    assert [(finding.key, finding.args) for finding in alone] == [("MIG152.untold", {"count": 1, "first": "a.yaml:1"})]
     (tmp_path / "b").mkdir()
     text = "device: cuda\nCUDA_DEVICE_MAX_CONNECTIONS: 1\n# nccl 旧\n"
     (tmp_path / "b" / "c.yaml").write_text(text, encoding="utf-8")
@@ -423,3 +427,46 @@ def test_long_lines_take_no_hours(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text + "nvidia-smi\n" * (name != "Dockerfile"))
     found = [str(f.place) for f in scan(tmp_path).findings if class_of(f)]
     assert found == ([] if name == "Dockerfile" else [f"{name}:2:1"])
+
+
+def test_a_file_that_a_document_is_written_to_may_be_named_behind_the_mark() -> None:
+    text = "#!/bin/bash\ncat <<'EOF' > 训练.py\nimport torch\nx = x.cuda('cuda:0')\nEOF\n"
+    assert [(str(f.place), f.rule) for f in scan_text(text_source(text, "a.sh"))] == [("a.sh:4:5", "MIG103")]
+    other = text.replace("训练.py", "说明.md")
+    assert not scan_text(text_source(other, "a.sh"))
+
+
+@pytest.mark.parametrize(
+    ("wheel", "library"),
+    [
+        ("nvidia-dali-cuda120", "nvidia.dali"),
+        ("nvidia-dali", "nvidia.dali"),
+        ("nvidia-dal-tools", "nvidia_dal_tools"),
+        ("my-nvidia-dali", "my_nvidia_dali"),
+        ("detectron2-extras", "detectron2_extras"),
+    ],
+)
+def test_a_wheel_is_known_by_how_its_name_begins(wheel: str, library: str) -> None:
+    assert import_name(wheel) == library
+
+
+def test_a_cell_that_no_parser_takes_has_no_line(tmp_path: Path) -> None:
+    report = scan(_notebook(tmp_path / "n.ipynb", "x = '\0'\n"))
+    assert [str(f.place) for f in report.findings if f.key == "MIG100.unreadable"] == ["n.ipynb#cell1"]
+
+
+def test_a_cells_source_is_a_text_or_a_list_of_them_and_an_edit_changes_its_characters_alone() -> None:
+    content = [("code", ["a = 1\n", "b = '显卡'"]), ("markdown", ["c"]), ("code", "d")]
+    text = json.dumps({"cells": [{"cell_type": kind, "source": source} for kind, source in content]})
+    first, last = read_code_cells(text)
+    assert [(cell.number, cell.code) for cell in (first, last)] == [(1, "a = 1\nb = '显卡'"), (3, "d")]
+    (edit,) = move_edits(text, first, [Edit(4, 5, '"2"')])
+    after = json.loads(text[: edit.start] + edit.text + text[edit.end :])
+    assert after["cells"][0]["source"] == ['a = "2"\n', "b = '显卡'"]
+
+
+@pytest.mark.parametrize("key", ["说明", "'说明'", '"说明"'])
+def test_a_string_over_several_lines_holds_no_keys(key: str) -> None:
+    assert not scan_text(text_source(f'{key}: "首行\n  backend: NCCL"\n', "a.yaml"))
+    behind = scan_text(text_source(f'{key}: "首行\n  文"\nbackend: NCCL\n', "a.yaml"))
+    assert [(finding.key, str(finding.place)) for finding in behind] == [("MIG152.upper_case", "a.yaml:3:10")]

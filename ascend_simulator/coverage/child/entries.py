@@ -8,6 +8,7 @@ import itertools
 import random
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -23,31 +24,11 @@ if TYPE_CHECKING:
 
 #: Entries that draw numbers; a sample is random where two calls on the CPU, differently seeded, differ.
 RANDOM = {
-    "bernoulli",
-    "cauchy",
-    "exponential",
-    "geometric",
-    "log_normal",
-    "multinomial",
-    "normal",
-    "rand_like",
-    "randint",
-    "randint_like",
-    "randn",
-    "randn_like",
-    "uniform",
-    "nn.functional.alpha_dropout",
-    "nn.functional.dropout",
-    "nn.functional.dropout2d",
-    "nn.functional.dropout3d",
-    "nn.functional.feature_alpha_dropout",
-    "nn.functional.fractional_max_pool2d",
-    "nn.functional.fractional_max_pool3d",
-    "nn.functional.multi_head_attention_forward",
-    "nn.functional.rrelu",
-    "nn.functional.scaled_dot_product_attention",
-    "svd_lowrank",
-    "pca_lowrank",
+    *("bernoulli", "cauchy", "exponential", "geometric", "log_normal", "multinomial", "normal", "uniform"),
+    *("pca_lowrank", "rand_like", "randint", "randint_like", "randn", "randn_like", "svd_lowrank"),
+    *(f"nn.functional.{name}" for name in ("dropout", "dropout2d", "dropout3d", "alpha_dropout", "rrelu")),
+    *(f"nn.functional.{name}" for name in ("feature_alpha_dropout", "fractional_max_pool2d", "fractional_max_pool3d")),
+    *("nn.functional.multi_head_attention_forward", "nn.functional.scaled_dot_product_attention"),
 }
 #: Samples of an entry whose draws are compared by their moments; the others by shape, type, device and by seed.
 MOMENTS = 2
@@ -140,28 +121,21 @@ def _judge_error(error: Exception) -> tuple[str, str]:
     message = f"{type(error).__name__}: {lines[0]}"
     if not REFUSED.search(str(error)):
         return "raises", message
-    message = _text_after("EZ1001", lines) or lines[0].partition(" This could be because")[0]
+    message = next((line for line in lines if "EZ1001" in line), "").partition(": ")[2]
+    message = message or lines[0].partition(" This could be because")[0]
     return "refused", " ".join([message, *SOURCE.findall(str(error))[:1]])
-
-
-def _text_after(mark: str, lines: list[str]) -> str:
-    return next((line for line in lines if mark in line), "").partition(": ")[2]
 
 
 def _check_sample(op: OpInfo, sample: SampleInput, direction: str, *, moments: bool) -> tuple[str, str]:
     inputs = (sample.input, sample.args, sample.kwargs)
     call = directions.CALLS[direction]
 
-    def on_cpu(seed: int) -> Any:
+    def call_on(device: str, seed: int) -> Any:
         torch.manual_seed(seed)
-        with _factories_on("cpu", inputs):
-            return _as_float32(op, call(op, sample, placing.arguments_on("cpu", op, inputs)))
+        with _factories_on(device, inputs):
+            return _as_float32(op, call(op, sample, placing.arguments_on(device, op, inputs)))
 
-    def on_npu(seed: int) -> Any:
-        torch.manual_seed(seed)
-        with _factories_on("npu", inputs):
-            return _as_float32(op, call(op, sample, placing.arguments_on("npu", op, inputs)))
-
+    on_cpu, on_npu = partial(call_on, "cpu"), partial(call_on, "npu")
     try:
         expected = on_cpu(0)
         others = [on_cpu(seed) for seed in range(1, 5)] if op.name in RANDOM else []
@@ -177,29 +151,23 @@ def _check_sample(op: OpInfo, sample: SampleInput, direction: str, *, moments: b
         wrong = comparing.compare_structure(actual, expected)
         return ("mismatch", wrong) if wrong else ("alike", "uninitialised memory")
     if any(comparing.compare_results(placing.on_cpu(other), expected) for other in others):
-        wrong = comparing.compare_structure(actual, expected) or comparing.compare_results(
-            placing.on_cpu(on_npu(0)), actual
-        )
+        wrong = comparing.compare_structure(actual, expected)
+        wrong = wrong or comparing.compare_results(placing.on_cpu(on_npu(0)), actual)
         wrong = wrong or (comparing.drawn_differently(on_npu, on_cpu) if moments else "")
         return ("mismatch", wrong) if wrong else ("alike", "random numbers")
     looser = OTHER_ALGORITHM.get(op.name, 1.0)
     wrong = comparing.compare_results(actual, expected, looser)
-    if wrong and _rounded_once(op, call, sample, inputs, actual, expected, looser):
+    if wrong and _rounded_once(op, call, sample, actual, expected, looser):
         wrong = ""
     return ("mismatch", wrong) if wrong else ("equal", "")
 
 
 def _rounded_once(
-    op: OpInfo,
-    call: directions.Call,
-    sample: SampleInput,
-    inputs: placing.Given,
-    actual: Any,
-    expected: Any,
-    looser: float,
+    op: OpInfo, call: directions.Call, sample: SampleInput, actual: Any, expected: Any, looser: float
 ) -> bool:
     """Return whether a half-precision result is the CPU's float32 result, rounded once. The CPU's own half kernels may
     round in between; an NPU sums products and convolutions in float32."""
+    inputs = (sample.input, sample.args, sample.kwargs)
     if not any(tensor.dtype in (torch.float16, torch.bfloat16) for tensor in placing.tensors_in(inputs)):
         return False
     torch.manual_seed(0)

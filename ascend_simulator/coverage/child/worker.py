@@ -74,9 +74,8 @@ def main() -> None:
         print(json.dumps(message), file=pipe, flush=True)
 
     if "--list" in sys.argv:
-        send_message(
-            {"entries": [_describe_entry(entries, torch, op) for op in op_db], "operators": simulator_record()}
-        )
+        described = [_describe_entry(entries, torch, op) for op in op_db]
+        send_message({"entries": described, "operators": simulator_record()})
     for line in sys.stdin:
         request = json.loads(line)
         dtype = getattr(torch, request["dtype"])

@@ -56,7 +56,7 @@ def group_of(code: str) -> str:
     return GROUP_OF[code[:5]]
 
 
-def judge_checklist(facts: Evidence, confirmed: Mapping[str, str], *, strict: bool = True) -> Report:
+def judge_checklist(facts: Evidence, confirmed: Mapping[str, str], *, strict: bool) -> Report:
     """Judge every item of the checklist and return a report with a row per item, in the order of GROUPS. `confirmed` is
     what a person answers for, by code. Where an item is still to be looked at, the verdict is FAIL, or SKIPPED if not
     `strict`.

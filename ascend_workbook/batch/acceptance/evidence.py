@@ -112,9 +112,9 @@ def _walk_parts(report: Report) -> Iterator[Report]:
         yield from _walk_parts(part)
 
 
-def _rank_report(evidence: Found) -> tuple[int, str]:
-    order = {"npu": 2, "npu-simulated": 1}
-    return order.get(evidence.report.tier, 0), evidence.report.created
+def _rank_report(evidence: Found) -> tuple[bool, bool, str]:
+    tier = evidence.report.tier
+    return tier.startswith("npu"), tier == "npu", evidence.report.created
 
 
 def make_judgement(code: str, evidence: Found, met: bool, sentence: Scalar) -> Finding:

@@ -176,14 +176,6 @@ LOOK_S = 0.25
 
 
 @dataclass(frozen=True)
-class Bounds:
-    """What a try may take. `until` is a moment of time.monotonic(); 0 is no bound."""
-
-    until: float = 0.0
-    memory_mb: int = 0
-
-
-@dataclass(frozen=True)
 class Attempt:
     """`cause` is the state in which we ended it; empty where it ended by itself, with exit code `code` (negative: a
     signal). `oom_kills` is how many processes the system killed for want of memory in the meantime; `left` are those
@@ -199,16 +191,18 @@ class Attempt:
 
 def run_attempt(
     order: Path,
-    bounds: Bounds,
     *,
+    until: float,
+    memory_mb: int,
     ends: Callable[[], str],
     env: dict[str, str],
     hold: Sequence[int] = (),
     watched: Callable[[int], None] = lambda held_mb: None,
 ) -> Attempt:
-    """Start the process that an order file asks for, watch it and end it with all that it started. `ends` gives the
-    state in which it is to be ended now, or nothing; `hold` are descriptors of locks, kept as long as its process
-    lives; `watched` is told at each look what memory it holds. Raises OSError where it cannot be started."""
+    """Start the process that an order file asks for, watch it and end it with all that it started. `until` is a moment
+    of time.monotonic(), `memory_mb` what all may hold; 0 is no bound. `ends` gives the state in which it is to be ended
+    now, or nothing; `hold` are descriptors of locks, kept as long as its process lives; `watched` is told at each look
+    what memory it holds. Raises OSError where it cannot be started."""
     folder, began, killed = order.parent, time.monotonic(), count_oom_kills()
     with (folder / "log.txt").open("ab") as log:
         process = subprocess.Popen(
@@ -223,7 +217,7 @@ def run_attempt(
         )
     seen_processes: set[psutil.Process] = set()
     try:
-        cause, peak_mb = _watch_process(process, bounds, ends, watched, seen_processes)
+        cause, peak_mb = _watch_process(process, until, memory_mb, ends, watched, seen_processes)
     finally:
         grace_s = GRACE_S if process.poll() is None else 0
         survivors = end_processes(partial(find_run_processes, process.pid, folder, seen_processes), grace_s)
@@ -237,7 +231,8 @@ def run_attempt(
 
 def _watch_process(
     process: subprocess.Popen[bytes],
-    bounds: Bounds,
+    until: float,
+    memory_mb: int,
     ends: Callable[[], str],
     watched: Callable[[int], None],
     seen_processes: set[psutil.Process],
@@ -249,16 +244,16 @@ def _watch_process(
     while True:
         now = processes_below(process.pid)
         seen_processes.update(now)
-        held_mb = measure_memory_mb(now, bounds.memory_mb)
+        held_mb = measure_memory_mb(now, memory_mb)
         peak_mb = max(peak_mb, held_mb)
         watched(held_mb)
         if process.poll() is not None:
             return "", peak_mb
         if why := ends():
             return why, peak_mb
-        if bounds.memory_mb and held_mb > bounds.memory_mb:
+        if memory_mb and held_mb > memory_mb:
             return OUT_OF_MEMORY, peak_mb
-        if bounds.until and time.monotonic() > bounds.until:
+        if until and time.monotonic() > until:
             return TIMED_OUT, peak_mb
         try:
             process.wait(LOOK_S)

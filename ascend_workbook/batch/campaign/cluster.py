@@ -54,7 +54,15 @@ class Cluster:
         (root / STOP).unlink(missing_ok=True)
         (root / START).write_text(orders[0].start, encoding="utf-8")
         with connect_client(self.address) as client:
-            self._check_shared_folder(client, root, orders[0].start)
+            # before anything is sent there: what machines do that do not see the plan's folder would be lost
+            try:
+                reasons: dict[str, str] = client.run(why_unseen, str(root), (orders[0].start))
+            except Exception as cause:  # whatever the machine could not do, as to find this package
+                why = f"{type(cause).__name__}: {cause}"
+                raise WorkbookError("scheduler.failed", address=self.address, error=why) from cause
+            blind: list[Scalar] = [f"{machine} ({why})" for machine, why in reasons.items() if why]
+            if blind:
+                raise WorkbookError("plan.not_shared", where=blind, folder=str(root))
             client.subscribe_topic(orders[0].start, self._handle_message)
             epoch = time.time() - time.monotonic()  # machines have no other clock in common
             futures = {
@@ -64,18 +72,6 @@ class Cluster:
                 for order in orders
             }
             yield from self._follow_futures(client, futures)
-
-    def _check_shared_folder(self, client: Client, root: Path, start: str) -> None:
-        """Raises WorkbookError, before anything is sent there, for machines that do not see the plan's folder: what
-        they did would be lost."""
-        try:
-            reasons: dict[str, str] = client.run(why_unseen, str(root), start)
-        except Exception as cause:  # whatever the machine could not do, as to find this package
-            why = f"{type(cause).__name__}: {cause}"
-            raise WorkbookError("scheduler.failed", address=self.address, error=why) from cause
-        blind: list[Scalar] = [f"{machine} ({why})" for machine, why in reasons.items() if why]
-        if blind:
-            raise WorkbookError("plan.not_shared", where=blind, folder=str(root))
 
     def _follow_futures(self, client: Client, futures: dict[Future, Order]) -> Iterator[Ended]:
         alone_since = time.monotonic()

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from ascend_workbook.batch import execute, reuse
-from ascend_workbook.batch.campaign.attempt import Attempt, Bounds, end_processes, marked_processes, run_attempt
+from ascend_workbook.batch.campaign.attempt import Attempt, end_processes, marked_processes, run_attempt
 from ascend_workbook.batch.campaign.cards import (
     NONE,
     Here,
@@ -215,17 +215,8 @@ def _try_repeatedly(order: Order, means: Means, handle: int) -> Ended:
         step: dict[str, Scalar] = {"run": item.name, "number": number, "of": 1 + item.retries}
         means.tell("plan.retry", {**step, "why": ended.verdict, "state": why})
         notes.append(Sentence("plan.tried", number=unfinished.attempts, state=why, verdict=ended.verdict))
-    return _save_and_return(
-        folder,
-        replace(
-            ended,
-            attempts=unfinished.attempts,
-            notes=tuple(notes),
-            key=key,
-            cards=unfinished.cards,
-            where=unfinished.where,
-        ),
-    )
+    ended = replace(ended, attempts=unfinished.attempts, notes=tuple(notes), key=key)
+    return _save_and_return(folder, replace(ended, cards=unfinished.cards, where=unfinished.where))
 
 
 def _start_attempt(order: Order, means: Means, here: Here, unfinished: Ended, handle: int) -> Attempt:
@@ -237,7 +228,8 @@ def _start_attempt(order: Order, means: Means, here: Here, unfinished: Ended, ha
     ends += [order.until] if order.until else []
     return run_attempt(
         order.save_order(here),
-        Bounds(min(ends, default=0.0), order.item.memory_mb),  # its own time or the plan's, whichever ends first
+        until=min(ends, default=0.0),  # its own time or the plan's, whichever ends first
+        memory_mb=order.item.memory_mb,
         ends=means.ends,
         env=make_visibility_variables("npu" if here.tier.startswith("npu") else here.tier, means.cards.ids),
         hold=(handle, *means.cards.handles),

@@ -34,7 +34,7 @@ class Quota:
         if not self.limit_mb or (not now and time.monotonic() < self._next):
             return self._over, []
         began = time.monotonic()
-        used, dropped = measure_folder(self.folder), []
+        used, dropped = sum(_file_sizes(str(self.folder))), []
         if used > self.limit_mb * MIB:
             for ended in self._find_droppable(set(running)):
                 freed = _drop_dumps(self.folder / ended.name)
@@ -76,11 +76,6 @@ def make_room(quota: Quota, progress: Progress, *, now: bool = False) -> int:
     return over
 
 
-def measure_folder(folder: Path) -> int:
-    """Return the bytes of all files below a folder. Links are not followed; what goes meanwhile counts nothing."""
-    return sum(_file_sizes(str(folder)))
-
-
 def _file_sizes(folder: str) -> Iterator[int]:
     try:
         with os.scandir(folder) as entries:
@@ -102,7 +97,7 @@ def _drop_dumps(run: Path) -> int:
     for stage in DUMPING:
         for place in (run / stage).glob("*/"):
             if place.is_dir() and not place.is_symlink():
-                freed += measure_folder(place)
+                freed += sum(_file_sizes(str(place)))
                 shutil.rmtree(place)
     return freed
 

@@ -81,7 +81,12 @@ class Pool:
             cards = self._take_cards(order)
             if cards is not None:
                 waiting.remove(order)
-                self._submit_run(order, cards, threads)
+                self._last = time.monotonic()
+                name = order.item.name
+                self.progress.note_start(name, cards.ids)
+                note = partial(self._note_memory, name)
+                means = Means(cards, partial(self._stop_state, name), self.progress.tell_event, note)
+                self._going.append(Going(order, cards, threads.submit(conduct_run, order, means)))
 
     def _end_early(self, order: Order) -> Ended | None:
         """Return the end of a run that needs no process; looked for once."""
@@ -99,14 +104,6 @@ class Pool:
         if early is not None:
             self.progress.note_end(early)
         return early
-
-    def _submit_run(self, order: Order, cards: Taken, threads: ThreadPoolExecutor) -> None:
-        self._last = time.monotonic()
-        name = order.item.name
-        self.progress.note_start(name, cards.ids)
-        note = partial(self._note_memory, name)
-        means = Means(cards, partial(self._stop_state, name), self.progress.tell_event, note)
-        self._going.append(Going(order, cards, threads.submit(conduct_run, order, means)))
 
     def _stop_state(self, name: str) -> str:
         """Return the state in which a run is to be ended now; empty for none. Beyond the bound on disk the run that

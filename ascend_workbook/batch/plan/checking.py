@@ -70,7 +70,11 @@ def _check_item(item: Item, entries: Mapping[str, Entry], declares: _Declared, u
         if not kinds and not entry.place.startswith(SHARED):
             raise _unknown_parameter(entry, name, declarations, item)
         for kind in kinds:
-            _check_type(entry, kind, item)
+            allowed: Any = TYPES.get(kind, (str,))
+            right = isinstance(entry.value, allowed) and (kind == "bool" or not isinstance(entry.value, bool))
+            if not right:
+                wanted_type = Sentence(f"plan.kind.{kind if kind in TYPES else 'str'}")
+                raise entry.make_error("plan.type", found=entry.display_value, kind=wanted_type, run=item.name)
         if kinds:
             used_entries.add(id(entry))
             parameters[name] = item.parameters[name]
@@ -83,14 +87,6 @@ def _find_kinds(name: str, declarations: Known) -> list[str]:
     if plain in OURS:
         return []
     return [kinds[plain] for taker, kinds in declarations.items() if plain in kinds and stage in ("", taker)]
-
-
-def _check_type(entry: Entry, kind: str, item: Item) -> None:
-    allowed: Any = TYPES.get(kind, (str,))
-    right = isinstance(entry.value, allowed) and (kind == "bool" or not isinstance(entry.value, bool))
-    if not right:
-        wanted_type = Sentence(f"plan.kind.{kind if kind in TYPES else 'str'}")
-        raise entry.make_error("plan.type", found=entry.display_value, kind=wanted_type, run=item.name)
 
 
 def _unknown_parameter(entry: Entry, name: str, declarations: Known, item: Item) -> WorkbookError:

@@ -274,7 +274,9 @@ class _Reader:
         line = node.start_mark.line + 1
         if self.made > MOST_VALUES or depth > DEEPEST:
             raise _too_large(self.file, line)
-        self._check_tag(node, place, line)
+        if node.tag not in PLAIN_TAGS:
+            tag = node.tag.replace(TAG, "!!")[:LONGEST_SHOWN]
+            raise Entry(self.file, place, line, None).make_error("plan.tag", tag=tag)
         if isinstance(node, yaml.MappingNode):
             return Entry(self.file, place, line, self._read_mapping(node, place, depth))
         if isinstance(node, yaml.SequenceNode):
@@ -297,11 +299,6 @@ class _Reader:
             inner = self.make_entry(value, f"{place}.{name.value[:LONGEST_SHOWN]}".lstrip("."), depth + 1)
             entries[name.value] = Entry(self.file, inner.place, here.line, inner.value)
         return entries
-
-    def _check_tag(self, node: Any, place: str, line: int) -> None:
-        if node.tag not in PLAIN_TAGS:
-            tag = node.tag.replace(TAG, "!!")[:LONGEST_SHOWN]
-            raise Entry(self.file, place, line, None).make_error("plan.tag", tag=tag)
 
 
 def parse_plain(kind: str, text: str) -> object:

@@ -21,23 +21,11 @@ from ascend_workbook.batch.plan.model import Expected, Item, LeftOut, MetricTarg
 from ascend_workbook.batch.plan.runs import is_plain_name, make_drafts, make_items, read_name
 from ascend_workbook.batch.stages import STAGES
 
-TOP = (
-    "name",
-    "lang",
-    "workers",
-    "cards",
-    "disk",
-    "stages",
-    "parameters",
-    "defaults",
-    "require",
-    "matrix",
-    "runs",
-    "tags",
-    "skip",
-    "expect",
-    "targets",
-)
+# ruff: noqa: SIM905 - a column of names reads better without quotes
+
+TOP = """
+name lang workers cards disk stages parameters defaults require matrix runs tags skip expect targets
+""".split()
 MOST_WORKERS, HIGHEST_CARD = 256, 1023
 
 
@@ -60,7 +48,9 @@ def read_plan(path: Path, lang: str) -> Plan:
         top["workers"].read_number(1, MOST_WORKERS) if "workers" in top else 1,
         _read_cards(top["cards"]) if "cards" in top else (),
         tuple(left_out),
-        read_expected(top["expect"], items) if "expect" in top else (),
+        tuple(_read_expectation(expectation, items) for expectation in top["expect"].read_items())
+        if "expect" in top
+        else (),
         read_targets(top["targets"]) if "targets" in top else Targets(),
         read_mib(top["disk"]) if "disk" in top else 0,
         hashlib.sha256(path.read_bytes()).hexdigest(),
@@ -105,11 +95,6 @@ def find_skipped(entry: Entry, items: list[Item]) -> list[LeftOut]:
         for name in sorted(_matching_names(words["run"], items)):
             reasons.setdefault(name, words["reason"].read_text())
     return [LeftOut(item.name, reasons[item.name]) for item in items if item.name in reasons]
-
-
-def read_expected(entry: Entry, items: list[Item]) -> tuple[Expected, ...]:
-    """Read the expected failures: `expect: [{run: "*b*", stage: precision, until: 2026-12-31, reason: why}]`."""
-    return tuple(_read_expectation(expectation, items) for expectation in entry.read_items())
 
 
 def _read_expectation(entry: Entry, items: list[Item]) -> Expected:

@@ -18,6 +18,8 @@ from ascend_workbook.batch.stages import NOTEBOOKS, STAGES
 from ascend_workbook.findings.report import TIERS
 from ascend_workbook.findings.sentence import LANGUAGES
 
+# ruff: noqa: SIM905 - a column of names reads better without quotes
+
 MOST_RETRIES, MOST_CARDS = 10, 1024
 
 
@@ -69,18 +71,10 @@ NAME = re.compile(r"[^\s./\\<>:\"|?*\x00-\x1f\x7f-][^/\\<>:\"|?*\x00-\x1f\x7f]*"
 #: Folders may not be called so on Windows, where a run may be copied to.
 RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.I)
 #: Files of the plan's own folder.
-OURS = (
-    "index.html",
-    "report.json",
-    "summary.json",
-    "junit.xml",
-    "status.json",
-    "history",
-    "acceptance.html",
-    "acceptance.json",
-    "transfer.json",
-    "shard.json",
-)
+OURS = """
+index.html report.json summary.json junit.xml status.json history acceptance.html acceptance.json transfer.json
+shard.json
+""".split()
 #: Folders of a plan's shards.
 SHARDS = re.compile(r"shard-\d+-of-\d+", re.I)
 LONGEST_BYTES = 180

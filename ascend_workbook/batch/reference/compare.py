@@ -200,7 +200,9 @@ def _compare_run(ended: Ended, item: Item, folder: Path, reference: Reference) -
     except WorkbookError as error:
         return replace(ended, state=DIFFERS, status="FAIL", verdict=Sentence(error.key, **error.arguments))
     report = make_report(compare_stages(pairs, reference.folder / "sanitize.cfg", words), item.name)
-    _save_report(report, folder, item.lang)
+    storage = open_storage(str(folder))
+    storage.write_text("reference.json", report.to_json())
+    storage.write_text("reference.html", report.html(item.lang))
     if report.status is Status.FAIL and report.headline:
         sentence: Scalar = Sentence(report.headline.key, **report.headline.args)
         return replace(ended, state=DIFFERS, status="FAIL", verdict=sentence)
@@ -242,9 +244,3 @@ def _make_finding(held: Held) -> Finding:
 
 def _describe_cell(stage: str, row: Mapping[str, object]) -> str:
     return f"{stage}/notebook.ipynb [{row['cell']}]\n{row['diff'] or row['said']}"
-
-
-def _save_report(report: Report, folder: Path, lang: str) -> None:
-    storage = open_storage(str(folder))
-    storage.write_text("reference.json", report.to_json())
-    storage.write_text("reference.html", report.html(lang))

@@ -23,7 +23,8 @@ from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import LANGUAGES, Scalar, show
 from ascend_workbook.storage import open_storage
 
-#: What summary.json has of a stage, in this order.
+#: What summary.json has of a run, and of a stage, in this order.
+RUN_FIELDS = ("tier", "simulated", "seconds", "attempts", "reused", "peak_mb")
 STAGE_FIELDS = ("stage", "state", "status", "verdict", "tier", "seconds", "reused")
 
 
@@ -177,12 +178,7 @@ def _describe_run(row: Row, *, red: bool) -> dict[str, object]:
         "cause": row.cause,
         "change": row.change,
         "before_seconds": row.before_s,
-        "tier": ended.tier,
-        "simulated": ended.simulated,
-        "seconds": ended.seconds,
-        "attempts": ended.attempts,
-        "reused": ended.reused,
-        "peak_mb": ended.peak_mb,
+        **{name: getattr(ended, name) for name in RUN_FIELDS},
         "cards": list(ended.cards),
         "where": ended.where,
         "notes": [in_all_languages(note) for note in ended.notes],

@@ -140,13 +140,11 @@ def _describe_more(results: Results) -> Iterator[Scalar]:
         "slower": counts[SLOWER],
         "expected": results.count_state(EXPECTED),
         "left_out": results.count_state(LEFT_OUT),
+        "warned": sum(row.status == "WARN" for row in results.rows),
+        "unseen": sum(row.status == "SKIPPED" and has_ended(row) for row in results.rows),
+        "simulated": results.simulated,
     }
     for name, count in counts_by_kind.items():
-        if count:
-            yield Sentence(f"plan.more.{name}", count=count)
-    warned = sum(row.status == "WARN" for row in results.rows)
-    unseen = sum(row.status == "SKIPPED" and has_ended(row) for row in results.rows)
-    for name, count in (("warned", warned), ("unseen", unseen), ("simulated", results.simulated)):
         if count:
             yield Sentence(f"plan.more.{name}", count=count)
     if not results.changes and results.asked:

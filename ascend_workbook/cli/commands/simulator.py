@@ -61,9 +61,8 @@ def run_command(call: partial[dict[str, str]], command: Sequence[str], devices: 
     if not command:
         raise WorkbookError("simulator.no_command")
     environ = call()
-    own_folder = str(
-        Path(sys.executable).parent
-    )  # `python` is the one whose torch the simulator fits, activated or not
+    # `python` is the one whose torch the simulator fits, activated or not
+    own_folder = str(Path(sys.executable).parent)
     environ["PATH"] = os.pathsep.join(filter(None, (own_folder, environ.get("PATH"))))
     program = shutil.which(command[0], path=environ.get("PATH"))
     sys.stdout.flush()
@@ -109,22 +108,15 @@ def compare_coverage(
     document: Path | None = None,
 ) -> Report:
     """Compare the slices of the whole table that are asked for, and write it where asked."""
-    directions = [*direction, *(["backward"] if backward else [])]
-    report = call(slices=choose_slices(dtype, directions), progress=_show_progress)
+    ways = [*direction, *(["backward"] if backward else [])]
+    slices = [(way, name) for way in ways for name in dtype]  # named in full: run though not in the table
+    if not slices:
+        table = coverage.EVERYTHING
+        slices = [(way, name) for way, name in table if way in (ways or (way,)) and name in (dtype or (name,))]
+    report = call(slices=slices, progress=_show_progress)
     if document:
         write_document(report, document)
     return report
-
-
-def choose_slices(dtypes: Sequence[str], directions: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the slices that are asked for; one that is not in the table but named in full is run too."""
-    if dtypes and directions:
-        return [(direction, dtype) for direction in directions for dtype in dtypes]
-    return [
-        (direction, dtype)
-        for direction, dtype in coverage.EVERYTHING
-        if (not dtypes or dtype in dtypes) and (not directions or direction in directions)
-    ]
 
 
 def _show_progress(done_count: int, total: int) -> None:

@@ -117,7 +117,9 @@ class Place:
 def choose_place(prefix: Path | None, environ: Mapping[str, str] = os.environ, *, proc: Path = Path("/proc")) -> Place:
     """Choose the folder of this Python's environment where the server looks there or is not known; on ModelArts, and
     where the server looks elsewhere, the user's. A `prefix` that was asked for is taken as it is."""
-    user = user_data_folder(environ)
+    setting = environ.get("JUPYTER_DATA_DIR", "")
+    home = Path(environ.get("HOME") or Path.home())
+    user = Path(setting) if setting.startswith("/") else home / ".local" / "share" / "jupyter"
     server = _find_server(proc, os.getpid())
     image = any(name.startswith(("MA_", "VC_")) for name in environ)
     searched = (
@@ -132,12 +134,6 @@ def choose_place(prefix: Path | None, environ: Mapping[str, str] = os.environ, *
         data = user
     outlives = not image or data.is_relative_to(IMAGE_WORK)
     return Place(data, None if searched is None else data in searched, outlives)
-
-
-def user_data_folder(environ: Mapping[str, str]) -> Path:
-    setting = environ.get("JUPYTER_DATA_DIR", "")
-    home = Path(environ.get("HOME") or Path.home())
-    return Path(setting) if setting.startswith("/") else home / ".local" / "share" / "jupyter"
 
 
 def _folders_of_variable(environ: Mapping[str, str]) -> set[Path]:

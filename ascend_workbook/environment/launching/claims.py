@@ -16,6 +16,8 @@ from itertools import product
 from ascend_workbook.environment.launching.rank_table import RankTable
 from ascend_workbook.environment.system import read_variables
 
+# ruff: noqa: SIM905 - a column of names reads better without quotes
+
 #: More than any cluster here has; a range beyond it is a mistake or an attack on memory.
 MOST_HOSTS = 4096
 
@@ -61,25 +63,15 @@ def parse_tasks(text: str) -> set[int]:
 
 VARIABLES = read_variables("job")
 #: Variables that hold one number: the field it is of. In the order in which they are believed.
-NUMBERS = {
-    "RANK": "rank",
-    "LOCAL_RANK": "local_rank",
-    "GROUP_RANK": "host_rank",
-    "WORLD_SIZE": "world_size",
-    "LOCAL_WORLD_SIZE": "per_host",
-    "GROUP_WORLD_SIZE": "host_count",
-    "MASTER_PORT": "port",
-    "MA_NUM_HOSTS": "host_count",
-    "VC_WORKER_NUM": "host_count",
-    "MA_NUM_GPUS": "cards",
-    "VC_TASK_INDEX": "host_rank",
-    "RANK_ID": "rank",
-    "RANK_SIZE": "world_size",
-    "SLURM_NNODES": "host_count",
-    "SLURM_JOB_NUM_NODES": "host_count",
-    "SLURM_NODEID": "host_rank",
-    "SLURM_GPUS_ON_NODE": "cards",
-}
+NUMBERS = dict(
+    word.split("=")
+    for word in """
+RANK=rank LOCAL_RANK=local_rank GROUP_RANK=host_rank WORLD_SIZE=world_size LOCAL_WORLD_SIZE=per_host
+GROUP_WORLD_SIZE=host_count MASTER_PORT=port MA_NUM_HOSTS=host_count VC_WORKER_NUM=host_count MA_NUM_GPUS=cards
+VC_TASK_INDEX=host_rank RANK_ID=rank RANK_SIZE=world_size SLURM_NNODES=host_count SLURM_JOB_NUM_NODES=host_count
+SLURM_NODEID=host_rank SLURM_GPUS_ON_NODE=cards
+""".split()
+)
 #: Fields that start at 1; the others start at 0.
 FROM_ONE = ("world_size", "per_host", "host_count", "cards", "port")
 HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.:\-]{0,253}[A-Za-z0-9])?")
@@ -133,7 +125,11 @@ def read_claims(environ: Mapping[str, str], table: RankTable | None, device_file
     _add_host_list(claims, "VC_WORKER_HOSTS", environ.get("VC_WORKER_HOSTS", ""), master=not routed)
     _add_host_list(claims, "SLURM_JOB_NODELIST", steps, master=True)
     if not routed:  # a route plan numbers the hosts anew
-        _add_own_rank(claims, host)
+        # worker-1 is not worker-10
+        hosts = claims.hosts.get("VC_WORKER_HOSTS", ())
+        positions = [at for at, name in enumerate(hosts) if host and host in (name, name.partition(".")[0])]
+        if len(positions) == 1:
+            claims.said.append(Said("host_rank", positions[0], "VC_WORKER_HOSTS"))
     if table is not None:
         _add_table(claims, environ, table)
     _add_devices(claims, environ, device_files)
@@ -176,14 +172,6 @@ def _add_host_list(claims: Claims, name: str, text: str, *, master: bool) -> Non
     claims.said.append(Said("host_count", len(names), name))
     if master:
         claims.said.append(Said("master", names[0], name))
-
-
-def _add_own_rank(claims: Claims, host: str) -> None:
-    """Add this host's place in ModelArts' list, by its name or the first part of it: worker-1 is not worker-10."""
-    hosts = claims.hosts.get("VC_WORKER_HOSTS", ())
-    positions = [at for at, name in enumerate(hosts) if host and host in (name, name.partition(".")[0])]
-    if len(positions) == 1:
-        claims.said.append(Said("host_rank", positions[0], "VC_WORKER_HOSTS"))
 
 
 def _tasks_per_node(claims: Claims, environ: Mapping[str, str]) -> int:

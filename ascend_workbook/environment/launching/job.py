@@ -9,6 +9,8 @@ from typing import Any
 
 from ascend_workbook.environment.launching.claims import Claims
 
+# ruff: noqa: SIM905 - a column of names reads better without quotes
+
 #: torchrun's own default (https://pytorch.org/docs/stable/elastic/run.html).
 PORT = 29500
 #: Who starts the training's processes. `rtf`: ModelArts' preset engine, once a card. `platform`: ModelArts through
@@ -17,18 +19,9 @@ PORT = 29500
 STARTERS = ("worker", "rtf", "platform", "tasks", "notebook", "you")
 
 
-FIELDS = (
-    "host_count",
-    "host_rank",
-    "per_host",
-    "cards",
-    "visible",
-    "world_size",
-    "master",
-    "port",
-    "rank",
-    "local_rank",
-)
+FIELDS = """
+host_count host_rank per_host cards visible world_size master port rank local_rank
+""".split()
 
 
 @dataclass(frozen=True)
@@ -144,7 +137,11 @@ def launch_line(job: Job, script: Sequence[str] = ("train.py",), *, left_over: b
     if job.starter in ("worker", "platform"):
         return shlex.join(["python", *script])
     if job.starter == "tasks":
-        return _line_for_tasks(job, script)
+        # srun has started a process for each card: it only has to be told its rank
+        if not job.master:
+            return ""
+        ranks = "RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS"
+        return f"{ranks} MASTER_ADDR={job.master} MASTER_PORT={job.port} {shlex.join(['python', *script])}"
     command = torchrun_command(job, script)
     if not command:
         return ""
@@ -163,11 +160,3 @@ def torchrun_command(job: Job, script: Sequence[str]) -> list[str]:
         return []
     hosts = [f"--nnodes={job.host_count}", f"--node_rank={job.host_rank}", f"--nproc_per_node={job.per_host}"]
     return ["torchrun", *hosts, f"--master_addr={job.master}", f"--master_port={job.port}", *script]
-
-
-def _line_for_tasks(job: Job, script: Sequence[str]) -> str:
-    """Return the line for srun, which has started a process for each card: it only has to be told its rank."""
-    if not job.master:
-        return ""
-    ranks = "RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS"
-    return f"{ranks} MASTER_ADDR={job.master} MASTER_PORT={job.port} {shlex.join(['python', *script])}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -114,7 +114,13 @@ def parse_table(content: object) -> RankTable:
     if not isinstance(content, dict):
         raise TypeError("no object")
     if "server_list" in content:
-        servers = _join_servers(_parse_server(item) for item in content["server_list"])
+        # a device in two entries of one server is there twice
+        joined: dict[str, Server] = {}
+        for new in (_parse_server(item) for item in content["server_list"]):
+            old = joined.get(new.name, Server(new.name, new.address, (), (), ()))
+            cards = (old.devices + new.devices, old.device_ips + new.device_ips, old.ranks + new.ranks)
+            joined[new.name] = Server(old.name, old.address, *cards)
+        servers = tuple(joined.values())
         version = str(content.get("version", ""))
         if version not in ("1.0", "1.2"):
             raise ValueError("version")
@@ -146,16 +152,6 @@ def _parse_server(item: Any) -> Server:
         tuple(_device_ip(device) for device in devices),
         tuple(int(device["rank_id"]) for device in devices),
     )
-
-
-def _join_servers(servers: Iterable[Server]) -> tuple[Server, ...]:
-    """Join the entries of one server_id into one server: a device in two of them is there twice."""
-    joined: dict[str, Server] = {}
-    for new in servers:
-        old = joined.get(new.name, Server(new.name, new.address, (), (), ()))
-        cards = (old.devices + new.devices, old.device_ips + new.device_ips, old.ranks + new.ranks)
-        joined[new.name] = Server(old.name, old.address, *cards)
-    return tuple(joined.values())
 
 
 def _device_ip(device: Any) -> str:

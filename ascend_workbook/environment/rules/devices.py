@@ -52,7 +52,7 @@ def check_pci(machine: Machine) -> Iterator[Finding]:
     if chips:
         names = [
             f"{count} x {load_compatibility()['pci'][device][1]}"
-            for device, count in Counter(chip.device for chip in require_fact(machine.hardware.pci)).items()
+            for device, count in Counter(chip.device for chip in chips).items()
         ]
         yield Finding("ENV020", Status.OK, "ENV020.ok", {"names": names})
     elif machine.hardware.chips:

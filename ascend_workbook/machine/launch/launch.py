@@ -31,7 +31,8 @@ class Child:
     """The child writes straight into the file: what it said is there even if this process dies."""
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str], cwd: Path | None, output: Path) -> None:
-        with output.open("wb") as sink:
+        output.unlink(missing_ok=True)  # an earlier script may have left a link there
+        with output.open("xb") as sink:
             self._process = subprocess.Popen(
                 command,
                 env=dict(env),
@@ -223,7 +224,7 @@ def launch(spec: LaunchSpec, on_progress: Callable[[Progress], None] | None = No
             child.end_group()
             raise
         exit_code = child.exit_code
-        account = enclosed.read_account()
+        account = None if timed_out else enclosed.read_account()  # who was ended in time may have left none
     return conclude_launch(spec, exit_code, timed_out, time.monotonic() - started, account)
 
 
@@ -241,6 +242,7 @@ def _prepare_folder(spec: LaunchSpec) -> Path:
         stale.unlink()
     path = spec.out.absolute() / "launch.json"
     aside = path.with_name("launch.json.part")
+    aside.unlink(missing_ok=True)
     aside.write_text(json.dumps(spec.for_child(), indent=1), encoding="utf-8")
     aside.replace(path)
     return path

@@ -59,6 +59,8 @@ class RunLog:
     def load_log(cls, path: Path) -> RunLog:
         """Read a log. Raises `launch.log_unreadable` where the file is absent, broken or of another schema."""
         try:
+            if path.is_symlink() or (path.exists() and not path.is_file()):
+                raise ValueError("it is no regular file")  # the script may have put a link or a pipe there
             content = json.loads(path.read_text(encoding="utf-8"))
             if content["schema"] != SCHEMA:
                 raise ValueError(f"schema {content['schema']!r}, expected {SCHEMA!r}")
@@ -67,15 +69,8 @@ class RunLog:
             steps = tuple(_make_step(entry) for entry in content["steps"])
             if [step.step for step in steps] != list(range(1, len(steps) + 1)):
                 raise ValueError("steps are not numbered 1, 2, 3, ...")
-            return cls(
-                path,
-                content["status"],
-                content["meta"],
-                steps,
-                content["skipped_steps"],
-                tuple(content["notes"]),
-                content["error"],
-            )
+            status, meta, notes = content["status"], content["meta"], tuple(content["notes"])
+            return cls(path, status, meta, steps, content["skipped_steps"], notes, content["error"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             why = f"{type(error).__name__}: {error}"
             raise WorkbookError("launch.log_unreadable", path=str(path), why=why) from error
@@ -83,16 +78,8 @@ class RunLog:
 
 def _make_step(entry: Mapping[str, Any]) -> Step:
     updates = tuple({**update, **_read_numbers(update)} for update in entry.get("updates", ()))
-    numbers = _read_numbers(entry)
-    return Step(
-        int(entry["step"]),
-        numbers["loss"],
-        numbers["lr"],
-        numbers["grad_norm"],
-        float(entry["time_s"]),
-        int(entry["micro_batches"]),
-        updates,
-    )
+    step, time_s, micro_batches = int(entry["step"]), float(entry["time_s"]), int(entry["micro_batches"])
+    return Step(step, **_read_numbers(entry), time_s=time_s, micro_batches=micro_batches, updates=updates)
 
 
 def _read_numbers(entry: Mapping[str, Any]) -> dict[str, float | None]:

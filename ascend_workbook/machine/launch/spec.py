@@ -16,6 +16,8 @@ from ascend_workbook.machine.sandbox import Enclosure
 TRANSFORMS = ("none", "baseline_cpu", "transfer_to_npu")
 #: How an unmodified GPU script gets to a device, by torch's name of its type
 TRANSFORM_TO = {"npu": "transfer_to_npu", "cuda": "none", "cpu": "baseline_cpu"}
+#: What the child reads as it stands here.
+AS_THEY_ARE = ("transform", "steps", "seed", "deterministic", "grad_norm", "tier", "simulated")
 #: What a run with baseline_cpu is called wherever it is shown.
 STANDING_IN = "cpu standing in for cuda"
 
@@ -107,12 +109,6 @@ class LaunchSpec:
             "module": self.module,
             "args": [str(argument) for argument in self.args],
             "out": str(self.out.absolute()),
-            "transform": self.transform,
-            "steps": self.steps,
-            "seed": self.seed,
-            "deterministic": self.deterministic,
-            "grad_norm": self.grad_norm,
             "plugins": [{"path": str(p.path.absolute()), "config": dict(p.config)} for p in self.plugins],
-            "tier": self.tier,
-            "simulated": self.simulated,
+            **{name: getattr(self, name) for name in AS_THEY_ARE},
         }

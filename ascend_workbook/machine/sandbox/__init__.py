@@ -1,7 +1,8 @@
 """Runs other people's code where it can change nothing but its own results, and tells what it tried.
 
 Three guards, the best that this machine allows: name spaces (user, mount, process, network) with a layer over every
-file system; Landlock, by which the kernel refuses writes elsewhere; none but limits. child/enclose.py does it.
+file system; Landlock, by which the kernel refuses writes elsewhere, but neither reading nor the network nor a change of
+modes, owners and times; none but limits. child/enclose.py does it.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Enclosure:
     """What an enclosed program may do.
 
     writable: folders through which its results leave; all else it writes is thrown away or refused.
-    hidden: files and folders that it finds empty, beside the credentials of the home folder.
+    hidden: with name spaces, files and folders that it finds empty, beside the credentials of the home folder.
     guard: one of GUARDS; "" takes the strongest that works here.
     seconds, disk_mib, memory_mib, processes: of all that it starts, together; it is ended beyond one of them.
     user, group: numbers of the Unix user it becomes; None keeps this one.
@@ -174,7 +175,7 @@ def enclose_command(command: Sequence[str], enclosure: Enclosure, guard: str, cw
         "writable": [str(place.absolute()) for place in enclosure.writable],
         "hidden": [str(place) for place in (*enclosure.hidden, *_home_credentials())],
         "network": enclosure.network,
-        "seconds": enclosure.seconds,
+        "seconds": min(enclosure.seconds, 1e9),
         "disk_mib": enclosure.disk_mib,
         "memory_mib": enclosure.memory_mib,
         "processes": enclosure.processes,

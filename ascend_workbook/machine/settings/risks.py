@@ -14,33 +14,29 @@ import re
 # ruff: noqa: SIM905 - a column of names reads better without quotes
 HIGH, MEDIUM, LOW, EXPECTED = "high", "medium", "low", "expected"
 ORDER = (HIGH, MEDIUM, LOW, EXPECTED)
+
+
+def _judge_names(names_by_judgement: dict[tuple[str, str], str]) -> dict[str, tuple[str, str]]:
+    return {name: judged for judged, names in names_by_judgement.items() for name in names.split()}
+
+
 #: name -> (risk, ending of the sentences settings.why.… and settings.do.…)
-VARIABLES: dict[str, tuple[str, str]] = {
-    "HCCL_DETERMINISTIC": (HIGH, "reduction"),
-    "LCCL_DETERMINISTIC": (HIGH, "reduction"),
-    "CUBLAS_WORKSPACE_CONFIG": (MEDIUM, "sums"),
-    "ATB_MATMUL_SHUFFLE_K_ENABLE": (MEDIUM, "sums"),
-    "CLOSE_MATMUL_K_SHIFT": (MEDIUM, "sums"),
-    "ATB_LLM_LCOC_ENABLE": (MEDIUM, "reduction"),
-    "HCCL_ALGO": (MEDIUM, "reduction"),
-    "NCCL_PROTO": (MEDIUM, "reduction"),
-    "HCCL_OP_EXPANSION_MODE": (LOW, "speed"),
-    "NVIDIA_TF32_OVERRIDE": (HIGH, "format"),
-    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": (HIGH, "format"),
-    "INF_NAN_MODE_ENABLE": (HIGH, "overflow"),
-    "INF_NAN_MODE_FORCE_DISABLE": (HIGH, "overflow"),
-    "PYTHONHASHSEED": (MEDIUM, "hash"),
-    "WORLD_SIZE": (HIGH, "world"),
-    "LOCAL_WORLD_SIZE": (MEDIUM, "world"),
-    "OMP_NUM_THREADS": (LOW, "cpu"),
-    "MKL_NUM_THREADS": (LOW, "cpu"),
-    "MKL_CBWR": (LOW, "cpu"),
-    "ATEN_CPU_CAPABILITY": (LOW, "cpu"),
-    "ONEDNN_MAX_CPU_ISA": (LOW, "cpu"),
-    "TORCHDYNAMO_DISABLE": (MEDIUM, "compiled"),
-    "TORCH_COMPILE_DISABLE": (MEDIUM, "compiled"),
-    "ASCEND_RT_VISIBLE_DEVICES": (EXPECTED, "device"),
-}
+VARIABLES = _judge_names(
+    {
+        (HIGH, "reduction"): "HCCL_DETERMINISTIC LCCL_DETERMINISTIC",
+        (MEDIUM, "reduction"): "ATB_LLM_LCOC_ENABLE HCCL_ALGO NCCL_PROTO",
+        (MEDIUM, "sums"): "CUBLAS_WORKSPACE_CONFIG ATB_MATMUL_SHUFFLE_K_ENABLE CLOSE_MATMUL_K_SHIFT",
+        (LOW, "speed"): "HCCL_OP_EXPANSION_MODE",
+        (HIGH, "format"): "NVIDIA_TF32_OVERRIDE TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
+        (HIGH, "overflow"): "INF_NAN_MODE_ENABLE INF_NAN_MODE_FORCE_DISABLE",
+        (MEDIUM, "hash"): "PYTHONHASHSEED",
+        (HIGH, "world"): "WORLD_SIZE",
+        (MEDIUM, "world"): "LOCAL_WORLD_SIZE",
+        (LOW, "cpu"): "OMP_NUM_THREADS MKL_NUM_THREADS MKL_CBWR ATEN_CPU_CAPABILITY ONEDNN_MAX_CPU_ISA",
+        (MEDIUM, "compiled"): "TORCHDYNAMO_DISABLE TORCH_COMPILE_DISABLE",
+        (EXPECTED, "device"): "ASCEND_RT_VISIBLE_DEVICES",
+    }
+)
 #: A GPU's variable and the NPU's that answers it: across tiers the one is held against the other.
 ANSWERS = {
     "NCCL_DETERMINISTIC": "HCCL_DETERMINISTIC",
@@ -49,20 +45,17 @@ ANSWERS = {
     "CUDA_VISIBLE_DEVICES": "ASCEND_RT_VISIBLE_DEVICES",
     "PYTORCH_CUDA_ALLOC_CONF": "PYTORCH_NPU_ALLOC_CONF",
 }
-FLAGS: dict[str, tuple[str, str]] = {
-    "deterministic_algorithms": (HIGH, "deterministic"),
-    "cudnn_deterministic": (MEDIUM, "deterministic"),
-    "deterministic_warn_only": (LOW, "speed"),
-    "cudnn_benchmark": (MEDIUM, "deterministic"),
-    "conv_format": (HIGH, "format"),
-    "matmul_format": (HIGH, "format"),
-    "float32_matmul_precision": (HIGH, "format"),
-    "fp16_reduced_sums": (MEDIUM, "sums"),
-    "bf16_reduced_sums": (MEDIUM, "sums"),
-    "default_dtype": (HIGH, "dtype"),
-    "flash_attention": (MEDIUM, "sums"),
-    "threads": (LOW, "cpu"),
-}
+FLAGS = _judge_names(
+    {
+        (HIGH, "deterministic"): "deterministic_algorithms",
+        (MEDIUM, "deterministic"): "cudnn_deterministic cudnn_benchmark",
+        (HIGH, "format"): "conv_format matmul_format float32_matmul_precision",
+        (MEDIUM, "sums"): "fp16_reduced_sums bf16_reduced_sums flash_attention",
+        (HIGH, "dtype"): "default_dtype",
+        (LOW, "speed"): "deterministic_warn_only",
+        (LOW, "cpu"): "threads",
+    }
+)
 MODEL = """
 transformers accelerate deepspeed megatron megatron_core peft diffusers timm lightning pytorch_lightning apex
 flash_attn xformers bitsandbytes mindspeed mindspore trl fairscale colossalai

@@ -254,10 +254,10 @@ MEANINGS = {
 
 
 def _render_grid(heads: list[str], rows: Iterable[Sequence[Scalar]]) -> Iterator[str]:
-    yield _join_cells(heads)
-    yield _join_cells(["---"] * len(heads))
+    yield "| " + " | ".join(heads) + " |"
+    yield "| " + " | ".join(["---"] * len(heads)) + " |"
     for row in rows:
-        yield _join_cells([_format_cell(value) for value in row])
+        yield "| " + " | ".join(_format_cell(value) for value in row) + " |"
 
 
 def _format_cell(value: Scalar) -> str:
@@ -265,7 +265,3 @@ def _format_cell(value: Scalar) -> str:
         return f"{value:.1f}"
     text = "" if value is None else str(value)
     return text.replace(os.linesep, " ").replace("|", "\\|").replace("<", "&lt;")
-
-
-def _join_cells(cells: list[str]) -> str:
-    return "| " + " | ".join(cells) + " |"

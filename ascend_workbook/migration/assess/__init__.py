@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 from ascend_workbook.findings.finding import Finding, Status
@@ -15,7 +16,7 @@ from ascend_workbook.findings.report import Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine import versions
 from ascend_workbook.migration.assess import advised, effort
-from ascend_workbook.migration.assess.effort import REPEATED, Kind, Risk, Sum, kinds_of, rank_risks
+from ascend_workbook.migration.assess.effort import REPEATED, Kind, Risk, kinds_of, rank_risks
 from ascend_workbook.migration.files import collect_files
 from ascend_workbook.migration.knowledge import CONFIDENCE, VERSIONS
 from ascend_workbook.migration.repair import CLASSES, MANUAL, REWRITE, UNSUPPORTED
@@ -38,17 +39,10 @@ MUCH_H = 4.0
 #: From here on a reader wants no tenths of hours.
 WHOLE_H = 10.0
 #: The plan's steps, each with what has to be there at its end; the sentences are in the catalogue.
-STEPS = (
-    "unsupported",
-    "pins",
-    "early",
-    "baseline",
-    "versions",
-    "rewrite",
-    "dry_run",
-    "precision",
-    "performance",
-    "long_run",
+STEPS = tuple(
+    """
+    unsupported pins early baseline versions rewrite dry_run precision performance long_run
+    """.split()
 )
 
 
@@ -88,7 +82,7 @@ def assess(path: str | os.PathLike[str], fail_on: Iterable[str] = ()) -> Report:
         "counts": counts,
         "effort_h": hours,
         "effort_total_h": round(sum(hours.values()), 2),
-        "estimate_h": _summarize_estimate(sums),
+        "estimate_h": {"testing": sums[effort.TESTING].likely, **asdict(effort.add_sums(sums.values()))},
         "versions": chosen.facts,
         "rules_tried_with": VERSIONS,
         "fail_on": list(gate_classes),
@@ -103,11 +97,6 @@ def assess(path: str | os.PathLike[str], fail_on: Iterable[str] = ()) -> Report:
     )
     table = effort.make_effort_table(lines, sums) if lines else None
     return Report("migration", "assess", findings, table, effort.CHART if lines else None, facts=facts, parts=parts)
-
-
-def _summarize_estimate(sums: dict[str, Sum]) -> dict[str, float]:
-    whole = effort.add_sums(sums.values())
-    return {"testing": sums[effort.TESTING].likely, "likely": whole.likely, "low": whole.low, "high": whole.high}
 
 
 def _summarize_assessment(facts: dict[str, Any], summary_args: dict[str, Scalar], status: Status) -> Finding:

@@ -7,6 +7,7 @@ disagree.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Column, Report, Table
@@ -76,9 +77,8 @@ def report_versions(pins: Iterable[Pin]) -> Report:
         Column("link", detail=True),
     )
     finding = _make_versions_finding(outcomes)
-    return Report(
-        "migration", "assess_versions", (finding,), Table(columns, tuple(rows)), facts=collect_version_facts(outcomes)
-    )
+    facts = collect_version_facts(outcomes)
+    return Report("migration", "assess_versions", (finding,), Table(columns, tuple(rows)), facts=facts)
 
 
 def collect_version_facts(outcomes: dict[Pin, tuple[str, Together]]) -> dict[str, object]:
@@ -123,12 +123,4 @@ def _make_versions_finding(outcomes: dict[Pin, tuple[str, Together]]) -> Finding
 
 
 def _as_fact(line: Together) -> dict[str, object]:
-    return {
-        "torch": line.torch,
-        "torch_npu": line.torch_npu,
-        "cann": line.cann,
-        "driver": line.driver,
-        "python": list(line.python),
-        "state": line.state,
-        "until": line.until,
-    }
+    return {**asdict(line), "python": list(line.python)}

@@ -147,16 +147,10 @@ def lines_of(kinds: Iterable[Kind]) -> list[Line]:
     groups: dict[tuple[str, float], list[Kind]] = {}
     for kind in kinds:
         groups.setdefault((kind.repair, kind.each_h), []).append(kind)
-    lines = [
-        Line(
-            repair,
-            each_h,
-            len(group),
-            sum(kind.places - 1 for kind in group),
-            tuple(sorted({kind.first.rule for kind in group})),
-        )
-        for (repair, each_h), group in groups.items()
-    ]
+    lines = []
+    for (repair, each_h), group in groups.items():
+        rules = tuple(sorted({kind.first.rule for kind in group}))
+        lines.append(Line(repair, each_h, len(group), sum(kind.places - 1 for kind in group), rules))
     return sorted(lines, key=lambda line: (ORDER.index(line.repair), -line.each_h))
 
 

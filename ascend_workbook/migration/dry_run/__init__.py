@@ -25,7 +25,15 @@ from ascend_workbook.migration.dry_run.losses import (
     which_loss,
 )
 from ascend_workbook.migration.dry_run.original import prepare_training
-from ascend_workbook.migration.dry_run.sides import CHILD, Plan, Told, open_out_folder, report_touched_files, run_side
+from ascend_workbook.migration.dry_run.sides import (
+    CHILD,
+    Plan,
+    Told,
+    open_out_folder,
+    report_enclosure,
+    report_touched_files,
+    run_side,
+)
 from ascend_workbook.migration.rewrite.change import INJECT, MODES
 from ascend_workbook.migration.verdict import report_quiet_findings
 
@@ -45,6 +53,7 @@ def dry_run(
     baseline: str = "auto",
     nproc: int = 1,
     meta: bool = False,
+    network: bool = False,
     seed: int = SEED,
     mode: str = INJECT,
     python: str = sys.executable,
@@ -59,6 +68,8 @@ def dry_run(
     failed: then the finding names its log). `mode` is how `rewrite` migrates; "explicit" makes devices and backends
     among `args` the NPU's there. `baseline` is auto, cuda or cpu. `meta` takes one step on tensors without values
     instead, for a model that is too large for this machine: see ascend_workbook.migration.dry_run.meta_pass.
+    The script runs enclosed where the machine allows it (MIG155 says how): it reads all, what it writes outside `out`
+    is thrown away and listed, and it has no network unless `network`.
     `on_progress(side, progress)` is told of steps, side being "baseline" or "target". A script that fails is a FAIL
     finding; WorkbookError is raised where nothing could be launched.
     """
@@ -67,13 +78,15 @@ def dry_run(
     if meta:
         from ascend_workbook.migration.dry_run.meta_pass import meta_pass
 
-        return meta_pass(script, args, nproc, out=out, seed=seed, python=python, timeout_s=timeout_s, mode=mode)
+        return meta_pass(
+            script, args, nproc, out=out, seed=seed, python=python, timeout_s=timeout_s, mode=mode, network=network
+        )
     original = prepare_training(script, args, nproc)
     refuse_migrated(original)
     target, base = devices.find(device, python=python), devices.find_baseline(baseline, python=python)
     with open_out_folder(out, "dry-run-") as out_folder:
         limit = memory.limit_mib(original.nproc)
-        plan = Plan(original, out_folder, steps, seed, python, timeout_s, loss_regex, limit, mode)
+        plan = Plan(original, out_folder, steps, seed, python, timeout_s, loss_regex, limit, mode, network)
         before = run_side(plan, "baseline", base, on_progress, _choose_plugins(plan, base))
         after = None
         if before.ok and target.accelerator == "npu":
@@ -85,19 +98,16 @@ def dry_run(
 
 
 def _choose_plugins(plan: Plan, where: Device) -> tuple[Plugin, ...]:
-    watch = {"limit_mib": plan.limit_mib, "device": where.accelerator}
-    device = {"device": where.accelerator}
-    return (
-        Plugin(CHILD / "number_types.py"),
-        Plugin(CHILD / "memory_watch.py", watch),
-        Plugin(CHILD / "random_watch.py", device),
-    )
+    device: dict[str, object] = {"device": where.accelerator}
+    memory_watch = Plugin(CHILD / "memory_watch.py", {"limit_mib": plan.limit_mib, **device})
+    return Plugin(CHILD / "number_types.py"), memory_watch, Plugin(CHILD / "random_watch.py", device)
 
 
 def _make_report(plan: Plan, base: Device, target: Device, before: LaunchResult, after: LaunchResult | None) -> Report:
     pairs = pair_losses(before.losses, after.losses if after else [])
     dtype = choose_narrowest_type(_low_precision(before) | (_low_precision(after) if after else set()))
     findings = [*find_failures(plan, before, after), *plan.original.findings, *report_touched_files(plan)]
+    findings += report_enclosure(plan, [side for side in (before, after) if side is not None])
     if after is None and before.ok:
         findings.append(Finding("MIG140", Status.SKIPPED, "MIG140.not_run", {"tier": target.tier}, weight=WEIGHT))
     if after is not None and after.ok:
@@ -109,11 +119,8 @@ def _make_report(plan: Plan, base: Device, target: Device, before: LaunchResult,
     chart = Chart("lines", "step", LOSSES) if after is not None and after.ok else None
     facts = _collect_facts(plan, base, target, before, after, dtype)
     tier = target.tier if after is not None else base.tier
-    parts = (
-        *report_quiet_findings((finding for finding in findings if finding.weight < WEIGHT), tier),
-        *warned.list_new_warnings(before, after),
-    )
-    table = Table(COLUMNS, rows)
+    quiet = report_quiet_findings((finding for finding in findings if finding.weight < WEIGHT), tier)
+    parts, table = (*quiet, *warned.list_new_warnings(before, after)), Table(COLUMNS, rows)
     return Report("migration", "dry_run", tuple(findings), table, chart, facts=facts, tier=tier, parts=parts)
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -51,33 +52,23 @@ def read_shell_command(script: str | Path, args: Sequence[str]) -> FromShell | N
     exactly one plain launch command is in it.
     """
     words = [str(script), *map(str, args)]
-    if isinstance(script, str) and not Path(script).exists() and len(split := _split_command(script)) > 1:
-        words = [*split, *words[1:]]
+    with suppress(ValueError):  # of quotes that nothing closes: no command then
+        if isinstance(script, str) and not Path(script).exists() and len(split := shlex.split(script)) > 1:
+            words = [*split, *words[1:]]
     if SHELLS.match(words[0]) and len(words) > 1:
         words = words[1:]
         while len(words) > 1 and re.match(r"[-+]\w+$", words[0]) and words[0] != "-c":
             words = words[1:]
     file = Path(words[0])
-    if not shell.is_shell(file.name) and not _is_shell(file):
-        return None
+    if not shell.is_shell(file.name):
+        if file.suffix or not file.is_file():
+            return None
+        with file.open("rb") as stream:  # a script without a suffix names its shell in its first line
+            if not re.match(rb"#!.*\b(?:ba|z|da)?sh\b", stream.readline(200)):
+                return None
     if not file.is_file():
         raise WorkbookError("launch.script_missing", path=str(file.absolute()))
     return _read_only_launch(file, words[1:])
-
-
-def _split_command(command: str) -> list[str]:
-    try:
-        return shlex.split(command)
-    except ValueError:
-        return [command]
-
-
-def _is_shell(file: Path) -> bool:
-    """A script without a suffix that names a shell in its first line."""
-    if file.suffix or not file.is_file():
-        return False
-    with file.open("rb") as stream:
-        return bool(re.match(rb"#!.*\b(?:ba|z|da)?sh\b", stream.readline(200)))
 
 
 def _read_only_launch(file: Path, args: Sequence[str]) -> FromShell:

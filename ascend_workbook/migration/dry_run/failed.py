@@ -74,15 +74,9 @@ def explain_message(message: str) -> Sentence | None:
     missing = MISSING.search(message)
     if missing:
         known = api_map.find_entry("third_party", missing.group(1).split(".")[0])
-        return Sentence(
-            "migration.reason.missing",
-            module=missing.group(1),
-            use=Sentence(f"migration.use.{known['use']}") if known else "-",
-        )
-    for pattern, key in REASONS:
-        if re.search(pattern, message):
-            return Sentence(key)
-    return None
+        use = Sentence(f"migration.use.{known['use']}") if known else "-"
+        return Sentence("migration.reason.missing", module=missing.group(1), use=use)
+    return next((Sentence(key) for pattern, key in REASONS if re.search(pattern, message)), None)
 
 
 def package_of_module(module: str) -> str:
@@ -201,20 +195,11 @@ def _scan_line(plan: Plan, name: Path, line: int, place: Place | None) -> list[F
     if data is None or name.suffix != ".py":
         return []
     try:
-        source = parse_text(decode_bytes(data)[0], name.as_posix())
-        line_findings = [
-            finding
-            for finding in scan_source(source)
-            if finding.place and finding.place.line == line and class_of(finding) != AUTO
-        ]
+        scanned = scan_source(parse_text(decode_bytes(data)[0], name.as_posix()))
     except Unreadable:
         return []
-    findings = [
-        Finding("MIG140", Status.FAIL, "MIG140.scanned", {"said": _make_sentence(finding)}, place)
-        for finding in line_findings
-    ]
-    return findings[:1]
-
-
-def _make_sentence(finding: Finding) -> Scalar:
-    return Sentence(finding.key, **finding.args)
+    for finding in scanned:
+        if finding.place and finding.place.line == line and class_of(finding) != AUTO:
+            sentence = Sentence(finding.key, **finding.args)
+            return [Finding("MIG140", Status.FAIL, "MIG140.scanned", {"said": sentence}, place)]
+    return []

@@ -76,7 +76,7 @@ def judge_ranks(before: LaunchResult, after: LaunchResult, dtype: str) -> list[F
     if len(before.logs) != len(after.logs):
         rank_counts: dict[str, Scalar] = {"baseline": len(before.logs), "target": len(after.logs)}
         return [Finding("MIG140", Status.FAIL, "MIG140.ranks_differ", rank_counts)]
-    every = [pair_losses(*losses) for losses in _losses_by_rank(before, after)]
+    every = [pair_losses(left.losses, right.losses) for left, right in zip(before.logs, after.logs)]
     rank, far = _worst_rank([random_draws.select_unexcused_pairs(pairs, after) for pairs in every])
     excused = not _is_beyond_tolerance(far, dtype)
     if excused:
@@ -97,14 +97,8 @@ def judge_ranks(before: LaunchResult, after: LaunchResult, dtype: str) -> list[F
 
 
 def _worst_rank(every: list[list[LossPair]]) -> tuple[int, LossPair | None]:
-    worst_by_rank = [(rank, find_worst_step(pairs)) for rank, pairs in enumerate(every)]
-    return max(
-        worst_by_rank,
-        key=lambda rank_and_pair: (
-            -1.0 if rank_and_pair[1] is None or rank_and_pair[1].error is None else rank_and_pair[1].error
-        ),
-    )
+    def error_of(rank_and_pair: tuple[int, LossPair | None]) -> float:
+        pair = rank_and_pair[1]
+        return -1.0 if pair is None or pair.error is None else pair.error
 
-
-def _losses_by_rank(before: LaunchResult, after: LaunchResult) -> list[tuple[list[float | None], list[float | None]]]:
-    return [(left.losses, right.losses) for left, right in zip(before.logs, after.logs)]
+    return max(enumerate(map(find_worst_step, every)), key=error_of)

@@ -52,15 +52,13 @@ def find_layout(
     None: in the script's folder, or where this process is if imports reach out of it. `pythonpath`: where modules are
     looked for as the user has it."""
     folder = script.parent
-    python_paths = [path for path in pythonpath if path.is_dir() and path != folder and not _is_installed(path)]
+    own = (path for path in pythonpath if path.is_dir() and path != folder and "site-packages" not in path.parts)
+    python_paths = [path for path in own if not any(path.glob("*.dist-info"))]  # pip's folders run as they are
     reached_folders = _reached_folders(script, tree, python_paths)
     modules = list(walk_imports(script, *python_paths, *reached_folders, tree=tree))
-    within = [
-        path for path in (*python_paths, *reached_folders) if any(module.is_relative_to(path) for module in modules)
-    ]
-    start = folder if cwd is None or _common_folder((folder, cwd)) is None else _common_folder((folder, cwd))
-    assert start is not None
-    root = start
+    around = (*python_paths, *reached_folders)
+    within = [path for path in around if any(module.is_relative_to(path) for module in modules)]
+    root = (_common_folder((folder, cwd)) if cwd is not None else None) or folder
     kept_paths: list[Path] = []
     for path in within:
         wider = _common_folder((root, path))
@@ -112,11 +110,6 @@ def _folders_above(folder: Path) -> list[Path]:
 
 def _is_marked(folder: Path) -> bool:
     return any((folder / mark).exists() for mark in MARKS)
-
-
-def _is_installed(folder: Path) -> bool:
-    """A folder that pip fills: libraries run as they are, like those of the interpreter."""
-    return "site-packages" in folder.parts or next(folder.glob("*.dist-info"), None) is not None
 
 
 def _is_too_wide(folder: Path) -> bool:

@@ -112,7 +112,8 @@ def too_large(plan: Plan, side: str, result: LaunchResult) -> Finding | None:
     smaller = ["ascend-workbook", "dry-run", *(["--nproc", str(plan.nproc)] if plan.nproc > 1 else []), *script]
     meta = ["ascend-workbook", "dry-run", "--meta", plan.script.name, *plan.args]
     changed: list[Scalar] = [
-        _describe_reduction(change.option.names[0], change.option.now, change.to) for change in changes
+        f"{change.option.names[0]} {'?' if change.option.now is None else change.option.now} -> {change.to}"
+        for change in changes
     ]
     args: dict[str, Scalar] = {
         "side": Sentence(f"migration.side.{side}"),
@@ -128,10 +129,6 @@ def too_large(plan: Plan, side: str, result: LaunchResult) -> Finding | None:
     return Finding("MIG145", Status.FAIL, "MIG145.too_large", args, weight=1500.0)
 
 
-def _describe_reduction(name: str, now: int | None, to: int) -> str:
-    return f"{name} {'?' if now is None else now} -> {to}"
-
-
 def _find_evidence(result: LaunchResult) -> Sentence | None:
     """Our own limit, the kernel's kill, or an allocator's message."""
     ended = [memory for memory in read_memory_logs(result) if memory["ended"]]
@@ -141,10 +138,5 @@ def _find_evidence(result: LaunchResult) -> Sentence | None:
     if result.error is not None and NO_MEMORY.search(text):
         return Sentence("MIG145.refused", error=text.strip().splitlines()[0][:300])
     tail = "" if result.error is None else "\n".join(result.error.traceback)
-    if (
-        result.outcome == "killed"
-        and result.exit_code == -9
-        or re.search(r"exitcode\s*: -9|Signal 9 \(SIGKILL\)", tail)
-    ):
-        return Sentence("MIG145.killed")
-    return None
+    killed = result.outcome == "killed" and result.exit_code == -9
+    return Sentence("MIG145.killed") if killed or re.search(r"exitcode\s*: -9|Signal 9 \(SIGKILL\)", tail) else None

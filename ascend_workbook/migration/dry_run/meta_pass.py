@@ -26,10 +26,22 @@ def meta_pass(
     python: str,
     timeout_s: float | None,
     mode: str,
+    network: bool,
 ) -> Report:
     """The report of `operators` on device meta, from the first forward on, with what it did not prove."""
     report = operators(
-        script, args, META, 1, warmup=0, out=out, nproc=nproc, seed=seed, mode=mode, python=python, timeout_s=timeout_s
+        script,
+        args,
+        META,
+        1,
+        warmup=0,
+        out=out,
+        nproc=nproc,
+        network=network,
+        seed=seed,
+        mode=mode,
+        python=python,
+        timeout_s=timeout_s,
     )
     if report.facts["steps"]:
         done = Finding("MIG146", Status.OK, "MIG146.passed", weight=600.0)

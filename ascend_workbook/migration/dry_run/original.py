@@ -119,10 +119,8 @@ def _collect_cell_files(
 
 
 def _describe_left_cells(cells: CellScript) -> Finding:
-    left: list[Scalar] = []
-    for left_cell in cells.left[:SHOWN]:
-        left.append(f"{left_cell.place} ({left_cell.what or left_cell.error})")
-    args: dict[str, Scalar] = {"cells": cells.cells, "left": len(cells.left), "places": left}
+    places: list[Scalar] = [f"{cell.place} ({cell.what or cell.error})" for cell in cells.left[:SHOWN]]
+    args: dict[str, Scalar] = {"cells": cells.cells, "left": len(cells.left), "places": places}
     status = Status.WARN if any(left_cell.error or left_cell.changes for left_cell in cells.left) else Status.OK
     return Finding("MIG148", status, "MIG148.some_cells" if cells.left else "MIG148.all_cells", args)
 

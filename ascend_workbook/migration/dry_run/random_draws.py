@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ascend_workbook.findings.finding import Finding, Place, Status
@@ -24,18 +23,11 @@ DRAWS = re.compile(
     r"|nn\.init\.(?!zeros_|ones_|constant_|eye_|dirac_)\w+_$|bernoulli|multinomial|normal|poisson|dropout\w*"
     r"|rand|randn|randint|randperm|rand_like|randn_like|randint_like)$"
 )
-METHODS = {
-    "normal_",
-    "uniform_",
-    "bernoulli_",
-    "bernoulli",
-    "random_",
-    "exponential_",
-    "log_normal_",
-    "cauchy_",
-    "geometric_",
-    "multinomial",
-}
+METHODS = set(
+    """
+    normal_ uniform_ bernoulli_ bernoulli random_ exponential_ log_normal_ cauchy_ geometric_ multinomial
+    """.split()
+)
 #: Take the probability of a dropout of their own as an argument.
 CHANCE = {"dropout", "dropout_p", "attn_dropout", "attention_dropout", "drop_rate", "drop_path_rate", "p"}
 ON_CPU = re.compile(r"^(?:torch\.)?(?:rand|randn|randint|randperm|normal)$")
@@ -55,9 +47,8 @@ def select_unexcused_pairs(pairs: Sequence[LossPair], after: LaunchResult) -> li
     draws_log = read_draws_log(after)
     if draws_log is None:
         return list(pairs)
-    losses_by_step = not after.log_losses or len(after.log_losses) == len(
-        after.steps
-    )  # a printed loss may be a later step's
+    # a printed loss may be a later step's
+    losses_by_step = not after.log_losses or len(after.log_losses) == len(after.steps)
     first = draws_log["first_step"] if losses_by_step else 0
     return [loss_pair for loss_pair in pairs if loss_pair.step < first or loss_pair.one_broken]
 
@@ -73,9 +64,8 @@ def judge_random_draws(plan: Plan, pairs: list[LossPair], after: LaunchResult, p
     places = [str(place) for place in draw_places]
     shown_places: list[Scalar] = [*places[:SHOWN], *(["…"] if len(places) > SHOWN else [])]
     if draws_log["count"]:
-        names = ", ".join(map(str, draws_log["modules"])) + (
-            " …" if draws_log["count"] > len(draws_log["modules"]) else ""
-        )
+        names = ", ".join(map(str, draws_log["modules"]))
+        names += " …" if draws_log["count"] > len(draws_log["modules"]) else ""
         shown_places.append(Sentence("MIG149.modules", names=names, count=draws_log["count"]))
     first = draws_log["first_step"]
     far = find_worst_step(pairs)
@@ -99,19 +89,14 @@ def _find_draw_places(plan: Plan, *, before_steps: bool) -> Iterator[Place]:
     `before_steps`: the model's first values may have been drawn there too.
     """
     original = plan.original
-    for name, source in _parse_sources(original.texts, original.layout.root):
-        for line in sorted(set(find_draw_lines(source, initial=before_steps))):
-            yield original.place_of_line(Path(name), line)
-
-
-def _parse_sources(texts: Mapping[Path, bytes], root: Path) -> Iterator[tuple[str, Source]]:
-    for file, data in texts.items():
-        if file.suffix == ".py":
-            try:
-                name = file.relative_to(root).as_posix()
-                yield name, parse_text(decode_bytes(data)[0], name, file=file)
-            except Unreadable:
-                continue
+    for file, data in original.texts.items():
+        name = file.relative_to(original.layout.root)
+        try:
+            source = parse_text(decode_bytes(data)[0], name.as_posix(), file=file) if file.suffix == ".py" else None
+        except Unreadable:
+            continue
+        for line in sorted(set(find_draw_lines(source, initial=before_steps))) if source else ():
+            yield original.place_of_line(name, line)
 
 
 def find_draw_lines(source: Source, *, initial: bool = True) -> Iterator[int]:

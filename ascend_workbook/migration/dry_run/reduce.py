@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ascend_workbook.findings.finding import Place
@@ -118,15 +118,9 @@ def _read_global_options(tree: ast.Module, file: str) -> Iterator[Option]:
     if not any(isinstance(n, ast.Constant) and n.value == "configurator.py" for n in ast.walk(tree)):
         return
     for node in tree.body:
-        if (
-            isinstance(node, ast.Assign)
-            and isinstance(node.targets[0], ast.Name)
-            and _role_of_option(node.targets[0].id)
-        ):
-            name = node.targets[0].id
-            yield Option(
-                (f"--{name}",), _role_of_option(name), _read_integer(node.value), Place(file, node.lineno), (), True
-            )
+        name = getattr(node.targets[0], "id", "") if isinstance(node, ast.Assign) else ""
+        if isinstance(node, ast.Assign) and (role := _role_of_option(name)):
+            yield Option((f"--{name}",), role, _read_integer(node.value), Place(file, node.lineno), (), True)
 
 
 def _read_dataclass_fields(tree: ast.Module, file: str) -> Iterator[Option]:
@@ -162,8 +156,7 @@ def _apply_arguments(option: Option, args: Sequence[str]) -> Option:
     if at is None:
         return option
     text = args[at].partition("=")[2] if "=" in args[at] else (args[at + 1] if at + 1 < len(args) else "")
-    now = int(text) if text.isdigit() else option.now
-    return Option(option.names, option.role, now, option.place, option.choices, option.joined)
+    return replace(option, now=int(text)) if text.isdigit() else option
 
 
 def _index_of_option(option: Option, args: Sequence[str]) -> int | None:

@@ -16,6 +16,8 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine import device as devices
 from ascend_workbook.machine.device import Device
 from ascend_workbook.machine.launch import LaunchResult, LaunchSpec, Plugin, Progress, launch
+from ascend_workbook.machine.launch.enclosed import choose_enclosure, describe_attempts, describe_guard, list_attempts
+from ascend_workbook.machine.sandbox import GUARD_VARIABLE, GUARDS, LANDLOCK, NONE
 from ascend_workbook.migration.dry_run.mirror import list_changed_files, make_mirror, record_state
 from ascend_workbook.migration.dry_run.original import SHOWN, Original
 from ascend_workbook.migration.rewrite.change import EXPLICIT, INJECT
@@ -41,6 +43,7 @@ class Plan:
     loss_regex: str | None = None
     limit_mib: int | None = None
     mode: str = INJECT
+    network: bool = False
     #: The user's own files that a side has changed through a link, by side.
     touched: dict[str, list[Path]] = field(default_factory=dict)
 
@@ -82,6 +85,8 @@ def run_side(
     """Runs it in a fresh mirror below `out/<side>`; migrated where the side is not "baseline" and has an NPU."""
     into, original, around = plan.out / side, plan.original, plan.original.layout
     work = into / "work"
+    if work.is_symlink():  # an earlier script may have put a link there
+        work.unlink()
     shutil.rmtree(work, ignore_errors=True)
     migrated = side != "baseline" and where.accelerator == "npu"
     contents = original.migrate_texts(plan.mode) if migrated else original.texts
@@ -104,6 +109,7 @@ def run_side(
         grad_norm=grad_norm,
         tier=where.tier,
         simulated=where.simulated,
+        enclosure=choose_enclosure(where, network=plan.network, python=plan.python),
     )
     before = record_state(work)
     result = launch(spec, _once_a_step(side, on_progress) if on_progress else None)
@@ -118,6 +124,31 @@ def report_touched_files(plan: Plan) -> list[Finding]:
         return []
     names: list[Scalar] = [str(path) for path in list(paths)[:SHOWN]]
     return [Finding("MIG148", Status.WARN, "MIG148.touched", {"count": len(paths), "paths": names})]
+
+
+def report_enclosure(plan: Plan, results: Sequence[LaunchResult]) -> list[Finding]:
+    """Report how the machine was protected, and what the script tried outside its results."""
+    accounts = [result.account for result in results if result.account is not None]
+    if not accounts:
+        return []
+    weakest = max((account.guard for account in accounts), key=GUARDS.index)
+    guard = describe_guard(weakest, network=plan.network)
+    status = Status.NOTE if weakest == NONE else Status.OK
+    findings = [Finding("MIG155", status, "MIG155.guard", {"guard": guard})]
+    attempts = list_attempts(accounts)
+    if attempts:
+        grave = any(attempt.kind != "made" for attempt in attempts)
+        tried: dict[str, Scalar] = {"tried": describe_attempts(attempts)}
+        findings.append(Finding("MIG156", Status.WARN if grave else Status.NOTE, "MIG156.tried", tried))
+    refused = [result.error for result in results if result.error and "Permission denied" in result.error.message]
+    if refused and weakest == LANDLOCK:
+        args: dict[str, Scalar] = {"error": refused[0].message, "variable": GUARD_VARIABLE}
+        findings.append(Finding("MIG156", Status.WARN, "MIG156.refused", args))
+    sends = sum(account.refused_sends for account in accounts)
+    if sends:
+        status = Status.NOTE if all(result.ok for result in results) else Status.WARN
+        findings.append(Finding("MIG156", status, "MIG156.network", {"count": sends}))
+    return findings
 
 
 def _make_environment(where: Device, plan: Plan, work: Path, *, migrated: bool) -> dict[str, str]:
@@ -189,9 +220,7 @@ def line_before(before: bytes | None, migrated: Path, line: int) -> int:
         after = migrated.read_bytes()
     except OSError:
         return line
-    if before is None:
-        return line
-    if before == after:
+    if before is None or before == after:
         return line
     matcher = difflib.SequenceMatcher(None, before.splitlines(), after.splitlines(), autojunk=False)
     for _, first, last, start, end in matcher.get_opcodes():

@@ -24,6 +24,7 @@ from ascend_workbook.migration.dry_run.sides import (
     describe_failure,
     open_out_folder,
     place_of,
+    report_enclosure,
     report_touched_files,
     run_side,
 )
@@ -55,6 +56,7 @@ def operators(
     warmup: int = 1,
     out: str | Path | None = None,
     nproc: int = 1,
+    network: bool = False,
     seed: int = SEED,
     mode: str = INJECT,
     python: str = sys.executable,
@@ -65,8 +67,8 @@ def operators(
 
     `device`: auto, npu, npu-simulated, cuda, cpu, or meta (tensors without values, for a model too large for this
     machine). With auto a script that fails on the NPU is traced on the CPU instead, and that is said. `warmup` 0 traces
-    from the first forward on. `script` may be a launch command, as for dry_run; rank 0 is traced. Raises WorkbookError
-    where nothing could be launched.
+    from the first forward on. `script` may be a launch command, as for dry_run; rank 0 is traced. It runs
+    enclosed as there. Raises WorkbookError where nothing could be launched.
     """
     if mode not in MODES:
         raise WorkbookError("migration.mode", mode=mode, modes=list(MODES))
@@ -76,10 +78,10 @@ def operators(
             raise WorkbookError("launch.not_positive", name=name, value=value)
     where = devices.find("cpu" if device == META else device, python=python)
     with open_out_folder(out, "operators-") as out_folder:
-        plan = Plan(original, out_folder, warmup + steps, seed, python, timeout_s, mode=mode)
+        plan = Plan(original, out_folder, warmup + steps, seed, python, timeout_s, mode=mode, network=network)
         result = _run_trace(plan, where, warmup, on_progress, fake=device == META)
         instead: list[Finding] = []
-        if not _has_traced_steps(result) and device == "auto" and where.accelerator == "npu":
+        if not _read_trace(result)["steps"] and device == "auto" and where.accelerator == "npu":
             instead = [_explain_other_side(plan, where, result)]
             where = devices.find("cpu", python=python)
             result = _run_trace(plan, where, warmup, on_progress, fake=False)
@@ -108,10 +110,6 @@ def _read_trace(result: LaunchResult) -> dict[str, Any]:
     return content
 
 
-def _has_traced_steps(result: LaunchResult) -> bool:
-    return bool(_read_trace(result)["steps"])
-
-
 def _explain_other_side(plan: Plan, where: Device, result: LaunchResult) -> Finding:
     """Explain why what follows was not traced on the NPU."""
     trouble, place = describe_failure(plan, "npu", result)
@@ -131,6 +129,7 @@ def _make_report(
         *instead,
         *plan.original.findings,
         *report_touched_files(plan),
+        *report_enclosure(plan, [result]),
         *findings_of(rows, trace_content, where, fake),
     ]
     if not result.ok or not trace_content["steps"]:

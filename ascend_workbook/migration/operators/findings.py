@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
 from typing import Any
 
 from ascend_workbook.findings.finding import Finding, Status
@@ -33,25 +33,19 @@ def findings_of(rows: list[Row], trace_content: dict[str, Any], where: Device, f
 
 def _summarize_rows(rows: list[Row], status: Status, *, on_npu: bool) -> Finding:
     """Counts operators, not rows: one may come with several data types."""
-    named = {
-        support: _list_operators(row for row in rows if row.support == support) for support in {r.support for r in rows}
-    }
+    named = Counter(support for _, support in {(row.operator, row.support) for row in rows})
     args: dict[str, Scalar] = {
-        "operators": len(_list_operators(row for row in rows if row.support != "host")),
+        "operators": len({row.operator for row in rows if row.support != "host"}),
         "calls": round(sum(row.calls for row in rows if row.support not in ("host", "composite")), 1),
-        "native": len(named.get("native", [])) + len(named.get("collective", [])),
-        "composite": len(named.get("composite", [])),
-        "fallback": len(named.get("fallback", [])),
-        "unsupported": len(named.get("unsupported", [])),
-        "unknown": len(named.get("unknown", [])) + len(named.get("cpu_choice", [])),
-        "host": len(named.get("host", [])),
+        "native": named["native"] + named["collective"],
+        "composite": named["composite"],
+        "fallback": named["fallback"],
+        "unsupported": named["unsupported"],
+        "unknown": named["unknown"] + named["cpu_choice"],
+        "host": named["host"],
     }
     key = "MIG170.on_npu" if on_npu else "MIG170.elsewhere"
     return Finding("MIG170", status, key, args, weight=WEIGHT)
-
-
-def _list_operators(rows: Iterable[Row]) -> list[str]:
-    return list(dict.fromkeys(row.operator for row in rows))
 
 
 def _find_grave_operators(rows: list[Row]) -> list[Finding]:
@@ -62,38 +56,23 @@ def _find_grave_operators(rows: list[Row]) -> list[Finding]:
             calls = sum(other.calls for other in rows if other.operator == row.operator)
             args: dict[str, Scalar] = {"operator": row.operator, "calls": calls, "dtypes": list(row.dtypes)}
             args["documents"] = row.make_cells()[-1]
-            place = row.place
-            findings_by_operator[row.operator] = Finding(
-                "MIG171", GRAVE[row.support], f"MIG171.{row.support}", args, place, calls
-            )
+            key, status = f"MIG171.{row.support}", GRAVE[row.support]
+            findings_by_operator[row.operator] = Finding("MIG171", status, key, args, row.place, calls)
     return list(findings_by_operator.values())
 
 
 def _find_disagreements(rows: list[Row]) -> list[Finding]:
     """The documents say yes where torch_npu registers nothing, or no where it does."""
-    promised = _describe_rows(
-        rows, lambda row: row.support in ("fallback", "unsupported") and _document_says(row, True)
-    )
-    denied = _describe_rows(rows, lambda row: row.support == "native" and _document_says(row, False))
-    return [
-        Finding("MIG172", Status.NOTE, f"MIG172.{key}", {"operators": list(names)})
-        for key, names in (("promised", promised), ("denied", denied))
-        if names
-    ]
-
-
-def _document_says(row: Row, supported: bool) -> bool:
-    """Without the documents' own remark that the CPU may do it."""
-    document = row.document
-    return document is not None and document.supported is supported and not document.falls_back
-
-
-def _describe_rows(rows: list[Row], which: Callable[[Row], bool]) -> list[str]:
-    return list(dict.fromkeys(_with_api(row) for row in rows if which(row)))
-
-
-def _with_api(row: Row) -> str:
-    return f"{row.operator} ({row.document.api})" if row.document else row.operator
+    disagreements: list[Finding] = []
+    for key, supported, supports in (("promised", True, ("fallback", "unsupported")), ("denied", False, ("native",))):
+        names: dict[Scalar, None] = {}
+        for row in rows:
+            document = row.document if row.support in supports else None
+            if document and document.supported is supported and not document.falls_back:  # without the CPU's help
+                names[f"{row.operator} ({document.api})"] = None
+        if names:
+            disagreements.append(Finding("MIG172", Status.NOTE, f"MIG172.{key}", {"operators": list(names)}))
+    return disagreements
 
 
 def _find_unlisted_dtypes(rows: list[Row]) -> list[Finding]:

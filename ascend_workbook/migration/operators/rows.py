@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -137,12 +137,8 @@ class Row:
     @property
     def beyond_documents(self) -> bool:
         """The documents list data types for the first tensor, and this one is not among them."""
-        document = self.document
-        return (
-            document is not None
-            and bool(document.dtypes and self.first_dtype)
-            and self.first_dtype not in document.dtypes
-        )
+        listed = self.document.dtypes if self.document else ()
+        return bool(listed and self.first_dtype) and self.first_dtype not in listed
 
     def make_cells(self) -> tuple[Scalar, ...]:
         place: Scalar = str(self.place) if self.place else Sentence("operators.no_line")
@@ -176,14 +172,7 @@ class Row:
             "of_forward": self.of_forward,
             "within": self.within,
             "made_of": self.made_of,
-            "documents": None
-            if document is None
-            else {
-                "api": document.api,
-                "supported": document.supported,
-                "falls_back": document.falls_back,
-                "dtypes": list(document.dtypes),
-            },
+            "documents": {**asdict(document), "dtypes": list(document.dtypes)} if document else None,
         }
 
 

@@ -55,13 +55,11 @@ def has_kernel(source: Source, statements: list[ast.AST]) -> bool:
 def _is_kernel_class(source: Source, call: ast.Call) -> bool:
     """`F.apply(...)` of an autograd function of this file that calls the project's compiled kernels."""
     base = call.func.value if isinstance(call.func, ast.Attribute) else None
-    names = compiled.list_compiled_names(source) if isinstance(base, ast.Name) else set()
-    defined = (
-        node
-        for node in source.nodes_of_type(ast.ClassDef)
-        if names and isinstance(base, ast.Name) and node.name == base.id
-    )
-    return any(isinstance(inner, ast.Name) and inner.id in names for node in defined for inner in ast.walk(node))
+    if not isinstance(base, ast.Name):
+        return False
+    names = compiled.list_compiled_names(source)
+    defined = (node for node in source.nodes_of_type(ast.ClassDef) if names and node.name == base.id)
+    return any(getattr(inner, "id", "") in names for node in defined for inner in ast.walk(node))
 
 
 def is_kernel(called: str) -> bool:

@@ -6,7 +6,7 @@ import ast
 import re
 
 from ascend_workbook.findings.finding import Edit
-from ascend_workbook.migration.reading.source import Source
+from ascend_workbook.migration.reading.source import Import, Source
 
 # Small edits of comparisons: `a == "x"` as `a in ("x", "y")`, one more element of a tuple.
 
@@ -18,16 +18,13 @@ CLOSED = re.compile(r"#[^\r\n]*|[),]")
 
 def in_both(source: Source, compare: ast.Compare, value: ast.expr, both: str) -> tuple[Edit, ...]:
     """Write `a == value` as `a in both`, whichever side the value stands on; none where the text is not what the tree
-    says.
-
-    Before Python 3.12 nodes inside an f-string carry wrong columns.
-    """
+    says."""
     word = WORDS.get(type(compare.ops[0])) if len(compare.ops) == 1 else None
     left, right = compare.left, compare.comparators[0]
     (begun, end), (_, behind), (ahead, _) = source.span_of(compare), source.span_of(left), source.span_of(right)
     marks = OPERATOR.finditer(source.text, behind, ahead)
     mark = next((sign for sign in marks if sign.group() in ("==", "!=")), None)
-    if word is None or mark is None or not _as_written(source, value):
+    if word is None or mark is None or not is_as_written(source, value):
         return ()
     if value is right:
         before = "" if source.text[mark.start() - 1].isspace() else " "
@@ -52,7 +49,8 @@ def behind_last(source: Source, among: ast.Tuple | ast.List | ast.Set, text: str
     return (Edit(last, last, f", {text}"),)
 
 
-def _as_written(source: Source, value: ast.expr) -> bool:
+def is_as_written(source: Source, value: ast.expr) -> bool:
+    """Whether a constant's text is its value: before Python 3.12 nodes inside an f-string carry wrong columns."""
     if not isinstance(value, ast.Constant):
         return True
     try:
@@ -113,6 +111,13 @@ def within_string(source: Source, node: ast.Constant, old: str, new: str) -> tup
     if body[:1] not in ("'", '"') or at < 0:
         return ()
     return (Edit(start + at, start + at + len(old), new),)
+
+
+def list_modules(node: Import) -> list[str]:
+    """The full names that an import names, `a` and `b` of `import a, b`, `a.b` of `from a import b`; none of `.a`."""
+    if isinstance(node, ast.Import):
+        return [name.name for name in node.names]
+    return [f"{node.module}.{name.name}" for name in node.names if not node.level and node.module]
 
 
 def is_docstring(source: Source, node: ast.AST) -> bool:

@@ -54,10 +54,8 @@ def _is_flag(source: Source, node: ast.Name, available: bool) -> bool:
         value = value.test
     if isinstance(value, ast.Compare):
         return _answers_on_npu(source, value)
-    asked_values = value.values if isinstance(value, ast.BoolOp) else [value] if isinstance(value, ast.expr) else []
-    return available and any(
-        source.names.resolve_call(asked_value) == "torch.cuda.is_available" for asked_value in asked_values
-    )
+    asked = value.values if isinstance(value, ast.BoolOp) else [value] if isinstance(value, ast.expr) else []
+    return available and "torch.cuda.is_available" in map(source.names.resolve_call, asked)
 
 
 def _is_answer(choice: ast.IfExp) -> bool:
@@ -160,15 +158,13 @@ def _without_npu(source: Source, table: ast.expr) -> ast.AST | None:
     for value in _table_values(source, table):
         if isinstance(value, str) and "cuda" in source.text:
             return table
-        keys: list[Any] = []
-        if isinstance(value, ast.Dict):
-            keys = value.keys
-        elif isinstance(value, (ast.Tuple, ast.List, ast.Set)):
-            keys = value.elts
+        keys = value.keys if isinstance(value, ast.Dict) else getattr(value, "elts", [])
         words = {string_value(key): key for key in keys if key is not None}
         if isinstance(value, ast.Call) and getattr(value.func, "id", "") == "dict":
             words = {pair.arg: pair for pair in value.keywords}
-        if "cuda" in words and "npu" not in words and not _adds_npu(source):
+        stored = (node for node in source.nodes_of_type(ast.Subscript) if not is_load(node))
+        added = any(string_value(node.slice) == "npu" for node in stored)  # `TABLE["npu"] = ...`
+        if "cuda" in words and "npu" not in words and not added:
             entry: ast.AST = words["cuda"]
             return entry
     return None
@@ -189,9 +185,3 @@ def _table_values(source: Source, table: ast.expr) -> list[Any]:
         and isinstance(source.names.parent_of(assign), ast.ClassDef)
     ]
     return [*find_assigned_values(source, table), *in_class]
-
-
-def _adds_npu(source: Source) -> bool:
-    """`TABLE["npu"] = ...` somewhere in the file."""
-    stored = (node for node in source.nodes_of_type(ast.Subscript) if not is_load(node))
-    return any(string_value(node.slice) == "npu" for node in stored)

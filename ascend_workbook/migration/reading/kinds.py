@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 
 from ascend_workbook.migration.reading.calls import find_argument, string_value
+from ascend_workbook.migration.reading.names import Bound
 from ascend_workbook.migration.reading.source import Source
 
 DEVICE, ACCELERATOR, TENSOR_DEVICE = "device", "accelerator", "tensor_device"
@@ -23,20 +24,7 @@ NUMBERS = {"int", "torch.cuda.current_device", "torch.cuda.device_count", "torch
 STRINGS = {"os.environ.get", "os.getenv", "format"}
 DEPTH = 6
 #: Names of settings: their `.device` is what the user asked for, not a tensor's.
-OPTIONS = (
-    "self",
-    "cls",
-    "args",
-    "opt",
-    "opts",
-    "options",
-    "cfg",
-    "config",
-    "conf",
-    "flags",
-    "hparams",
-    "params",
-)
+OPTIONS = ("self", "cls", "args", "opt", "opts", "options", "cfg", "config", "conf", "flags", "hparams", "params")
 
 
 def find_kinds(source: Source, node: ast.expr, depth: int = DEPTH) -> set[str]:
@@ -55,17 +43,14 @@ def find_kinds(source: Source, node: ast.expr, depth: int = DEPTH) -> set[str]:
         return {_kind_of_call(source, node, depth)}
     if isinstance(node, ast.Attribute) and node.attr == "type":
         return {_kind_of_text(find_kinds(source, node.value, depth - 1))}
+    if isinstance(node, ast.Attribute) and node.attr == "device" and not is_options(node.value):
+        return {TENSOR_DEVICE}
+    values: list[Bound] = source.names.bound_values(node) if isinstance(node, ast.Name) else []
     if isinstance(node, ast.Attribute):
-        return (
-            {TENSOR_DEVICE}
-            if node.attr == "device" and not is_options(node.value)
-            else _kinds_of_attribute(source, node, depth)
-        )
-    return (
-        _kinds_of_attribute(source, node, depth)
-        if not isinstance(node, ast.Name)
-        else _kinds_of_name(source, node, depth)
-    )
+        values = [*find_assigned_values(source, node)]
+        depth = min(depth, 3)  # `self.a = self.a or b` asks for itself
+    each = (find_kinds(source, value, depth - 1) if isinstance(value, ast.expr) else {UNKNOWN} for value in values)
+    return set().union(*each) or {UNKNOWN}
 
 
 def _kind_of_text(held: set[str]) -> str:
@@ -87,27 +72,6 @@ def _kind_of_call(source: Source, node: ast.Call, depth: int) -> str:
         return _kind_of_text(find_kinds(source, node.args[0], depth - 1))
     method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
     return STRING if name in STRINGS or method in ("format", "lower", "strip") else UNKNOWN
-
-
-def _kinds_of_name(source: Source, node: ast.Name, depth: int) -> set[str]:
-    values = source.names.bound_values(node)
-    kinds_found: set[str] = set()
-    for value in values:
-        kinds_found |= find_kinds(source, value, depth - 1) if isinstance(value, ast.expr) else {UNKNOWN}
-    return kinds_found or {UNKNOWN}
-
-
-def _kinds_of_attribute(source: Source, node: ast.expr, depth: int) -> set[str]:
-    """`self.device = torch.device(...)` somewhere in the file tells what self.device is."""
-    if not isinstance(node, ast.Attribute):
-        return {UNKNOWN}
-    kinds_found: set[str] = set()
-    assigned = source.names.assigned_attributes.get(node.attr)
-    base = ast.dump(node.value) if assigned else ""
-    for owner, value in assigned or ():
-        if owner == base:
-            kinds_found |= find_kinds(source, value, min(depth, 3) - 1)  # `self.a = self.a or b` asks for itself
-    return kinds_found or {UNKNOWN}
 
 
 def is_options(node: ast.expr) -> bool:

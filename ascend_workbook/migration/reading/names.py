@@ -41,15 +41,12 @@ DEFINERS = frozenset((ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
 LOOPS = frozenset((ast.For, ast.AsyncFor, ast.comprehension, ast.AugAssign))
 SPECIAL = OPENERS | BINDERS
 #: Fields that hold no node: names, operators, contexts.
-PLAIN = {"ctx", "op", "ops", "id", "attr", "name", "names", "arg", "module", "level", "conversion", "simple"} | {
-    "is_async",
-    "kind",
-    "type_comment",
-    "type_ignores",
-    "rest",
-    "kwd_attrs",
-    "tag",
-}
+PLAIN = set(
+    """
+    ctx op ops id attr name names arg module level conversion simple is_async kind type_comment type_ignores rest
+    kwd_attrs tag
+    """.split()
+)
 #: Per type of node what gives the values of the fields that may hold others; filled as types are met.
 CHILDREN: dict[type[ast.AST], Callable[[ast.AST], Iterable[Any]]] = {}
 #: Types with one field that holds a node, `value`.
@@ -295,8 +292,14 @@ class Names:
         """The scope that a function or class opens, and its children that live in it."""
         inner = Scope(node, scope)
         self.opened.append(inner)
-        self._bind_arguments(node, inner)
-        return inner, frozenset(_children_in_scope(node))
+        if isinstance(node, Function):
+            arguments = node.args
+            named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+            for argument in filter(None, named):
+                inner.bind_name(argument.arg, None)
+        if isinstance(node, ast.Lambda):
+            return inner, frozenset((node.body,))
+        return inner, frozenset(node.body)  # type: ignore[attr-defined]  # decorators and defaults live outside
 
     def _bind_names(self, node: ast.AST, scope: Scope) -> None:
         kind = node.__class__
@@ -330,14 +333,6 @@ class Names:
                 joint = "" if not base or base.endswith(".") else "."
                 scope.bind_name(name.asname or name.name, f"{base}{joint}{name.name}")
 
-    @staticmethod
-    def _bind_arguments(node: ast.AST, scope: Scope) -> None:
-        if isinstance(node, Function):
-            arguments = node.args
-            named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
-            for argument in filter(None, named):
-                scope.bind_name(argument.arg, None)
-
 
 def _make_child_reader(kind: type[ast.AST]) -> Callable[[ast.AST], Iterable[Any]]:
     """What gives the values of a type's fields that may hold nodes of interest: a node, a list of them or None."""
@@ -353,13 +348,6 @@ def _is_import_or_stand_in(value: Bound) -> bool:
     return isinstance(value, (str, ast.Constant)) or (
         isinstance(value, ast.Call) and not value.args and not value.keywords
     )
-
-
-def _children_in_scope(node: ast.AST) -> list[ast.AST]:
-    """The children that live in the scope which the node opens; decorators and defaults do not."""
-    if isinstance(node, ast.Lambda):
-        return [node.body]
-    return list(node.body) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) else []
 
 
 def _bind_target(target: ast.expr, value: ast.expr | None, scope: Scope) -> None:

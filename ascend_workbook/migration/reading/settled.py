@@ -25,7 +25,16 @@ Span = tuple[int, int]
 
 def find_closed_spans(source: Source) -> list[Span]:
     """Find the spans in which CUDA is meant and nothing else."""
-    return [*_find_branch_spans(source), *_find_entry_spans(source)]
+    spans: list[Span] = []
+    for branch in source.nodes_of_type(ast.If):
+        if _asked_device(branch.test) == "cuda" and "npu" in map(_asked_device, later_tests(branch)):
+            spans.append(source.span_of(branch.test))
+            spans.append((source.span_of(branch.body[0])[0], source.span_of(branch.body[-1])[1]))
+    for table in source.nodes_of_type(ast.Dict):
+        words = [string_value(key) for key in table.keys]
+        if "cuda" in words and "npu" in words:
+            spans.append(source.span_of(table.values[words.index("cuda")]))
+    return spans
 
 
 def offset_of_place(source: Source, place: Place) -> int:
@@ -35,20 +44,6 @@ def offset_of_place(source: Source, place: Place) -> int:
 
 def is_within_spans(at: int, spans: list[Span]) -> bool:
     return any(start <= at < end for start, end in spans)
-
-
-def _find_branch_spans(source: Source) -> Iterator[Span]:
-    for branch in source.nodes_of_type(ast.If):
-        if _asked_device(branch.test) == "cuda" and "npu" in map(_asked_device, later_tests(branch)):
-            yield source.span_of(branch.test)
-            yield source.span_of(branch.body[0])[0], source.span_of(branch.body[-1])[1]
-
-
-def _find_entry_spans(source: Source) -> Iterator[Span]:
-    for table in source.nodes_of_type(ast.Dict):
-        words = [string_value(key) for key in table.keys]
-        if "cuda" in words and "npu" in words:
-            yield source.span_of(table.values[words.index("cuda")])
 
 
 def later_tests(branch: ast.If) -> Iterator[ast.expr]:
@@ -85,11 +80,7 @@ def written_for_npu(source: Source) -> bool:
     """The file imports torch_npu and not transfer_to_npu."""
     if "torch_npu" not in source.text:
         return False
-    modules = {
-        name
-        for node in (*source.nodes_of_type(ast.Import), *source.nodes_of_type(ast.ImportFrom))
-        for name in list_imported_names(node)
-    }
+    modules = {name for node in source.imports for name in list_imported_names(node)}
     return "torch_npu" in modules and TRANSFER not in modules
 
 
@@ -103,12 +94,10 @@ def _is_settled(source: Source, finding: Finding, spans: list[Span]) -> bool:
     """An automatic place on whose line nothing says CUDA, or one for CUDA alone."""
     if finding.key in NOT_TRUE_HERE:
         return True
-    if (
-        class_of(finding) in (AUTO, REWRITE)
-        and finding.place
-        and is_within_spans(offset_of_place(source, finding.place), spans)
-    ):
+    if finding.place is None:
+        return False
+    if class_of(finding) in (AUTO, REWRITE) and is_within_spans(offset_of_place(source, finding.place), spans):
         return True
-    if class_of(finding) != AUTO or finding.rule not in ANY_DEVICE or finding.place is None:
+    if class_of(finding) != AUTO or finding.rule not in ANY_DEVICE:
         return False
     return finding.key in CLOSED or not WORDS.search(source.read_line(finding.place.line))

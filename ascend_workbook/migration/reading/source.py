@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, Union
 
 from ascend_workbook.findings.finding import Edit, Place
 from ascend_workbook.migration.reading.names import Names
@@ -34,6 +34,7 @@ from ascend_workbook.migration.reading.undecoded import (
 )
 
 Node = TypeVar("Node", bound=ast.AST)
+Import = Union[ast.Import, ast.ImportFrom]
 #: The line ends Python knows; str.splitlines would also split at form feeds and U+2028.
 LINE_END = re.compile(r"\r\n|\r|\n")
 
@@ -98,6 +99,11 @@ class Source:
     def nodes_of_type(self, kind: type[Node]) -> list[Node]:
         """Return all nodes of one type, in the order of the text."""
         return self.names.by_type.get(kind, [])  # type: ignore[return-value]
+
+    @cached_property
+    def imports(self) -> list[Import]:
+        """Every `import`, then every `from ... import`."""
+        return [*self.nodes_of_type(ast.Import), *self.nodes_of_type(ast.ImportFrom)]
 
     @cached_property
     def strings(self) -> list[tuple[ast.Constant, str]]:
@@ -191,20 +197,16 @@ def decode_bytes(data: bytes) -> tuple[str, str, bytes]:
 def _explain_coding_error(data: bytes, error: str) -> Unreadable:
     """A coding line that cannot be followed; tokenize says the same of UTF-8 with a wrong byte in the first lines."""
     named = find_declared_encoding(data)
-    if not named or _normalize_encoding(named) == "utf-8":
+    try:
+        is_utf_8 = not named or codecs.lookup(named).name == "utf-8"
+    except LookupError:
+        is_utf_8 = False
+    if is_utf_8:
         try:
             data.decode("utf-8")
         except UnicodeDecodeError as wrong:
             return explain_undecoded_byte(data, wrong.start, named or "utf-8")
     return explain_unknown_encoding(data, error)
-
-
-def _normalize_encoding(name: str) -> str:
-    """Python's own name of an encoding, or the name as it is."""
-    try:
-        return codecs.lookup(name).name
-    except LookupError:
-        return name
 
 
 def read_source(file: Path, path: str | None = None) -> Source:

@@ -120,13 +120,10 @@ def refuse_large(size: int, limit: int = LARGEST_BYTES) -> None:
 def refuse_binary(data: bytes) -> None:
     """Python has no NUL in its source; a file that has one is no script, whatever its name. Raises Unreadable."""
     at = data.find(b"\0")
-    if data.startswith(UTF_16) or (at >= 0 and _is_wide(data)):
+    fewer, more = sorted(data[parity:512:2].count(0) for parity in (0, 1))
+    # two bytes a character without a BOM: NUL stands before ASCII or behind it, hardly both
+    is_wide = at >= 0 and 10 * fewer <= more and more >= SOME * len(data[:512]) / 2
+    if data.startswith(UTF_16) or is_wide:
         raise Unreadable("UTF-16", key="unreadable.utf_16")
     if at >= 0:
         raise Unreadable("NUL", key="unreadable.binary", at=at)
-
-
-def _is_wide(data: bytes) -> bool:
-    """Text of two bytes a character, without a BOM: NUL stands before ASCII or behind it, hardly both."""
-    fewer, more = sorted(data[parity:512:2].count(0) for parity in (0, 1))
-    return 10 * fewer <= more and more >= SOME * len(data[:512]) / 2

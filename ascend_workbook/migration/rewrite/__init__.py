@@ -65,7 +65,10 @@ def rewrite(
     Raises WorkbookError for a single file that cannot be read, for a refusal, for edits that overlap or would not
     parse; of a folder, a file that cannot be read or written is a finding and the rest goes on.
     """
-    _check_arguments(mode, out, in_place)
+    if mode not in MODES:
+        raise WorkbookError("migration.mode", mode=mode, modes=list(MODES))
+    if out is not None and in_place:
+        raise WorkbookError("migration.two_places")
     gate_classes = parse_gates(fail_on)
     work = Work(_exclude_out_folder(collect_files(path), out), mode)
     for judged in (_rewrite_python_files, _rewrite_text_files, _rewrite_notebooks):
@@ -74,9 +77,8 @@ def rewrite(
     failed = expected.check(expect, work.where, work.changes.values()) if expect is not None else []
     writing.check(work.where, Path(out) if out is not None else None, Path(patch) if patch is not None else None)
     if not work.where.scanned_files:  # said by the report; an empty folder or patch would look like a result
-        return report_of(
-            path, work, failed, gate_classes, {"out": None, "patch": None, "in_place": False, "written": 0}
-        )
+        nowhere = {"out": None, "patch": None, "in_place": False, "written": 0}
+        return report_of(path, work, failed, gate_classes, nowhere)
     written_count = 0
     if out is not None:
         result_files, uncopied = writing.collect_results(work.where, work.changes)
@@ -248,11 +250,8 @@ def _not_reached(work: Work, without: list[str]) -> Iterator[Finding]:
 
 def _findings_left(findings: list[Finding]) -> list[Finding]:
     """What a person has to see to: by hand, unsupported, or not looked at."""
-    return [
-        finding
-        for finding in findings
-        if class_of(finding) in (MANUAL, UNSUPPORTED) or finding.status is Status.SKIPPED
-    ]
+    by_hand = (MANUAL, UNSUPPORTED)
+    return [finding for finding in findings if class_of(finding) in by_hand or finding.status is Status.SKIPPED]
 
 
 @contextmanager
@@ -277,29 +276,12 @@ def _report_unread_file(work: Work, name: str, single: bool) -> Iterator[None]:
         work.left.append(Finding("MIG130", Status.FAIL, "MIG130.not_rewritten", args, Place(name)))
 
 
-def _check_arguments(mode: str, out: object, over: bool) -> None:
-    if mode not in MODES:
-        raise WorkbookError("migration.mode", mode=mode, modes=list(MODES))
-    if out is not None and over:
-        raise WorkbookError("migration.two_places")
-
-
 def _exclude_out_folder(where: Tree, out: str | os.PathLike[str] | None) -> Tree:
-    """The tree without an earlier result in it."""
-    if out is None or not Path(out).resolve().is_relative_to(where.root.resolve()):
+    """The tree without an earlier result in it; the tree's own root is refused when written."""
+    if out is None or where.root.resolve() not in Path(out).resolve().parents:
         return where
-    if Path(out).resolve() == where.root.resolve():
-        return where  # refused when written
     inside = Path(out).resolve()
-
-    def keep_outside(files: list[Path]) -> list[Path]:
-        return [file for file in files if not file.absolute().is_relative_to(inside)]
-
+    groups = (where.python, where.cuda_sources, where.others, where.texts, where.notebooks)
     return Tree(
-        where.root,
-        keep_outside(where.python),
-        keep_outside(where.cuda_sources),
-        keep_outside(where.others),
-        keep_outside(where.texts),
-        keep_outside(where.notebooks),
+        where.root, *([file for file in files if not file.absolute().is_relative_to(inside)] for files in groups)
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import difflib
-import hashlib
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -104,11 +103,6 @@ class Change:
     made: tuple[Finding, ...]
     rows: tuple[Row, ...]
     text_sha256: str
-
-    @property
-    def hash_before(self) -> str:
-        """Hash the bytes that the edits are good for."""
-        return hashlib.sha256(self.before).hexdigest()
 
 
 def make_change(source: Source, file: Path, before: bytes, text: str, applied_findings: Iterable[Finding]) -> Change:

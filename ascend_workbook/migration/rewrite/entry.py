@@ -56,7 +56,7 @@ def is_entry(source: Source, *, unnamed: bool = False) -> bool:
                 return True
         if isinstance(statement, (ast.For, ast.While, ast.With)):
             return True
-    if not unnamed or _is_of_a_package(source):
+    if not unnamed or any(node.level for node in source.nodes_of_type(ast.ImportFrom)):  # a module of a package
         return False
     return any(_is_work(source, statement) for statement in source.tree.body)
 
@@ -70,10 +70,6 @@ def list_imported_words(data: bytes) -> set[str]:
         if part
         for word in WORD.findall(part)
     }
-
-
-def _is_of_a_package(source: Source) -> bool:
-    return any(node.level for node in ast.walk(source.tree) if isinstance(node, ast.ImportFrom))
 
 
 def _is_work(source: Source, statement: ast.stmt) -> bool:
@@ -105,62 +101,20 @@ def _top_names(modules: set[str]) -> set[str]:
 
 LINES = ("import torch_npu", "from torch_npu.contrib import transfer_to_npu")
 #: Libraries that import no torch; anything else may.
-BYSTANDERS = {
-    "numpy",
-    "scipy",
-    "sklearn",
-    "pandas",
-    "matplotlib",
-    "PIL",
-    "yaml",
-    "tqdm",
-    "cv2",
-    "requests",
-    "packaging",
-    "absl",
-    "omegaconf",
-    "hydra",
-    "tabulate",
-    "psutil",
-    "setuptools",
-}
+BYSTANDERS = set(
+    """
+    numpy scipy sklearn pandas matplotlib PIL yaml tqdm cv2 requests packaging absl omegaconf hydra tabulate psutil
+    setuptools
+    """.split()
+)
 
 #: For Python 3.9, which cannot name its standard library: what scripts import above torch.
 COMMON_STDLIB = frozenset(
-    [
-        "__future__",
-        "argparse",
-        "collections",
-        "contextlib",
-        "copy",
-        "csv",
-        "dataclasses",
-        "datetime",
-        "functools",
-        "glob",
-        "inspect",
-        "io",
-        "itertools",
-        "json",
-        "logging",
-        "math",
-        "os",
-        "pathlib",
-        "pickle",
-        "platform",
-        "random",
-        "re",
-        "shutil",
-        "string",
-        "subprocess",
-        "sys",
-        "sysconfig",
-        "tempfile",
-        "time",
-        "types",
-        "typing",
-        "warnings",
-    ]
+    """
+    __future__ argparse collections contextlib copy csv dataclasses datetime functools glob inspect io itertools
+    json logging math os pathlib pickle platform random re shutil string subprocess sys sysconfig tempfile time
+    types typing warnings
+    """.split()
 )
 
 
@@ -169,21 +123,26 @@ def transfer_edit(source: Source, lines: tuple[str, ...] = LINES) -> tuple[Edit,
     if lines == LINES and "torch_npu" in list_imported_names(source.tree):
         lines = LINES[1:]
     body = source.tree.body
-    first = next((statement for statement in body if _may_import_torch(statement)), None)
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)  # their bodies do not run
+    top = (statement for statement in body if not isinstance(statement, functions))
+    first = next((statement for statement in top if not all(map(is_harmless, list_imported_names(statement)))), None)
     if first is None:  # torch is imported inside functions only: behind the last top-level import
         return _insert_behind(source, lines)
     start, _ = source.span_of(first)
     head = source.line_starts[first.lineno - 1]
-    if isinstance(first, (ast.FunctionDef, ast.ClassDef)) and first.decorator_list:
+    if isinstance(first, ast.ClassDef) and first.decorator_list:
         head = source.line_starts[first.decorator_list[0].lineno - 1]
-    if source.text[head:start].strip() or _continues_line(source, first.lineno):
+    joined = first.lineno > 1 and source.read_line(first.lineno - 1).endswith("\\")
+    if source.text[head:start].strip() or joined:
         return Edit(start, start, "; ".join(lines) + "; "), first
     return Edit(head, head, "".join(line + source.line_end for line in lines)), first
 
 
 def _insert_behind(source: Source, lines: tuple[str, ...]) -> tuple[Edit, ast.stmt]:
     body = source.tree.body
-    last = max((at for at, statement in enumerate(body) if _is_prologue(statement, at)), default=-1)
+    imports = [at for at, statement in enumerate(body) if isinstance(statement, (ast.Import, ast.ImportFrom))]
+    docstring = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
+    last = imports[-1] if imports else 0 if docstring else -1
     if last < 0:
         head = source.line_starts[body[0].lineno - 1]
         return Edit(head, head, "".join(line + source.line_end for line in lines)), body[0]
@@ -194,30 +153,8 @@ def _insert_behind(source: Source, lines: tuple[str, ...]) -> tuple[Edit, ast.st
     return Edit(end + len(behind), end + len(behind), "".join(source.line_end + line for line in lines)), body[last]
 
 
-def _is_prologue(statement: ast.stmt, at: int) -> bool:
-    """The docstring and imports."""
-    docstring = at == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-    return docstring or isinstance(statement, (ast.Import, ast.ImportFrom))
-
-
-def _may_import_torch(statement: ast.stmt) -> bool:
-    """A statement that runs an import of torch, or of what may import it; function bodies do not run."""
-    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return False
-    return any(not is_harmless(name) for name in list_imported_names(statement))
-
-
 def is_harmless(name: str) -> bool:
     """A module that imports no torch: the standard library's, or a known bystander."""
     top = name.split(".")[0]
-    return top in BYSTANDERS or top in _stdlib_modules() or top == "torch_npu"
-
-
-def _stdlib_modules() -> frozenset[str]:
-    names: frozenset[str] = getattr(sys, "stdlib_module_names", frozenset())  # Python 3.10
-    return names or frozenset(sys.builtin_module_names) | COMMON_STDLIB
-
-
-def _continues_line(source: Source, line: int) -> bool:
-    """The line before ends in a backslash: nothing can be put between them."""
-    return line > 1 and source.read_line(line - 1).endswith("\\")
+    stdlib = getattr(sys, "stdlib_module_names", None) or COMMON_STDLIB.union(sys.builtin_module_names)
+    return top in BYSTANDERS or top in stdlib or top == "torch_npu"

@@ -65,8 +65,9 @@ class Edits:
                 cell, number, start = joined.find_cell(source, edit.start)
                 end = max(start, joined.find_cell(source, edit.end)[2])
                 if start == end and start < (top := notebook.magic_end(cell.code)):
-                    start = end = top  # IPython wants a cell magic first
-                    edit = replace(edit, text=_join_below(cell.code[:top], edit.text))
+                    start = end = top  # IPython wants a cell magic first, which may be all that the cell has
+                    whole = LINE_END.search(cell.code[:top][-1:])
+                    edit = edit if whole else replace(edit, text=f"\n{edit.text}".rstrip("\r\n"))
                 place = f"{self.name}#cell{cell.number}"
                 new = "; ".join(edit.text.splitlines())
                 self.rows.append((place, number, finding.rule, cell.code[start:end], new))
@@ -84,7 +85,7 @@ def rewrite_notebook(file: Path, name: str, python: Judge, shell: Judge) -> tupl
     """The notebook's change, if any, and the findings left. Raises Unreadable or OSError."""
     data = file.read_bytes()
     text, bom = _decode_notebook(data)
-    notebook.check_language(data)
+    next(notebook.code_cells(data), None)  # refuses another language than Python
     gathered = Edits(name, text)
     program = Joined()
     for cell in cells.read_code_cells(text):
@@ -97,24 +98,16 @@ def rewrite_notebook(file: Path, name: str, python: Judge, shell: Judge) -> tupl
         if cell_code.error is None:
             program.add_cell(cell, cell_code.python)
         else:
-            gathered.left.append(
-                notebook.not_read(f"{name}#cell{cell.number}", cell_code.error.lineno or 0, cell_code.error.msg)
-            )
+            place, error = f"{name}#cell{cell.number}", cell_code.error
+            gathered.left.append(notebook.not_read(place, error.lineno or 0, error.msg))
     gathered.take_findings(program, parse_text("\n".join(program.lines) + "\n", name), python)
     if not gathered.edits:
         return None, gathered.left
     after = apply_edits(text_source(text, name), gathered.edits)
     _check_notebook(text, after, name)
     digest = text_source(text, name).sha256
-    return (
-        Change(name, file, data, bom + after.encode("utf-8"), tuple(gathered.made), tuple(gathered.rows), digest),
-        gathered.left,
-    )
-
-
-def _join_below(above: str, text: str) -> str:
-    """Whole lines to insert behind a cell magic, which may be all that the cell has."""
-    return text if LINE_END.search(above[-1:]) else f"\n{text}".rstrip("\r\n")
+    findings, rows = tuple(gathered.made), tuple(gathered.rows)
+    return Change(name, file, data, bom + after.encode("utf-8"), findings, rows, digest), gathered.left
 
 
 def _rewrite_foreign_cell(gathered: Edits, cell: Cell, python: Judge, shell: Judge) -> None:

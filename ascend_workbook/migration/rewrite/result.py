@@ -51,8 +51,10 @@ def report_of(
         "manual": class_counts[MANUAL],
         "unsupported": class_counts[UNSUPPORTED],
     }
-    again = {**_count_classes_again(work), MANUAL: class_counts[MANUAL], UNSUPPORTED: class_counts[UNSUPPORTED]}
-    again = {name: again.get(name, 0) for name in CLASSES}
+    # the classes that a scan of the result finds, in the files that changed and in the others
+    changed = {name: Counter(map(class_of, _scan_change(change))) for name, change in work.changes.items()}
+    scanned_again = sum({**work.classes, **changed}.values(), Counter())
+    again = {name: (class_counts if name in (MANUAL, UNSUPPORTED) else scanned_again)[name] for name in CLASSES}
     failed = [*judge_gates("MIG130", again, fail_on), *failed]
     status = max((finding.status for finding in (*failed, *rest)), default=Status.OK)
     key = "MIG130.nothing" if not changes else "MIG130.explicit" if work.mode == EXPLICIT else "MIG130.migrated"
@@ -62,10 +64,7 @@ def report_of(
         "root": str(work.where.root.resolve()),
         "script": _choose_first_script(changes),
         "mode": work.mode,
-        **{
-            name: os.fspath(place) if isinstance(place, (str, os.PathLike)) else place
-            for name, place in place_facts.items()
-        },
+        **{name: os.fspath(at) if isinstance(at, (str, os.PathLike)) else at for name, at in place_facts.items()},
         "backups": work.kept,
         "sha256": {file_change.name: file_change.text_sha256 for file_change in changes},
         "scan_of_the_result": again,
@@ -83,12 +82,9 @@ def report_of(
 
 def _choose_first_script(changes: Iterable[Change]) -> str:
     """Of the scripts that import torch_npu now the one to try first: by its name a training, and high up."""
-    scripts = [
-        file_change.file for file_change in changes if any(finding.rule == "MIG131" for finding in file_change.made)
-    ]
-    if not scripts:
-        return ""
-    return str(min(scripts, key=lambda file: ("train" not in file.stem, len(file.parts), file)).resolve())
+    scripts = [change.file for change in changes if any(finding.rule == "MIG131" for finding in change.made)]
+    first = min(scripts, key=lambda file: ("train" not in file.stem, len(file.parts), file), default=None)
+    return str(first.resolve()) if first else ""
 
 
 def _explain_ported(work: Work) -> Scalar:
@@ -100,15 +96,6 @@ def _explain_ported(work: Work) -> Scalar:
         still: dict[str, Scalar] = {"count": len(work.still_cuda), "first": work.still_cuda[0]}
         args["still"] = Sentence("rewriting.still_cuda", **still)
     return Sentence("rewriting.already_npu", **args)
-
-
-def _count_classes_again(work: Work) -> Counter[str]:
-    """The classes that a scan of the result finds, in the files that changed and in the others."""
-    of_files = {
-        **work.classes,
-        **{name: Counter(map(class_of, _scan_change(file_change))) for name, file_change in work.changes.items()},
-    }
-    return sum(of_files.values(), Counter())
 
 
 def _scan_change(file_change: Change) -> list[Finding]:

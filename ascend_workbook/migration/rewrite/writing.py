@@ -6,10 +6,12 @@ them either old or new. One that cannot be written is one finding, and the rest 
 
 from __future__ import annotations
 
+import itertools
 import os
 import stat
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ascend_workbook.findings.errors import WorkbookError, explain_os_error
@@ -31,14 +33,10 @@ def in_place(where: Tree, changes: Iterable[Change]) -> tuple[list[str], list[Fi
     backups: list[str] = []
     failed: list[Finding] = []
     for change in changes:
-        try:
+        with _note_failure(failed, change.name):
             _refuse_change(where, change)
             backups.append(_write_backup(change.file, change.before).relative_to(where.root).as_posix())
             write_file(change.file, change.after, like=change.file)
-        except WorkbookError as error:
-            failed.append(_make_failure(change.name, error.key, dict(error.arguments)))
-        except OSError as error:
-            failed.append(_make_failure(change.name, "migration.os_error", {"error": explain_os_error(error)}))
     return backups, failed
 
 
@@ -86,12 +84,11 @@ def write_results(where: Tree, results: dict[str, Result], out: Path) -> tuple[l
     failed: list[Finding] = []
     out.mkdir(parents=True, exist_ok=True)
     _refuse_link_outside(out, out_folder.MARK)
-    write_file(
-        out / out_folder.MARK, out_folder.encode_mark(*known)
-    )  # first: a result that was cut short is known for one
+    # first: a result that was cut short is known for one
+    write_file(out / out_folder.MARK, out_folder.encode_mark(*known))
     hashes: dict[str, str] = {}
     for name, result in results.items():
-        try:
+        with _note_failure(failed, name):
             _refuse_link_outside(out, name)
             data = out_folder.read_content(result)
             before = (out / name).read_bytes() if (out / name).exists() else data
@@ -101,10 +98,6 @@ def write_results(where: Tree, results: dict[str, Result], out: Path) -> tuple[l
                 backups.append(_write_backup(out / name, before).relative_to(out).as_posix())
             write_file(out / name, data, like=where.root / name)
             hashes[name] = out_folder.hash_bytes(data)
-        except WorkbookError as error:
-            failed.append(_make_failure(name, error.key, dict(error.arguments)))
-        except OSError as error:
-            failed.append(_make_failure(name, "migration.os_error", {"error": explain_os_error(error)}))
     write_file(out / out_folder.MARK, out_folder.encode_mark({**earlier, **hashes}, source))
     stale = {name for name in earlier if name not in results and (out / name).is_file()} if len(results) > 1 else set()
     return backups, [*failed, *out_folder.report_out_folder(out, replaced, backups, stale)]
@@ -159,27 +152,30 @@ def _refuse_change(where: Tree, change: Change) -> None:
 
 def _write_backup(file: Path, before: bytes) -> Path:
     """The old bytes in NAME.orig, or in NAME.orig.2 and so on where that holds others; the file's path."""
-    for place in _backup_names(file):
+    for number in itertools.count(1):
+        place = file.with_name(f"{file.name}{BACKUP}" + (f".{number}" if number > 1 else ""))
         if not place.exists():
             write_file(place, before, like=file)
             return place
         if place.read_bytes() == before:
             return place
-    raise AssertionError("names do not end")
-
-
-def _backup_names(file: Path) -> Iterator[Path]:
-    yield file.with_name(file.name + BACKUP)
-    number = 2
-    while True:
-        yield file.with_name(f"{file.name}{BACKUP}.{number}")
-        number += 1
+    raise AssertionError("numbers do not end")
 
 
 def _refuse_link_outside(out: Path, name: str) -> None:
     """A link inside `out` must not carry the result elsewhere."""
     if not (out / name).resolve().is_relative_to(out.resolve()):
         raise WorkbookError("storage.outside", name=name, root=str(out))
+
+
+@contextmanager
+def _note_failure(failed: list[Finding], name: str) -> Iterator[None]:
+    try:
+        yield
+    except WorkbookError as error:
+        failed.append(_make_failure(name, error.key, dict(error.arguments)))
+    except OSError as error:
+        failed.append(_make_failure(name, "migration.os_error", {"error": explain_os_error(error)}))
 
 
 def _make_failure(name: str, key: str, args: dict[str, Scalar]) -> Finding:

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from ascend_workbook.findings.finding import Finding
 from ascend_workbook.migration import api_map
 from ascend_workbook.migration.knowledge import MEASURED, TRANSFER, Known
+from ascend_workbook.migration.reading.calls import string_value
 from ascend_workbook.migration.reading.names import is_load
 from ascend_workbook.migration.reading.source import Source
 from ascend_workbook.migration.repair import AUTO, MANUAL, finding_at
@@ -20,13 +21,10 @@ CODE = "MIG108"
 WORDS = ("autocast",)
 TOKENS = ("amp", "GradScaler")
 KNOWN = Known(MEASURED, TRANSFER, hours={"wrapped": 0.25}, inferred=("wrapped",))
-NAMES = (
-    "torch.autocast",
-    "torch.amp.",
-    "torch.cuda.amp.",
-    "torch.is_autocast_enabled",
-    "torch.set_autocast_",
-    "torch.get_autocast_",
+NAMES = tuple(
+    """
+    torch.autocast torch.amp. torch.cuda.amp. torch.is_autocast_enabled torch.set_autocast_ torch.get_autocast_
+    """.split()
 )
 #: Libraries whose autocast is torch's own or knows NPUs.
 PACKAGES = {"torch", "torch_npu", "torch_xla", "accelerate", "transformers", "lightning", "pytorch_lightning"}
@@ -42,15 +40,14 @@ def owns_call(source: Source, call: ast.Call) -> bool:
 def _on_cpu(call: ast.Call) -> bool:
     """Named for the CPU in so many words: no use of CUDA."""
     named = [keyword.value for keyword in call.keywords if keyword.arg in ("device", "device_type")]
-    return any(isinstance(value, ast.Constant) and value.value == "cpu" for value in (*call.args[:1], *named))
+    return any(string_value(value) == "cpu" for value in (*call.args[:1], *named))
 
 
 def check(source: Source) -> Iterable[Finding]:
     yield from _check_wrapped_amp(source)
     for node, name in source.names.named_nodes:
         above = source.names.parent_of(node)
-        on_cpu = isinstance(above, ast.Call) and above.func is node and _on_cpu(above)
-        on_cpu = on_cpu or "_cpu_" in name
+        on_cpu = "_cpu_" in name or (isinstance(above, ast.Call) and above.func is node and _on_cpu(above))
         if name.startswith(NAMES) and is_load(node) and not isinstance(above, ast.Attribute) and not on_cpu:
             yield finding_at(source, node, "MIG108.works", AUTO, name=name)
 

@@ -31,10 +31,8 @@ PARSERS = {"parse", "Version", "LooseVersion", "StrictVersion", "parse_version",
 def check(source: Source) -> Iterable[Finding]:
     for node, name in source.names.named_nodes:
         if name == "torch.version.cuda" and isinstance(node, ast.Attribute):
-            decides = _decides_answer(source, node)
-            yield finding_at(
-                source, node, "MIG119.version_asked" if decides else "MIG119.version", MANUAL if decides else ADVICE
-            )
+            outcome, repair = ("version_asked", MANUAL) if _decides_answer(source, node) else ("version", ADVICE)
+            yield finding_at(source, node, f"MIG119.{outcome}", repair)
         if not isinstance(node, ast.Attribute) or isinstance(source.names.parent_of(node), ast.Attribute):
             continue
         if name.startswith(FAMILIES):

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from ascend_workbook.findings.finding import Edit, Finding
 from ascend_workbook.migration.knowledge import ASCEND, MEASURED, Known
-from ascend_workbook.migration.reading.calls import find_argument, string_value, within_string
+from ascend_workbook.migration.reading.calls import append_argument, find_argument, string_value, within_string
 from ascend_workbook.migration.reading.source import Source
 from ascend_workbook.migration.repair import MANUAL, REWRITE, finding_at
 
@@ -30,11 +30,8 @@ HERE = {"eager", "aot_eager"}
 def check(source: Source) -> Iterable[Finding]:
     for call in source.names.calls_by_name.get("torch.compile", ()):
         yield from _judge_compile(source, call)
-    for decorated in (
-        *source.nodes_of_type(ast.FunctionDef),
-        *source.nodes_of_type(ast.ClassDef),
-        *source.nodes_of_type(ast.AsyncFunctionDef),
-    ):
+    functions, classes = source.nodes_of_type(ast.FunctionDef), source.nodes_of_type(ast.ClassDef)
+    for decorated in (*functions, *classes, *source.nodes_of_type(ast.AsyncFunctionDef)):
         decorators: list[ast.expr] = getattr(decorated, "decorator_list", [])
         for decorator in decorators:
             if source.names.resolve_name(decorator) == "torch.compile":
@@ -53,12 +50,11 @@ def _other_ways(source: Source) -> Iterable[Finding]:
     for constant, text in source.strings:
         if text == "inductor" and _is_given(source, constant):
             yield finding_at(source, constant, "MIG111.backend", MANUAL)
-    dynamo, modules = (
-        source.names.calls_by_name.get("torch._dynamo.optimize", ()),
-        source.names.calls_by_method.get("compile", ()),
-    )
+    dynamo = source.names.calls_by_name.get("torch._dynamo.optimize", ())
+    switched = source.names.calls_by_keyword.get("torch_compile", ())
+    modules = source.names.calls_by_method.get("compile", ())
     ways = [call for call in dynamo if string_value(find_argument(call, 0, "backend")) not in HERE]
-    ways += [call for call in source.names.calls_by_keyword.get("torch_compile", ()) if _is_switched_on(call)]
+    ways += [call for call in switched if getattr(find_argument(call, 99, "torch_compile"), "value", None) is True]
     ways += [call for call in modules if not source.names.resolve_call(call) and _is_module_compile(call)]
     for call in dict.fromkeys(ways):
         yield finding_at(source, call, "MIG111.backend", MANUAL)
@@ -79,11 +75,6 @@ def _is_module_compile(call: ast.Call) -> bool:
     return own and string_value(find_argument(call, 99, "backend")) not in HERE
 
 
-def _is_switched_on(call: ast.Call) -> bool:
-    value = find_argument(call, 99, "torch_compile")
-    return isinstance(value, ast.Constant) and value.value is True
-
-
 def _judge_compile(source: Source, call: ast.Call) -> Iterable[Finding]:
     backend = find_argument(call, 99, "backend")
     name = string_value(backend)
@@ -97,25 +88,6 @@ def _judge_compile(source: Source, call: ast.Call) -> Iterable[Finding]:
         if not values or not all(isinstance(value, ast.Constant) and value.value in HERE for value in values):
             yield finding_at(source, call, "MIG111.backend", MANUAL)
     else:
-        yield finding_at(source, call, "MIG111.inductor", REWRITE, _make_backend_edits(source, call))
-
-
-def _make_backend_edits(source: Source, call: ast.Call) -> tuple[Edit, ...]:
-    """Behind the last argument; none where `**options` may already name a backend."""
-    if any(pair.arg is None for pair in call.keywords):
-        return ()
-    last = max(
-        (source.span_of(value)[1] for value in (*call.args, *(pair.value for pair in call.keywords))), default=None
-    )
-    if last is None:
-        _, end = source.span_of(call)
-        return (Edit(end - 1, end - 1, 'backend="eager"'),)
-    if _closes_late(source, call, last):
-        return ()
-    return (Edit(last, last, ', backend="eager"'),)
-
-
-def _closes_late(source: Source, call: ast.Call, last: int) -> bool:
-    """The last argument stands in brackets of its own: `torch.compile((m))`."""
-    _, end = source.span_of(call)
-    return ")" in source.text[last : end - 1]
+        may_name_one = any(pair.arg is None for pair in call.keywords)  # `**options`
+        edits = () if may_name_one else append_argument(source, call, 'backend="eager"')
+        yield finding_at(source, call, "MIG111.inductor", REWRITE, edits)

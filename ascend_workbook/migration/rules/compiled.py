@@ -10,7 +10,7 @@ from ascend_workbook.findings.finding import Finding
 from ascend_workbook.migration import api_map
 from ascend_workbook.migration.knowledge import ASCEND, INFERRED, Known
 from ascend_workbook.migration.reading.calls import find_argument, method_name, string_value
-from ascend_workbook.migration.reading.source import Source
+from ascend_workbook.migration.reading.source import Import, Source
 from ascend_workbook.migration.repair import UNSUPPORTED, finding_at
 from ascend_workbook.migration.rules import extension
 
@@ -41,14 +41,12 @@ def _module_and_way(source: Source, node: ast.AST) -> tuple[str, str]:
     func = node.func if isinstance(node, ast.Call) else None
     way = WAYS.search(func.attr) if isinstance(func, ast.Attribute) else None
     base = func.value if isinstance(func, ast.Attribute) else None
-    if way is None or not isinstance(base, ast.Name) or not _is_imported(source, base):
+    if way is None or not isinstance(base, ast.Name):
+        return "", ""
+    values = [value for value in source.names.bound_values(base) if isinstance(value, str)]
+    if not values or any(value.split(".")[0] in ("torch", "numpy") for value in values):
         return "", ""
     return base.id, str(way.lastgroup)
-
-
-def _is_imported(source: Source, base: ast.Name) -> bool:
-    values = [value for value in source.names.bound_values(base) if isinstance(value, str)]
-    return bool(values) and not any(value.split(".")[0] in ("torch", "numpy") for value in values)
 
 
 CODE = "MIG137"
@@ -62,26 +60,10 @@ KNOWN = Known(
 )
 DYNAMIC = {"importlib.import_module", "__import__"}
 #: First words of modules and functions that only talk about CUDA.
-HELPERS = (
-    "utils_",
-    "util_",
-    "test_",
-    "check_",
-    "init_",
-    "setup_",
-    "config_",
-    "to_",
-    "is_",
-    "use_",
-    "move_",
-    "has_",
-    "get_",
-    "set_",
-    "try_",
-    "device_",
-    "with_",
-    "no_",
-    "require",
+HELPERS = tuple(
+    """
+    utils_ util_ test_ check_ init_ setup_ config_ to_ is_ use_ move_ has_ get_ set_ try_ device_ with_ no_ require
+    """.split()
 )
 #: What the two kernels of an operator are called.
 LAUNCHED = re.compile(r"(forward|backward|fwd|bwd)", re.IGNORECASE)
@@ -95,14 +77,15 @@ def check(source: Source) -> Iterable[Finding]:
     launched = {name for call, name in roots if LAUNCHED.match(method_name(call))}
     built, pairs = extension.list_built_modules(source), find_paired_modules(source)
     module_of_name: dict[str, str] = {}
-    for node in (*source.nodes_of_type(ast.Import), *source.nodes_of_type(ast.ImportFrom)):
+    for node in source.imports:
         for module, local, is_module in _find_compiled_modules(node, "torch" in source.text):
             if is_module or local in (launched if "_cuda_" in module else called):
                 module_of_name[local] = module
                 yield finding_at(source, node, "MIG137.module", UNSUPPORTED, name=module)
-        for local, module in _imported_pairs(node):
-            if local in pairs and local not in module_of_name and not _has_entry(module):
-                yield finding_at(source, node, "MIG137.module", UNSUPPORTED, name=module)
+        for name in node.names:
+            local, known = name.asname or name.name, api_map.find_entry("third_party", name.name.split(".")[0])
+            if local in pairs and local not in module_of_name and known is None:  # else third_party.py speaks of it
+                yield finding_at(source, node, "MIG137.module", UNSUPPORTED, name=name.name)
     module_of_name |= {local: local for local in pairs - set(module_of_name)}
     for call, _ in roots:
         module = _dynamic_module(source, call)
@@ -111,26 +94,14 @@ def check(source: Source) -> Iterable[Finding]:
             targets = above.targets if isinstance(above, ast.Assign) else []
             module_of_name |= {target.id: module for target in targets if isinstance(target, ast.Name)}
             yield finding_at(source, call, "MIG137.module", UNSUPPORTED, name=module)
-    for call, name in roots:
-        if name in module_of_name and name not in built:  # extension.py speaks of what is built here
-            yield finding_at(source, call, "MIG137.call", UNSUPPORTED, name=module_of_name[name])
+    for call, root in roots:
+        if root in module_of_name and root not in built:  # extension.py speaks of what is built here
+            yield finding_at(source, call, "MIG137.call", UNSUPPORTED, name=module_of_name[root])
 
 
 def list_compiled_names(source: Source) -> set[str]:
     """List what this file calls the compiled modules that it imports."""
-    imports = (*source.nodes_of_type(ast.Import), *source.nodes_of_type(ast.ImportFrom))
-    return {local for node in imports for _, local, _ in _find_compiled_modules(node, "torch" in source.text)}
-
-
-def _imported_pairs(node: ast.stmt) -> Iterator[tuple[str, str]]:
-    """What an import binds, and the module's name."""
-    if isinstance(node, (ast.Import, ast.ImportFrom)):
-        yield from ((name.asname or name.name, name.name) for name in node.names)
-
-
-def _has_entry(module: str) -> bool:
-    """third_party.py speaks of it."""
-    return api_map.find_entry("third_party", module.split(".")[0]) is not None
+    return {local for node in source.imports for _, local, _ in _find_compiled_modules(node, "torch" in source.text)}
 
 
 def _root_of_call(call: ast.Call) -> str:
@@ -141,23 +112,28 @@ def _root_of_call(call: ast.Call) -> str:
     return f"{func.id}()" if isinstance(func, ast.Name) else ""
 
 
-def _find_compiled_modules(node: ast.stmt, with_torch: bool) -> Iterator[tuple[str, str, bool]]:
+def _find_compiled_modules(node: Import, with_torch: bool) -> Iterator[tuple[str, str, bool]]:
     """Such modules of an import: what they are called, by what root calls name them, and whether that is sure."""
     if isinstance(node, ast.Import):
         for name in node.names:
             if _is_kernels(name.name):
                 yield name.name, name.asname or name.name, True
-            elif _is_middle(name.name) or (name.asname and with_torch and name.name.endswith("._ext")):
+            # `alt_cuda_corr`, with cuda between its words: kernels only where one is called `forward`
+            elif "." not in name.name and "_cuda_" in name.name and not name.name.startswith(HELPERS):
                 yield name.name, name.asname or name.name, False
-    elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] not in PLAIN:
-        for name in node.names:
-            if node.module and _is_kernels(node.module):
-                yield node.module, f"{name.asname or name.name}()", True
-            elif name.name == "_C" or _is_kernels(name.name) or (with_torch and name.name == "_ext"):
-                yield name.name, name.asname or name.name, False
-            elif with_torch and (node.module or "").split(".")[-1] == "_ext":
-                yield node.module or "", name.asname or name.name, False
-                yield node.module or "", f"{name.asname or name.name}()", False
+            elif name.asname and with_torch and name.name.endswith("._ext"):
+                yield name.name, name.asname, False
+        return
+    module = node.module or ""
+    for name in node.names if module.split(".")[0] not in PLAIN else ():
+        local = name.asname or name.name
+        if _is_kernels(module):
+            yield module, f"{local}()", True
+        elif name.name == "_C" or _is_kernels(name.name) or (with_torch and name.name == "_ext"):
+            yield name.name, local, False
+        elif with_torch and module.split(".")[-1] == "_ext":
+            yield module, local, False
+            yield module, f"{local}()", False
 
 
 def _dynamic_module(source: Source, call: ast.Call) -> str:
@@ -172,8 +148,3 @@ def _is_kernels(module: str) -> bool:
     first, last = module.split(".")[0], module.rpartition(".")[2]
     known = api_map.find_entry("third_party", first) or api_map.find_entry("third_party", last)
     return last.endswith("_cuda") and not last.startswith(HELPERS) and known is None
-
-
-def _is_middle(module: str) -> bool:
-    """`alt_cuda_corr`: a top-level module with cuda between its words; kernels only where one is called `forward`."""
-    return "." not in module and "_cuda_" in module and not module.startswith(HELPERS)

@@ -34,7 +34,8 @@ BINDINGS = ("torch._C._cuda_", "torch._C._cudart")
 
 def check(source: Source) -> Iterable[Finding]:
     for node, name in source.names.named_nodes:
-        if name.startswith(PREFIX) and not _part_of_longer(source, node) and not _is_stored(node):
+        stored = isinstance(node, ast.Name) and not is_load(node)
+        if name.startswith(PREFIX) and not _part_of_longer(source, node) and not stored:
             yield from _judge_cuda_name(source, node, name[len(PREFIX) :])
         elif name.startswith(BINDINGS) and not _part_of_longer(source, node):
             yield finding_at(source, node, "MIG101.binding", MANUAL, name=name)
@@ -53,9 +54,8 @@ def _judge_cuda_name(source: Source, node: ast.AST, name: str) -> Iterable[Findi
         left_alone = parts[0] in LEFT_ALONE and parts[1] not in REPLACED_THERE
         map_entry = api_map.find_entry("torch_cuda", parts[1])
         if left_alone and map_entry and map_entry["class"] in (AUTO, ADVICE):
-            yield finding_at(
-                source, node, "MIG101.submodule", REWRITE, _drop_submodule(source, node), name=PREFIX + name
-            )
+            edits = _drop_submodule(source, node)
+            yield finding_at(source, node, "MIG101.submodule", REWRITE, edits, name=PREFIX + name)
             return
         parts = parts[1:]
     map_entry = api_map.find_entry("torch_cuda", parts[0])
@@ -79,15 +79,7 @@ def _part_of_longer(source: Source, node: ast.AST) -> bool:
     return isinstance(above, ast.Attribute) and above.value is node
 
 
-def _is_stored(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
-
-
 def _is_properties(source: Source, node: ast.expr) -> bool:
+    values = source.names.bound_values(node) if isinstance(node, ast.Name) else [node]
     wanted = "torch.cuda.get_device_properties"
-    if isinstance(node, ast.Name):
-        return any(
-            isinstance(value, ast.Call) and source.names.resolve_call(value) == wanted
-            for value in source.names.bound_values(node)
-        )
-    return source.names.resolve_call(node) == wanted
+    return any(isinstance(value, ast.Call) and source.names.resolve_call(value) == wanted for value in values)

@@ -21,22 +21,16 @@ WORDS = ("DataParallel",)
 TOKENS = ("BaseModelDP", "data_parallel", "replicate", "parallel_apply", "scatter", "gather")
 PATTERN = "arallel|BaseModelDP"
 KNOWN = Known(MEASURED, NATIVE, hours={"no_kernel": 4.0, "wrapper": 4.0}, inferred=("wrapper",))
-NAMES = {
-    "torch.nn.DataParallel",
-    "torch.nn.parallel.DataParallel",
-    "torch.nn.parallel.data_parallel.DataParallel",
-    "torch.nn.parallel.data_parallel",
-    "torch.nn.parallel.data_parallel.data_parallel",
-    "torch.nn.parallel.replicate",
-    "torch.nn.parallel.replicate.replicate",
-    "torch.nn.parallel.parallel_apply",
-    "torch.nn.parallel.parallel_apply.parallel_apply",
-    "torch.nn.parallel.scatter",
-    "torch.nn.parallel.scatter_gather.scatter",
-    "torch.nn.parallel.scatter_gather.scatter_kwargs",
-    "torch.nn.parallel.gather",
-    "torch.nn.parallel.scatter_gather.gather",
-}
+NAMES = set(
+    """
+    torch.nn.DataParallel torch.nn.parallel.DataParallel torch.nn.parallel.data_parallel.DataParallel
+    torch.nn.parallel.data_parallel torch.nn.parallel.data_parallel.data_parallel torch.nn.parallel.replicate
+    torch.nn.parallel.replicate.replicate torch.nn.parallel.parallel_apply
+    torch.nn.parallel.parallel_apply.parallel_apply torch.nn.parallel.scatter
+    torch.nn.parallel.scatter_gather.scatter torch.nn.parallel.scatter_gather.scatter_kwargs
+    torch.nn.parallel.gather torch.nn.parallel.scatter_gather.gather
+    """.split()
+)
 #: Other libraries' and a project's own classes that are nn.DataParallel underneath.
 WRAPPERS = {
     "bert4torch.models.BaseModelDP",
@@ -57,8 +51,6 @@ def check(source: Source) -> Iterable[Finding]:
             yield finding_at(source, call, "MIG109.wrapper", UNSUPPORTED, name=name)
     for node, name in source.names.named_nodes:
         above = source.names.parent_of(node)
-        is_given = isinstance(above, (ast.Assign, ast.IfExp)) or (
-            isinstance(above, ast.ClassDef) and node in above.bases
-        )
-        if is_given and name in NAMES and is_load(node):
+        is_base = isinstance(above, ast.ClassDef) and node in above.bases
+        if (is_base or isinstance(above, (ast.Assign, ast.IfExp))) and name in NAMES and is_load(node):
             yield finding_at(source, node, "MIG109.no_kernel", UNSUPPORTED)

@@ -22,37 +22,23 @@ WORDS = ("cuda",)
 KNOWN = Known(MEASURED, TRANSFER)
 DEVICE = re.compile(r"cuda(:(\d*|\{.*\}|%[ds]))?\Z")
 #: Not in transfer_to_npu's lists; each raised when run under it (torch_npu 2.13.0).
-NOT_REPLACED = {
-    "torch.asarray",
-    "torch.empty_permuted",
-    "torch.nested.nested_tensor",
-    "torch.nested.as_nested_tensor",
-    "torch.Tensor",
-    "torch.library.custom_op",
-    "torch.library.register_kernel",
-    "torch.distributed.get_default_backend_for_device",
-    "torch.distributed.distributed_c10d.get_default_backend_for_device",
-}
+NOT_REPLACED = set(
+    """
+    torch.asarray torch.empty_permuted torch.nested.nested_tensor torch.nested.as_nested_tensor torch.Tensor
+    torch.library.custom_op torch.library.register_kernel torch.distributed.get_default_backend_for_device
+    torch.distributed.distributed_c10d.get_default_backend_for_device
+    """.split()
+)
 #: Messages, and calls that other rules speak of.
 ELSEWHERE = ("startswith", "info", "debug", "warning", "error", "cuda", "type")
 #: What else may be called cuda.
 OTHER = {"impl", "implementation", "kernel", "kernel_type", "kernel_impl", "op_backend"}
 #: Options of a call that name something: `add_option(name="cuda")`.
-NAMING = {
-    "dest",
-    "name",
-    "extra",
-    "tag",
-    "tags",
-    "lang",
-    "help",
-    "metavar",
-    "prefix",
-    "suffix",
-    "fmt",
-    "label",
-    "title",
-}
+NAMING = set(
+    """
+    dest name extra tag tags lang help metavar prefix suffix fmt label title
+    """.split()
+)
 #: Calls that take the word for a pattern, a path or the name of an attribute.
 PLAIN = ("re.", "os.path.", "logging.", "importlib.", "hasattr", "getattr", "setattr")
 #: Work on the text itself.
@@ -60,8 +46,10 @@ TEXT = ("replace", "split", "strip", "lstrip", "removeprefix", "endswith", "find
 
 
 def check(source: Source) -> Iterable[Finding]:
-    texts = [node for node, text in source.strings if DEVICE.match(text)]
-    for node in (*texts, *filter(_names_device, source.nodes_of_type(ast.JoinedStr))):
+    texts: list[ast.expr] = [node for node, text in source.strings if DEVICE.match(text)]
+    formats = source.nodes_of_type(ast.JoinedStr)
+    texts += [node for node in formats if node.values and string_value(node.values[0]) in ("cuda", "cuda:")]
+    for node in texts:
         if not is_docstring(source, node) and not _is_compared(source, node):
             yield from _judge_device_string(source, node)
 
@@ -77,15 +65,8 @@ def _judge_device_string(source: Source, node: ast.expr) -> Iterable[Finding]:
         return
     if isinstance(above, ast.keyword) and above.arg == "pin_memory_device":
         yield finding_at(source, node, "MIG102.pin_memory_device", ADVICE)
-    elif call and source.names.resolve_call(call) in NOT_REPLACED:
-        yield finding_at(
-            source,
-            node,
-            "MIG102.not_replaced",
-            REWRITE,
-            _make_device_edits(source, node),
-            name=source.names.resolve_call(call),
-        )
+    elif call and (name := source.names.resolve_call(call)) in NOT_REPLACED:
+        yield finding_at(source, node, "MIG102.not_replaced", REWRITE, _make_device_edits(source, node), name=name)
     elif not (call and (method_name(call) in (*ELSEWHERE, *TEXT) or getattr(call.func, "id", "") == "print")):
         yield finding_at(source, node, "MIG102.replaced", AUTO)
 
@@ -95,10 +76,9 @@ def is_other(source: Source, node: ast.expr) -> bool:
     above = source.names.parent_of(node)
     if isinstance(above, ast.Dict):
         return string_value(node) == "cuda" and node in above.keys
-    if isinstance(above, ast.Call) and (source.names.resolve_call(above) or getattr(above.func, "id", "")).startswith(
-        PLAIN
-    ):
-        return node in above.args[:2]
+    if isinstance(above, ast.Call):
+        called = source.names.resolve_call(above) or getattr(above.func, "id", "")
+        return called.startswith(PLAIN) and node in above.args[:2]
     if isinstance(above, (ast.List, ast.Tuple)):
         above = source.names.parent_of(above)
     if isinstance(above, ast.keyword):
@@ -110,10 +90,6 @@ def is_other(source: Source, node: ast.expr) -> bool:
         pairs = [*zip(named, above.defaults), *zip(above.kwonlyargs, above.kw_defaults)]
         return any(value is node and argument.arg in OTHER for argument, value in pairs)
     return False
-
-
-def _names_device(node: ast.JoinedStr) -> bool:
-    return bool(node.values) and string_value(node.values[0]) in ("cuda", "cuda:")
 
 
 def _is_compared(source: Source, node: ast.AST) -> bool:

@@ -38,24 +38,18 @@ DEVICE_NAME = re.compile(r"cuda(:\d*)?\Z")
 
 def check(source: Source) -> Iterable[Finding]:
     for compare in source.nodes_of_type(ast.Compare):
-        if len(compare.ops) == 1:
-            yield from _check_comparison(source, compare)
+        left, right, operator = compare.left, compare.comparators[0], compare.ops[0]
+        if len(compare.ops) == 1 and isinstance(operator, (ast.Eq, ast.NotEq)):
+            first = string_value(left) is not None
+            yield from _check_equality(source, compare, *((right, left) if first else (left, right)))
+        elif len(compare.ops) == 1 and isinstance(operator, (ast.In, ast.NotIn)):
+            yield from _check_membership(source, compare, left, right)
     for name in ("startswith", *CUTTERS):
         for call in source.names.calls_by_method.get(name, ()):
             yield from (_check_startswith if name == "startswith" else _check_text_cut)(source, call)
     for flag in find_flags(source):
         yield finding_at(source, flag, "MIG104.holds", AUTO)
     yield from choices.check(source)
-
-
-def _check_comparison(source: Source, compare: ast.Compare) -> Iterable[Finding]:
-    left, right, operator = compare.left, compare.comparators[0], compare.ops[0]
-    if isinstance(operator, (ast.Eq, ast.NotEq)):
-        if string_value(left) is not None:
-            left, right = right, left
-        yield from _check_equality(source, compare, left, right)
-    elif isinstance(operator, (ast.In, ast.NotIn)):
-        yield from _check_membership(source, compare, left, right)
 
 
 def _check_equality(source: Source, compare: ast.Compare, asked_node: ast.expr, value: ast.expr) -> Iterable[Finding]:
@@ -118,9 +112,8 @@ def _moves_to_device(source: Source, compare: ast.Compare) -> bool:
 def _check_membership(source: Source, compare: ast.Compare, asked_node: ast.expr, among: ast.expr) -> Iterable[Finding]:
     if string_value(asked_node) == "cuda":  # 'cuda' in str(x.device)
         wrong = bool(find_kinds(source, among) & {DEVICE_TEXT, *OWN})
-        yield finding_at(
-            source, compare, f"MIG104.{'text' if wrong else _judge_certainty(source, among)}", MANUAL if wrong else AUTO
-        )
+        outcome, repair = ("text", MANUAL) if wrong else (_judge_certainty(source, among), AUTO)
+        yield finding_at(source, compare, f"MIG104.{outcome}", repair)
     elif is_type(asked_node) and isinstance(among, (ast.Tuple, ast.List, ast.Set)):
         assert isinstance(asked_node, ast.Attribute)
         words = [string_value(element) for element in among.elts]
@@ -133,16 +126,12 @@ def _check_membership(source: Source, compare: ast.Compare, asked_node: ast.expr
 def _check_text_cut(source: Source, call: ast.Call) -> Iterable[Finding]:
     """`int(str(x.device).strip("cuda:"))`: on an NPU the text is "npu:0" and int raises."""
     above = source.names.parent_of(call)
-    number = isinstance(above, ast.Call) and getattr(above.func, "id", "") == "int"
     assert isinstance(call.func, ast.Attribute)
-    text = call.func.value
-    makes_text = isinstance(text, ast.Call) and getattr(text.func, "id", "") == "str"
-    device = find_argument(text, 0) if makes_text and isinstance(text, ast.Call) else None
-    if (
-        number
-        and (string_value(find_argument(call, 0)) or "").startswith("cuda")
-        and getattr(device, "attr", "") == "device"
-    ):
+    text, cut = call.func.value, string_value(find_argument(call, 0)) or ""
+    if not (isinstance(above, ast.Call) and getattr(above.func, "id", "") == "int" and cut.startswith("cuda")):
+        return
+    device = find_argument(text, 0) if isinstance(text, ast.Call) and getattr(text.func, "id", "") == "str" else None
+    if getattr(device, "attr", "") == "device":
         yield finding_at(source, call, "MIG104.cut", MANUAL)
 
 

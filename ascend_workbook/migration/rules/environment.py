@@ -27,15 +27,12 @@ RENAMED = {
     "PYTORCH_CUDA_ALLOC_CONF": "PYTORCH_NPU_ALLOC_CONF",
 }
 #: Read by nothing on an NPU; CUDA_DEVICE_MAX_CONNECTIONS is asked for by Megatron and MindSpeed and must stay.
-WITHOUT_EFFECT = {
-    "CUBLAS_WORKSPACE_CONFIG",
-    "CUDA_DEVICE_ORDER",
-    "CUDNN_BENCHMARK",
-    "NVIDIA_TF32_OVERRIDE",
-    "TORCH_CUDNN_V8_API_ENABLED",
-    "CUDA_MODULE_LOADING",
-    "CUDA_CACHE_PATH",
-}
+WITHOUT_EFFECT = set(
+    """
+    CUBLAS_WORKSPACE_CONFIG CUDA_DEVICE_ORDER CUDNN_BENCHMARK NVIDIA_TF32_OVERRIDE TORCH_CUDNN_V8_API_ENABLED
+    CUDA_MODULE_LOADING CUDA_CACHE_PATH
+    """.split()
+)
 #: Where a build finds NCCL: nothing that a run reads.
 OF_A_BUILD = re.compile(r"NCCL_(INCLUDE_DIRS?|LIB_DIRS?|LIBRARY|LIBRARIES|ROOT(_DIR)?|HOME|VERSION)")
 #: By what hosts find one another: HCCL reads its own, and a job of several hosts may not start without.
@@ -72,8 +69,11 @@ def check(source: Source) -> Iterable[Finding]:
         elif "=" in text:
             yield from _check_command(source, node)
     for name in source.nodes_of_type(ast.Name) if _keeps_names(source) else ():
-        if _is_variable(source, name):
-            yield from _kept_name(source, name)
+        for value in source.names.bound_values(name) if _is_variable(source, name) else ():
+            # `key = "CUDA_VISIBLE_DEVICES"; os.environ[key]`: who else reads the name is not told here
+            value_text = string_value(value) if isinstance(value, ast.Constant) else None
+            if value_text and value_text.isupper():
+                yield from _judge_variable(source, name, value_text, ())
     for keyword in source.nodes_of_type(ast.keyword):
         if keyword.arg and keyword.arg.isupper() and _adds_environment(source, source.names.parent_of(keyword)):
             start, _ = source.span_of(keyword)
@@ -142,14 +142,6 @@ def _keeps_names(source: Source) -> bool:
     return any(isinstance(value, ast.Constant) and (string_value(value) or "").isupper() for value in bound)
 
 
-def _kept_name(source: Source, node: ast.Name) -> Iterable[Finding]:
-    """`key = "CUDA_VISIBLE_DEVICES"; os.environ[key]`: who else reads the name is not told here."""
-    for value in source.names.bound_values(node):
-        text = string_value(value) if isinstance(value, ast.Constant) else None
-        if text and text.isupper():
-            yield from _judge_variable(source, node, text, ())
-
-
 def _is_entry(source: Source, node: ast.Constant) -> bool:
     """A key of `{**os.environ, "X": "1"}`, of what is joined to os.environ, or of a process's `env`."""
     above = source.names.parent_of(node)
@@ -161,11 +153,8 @@ def _is_entry(source: Source, node: ast.Constant) -> bool:
         return _is_environment(source, outer_node.target)
     if isinstance(outer_node, ast.BinOp) and isinstance(outer_node.op, ast.BitOr):
         return _is_environment(source, outer_node.left) or _is_environment(source, outer_node.right)
-    return (
-        copied
-        or _adds_environment(source, outer_node)
-        or (isinstance(outer_node, ast.keyword) and outer_node.arg == "env")
-    )
+    is_env = isinstance(outer_node, ast.keyword) and outer_node.arg == "env"
+    return copied or is_env or _adds_environment(source, outer_node)
 
 
 def _adds_environment(source: Source, node: ast.AST | None) -> bool:

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterable
 
-from ascend_workbook.findings.finding import Edit, Finding
+from ascend_workbook.findings.finding import Finding
 from ascend_workbook.migration.knowledge import ASCEND, MEASURED, Known
 from ascend_workbook.migration.reading.calls import within_string
 from ascend_workbook.migration.reading.source import Source
@@ -16,6 +16,7 @@ CODE = "MIG139"
 WORDS = ("CUDA ", "cuda ", "CUDNN_", "CUBLAS_")
 KNOWN = Known(MEASURED, ASCEND + "torch_npu/csrc/core/npu/NPUCachingAllocator.cpp", hours={"message": 0.1})
 PATTERN = r"(?:CUDA|cuda) (?:out of memory|error)|CUDNN_STATUS|CUBLAS_STATUS"
+SEARCHES = ("startswith", "find", "match", "search")
 MESSAGE = re.compile(r"(CUDA|cuda) (out of memory|error)|CUDNN_STATUS|CUBLAS_STATUS")
 
 
@@ -25,16 +26,8 @@ def check(source: Source) -> Iterable[Finding]:
             continue
         above = source.names.parent_of(node)
         if isinstance(above, ast.Compare) and isinstance(above.ops[0], (ast.In, ast.NotIn)) and above.left is node:
-            yield finding_at(source, node, "MIG139.message", REWRITE, _make_message_edits(source, node, text))
-        elif isinstance(above, ast.Call) and getattr(above.func, "attr", "") in (
-            "startswith",
-            "find",
-            "match",
-            "search",
-        ):
+            # without its first word the message of an NPU is found too; other messages differ as a whole
+            edits = within_string(source, node, text[:5], "") if text[5:].startswith("out of memory") else ()
+            yield finding_at(source, node, "MIG139.message", REWRITE, edits)
+        elif isinstance(above, ast.Call) and getattr(above.func, "attr", "") in SEARCHES:
             yield finding_at(source, node, "MIG139.message", REWRITE)
-
-
-def _make_message_edits(source: Source, node: ast.Constant, text: str) -> tuple[Edit, ...]:
-    """Without its first word the message of an NPU is found too; other messages differ as a whole."""
-    return within_string(source, node, text[:5], "") if text[5:].startswith("out of memory") else ()

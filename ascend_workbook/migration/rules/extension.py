@@ -39,7 +39,10 @@ def check(source: Source) -> Iterable[Finding]:
         name = source.names.resolve_call(call) or getattr(call.func, "attr", "") or getattr(call.func, "id", "")
         yield finding_at(source, call, "MIG114.cuda", UNSUPPORTED, name=name)
         spaces.add(f"torch.ops.{string_value(find_argument(call, 0, 'name'))}.")
-    yield from _check_builders(source)
+    for node, name in source.names.named_nodes:  # `extension = CUDAExtension`, to be called under another name
+        above = source.names.parent_of(node)
+        if name == BUILD + "CUDAExtension" and isinstance(above, (ast.Assign, ast.IfExp)) and is_load(node):
+            yield finding_at(source, node, "MIG114.cuda", UNSUPPORTED, name=name)
     modules = list_built_modules(source) if spaces else set()
     for call in source.nodes_of_type(ast.Call) if spaces else ():
         base = call.func.value if isinstance(call.func, ast.Attribute) else None
@@ -51,18 +54,15 @@ def check(source: Source) -> Iterable[Finding]:
 
 def list_built_modules(source: Source) -> set[str]:
     """List what this file calls the modules that it builds from CUDA code."""
-    name_lists = (_names_of_result(source, call) for call in _find_builds(source))
-    return {name for names in name_lists for name in names}
+    return {name for call in _find_builds(source) for name in _names_of_result(source, call)}
 
 
 def _find_builds(source: Source) -> list[ast.Call]:
     """The calls that build CUDA code, and those of this file's functions that return what they build."""
-    direct = [call for call in source.nodes_of_type(ast.Call) if _is_build(source, call)]
+    calls = source.nodes_of_type(ast.Call)
+    direct = [call for call in calls if _is_build(source, call)]
     makers = {name for call in direct for name in _find_returning_function(source, call)}
-    through = [
-        call for call in source.nodes_of_type(ast.Call) if isinstance(call.func, ast.Name) and call.func.id in makers
-    ]
-    return direct + [call for call in through if call not in direct]
+    return direct + [call for call in calls if getattr(call.func, "id", "") in makers and call not in direct]
 
 
 def _names_of_result(source: Source, call: ast.Call) -> list[str]:
@@ -81,14 +81,6 @@ def _find_returning_function(source: Source, call: ast.Call) -> Iterable[str]:
             if any(value is call or (isinstance(value, ast.Name) and value.id in result_names) for value in returns):
                 yield around.name
             return
-
-
-def _check_builders(source: Source) -> Iterable[Finding]:
-    """`extension = CUDAExtension`, to be called under another name."""
-    for node, name in source.names.named_nodes:
-        above = source.names.parent_of(node)
-        if name == BUILD + "CUDAExtension" and isinstance(above, (ast.Assign, ast.IfExp)) and is_load(node):
-            yield finding_at(source, node, "MIG114.cuda", UNSUPPORTED, name=name)
 
 
 def _is_build(source: Source, call: ast.Call) -> bool:

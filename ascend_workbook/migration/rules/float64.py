@@ -72,18 +72,13 @@ def _needs_digits(source: Source, call: ast.Call) -> bool:
 def _is_reduced(source: Source, call: ast.Call) -> bool:
     """The tensor's name is handed to a collective in the same function."""
     above = source.names.parent_of(call)
-    names = (
-        {target.id for target in above.targets if isinstance(target, ast.Name)}
-        if isinstance(above, ast.Assign)
-        else set()
-    )
+    targets = above.targets if isinstance(above, ast.Assign) else []
+    names = {target.id for target in targets if isinstance(target, ast.Name)}
     inside = source.names.enclosing_function(call)
     for other in source.nodes_of_type(ast.Call):
         name = source.names.resolve_call(other)
         if name.startswith("torch.distributed.") and name.rsplit(".", 1)[-1] in COLLECTIVES:
-            argument_names = {
-                inner.id for value in other.args for inner in ast.walk(value) if isinstance(inner, ast.Name)
-            }
-            if names & argument_names and source.names.enclosing_function(other) is inside:
+            given_names = {getattr(inner, "id", "") for value in other.args for inner in ast.walk(value)}
+            if names & given_names and source.names.enclosing_function(other) is inside:
                 return True
     return False

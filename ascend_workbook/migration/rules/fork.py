@@ -31,8 +31,6 @@ def check(source: Source) -> Iterable[Finding]:
         return
     for call in source.nodes_of_type(ast.Call):
         name = source.names.resolve_call(call)
-        start_method = (
-            find_argument(call, 0, "method") if name in STARTERS else find_argument(call, 99, "multiprocessing_context")
-        )
-        if string_value(start_method) == "fork":
+        position, option = (0, "method") if name in STARTERS else (99, "multiprocessing_context")
+        if string_value(find_argument(call, position, option)) == "fork":
             yield finding_at(source, call, "MIG134.fork", ADVICE)

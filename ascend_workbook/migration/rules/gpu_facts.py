@@ -20,22 +20,7 @@ CODE = "MIG120"
 KNOWN = Known(INFERRED, Sentence("migration.without.datasheet"), versions=ANY, hours={"peak": 0.25})
 #: Peak FLOP/s of V100, A100, H100 and RTX cards as their data sheets give them.
 PEAKS = {
-    125e12,
-    112e12,
-    312e12,
-    624e12,
-    19.5e12,
-    156e12,
-    989e12,
-    989.4e12,
-    989.5e12,
-    1979e12,
-    82.6e12,
-    165.2e12,
-    71e12,
-    142e12,
-    15.7e12,
-    14e12,
+    float(f"{tera}e12") for tera in "125 112 312 624 19.5 156 989 989.4 989.5 1979 82.6 165.2 71 142 15.7 14".split()
 }
 #: The last part of each way to write them: 312e12, 3.12e14, 3.12e+14.
 MANTISSAS = {f"{peak / 10**power:g}".rpartition(".")[2] + f"e{power}" for peak in PEAKS for power in range(12, 16)}

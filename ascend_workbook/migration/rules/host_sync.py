@@ -27,10 +27,8 @@ KNOWN = Known(INFERRED, "https://docs.pytorch.org/tutorials/recipes/recipes/tuni
 
 
 def check(source: Source) -> Iterable[Finding]:
-    bodies = [
-        *(loop.body for loop in source.nodes_of_type(ast.For)),
-        *(loop.body for loop in source.nodes_of_type(ast.While)),
-    ]
+    bodies = [loop.body for loop in source.nodes_of_type(ast.For)]
+    bodies += [loop.body for loop in source.nodes_of_type(ast.While)]
     for body in bodies:
         calls = list(_each_turn(body))
         syncs = [call for call in calls if method_name(call) in SYNCS and not call.args and not call.keywords]

@@ -37,14 +37,10 @@ def check(source: Source) -> Iterable[Finding]:
 
 def is_own(source: Source, node: ast.Attribute) -> bool:
     """Return whether it is `self.is_cuda` of a class that sets it itself: no tensor's."""
-    if not isinstance(node.value, ast.Name) or node.value.id != "self":
+    if getattr(node.value, "id", "") != "self":
         return False
-    stored = (
-        attribute.value
-        for attribute in source.nodes_of_type(ast.Attribute)
-        if attribute.attr == "is_cuda" and not is_load(attribute)
-    )
-    return any(isinstance(value, ast.Name) and value.id == "self" for value in stored)
+    attributes = (other for other in source.nodes_of_type(ast.Attribute) if other.attr == "is_cuda")
+    return any(not is_load(other) and getattr(other.value, "id", "") == "self" for other in attributes)
 
 
 def _is_guarded(source: Source, node: ast.Attribute) -> bool:

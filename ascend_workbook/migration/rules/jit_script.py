@@ -45,9 +45,6 @@ def _is_scripted(source: Source, node: ast.expr) -> bool:
     """The call of torch.jit.script itself, or a name that was given one and nothing else."""
     if isinstance(node, ast.Name):
         values = source.names.bound_values(node)
-        return (
-            bool(values)
-            and all(source.names.resolve_call(v) in NAMES for v in values if isinstance(v, ast.expr))
-            and all(isinstance(value, ast.Call) for value in values)
-        )
+        calls = [value for value in values if isinstance(value, ast.Call) and source.names.resolve_call(value) in NAMES]
+        return bool(values) and calls == values
     return source.names.resolve_call(node) in NAMES

@@ -10,7 +10,7 @@ import ast
 import re
 from collections.abc import Iterable
 
-from ascend_workbook.findings.finding import Edit, Finding
+from ascend_workbook.findings.finding import Finding
 from ascend_workbook.migration.knowledge import MEASURED, TRANSFER, Known
 from ascend_workbook.migration.reading.calls import (
     behind_last,
@@ -39,16 +39,11 @@ def check(source: Source) -> Iterable[Finding]:
             yield from _judge_backend_string(source, node, text)
     for named, name in source.names.named_nodes:
         if isinstance(named, ast.Attribute) and name.startswith("torch.distributed.") and "nccl" in named.attr.lower():
-            yield from _check_backend_attribute(source, named)
-
-
-def _check_backend_attribute(source: Source, named: ast.Attribute) -> Iterable[Finding]:
-    """`Backend.NCCL` is still "nccl"; get_backend() says "hccl"."""
-    above = source.names.parent_of(named)
-    if isinstance(above, ast.Compare) and named.attr == "NCCL":
-        yield from _check_compared_backend(source, above, named)
-    elif named.attr != "is_nccl_available":  # distributed.py
-        yield finding_at(source, named, "MIG106.replaced", AUTO)
+            above = source.names.parent_of(named)
+            if isinstance(above, ast.Compare) and named.attr == "NCCL":  # still "nccl"; get_backend() says "hccl"
+                yield from _check_compared_backend(source, above, named)
+            elif named.attr != "is_nccl_available":  # calls.py
+                yield finding_at(source, named, "MIG106.replaced", AUTO)
 
 
 def _judge_backend_string(source: Source, node: ast.Constant, text: str) -> Iterable[Finding]:
@@ -57,10 +52,15 @@ def _judge_backend_string(source: Source, node: ast.Constant, text: str) -> Iter
         yield from _check_compared_backend(source, above, node)
     elif isinstance(above, (ast.Call, ast.keyword)) or (isinstance(above, ast.IfExp) and text != text.lower()):
         yield from _check_backend_argument(source, node, text)
-    elif BACKEND.match(text) and not _beside_hccl(above):
-        compare = source.names.parent_of(above) if isinstance(above, (ast.Tuple, ast.List, ast.Set)) else None
-        if text == "nccl" and isinstance(compare, ast.Compare) and isinstance(above, (ast.Tuple, ast.List, ast.Set)):
-            yield finding_at(source, compare, "MIG106.compared", REWRITE, _one_more(source, above, node))
+    elif BACKEND.match(text):
+        among = above if isinstance(above, (ast.Tuple, ast.List, ast.Set)) else None
+        if among and "hccl" in map(string_value, among.elts):
+            return  # `backend in ("nccl", "hccl")` is already right
+        compare = source.names.parent_of(among) if among else None
+        if among and text == "nccl" and isinstance(compare, ast.Compare):
+            mark = source.text_of(node)[:1]
+            edits = behind_last(source, among, f"{mark}hccl{mark}") if mark in ("'", '"') else ()
+            yield finding_at(source, compare, "MIG106.compared", REWRITE, edits)
         else:
             yield finding_at(source, node, "MIG106.replaced", AUTO)
 
@@ -83,29 +83,14 @@ def _check_compared_backend(
     source: Source, compare: ast.Compare, node: ast.Constant | ast.Attribute
 ) -> Iterable[Finding]:
     asked_node = compare.comparators[0] if compare.left is node else compare.left
-    if string_value(asked_node) is not None or source.names.resolve_name(asked_node).startswith(
-        "torch.distributed.Backend."
-    ):
+    name = source.names.resolve_name(asked_node)
+    if string_value(asked_node) is not None or name.startswith("torch.distributed.Backend."):
         yield finding_at(source, compare, "MIG106.replaced", AUTO)  # two constants
         return
     quoted = source.text_of(node)
-    named = isinstance(node, ast.Attribute)
-    mark = '"' if named else quoted[:1]
-    plain = (
-        not any(isinstance(up, ast.JoinedStr) for up in source.names.nodes_above(node)) if named else mark in ("'", '"')
-    )
+    if isinstance(node, ast.Attribute):
+        mark, plain = '"', not any(isinstance(up, ast.JoinedStr) for up in source.names.nodes_above(node))
+    else:
+        mark, plain = quoted[:1], quoted[:1] in ("'", '"')
     edits = in_both(source, compare, node, f"({quoted}, {mark}hccl{mark})") if plain else ()
     yield finding_at(source, compare, "MIG106.compared", REWRITE, edits)
-
-
-def _one_more(source: Source, among: ast.Tuple | ast.List | ast.Set, node: ast.Constant) -> tuple[Edit, ...]:
-    """`("nccl", "gloo")` with "hccl" behind its last element."""
-    mark = source.text_of(node)[:1]
-    return behind_last(source, among, f"{mark}hccl{mark}") if mark in ("'", '"') else ()
-
-
-def _beside_hccl(above: ast.AST | None) -> bool:
-    """`backend in ("nccl", "hccl")` is already right."""
-    return isinstance(above, (ast.Tuple, ast.List, ast.Set)) and "hccl" in [
-        string_value(element) for element in above.elts
-    ]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from ascend_workbook.findings.finding import Finding
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.migration import api_map
 from ascend_workbook.migration.knowledge import DOCUMENTED, TODAY, Known
+from ascend_workbook.migration.reading.calls import list_modules
 from ascend_workbook.migration.reading.source import Source
 from ascend_workbook.migration.repair import MANUAL, finding_at
 
@@ -20,8 +21,8 @@ KNOWN = Known(DOCUMENTED, "https://pypi.org/project/mindstudio-probe/", versions
 
 
 def check(source: Source) -> Iterable[Finding]:
-    for node in (*source.nodes_of_type(ast.Import), *source.nodes_of_type(ast.ImportFrom)):
-        for name in dict.fromkeys(filter(None, map(_find_retired_name, _imported_names(node)))):
+    for node in source.imports:
+        for name in dict.fromkeys(filter(None, map(_find_retired_name, list_modules(node)))):
             yield _report_gone_name(source, node, name)
     for reference, name in source.names.named_nodes:
         if isinstance(reference, ast.Attribute) and name in RETIRED:
@@ -32,16 +33,8 @@ def check(source: Source) -> Iterable[Finding]:
 
 
 def _report_gone_name(source: Source, node: ast.AST, name: str) -> Finding:
-    return finding_at(
-        source, node, "MIG129.gone", MANUAL, name=name, use=Sentence(f"migration.use.{RETIRED[name]['use']}")
-    )
-
-
-def _imported_names(node: ast.stmt) -> Iterator[str]:
-    if isinstance(node, ast.Import):
-        yield from (name.name for name in node.names)
-    elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
-        yield from (f"{node.module}.{name.name}" for name in node.names)
+    use = Sentence(f"migration.use.{RETIRED[name]['use']}")
+    return finding_at(source, node, "MIG129.gone", MANUAL, name=name, use=use)
 
 
 def _find_retired_name(name: str) -> str:

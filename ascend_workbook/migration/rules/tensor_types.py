@@ -38,16 +38,10 @@ def check(source: Source) -> Iterable[Finding]:
         elif method_name(call) == "type":
             yield finding_at(source, call, "MIG122.by_string", REWRITE, _make_type_edits(source, call, name, text))
     for compare in source.nodes_of_type(ast.Compare):
-        if any(
-            _is_type(string_value(inner))
-            for side in (compare.left, *compare.comparators)
-            for inner in _split_sides(side)
-        ):
+        sides = (compare.left, *compare.comparators)
+        asked = (inner for side in sides for inner in getattr(side, "elts", [side]))
+        if any(_is_type(string_value(inner)) for inner in asked):
             yield finding_at(source, compare, "MIG122.asked", MANUAL)
-
-
-def _split_sides(node: ast.expr) -> list[ast.expr]:
-    return node.elts if isinstance(node, (ast.Tuple, ast.List, ast.Set)) else [node]
 
 
 def _is_type(text: str | None) -> bool:
@@ -58,10 +52,5 @@ def _make_type_edits(source: Source, call: ast.Call, name: ast.expr, text: str) 
     """Without its quotes the string is the class, where `torch` means torch."""
     start, end = source.span_of(name)
     inside = next((node for node in ast.walk(call) if isinstance(node, ast.Name)), None)
-    if (
-        inside is None
-        or set(source.names.bound_at("torch", inside)) != {"torch"}
-        or source.text[start + 1 : end - 1] != text
-    ):
-        return ()
-    return (Edit(start, end, text),)
+    torch_here = inside is not None and set(source.names.bound_at("torch", inside)) == {"torch"}
+    return (Edit(start, end, text),) if torch_here and source.text[start + 1 : end - 1] == text else ()

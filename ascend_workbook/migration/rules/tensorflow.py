@@ -18,7 +18,7 @@ from functools import cache
 from ascend_workbook.findings.finding import Finding
 from ascend_workbook.migration import api_map
 from ascend_workbook.migration.knowledge import DOCUMENTED, Known
-from ascend_workbook.migration.reading.calls import find_argument, string_value
+from ascend_workbook.migration.reading.calls import find_argument, list_modules, string_value
 from ascend_workbook.migration.reading.names import is_load
 from ascend_workbook.migration.reading.source import Source
 from ascend_workbook.migration.repair import ADVICE, MANUAL, finding_at
@@ -47,7 +47,8 @@ def check(source: Source) -> Iterable[Finding]:
         return
     used = [(node, name, level_of(name)) for node, name in _find_used_names(source)]
     counts = Counter(name for _, name, _ in used)
-    script = next((node for node in _find_imports(source) if _is_tensorflow(node)), None)
+    imports = ((node, name.split(".")[0]) for node in source.imports for name in list_modules(node))
+    script = next((node for node, library in imports if library == "tensorflow"), None)
     if script is not None:
         names = [[name, level_of(name), count] for name, count in sorted(counts.items())]
         yield finding_at(source, script, "MIG136.script", MANUAL, level="script", names=names)
@@ -61,11 +62,8 @@ def check(source: Source) -> Iterable[Finding]:
             seen.add(name)
             yield finding_at(source, node, f"MIG136.{level}", ADVICE, name=name, level=level, count=counts[name])
     for call in source.nodes_of_type(ast.Call):
-        device = (
-            string_value(find_argument(call, 0, "device_name"))
-            if _shorten_name(source.names.resolve_call(call)) == "tf.device"
-            else None
-        )
+        is_device = _shorten_name(source.names.resolve_call(call)) == "tf.device"
+        device = string_value(find_argument(call, 0, "device_name")) if is_device else None
         if device and "gpu" in device.lower():
             yield finding_at(source, call, "MIG136.by_hand", MANUAL, name=f"tf.device({device!r})", level="by_hand")
 
@@ -104,22 +102,11 @@ def _find_used_names(source: Source) -> Iterator[tuple[ast.AST, str]]:
             yield node, short
 
 
-def _find_imports(source: Source) -> Iterator[ast.stmt]:
-    yield from source.nodes_of_type(ast.Import)
-    yield from source.nodes_of_type(ast.ImportFrom)
-
-
 def _uses_torch(source: Source) -> bool:
     plain = {name.name.split(".")[0] for node in source.nodes_of_type(ast.Import) for name in node.names}
     return "torch" in plain or any(
         (node.module or "").startswith("torch.") for node in source.nodes_of_type(ast.ImportFrom)
     )
-
-
-def _is_tensorflow(node: ast.stmt) -> bool:
-    if isinstance(node, ast.Import):
-        return any(name.name.split(".")[0] == "tensorflow" for name in node.names)
-    return isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").split(".")[0] == "tensorflow"
 
 
 def _shorten_name(name: str) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from ascend_workbook.findings.finding import Finding
 from ascend_workbook.migration import api_map
 from ascend_workbook.migration.knowledge import BY_ENTRY, DOCUMENTED, Known
-from ascend_workbook.migration.reading.calls import find_argument, string_value
+from ascend_workbook.migration.reading.calls import find_argument, list_modules, string_value
 from ascend_workbook.migration.reading.names import is_load
 from ascend_workbook.migration.reading.source import Source
 from ascend_workbook.migration.repair import ADVICE, finding_at
@@ -41,31 +41,20 @@ PATTERN = (
 KNOWN = Known(DOCUMENTED, None, versions=BY_ENTRY, hours={"use": 0.5})
 ELSEWHERE = {"triton"}  # triton.py
 #: One decision for the whole project; their calls are ordinary ones.
-WHOLE = {
-    "megatron",
-    "mmcv",
-    "mmdet3d",
-    "detectron2",
-    "dgl",
-    "vllm",
-    "unsloth",
-    "gptqmodel",
-    "auto_gptq",
-    "autoawq",
-    "awq",
-    "liger_kernel",
-    "horovod",
-    "colossalai",
-}
+WHOLE = set(
+    """
+    megatron mmcv mmdet3d detectron2 dgl vllm unsloth gptqmodel auto_gptq autoawq awq liger_kernel horovod
+    colossalai
+    """.split()
+)
 DYNAMIC = {"importlib.import_module", "__import__"}
 
 
 def check(source: Source) -> Iterable[Finding]:
-    adapted = any(_is_adaptor(node) for node in source.nodes_of_type(ast.Import))
+    adapted = any("mindspeed.megatron_adaptor" in list_modules(node) for node in source.nodes_of_type(ast.Import))
     reported_libraries: set[str] = set()
-    imports = (*source.nodes_of_type(ast.Import), *source.nodes_of_type(ast.ImportFrom))
-    for node in sorted(imports, key=lambda node: node.lineno):
-        for library in dict.fromkeys(filter(None, map(_library_of_module, _imported_modules(node)))):
+    for node in sorted(source.imports, key=lambda node: node.lineno):
+        for library in dict.fromkeys(filter(None, map(_library_of_module, list_modules(node)))):
             if not _is_wanted(source, library) or (library == "megatron" and adapted):
                 continue
             if library != "megatron" or library not in reported_libraries:
@@ -78,15 +67,13 @@ def check(source: Source) -> Iterable[Finding]:
 def _report_library(source: Source, node: ast.AST, library: str, outcome: str) -> Finding:
     entry = api_map.find_entry("third_party", library)
     assert entry is not None
-    return finding_at(
-        source, node, f"MIG113.{outcome}", entry["class"], library=library, **api_map.describe_alternative(entry)
-    )
+    alternative = api_map.describe_alternative(entry)
+    return finding_at(source, node, f"MIG113.{outcome}", entry["class"], library=library, **alternative)
 
 
 def _check_library_uses(source: Source) -> Iterator[Finding]:
     """Calls, decorators, base classes and other names given to what a library has; once a line."""
-    imports = (*source.nodes_of_type(ast.Import), *source.nodes_of_type(ast.ImportFrom))
-    imported = TOKENS & {module.split(".")[0] for node in imports for module in _imported_modules(node)}
+    imported = TOKENS & {module.split(".")[0] for node in source.imports for module in list_modules(node)}
     seen: set[tuple[int, str]] = set()
     named = [*source.names.named_nodes, *_imported_twice(source)] if imported else []
     for node, name in named:
@@ -131,15 +118,11 @@ def _check_dynamic_uses(source: Source) -> Iterator[Finding]:
         package, _, class_name = name.rpartition(".")
         for call in calls if class_name in PLUGINS and "lightning" in package else ():
             yield _report_library(source, call, PLUGINS[class_name], "use")
-    for call in (
-        source.nodes_of_type(ast.Call) if any(name in source.text for name in ("import_module", "__import__")) else ()
-    ):
-        module = (
-            string_value(find_argument(call, 0, "name")) if isinstance(call.func, (ast.Name, ast.Attribute)) else None
-        )
-        if not module or (source.names.resolve_call(call) or getattr(call.func, "id", "")) not in DYNAMIC:
-            continue
-        library = _library_of_module(module)
+    named = any(name in source.text for name in ("import_module", "__import__"))
+    for call in source.nodes_of_type(ast.Call) if named else ():
+        called = source.names.resolve_call(call) or getattr(call.func, "id", "")
+        module = string_value(find_argument(call, 0, "name")) if called in DYNAMIC else None
+        library = _library_of_module(module or "")
         if library and _is_wanted(source, library):
             yield _report_library(source, call, library, "library")
 
@@ -153,24 +136,10 @@ def _is_kept(source: Source, call: ast.Call) -> bool:
     return not imported and call.func.attr not in defined and not source.names.resolve_call(call)
 
 
-def _is_adaptor(node: ast.Import) -> bool:
-    return any(name.name == "mindspeed.megatron_adaptor" for name in node.names)
-
-
 def _is_wanted(source: Source, library: str) -> bool:
-    return library not in ELSEWHERE and not _is_own(source, library.split(".")[0])
-
-
-def _is_own(source: Source, library: str) -> bool:
-    """The file is part of the library itself, or the library's sources lie beside it (Megatron's still count)."""
-    return source.is_of(library, beside=library != "megatron")
-
-
-def _imported_modules(node: ast.stmt) -> Iterator[str]:
-    if isinstance(node, ast.Import):
-        yield from (name.name for name in node.names)
-    elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
-        yield from (f"{node.module}.{name.name}" for name in node.names)
+    """Not where the file is part of the library, or the library's sources lie beside it (Megatron's still count)."""
+    first = library.split(".")[0]
+    return library not in ELSEWHERE and not source.is_of(first, beside=first != "megatron")
 
 
 def _library_of_module(module: str) -> str:

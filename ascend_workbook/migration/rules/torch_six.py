@@ -18,12 +18,7 @@ KNOWN = Known(MEASURED, "https://github.com/pytorch/pytorch/pull/94709", version
 def check(source: Source) -> Iterable[Finding]:
     for node in source.nodes_of_type(ast.ImportFrom):
         if node.module == "torch._six" and not node.level:
-            yield finding_at(source, node, "MIG121.removed", REWRITE, _make_import_edits(source, node))
-
-
-def _make_import_edits(source: Source, node: ast.ImportFrom) -> tuple[Edit, ...]:
-    start, end = source.span_of(node)
-    at = source.text.find("torch._six", start, end)
-    if at < 0 or not {name.name for name in node.names} <= {"inf", "nan"}:
-        return ()
-    return (Edit(at, at + len("torch._six"), "math"),)
+            at = source.text.find("torch._six", *source.span_of(node))
+            in_math = {name.name for name in node.names} <= {"inf", "nan"}
+            edits = (Edit(at, at + len("torch._six"), "math"),) if at >= 0 and in_math else ()
+            yield finding_at(source, node, "MIG121.removed", REWRITE, edits)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from ascend_workbook.findings.finding import Finding
 from ascend_workbook.migration.knowledge import DOCUMENTED, Known
-from ascend_workbook.migration.reading.source import Source
+from ascend_workbook.migration.reading.source import Import, Source
 from ascend_workbook.migration.repair import UNSUPPORTED, finding_at
 
 CODE = "MIG112"
@@ -26,12 +26,10 @@ SERVERS = {"triton_python_backend_utils", "tritonclient"}
 ASKS = re.compile(r"^(?:is|has|have|can|use|uses|require|requires|check)_|availab|installed|version|supported")
 
 
-def imports_kernels(node: ast.stmt) -> bool:
+def imports_kernels(node: Import) -> bool:
     """An import of triton, or of a module of the project whose name says triton."""
     if isinstance(node, ast.Import):
         return any(_is_triton(name.name) for name in node.names)
-    if not isinstance(node, ast.ImportFrom):
-        return False
     return bool(_kernel_names(node))
 
 
@@ -49,14 +47,20 @@ def _kernel_names(node: ast.ImportFrom) -> set[str]:
 
 def check(source: Source) -> Iterable[Finding]:
     uses = False
-    for node in (*source.nodes_of_type(ast.Import), *source.nodes_of_type(ast.ImportFrom)):
+    for node in source.imports:
         if imports_kernels(node):
             uses = True
             yield finding_at(source, node, "MIG112.kernel", UNSUPPORTED)
             yield from _check_kernel_uses(source, node)
-    if uses:
-        yield from _check_definitions(source)
-        yield from _check_launches(source)
+    if not uses:
+        return
+    yield from _check_definitions(source)
+    for statement in source.nodes_of_type(ast.Expr):
+        call = statement.value
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Subscript):  # a launch: `kernel[grid](...)`
+            base = call.func.value
+            name = base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")
+            yield finding_at(source, call, "MIG112.call", UNSUPPORTED, name=name or "[grid]")
 
 
 def _check_definitions(source: Source) -> Iterator[Finding]:
@@ -77,16 +81,6 @@ def _check_definitions(source: Source) -> Iterator[Finding]:
             yield finding_at(source, call, "MIG112.call", UNSUPPORTED, name=name)
 
 
-def _check_launches(source: Source) -> Iterator[Finding]:
-    """`kernel[grid](...)` as a statement: in a file that imports Triton it is a launch."""
-    for statement in source.nodes_of_type(ast.Expr):
-        call = statement.value
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Subscript):
-            base = call.func.value
-            name = base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")
-            yield finding_at(source, call, "MIG112.call", UNSUPPORTED, name=name or "[grid]")
-
-
 def _check_kernel_uses(source: Source, node: ast.stmt) -> Iterator[Finding]:
     """Calls of what a project's own triton module gives: `from .triton_ops import f; f(x)`."""
     if not isinstance(node, ast.ImportFrom) or (node.module or "").split(".")[0] == "triton":
@@ -95,11 +89,9 @@ def _check_kernel_uses(source: Source, node: ast.stmt) -> Iterator[Finding]:
     inside = source.names.enclosing_function(node)
     wrapper = inside.name if isinstance(inside, ast.FunctionDef) else None
     for call in source.nodes_of_type(ast.Call):
-        called = call.func.id if isinstance(call.func, ast.Name) else None
-        if called is None:
-            continue
-        here = source.names.enclosing_function(call)
-        if (called in kernel_names and (here is inside or not wrapper)) or _is_wrapper(source, call, called, wrapper):
+        called = getattr(call.func, "id", "")
+        known = called in kernel_names and (source.names.enclosing_function(call) is inside or not wrapper)
+        if known or (called and _is_wrapper(source, call, called, wrapper)):
             yield finding_at(source, call, "MIG112.call", UNSUPPORTED, name=called)
 
 

@@ -48,7 +48,7 @@ def read_code_cells(text: str) -> list[Cell]:
     code_cells = []
     for at, (kind, field) in enumerate(kinds):
         inside = (*path, at, field)
-        parts = [span for where, span in strings if where == inside or where[:-1] == inside and _is_index(where)]
+        parts = [span for where, span in strings if where == inside or where[:-1] == inside and type(where[-1]) is int]
         if kind == "code" and parts:
             code_cells.append(_make_cell(text, at + 1, parts))
     return code_cells
@@ -81,10 +81,6 @@ def _make_cell(text: str, number: int, parts: list[tuple[int, int]]) -> Cell:
             code.append(letters)
             places.append(unit.span())
     return Cell(number, "".join(code), places, after)
-
-
-def _is_index(where: tuple[str | int, ...]) -> bool:
-    return isinstance(where[-1], int)
 
 
 def _find_strings(text: str) -> list[tuple[tuple[str | int, ...], tuple[int, int]]]:

@@ -154,11 +154,8 @@ def _judge_program(source: Source, program: Program) -> Iterator[Finding]:
         at = found_at(source, program.start, "MIG154.unread", MANUAL).place
         yield Finding("MIG154", Status.SKIPPED, "MIG154.unread", {"error": cause.error}, at)
         return
-    program_findings = [
-        add_knowledge(program_finding, rule.known)
-        for rule in rules
-        for program_finding in judge_facts(inner, {rule.code: rule.check})
-    ]
+    judged = ((finding, rule) for rule in rules for finding in judge_facts(inner, {rule.code: rule.check}))
+    program_findings = [add_knowledge(finding, rule.known) for finding, rule in judged]
     for finding in program_findings:
         yield _move_finding(source, program, inner, finding)
     if any(class_of(finding) == AUTO for finding in program_findings) and MODULE not in list_imported_names(inner.tree):
@@ -174,10 +171,8 @@ def _move_finding(source: Source, program: Program, inner: Source, finding: Find
     if not program.exact or any(letter in inner_edit.text for inner_edit in finding.edits for letter in program.closed):
         args = {**finding.args, "class": MANUAL} if class_of(finding) == REWRITE else finding.args
         return replace(finding, args=args, place=moved, edits=())
-    edits = tuple(
-        Edit(inner_edit.start + program.start, inner_edit.end + program.start, inner_edit.text)
-        for inner_edit in finding.edits
-    )
+    by = program.start
+    edits = tuple(Edit(edit.start + by, edit.end + by, edit.text) for edit in finding.edits)
     return replace(finding, place=moved, edits=edits)
 
 
@@ -208,11 +203,7 @@ def refuse_broken(source: Source, after: str) -> None:
         if before.code != now.code:
             with suppress(Unreadable):
                 parse_text(before.code, source.path)
-                _refuse_broken_code(now.code, source.path)
-
-
-def _refuse_broken_code(code: str, path: str) -> None:
-    try:
-        parse_text(code, path)
-    except Unreadable as cause:
-        raise WorkbookError("migration.broken", path=path, error=str(cause)) from cause
+                try:
+                    parse_text(now.code, source.path)
+                except Unreadable as cause:
+                    raise WorkbookError("migration.broken", path=source.path, error=str(cause)) from cause

@@ -132,14 +132,17 @@ def _enter_command(shell: _Shell, command: Command) -> list[Word]:
 def _read_command(shell: _Shell, command: Command, words: list[Word], *, conditional: bool) -> Iterator[Launch]:
     if not words:
         return
-    prefix, rest = _split_assignments(words)
+    at = 0
+    while at < len(words) and ASSIGNMENT.match(words[at][0].text) and not words[at][0].quoted:
+        at += 1
+    prefix, rest = words[:at], words[at:]
     name = plain_text(rest[0]) if rest else ""
     if _loses_variables(name, [plain_text(word) for word in rest[1:]]):
         shell.lost = command.source
         if name == "unset":
             shell.exported -= {plain_text(word) for word in rest[1:]}
-    shell.ended = shell.ended or name == "exit" and not (conditional or command.before == "&&")
     conditional_value = conditional or command.before == "&&"  # set only where what stands before it succeeds
+    shell.ended = shell.ended or name == "exit" and not conditional_value
     if name in DECLARES:
         for word in rest[1:]:
             target = ASSIGNMENT.match(plain_text(word))
@@ -164,13 +167,6 @@ def _loses_variables(name: str, rest: list[str]) -> bool:
     return name in LOSES or name == "printf" and rest[:1] == ["-v"]
 
 
-def _split_assignments(words: list[Word]) -> tuple[list[Word], list[Word]]:
-    at = 0
-    while at < len(words) and ASSIGNMENT.match(words[at][0].text) and not words[at][0].quoted:
-        at += 1
-    return words[:at], words[at:]
-
-
 def _assign_variable(shell: _Shell, word: Word, *, conditional: bool) -> None:
     target = ASSIGNMENT.match(plain_text(word))
     assert target is not None
@@ -189,12 +185,8 @@ def _values_of_assignment(known: Variables, word: Word) -> list[str] | None:
     inner = _array_text(word)
     try:
         if inner is not None:
-            return [
-                text
-                for inner_command in parse_commands(inner)
-                for inner_word in inner_command.words
-                for text in expand_word(inner_word, known)
-            ]
+            inner_words = [inner_word for command in parse_commands(inner) for inner_word in command.words]
+            return [text for inner_word in inner_words for text in expand_word(inner_word, known)]
         quoted_word = tuple(type(part)(part.text, part.plain, True) for part in word)
         return [expand_word(quoted_word, known)[0].partition("=")[2]]
     except NotPlain:

@@ -136,10 +136,12 @@ def scan_notebook(data: bytes, name: str) -> list[Finding]:
         else:
             program.add_cell(place, code, cell.python)
     notebook_findings += _judge_program(program, name)
-    return sorted(
-        notebook_findings,
-        key=lambda f: (_cell_number(f), f.place.line, f.place.column, f.rule) if f.place else (0, 0, 0, f.rule),
-    )
+
+    def order(finding: Finding) -> tuple[int, int, int, str]:
+        place = finding.place or Place("")
+        return int(place.path.rpartition("#cell")[2] or 0), place.line, place.column, finding.rule
+
+    return sorted(notebook_findings, key=order)
 
 
 def is_foreign(code: str) -> bool:
@@ -158,7 +160,7 @@ def split_foreign_cell(code: str) -> tuple[str, str]:
     target = words[-1] if kind in WRITES and words else ""
     if kind in SHELLS and not (kind == "script" and words and "sh" not in words[0]):
         target = "commands.sh"
-    return target if target.endswith(".py") or _is_list_or_shell(target) else "", body
+    return target if target.endswith(".py") or is_text(target.rpartition("/")[2]) else "", body
 
 
 def magic_end(code: str) -> int:
@@ -166,10 +168,6 @@ def magic_end(code: str) -> int:
     magic = CELL_MAGIC.match(code)
     line = LINE_END.search(code, magic.end()) if magic else None
     return line.end() if line else len(code) if magic else 0
-
-
-def _is_list_or_shell(target: str) -> bool:
-    return is_text(target.rpartition("/")[2])
 
 
 def _scan_foreign_cell(code: str, place: str) -> Iterator[Finding]:
@@ -223,11 +221,6 @@ def _move_findings(findings: Iterable[Finding], place: str) -> Iterator[Finding]
         yield replace(finding, place=Place(place, at.line, at.column), edits=())
 
 
-def check_language(data: bytes) -> None:
-    """Refuse a notebook that is not in Python. Raises Unreadable for it."""
-    next(code_cells(data), None)
-
-
 def code_cells(data: bytes) -> Iterator[tuple[int, str]]:
     """Number (from 1, over all cells) and code of each code cell. Raises Unreadable: no notebook of Python."""
     try:
@@ -257,7 +250,3 @@ def _notebook_language(content: dict[str, Any]) -> str:
 def not_read(place: str, line: int, error: Scalar) -> Finding:
     args = {"path": place, **Unreadable(error, line).sentence_args}
     return Finding("MIG100", Status.SKIPPED, "MIG100.unreadable", args, Place(place, line))
-
-
-def _cell_number(finding: Finding) -> int:
-    return int(finding.place.path.rpartition("#cell")[2] or 0) if finding.place else 0

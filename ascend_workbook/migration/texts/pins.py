@@ -52,18 +52,10 @@ class Pin:
 def find_pins(source: Source) -> Iterator[Pin]:
     """The pins of one text, in its order; torch without a version is none."""
     name = source.path.rpartition("/")[2]
-    if is_requirements(name):
-        requirements = (
-            requirement for start, line in dependency_lines(source) for requirement in read_requirement(start, line)
-        )
-    else:
-        requirements = (
-            requirement
-            for start, command in shell.split_commands(source)
-            for requirement in read_install_command(start, command)
-        )
-    for at, wanted, rest in requirements:
-        yield from _read_pin(source, at, wanted, rest)
+    is_list = is_requirements(name)
+    for start, line in dependency_lines(source) if is_list else shell.split_commands(source):
+        for requirement in read_requirement(start, line) if is_list else read_install_command(start, line):
+            yield from _read_pin(source, *requirement)
 
 
 def _read_pin(source: Source, at: int, name: str, rest: str) -> Iterator[Pin]:
@@ -72,9 +64,8 @@ def _read_pin(source: Source, at: int, name: str, rest: str) -> Iterator[Pin]:
     plain = PLAIN.match(rest)
     clause_text = f"=={rest[plain.end() :]}" if plain else SPACED.sub("=", rest)
     end = REST.search(clause_text)
-    clause_matches = list(CLAUSE.finditer(clause_text[: end.start()] if end else clause_text))
     clauses = []
-    for match in clause_matches:
+    for match in CLAUSE.finditer(clause_text[: end.start()] if end else clause_text):
         sign, version, any_end = match.groups()
         with_end = "=" if any_end and sign == "==" else sign
         try:

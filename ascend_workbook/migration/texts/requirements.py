@@ -62,28 +62,22 @@ def _read_toml_lines(source: Source) -> Iterator[Line]:
         key = key_match.group(1).strip("\"'") if key_match else key
         if TOML_SECTIONS.search(section) or TOML_KEYS.match(key):
             yield start, line
-        depth = max(0, depth + _count_open_brackets(line))
-
-
-def _count_open_brackets(line: str) -> int:
-    """How many more brackets a line opens than it closes, those in strings (`torch[cuda]`) left out."""
-    bare = re.sub(r"\"[^\"]*\"|'[^']*'", "", line)
-    return sum(bare.count(sign) for sign in "[{") - sum(bare.count(sign) for sign in "]}")
+        bare = re.sub(r"\"[^\"]*\"|'[^']*'", "", line)  # brackets in strings (`torch[cuda]`) open nothing
+        depth = max(0, depth + len(re.findall(r"[\[{]", bare)) - len(re.findall(r"[\]}]", bare)))
 
 
 def _read_cfg_lines(source: Source) -> Iterator[Line]:
     section, key = "", ""
     for start, line in _read_plain_lines(source):
         header = SECTION.match(line)
-        key_match = KEY.match(line)
+        key_match = KEY.match(line)  # at the line's begin: what is set in has no key
         if header:
             section, key = header.group(1), ""
-        elif key_match and not line[:1].isspace():
-            key = key_match.group(1)
-        if header or not (section == "options.extras_require" or CFG_KEYS.match(key)):
             continue
-        at = key_match.end() if key_match and not line[:1].isspace() else 0
-        yield start + at, line[at:]
+        key = key_match.group(1) if key_match else key
+        if section == "options.extras_require" or CFG_KEYS.match(key):
+            at = key_match.end() if key_match else 0
+            yield start + at, line[at:]
 
 
 def _read_yaml_lines(source: Source) -> Iterator[Line]:
@@ -127,15 +121,9 @@ def _requirement_values(node: ast.AST) -> Iterator[ast.expr]:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         if any(SETUP_NAMES.search(_name_of_node(target)) for target in targets):
             yield node.value
-    elif isinstance(node, ast.Call) and _adds_requirements(node.func):
-        yield from node.args
-
-
-def _adds_requirements(function: ast.expr) -> bool:
-    """`requires.append`."""
-    if not isinstance(function, ast.Attribute) or function.attr not in ("append", "extend", "insert"):
-        return False
-    return bool(SETUP_NAMES.search(_name_of_node(function.value)))
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        adds = node.func.attr in ("append", "extend", "insert")  # `requires.append`
+        yield from node.args if adds and SETUP_NAMES.search(_name_of_node(node.func.value)) else ()
 
 
 def _name_of_node(node: ast.expr) -> str:
@@ -208,10 +196,11 @@ def is_requirements(name: str) -> bool:
 
 def check(source: Source) -> Iterable[Finding]:
     for start, line in dependency_lines(source):
-        yield from filter(
-            None, (_judge_requirement(source, *requirement) for requirement in read_requirement(start, line))
-        )
-        yield from _check_other_sources(source, start, line)
+        yield from _judge_requirements(source, read_requirement(start, line))
+        yield from _check_repositories(source, start, line)
+        index, named = INDEX.search(line), REQUIREMENT.match(line)  # wheels of torch for CUDA
+        if index and not (named and named.group(1).lower() in TORCH):
+            yield found_at(source, start + index.start(), "MIG128.index", MANUAL, library=index.group())
 
 
 def read_requirement(start: int, line: str) -> Iterator[tuple[int, str, str]]:
@@ -232,38 +221,28 @@ def read_install_command(start: int, line: str) -> Iterator[tuple[int, str, str]
 
 def check_install_command(source: Source, start: int, line: str) -> Iterator[Finding]:
     """Check what a command line installs by pip or conda: `pip install "flash-attn>=2" -c pytorch`."""
-    yield from filter(
-        None, (_judge_requirement(source, *requirement) for requirement in read_install_command(start, line))
-    )
+    yield from _judge_requirements(source, read_install_command(start, line))
     if INSTALL.search(line):
         yield from _check_repositories(source, start, line)
 
 
-def _check_other_sources(source: Source, start: int, line: str) -> Iterator[Finding]:
-    """Libraries by their repositories, and wheels of torch for CUDA by their index."""
-    yield from _check_repositories(source, start, line)
-    index, named = INDEX.search(line), REQUIREMENT.match(line)
-    if index and not (named and named.group(1).lower() in TORCH):
-        yield found_at(source, start + index.start(), "MIG128.index", MANUAL, library=index.group())
-
-
 def _check_repositories(source: Source, start: int, line: str) -> Iterator[Finding]:
-    for match in REPOSITORY.finditer(line):
-        library = match.group(1)
-        named = REQUIREMENT.match(line)
-        if not (named and import_name(named.group(1).lower()) == import_name(library.lower())):
-            finding = _judge_requirement(source, start + match.start(1), library, "")
-            if finding:
-                yield finding
+    """Libraries by their repositories, unless the line names the library itself."""
+    named = REQUIREMENT.match(line)
+    own = import_name(named.group(1).lower()) if named else ""
+    repositories = (match for match in REPOSITORY.finditer(line) if import_name(match.group(1).lower()) != own)
+    yield from _judge_requirements(source, ((start + match.start(1), match.group(1), "") for match in repositories))
+
+
+def _judge_requirements(source: Source, requirements: Iterable[tuple[int, str, str]]) -> Iterator[Finding]:
+    yield from filter(None, (_judge_requirement(source, *requirement) for requirement in requirements))
 
 
 def _judge_requirement(source: Source, at: int, name: str, rest: str) -> Finding | None:
-    library = import_name(name.lower())
-    map_entry = api_map.find_entry("third_party", library)
-    if map_entry is not None and map_entry["class"] != "advice":
-        return found_at(
-            source, at, "MIG128.library", map_entry["class"], library=name, **api_map.describe_alternative(map_entry)
-        )
+    entry = api_map.find_entry("third_party", import_name(name.lower()))
+    if entry is not None and entry["class"] != "advice":
+        alternative = api_map.describe_alternative(entry)
+        return found_at(source, at, "MIG128.library", entry["class"], library=name, **alternative)
     if TOOLKIT.match(name.lower()):
         return found_at(source, at, "MIG128.toolkit", MANUAL, library=name)
     if name.lower() in TORCH and CUDA_BUILD.search(rest.split(",")[0]):

@@ -19,7 +19,7 @@ from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.migration.knowledge import DOCUMENTED, IMAGES, TRANSFER, VARIABLES, Known
 from ascend_workbook.migration.reading.source import Source
 from ascend_workbook.migration.repair import ADVICE, AUTO, MANUAL, REWRITE, found_at
-from ascend_workbook.migration.rules.environment import RENAMED, TAKES, WITHOUT_EFFECT, of_nccl, takes_value
+from ascend_workbook.migration.rules.environment import RENAMED, WITHOUT_EFFECT, of_nccl
 from ascend_workbook.migration.texts import shell
 
 # The lines of a file of settings, YAML or JSON, as commands or as keys with values.
@@ -295,14 +295,8 @@ def _find_choice(match: re.Match[str]) -> Choice | None:
 
 def _check_variable(source: Source, at: int, name: str, value: str | None) -> Iterator[Finding]:
     """A variable of the environment as a key; None where its value comes from elsewhere."""
-    if name in RENAMED and value is not None and not takes_value(name, None if "$" in value else value):
-        form = TAKES[name][1]
-        yield found_at(source, at, "MIG127.value", MANUAL, name=name, new=RENAMED[name], value=value, form=form)
-    elif name in RENAMED:
-        edits = (Edit(at, at + len(name), RENAMED[name]),)
-        yield found_at(source, at, "MIG127.renamed", REWRITE, edits, name=name, new=RENAMED[name])
-    elif name in WITHOUT_EFFECT:
-        yield found_at(source, at, "MIG127.no_effect", ADVICE, name=name)
+    if name in RENAMED or name in WITHOUT_EFFECT:
+        yield shell.judge_variable(source, at, name, None if value is not None and "$" in value else value)
     elif name.startswith(("NCCL_", "TORCH_NCCL_")):
         yield found_at(source, at, "MIG127.nccl_variable", of_nccl(name), name=name)
     elif CONTAINER_VARIABLE.fullmatch(name):

@@ -117,16 +117,7 @@ def without_comment(line: str) -> str:
 def judge_line(source: Source, start: int, line: str) -> Iterator[Finding]:
     """The findings of one command line that begins at an offset of the text."""
     for match in VARIABLE.finditer(line):
-        name, at = match.group(), start + match.start()
-        value = set_to(line, match.end())
-        if name in RENAMED and not takes_value(name, value):
-            form = TAKES[name][1]
-            yield found_at(source, at, "MIG127.value", MANUAL, name=name, new=RENAMED[name], value=value, form=form)
-        elif name in RENAMED:
-            edits = (Edit(at, at + len(name), RENAMED[name]),)
-            yield found_at(source, at, "MIG127.renamed", REWRITE, edits, name=name, new=RENAMED[name])
-        else:
-            yield found_at(source, at, "MIG127.no_effect", ADVICE, name=name)
+        yield judge_variable(source, start + match.start(), match.group(), set_to(line, match.end()))
     for match in NCCL_VARIABLE.finditer(line):
         built = OF_A_BUILD.fullmatch(match.group())
         outcome, repair = ("no_effect", ADVICE) if built else ("nccl_variable", of_nccl(match.group()))
@@ -138,6 +129,16 @@ def judge_line(source: Source, start: int, line: str) -> Iterator[Finding]:
         if command and (outcome != "docker" or DOCKER.search(line)):
             yield found_at(source, start + command.start(), f"MIG127.{outcome}", repair, command=command.group())
     yield from check_install_command(source, start, line)
+
+
+def judge_variable(source: Source, at: int, name: str, value: str | None) -> Finding:
+    """A variable that has another name on an NPU, or none; `value` is what it is set to, as far as that is told."""
+    if name not in RENAMED:
+        return found_at(source, at, "MIG127.no_effect", ADVICE, name=name)
+    new = RENAMED[name]
+    if not takes_value(name, value):
+        return found_at(source, at, "MIG127.value", MANUAL, name=name, new=new, value=value, form=TAKES[name][1])
+    return found_at(source, at, "MIG127.renamed", REWRITE, (Edit(at, at + len(name), new),), name=name, new=new)
 
 
 def set_to(line: str, end: int) -> str | None:
@@ -153,9 +154,8 @@ def is_fixed(option: str) -> bool:
 
 
 def _report_backend(source: Source, start: int, match: re.Match[str]) -> Finding:
-    at = start + match.start("value")
-    if is_fixed(match.group("option")):
-        return found_at(source, at, "MIG127.fixed_choices", AUTO, option=match.group("option"))
-    if match.group("value") != "nccl":
-        return found_at(source, at, "MIG127.upper_case", MANUAL, option=match.group("option"))
-    return found_at(source, at, "MIG127.backend", AUTO, option=match.group("option"))
+    option = match.group("option")
+    outcome, repair = ("backend", AUTO) if match.group("value") == "nccl" else ("upper_case", MANUAL)
+    if is_fixed(option):
+        outcome, repair = "fixed_choices", AUTO
+    return found_at(source, start + match.start("value"), f"MIG127.{outcome}", repair, option=option)

@@ -168,17 +168,11 @@ def _expand_part(part: Part, known: Variables) -> list[str]:
         values = values if part.quoted else [piece for value in values for piece in value.split()]
         if part.quoted and not array:
             values = [" ".join(values)]
-        edge = not part.quoted
-        expanded_words = (
-            [*expanded_words[:-1], *_join_head(expanded_words[-1], values)] if values or edge else expanded_words
-        )
+        if values:
+            expanded_words = [*expanded_words[:-1], expanded_words[-1] + values[0], *values[1:]]
         last = match.end()
     expanded_words[-1] += text[last:]
     return [] if expanded_words == [""] and "@" in text else expanded_words
-
-
-def _join_head(head: str, values: list[str]) -> list[str]:
-    return [head + values[0], *values[1:]] if values else [head]
 
 
 def _value_of_variable(match: re.Match[str], known: Variables) -> list[str]:

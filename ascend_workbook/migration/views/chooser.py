@@ -13,7 +13,7 @@ from ascend_workbook.findings.finding import Finding, Place
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import choose_language, say, title
 from ascend_workbook.migration.around import text_of
-from ascend_workbook.migration.repair import CLASSES, class_of
+from ascend_workbook.migration.repair import CLASSES
 from ascend_workbook.migration.scan import scan
 from ascend_workbook.migration.views import code
 from ascend_workbook.migration.views.findings import (
@@ -24,6 +24,7 @@ from ascend_workbook.migration.views.findings import (
     describe_missing,
     list_scripts,
     list_unread_files,
+    of_script,
     render_detail,
 )
 from ascend_workbook.show import template
@@ -87,7 +88,7 @@ class Chooser:
                 self.report = scan(path)
             except WorkbookError as error:
                 self.trouble = f"{error.message(self.lang)} {error.hint(self.lang)}".strip()
-        rules = sorted({finding.rule for finding in self._of_script(choose_findings(self.report))})
+        rules = sorted({finding.rule for finding in of_script(choose_findings(self.report), name)})
         kept_rule = self.rule.value if self.rule.value in rules else ""
         self.rule.options = [(say("migration.box.all", self.lang), ""), *zip(rules, rules)]
         self.rule.value = kept_rule
@@ -95,10 +96,8 @@ class Chooser:
 
     def refill_list(self, _: object = None) -> None:
         """The findings that the filters leave; the chosen one stays chosen where it is among them."""
-        now = self._of_script(
-            choose_findings(self.report, self.kind.value, self.rule.value, self.text.value, self.lang)
-        )
-        before = self.listed.value
+        left = choose_findings(self.report, self.kind.value, self.rule.value, self.text.value, self.lang)
+        now, before = of_script(left, self.script.value or ""), self.listed.value
         self.left.value = describe_count(now, LISTED, self.lang)
         self.listed.unobserve(self.show_finding, "value")  # new options choose the first, for a moment
         self.listed.options = [(f"{finding.place}  {finding.args['code']}", finding) for finding in now[:LISTED]]
@@ -117,19 +116,10 @@ class Chooser:
         left = [listed_finding for _, listed_finding in self.listed.options]
         messages = [self.trouble] if self.trouble else describe_missing(self.report, left, self.lang, name)
         details = [(render_detail(chosen_finding, self.lang), None)] if chosen_finding else []
-        self.detail.value = template.render_fragment(
-            template.render_template("chosen.html", said=messages, findings=details), code=True
-        )
+        chosen = template.render_template("chosen.html", said=messages, findings=details)
+        self.detail.value = template.render_fragment(chosen, code=True)
         if place != self.shown:
             self.shown, self.code.value = place, self._show_frame(place)
-
-    def _of_script(self, findings: list[Finding]) -> list[Finding]:
-        name = self.script.value
-        return [
-            finding
-            for finding in findings
-            if not name or (finding.place and finding.place.path.partition("#cell")[0] == name)
-        ]
 
     def _show_frame(self, place: Place) -> str:
         if not place.path:
@@ -141,9 +131,6 @@ class Chooser:
                 return ""  # the sentence below says why
             messages = [f"{error.message(self.lang)} {error.hint(self.lang)}"]
             return str(template.render_template("chosen.html", said=messages, findings=[]))
-        same = [
-            finding
-            for finding in choose_findings(self.report)
-            if class_of(finding) and finding.place and finding.place.path == place.path
-        ]
+        every = choose_findings(self.report)  # each has a place and a class
+        same = [finding for finding in every if finding.place and finding.place.path == place.path]
         return code.render_frame(text, same, place.line, self.lang, TALL)

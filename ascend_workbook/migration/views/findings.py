@@ -5,6 +5,7 @@ With widgets a script to pick and a list beside its code; below it, and alone wi
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,23 +32,20 @@ class First:
     kind: str
     lang: str
 
-    def __repr__(self) -> str:
-        findings = choose_findings(self.report, self.kind)
-        pieces = [describe_finding(self.report, finding, self.lang) for finding in findings[:TOLD]]
-        return "\n\n".join(
-            [describe_count(findings, TOLD, self.lang), *describe_missing(self.report, findings, self.lang), *pieces]
-        )
-
-    def _repr_html_(self) -> str:
+    def _choose(self) -> tuple[list[str], list[Finding]]:
         findings = choose_findings(self.report, self.kind)
         messages = [describe_count(findings, TOLD, self.lang), *describe_missing(self.report, findings, self.lang)]
-        shown = [
-            (render_detail(finding, self.lang), render_excerpt(self.report, finding, self.lang))
-            for finding in findings[:TOLD]
-        ]
-        return template.render_fragment(
-            template.render_template("chosen.html", said=messages, findings=shown), code=True
-        )
+        return messages, findings[:TOLD]
+
+    def __repr__(self) -> str:
+        messages, findings = self._choose()
+        return "\n\n".join([*messages, *(describe_finding(self.report, finding, self.lang) for finding in findings)])
+
+    def _repr_html_(self) -> str:
+        messages, findings = self._choose()
+        shown = [(render_detail(each, self.lang), render_excerpt(self.report, each, self.lang)) for each in findings]
+        chosen = template.render_template("chosen.html", said=messages, findings=shown)
+        return template.render_fragment(chosen, code=True)
 
 
 def choose_findings(
@@ -73,14 +71,18 @@ def describe_count(findings: list[Finding], most: int, lang: str) -> str:
 
 def list_unread_files(report: Report, name: str = "") -> list[Finding]:
     """The files that the scan could not look at; of `name` alone where it is given."""
-    unread_findings = [
-        finding
-        for finding in report.findings
-        if finding.place and finding.status >= Status.SKIPPED and not class_of(finding)
-    ]
     return [
         finding
-        for finding in unread_findings
+        for finding in of_script(report.findings, name)
+        if finding.place and finding.status >= Status.SKIPPED and not class_of(finding)
+    ]
+
+
+def of_script(findings: Iterable[Finding], name: str) -> list[Finding]:
+    """The findings of one script or notebook, by the place; all of them where no name is given."""
+    return [
+        finding
+        for finding in findings
         if not name or (finding.place and finding.place.path.partition("#cell")[0] == name)
     ]
 
@@ -88,11 +90,7 @@ def list_unread_files(report: Report, name: str = "") -> list[Finding]:
 def describe_missing(report: Report, findings: list[Finding], lang: str, name: str = "") -> list[str]:
     """Describe what is said beside the findings that are left: which files were not looked at and, where none is left,
     whether there is none or a filter hides them, with the next step."""
-    every = [
-        finding
-        for finding in choose_findings(report)
-        if not name or (finding.place and finding.place.path.partition("#cell")[0] == name)
-    ]
+    every = of_script(choose_findings(report), name)
     head = report.headline
     missed = list_unread_files(report, name)
     if not missed and not every and not name and head and head.status >= Status.SKIPPED:

@@ -85,37 +85,15 @@ def compare_losses(first: Sequence[float | None], second: Sequence[float | None]
     return max(differences, default=None)
 
 
+# ruff: noqa: SIM905 - a column of names reads better without quotes
 #: Of a capture's `about` what another machine needs; the script's folder is not among it.
-ABOUT = (
-    "script",
-    "script_sha256",
-    "steps",
-    "dump_steps",
-    "level",
-    "task",
-    "seed",
-    "nproc",
-    "tier",
-    "device",
-    "versions",
-    "parameter_devices",
-    "simulator",
-    "settings",
-)
-META = (
-    "versions",
-    "tier",
-    "simulated",
-    "simulator",
-    "transform",
-    "standing_in",
-    "seeds",
-    "forced_seed",
-    "rank",
-    "world_size",
-    "parameter_devices",
-    "steps_wanted",
-)
+ABOUT = """
+script script_sha256 steps dump_steps level task seed nproc tier device versions parameter_devices simulator settings
+""".split()
+META = """
+versions tier simulated simulator transform standing_in seeds forced_seed rank world_size parameter_devices
+steps_wanted
+""".split()
 
 
 def pack_capture(capture: Path) -> dict[str, bytes]:

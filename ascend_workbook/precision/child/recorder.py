@@ -260,7 +260,7 @@ def forward(model: torch.nn.Module, model_input: object, seed: int) -> dict[str,
     moved, cast = _move_input(model_input, device, dtype)
     buffers = (
         [(buffer_before, buffer_before.detach().clone()) for buffer_before in model.buffers()]
-        if _is_training(model)
+        if any(module.training for module in model.modules())
         else []
     )
     states_before = states(device)
@@ -314,10 +314,6 @@ def _move_input(model_input: object, device: torch.device, dtype: str) -> tuple[
         return value.to(device)
 
     return change_tensors(model_input, change), other[0] if other else ""
-
-
-def _is_training(model: torch.nn.Module) -> bool:
-    return any(module.training for module in model.modules())
 
 
 def seed_all(seed: int) -> None:

@@ -10,28 +10,14 @@ import sys
 
 import torch
 
+# ruff: noqa: SIM905 - a column of names reads better without quotes
 #: Where msprobe 26.x replaces attributes: api_register.py, script_wrapper.py, register_optimizer_hook.py,
 #: hook_wrapper.py. Only those that are imported.
-OWNERS = (
-    "torch",
-    "torch.Tensor",
-    "torch.nn.functional",
-    "torch.linalg",
-    "torch.fft",
-    "torch.special",
-    "torch._VF",
-    "torch.distributed",
-    "torch.distributed.Work",
-    "torch.distributed.distributed_c10d",
-    "torch.jit",
-    "torch.nn.utils",
-    "torch.utils.hooks.BackwardHook",
-    "torch.autograd.Function",
-    "torch.npu",
-    "torch_npu",
-    "torch._dynamo.convert_frame",
-    "torch.nn.Module",
-)
+OWNERS = """
+torch torch.Tensor torch.nn.functional torch.linalg torch.fft torch.special torch._VF torch.distributed
+torch.distributed.Work torch.distributed.distributed_c10d torch.jit torch.nn.utils torch.utils.hooks.BackwardHook
+torch.autograd.Function torch.npu torch_npu torch._dynamo.convert_frame torch.nn.Module
+""".split()
 HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 WITH = ("_forward_hooks_with_kwargs", "_forward_pre_hooks_with_kwargs", "_forward_hooks_always_called")
 OURS = "msprobe"

@@ -177,14 +177,11 @@ class Side:
         if math.prod(item["shape"]) * 8 > LIMIT:
             raise CannotReplay("too_large")
         if name not in self._kept:
-            self._keep_tensor(name, torch.load(self.files / name, map_location="cpu", weights_only=True))
+            self._kept[name] = torch.load(self.files / name, map_location="cpu", weights_only=True)
+            while len(self._kept) > 1 and sum(tensor.nbytes for tensor in self._kept.values()) > LIMIT:
+                self._kept.popitem(last=False)
         self._kept.move_to_end(name)
         return self._kept[name].detach()
-
-    def _keep_tensor(self, name: str, values: torch.Tensor) -> None:
-        self._kept[name] = values
-        while len(self._kept) > 1 and sum(tensor.nbytes for tensor in self._kept.values()) > LIMIT:
-            self._kept.popitem(last=False)
 
 
 def main(question: str, answer: str) -> None:
@@ -344,7 +341,10 @@ def _judge_handing(sides: dict[str, Side], order: Job) -> dict[str, object]:
     if not hidden:
         raise ValueError("every gradient is shown where it is made")
     due = {name: torch.stack([gradient for gradient, _ in part]).sum(0) for name, part in shares.items()}
-    received = {name: _received_gradient(side, order, name) for name, side in sides.items()}
+    received = {
+        name: side.load(side.data[order["receiver"][name]]["input"][order["index"]]).double()
+        for name, side in sides.items()
+    }
     errors = [relative(received[name], due[name]) for name in ("target", "baseline")]
     for unit in (order["unit"], order["reduced_unit"]):
         shaken = _shares_of_takers(sides["baseline"], order, "baseline", unit) if unit else shares["baseline"]
@@ -371,10 +371,6 @@ def _share_of_taker(side: Side, taker: Job, name: str, unit: float, output: torc
         return _match_layout(shown, taken, output), True
     side.turn(result, entry, run)
     return _match_layout(leaf.grad, taken, output), False
-
-
-def _received_gradient(side: Side, order: Job, name: str) -> torch.Tensor:
-    return side.load(side.data[order["receiver"][name]]["input"][order["index"]]).double()
 
 
 def _match_layout(gradient: torch.Tensor, taken: torch.Tensor, output: torch.Tensor) -> torch.Tensor:

@@ -63,19 +63,10 @@ KNOWN = {
     LOSS_SCALE: ("loss_scale", "loss-scale", "train/loss_scale", "grad_scale", "amp_scale", "scale"),
 }
 SKIPPED_STEPS = ("number_of_skipped_iterations", "skipped_iterations")
-STEPS = (
-    "step",
-    "global_step",
-    "iteration",
-    "iter",
-    "_step",
-    "steps",
-    "trainer/global_step",
-    "train/global_step",
-    "iteration_number",
-    "update",
-    "num_updates",
-)
+# ruff: noqa: SIM905 - a column of names reads better without quotes
+STEPS = """
+step global_step iteration iter _step steps trainer/global_step train/global_step iteration_number update num_updates
+""".split()
 #: Times, rates and sizes are no numbers of the training.
 _ASIDE = re.compile(
     r"(?:.*[/_ -])?(?:time|data_time|wall_time|timestamp|runtime|elapsed.*|eta|memory|mem|mfu|throughput.*|speed"

@@ -27,7 +27,7 @@ from ascend_workbook.precision.curves.rows import make_table
 from ascend_workbook.precision.curves.scale import judge_scale, scale_history_of, skipped_steps
 from ascend_workbook.precision.curves.series import Curve, find_checkpoints
 from ascend_workbook.precision.curves.spikes import Spike, find_spikes
-from ascend_workbook.precision.views.questions import OF_CURVES, apply_gate
+from ascend_workbook.precision.views.questions import OF_CURVES, apply_gate, keep_headline
 from ascend_workbook.storage import is_address
 
 COMPLETE = ("finished", "stopped_after")
@@ -113,10 +113,11 @@ def make_report(left: Curve, right: Curve, options: Options, followed: str = "")
     first = first_place(pair, options.tolerance, _within_spikes(pair, by_side, options.shift))
     known = {"baseline": find_checkpoints(left), "target": find_checkpoints(right, options.checkpoints)}
     before = _before_update(left, right, pair)
+    parting = None if first is None else int(pair.steps[first])
     findings = [
         say.judge_curves(left, right, pair, first, options.tolerance, before),
         *say.find_shift(left, right, options.tolerance, options.shift),
-        *judge_gradient(left, right, options.shift, options.tolerance, _parting_step(pair, first), before),
+        *judge_gradient(left, right, options.shift, options.tolerance, parting, before),
         *say.judge_learning_rate(left, right, options.shift),
         *say.judge_alignment(left, right, pair, options.shift),
         *say.find_coarse_logs(left, right, pair, options.tolerance),
@@ -131,21 +132,18 @@ def make_report(left: Curve, right: Curve, options: Options, followed: str = "")
     more = {"baseline": 0, "target": options.shift}
     marks = sorted({spike.first + more[side] for side, some in by_side.items() for spike in some or ()})
     pointed = ([] if first is None else [first]) + np.searchsorted(pair.steps, marks).tolist()
-    mark, below = _marked_step(findings), ("relative_error", "smoothed_error")
+    mark: Any = next((finding.args.get("step") for finding in findings if finding.rule == "ACC250"), None)
+    below = ("relative_error", "smoothed_error")
     tier = str(right.meta.get("tier", ""))
     return Report(
         "precision",
         "curves",
-        tuple(_keep_headline(findings)),
+        tuple(keep_headline(findings, "ACC250")),
         make_table(left, right, pair, options.shift, pointed),
         Chart("lines", "step", ("loss_baseline", "loss_target"), mark=mark, below=below, marks=tuple(marks)),
         facts=_collect_facts(left, right, pair, options, by_side, followed),
         tier=tier,
     )
-
-
-def _parting_step(pair: Aligned, first: int | None) -> int | None:
-    return None if first is None else int(pair.steps[first])
 
 
 def _align_losses(left: Curve, right: Curve, shift: int) -> Aligned:
@@ -194,18 +192,6 @@ def _check_ended(curve: Curve, followed: str) -> list[Finding]:
         return [Finding("ACC251", Status.SKIPPED, "ACC251.running", {"path": curve.display_name})]
     args: dict[str, Scalar] = {"path": curve.display_name, "status": curve.status}
     return [Finding("ACC251", Status.FAIL, "ACC251.unfinished", args, weight=200)]
-
-
-def _keep_headline(findings: list[Finding]) -> list[Finding]:
-    """What was not looked at lowers the status of a healthy result, but the result stays the headline."""
-    worst = max(finding.status for finding in findings)
-    if worst >= Status.WARN:
-        return findings
-    return [replace(finding, status=worst) if finding.rule == "ACC250" else finding for finding in findings]
-
-
-def _marked_step(findings: list[Finding]) -> Any:
-    return next((finding.args.get("step") for finding in findings if finding.rule == "ACC250"), None)
 
 
 def _collect_facts(

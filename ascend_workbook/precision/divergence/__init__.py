@@ -33,19 +33,10 @@ from ascend_workbook.precision.tensors.agreement import (
     TensorAgreement,
 )
 
-AGREES, EXPLAINED, ALLOWED, POSSIBLE, DIVERGES, STRUCTURE, ARGUMENT, JUMP, NOT_COMPARED, CONTAINER, DRAWN = (
-    "agrees",
-    "explained",
-    "allowed",
-    "possible",
-    "diverges",
-    "structure",
-    "argument",
-    "jump",
-    "not_compared",
-    "container",
-    "drawn",
-)
+# ruff: noqa: SIM905 - a column of names reads better without quotes
+AGREES, EXPLAINED, ALLOWED, POSSIBLE, DIVERGES, STRUCTURE, ARGUMENT, JUMP, NOT_COMPARED, CONTAINER, DRAWN = """
+agrees explained allowed possible diverges structure argument jump not_compared container drawn
+""".split()
 #: From good to bad.
 SEVERITY = (AGREES, EXPLAINED, ALLOWED, POSSIBLE, DIVERGES)
 #: Outcomes that part the runs.

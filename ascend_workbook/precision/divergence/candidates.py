@@ -14,17 +14,11 @@ from ascend_workbook.precision.divergence import ARGUMENT, EXPLAINED, JUMP, PART
 if TYPE_CHECKING:
     from ascend_workbook.precision.comparison import Comparison, StepComparison
 
+# ruff: noqa: SIM905 - a column of names reads better without quotes
 #: Why a candidate stands where it does; from the gravest to the least.
-FIRST, MAKER, KIND, OWN, AGAIN, HANDED, AMPLIFIED, CONSEQUENCE = WHYS = (
-    "first",
-    "maker",
-    "kind",
-    "own",
-    "again",
-    "handed",
-    "amplified",
-    "consequence",
-)
+FIRST, MAKER, KIND, OWN, AGAIN, HANDED, AMPLIFIED, CONSEQUENCE = WHYS = """
+first maker kind own again handed amplified consequence
+""".split()
 #: So many are told; of those that their inputs explain only the worst few.
 MOST, EXPLAINED_MOST = 20, 3
 

@@ -7,40 +7,15 @@ from ascend_workbook.precision.record import Operator
 from ascend_workbook.precision.tensors.agreement import Agreement
 
 SOURCE = "https://www.hiascend.com/document/detail/en/mindstudio/830/practicalcases/LargeModelTrainingAccuracy/toolsample3_005.html"
-MASKS = (
-    "dropout",
-    "dropout1d",
-    "dropout2d",
-    "dropout3d",
-    "alpha_dropout",
-    "feature_alpha_dropout",
-    "rrelu",
-    "Dropout",
-    "Dropout1d",
-    "Dropout2d",
-    "Dropout3d",
-    "AlphaDropout",
-    "DropPath",
-)
-DRAWS = (
-    "rand",
-    "randn",
-    "rand_like",
-    "randn_like",
-    "randint",
-    "randint_like",
-    "randperm",
-    "bernoulli",
-    "bernoulli_",
-    "multinomial",
-    "normal",
-    "normal_",
-    "uniform_",
-    "random_",
-    "gumbel_softmax",
-    "poisson",
-    "exponential_",
-)
+# ruff: noqa: SIM905 - a column of names reads better without quotes
+MASKS = """
+dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout rrelu Dropout Dropout1d Dropout2d Dropout3d
+AlphaDropout DropPath
+""".split()
+DRAWS = """
+rand randn rand_like randn_like randint randint_like randperm bernoulli bernoulli_ multinomial normal normal_ uniform_
+random_ gumbel_softmax poisson exponential_
+""".split()
 ATTENTION = "scaled_dot_product_attention"
 #: Numbers that differ leave an error of the size of the values; rounding never does.
 LARGE, TIMES = 0.05, 10.0

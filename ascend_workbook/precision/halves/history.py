@@ -62,8 +62,10 @@ def scale_moves(log: str | Path, tier: str = "") -> Report:
 
 
 def _make_move_row(move: Move) -> tuple[Scalar, ...]:
+    """An overflow tells that a gradient was too large for the scale before; growth that for so long none was."""
+    means = Sentence(f"halves.means_{move.kind}", bound=FLOAT16.largest / move.before, steps=move.since)
     before, after = format_scale(move.before), format_scale(move.after)
-    return move.step, Sentence(f"halves.{move.kind}"), before, after, move.since, _explain_move(move)
+    return move.step, Sentence(f"halves.{move.kind}"), before, after, move.since, means
 
 
 def draw_scale(curve: Curve, tier: str = "") -> Report:
@@ -114,13 +116,6 @@ def _by_step(series: Series | None) -> dict[int, float]:
         return {}
     steps, places = series.last_of_each()
     return {int(step): series.values[int(at)] for step, at in zip(steps, places)}
-
-
-def _explain_move(move: Move) -> Sentence:
-    """Explain a move: an overflow tells that a gradient was too large for the scale before; growth that for so long
-    none was.
-    """
-    return Sentence(f"halves.means_{move.kind}", bound=FLOAT16.largest / move.before, steps=move.since)
 
 
 def _count_moves(scale_changes: list[Move]) -> dict[str, Scalar]:

@@ -47,11 +47,7 @@ def find_gaps(matches: Matches, left: int, right: int) -> list[tuple[int, int, i
 
 
 def _align_middle(left: Keys, right: Keys) -> Matches:
-    if not left or not right:
-        return []
     common = set(left) & set(right)
-    if not common:
-        return []
     # what the other side never has cannot match: without it fewer differences are left
     places = [[at for at, key in enumerate(side) if key in common] for side in (left, right)]
     keys = [[side[at] for at in numbers] for side, numbers in zip((left, right), places)]
@@ -66,13 +62,12 @@ def _align_windows(left: Keys, right: Keys) -> Matches:
     a = b = 0
     while a < len(left) and b < len(right):
         part = _align_by_myers(left[a : a + WINDOW], right[b : b + WINDOW], 2 * WINDOW) or []
-        last = a + WINDOW >= len(left) and b + WINDOW >= len(right)
-        sure = part if last else [(i, j) for i, j in part if i < CERTAIN and j < CERTAIN]
-        matches += [(a + i, b + j) for i, j in sure]
-        if last:
-            break
-        step = (sure[-1][0] + 1, sure[-1][1] + 1) if sure else (CERTAIN, CERTAIN)
-        a, b = a + step[0], b + step[1]
+        if a + WINDOW >= len(left) and b + WINDOW >= len(right):
+            return matches + [(a + i, b + j) for i, j in part]
+        certain = [(a + i, b + j) for i, j in part if i < CERTAIN and j < CERTAIN]
+        matches += certain
+        last = certain[-1] if certain else (a + CERTAIN - 1, b + CERTAIN - 1)
+        a, b = last[0] + 1, last[1] + 1
     return matches
 
 
@@ -80,8 +75,8 @@ def _align_by_myers(left: Keys, right: Keys, limit: int) -> Matches | None:
     """Find the longest common subsequence, or return None where more than `limit` elements are left over."""
     ends = {1: 0}
     trace: list[dict[int, int]] = []
-    for depth in range(min(limit, len(left) + len(right)) + 1):
-        trace.append(ends.copy() if depth else {1: 0})
+    for depth in range(limit + 1):
+        trace.append(ends.copy())
         for k in range(-depth, depth + 1, 2):
             down = k == -depth or (k != depth and ends[k - 1] < ends[k + 1])
             i = ends[k + 1] if down else ends[k - 1] + 1
@@ -94,25 +89,17 @@ def _align_by_myers(left: Keys, right: Keys, limit: int) -> Matches | None:
 
 
 def _trace_matches(trace: list[dict[int, int]], i: int, j: int) -> Matches:
+    """Walk back from the end: on each diagonal the matches behind the step that led to it."""
     matches: Matches = []
-    for depth in range(len(trace) - 1, -1, -1):
+    for depth in range(len(trace) - 1, 0, -1):
         ends, k = trace[depth], i - j
         down = k == -depth or (k != depth and ends[k - 1] < ends[k + 1])
         before = k + 1 if down else k - 1
-        at = ends[before] if depth else 0
-        while (
-            i > at and j > at - before and i > 0 and j > 0 and (depth == 0 or (i, j) != _end_of_step(at, before, down))
-        ):
-            i, j = i - 1, j - 1
-            matches.append((i, j))
-        i, j = at, at - before
+        start = ends[before] if down else ends[before] + 1
+        matches += [(at, at - k) for at in range(i - 1, start - 1, -1)]
+        i, j = ends[before], ends[before] - before
+    matches += [(at, at) for at in range(i - 1, -1, -1)]
     return matches[::-1]
-
-
-def _end_of_step(at: int, before: int, down: bool) -> tuple[int, int]:
-    """Return where the step from diagonal `before` leads."""
-    j = at - before
-    return (at, j + 1) if down else (at + 1, j)
 
 
 @dataclass(frozen=True)
@@ -148,7 +135,8 @@ def pair_runs(target: Run, baseline: Run) -> Pairing:
     calls = _forward_calls(target, baseline)
     pairs = []
     for operator in target.operators:
-        partner = baseline.by_call.get(_find_partner_call(operator, calls))
+        head, call = calls.get((operator.head, operator.call), ("", 0))
+        partner = baseline.by_call.get((head, call, operator.direction))
         if partner is not None:
             pairs.append(Pair(operator, partner))
     taken_target = {matched.target.name for matched in pairs}
@@ -158,24 +146,17 @@ def pair_runs(target: Run, baseline: Run) -> Pairing:
     return Pairing(target, baseline, tuple(pairs), left, right)
 
 
-def _find_partner_call(operator: Operator, calls: dict[tuple[str, int], tuple[str, int]]) -> tuple[str, int, str]:
-    """Find the baseline's call that the alignment paired, in the operator's own direction."""
-    head, call = calls.get((operator.head, operator.call), ("", 0))
-    return head, call, operator.direction
-
-
 def _forward_calls(target: Run, baseline: Run) -> dict[tuple[str, int], tuple[str, int]]:
     """Map each target call to its baseline call, from the forward sequences; backward and parameter gradients follow
-    them.
+    them. Calls without a forward entry (parameter gradients, or a backward-only dump) keep their own name.
     """
-    left, right = _select_forward_calls(target), _select_forward_calls(baseline)
-    if [op.head for op in left] == [op.head for op in right]:
-        matches = [(mine, other) for mine, other in zip(left, right)]
-    else:
-        matches = _align_calls(left, right)
-    return _keep_other_calls(target, left) | {
-        (mine.head, mine.call): (other.head, other.call) for mine, other in matches
-    }
+    left, right = ([op for op in run.operators if op.direction == FORWARD] for run in (target, baseline))
+    known = {(op.head, op.call) for op in left}
+    calls = {call: call for op in target.operators if (call := (op.head, op.call)) not in known}
+    same = [op.head for op in left] == [op.head for op in right]
+    for mine, other in zip(left, right) if same else _align_calls(left, right):
+        calls[mine.head, mine.call] = other.head, other.call
+    return calls
 
 
 def _align_calls(left: list[Operator], right: list[Operator]) -> list[tuple[Operator, Operator]]:
@@ -183,40 +164,18 @@ def _align_calls(left: list[Operator], right: list[Operator]) -> list[tuple[Oper
     call is (a renamed module, an API by another path), its shapes first."""
     matches: Matches = []
     rest = [(0, len(left), 0, len(right))]
-    for key in (_head_and_shapes, _head_of, _kind_and_shapes, _kind_of):
-        mine, theirs = [key(op) for op in left], [key(op) for op in right]
+    for by_name, with_shapes in ((True, True), (True, False), (False, True), (False, False)):
+        mine, theirs = ([_key_of_call(op, by_name, with_shapes) for op in side] for side in (left, right))
         more = [(a + i, c + j) for a, b, c, d in rest for i, j in align_keys(mine[a:b], theirs[c:d])]
         matches = sorted(matches + more)
         rest = find_gaps(matches, len(left), len(right))
     return [(left[i], right[j]) for i, j in matches]
 
 
-def _head_and_shapes(operator: Operator) -> tuple[object, ...]:
-    return operator.head, _output_shapes(operator)
-
-
-def _head_of(operator: Operator) -> str:
-    return operator.head
-
-
-def _kind_and_shapes(operator: Operator) -> tuple[object, ...]:
-    return (*_kind_of(operator), _output_shapes(operator))
-
-
-def _kind_of(operator: Operator) -> tuple[object, ...]:
-    """Return a module's class, or an API's name without underscores: `Torch.relu` and `Tensor.relu_` are one kind."""
-    return operator.is_module, operator.api if operator.is_module else operator.api.strip("_").lower()
-
-
-def _output_shapes(operator: Operator) -> tuple[tuple[int, ...], ...]:
-    return tuple(record.shape for record in operator.outputs)
-
-
-def _select_forward_calls(run: Run) -> list[Operator]:
-    return [operator for operator in run.operators if operator.direction == FORWARD]
-
-
-def _keep_other_calls(run: Run, forward: list[Operator]) -> dict[tuple[str, int], tuple[str, int]]:
-    """Keep the own name of calls without a forward entry (parameter gradients, or a backward-only dump)."""
-    known = {(op.head, op.call) for op in forward}
-    return {call: call for op in run.operators if (call := (op.head, op.call)) not in known}
+def _key_of_call(operator: Operator, by_name: bool, with_shapes: bool) -> Hashable:
+    """Return the call's name, or else what it is: a module's class, or an API's name without underscores
+    (`Torch.relu` and `Tensor.relu_` are one kind).
+    """
+    kind = operator.is_module, operator.api if operator.is_module else operator.api.strip("_").lower()
+    shapes = tuple(record.shape for record in operator.outputs) if with_shapes else ()
+    return operator.head if by_name else kind, shapes

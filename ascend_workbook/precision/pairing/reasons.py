@@ -6,54 +6,23 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ascend_workbook.precision.pairing import Pairing
-from ascend_workbook.precision.record import FORWARD, Operator
+from ascend_workbook.precision.record import FORWARD, Operator, Run
 
-CAST, FUSED, DECOMPOSED, STOPPED, CUT, REPEATED, BACKWARD_ONLY, EXTRA = (
-    "cast",
-    "fused",
-    "decomposed",
-    "stopped",
-    "cut",
-    "repeated",
-    "backward",
-    "extra",
-)
+# ruff: noqa: SIM905 - a column of names reads better without quotes
+CAST, FUSED, DECOMPOSED, STOPPED, CUT, REPEATED, BACKWARD_ONLY, EXTRA = """
+cast fused decomposed stopped cut repeated backward extra
+""".split()
 #: APIs that move, convert or copy and compute nothing.
 CASTS = frozenset(
-    (
-        "to",
-        "type",
-        "type_as",
-        "half",
-        "float",
-        "double",
-        "bfloat16",
-        "long",
-        "int",
-        "bool",
-        "cuda",
-        "npu",
-        "cpu",
-        "contiguous",
-        "clone",
-        "detach",
-        "numpy",
-        "item",
-    )
+    """
+to type type_as half float double bfloat16 long int bool cuda npu cpu contiguous clone detach numpy item
+""".split()
 )
 #: One call that does the work of several; torch_npu's own operators begin with `npu_`.
 FUSIONS = frozenset(
-    (
-        "scaled_dot_product_attention",
-        "multi_head_attention_forward",
-        "rms_norm",
-        "layer_norm",
-        "group_norm",
-        "gelu",
-        "silu",
-        "softmax",
-        "cross_entropy",
-    )
+    """
+scaled_dot_product_attention multi_head_attention_forward rms_norm layer_norm group_norm gelu silu softmax cross_entropy
+""".split()
 )
 #: Calls before the other side's last one that may be missing without it having stopped.
 TAIL = 3
@@ -61,14 +30,16 @@ TAIL = 3
 
 def find_reasons(pairing: Pairing, side: str) -> Iterator[tuple[Operator, str]]:
     """Yield each operator that only `side` (`target` or `baseline`) called, and the likely reason."""
-    alone = pairing.only_target if side == "target" else pairing.only_baseline
-    others = pairing.only_baseline if side == "target" else pairing.only_target
-    ends = max((_operator_on_side(matched, side).order for matched in pairing.pairs), default=-1)
-    cut = (pairing.baseline if side == "target" else pairing.target).cut
-    stopped = len(pairing.pairs) > 0 and not others and sum(op.order > ends for op in alone) > TAIL
-    holes, other_counts = _number_holes(pairing, side), Counter(_number_holes(pairing, _other_side(side)).values())
+    other = "baseline" if side == "target" else "target"
+    alone, others = getattr(pairing, f"only_{side}"), getattr(pairing, f"only_{other}")
+    mine, theirs = ([getattr(pair, name) for pair in pairing.pairs] for name in (side, other))
+    ends = max((operator.order for operator in mine), default=-1)
+    cut = getattr(pairing, other).cut
+    stopped = len(mine) > 0 and not others and sum(op.order > ends for op in alone) > TAIL
+    holes = _number_holes(getattr(pairing, side), mine)
     own_counts = Counter(holes.values())
-    heads = {_operator_on_side(matched, side).head for matched in pairing.pairs}
+    other_counts = Counter(_number_holes(getattr(pairing, other), theirs).values())
+    heads = {operator.head for operator in mine}
     forward = {(op.head, op.call) for op in alone if op.direction == FORWARD}
     for operator in alone:
         hole = holes.get(operator.name)
@@ -92,10 +63,9 @@ def find_reasons(pairing: Pairing, side: str) -> Iterator[tuple[Operator, str]]:
             yield operator, EXTRA
 
 
-def _number_holes(pairing: Pairing, side: str) -> dict[str, int]:
+def _number_holes(run: Run, paired: list[Operator]) -> dict[str, int]:
     """Number each forward operator without a partner by the pair that comes before it."""
-    run = pairing.target if side == "target" else pairing.baseline
-    numbers = {_operator_on_side(by_name, side).name: number for number, by_name in enumerate(pairing.pairs)}
+    numbers = {operator.name: number for number, operator in enumerate(paired)}
     by_name, hole = {}, -1
     for operator in run.operators:
         if operator.direction != FORWARD:
@@ -105,12 +75,3 @@ def _number_holes(pairing: Pairing, side: str) -> dict[str, int]:
         elif operator.api.strip("_") not in CASTS:
             by_name[operator.name] = hole
     return by_name
-
-
-def _operator_on_side(matched: object, side: str) -> Operator:
-    operator: Operator = getattr(matched, side)
-    return operator
-
-
-def _other_side(side: str) -> str:
-    return "baseline" if side == "target" else "target"

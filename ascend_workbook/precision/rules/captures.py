@@ -89,7 +89,10 @@ def check_partners(facts: Comparison) -> Iterator[Finding]:
         left = [unpaired for step in facts.steps for unpaired in find_reasons(step.pairing, name)]
         if left:
             heads = Counter((operator.head, reason) for operator, reason in left)
-            shown = [_describe_unpaired(head, count, why) for (head, why), count in heads.most_common(PARTNERS_SHOWN)]
+            shown = [
+                Sentence("precision.alone", head=head, count=count, why=Sentence(f"precision.why_{why}"))
+                for (head, why), count in heads.most_common(PARTNERS_SHOWN)
+            ]
             args: dict[str, Scalar] = {"count": len(left), "names": shown, "side": Sentence(f"precision.side_{name}")}
             few = len(left) <= REMARK * sum(len(step.pairing.target.operators) for step in facts.steps)
             yield Finding("ACC210", Status.NOTE if few else Status.WARN, "ACC210.only", args, weight=len(left))
@@ -97,11 +100,6 @@ def check_partners(facts: Comparison) -> Iterator[Finding]:
     if renamed:
         names: list[Scalar] = list(dict.fromkeys(f"{step.baseline.head} = {step.target.head}" for step in renamed))
         yield Finding("ACC210", Status.NOTE, "ACC210.renamed", {"count": len(renamed), "names": names[:PARTNERS_SHOWN]})
-
-
-def _describe_unpaired(head: str, count: int, why: str) -> Scalar:
-    reason: Scalar = Sentence(f"precision.why_{why}")
-    return Sentence("precision.alone", head=head, count=count, why=reason)
 
 
 RULES = {

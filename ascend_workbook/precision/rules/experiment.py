@@ -95,8 +95,4 @@ def check_settings(facts: Comparison) -> Iterator[Finding]:
     yield Finding("ACC207", Status.NOTE, "ACC207.differ", args, weight=30)
 
 
-RULES = {
-    "ACC204": check_start,
-    "ACC205": check_experiment,
-    "ACC207": check_settings,
-}
+RULES = {"ACC204": check_start, "ACC205": check_experiment, "ACC207": check_settings}

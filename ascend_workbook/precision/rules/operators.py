@@ -80,7 +80,4 @@ def _describe_run(run: Again) -> Scalar:
     return Sentence(key, tier=run.tier, saved=run.saved, single=run.single, double=run.double)
 
 
-RULES = {
-    "ACC232": check_nonfinite,
-    "ACC233": check_confirmed,
-}
+RULES = {"ACC232": check_nonfinite, "ACC233": check_confirmed}

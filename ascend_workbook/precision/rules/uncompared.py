@@ -197,9 +197,4 @@ def check_blind(facts: Comparison) -> Iterator[Finding]:
     yield Finding("ACC218", Status.NOTE, "ACC218.room", {"count": len(rooms), "room": room, "why": list(why) or None})
 
 
-RULES = {
-    "ACC209": check_slower,
-    "ACC215": check_uncompared,
-    "ACC217": check_selected,
-    "ACC218": check_blind,
-}
+RULES = {"ACC209": check_slower, "ACC215": check_uncompared, "ACC217": check_selected, "ACC218": check_blind}

@@ -21,17 +21,11 @@ from ascend_workbook.precision.tensors.workers import Answer, Measure, measure_a
 #: By the files of target and baseline.
 Measured = Mapping["tuple[Path, Path]", Answer]
 
+# ruff: noqa: SIM905 - a column of names reads better without quotes
 #: What can be wrong with a tensor before its numbers are looked at.
-SHAPE, DTYPE, ONLY_TARGET, ONLY_BASELINE, UNREADABLE, NONFINITE, NO_VALUES, CHECKSUM = (
-    "shape",
-    "dtype",
-    "only_target",
-    "only_baseline",
-    "unreadable",
-    "nonfinite",
-    "no_values",
-    "checksum",
-)
+SHAPE, DTYPE, ONLY_TARGET, ONLY_BASELINE, UNREADABLE, NONFINITE, NO_VALUES, CHECKSUM = """
+shape dtype only_target only_baseline unreadable nonfinite no_values checksum
+""".split()
 
 
 @dataclass(frozen=True)

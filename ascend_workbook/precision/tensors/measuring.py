@@ -11,7 +11,7 @@ from pathlib import Path
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.precision.tensors import fused
 from ascend_workbook.precision.tensors.metrics import BLOCK, Array, Meter, Metrics, measure_arrays
-from ascend_workbook.precision.tensors.tensorfile import Stored, locate_tensor, read_tensor
+from ascend_workbook.precision.tensors.tensorfile import Stored, locate_tensor, read_tensor, unreadable_error
 
 #: A sample has blocks of this many elements at least, and of a small tensor about this many blocks to choose from.
 SMALLEST, CHOICE = 256, 64
@@ -64,7 +64,7 @@ def measure_files(job: Job, sample: Sample = WHOLE, block: int = BLOCK) -> Metri
     """
     left, right = _locate_tensor(job.target, job.target_shape), _locate_tensor(job.baseline, job.baseline_shape)
     if left.shape != right.shape:
-        raise _unreadable_error(job.target, f"shape {list(left.shape)}, the baseline's {list(right.shape)}")
+        raise unreadable_error(job.target, f"shape {list(left.shape)}, the baseline's {list(right.shape)}")
     bfloat16 = left.bfloat16 and right.bfloat16
     if left.strides or right.strides or left.size == 0:
         return measure_arrays(read_tensor(job.target), read_tensor(job.baseline), bfloat16=bfloat16)
@@ -89,9 +89,5 @@ def _real_parts(values: Array) -> Array:
 def _locate_tensor(path: Path, shape: tuple[int, ...]) -> Stored:
     stored = locate_tensor(path)
     if stored.shape != shape:
-        raise _unreadable_error(path, f"holds shape {list(stored.shape)}, dump.json says {list(shape)}")
+        raise unreadable_error(path, f"holds shape {list(stored.shape)}, dump.json says {list(shape)}")
     return stored
-
-
-def _unreadable_error(path: Path, error: str) -> WorkbookError:
-    return WorkbookError("precision.tensor_unreadable", path=str(path), error=error)

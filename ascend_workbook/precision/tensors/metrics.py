@@ -166,8 +166,7 @@ class Meter:
 
     def _add_sums(self, exponent: int, a: Array, b: Array, d: Array | None, *sums: float) -> None:
         if exponent:
-            scale = 2.0 ** max(min(-exponent, 1000), -1000)
-            a, b, d = a * scale, b * scale, np.zeros(1) if d is None else d * scale
+            a, b, d = (np.ldexp(side, -exponent) for side in (a, b, np.zeros(1) if d is None else d))
             sums = tuple(float(p.dot(q)) for p, q in ((d, d), (a, a), (b, b), (a, b)))
         total = self.sums.setdefault(exponent, np.zeros(4))
         total += sums
@@ -188,10 +187,10 @@ class Meter:
         return x, y, unequal
 
     def _compute_difference(self, x: Array, y: Array, a: Array, b: Array, d: Array) -> None:
-        """Compute a - b; for 64-bit integers without the rounding that float64 would bring."""
+        """Compute a - b; for 64-bit integers |a - b|, without the rounding that float64 would bring."""
         if self.exact_integers:
             larger = np.maximum(x, y).astype(np.uint64) - np.minimum(x, y).astype(np.uint64)
-            np.copyto(d, np.where(x >= y, 1.0, -1.0) * larger.astype(np.float64))
+            np.copyto(d, larger.astype(np.float64))
         else:
             np.subtract(a, b, out=d)
 

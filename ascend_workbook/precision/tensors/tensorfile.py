@@ -77,7 +77,7 @@ class Stored:
         try:
             return io.FileIO(self.path)
         except OSError as cause:
-            raise _unreadable_error(self.path, str(cause)) from cause
+            raise unreadable_error(self.path, str(cause)) from cause
 
     def read_blocks(self, count: int, at: Iterator[int] | None = None) -> Iterator[Array]:
         """Yield flat blocks of `count` elements (the last one shorter), all of them or those whose numbers `at` gives.
@@ -94,7 +94,7 @@ class Stored:
                 while read < wanted:
                     got = stream.readinto(view[read:wanted])
                     if not got:
-                        raise _unreadable_error(self.path, f"ends {wanted - read} bytes too early")
+                        raise unreadable_error(self.path, f"ends {wanted - read} bytes too early")
                     read += got
                 if not self.bfloat16:
                     yield buffer[:n]
@@ -169,12 +169,13 @@ class _naming_file:
             OverflowError,
         )
         if isinstance(cause, known):
-            raise _unreadable_error(self.path, str(cause)) from cause
+            raise unreadable_error(self.path, str(cause)) from cause
         if isinstance(cause, (TypeError, AttributeError, IndexError, StopIteration)):  # a pickle of another shape
-            raise _unreadable_error(self.path, "not one plain tensor") from cause
+            raise unreadable_error(self.path, "not one plain tensor") from cause
 
 
-def _unreadable_error(path: Path, error: str) -> WorkbookError:
+def unreadable_error(path: Path, error: str) -> WorkbookError:
+    """Return the error of a tensor file: which, and what is wrong with it."""
     return WorkbookError("precision.tensor_unreadable", path=str(path), error=error)
 
 

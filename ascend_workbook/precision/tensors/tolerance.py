@@ -37,62 +37,21 @@ AMPLIFICATION = 10.0
 #: which may be small by luck. Measured on four networks with other threads, HF32 and bfloat16: at most 0.7 in forward,
 #: 28 in backward (behind the kink of a relu).
 AMPLIFICATION_OF_STATISTICS = 100.0
+# ruff: noqa: SIM905 - a column of names reads better without quotes
 #: API names that a reduced format applies to.
-CONVOLUTIONS = (
-    "conv1d",
-    "conv2d",
-    "conv3d",
-    "conv_transpose1d",
-    "conv_transpose2d",
-    "conv_transpose3d",
-    "Conv1d",
-    "Conv2d",
-    "Conv3d",
-    "ConvTranspose1d",
-    "ConvTranspose2d",
-    "ConvTranspose3d",
-)
-MATMULS = (
-    "linear",
-    "matmul",
-    "mm",
-    "bmm",
-    "addmm",
-    "baddbmm",
-    "einsum",
-    "__matmul__",
-    "Linear",
-    "scaled_dot_product_attention",
-    "MultiheadAttention",
-)
+CONVOLUTIONS = """
+conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d Conv1d Conv2d Conv3d ConvTranspose1d
+ConvTranspose2d ConvTranspose3d
+""".split()
+MATMULS = """
+linear matmul mm bmm addmm baddbmm einsum __matmul__ Linear scaled_dot_product_attention MultiheadAttention
+""".split()
 #: APIs whose gradient jumps: an input error of e moves about that share of the elements over the edge, and the
 #: relative L2 error of the gradient is about its square root.
-KINKED = (
-    "relu",
-    "relu_",
-    "relu6",
-    "leaky_relu",
-    "prelu",
-    "hardtanh",
-    "hardswish",
-    "hardsigmoid",
-    "hardshrink",
-    "softshrink",
-    "max_pool1d",
-    "max_pool2d",
-    "max_pool3d",
-    "adaptive_max_pool2d",
-    "abs",
-    "clamp",
-    "clamp_min",
-    "clamp_max",
-    "amax",
-    "amin",
-    "maximum",
-    "minimum",
-    "l1_loss",
-    "smooth_l1_loss",
-)
+KINKED = """
+relu relu_ relu6 leaky_relu prelu hardtanh hardswish hardsigmoid hardshrink softshrink max_pool1d max_pool2d
+max_pool3d adaptive_max_pool2d abs clamp clamp_min clamp_max amax amin maximum minimum l1_loss smooth_l1_loss
+""".split()
 
 
 def unit_roundoff(dtype: str) -> float:

@@ -46,7 +46,7 @@ def parse_request(line: str) -> tuple[list[Job], Sample, int]:
 def answer_line(line: str) -> str:
     """Answer one line of jobs."""
     jobs, sample, block = parse_request(line)
-    return write_answer([_measure_job(job, sample, block) for job in jobs])
+    return write_answer([measure_job(job, sample, block) for job in jobs])
 
 
 def write_answer(results: list[Metrics | WorkbookError]) -> str:
@@ -60,7 +60,8 @@ def write_answer(results: list[Metrics | WorkbookError]) -> str:
     return json.dumps(rows)
 
 
-def _measure_job(job: Job, sample: Sample, block: int) -> Metrics | WorkbookError:
+def measure_job(job: Job, sample: Sample, block: int) -> Metrics | WorkbookError:
+    """Measure one pair of files; what is wrong with them is the answer too."""
     try:
         return measure_files(job, sample, block)
     except WorkbookError as cause:

@@ -17,10 +17,10 @@ from typing import Union
 
 from ascend_workbook.findings.errors import WorkbookError, explain_os_error
 from ascend_workbook.findings.sentence import Scalar, Sentence
-from ascend_workbook.precision.tensors import fused
-from ascend_workbook.precision.tensors.measuring import WHOLE, Job, Sample, measure_files
+from ascend_workbook.precision.tensors import fused, metrics
+from ascend_workbook.precision.tensors.measuring import WHOLE, Job, Sample
 from ascend_workbook.precision.tensors.metrics import Metrics
-from ascend_workbook.precision.tensors.worker import BLOCK, read_answers, write_order
+from ascend_workbook.precision.tensors.worker import BLOCK, measure_job, read_answers, write_order
 
 Answer = Union[Metrics, WorkbookError]
 Measure = Callable[[Sequence[Job], Sample], "list[Answer]"]
@@ -54,20 +54,13 @@ def measure_all(
     fused.load_kernel()  # compiled here, if it has to be, and not by each worker
     count = min(workers or count_cores(), len(jobs))
     if count < 1 or workers is None and is_little_data(jobs, sample):
-        return [_measure_alone(job, sample) for job in jobs]
+        return [measure_job(job, sample, metrics.BLOCK) for job in jobs]
     return _Crew(jobs, sample, tell).run_workers(count)
 
 
 def is_little_data(jobs: Sequence[Job], sample: Sample) -> bool:
     """Return whether there is so little to read that this process does it, in blocks of metrics.BLOCK."""
     return sum(job.elements for job in jobs) * sample.share <= ALONE
-
-
-def _measure_alone(job: Job, sample: Sample) -> Answer:
-    try:
-        return measure_files(job, sample)
-    except WorkbookError as cause:
-        return cause
 
 
 class Worker:
@@ -152,21 +145,17 @@ class _Crew:
 
     def _serve_thread(self) -> None:
         try:
-            self._work_off_batches(hire_worker())
+            worker = hire_worker()
+            with contextlib.suppress(queue.Empty):
+                while True:
+                    batch = self.batches.get_nowait()
+                    worker, answers = serve_jobs(worker, [self.jobs[number] for number in batch], self.sample)
+                    self.answers.update(zip(batch, answers))
+                    if self.tell:
+                        self.tell(len(self.answers), len(self.jobs))
+            keep_worker(worker)
         except OSError as cause:
             self.troubles.append(cause)
-
-    def _work_off_batches(self, worker: Worker) -> None:
-        while True:
-            try:
-                batch = self.batches.get_nowait()
-            except queue.Empty:
-                break
-            worker, answers = serve_jobs(worker, [self.jobs[number] for number in batch], self.sample)
-            self.answers.update(zip(batch, answers))
-            if self.tell:
-                self.tell(len(self.answers), len(self.jobs))
-        keep_worker(worker)
 
 
 def serve_jobs(worker: Worker, jobs: list[Job], sample: Sample, block: int = BLOCK) -> tuple[Worker, list[Answer]]:
@@ -193,9 +182,9 @@ def serve_jobs(worker: Worker, jobs: list[Job], sample: Sample, block: int = BLO
 def split_batches(jobs: Sequence[Job]) -> list[list[int]]:
     """Split the jobs into batches of numbers: in order, up to so many elements and so many jobs."""
     groups: list[list[int]] = []
-    elements = BATCH_ELEMENTS
+    elements = 0
     for number, job in enumerate(jobs):
-        if elements + job.elements > BATCH_ELEMENTS or len(groups[-1]) >= BATCH_JOBS:
+        if not groups or elements + job.elements > BATCH_ELEMENTS or len(groups[-1]) >= BATCH_JOBS:
             groups.append([])
             elements = 0
         groups[-1].append(number)

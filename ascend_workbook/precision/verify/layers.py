@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ascend_workbook.precision.tensors import tolerance
-from ascend_workbook.precision.tensors.metrics import Array, Metrics, measure_arrays
+from ascend_workbook.precision.tensors.metrics import Metrics, measure_arrays
 from ascend_workbook.precision.verify.sides import Call, Taken, Tensor
 
 # Many inputs added up, one at a time: what every module came to, and how many inputs passed.
@@ -125,14 +125,10 @@ def _larger_known(old: float | None, new: float | None) -> float | None:
     return new if old is None else old if new is None else max(old, new)
 
 
-ONLY_A, ONLY_B, SHAPE, NONFINITE, STRUCTURE, NOTHING = (
-    "only_a",
-    "only_b",
-    "shape",
-    "nonfinite",
-    "structure",
-    "nothing",
-)
+# ruff: noqa: SIM905 - a column of names reads better without quotes
+ONLY_A, ONLY_B, SHAPE, NONFINITE, STRUCTURE, NOTHING = """
+only_a only_b shape nonfinite structure nothing
+""".split()
 #: Of these modules nothing was compared.
 UNCOMPARED = (ONLY_A, ONLY_B, NOTHING)
 #: torch.nn's modules of several operators: they may hold as many roundings as a module of the user's own.
@@ -339,11 +335,6 @@ def describe_odd_place(target: Tensor, baseline: Tensor) -> str:
     """Describe where NaN or infinity stands on one side only: how many places, and the first one's index."""
     left, right = (np.asarray(tensor.values) for tensor in (target, baseline))
     finite = np.isfinite(left) & np.isfinite(right)
-    odd = np.flatnonzero(~finite & ~_equal_places(left, right))
+    odd = np.flatnonzero(~finite & (left != right) & ~(np.isnan(left) & np.isnan(right)))
     first = [int(at) for at in np.unravel_index(int(odd[0]), target.shape)] if target.shape else []
     return f"{len(odd)} / {left.size}: {target.slot}{first} {right[odd[0]]} / {left[odd[0]]}"
-
-
-def _equal_places(left: Array, right: Array) -> Array:
-    same: Array = (left == right) | (np.isnan(left) & np.isnan(right))
-    return same

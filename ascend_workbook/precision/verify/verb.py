@@ -21,24 +21,13 @@ from ascend_workbook.precision.verify.findings import collect_findings
 from ascend_workbook.precision.verify.layers import Comparing, Layer, Row, Tally, wilson_interval
 from ascend_workbook.precision.verify.process import Order, ProcessSide
 from ascend_workbook.precision.verify.sides import Inputs, LocalSide, Side, Taken
+from ascend_workbook.precision.views.questions import infinity_as_word
 
-COLUMNS = (
-    "order",
-    "layer",
-    "kind",
-    "dtype",
-    "shape",
-    "max_absolute",
-    "relative_l2",
-    "cosine",
-    "ulp",
-    "allowed",
-    "passed",
-    "worst_input",
-    "baseline_truth",
-    "target_truth",
-    "judgement",
-)
+# ruff: noqa: SIM905 - a column of names reads better without quotes
+COLUMNS = """
+order layer kind dtype shape max_absolute relative_l2 cosine ulp allowed passed worst_input baseline_truth
+target_truth judgement
+""".split()
 SUFFIXES = (".pt", ".pth")
 MODES = ("", "eval", "train")
 
@@ -264,14 +253,9 @@ def _make_row(row: Row) -> tuple[Scalar, ...]:
     judgement = layer.problem or ("agrees" if row.passed == row.seen else "apart")
     truth: tuple[Scalar, ...] = layer.truth or (None, None)
     who = (layer.order, layer.call.name, layer.call.kind, " / ".join(layer.dtypes), list(layer.shape))
-    limits = (None, None) if row.is_uncompared else (_infinity_as_word(layer.allowed), f"{row.passed}/{row.seen}")
-    numbers = (row.max_absolute, _infinity_as_word(layer.error), row.cosine, row.ulp, *limits, row.worst, *truth)
+    limits = (None, None) if row.is_uncompared else (infinity_as_word(layer.allowed), f"{row.passed}/{row.seen}")
+    numbers = (row.max_absolute, infinity_as_word(layer.error), row.cosine, row.ulp, *limits, row.worst, *truth)
     return (*who, *numbers, Sentence(f"verify.{judgement}"))
-
-
-def _infinity_as_word(value: float | None) -> Scalar:
-    """Return the number, or infinity and NaN as a word, because JSON has neither."""
-    return value if value is None or math.isfinite(value) else str(value)
 
 
 def _collect_facts(tally: Tally, worst: Row | None) -> dict[str, object]:
@@ -286,8 +270,8 @@ def _collect_facts(tally: Tally, worst: Row | None) -> dict[str, object]:
         and {
             "layer": worst.layer.call.name,
             "input": worst.worst,
-            "error": _infinity_as_word(worst.layer.error),
-            "allowed": _infinity_as_word(worst.layer.allowed),
+            "error": infinity_as_word(worst.layer.error),
+            "allowed": infinity_as_word(worst.layer.allowed),
             "problem": worst.layer.problem,
         },
         "first": first and {"layer": first.layer.call.name, "input": first.worst},

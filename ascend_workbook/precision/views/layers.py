@@ -19,16 +19,9 @@ from ascend_workbook.precision.views.questions import read_outcome
 # Fixed limits beside the comparison's own judgement: cosine below 0.99, and |a - b| <= atol + rtol * |b| everywhere.
 
 COSINE, ATOL, RTOL = 0.99, 1e-5, 1e-3
-LIMIT_COLUMNS = (
-    Column("operator"),
-    Column("step"),
-    Column("cosine", digits=7),
-    Column("by_cosine"),
-    Column("beyond"),
-    Column("by_elements"),
-    Column("error_out"),
-    Column("allowed"),
-    Column("by_noise"),
+LIMIT_COLUMNS = tuple(
+    Column(name, digits=7 if name == "cosine" else 4)
+    for name in ("operator", "step", "cosine", "by_cosine", "beyond", "by_elements", "error_out", "allowed", "by_noise")
 )
 
 
@@ -85,14 +78,9 @@ def _count_verdicts(rows: list[tuple[Scalar, ...]]) -> Finding:
     return Finding("ACC294", Status.NOTE, "ACC294.counts", {**counts, "of": len(rows)})
 
 
-COLUMNS = (
-    Column("layer"),
-    Column("step"),
-    Column("rank"),
-    Column("max_diff"),
-    Column("mean_diff"),
-    Column("cosine", digits=9),
-    Column("passed"),
+COLUMNS = tuple(
+    Column(name, digits=9 if name == "cosine" else 4)
+    for name in ("layer", "step", "rank", "max_diff", "mean_diff", "cosine", "passed")
 )
 #: Of the columns of numbers what is worst.
 WORST = {"max_diff": max, "mean_diff": max, "cosine": min}

@@ -9,27 +9,11 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.precision.capturing.withheld import make_portable
 from ascend_workbook.precision.comparison import Side
 
+# ruff: noqa: SIM905 - a column of names reads better without quotes
 #: Shown in this order; a fact that neither side has is left out.
-SHOWN = (
-    "tier",
-    "device",
-    "simulated",
-    "numerics",
-    "conv",
-    "matmul",
-    "faults",
-    "torch",
-    "torch_npu",
-    "cann",
-    "python",
-    "script",
-    "args",
-    "seed",
-    "steps",
-    "level",
-    "task",
-    "nproc",
-)
+SHOWN = """
+tier device simulated numerics conv matmul faults torch torch_npu cann python script args seed steps level task nproc
+""".split()
 
 #: Of two devices these differ, and nothing is wrong with that.
 OF_DEVICE = ("tier", "device", "simulated", "numerics", "torch_npu", "cann")

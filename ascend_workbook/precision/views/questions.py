@@ -5,6 +5,7 @@ Each finding belongs to one question, by its rule. A question is not passed wher
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -17,6 +18,19 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 
 _WITH_PROBLEM = "precision.with_problem"
 _PREFIX = "precision."
+
+
+def infinity_as_word(value: float | None) -> Scalar:
+    """Return the number, or infinity and NaN as a word, because JSON has neither."""
+    return value if value is None or math.isfinite(value) else str(value)
+
+
+def keep_headline(findings: list[Finding], rule: str) -> list[Finding]:
+    """Remarks (NOTE, SKIPPED) lower the status of a healthy result, but the result, of `rule`, stays the headline."""
+    worst = max(finding.status for finding in findings)
+    if worst >= Status.WARN:
+        return findings
+    return [replace(finding, status=worst) if finding.rule == rule else finding for finding in findings]
 
 
 def judgement_cell(outcome: str, problem: str = "") -> Scalar:
@@ -36,19 +50,10 @@ def read_outcome(judgement: Scalar) -> str:
     return str(judgement.get("say", "")).removeprefix(_PREFIX)
 
 
-EXPERIMENT, DEVICE, INCOMPLETE, DIVERGENCE, NAN, UNPAIRED, DTYPE, SPIKE, SCALE, METRIC, OTHER = (
-    "experiment",
-    "device",
-    "incomplete",
-    "divergence",
-    "nan",
-    "unpaired",
-    "dtype",
-    "spike",
-    "scale",
-    "metric",
-    "other",
-)
+# ruff: noqa: SIM905 - a column of names reads better without quotes
+EXPERIMENT, DEVICE, INCOMPLETE, DIVERGENCE, NAN, UNPAIRED, DTYPE, SPIKE, SCALE, METRIC, OTHER = """
+experiment device incomplete divergence nan unpaired dtype spike scale metric other
+""".split()
 #: What a comparison by tensor answers, what curves answer, and both together.
 OF_COMPARE = (EXPERIMENT, DEVICE, INCOMPLETE, DIVERGENCE, NAN, UNPAIRED, DTYPE)
 OF_CURVES = (EXPERIMENT, INCOMPLETE, DIVERGENCE, NAN, SPIKE, SCALE, METRIC)

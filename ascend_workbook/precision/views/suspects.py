@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-import math
-
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.precision.comparison import Comparison
 from ascend_workbook.precision.divergence import ARGUMENT, STRUCTURE
 from ascend_workbook.precision.divergence.candidates import FIRST, MAKER, WHYS, Candidate, rank_candidates
+from ascend_workbook.precision.views.questions import infinity_as_word
 
 CODE = "ACC236"
-COLUMNS = (
-    "candidate",
-    "operator",
-    "direction",
-    "step",
-    "rank",
-    "error_in",
-    "error_out",
-    "own_error",
-    "allowed",
-    "times_allowed",
-    "replay",
-    "why_here",
-)
+# ruff: noqa: SIM905 - a column of names reads better without quotes
+COLUMNS = """
+candidate operator direction step rank error_in error_out own_error allowed times_allowed replay why_here
+""".split()
 
 
 def rank_suspects(facts: Comparison) -> Report | None:
@@ -63,7 +52,7 @@ def _make_candidate_row(candidate: Candidate, first: Candidate, facts: Compariso
         direction,
         candidate.step.step,
         candidate.step.rank,
-        *map(_infinity_as_word, numbers),
+        *map(infinity_as_word, numbers),
         _describe_replay(candidate, facts),
         why,
     )
@@ -98,8 +87,3 @@ def _count_reasons(candidates: list[Candidate]) -> list[Scalar]:
     """How many stand behind the first for which reason."""
     counts = {why: sum(candidate.why == why for candidate in candidates[1:]) for why in WHYS}
     return [Sentence(f"suspects.count_{why}", count=count) for why, count in counts.items() if count]
-
-
-def _infinity_as_word(value: float | None) -> Scalar:
-    """Return the number, or infinity and NaN as a word, because JSON has neither."""
-    return value if value is None or math.isfinite(value) else str(value)

@@ -61,22 +61,11 @@ def _make_row(bench: Bench, configuration: Measured) -> list[Scalar]:
     if not configuration.done:
         return [configuration.name, *[None] * (len(PERCENTILES) + 8), outcome]
     percentiles = [configuration.percentile_ms(at) for at in PERCENTILES]
-    speed = [configuration.rate_per_s, _half_percent(configuration), *percentiles, configuration.tokens_per_s]
-    memory = [configuration.device_peak_mib, configuration.host_peak_mib, configuration.power_w]
-    return [
-        configuration.name,
-        *speed,
-        configuration.loading_percent,
-        *memory,
-        compute_ratio(bench, configuration),
-        outcome,
-    ]
-
-
-def _half_percent(configuration: Measured) -> float | None:
-    """Return half the 95 % interval of the throughput, in percent of it."""
     low, high = configuration.rate_interval or (None, None)
-    return None if low is None or high is None else 50 * (high - low) / configuration.rate_per_s
+    half = None if low is None or high is None else 50 * (high - low) / configuration.rate_per_s  # the interval's, in %
+    speed = [configuration.rate_per_s, half, *percentiles, configuration.tokens_per_s, configuration.loading_percent]
+    memory = [configuration.device_peak_mib, configuration.host_peak_mib, configuration.power_w]
+    return [configuration.name, *speed, *memory, compute_ratio(bench, configuration), outcome]
 
 
 def _collect_facts(bench: Bench) -> dict[str, object]:

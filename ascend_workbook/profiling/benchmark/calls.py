@@ -83,10 +83,9 @@ def of_calls(
     work = _Work(target, inputs, loss, optimizer)
     axes = [Axis("batch", "argument", tuple(batch_sizes))] if batch_sizes else []
     axes += [Axis(AUTOCAST, "autocast", (False, True))] if autocast else []
-    rows = []
+    counts, accelerator = (steps, warmup, seconds), chosen_device.accelerator
     with Power(chosen_device) as power:
-        for configuration in combine_axes(axes):
-            rows.append(_measure_call(work, configuration, chosen_device.accelerator, (steps, warmup, seconds), tokens))
+        rows = [_measure_call(work, configuration, accelerator, counts, tokens) for configuration in combine_axes(axes)]
     unit = "samples" if rows and all(configuration.samples for configuration in rows if configuration.done) else "calls"
     kind = "training" if loss else "inference"
     names = tuple(axis.name for axis in axes)
@@ -102,10 +101,9 @@ def _measure_call(
     name, settings = configuration.name or "-", configuration.settings
     peak = Peak(accelerator)
     try:
-        batch = settings.get("batch")
-        call, samples = work.make_call(
-            batch if isinstance(batch, int) else None, accelerator if configuration.autocast else ""
-        )
+        # as it was given: whole numbers of any kind, and what is none is refused by _make_inputs
+        batch: Any = settings.get("batch")
+        call, samples = work.make_call(batch, accelerator if configuration.autocast else "")
         times, blocks = _time_calls(call, accelerator, *counts)
     except (RuntimeError, MemoryError) as error:
         if not MEMORY.search(f"{type(error).__name__}: {error}") and not isinstance(error, MemoryError):
@@ -130,10 +128,12 @@ def _time_calls(
     call: Call, accelerator: str, steps: int, warmup: int, seconds: float
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return the seconds of single calls, and of calls within blocks."""
+    import torch
     from torch.utils.benchmark import Timer
 
     def read_clock() -> float:
-        _wait_for_device(accelerator)
+        if accelerator != "cpu":
+            getattr(torch, accelerator).synchronize()
         return time.perf_counter()
 
     for _ in range(warmup):
@@ -145,14 +145,6 @@ def _time_calls(
         single.append(read_clock() - start)
     timer = Timer("call()", globals={"call": call}, timer=read_clock)
     return tuple(single), tuple(timer.blocked_autorange(min_run_time=seconds).times)
-
-
-def _wait_for_device(accelerator: str) -> None:
-    """Wait until the device has done all that was handed to it."""
-    if accelerator != "cpu":
-        import torch
-
-        getattr(torch, accelerator).synchronize()
 
 
 class _Work:

@@ -157,12 +157,8 @@ class Measured:
 
     def apart_from(self, other: Measured) -> bool:
         """Return whether the two throughputs differ beyond their uncertainty; unknown counts as no."""
-        own_interval, other_interval = self.rate_interval, other.rate_interval
-        return (
-            own_interval is not None
-            and other_interval is not None
-            and (own_interval[0] > other_interval[1] or own_interval[1] < other_interval[0])
-        )
+        own, others = self.rate_interval, other.rate_interval
+        return own is not None and others is not None and (own[0] > others[1] or own[1] < others[0])
 
 
 def describe_hardware(device: Device) -> dict[str, object]:
@@ -207,10 +203,8 @@ class Bench:
         """Group the configurations that ran: together are those that are alike in all but these axes."""
         groups: dict[tuple[tuple[str, str], ...], list[Measured]] = {}
         for configuration in self.successful:
-            rest = tuple(
-                sorted((name, str(value)) for name, value in configuration.settings.items() if name not in axes)
-            )
-            groups.setdefault(rest, []).append(configuration)
+            rest = ((name, str(value)) for name, value in configuration.settings.items() if name not in axes)
+            groups.setdefault(tuple(sorted(rest)), []).append(configuration)
         return list(groups.values())
 
 
@@ -246,11 +240,10 @@ def differ_clearly(bench: Bench, configuration: Measured) -> bool:
 
 def find_other_kinds(bench: Bench) -> tuple[str, str] | None:
     """Return what the baseline and this one measured (training, inference, loading) where these differ."""
-    earlier_kind, own_kind = (
-        "" if bench.baseline is None else baseline_facts(bench.baseline).get("kind"),
-        bench.facts.get("kind"),
-    )
-    return None if bench.baseline is None or earlier_kind == own_kind else (str(earlier_kind), str(own_kind))
+    if bench.baseline is None:
+        return None
+    kinds = baseline_facts(bench.baseline).get("kind"), bench.facts.get("kind")
+    return None if kinds[0] == kinds[1] else (str(kinds[0]), str(kinds[1]))
 
 
 def _find_same(bench: Bench, configuration: Measured) -> dict[str, Any] | None:

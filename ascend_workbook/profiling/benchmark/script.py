@@ -80,9 +80,7 @@ def of_script(
         timeout_s=timeout_s,
         grad_norm=False,
     ).on(chosen_device)
-    runs = _Runs(
-        spec, chosen_device.accelerator, warmup, {"samples": samples, "tokens": tokens}, chosen_device, on_progress
-    )
+    runs = _Runs(spec, warmup, {"samples": samples, "tokens": tokens}, chosen_device, on_progress)
     measured = runs.run_all(varied, repeats)
     about = {"script": str(script), "args": list(args), "nproc": nproc, "steps": steps, "warmup": warmup}
     unit = "samples" if all(configuration.samples for configuration in measured if configuration.done) else "steps"
@@ -108,7 +106,6 @@ class _Run:
 @dataclass
 class _Runs:
     spec: LaunchSpec
-    accelerator: str
     warmup: int
     amounts: dict[str, float | None]
     found: devices.Device
@@ -141,7 +138,8 @@ class _Runs:
 
     def _run_once(self, configuration: Configuration, run: _Run, name: str) -> None:
         """Run the script once in this configuration and add its times, or how it ended, to the run."""
-        config = {"accelerator": self.accelerator, "loader": configuration.loader, "autocast": configuration.autocast}
+        varied = {"loader": configuration.loader, "autocast": configuration.autocast}
+        config = {"accelerator": self.found.accelerator, **varied}
         out, args = self.spec.out / "runs" / name, (*self.spec.args, *configuration.args)
         spec = replace(self.spec, out=out, args=args, plugins=[Plugin(PLUGIN, config)])
         (out / TOLD).unlink(missing_ok=True)
@@ -151,7 +149,7 @@ class _Runs:
         self.simulator = result.simulator or self.simulator
         if power.watts is not None:
             run.watts.append(power.watts)
-        timings = _read_timings(spec.out)
+        timings = dict(json.loads((out / TOLD).read_text(encoding="utf-8"))) if (out / TOLD).is_file() else {}
         times = tuple(timings.get("times_s", ()))[self.warmup :]
         if result.trouble is None and len(times) >= LEAST_STEPS:
             run.times.append(times)
@@ -186,12 +184,6 @@ class _Runs:
         """Return the median step's amount of all ranks, which load alike."""
         counts = [count for timings in run.told for count in timings[what][self.warmup :]]
         return (median(counts) or 0) * self.spec.nproc or None
-
-
-def _read_timings(out: Path) -> dict[str, Any]:
-    """Read what the child wrote of its steps; empty where it wrote nothing."""
-    path = out / TOLD
-    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
 
 
 def _explain_end(result: LaunchResult, done: int, wanted: int) -> tuple[str, Scalar]:

@@ -51,15 +51,17 @@ class Recording:
         return len(self.times_s)
 
     def data_path(self, rank: int) -> Path:
-        """Return the path of one rank's profile."""
-        return folder.data_of(self.folder, self.found.accelerator, rank)
+        """Return one rank's trace file or `*_ascend_pt` folder; where there is none a path that does not exist."""
+        if self.found.accelerator != "npu":
+            return self.folder / f"rank{rank}.pt.trace.json"
+        return min(self.folder.glob(f"rank{rank}_*_ascend_pt"), default=self.folder / f"rank{rank}_ascend_pt")
 
 
 def report_recording(run: Recording) -> Report:
     """Report a row per kind of data. FAIL where the script failed, or data are absent that the device must give."""
     overhead = measure_overhead(run)
     facts: dict[str, object] = {"folder": str(run.folder), **run.facts, "overhead": overhead}
-    facts |= {"size_mib": folder.size_mib(run.folder), "room": _read_room(run)}
+    facts |= {"size_mib": folder.size_mib(run.folder), "room": _read_beside(run, "room")}
     remark_findings = [Finding("PRF300", Status.NOTE, key, args) for key, args in run.remarks]
     try:
         if run.trouble is not None:
@@ -72,7 +74,9 @@ def report_recording(run: Recording) -> Report:
     rows = count_data(profile, run)
     more = [*remark_findings, *find_changed_settings(path, run.options, run.found), *_find_absent_ranks(run)]
     more += [*_judge_overhead(overhead), _point_to_folder(run.folder)]
-    facts |= {"profile": str(path), "flops_per_step": _flops_per_step(run)}
+    # as torch counts them: matrix products and convolutions, no convolution's backward
+    flops = _read_beside(run, "flops").get("flops")
+    facts |= {"profile": str(path), "flops_per_step": sum(flops.values()) / run.options.steps if flops else None}
     table = _make_table(rows, overhead)
     return Report(
         "profiling", "profile", _list_findings(rows, run, profile, more), table, facts=facts, tier=run.found.tier
@@ -81,9 +85,8 @@ def report_recording(run: Recording) -> Report:
 
 def _make_table(rows: list[Row], cost: dict[str, float] | None) -> Table:
     """Make a row per kind of data, and one that says by how much recording them slowed the steps."""
-    table_rows: list[tuple[Scalar, ...]] = []
-    for name, count, state in rows:
-        table_rows.append((Sentence(f"profiling.data.{name}"), count, state.name))
+    table_rows: list[tuple[Scalar, ...]]
+    table_rows = [(Sentence(f"profiling.data.{name}"), count, state.name) for name, count, state in rows]
     if cost is not None:
         state = Status.NOTE if cost["percent"] > LARGE_OVERHEAD else Status.OK
         percent: Scalar = cost["percent"] if cost["percent"] > 0 else Sentence("profiling.data.within_noise")
@@ -97,18 +100,21 @@ def count_data(profile: Profile, run: Recording) -> list[Row]:
     steps = trace.recorded_steps if trace.marked else 0
     missing = {"cpu": Status.OK, "npu-simulated": Status.WARN}.get(profile.tier, Status.FAIL)
     enough = steps == options.steps and run.done >= options.total
+    # as `analyse` finds them: on a device its kernels, on a CPU the calls on gloo's threads
+    on_cpu = run.found.accelerator == "cpu"
+    collectives = len(calls_at(run.data_path(run.ranks[0]), trace)) if on_cpu else trace.count_events("communication")
     rows = [
         ("steps", steps, Status.OK if enough else Status.FAIL),
         _grade_count("host", trace.count_events("host_op"), Status.FAIL),
         _grade_count("kernels", trace.count_events("compute"), missing),
-        _grade_count("collectives", _count_collectives(profile, run), Status.OK if run.nproc == 1 else missing),
+        _grade_count("collectives", collectives, Status.OK if run.nproc == 1 else missing),
         _grade_count("loading", trace.count_events("loading"), Status.NOTE),
     ]
     asked = (
         (options.shapes, "shapes", int((trace.shape > 0).sum()) if any(trace.shapes) else 0),
         (options.memory, "memory", trace.memory_records),
         (options.stack or options.modules, "stack", trace.count_events("python")),
-        (options.flops and run.found.accelerator != "npu", "flops", len(_flops_by_name(run))),
+        (options.flops and run.found.accelerator != "npu", "flops", len(_read_beside(run, "flops").get("flops", ()))),
     )
     rows += [_grade_count(name, count, Status.WARN) for wanted, name, count in asked if wanted]
     return rows + count_npu_data(run.data_path(run.ranks[0]), options, run.found)
@@ -138,7 +144,7 @@ def _grade_count(name: str, count: int, absent: Status) -> Row:
 
 def _explain_failure(run: Recording, error: WorkbookError) -> tuple[str, dict[str, Scalar]]:
     """Return key and arguments of the finding that says why nothing can be read."""
-    room = _read_room(run)
+    room = _read_beside(run, "room")
     if room.get("refused"):
         return "PRF300.room", {**room, "path": str(run.folder)}
     if run.trouble is not None:
@@ -173,13 +179,6 @@ def _find_absent_ranks(run: Recording) -> list[Finding]:
     return [Finding("PRF300", Status.FAIL, "PRF300.absent_ranks", args)] if absent else []
 
 
-def _count_collectives(profile: Profile, run: Recording) -> int:
-    """Count the collectives as `analyse` finds them: on a device its kernels, on a CPU the calls on gloo's threads."""
-    if run.found.accelerator != "cpu":
-        return profile.trace.count_events("communication")
-    return len(calls_at(run.data_path(run.ranks[0]), profile.trace))
-
-
 def _point_to_folder(folder: Path) -> Finding:
     """Say where the profile lies, as short as this directory allows, and the command that reads it."""
     below = Path.cwd() in folder.absolute().parents
@@ -197,22 +196,10 @@ def _judge_overhead(cost: dict[str, float] | None) -> list[Finding]:
     return [Finding("PRF300", Status.OK, key, dict(cost))]
 
 
-def _read_room(run: Recording) -> dict[str, Scalar]:
-    """Read what child/recorder.py estimated before it began."""
-    path = run.folder / f"rank{run.ranks[0]}.room.json"
+def _read_beside(run: Recording, name: str) -> dict[str, Any]:
+    """Read what child/recorder.py left beside the data, `room` or `flops`; empty where it left nothing."""
+    path = run.folder / f"rank{run.ranks[0]}.{name}.json"
     return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
-
-
-def _flops_by_name(run: Recording) -> dict[str, int]:
-    """Read the FLOPs of each operator that the recording left, empty where it counted none."""
-    path = run.folder / f"rank{run.ranks[0]}.flops.json"
-    return dict(json.loads(path.read_text(encoding="utf-8"))["flops"]) if path.is_file() else {}
-
-
-def _flops_per_step(run: Recording) -> float | None:
-    """Return the FLOPs a step as torch counts them: matrix products and convolutions, no convolution's backward."""
-    flops = _flops_by_name(run)
-    return sum(flops.values()) / run.options.steps if flops else None
 
 
 #: Columns of kernel_details.csv that AI Core metrics bring: aic_mac_ratio, aiv_vec_time, ...
@@ -252,20 +239,17 @@ def find_changed_settings(path: Path, options: Options, device: Device) -> list[
     return [Finding("PRF300", Status.FAIL, "PRF300.otherwise", {"changed": changed})] if changed else []
 
 
-def count_npu_data(path: Path, options: Options, device: Device) -> list[tuple[str, int, Status]]:
+def count_npu_data(path: Path, options: Options, device: Device) -> list[Row]:
     """Count AI Core metrics and databases, where they were asked for."""
     if device.accelerator != "npu":
         return []
     lacking = Status.NOTE if device.simulated else Status.FAIL
-    table_rows: list[tuple[str, int, Status]] = []
+    rows: list[Row] = []
     if options.export != "db" and for_child(options, "npu", "")["npu"]["aic_metrics"] != "AiCoreNone":
-        table = path / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv"
-        count = len(METRIC.findall(_first_line(table)))
-        table_rows.append(("metrics", count, Status.OK if count else lacking))
+        rows.append(_grade_count("metrics", _count_metrics(path), lacking))
     if options.export != "text":
-        count = len(list(path.glob("ASCEND_PROFILER_OUTPUT/*.db")))
-        table_rows.append(("database", count, Status.OK if count else Status.FAIL))
-    return table_rows
+        rows.append(_grade_count("database", len(list(path.glob("ASCEND_PROFILER_OUTPUT/*.db"))), Status.FAIL))
+    return rows
 
 
 def logged_error(path: Path) -> str:
@@ -283,8 +267,9 @@ def _read_settings(path: Path) -> dict[str, object]:
         raise WorkbookError("profiling.unreadable", path=str(file), error=f"{type(error).__name__}: {error}") from error
 
 
-def _first_line(path: Path) -> str:
-    if not path.is_file():
-        return ""
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        return lines.readline(1 << 16)
+def _count_metrics(path: Path) -> int:
+    table = path / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv"
+    if not table.is_file():
+        return 0
+    with table.open(encoding="utf-8", errors="replace") as lines:
+        return len(METRIC.findall(lines.readline(1 << 16)))

@@ -50,13 +50,6 @@ def describe_run(device: Device, environ: Mapping[str, str]) -> dict[str, object
     return {"tier": device.tier, "device": device.name, "versions": device.versions, "environment": variables}
 
 
-def data_of(folder: Path, accelerator: str, rank: int) -> Path:
-    """Return one rank's trace file or `*_ascend_pt` folder; where there is none a path that does not exist."""
-    if accelerator != "npu":
-        return folder / f"rank{rank}.pt.trace.json"
-    return next(iter(sorted(folder.glob(f"rank{rank}_*_ascend_pt"))), folder / f"rank{rank}_ascend_pt")
-
-
 def size_mib(folder: Path) -> float:
     """Return the size of all files in the folder in MiB."""
     return round(sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / MIB, 2)

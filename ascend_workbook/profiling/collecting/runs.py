@@ -242,7 +242,5 @@ def _describe_cpu() -> Device:
 
 def _read_versions() -> dict[str, str]:
     """Return the versions of torch and torch_npu where they are loaded."""
-    import sys
-
     loaded = ((name, sys.modules.get(name)) for name in ("torch", "torch_npu"))
     return {name: str(getattr(module, "__version__", "")) for name, module in loaded if module is not None}

@@ -64,43 +64,27 @@ def find_scopes(trace: Trace) -> Scopes:
     marked = np.array(marks or [False])[trace.name] if len(trace) else np.zeros(0, np.bool_)
     wanted = trace.where(("host_op", "loading")) | (trace.where(("annotation", "python")) & marked)
     wanted |= trace.where(("annotation",)) & (not modules)
-    rows = np.flatnonzero(wanted)
+    every = np.flatnonzero(wanted)
     place: dict[str, int] = {"": 0}
-    operator, module, loading = (np.zeros(len(trace), np.int32) for _ in range(3))
-    event_scopes = Scopes(operator, np.full(len(trace), -1, np.int32), module, loading, [])
+    columns = np.zeros((4, len(trace)), np.int32)  # operator, call, module, loading
+    columns[1] = -1
     openings = [_scope_of_name(name) for name in trace.names]
-    kinds = [KINDS.index(kind) for kind in ("loading", "annotation")]
-    for thread in nest_by_lane(trace.lane[rows], trace.start_ns[rows], trace.duration_ns[rows], rows).values():
-        _fill_thread(trace, thread.rows.tolist(), thread.parent.tolist(), event_scopes, openings, place, kinds, modules)
-    event_scopes.names.extend(place)
-    return event_scopes
-
-
-def _fill_thread(
-    trace: Trace,
-    rows: list[int],
-    parents: list[int],
-    event_scopes: Scopes,
-    openings: list[tuple[str, str]],
-    place: dict[str, int],
-    kinds: list[int],
-    modules: bool,
-) -> None:
-    """Fill in the scopes of one thread's events."""
-    operator, module, loading = [0] * len(rows), [0] * len(rows), [0] * len(rows)
-    call = [-1] * len(rows)
-    for at, (row, parent) in enumerate(zip(rows, parents)):
-        above = (operator[parent], module[parent], loading[parent]) if parent >= 0 else (0, 0, 0)
-        name, own_module = openings[trace.name[row]]
-        kind = int(trace.kind[row])
-        mark = "" if modules or kind != kinds[1] or name == OPTIMIZER[:-1] else trace.names[trace.name[row]]
-        operator[at] = above[0] or (place.setdefault(name, len(place)) if name else 0)
-        call[at] = call[parent] if above[0] else row if operator[at] else -1
-        own = own_module or mark
-        module[at] = place.setdefault(own, len(place)) if own else above[1]
-        loading[at] = int(above[2] or kind == kinds[0])
-    event_scopes.operator[rows], event_scopes.call[rows] = operator, call
-    event_scopes.module[rows], event_scopes.loading[rows] = module, loading
+    loads, annotates = (KINDS.index(kind) for kind in ("loading", "annotation"))
+    for thread in nest_by_lane(trace.lane[every], trace.start_ns[every], trace.duration_ns[every], every).values():
+        scopes: list[tuple[int, int, int, int]] = []
+        for row, parent in zip(thread.rows.tolist(), thread.parent.tolist()):
+            operator, call, module, loading = scopes[parent] if parent >= 0 else (0, -1, 0, 0)
+            name, opened = openings[trace.name[row]]
+            kind = trace.kind[row]
+            if name and not operator:
+                operator, call = place.setdefault(name, len(place)), row
+            if not modules and kind == annotates and name != OPTIMIZER[:-1]:
+                opened = opened or trace.names[trace.name[row]]
+            if opened:
+                module = place.setdefault(opened, len(place))
+            scopes.append((operator, call, module, int(loading or kind == loads)))
+        columns[:, thread.rows] = np.array(scopes, np.int32).T
+    return Scopes(columns[0], columns[1], columns[2], columns[3], list(place))
 
 
 def _scope_of_name(name: str) -> tuple[str, str]:
@@ -180,7 +164,9 @@ def compute_side(profile: Profile) -> Side:
         spent = sum(cost.ns for cost in costs.values())
         others = {LOADING: parts["loading"], FREE: parts["free"], HIDDEN: -hidden, REST: busy - (spent - hidden)}
         costs.update((name, Cost(0.0, ns, {})) for name, ns in others.items())
-    return Side(profile, breakdown.step_ns, parts, operators, modules, _module_kind(trace, event_scopes))
+    marks = "marks" if event_scopes.module.any() else ""
+    kind = "modules" if any(name.startswith(MODULE) for name in trace.names) else marks
+    return Side(profile, breakdown.step_ns, parts, operators, modules, kind)
 
 
 Piece = tuple[str, str, int, int, str]
@@ -242,10 +228,3 @@ def _sum_pieces(pieces: list[Piece], by: int, scale: float, steps: int) -> Costs
         calls.add((name, call))
         costs[name].add_spent(fresh / steps, piece[3] * scale, piece[4])
     return dict(costs)
-
-
-def _module_kind(trace: Trace, event_scopes: Scopes) -> str:
-    """Return whether modules, marks or neither were recorded."""
-    if any(name.startswith("nn.Module: ") for name in trace.names):
-        return "modules"
-    return "marks" if event_scopes.module.any() else ""

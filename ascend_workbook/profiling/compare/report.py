@@ -91,9 +91,8 @@ def _report_comparable(comparison: Comparison, findings: list[Finding]) -> Repor
 
 def _describe_steps(trace: Trace) -> Scalar:
     """Say which steps were looked at, of how many."""
-    if trace.looked:
-        args: dict[str, Scalar] = {"first": trace.looked.first, "last": trace.looked.last, "steps": trace.looked.steps}
-        return Sentence("profiling.steps_of", **args)
+    if looked := trace.looked:
+        return Sentence("profiling.steps_of", first=looked.first, last=looked.last, steps=looked.steps)
     return Sentence("profiling.all_steps", steps=trace.recorded_steps)
 
 
@@ -143,8 +142,9 @@ def _report_modules(comparison: Comparison, top: int) -> Report:
         args: dict[str, Scalar] = {"baseline": kinds[0], "target": kinds[1]}
         finding = Finding("PRF387", Status.SKIPPED, "PRF387.unseen", args)
         return Report(STAGE, "compare_modules", (finding,), tier=_choose_tier(comparison))
+    labels = {"": Sentence("compare.row.outside")}
     rows = tuple(
-        _make_times(_module_label(row.name), row.baseline.ns, row.target.ns, comparison)
+        _make_times(labels.get(row.name) or display_name(row), row.baseline.ns, row.target.ns, comparison)
         for row in comparison.modules[:top]
     )
     others = _sum_others(comparison.modules[top:], comparison)
@@ -152,11 +152,6 @@ def _report_modules(comparison: Comparison, top: int) -> Report:
     kind: Scalar = Sentence(f"compare.modules.{comparison.baseline.module_kind}")
     finding = Finding("PRF387", Status.OK, "PRF387.seen", {"kind": kind, "modules": len(comparison.modules)})
     return Report(STAGE, "compare_modules", (finding,), table, _make_chart("module"), tier=_choose_tier(comparison))
-
-
-def _module_label(name: str) -> Scalar:
-    """Return a module's name as the table shows it."""
-    return Sentence(f"compare.{name or 'row.outside'}") if not name or name.startswith("row.") else name
 
 
 _OVERLAP: Scalar = Sentence("compare.cause_overlap")  # a step gains what is hidden less
@@ -193,19 +188,11 @@ def _make_chart(x: str) -> Chart:
 def _collect_facts(comparison: Comparison) -> dict[str, object]:
     """Collect the numbers of both sides that the report gives beside its tables."""
     sides = {"baseline": comparison.baseline, "target": comparison.target}
-    return {
-        "difference_ns": comparison.difference_ns,
-        **{
-            name: {
-                "source": side.profile.trace.source,
-                "tier": side.profile.tier,
-                "step_ns": side.step_ns,
-                **side.profile.step_facts(),
-                "parts_ns": side.parts,
-            }
-            for name, side in sides.items()
-        },
-    }
+    facts: dict[str, object] = {"difference_ns": comparison.difference_ns}
+    for name, side in sides.items():
+        about = {"source": side.profile.trace.source, "tier": side.profile.tier, "step_ns": side.step_ns}
+        facts[name] = {**about, **side.profile.step_facts(), "parts_ns": side.parts}
+    return facts
 
 
 def _choose_tier(comparison: Comparison) -> str:

@@ -21,7 +21,8 @@ def device_answers(profile: Profile, stage: str, findings: list[Finding]) -> lis
         code: [finding for finding in findings if finding.rule == code] for code in ("PRF321", "PRF322", "PRF323")
     }
     reports = [report_idle(profile, stage, by_code["PRF321"]), report_launches(profile, stage, by_code["PRF322"])]
-    npu_units = units_of(profile)
+    table = profile.kernels  # which may name no units
+    npu_units = (units_of_table(table) if table else []) or units_of_trace(profile.trace)
     return [*reports, report_units(profile, stage, npu_units, by_code["PRF323"])] if npu_units else reports
 
 
@@ -55,12 +56,6 @@ def report_launches(profile: Profile, stage: str, findings: list[Finding]) -> Re
     )
     columns = (Column("launch_number"), Column("value"), Column("unit_of"))
     return Report(stage, "launching", tuple(findings), Table(columns, rows), tier=profile.tier)
-
-
-def units_of(profile: Profile) -> list[Unit]:
-    """Return the units by the table of kernels where there is one that names units, else by the timeline."""
-    table = profile.kernels
-    return (units_of_table(table) if table else []) or units_of_trace(profile.trace)
 
 
 def report_units(profile: Profile, stage: str, npu_units: list[Unit], findings: list[Finding]) -> Report:

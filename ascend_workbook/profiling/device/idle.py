@@ -144,7 +144,7 @@ def summarise_launches(trace: Trace, steps: Sequence[StepTime]) -> Launches:
     kernels = trace.duration_ns[rows]
     by_launch = _sum_by_launch(trace.launch_ns[rows], kernels)
     short = by_launch[by_launch < SHORT_NS]
-    device = trace.where(("compute", "communication", "copy"))
+    device = trace.where(ON_DEVICE)
     wanted = inside & device & (trace.launch_ns != UNTOLD)
     kernel_ns, short_ns, launched, every = (int(column.sum()) for column in (kernels, short, wanted, inside & device))
     summary = Launches(kernels.size, by_launch.size, kernel_ns, short.size, short_ns, launched, every)

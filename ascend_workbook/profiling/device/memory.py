@@ -50,9 +50,8 @@ def peak_of(tables: MemoryTables) -> Peak:
     """Return the peak of the allocator's curve and the allocations alive at it, the largest first."""
     highest = int(np.argmax(tables.allocated_mb))
     at = int(tables.at_ns[highest])
-    alive = np.flatnonzero((tables.from_ns <= at) & (tables.until_ns > at))
     held: dict[str, list[float]] = defaultdict(list)
-    for row in alive.tolist():
+    for row in np.flatnonzero((tables.from_ns <= at) & (tables.until_ns > at)).tolist():
         held[tables.names[row]].append(float(tables.size_mb[row]))
     holders = {name: (sum(sizes), len(sizes)) for name, sizes in held.items()}
     ordered = dict(sorted(holders.items(), key=lambda holder: -holder[1][0]))

@@ -201,17 +201,14 @@ def stages_of(ranks: Mapping[int, RankFacts]) -> dict[int, int]:
     Groups called pp list their ranks from the first stage to the last. Without them the ranks that send to each other
     make a pipeline, in order of rank, as Megatron and torch.distributed.pipelining number them.
     """
-    by_groups = {rank: place for rank, facts in ranks.items() for place in _stage_numbers(rank, facts)}
-    stage_of_rank = by_groups or _stages_by_sending(ranks)
-    return stage_of_rank if stage_of_rank.keys() == ranks.keys() and len(set(stage_of_rank.values())) > 1 else {}
-
-
-def _stage_numbers(rank: int, facts: RankFacts) -> list[int]:
-    return [
-        group.members.index(rank)
+    by_groups = {
+        rank: group.members.index(rank)
+        for rank, facts in ranks.items()
         for group in facts.groups
         if group.name.lower() in PIPELINE and rank in group.members and len(group.members) > 1
-    ]
+    }
+    stage_of_rank = by_groups or _stages_by_sending(ranks)
+    return stage_of_rank if stage_of_rank.keys() == ranks.keys() and len(set(stage_of_rank.values())) > 1 else {}
 
 
 def _stages_by_sending(ranks: Mapping[int, RankFacts]) -> dict[int, int]:

@@ -10,7 +10,6 @@ import json
 import math
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -30,7 +29,7 @@ from ascend_workbook.profiling.ranks.facts import (
 )
 from ascend_workbook.profiling.readers import ascend, database
 from ascend_workbook.profiling.readers.columns import NOBODY
-from ascend_workbook.profiling.readers.database import columns_of, tables_of
+from ascend_workbook.profiling.readers.database import columns_of, open_database, tables_of
 from ascend_workbook.profiling.readers.values import LIMIT
 from ascend_workbook.profiling.trace import Trace
 
@@ -72,11 +71,8 @@ def group_numbers_at(profile_path: Path) -> tuple[dict[str, int], dict[str, int]
     exported = database.find_database(profile_path) if profile_path.is_dir() else None
     if exported is None:
         return {}, {}
-    try:
-        with closing(database.open_database(exported)) as connection:
-            return read_group_numbers(connection)
-    except sqlite3.Error as cause:
-        raise WorkbookError("profiling.unreadable", path=str(exported), error=str(cause)) from cause
+    with open_database(exported) as connection:
+        return read_group_numbers(connection)
 
 
 def find_output_file(profile_path: Path, name: str) -> Path | None:
@@ -123,20 +119,15 @@ def is_positive_number(value: object) -> bool:
 
 
 def _calls_of_database(path: Path) -> Iterator[Call]:
-    try:
-        with closing(database.open_database(path)) as connection:
-            if not {"COMMUNICATION_OP", "STRING_IDS"} <= database.tables_of(connection):
-                return
-            steps = (
-                connection.execute("SELECT id, startNs FROM STEP_TIME ORDER BY startNs").fetchall()
-                if "STEP_TIME" in database.tables_of(connection)
-                else []
-            )
-            waits = read_database_waits(connection)
-            numbered_ones = "opId" in database.columns_of(connection, "COMMUNICATION_OP")
-            rows = connection.execute(OPERATIONS.format(operation="o.opId" if numbered_ones else "NULL")).fetchall()
-    except sqlite3.Error as cause:
-        raise WorkbookError("profiling.unreadable", path=str(path), error=str(cause)) from cause
+    with open_database(path) as connection:
+        tables = tables_of(connection)
+        if not {"COMMUNICATION_OP", "STRING_IDS"} <= tables:
+            return
+        by_time = "SELECT id, startNs FROM STEP_TIME ORDER BY startNs"
+        steps = connection.execute(by_time).fetchall() if "STEP_TIME" in tables else []
+        waits = read_database_waits(connection)
+        numbered_ones = "opId" in columns_of(connection, "COMMUNICATION_OP")
+        rows = connection.execute(OPERATIONS.format(operation="o.opId" if numbered_ones else "NULL")).fetchall()
     begins = np.array([start for _, start in steps], np.int64)
     for operation, name, group, start, end in rows:
         at = int(np.searchsorted(begins, start, "right")) - 1
@@ -195,7 +186,8 @@ def read_trace_waits(trace: Trace) -> dict[str, Wait]:
     tasks = np.flatnonzero(trace.where(("communication_task",)) & names[trace.name])
     if not calls.size or not tasks.size or trace.detail is None:
         return {}
-    lanes = np.array([_lane_number(lane) for lane in trace.lanes], np.int64)
+    numbers = [lane.rpartition(" ")[2] for lane in trace.lanes]
+    lanes = np.array([int(number) if number.isdecimal() else -1 for number in numbers], np.int64)
     groups = np.unique(lanes[trace.lane[calls]])  # the planes of a group stand below its own lane
     of_call, of_task = lanes[trace.lane[calls]], groups[_last_at_or_before(groups, lanes[trace.lane[tasks]])]
     order = np.lexsort((trace.start_ns[calls], of_call))
@@ -253,8 +245,3 @@ def _name_calls(trace: Trace, calls: I64) -> dict[int, str]:
 def _last_at_or_before(borders: I64, values: I64) -> I64:
     """Return for each value the last of the sorted borders at or before it; the first where there is none."""
     return np.maximum(np.searchsorted(borders, values, "right") - 1, 0)
-
-
-def _lane_number(lane: str) -> int:
-    last = lane.rpartition(" ")[2]
-    return int(last) if last.isdecimal() else -1

@@ -11,15 +11,12 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Union
+from typing import NamedTuple, Union
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.report import Report
 from ascend_workbook.machine.scheduler import connect_client, explain_loss, wait_for
 from ascend_workbook.profiling.ranks.facts import RankFacts
-
-if TYPE_CHECKING:
-    from distributed import Future
 
 #: (path, rank) -> what `answer_to_json` gives; a function that processes and machines can share
 Answer = Callable[[str, int], str]
@@ -75,14 +72,12 @@ def _on_cluster(paths: Mapping[int, str], answer: Answer, address: str) -> dict[
     with connect_client(address) as client:
         futures = client.map(answer, list(paths.values()), list(paths), pure=False)
         wait_for(client, address, futures)
-        return {rank: _result_text(address, rank, future) for rank, future in zip(paths, futures)}
-
-
-def _result_text(address: str, rank: int, future: Future) -> str:
-    why = explain_loss(address, future)
-    if why is not None:
-        return json.dumps({"error": "ranks.machine_lost", "args": {"rank": rank, "error": why}})
-    return str(future.result())
+        texts = {}
+        for rank, future in zip(paths, futures):
+            why = explain_loss(address, future)
+            lost = json.dumps({"error": "ranks.machine_lost", "args": {"rank": rank, "error": why}})
+            texts[rank] = str(future.result()) if why is None else lost
+        return texts
 
 
 def _parse_outcome(text: str) -> Outcome:

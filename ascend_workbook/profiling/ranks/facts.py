@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from ascend_workbook.profiling.breakdown import PARTS
 from ascend_workbook.profiling.intervals import I64
 from ascend_workbook.profiling.operators import CALL_NUMBER
 from ascend_workbook.profiling.trace import Looked
@@ -209,14 +208,9 @@ class RankFacts:
 
     def per_step_ns(self, part: str) -> float:
         """Return the mean of a part over the steps; `total`: of the whole, `own`: without exposed communication."""
-        return sum(self.of_step(step, part) for step in self.steps) / max(1, len(self.steps))
-
-    @staticmethod
-    def of_step(step: StepParts, part: str) -> int:
-        """Return one part of one step, `total` or `own`."""
-        if part in PARTS:
-            return step.parts_ns[part]
-        return step.own_ns if part == "own" else step.total_ns
+        wholes = {"total": "total_ns", "own": "own_ns"}
+        spent = [int(getattr(step, wholes[part])) if part in wholes else step.parts_ns[part] for step in self.steps]
+        return sum(spent) / max(1, len(spent))
 
     def to_dict(self) -> dict[str, object]:
         return {**asdict(self), "calls": self.calls.to_dict()}

@@ -147,8 +147,7 @@ def _steps_of_tables(rows: dict[int, dict[str, int]], calls: Calls, looked: Look
 
 
 def _steady_steps(profile: Profile, calls: Calls) -> list[StepParts]:
-    """Return the steady steps. Without a device gloo's threads communicate: where no operator runs meanwhile, that is
-    exposed communication and not free time."""
+    """Return the steady steps. Without a device what gloo's threads do while no operator runs is no free time."""
     waiting = None
     if not profile.trace.on_device and len(calls):
         at_work = busy_intervals(profile.trace)

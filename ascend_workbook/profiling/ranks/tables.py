@@ -40,14 +40,9 @@ def _rank_row(cluster: Cluster, rank: int) -> list[Scalar]:
     stage: list[Scalar] = [cluster.stages[rank], bubble_ms(cluster, rank)] if cluster.stages else []
     waits: list[Scalar] = [cluster.wait_ms(rank), short_rank_name(cluster, cluster.find_longest_awaited(rank))]
     parts: list[Scalar] = [cluster.mean_part_ms(rank, part) for part in ("total", *PARTS)]
-    return [rank, *stage, *parts, *waits, *([_steps_cell(cluster, rank)] if cluster.chosen_steps else [])]
-
-
-def _steps_cell(cluster: Cluster, rank: int) -> Scalar:
-    """Return which steps of the rank were looked at, of how many; None: all."""
     looked = cluster.chosen_steps.get(rank)
-    args: dict[str, Scalar] = {"first": looked.first, "last": looked.last, "steps": looked.steps} if looked else {}
-    return Sentence("profiling.steps_of", **args) if looked else None
+    some = Sentence("profiling.steps_of", first=looked.first, last=looked.last, steps=looked.steps) if looked else None
+    return [rank, *stage, *parts, *waits, *([some] if cluster.chosen_steps else [])]
 
 
 def report_collectives(cluster: Cluster, findings: Sequence[Finding], tier: str) -> Report | None:

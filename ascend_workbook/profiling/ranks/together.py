@@ -99,8 +99,8 @@ def _make_headline(cluster: Cluster, judged: list[Finding], ranks: int, status: 
         return Finding("PRF310", status, "PRF310.ranks_saving", args, weight=1000.0)
     computing = {rank: cluster.mean_part_ms(rank, "computing") for rank in cluster.ranks}
     most, least = (choose(computing, key=computing.__getitem__) for choose in (max, min))
-    args |= {"most": most, "least": least}
-    args |= {"most_ms": round(computing[most], 3), "least_ms": round(computing[least], 3)}
+    args |= {"most": most, "most_ms": round(computing[most], 3)}
+    args |= {"least": least, "least_ms": round(computing[least], 3)}
     return Finding("PRF310", status, "PRF310.ranks", args, weight=1000.0)
 
 
@@ -115,7 +115,6 @@ def _choose_ranks_to_show(judged: list[Finding], ranks: list[int]) -> list[int]:
 
 
 def _collect_facts(cluster: Cluster) -> dict[str, object]:
-    clocks = {str(rank): asdict(clock) for rank, clock in cluster.clocks.items()}
     return {
         "ranks": list(cluster.ranks),
         "world_size": cluster.world_size,
@@ -123,7 +122,7 @@ def _collect_facts(cluster: Cluster) -> dict[str, object]:
         "step_ms": cluster.step_ms,
         "steady_steps": {str(rank): [step.number for step in item.steps] for rank, item in cluster.ranks.items()},
         "looked": {str(rank): asdict(item) for rank, item in cluster.chosen_steps.items()},
-        "clocks": clocks,
+        "clocks": {str(rank): asdict(clock) for rank, clock in cluster.clocks.items()},
         "clocks_set_right": sorted(cluster.shifted_clocks()),
         "matched_collectives": int(np.unique(cluster.matches.collective[cluster.matches.members > 1]).size),
     }
@@ -151,14 +150,9 @@ def find_inventory_faults(
     tables = [rank for rank, facts in cluster.ranks.items() if facts.tables_only]
     if tables:
         yield Finding(CODE, Status.NOTE, "PRF350.tables", {"ranks": list(tables)})
-    yield from _find_missing_ranks(rank_profiles, cluster)
-
-
-def _find_missing_ranks(rank_profiles: RankProfiles, cluster: Cluster) -> Iterator[Finding]:
     world = cluster.world_size
-    missing = [rank for rank in range(world) if rank not in rank_profiles.profiles]
-    if missing:
-        args: dict[str, Scalar] = {"ranks": world - len(missing), "world": world, "missing": format_spans(missing)}
+    if missing := [rank for rank in range(world) if rank not in rank_profiles.profiles]:
+        args = {"ranks": world - len(missing), "world": world, "missing": format_spans(missing)}
         yield Finding(CODE, Status.SKIPPED, "PRF350.missing", args)
 
 
@@ -175,9 +169,8 @@ def group_ranks_by_run(ranks: Mapping[int, RankFacts]) -> list[list[int]]:
     for rank, facts in sorted(ranks.items()):
         own_group = next((run for run in groups if _is_same_run(ranks[run[0]], facts)), None)
         if own_group is None:
-            groups.append([rank])
-        else:
-            own_group.append(rank)
+            groups.append(own_group := [])
+        own_group.append(rank)
     return sorted(groups, key=lambda run: (len(run), _first_start_ns(ranks[run[0]])), reverse=True)
 
 

@@ -70,11 +70,6 @@ def _median_without(ordered: list[float], number: float) -> float:
     return (low + high) / 2
 
 
-def find_slow_links(links: list[Compared]) -> list[Compared]:
-    """Return the links that are clearly slower than those of their kind."""
-    return [link for link in links if link.against_usual < SLOW]
-
-
 @dataclass(frozen=True)
 class SmallPackets:
     """What a rank would save on one transport if all packets went at the `best` speed that it reached, with packets of

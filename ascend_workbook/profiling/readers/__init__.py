@@ -15,7 +15,6 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.profiling.readers import ascend, database, kineto, tables
 from ascend_workbook.profiling.readers.choice import ALL
 from ascend_workbook.profiling.readers.cutting import cut_to_steps, read_chosen_steps
-from ascend_workbook.profiling.readers.loading import Loaded
 from ascend_workbook.profiling.trace import Trace
 
 SCRIPTS = (".py", ".ipynb", ".sh")
@@ -34,11 +33,9 @@ def read_trace(path: str | os.PathLike[str], steps: str = ALL) -> Trace:
     profile_path = locate_profile(Path(path))
     if profile_path.is_dir():
         return _read_folder(profile_path, steps)
-    return read_chosen_steps(profile_path, steps, _read_loaded)
-
-
-def _read_loaded(loaded: Loaded) -> Trace:
-    return ascend.read_timeline(loaded) if loaded.is_list else kineto.read_timeline(loaded)
+    return read_chosen_steps(
+        profile_path, steps, lambda file: (ascend.read_timeline if file.is_list else kineto.read_timeline)(file)
+    )
 
 
 def _read_folder(folder: Path, steps: str) -> Trace:
@@ -131,13 +128,10 @@ class RankProfiles:
 def group_by_rank(profiles: list[Path]) -> RankProfiles:
     """Return the profiles by the rank that each belongs to."""
     paths_of_rank: dict[int, list[Path]] = {}
-    without_rank = []
+    without_rank: list[Path] = []
     for profile in profiles:
         rank = rank_of(profile)
-        if rank is None:
-            without_rank.append(profile)
-        else:
-            paths_of_rank.setdefault(rank, []).append(profile)
+        (without_rank if rank is None else paths_of_rank.setdefault(rank, [])).append(profile)
     newest_last = {rank: sorted(paths_of_rank[rank], key=_creation_order) for rank in sorted(paths_of_rank)}
     older = {rank: paths[:-1] for rank, paths in newest_last.items() if len(paths) > 1}
     return RankProfiles({rank: paths[-1] for rank, paths in newest_last.items()}, older, without_rank)
@@ -156,8 +150,7 @@ def rank_of(profile: Path) -> int | None:
 
 
 def _own_rank(file: Path) -> int | None:
-    """Return the rank that the file's own distributedInfo says, where it stands before the events; a broken file says
-    nothing here."""
+    """Return the rank in the distributedInfo before the file's events; a broken file says nothing here."""
     try:
         with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as stream:
             head = stream.read(HEAD)

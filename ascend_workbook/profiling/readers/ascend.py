@@ -77,12 +77,8 @@ def read_timeline(loaded: Loaded) -> Trace:
     process = [events.processes.get(pid, "") for pid, _, _ in events.groups]
     kinds = [kind_of(name, category, task) for name, (_, category, task) in zip(process, events.groups)]
     kind = number_kinds(kinds)[events.columns.group]
-    kind = rename_kinds(
-        kind, events.columns.name, ("host_op", "annotation"), [span_kind(name) for name in events.names]
-    )
-    kind = rename_kinds(
-        kind, events.columns.name, ("communication_task",), [_collective_kind(name) for name in events.names]
-    )
+    kind = rename_kinds(kind, events, ("host_op", "annotation"), span_kind)
+    kind = rename_kinds(kind, events, ("communication_task",), _collective_kind)
     unknown = [name == HARDWARE and task in UNKNOWN_TASKS for name, (_, _, task) in zip(process, events.groups)]
     if count := int(np.bincount(events.columns.group, minlength=len(unknown))[unknown].sum()):
         loaded.left_out["unknown_task_type"] = count

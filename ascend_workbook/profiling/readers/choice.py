@@ -138,14 +138,10 @@ def _find_span(marks: Sequence[Mark], steps: str, path: Path) -> tuple[int, int]
     wanted = parse_numbers(steps, "steps")
     at = [place for place, mark in enumerate(marks) if mark.number in set(wanted)]
     if len(at) < len(wanted) or at[-1] - at[0] + 1 != len(at):
-        raise WorkbookError("profiling.no_such_steps", path=str(path), steps=steps, here=_format_runs(marks))
+        runs = format_spans([mark.number for mark in marks]).split(", ")
+        here = ", ".join(runs if len(runs) <= 2 * NAMED else [*runs[:NAMED], "...", *runs[-NAMED:]])
+        raise WorkbookError("profiling.no_such_steps", path=str(path), steps=steps, here=here)
     return at[0], at[-1]
-
-
-def _format_runs(marks: Sequence[Mark]) -> str:
-    """Return the numbers of the steps in order of time, those that are missing left out: `5-9, 20-24`."""
-    runs = format_spans([mark.number for mark in marks]).split(", ")
-    return ", ".join(runs if len(runs) <= 2 * NAMED else [*runs[:NAMED], "...", *runs[-NAMED:]])
 
 
 def _step_durations(marks: Sequence[Mark]) -> list[int]:
@@ -164,8 +160,7 @@ def _choose_like_the_mean(marks: Sequence[Mark], count: int) -> int:
 
 
 def _read_marks(path: Path) -> tuple[list[Mark], int, int]:
-    """Read the marks of the host in order of time, how many more there are that cannot be used, and how many bytes the
-    file has, unpacked."""
+    """Read the host's marks in order of time, how many more are of no use, and the file's bytes, unpacked."""
     candidates: list[Mark | None] = []
     text, begin, size = b"", 0, 0  # what is at hand, where in it names are not looked for yet, all that was read
     with Source(path) as source:

@@ -121,9 +121,8 @@ class Collector:
         if complete:
             self._add_complete(complete)
         if len(complete) < len(batch):
-            self._add_others(
-                [record for record in batch if type(record) is not Complete and type(record) is not Counter]
-            )
+            others = [record for record in batch if type(record) is not Complete and type(record) is not Counter]
+            self._add_others(others)
 
     def collect_events(self) -> Events:
         """Return all that was taken; to be called once, for beginnings and ends become events here."""
@@ -185,16 +184,9 @@ class Collector:
             NOT_CALLED if a.dims is RAW and a.stack is RAW else (bytes(a.dims), bytes(a.types), bytes(a.stack))
             for a in args
         ]
-        self._columns.append(
-            (
-                self._names.encode_keys([event.name for event in batch], count),
-                self._origins.encode_keys(origins, count),
-                self._called.encode_keys(called, count),
-                self._encode_details(args),
-                external,
-                correlation,
-            )
-        )
+        name = self._names.encode_keys([event.name for event in batch], count)
+        origin, call = self._origins.encode_keys(origins, count), self._called.encode_keys(called, count)
+        self._columns.append((name, origin, call, self._encode_details(args), external, correlation))
         self._starts.add_texts([event.ts for event in batch])
         self._durations.add_texts([event.dur for event in batch])
         self._order.add_rows(count)

@@ -98,11 +98,8 @@ def part_of(trace: Trace, choice: Choice) -> Part:
     meanwhile = trace.where(ON_DEVICE) & (trace.start_ns <= device_end) & (ends_of(trace) >= device)
     launched = trace.launch_ns[meanwhile & (trace.launch_ns != UNTOLD)]
     own_rows = (trace.step >= first) & (trace.step <= last) & trace.where((*ON_DEVICE, "host_op", "loading"))
-    begin = min(
-        int(launched.min(initial=device)),
-        int(trace.start_ns[meanwhile].min(initial=device)),
-        trace.steps[first].start_ns,
-    )
+    begin = min(int(launched.min(initial=device)), int(trace.start_ns[meanwhile].min(initial=device)))
+    begin = min(begin, trace.steps[first].start_ns)
     host_end = trace.steps[last].end_ns
     end = max(device_end, host_end, int(ends_of(trace)[own_rows].max(initial=0)))
     return Part(first, last, device, begin, end, int(launched.max(initial=host_end)))
@@ -176,10 +173,8 @@ def _runs_behind(trace: Trace, unread: BOOLS, device: BOOLS, part: Part) -> bool
     own_rows = (trace.step >= part.first) & (trace.step <= part.last)
     open_ones = unread & ~device & (trace.start_ns <= part.launched_ns)
     if not open_ones.any():
-        launches_known = (
-            trace.launch_ns[device & own_rows] != UNTOLD
-        ).any()  # then what a step launched is known to be there
-        return not launches_known and _has_not_come(trace, device, part)
+        # where launches are known, what a step launched is known to be there
+        return not (trace.launch_ns[device & own_rows] != UNTOLD).any() and _has_not_come(trace, device, part)
     latest = _latest_launches(trace, device)
     lanes = np.unique(trace.lane[device & own_rows])
     reached = int(latest[lanes].min()) if lanes.size else -FAR

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -63,22 +63,16 @@ def find_database(folder: Path) -> Path | None:
 
 def read_database(path: Path) -> Trace:
     """Return the Trace of a database. Raises WorkbookError, naming the file, where it is broken or holds no event."""
-    try:
-        with closing(open_database(path)) as database:
-            return _Reader(database).read_trace(path)
-    except sqlite3.Error as cause:
-        raise WorkbookError("profiling.unreadable", path=str(path), error=str(cause)) from cause
+    with open_database(path) as database:
+        return _Reader(database).read_trace(path)
 
 
 def read_step_times(path: Path) -> dict[int, dict[str, int]]:
     """Return what analysis.db says of each step, as tables.read_step_times; empty where it says nothing."""
-    try:
-        with closing(open_database(path)) as database:
-            if "StepTraceTime" not in tables_of(database):
-                return {}
-            rows = database.execute("SELECT step, computing, free FROM StepTraceTime").fetchall()
-    except sqlite3.Error as cause:
-        raise WorkbookError("profiling.unreadable", path=str(path), error=str(cause)) from cause
+    with open_database(path) as database:
+        if "StepTraceTime" not in tables_of(database):
+            return {}
+        rows = database.execute("SELECT step, computing, free FROM StepTraceTime").fetchall()
     numbered_rows = [row for row in rows if str(row[0]).isdigit() and None not in row]
     return {
         int(step): {"Computing": round(computing * 1000), "Free": round(free * 1000)}
@@ -86,8 +80,14 @@ def read_step_times(path: Path) -> dict[int, dict[str, int]]:
     }
 
 
-def open_database(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+@contextmanager
+def open_database(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a database to be read only; what fails there is a WorkbookError that names the file."""
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
+            yield database
+    except sqlite3.Error as cause:
+        raise WorkbookError("profiling.unreadable", path=str(path), error=str(cause)) from cause
 
 
 def tables_of(database: sqlite3.Connection) -> set[str]:

@@ -105,9 +105,6 @@ class Window:
         self.size -= count
         self.dropped += count
 
-    def remaining_bytes(self) -> bytes:
-        return bytes(self.text[: self.size])
-
 
 #: One value longer than this is no event: nothing may make the reader hold more of a file
 LONGEST = 2**26
@@ -216,7 +213,7 @@ class Document:
             some = self._some = True
             if asides:
                 yield parse_records(b"[%b]" % b",".join(asides))
-        self._text, self._offset, self._at = window.remaining_bytes(), start + window.dropped, 0
+        self._text, self._offset, self._at = bytes(window.text[: window.size]), start + window.dropped, 0
         return some
 
     def _read_quickly(self) -> list[Record] | None:

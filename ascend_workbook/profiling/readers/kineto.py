@@ -55,10 +55,8 @@ def read_timeline(loaded: Loaded) -> Trace:
     """Return the Trace of a Kineto file. Raises WorkbookError where nothing in it can be used."""
     events = loaded.events
     kind = number_kinds([kind_of(category) for _, category, _ in events.groups])[events.columns.group]
-    kind = rename_kinds(
-        kind, events.columns.name, ("host_op", "annotation"), [span_kind(name) for name in events.names]
-    )
-    kind = rename_kinds(kind, events.columns.name, ("compute",), [_collective_kind(name) for name in events.names])
+    kind = rename_kinds(kind, events, ("host_op", "annotation"), span_kind)
+    kind = rename_kinds(kind, events, ("compute",), _collective_kind)
     columns, kind = keep_usable(loaded, kind, base_ns(loaded))
     events = loaded.events
     lane = _choose_lanes(loaded, columns, kind)

@@ -128,12 +128,9 @@ def number_kinds(kinds: Sequence[str | None]) -> I8:
     return np.array([NO_KIND if kind is None else KINDS.index(kind) for kind in kinds], np.int8)
 
 
-def rename_kinds(
-    kind: I8, name: npt.NDArray[np.int32], old_kinds: Sequence[str], kinds_by_name: Sequence[str | None]
-) -> I8:
-    """Return the kinds (n,) with those among `old_kinds` replaced by what the event's name says, where it says
-    anything: `kinds_by_name` has one a name."""
-    kind_of_name = number_kinds(kinds_by_name)
+def rename_kinds(kind: I8, events: Events, old_kinds: Sequence[str], find_kind: Callable[[str], str | None]) -> I8:
+    """Return the kinds (n,) with those among `old_kinds` replaced by what `find_kind` makes of the event's name."""
+    name, kind_of_name = events.columns.name, number_kinds([find_kind(name) for name in events.names])
     rows = np.flatnonzero((kind_of_name != NO_KIND)[name]) if name.size else np.empty(0, np.intp)
     rows = rows[np.isin(kind[rows], number_kinds(old_kinds))]
     kind = kind.copy()

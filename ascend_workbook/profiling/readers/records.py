@@ -201,12 +201,10 @@ def pair_halves(halves: Sequence[Union[Begin, End]]) -> tuple[list[Complete], in
             stack.append((at, half))
         elif stack:
             begun_at, begin = stack.pop()
-            complete_events[begun_at] = _make_complete(begin, at_ns[at] - at_ns[begun_at])
+            microseconds, rest = divmod(at_ns[at] - at_ns[begun_at], 1000)
+            took = msgspec.Raw(f"{microseconds}.{rest:03d}".encode())
+            event = Complete(begin.name, begin.cat, begin.pid, begin.tid, begin.ts, took, begin.args)
+            complete_events[begun_at] = event
         else:
             lost += 1
     return [complete_events[at] for at in sorted(complete_events)], lost + sum(map(len, open_ones.values()))
-
-
-def _make_complete(begin: Begin, duration_ns: int) -> Complete:
-    text = f"{duration_ns // 1000}.{duration_ns % 1000:03d}".encode()
-    return Complete(begin.name, begin.cat, begin.pid, begin.tid, begin.ts, msgspec.Raw(text), begin.args)

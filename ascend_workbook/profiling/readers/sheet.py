@@ -127,8 +127,7 @@ class Cells(NamedTuple):
         return self.text[self.begins[at] : self.ends[at]].tobytes().decode().replace('""', '"').strip()
 
     def _split_decimals(self) -> tuple[I64, I64, Mask]:
-        """Split cells such as 1091.6948: all digits as a whole number, how many are behind the point, and which cells
-        are such ones: each (n,)."""
+        """Split cells such as 1091.6948 (n,): all digits as a number, how many are behind the point, which are such."""
         size = np.minimum(self.ends - self.begins, MOST_DIGITS + 2).astype(np.uint8)
         whole = np.zeros(size.size, np.int64)
         digits, points, behind = (np.zeros(size.size, np.uint8) for _ in range(3))
@@ -182,10 +181,6 @@ class Piece:
         rows = np.arange(self.first, self.first + len(self))
         return Cells.from_bounds(self.text, begins + quoted, ends - quoted, rows)
 
-    def without_first_row(self) -> Piece:
-        """Return the piece without its first row."""
-        return replace(self, begin=int(self.ends[0, -1]) + 1, ends=self.ends[1:], first=self.first + 1)
-
 
 def read_sheet(file: TextIO) -> tuple[list[str], Iterator[Piece]]:
     """Read the heading and the pieces of a file that was opened and not read (csv_files.open_table); [] of an empty
@@ -199,7 +194,8 @@ def read_sheet(file: TextIO) -> tuple[list[str], Iterator[Piece]]:
         return [], pieces
     heading = replace(first, ends=first.ends[:1])
     head = [heading.column_cells(at).to_texts().texts[0] for at in range(first.ends.shape[1])]
-    return head, chain([first.without_first_row()], pieces)
+    rows = replace(first, begin=int(first.ends[0, -1]) + 1, ends=first.ends[1:], first=first.first + 1)
+    return head, chain([rows], pieces)
 
 
 def _read_pieces(file: TextIO) -> Iterator[Piece]:

@@ -159,26 +159,25 @@ def _convert_unusual(text: bytes) -> int:
 OWN_NAMES = (
     "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128"
 )
+OTHER_NAMES = """float32 float
+float64 double
+float16 c10::half
+bfloat16 c10::bfloat16 bf16 dt_bf16
+int64 long
+int32 int
+int16 short
+int8 char
+complex64 c10::complex<float>
+complex128 c10::complex<double>
+float8_e4m3fn c10::float8_e4m3fn
+float8_e5m2 c10::float8_e5m2"""
 NAMES = {
     **{name: name for name in OWN_NAMES.split()},
-    "float": "float32",
-    "double": "float64",
-    "c10::half": "float16",
-    "c10::bfloat16": "bfloat16",
+    **{name: own for own, *names in map(str.split, OTHER_NAMES.splitlines()) for name in names},
     "long int": "int64",
-    "long": "int64",
-    "int": "int32",
     "short int": "int16",
-    "short": "int16",
     "signed char": "int8",
-    "char": "int8",
     "unsigned char": "uint8",
-    "c10::complex<float>": "complex64",
-    "c10::complex<double>": "complex128",
-    "c10::float8_e4m3fn": "float8_e4m3fn",
-    "c10::float8_e5m2": "float8_e5m2",
-    "bf16": "bfloat16",
-    "dt_bf16": "bfloat16",
 }
 
 

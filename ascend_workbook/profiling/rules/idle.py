@@ -98,9 +98,8 @@ def check_short_kernels(profile: Profile) -> Iterator[Finding]:
     args: dict[str, Scalar] = {"short": to_percent(many), "kernels": a_step}
     args |= {"share": to_percent(lost), "gain_ms": profile.to_ms(lost * profile.breakdown.step_ns)}
     slow = many >= MANY and lost >= SHORT_KERNELS_WORTH
-    status, key = (Status.NOTE, "PRF322.many") if slow else (Status.OK, "PRF322.few")
-    if not slow and lost >= LATE:
-        status, key = Status.NOTE, "PRF322.late"
+    key = "PRF322.many" if slow else "PRF322.late" if lost >= LATE else "PRF322.few"
+    status = Status.OK if key == "PRF322.few" else Status.NOTE
     yield Finding("PRF322", status, key, args, weight=100 * lost)
     if launches.launched < launches.kernels:
         shared_args = {"kernels": a_step, "launches": round(launches.launched / len(profile.breakdown.steady))}

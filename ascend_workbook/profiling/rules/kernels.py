@@ -36,11 +36,7 @@ CASTS_OPERATORS = ("aten::_to_copy", "npu::_npu_dtype_cast", "aclnnCast", "Cast"
 FORMATS_SOURCE = "https://www.hiascend.com/document/detail/zh/Pytorch/600/apiref/apilist/ptaoplist_000224.html"
 FORMATS_TYPES = ("TransData",)
 FORMATS_OPERATORS = (
-    "TransData",
-    "trans_TransData*",
-    "aclnnNpuFormatCast*",
-    "npu::npu_format_cast*",
-    "npu::_npu_format_cast*",
+    *("TransData", "trans_TransData*", "aclnnNpuFormatCast*", "npu::npu_format_cast*", "npu::_npu_format_cast*"),
 )
 CUBE = ("AI_CORE", "AI_CUBE_CORE", "MIX_AIC")
 
@@ -153,10 +149,10 @@ def _find_enclosing(profile: Profile, marks: npt.NDArray[np.intp]) -> npt.NDArra
 def check_casts(profile: Profile) -> Iterator[Finding]:
     """Do kernels only change the dtype? Values that are kept in the dtype they are used in need no cast."""
     needs_device(profile, "PRF367")
-    typed = profile.kernels is not None and profile.kernels.has_columns("type")
-    share, calls = (
-        share_computing_by(profile, CASTS_TYPES, ()) if typed else share_launched_within(profile, CASTS_OPERATORS)
-    )
+    if profile.kernels is not None and profile.kernels.has_columns("type"):
+        share, calls = share_computing_by(profile, CASTS_TYPES, ())
+    else:
+        share, calls = share_launched_within(profile, CASTS_OPERATORS)
     yield advise_change(profile, "PRF367.change", share, AMP, calls=round(calls))
 
 

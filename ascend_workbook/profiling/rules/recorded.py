@@ -128,14 +128,11 @@ def check_agreement(profile: Profile) -> Iterator[Finding]:
     """
     step_of_number = {step.number: step for step in profile.breakdown.steps}
     shared = [(step_of_number[number], row) for number, row in profile.told.items() if number in step_of_number]
-    apart = {
-        step.number: step.parts_ns["computing"] - row["Computing"]
-        for step, row in shared
-        if abs(step.parts_ns["computing"] - row["Computing"]) > ALLOWED_NS
-    }
+    differences = {step.number: abs(step.parts_ns["computing"] - row["Computing"]) for step, row in shared}
+    apart = {number: difference for number, difference in differences.items() if difference > ALLOWED_NS}
     if apart:
-        worst = max(apart, key=lambda number: abs(apart[number]))
-        args = {"steps": len(apart), "of": len(shared), "step": worst, "apart_ms": profile.to_ms(abs(apart[worst]))}
+        worst = max(apart, key=apart.__getitem__)
+        args = {"steps": len(apart), "of": len(shared), "step": worst, "apart_ms": profile.to_ms(apart[worst])}
         yield Finding("PRF306", Status.WARN, "PRF306.apart", dict(args))
     elif shared:
         yield Finding("PRF306", Status.OK, "PRF306.same", {"steps": len(shared)})

@@ -23,11 +23,10 @@ from ascend_workbook.storage.transfer.upload import PART_BYTES, WORKERS
 
 @dataclass
 class Checked:
-    """`wrong` as of a download; `read` says whether the contents were looked at; `beside` are files of no manifest."""
+    """`wrong` as of a download; `beside` are files of no manifest."""
 
     place: str
     files: dict[str, Entry]
-    read: bool
     wrong: dict[str, tuple[str, int]] = field(default_factory=dict)
     beside: list[str] = field(default_factory=list)
 
@@ -48,7 +47,7 @@ def check(
     if manifest_found is None:
         key = "storage.incomplete" if is_address(place) else "storage.incomplete_here"
         raise WorkbookError(key, place=place, name=manifest.NAME, files=len(sizes))
-    checked = Checked(place, dict(manifest_found.files), read_contents)
+    checked = Checked(place, dict(manifest_found.files))
     checked.beside = sorted(sizes.keys() - manifest_found.files.keys() - {manifest.NAME})
     for name, entry in manifest_found.files.items():
         if sizes.get(name) != entry.bytes:

@@ -418,7 +418,8 @@ def test_a_run_of_a_shard_is_looked_for_in_the_shards_folder(run: Callable[..., 
     assert str(report.findings[1].place) == "shard-1-of-2/run/acceptance.html"
 
 
-def test_what_an_item_rests_on() -> None:
+def test_what_an_item_rests_on(run: Callable[..., Report]) -> None:
+    assert items.BASIS.keys() == run().facts["items"].keys()
     rules = {code for code, basis in items.BASIS.items() if basis == "rules"}
     assert rules == {f"ACP{n}" for n in (501, 502, 503, 504, 512, 521, 522, 523, 524, 531, 532, 533)}
 
@@ -440,3 +441,191 @@ def test_the_checklist_fits_a_terminal(run: Callable[..., Report]) -> None:
     for lang in ("en", "zh"):
         table = report.text(lang).split("\n\n")[1]
         assert len(table.splitlines()) > 20 and max(map(len, table.splitlines())) <= 120
+
+
+def test_on_real_and_simulated_devices_the_lower_tier_is_told(run: Callable[..., Report]) -> None:
+    report = run(lambda made: made.update(verify=replace(made["verify"], tier="npu-simulated")))
+    assert report.tier == "npu-simulated" and report.facts["repeat_on_hardware"] == ["ACP524"]
+
+
+def test_the_table_says_the_next_step_of_each_state(run: Callable[..., Report]) -> None:
+    report = run(lambda made: made.pop("tuning"), tier="npu-simulated")
+    assert report.table
+    steps = dict(zip(report.facts["items"], report.table.column_values("next_step")))
+    assert steps["ACP512"] == Sentence("accept.repeat"), "what the simulator ticked is repeated on an NPU"
+    assert steps["ACP533"] == {"hint": "accept.item.ACP533"} and steps["ACP541"] is None
+    places = dict(zip(report.facts["items"], report.table.column_values("accept_where")))
+    assert places["ACP512"] == "environment/report.html" and places["ACP533"] is None
+
+
+def test_the_page_of_a_run_and_its_section_have_their_headings(run: Callable[..., Report], tmp_path: Path) -> None:
+    run(tier="npu-simulated")
+    page = (tmp_path / "run" / "acceptance.html").read_text()
+    section = section_of(tmp_path / "run", "en")
+    assert (page.count("<h1"), page.count("<h2"), section.count("<h3"), section.count("<h4")) == (1, 6, 1, 6)
+    assert page.count("<tr><td>") == 20 and str(escape(load_catalogue()["accept.repeat"].en)) in page
+
+
+def test_a_wrong_confirmation_stops_a_plan_too(run: Callable[..., Report], tmp_path: Path) -> None:
+    run()
+    with pytest.raises(WorkbookError, match="ACP999"):
+        accept(plan_of(tmp_path, run="good"), target=TARGETS, confirm={"ACP999": "x"}, lang="en")
+
+
+def test_a_run_left_out_this_time_counts_by_its_earlier_results(run: Callable[..., Report], tmp_path: Path) -> None:
+    run()
+    (tmp_path / "run" / "report.json").write_text("{}")
+    report = accept(plan_of(tmp_path, run="left_out"), target=TARGETS, confirm=CHECKPOINT, lang="en")
+    assert report.facts["runs"] == ["run"] and report.table
+    widths = [(column.name, column.wrap) for column in report.table.columns]
+    assert widths == [("planned_run", 40), ("status", 0), ("verdict", 60)]
+    assert "<h2" not in (tmp_path / "acceptance.html").read_text(), "a plan's page has a row a run, and no groups"
+
+
+@pytest.mark.parametrize(
+    ("code", "change", "key"),
+    [
+        ("ACP522", lambda made: made.update(curves=replace(made["curves"], tier="")), "accept.tier_unknown"),
+        ("ACP522", lambda made: made.update(curves=replace(made["curves"], tier="cpu")), "accept.no_npu"),
+        ("ACP522", lambda made: made.pop("curves"), "accept.absent"),
+        (
+            "ACP531",
+            with_finding("benchmark", found("PRF376", Status.WARN, name="-", ratio=2.0)),
+            "accept.other_benchmark",
+        ),
+        ("ACP551", with_facts("rewrite", sha256=None), "accept.not_in_report"),
+        ("ACP551", with_facts("rewrite", sha256={"gone.py": "0"}), "accept.original_gone"),
+        ("ACP552", with_facts("divergence", baseline=None), "accept.not_in_report"),
+        ("ACP525", with_facts("curves", final=None), "accept.no_metric"),
+    ],
+)
+def test_what_was_not_looked_at_says_why(run: Callable[..., Report], code: str, change: Change, key: str) -> None:
+    assert finding_of(run(change), code).key == key
+
+
+def test_one_ratio_of_another_benchmark_makes_all_of_no_use(run: Callable[..., Report]) -> None:
+    def change(made: dict[str, Report]) -> None:
+        ratios = (found("PRF376", name="-", ratio=0.9), found("PRF376", Status.WARN, name="b", ratio=0.9))
+        made["benchmark"] = replace(made["benchmark"], findings=(found("PRF370", name="-"), *ratios))
+
+    assert finding_of(run(change), "ACP531").key == "accept.other_benchmark"
+
+
+@pytest.mark.parametrize(
+    ("code", "change", "said"),
+    [
+        (
+            "ACP511",
+            with_facts("rewrite", still_cuda=["a.py"]),
+            ("accept.code_left", {"manual": 0, "unsupported": 0, "cuda": 1}),
+        ),
+        ("ACP511", lambda made: None, ("accept.code_clean", {"manual": 0, "unsupported": 0, "cuda": 0})),
+        ("ACP551", lambda made: None, ("accept.original_kept", {"count": 1, "changed": []})),
+        (
+            "ACP551",
+            with_facts("rewrite", sha256={"train.py": "0"}),
+            ("accept.original_changed", {"count": 1, "changed": ["train.py"]}),
+        ),
+        (
+            "ACP551",
+            with_facts("rewrite", in_place=True, backups=["gone.orig"]),
+            ("accept.backups", {"backups": 0, "of": 1}),
+        ),
+        (
+            "ACP552",
+            with_facts("divergence", baseline="/nowhere/at/all"),
+            ("accept.baseline_gone", {"path": "/nowhere/at/all"}),
+        ),
+    ],
+)
+def test_what_is_said_of_the_code_and_the_way_back(
+    run: Callable[..., Report], code: str, change: Change, said: tuple[str, dict[str, Any]]
+) -> None:
+    assert finding_of(run(change), code).args["said"] == Sentence(said[0], **said[1])
+
+
+def test_an_aim_that_is_no_share_is_a_difference(run: Callable[..., Report]) -> None:
+    """0.5 to 0.25 is 0.25 apart: beyond 0.2, within 0.25."""
+    change = with_facts("curves", final={"top1": [0.5, 0.25]})
+    assert run(change, target=["top1=0.25", "throughput=80%"]).facts["items"]["ACP525"] == "met"
+
+
+def test_an_aim_that_is_no_share_is_missed_beyond_it(run: Callable[..., Report]) -> None:
+    change = with_facts("curves", final={"top1": [0.5, 0.25]})
+    assert run(change, target=["top1=0.2", "throughput=80%"]).facts["items"]["ACP525"] == "missed"
+
+
+@pytest.mark.parametrize(("kept", "state"), [("file", "met"), ("empty", "missed")])
+def test_a_baseline_is_a_file_or_a_folder_that_holds_something(
+    run: Callable[..., Report], tmp_path: Path, kept: str, state: str
+) -> None:
+    (tmp_path / "file").write_text("{}")
+    (tmp_path / "empty").mkdir()
+    assert run(with_facts("divergence", baseline=str(tmp_path / kept))).facts["items"]["ACP552"] == state
+
+
+@pytest.mark.parametrize(
+    ("facts", "count"),
+    [
+        ({"dry_run": {"nproc": 2}}, 2),
+        ({"dry_run": {"nproc": 2}, "operator_support": {"nproc": 4}}, 4),
+        ({"dry_run": {"nproc": None}, "benchmark": {"benchmark": {"nproc": 3}}}, 3),
+    ],
+)
+def test_the_run_on_most_cards_counts(run: Callable[..., Report], facts: dict[str, Any], count: int) -> None:
+    def change(made: dict[str, Report]) -> None:
+        for verb, more in facts.items():
+            with_facts(verb, **more)(made)
+
+    said = finding_of(run(change), "ACP543").args["said"]
+    assert isinstance(said, dict) and said["args"]["count"] == count
+
+
+@pytest.mark.parametrize(
+    "findings",
+    [
+        (found("MIG140", Status.SKIPPED), found("MIG141", Status.WARN)),
+        (found("MIG140"), found("MIG141", Status.SKIPPED)),
+    ],
+)
+def test_a_run_on_several_cards_that_could_not_look_is_none(
+    run: Callable[..., Report], findings: tuple[Finding, ...]
+) -> None:
+    """By its own rule, whatever else was found; or by its worst finding."""
+    report = run(lambda made: made.update(dry_run=replace(made["dry_run"], findings=findings)))
+    finding = finding_of(report, "ACP543")
+    assert finding.key == "accept.could_not_look"
+    assert finding.args["said"] == Sentence("RUN400.not_run"), "the report's headline"
+
+
+def test_targets_that_a_plan_no_longer_has_are_forgotten(tmp_path: Path) -> None:
+    evidence.save_targets(tmp_path, Targets())
+    evidence.save_targets(tmp_path, parse_targets(TARGETS))
+    evidence.save_targets(tmp_path, Targets())
+    assert not list(tmp_path.iterdir())
+
+
+def test_up_to_forty_files_of_a_stage_are_read(tmp_path: Path) -> None:
+    Report("profiling", "benchmark", ()).save(tmp_path / "profiling", "en")
+    text = (tmp_path / "profiling" / "report.json").read_text()
+    for number in range(40):
+        (tmp_path / "profiling" / f"z{number:02}.json").write_text(text)
+    assert gather_evidence(tmp_path, Targets()).unread == ("profiling/z39.json",)
+
+
+def test_files_of_up_to_256_mib_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Report("profiling", "benchmark", ()).save(tmp_path / "profiling", "en")
+    read: list[str] = []
+    load_report = evidence.reports.load_report
+
+    def load(path: Path) -> Report:
+        read.append(path.name)
+        return load_report(tmp_path / "profiling" / "report.json")
+
+    monkeypatch.setattr(evidence.reports, "load_report", load)
+    for name, size in (("a", 256 << 20), ("b", (256 << 20) + 1), ("c", 1)):
+        with (tmp_path / "profiling" / f"{name}.json").open("wb") as stream:
+            stream.truncate(size)
+    found = gather_evidence(tmp_path, Targets())
+    assert read == ["report.json", "a.json", "c.json"] and found.unread == ("profiling/b.json",)
+    assert found.found[1].page == "profiling/a.json", "there is no page of it"

@@ -17,7 +17,9 @@ from pathlib import Path
 
 import pytest
 
+from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.machine import sandbox
+from ascend_workbook.machine.launch import LaunchSpec, launch
 from ascend_workbook.machine.sandbox import LANDLOCK, NAMESPACES, Account, Enclosure
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="name spaces and Landlock are Linux's")
@@ -382,3 +384,45 @@ def test_someone_else_than_root_is_enclosed_too(user: int) -> None:
         assert {change.kind for change in account.changes} == {"deleted", "made"}
     finally:
         shutil.rmtree(home, ignore_errors=True)
+
+
+def test_links_and_pipes_left_in_the_results_do_no_harm(victim: Victim, tmp_path: Path) -> None:
+    needs(NAMESPACES)
+    precious = victim.precious / "notes.txt"
+    script = tmp_path / "leave.py"
+    script.write_text(
+        f"import os, pathlib\n"
+        f"out = pathlib.Path({str(victim.results)!r})\n"
+        f"(out / 'output.log').unlink()\n"
+        f"(out / 'output.log').symlink_to({str(precious)!r})\n"
+        f"os.mkfifo(out / 'gpulog.spawned0.json')\n"
+        f"print('gone')\n"
+    )
+    for _ in range(2):
+        with pytest.raises(WorkbookError, match="no regular file"):
+            launch(LaunchSpec(out=victim.results, script=script, timeout_s=60, enclosure=Enclosure(())))
+    victim.assert_unharmed()
+
+
+def test_a_comma_in_the_path_of_the_results_takes_no_layer_away(victim: Victim, tmp_path: Path) -> None:
+    needs(NAMESPACES)
+    results = tmp_path / "lr=0.1,bs=8:x" / "results"
+    results.mkdir(parents=True)
+    command = ["sh", "-c", f"echo gone > {victim.precious}/weights.pt; echo 1 > in"]
+    wrapped = sandbox.enclose_command(command, Enclosure((results,)), NAMESPACES, results, results.parent / "layers")
+    subprocess.run(wrapped, check=True, timeout=60)
+    account = sandbox.read_account(results.parent / "layers")
+    assert [change.kind for change in account.changes if change.path.startswith(str(victim.precious))] == ["changed"]
+    assert (results / "in").exists() and (victim.precious / "weights.pt").read_text() == TOKEN
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="root alone has these rights")
+def test_root_under_landlock_makes_no_device_and_changes_no_setting(victim: Victim) -> None:
+    needs(LANDLOCK)
+    for program in (
+        "os.mknod(results / 'disk', 0o60666, os.makedev(8, 0))",
+        "open('/proc/sys/kernel/core_pattern', 'r+')",
+        "open('/proc/irq/default_smp_affinity', 'r+')",
+    ):
+        assert victim.attack(program, LANDLOCK).code == 1, program
+    assert not (victim.results / "disk").exists()

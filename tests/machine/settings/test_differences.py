@@ -297,3 +297,18 @@ def test_a_gpus_variable_answers_only_where_the_npus_is_not_set() -> None:
     (each,) = find_differences(NPU, both)
     assert (each.name, each.left, each.right, each.risk) == ("NCCL_DETERMINISTIC", None, "false", "high")
     assert not [each for each in find_differences(GPU, both) if each.group == "environment"]
+
+
+def test_a_flag_that_was_not_read_does_not_hide_the_next() -> None:
+    found = find_differences(NPU, changed(NPU, "flags", cudnn_benchmark=None, threads=1))
+    assert {(row.name, row.why) for row in found} == {("cudnn_benchmark", "unread"), ("threads", "cpu")}
+
+
+def test_what_a_run_was_started_with_is_shown_of_both_sides() -> None:
+    found = find_differences(NPU, replace(NPU, run={**RUN, "seed": 2, "nproc": 8}))
+    assert [(row.name, row.left, row.right) for row in found] == [("nproc", 1, 8), ("seed", 1, 2)]
+
+
+def test_a_rank_of_one_side_alone_is_not_compared() -> None:
+    more = {**SIDES, "rank1": {"weights": {"w": "other"}, "batches": {"1": ["other"]}}}
+    assert find_differences(NPU, replace(NPU, sides=more)) == find_differences(NPU, NPU)

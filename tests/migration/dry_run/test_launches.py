@@ -65,9 +65,11 @@ def test_variables_arrays_and_the_folder_are_read() -> None:
         ('cd sub; (python t.py "$@")\n', "python t.py"),
         ("pip install x; python setup.py build\npython -c 'a.py'\npython -m pip list\npython t.py", "python t.py"),
         ("A='x y'\npython t.py $A \"$A\"\n", "python t.py x y x y"),
+        ("A='x y'\npython t.py $A$A\n", "python t.py x yx y"),
         ("set -eo pipefail\nsource env.sh\npython t.py --a 1\n", "python t.py --a 1"),
         ("set -euo pipefail; set -x; A=1; printf hi; python t.py $A\n", "python t.py 1"),
         ("accelerate launch \\\n  t.py \\\n  -a\n", "accelerate launch t.py -a"),
+        ("N=100\npython t.py $((N*8)) $((999999999+0))\n", "python t.py 800 999999999"),
     ],
 )
 def test_plain_commands(text: str, words: str) -> None:
@@ -83,6 +85,7 @@ def test_plain_commands(text: str, words: str) -> None:
         ("python t.py --data $DATA\n", "shell_launch.unknown"),
         ('[ -z "$A" ] && A=1\npython t.py --a $A\n', "shell_launch.unknown"),
         ("python t.py $(ls)\n", "shell_launch.unknown"),
+        ("python t.py $((1000000000+0))\n", "shell_launch.unknown"),
         ("python t.py *.json\n", "shell_launch.unknown"),
         ("A=1; unset A\npython t.py $A\n", "shell_launch.unknown"),
         ("A=1\nsource env.sh\npython t.py $A\n", "shell_launch.unknown"),
@@ -171,3 +174,16 @@ def test_a_subshell_keeps_what_it_sets_to_itself() -> None:
 )
 def test_what_stays_as_it_is(text: str, words: str) -> None:
     assert [" ".join(one.words) for one in find_launches(text, ".", [], {})] == [words]
+
+
+@pytest.mark.parametrize("value", ['$(echo "")', "$(echo '')", '$(echo ")")', '$(echo $(echo ""))', '(a "" b)'])
+def test_a_quote_in_brackets_ends_where_it_is_closed(value: str) -> None:
+    found = find_launches(f"A={value}\npython t.py\n", ".", [], {})
+    assert [(one.line, one.words) for one in found] == [(2, ("python", "t.py"))]
+
+
+def test_arguments_of_the_script_are_counted_from_one() -> None:
+    (found,) = find_launches('python t.py --cfg $1 --name "$2"\n', ".", ["c.yaml", "a b"], {})
+    assert found.words == ("python", "t.py", "--cfg", "c.yaml", "--name", "a b")
+    (lacking,) = find_launches("python t.py $3\n", ".", ["c", "d"], {"3": "e"})
+    assert not lacking.words

@@ -121,3 +121,9 @@ opt.step()
 torch.ops.other.go(x)
 k.go(x)
 ^ MIG114.call unsupported
+
+# --- case: kept where no name is
+from torch.utils.cpp_extension import load
+模块.k = load('核', ['a.cu'])
+#        ^ MIG114.cuda unsupported
+模块.k.go(x)

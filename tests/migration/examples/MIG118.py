@@ -45,3 +45,9 @@ s = torch.jit.script(f)
 unknown.save('m.pt')
 m = make()
 m.save('m.pt')  # 普通模块
+
+# --- case: a method that any module has
+import torch
+s = torch.jit.script(f)
+#   ^ MIG118.disabled advice
+s.eval()

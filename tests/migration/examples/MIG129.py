@@ -42,6 +42,11 @@ p = torch_npu.profiler.profile()
 import torch_npu
 c = torch_npu.profiler._ExperimentalConfig()
 
+# --- case
+import os
+路径 = os.getenv('MSPROBE_PATH')
+#                ^ MIG129.gone manual
+
 # --- near miss
 print('MSPROBE_PATH')
 

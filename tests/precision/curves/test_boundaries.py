@@ -154,3 +154,14 @@ def test_steps_outside_the_range_of_both_are_not_missing() -> None:
     left, right = curve(loss=[1.0] * 9), curve(3, loss=[1.0] * 3)
     pair = align_series(left.series["loss"], right.series["loss"])
     assert pair.steps.tolist() == [3, 4, 5] and not len(pair.only_baseline) and not len(pair.only_target)
+
+
+def test_curves_that_part_by_no_more_than_the_tolerance_are_not_called_shifted() -> None:
+    """8, 9, 8, 9 beside 9, 8, 9, 8: an eighth apart as they stand, and equal one step on."""
+    left, right = curve(loss=[8.0, 9.0] * 4), curve(loss=[9.0, 8.0] * 3 + [9.0])
+    for tolerance, told in ((0.125, []), (0.124, ["ACC252.shifted"])):
+        assert keys(findings.find_shift(left, right, tolerance, 0)) == told
+    (told_one,) = findings.find_shift(left, right, 0.124, 0)
+    assert (told_one.weight, dict(told_one.args)) == (120, {"shift": 1, "median": 0.0, "median_now": 0.125})
+    four = curve(loss=[9.0, 8.0, 9.0, 8.0])
+    assert keys(findings.find_shift(left, four, 0.1, 0)) == [], "four steps are too few to tell"

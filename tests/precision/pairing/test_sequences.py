@@ -126,3 +126,101 @@ def test_what_a_damaged_record_lacks_is_cut() -> None:
         "x": "extra",
         "c": "cut",
     }
+
+
+def shaped(*calls: tuple[str, int]) -> Run:
+    """Calls by their whole head, one output of so many elements each."""
+    counts: dict[str, int] = {}
+    operators = []
+    for order, (head, size) in enumerate(calls):
+        call = counts[head] = counts.get(head, -1) + 1
+        record = (TensorRecord("output.0", "float32", (size,)),)
+        operators.append(Operator(f"{head}.{call}.forward", head, call, "forward", order, (), record))
+    return Run(Path("x"), 0, 0, "tensor", "L1", tuple(operators))
+
+
+@pytest.mark.parametrize(
+    ("target", "baseline", "paired"),
+    [
+        # an API by another path, and in place
+        ([("Torch.relu", 1)], [("Tensor.relu_", 1)], [("Torch.relu.0", "Tensor.relu_.0")]),
+        # a module is no API of the same name
+        ([("Module.a.relu", 1)], [("Torch.relu", 1)], []),
+        # the name decides before the kind, whatever the shapes
+        (
+            [("Torch.add", 1), ("Tensor.add", 2)],
+            [("Tensor.add", 1), ("Torch.mul", 1)],
+            [("Tensor.add.0", "Tensor.add.0")],
+        ),
+        # of two of one name that of the same shape
+        ([("F.a", 1), ("F.a", 2)], [("F.a", 2), ("F.b", 3)], [("F.a.1", "F.a.0")]),
+        # of two of one kind that of the same shape
+        ([("F.a", 1), ("F.a", 2)], [("G.a", 2), ("F.b", 3)], [("F.a.1", "G.a.0")]),
+        # and else the one of another shape
+        ([("F.a", 1)], [("G.a", 2), ("F.b", 3)], [("F.a.0", "G.a.0")]),
+    ],
+)
+def test_by_what_calls_are_paired(
+    target: list[tuple[str, int]], baseline: list[tuple[str, int]], paired: list[tuple[str, str]]
+) -> None:
+    pairs = names(pair_runs(shaped(*target), shaped(*baseline)))
+    assert pairs == [(f"{mine}.forward", f"{other}.forward") for mine, other in paired]
+
+
+def test_how_many_differences_are_aligned_at_once() -> None:
+    """Exactly as many as are given: what is left over on both sides is counted."""
+    assert pairing._align_by_myers("axb", "ayb", 1) is None
+    assert pairing._align_by_myers("axb", "ayb", 2) == [(0, 0), (2, 2)]
+    assert pairing._align_by_myers("", "", 0) == [] == pairing._align_by_myers("ab", "", 2)
+    assert pairing._align_by_myers("ab", "", 1) is None and pairing._align_by_myers("ab", "ab", 0) == [(0, 0), (1, 1)]
+
+
+def test_each_window_begins_where_the_one_before_is_certain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows of four, of which two are certain; where nothing of them matches, the next begins two on."""
+    monkeypatch.setattr(pairing, "WINDOW", 4)
+    monkeypatch.setattr(pairing, "CERTAIN", 2)
+    assert pairing._align_windows("abcdef", "abcdef") == [(at, at) for at in range(6)]
+    assert pairing._align_windows("xyabcd", "abcd") == [(4, 2), (5, 3)], "a and b stand behind what is certain"
+    assert pairing._align_windows("uvwxab", "abcdef") == [], "what is certain of neither window is passed over"
+    assert pairing._align_windows("abuvwx", "ab") == [(0, 0), (1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("side", "target", "baseline", "expected"),
+    [
+        ("target", ["a", "to_", "b"], ["a", "b"], {"to_": "cast"}),
+        # one for one is no fusion, unless the call is known for one
+        ("target", ["a", "x", "b"], ["a", "y", "b"], {"x": "extra"}),
+        ("target", ["a", "gelu", "b"], ["a", "y", "b"], {"gelu": "fused"}),
+        ("target", ["a", "gelu", "b"], ["a", "b"], {"gelu": "extra"}),
+        ("target", ["a", "x", "y", "b"], ["a", "u", "v", "w", "b"], {"x": "extra", "y": "extra"}),
+        # a cast beside it counts for nothing
+        ("target", ["a", "x", "b"], ["a", "to", "y", "b"], {"x": "extra"}),
+        ("target", ["x", "a"], ["u", "v", "a"], {"x": "fused"}),
+        # what stands in other places is no part of it
+        ("target", ["a", "x", "b"], ["a", "b", "u", "v"], {"x": "extra"}),
+        # a tail beside something of the other side's is no stop
+        ("baseline", ["a", "b", "x"], ["a", "b", "c", "d", "e", "f"], dict.fromkeys("cdef", "decomposed")),
+    ],
+)
+def test_reasons_at_their_limits(side: str, target: list[str], baseline: list[str], expected: dict[str, str]) -> None:
+    test_the_likely_reason(side, target, baseline, expected)
+
+
+def test_where_nothing_is_paired_nothing_has_stopped() -> None:
+    found = pair_runs(run_of([], backward=False), run_of([(api, 1) for api in "abcde"], backward=False))
+    assert {why for _, why in find_reasons(found, "baseline")} == {"extra"}
+
+
+def test_of_a_record_that_was_cut_only_its_own_missing_end_is_cut() -> None:
+    """What it has and the other lacks is not; nor what lies before its last call."""
+    rest = dataclasses.replace(run_of([("a", 1), ("z", 1), ("b", 1), ("y", 1)], backward=False), cut=True)
+    whole = run_of([("a", 1), ("b", 1)], backward=False)
+    assert {why for _, why in find_reasons(pair_runs(rest, whole), "target")} == {"extra"}
+
+
+def test_backward_entries_follow_the_reason_of_their_own_forward() -> None:
+    """A call that one side lacks whole is not called `backward`."""
+    left, right = run_of([("a", 1), ("x", 1), ("b", 1)]), run_of([("a", 1), ("b", 1)])
+    reasons = {operator.name: why for operator, why in find_reasons(pair_runs(left, right), "target")}
+    assert reasons == {"F.x.0.forward": "extra", "F.x.0.backward": "extra"}

@@ -114,3 +114,13 @@ def test_other_dtypes_are_left_to_python(tmp_path: Path) -> None:
     double, single, half = (locate_tensor(tmp_path / f"{name}.npy") for name in ("double", "single", "half"))
     assert not fused.kernel_takes(double, double) and not fused.kernel_takes(single, half)
     assert fused.kernel_takes(single, single) and fused.kernel_takes(half, half)
+
+
+def test_a_kernel_where_there_is_a_library_and_else_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    fused.load_kernel.cache_clear()
+    assert fused.load_kernel() is not None and fused.explain_missing_kernel() is None
+    why = WorkbookError("precision.sample", given=2.0)
+    monkeypatch.setattr(native, "load_library", lambda _: native.Native(None, why))
+    fused.load_kernel.cache_clear()
+    assert fused.load_kernel() is None and fused.explain_missing_kernel() is why
+    fused.load_kernel.cache_clear()

@@ -175,3 +175,10 @@ def test_the_blocks_of_a_sample() -> None:
         with pytest.raises(WorkbookError):
             Sample(share).check()
     Sample(1.0).check()
+
+
+def test_a_worker_leaves_by_itself_when_it_is_closed() -> None:
+    worker = workers.Worker()
+    assert worker.is_alive
+    worker.close()
+    assert worker.process.returncode == 0 and not worker.is_alive and worker.errors.closed

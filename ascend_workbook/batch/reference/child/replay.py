@@ -23,17 +23,8 @@ import pytest  # noqa: E402
 #: Of a difference at most so much is kept.
 MOST_LINES, LONGEST_LINE = 200, 400
 OPTIONS = (
-    "--nbval",
-    "--nbval-current-env",
-    "--color=no",
-    "-q",
-    "-p",
-    "no:cacheprovider",
-    "-p",
-    "nbval.plugin",
-    "-c",
-    "/dev/null",
-    "--noconftest",
+    *("--nbval", "--nbval-current-env", "--color=no", "-q", "-p", "no:cacheprovider", "-p", "nbval.plugin"),
+    *("-c", "/dev/null", "--noconftest"),
 )
 
 

@@ -36,6 +36,7 @@ MIB = 1 << 20
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 ACCELERATORS = ("davinci", "devmm_svm", "hisi_hdc", "nvidia", "kfd", "dri")
 #: Of /proc: what changes or shows the machine itself.
+READ_ONLY_PROC = ("sys", "irq", "bus", "fs", "scsi", "acpi")
 SEALED_PROC = ("sysrq-trigger", "kcore", "keys", "timer_list")
 #: Folders of running services: their sockets would be a way out.
 SERVICES = ("/run", "/var/run")
@@ -189,14 +190,16 @@ class NewRoot:
             os.chown(upper, os.lstat(path).st_uid, os.lstat(path).st_gid)
         if not os.access(path, os.W_OK):  # who may not write there may not in the layer, whose owner he is
             os.chmod(upper, stat.S_IMODE(os.lstat(upper).st_mode) & ~0o222)
-        lower = os.open(path, os.O_PATH)  # a path with a comma or a colon would be several options
+        opened = [os.open(place, os.O_PATH) for place in (path, upper, work)]  # a comma would begin another option
         try:
-            options = f"userxattr,lowerdir=/proc/self/fd/{lower},upperdir={upper},workdir={work}"
+            places = zip(("lowerdir", "upperdir", "workdir"), opened)
+            options = ",".join(["userxattr", *(f"{name}=/proc/self/fd/{number}" for name, number in places)])
             linux.mount("layer", target, "overlay", linux.MS_NOSUID | linux.MS_NODEV, options)
         except OSError:
             return False
         finally:
-            os.close(lower)
+            for number in opened:
+                os.close(number)
         self.layers.append((path, upper))
         return True
 
@@ -230,8 +233,10 @@ class NewRoot:
     def _make_proc(self) -> None:
         proc = self.root + "/proc"
         linux.mount("proc", proc, "proc", linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC)
-        linux.mount(f"{proc}/sys", f"{proc}/sys", None, linux.MS_BIND | linux.MS_REC)
-        linux.make_read_only(f"{proc}/sys")
+        for name in READ_ONLY_PROC:
+            with contextlib.suppress(FileNotFoundError):
+                linux.mount(f"{proc}/{name}", f"{proc}/{name}", None, linux.MS_BIND | linux.MS_REC)
+                linux.make_read_only(f"{proc}/{name}")
         for name in SEALED_PROC:
             with contextlib.suppress(FileNotFoundError):
                 linux.mount("/dev/null", f"{proc}/{name}", None, linux.MS_BIND)
@@ -243,6 +248,11 @@ class NewRoot:
             linux.mount("hidden", target, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, "mode=755,size=4k")
         elif os.path.lexists(target):
             linux.mount("/dev/null", target, None, linux.MS_BIND)
+
+
+def allowed_devices() -> list[str]:
+    """List what of /dev may be written under Landlock: a program's own devices and the accelerators."""
+    return ["shm", "pts", "ptmx", *DEVICES, *(name for name in os.listdir("/dev") if name.startswith(ACCELERATORS))]
 
 
 def is_below(path: str, folder: str) -> bool:
@@ -362,7 +372,7 @@ def enter_namespaces(spec: Spec, ready: int, mapped: int) -> NoReturn:
         linux.mount("none", "/", None, linux.MS_REC | linux.MS_PRIVATE)
         choose_place_for_layers(spec)
     except OSError as error:
-        write_aside(spec.inside, {"failed": str(error)})
+        write_aside(spec.inside, {"failed": str(error) or "no reason given"})
         os._exit(EXIT_NOT_ENCLOSED)
     report_read, report_write = os.pipe()
     first = os.fork()
@@ -442,8 +452,8 @@ def start_without_namespaces(spec: Spec) -> NoReturn:
     command = os.fork()
     if command == 0:
         if spec.guard == "landlock":
-            linux.restrict_writes([*spec.writable, "/dev", "/proc"])
-        start_command(spec, -1, enclosed=False)
+            linux.restrict_writes([*spec.writable, *(f"/dev/{name}" for name in allowed_devices())])
+        start_command(spec, -1, enclosed=spec.guard == "landlock" and os.geteuid() == 0)
 
     def end(*_: object) -> None:
         end_all(0)

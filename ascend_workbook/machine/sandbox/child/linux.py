@@ -27,6 +27,7 @@ LEFT_CAPABILITIES = (CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_KI
 CAPABILITIES = 41
 #: Landlock's rights that change something, by the version of its interface that knows them first.
 _WRITES = (1 << 1) | sum(1 << bit for bit in range(4, 13))  # write a file; remove and make what a folder holds
+_MAKE_DEVICES = (1 << 6) | (1 << 11)  # never granted
 _REFER, _TRUNCATE, _SCOPES = 1 << 13, 1 << 14, 0b11
 _FILE_RIGHTS = (1 << 1) | _TRUNCATE
 
@@ -128,7 +129,7 @@ def restrict_writes(writable: Iterable[str]) -> None:
             except FileNotFoundError:
                 continue
             try:
-                allowed = rights if os.path.isdir(place) else rights & _FILE_RIGHTS
+                allowed = (rights if os.path.isdir(place) else rights & _FILE_RIGHTS) & ~_MAKE_DEVICES
                 rule = ctypes.create_string_buffer(struct.pack("=Qi", allowed, descriptor))
                 call_kernel("syscall", SYS_LANDLOCK_ADD, ruleset, 1, rule, 0)
             finally:

@@ -35,10 +35,8 @@ LINES = ("import torch_npu",)
 def make_explicit(source: Source, scanned: list[Finding]) -> tuple[list[Finding], list[Finding]]:
     """The findings whose edits are made, and those left to a person; `scanned` is what the scan found."""
     only_cuda = find_closed_spans(source)
-    taken_findings = [
-        finding for finding in scanned if class_of(finding) == REWRITE and finding.rule not in OF_THE_NAME
-    ]
-    taken_findings = [finding for finding in taken_findings if not _stands_in(source, finding, only_cuda)]
+    edited = [finding for finding in scanned if class_of(finding) == REWRITE and finding.rule not in OF_THE_NAME]
+    taken_findings = [finding for finding in edited if not _stands_in(source, finding, only_cuda)]
     spans = sorted((edit.start, edit.end) for finding in taken_findings for edit in finding.edits)
     own = [add_knowledge(finding, part.KNOWN) for part in PARTS for finding in part.check(source, spans)]
     own = [finding for finding in own if not _stands_in(source, finding, only_cuda)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from ascend_workbook.findings.finding import Edit, Finding
 from ascend_workbook.migration.reading.source import Source
@@ -39,19 +39,15 @@ NEAR_MISSES = (
 def check(source: Source) -> Iterable[Finding]:
     """The findings of a launch script in this mode alone."""
     for start, line in shell.split_commands(source):
-        yield from check_line(source, start, line)
-
-
-def check_line(source: Source, start: int, line: str) -> Iterator[Finding]:
-    for match in DEVICE.finditer(line):
-        at = start + match.start("value")
-        edits = (Edit(at, at + len("cuda"), "npu"),)
-        yield found_at(source, at, "MIG138.device", REWRITE, edits, name="cuda", new="npu")
-    for match in shell.BACKEND.finditer(line):
-        if not shell.is_fixed(match.group("option")):
+        for match in DEVICE.finditer(line):
             at = start + match.start("value")
-            edits = (Edit(at, at + len("nccl"), "hccl"),)
-            yield found_at(source, at, "MIG138.backend", REWRITE, edits, name=match.group("value"), new="hccl")
+            edits = (Edit(at, at + len("cuda"), "npu"),)
+            yield found_at(source, at, "MIG138.device", REWRITE, edits, name="cuda", new="npu")
+        for match in shell.BACKEND.finditer(line):
+            if not shell.is_fixed(match.group("option")):
+                at = start + match.start("value")
+                edits = (Edit(at, at + len("nccl"), "hccl"),)
+                yield found_at(source, at, "MIG138.backend", REWRITE, edits, name=match.group("value"), new="hccl")
 
 
 def rewrite_arguments(args: Sequence[str]) -> tuple[str, ...]:

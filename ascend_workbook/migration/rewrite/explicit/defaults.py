@@ -60,17 +60,12 @@ def check(source: Source, _: Spans) -> Iterable[Finding]:
     for call in source.nodes_of_type(ast.Call):
         name = source.names.resolve_call(call)
         default = DEFAULTS.get(name)
-        if default is not None and not _is_told(call, default):
-            yield edited_finding(
-                source, call, "argument", _make_default_edits(source, call, name, default), name, '"npu"'
-            )
-
-
-def _is_told(call: ast.Call, default: Default) -> bool:
-    """The device is given, or may be in `*args` or `**options`."""
-    if any(isinstance(value, ast.Starred) for value in call.args) or any(pair.arg is None for pair in call.keywords):
-        return True
-    return find_argument(call, default.position, default.keyword) is not None
+        starred = [*(isinstance(value, ast.Starred) for value in call.args), *(not pair.arg for pair in call.keywords)]
+        if default is None or any(starred):  # the device may be in `*args` or `**options`
+            continue
+        if find_argument(call, default.position, default.keyword) is None:
+            edits = _make_default_edits(source, call, name, default)
+            yield edited_finding(source, call, "argument", edits, name, '"npu"')
 
 
 def _make_default_edits(source: Source, call: ast.Call, name: str, default: Default) -> tuple[Edit, ...]:

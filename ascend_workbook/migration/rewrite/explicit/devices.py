@@ -15,6 +15,7 @@ from ascend_workbook.findings.finding import Edit, Finding
 from ascend_workbook.migration.reading.branches import find_branch, has_data_parallel, has_kernel
 from ascend_workbook.migration.reading.calls import (
     find_argument,
+    is_as_written,
     is_docstring,
     method_name,
     string_value,
@@ -129,8 +130,8 @@ def _is_name(source: Source, node: ast.expr) -> bool:
     looked_up = isinstance(above, ast.Call) and getattr(above.func, "id", "") in ATTRIBUTES
     if not isinstance(above, ast.Dict) and not looked_up and is_other(source, node):
         return True
-    if isinstance(above, ast.Subscript):
-        return not _is_literal(source, above)
+    if isinstance(above, ast.Subscript):  # `Literal["cuda"]` in an annotation
+        return source.names.resolve_name(above.value).rpartition(".")[2] != "Literal"
     if isinstance(above, ast.keyword):
         above_call = source.names.parent_of(above)
         return above.arg in NAMING or (isinstance(above_call, ast.Call) and method_name(above_call) == "extra")
@@ -146,11 +147,6 @@ def _is_name(source: Source, node: ast.expr) -> bool:
             return above.args[0] is node
         return called in MESSAGES or called in ("add_argument", "type", "add_parser", "import_module", "__import__")
     return False
-
-
-def _is_literal(source: Source, node: ast.Subscript) -> bool:
-    """`Literal["cuda"]` in an annotation."""
-    return source.names.resolve_name(node.value).rpartition(".")[2] == "Literal"
 
 
 def _explain_elsewhere(source: Source, node: ast.expr) -> str:
@@ -185,25 +181,14 @@ def _is_other_text(source: Source, node: ast.AST, text: str) -> bool:
     if method_name(call) not in (*TEXT, "startswith") or ":" in text:
         return False
     held = call.func.value
-    return not (find_kinds(source, held) & {DEVICE_TEXT, *OWN} or about_devices(held) or _is_device_option(held))
-
-
-def _is_device_option(node: ast.expr) -> bool:
-    return isinstance(node, ast.Attribute) and is_options(node.value) and "device" in node.attr.lower()
+    option = isinstance(held, ast.Attribute) and is_options(held.value) and "device" in held.attr.lower()
+    return not (find_kinds(source, held) & {DEVICE_TEXT, *OWN} or about_devices(held) or option)
 
 
 def _make_device_edits(source: Source, node: ast.AST) -> tuple[Edit, ...]:
     if isinstance(node, ast.Constant):
-        return within_string(source, node, "cuda", "npu") if _is_as_written(source, node) else ()
+        return within_string(source, node, "cuda", "npu") if is_as_written(source, node) else ()
     start, end = source.span_of(node)
     text = source.text[start:end]
     at = text.find("cuda")
     return (Edit(start + at, start + at + 4, "npu"),) if re.match(r"[rR]?[fF][rR]?['\"]+cuda", text) else ()
-
-
-def _is_as_written(source: Source, node: ast.Constant) -> bool:
-    """Before Python 3.12 nodes inside an f-string carry wrong columns."""
-    try:
-        return bool(ast.literal_eval(source.text_of(node)) == node.value)
-    except (ValueError, SyntaxError):
-        return False

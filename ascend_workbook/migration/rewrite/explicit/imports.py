@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from ascend_workbook.findings.finding import Edit, Finding
 from ascend_workbook.migration.reading.names import TRANSFER, list_imported_names
-from ascend_workbook.migration.reading.source import Source
+from ascend_workbook.migration.reading.source import Import, Source
 from ascend_workbook.migration.repair import REWRITE, finding_at
 from ascend_workbook.migration.rewrite.explicit.known import KNOWN, Spans, edited_finding, load_modules, no_form
 from ascend_workbook.migration.rewrite.explicit.names import CUDA, LAST, PROFILER, explicit_form
@@ -58,16 +58,13 @@ NEAR_MISSES = (
 
 
 def check(source: Source, _: Spans) -> Iterable[Finding]:
-    for node in source.nodes_of_type(ast.Import):
+    for node in source.imports:
         if TRANSFER in list_imported_names(node):
             yield _remove_import(source, node)
-        else:
+        elif isinstance(node, ast.Import):
             yield from _rewrite_import(source, node)
-    for from_node in source.nodes_of_type(ast.ImportFrom):
-        if TRANSFER in list_imported_names(from_node):
-            yield _remove_import(source, from_node)
-        elif not from_node.level and from_node.module:
-            yield from _import_from(source, from_node, from_node.module)
+        elif not node.level and node.module:
+            yield from _import_from(source, node, node.module)
 
 
 def _rewrite_import(source: Source, node: ast.Import) -> Iterable[Finding]:
@@ -87,17 +84,15 @@ def _rewrite_import(source: Source, node: ast.Import) -> Iterable[Finding]:
 
 def _import_from(source: Source, node: ast.ImportFrom, module: str) -> Iterable[Finding]:
     if module == "torch" and any(alias.name == "cuda" for alias in node.names):
-        yield edited_finding(
-            source, node, "imported", _rename_imports(source, node, {"cuda": "npu"}), CUDA, "torch.npu"
-        )
+        edits = _rename_imports(source, node, {"cuda": "npu"})
+        yield edited_finding(source, node, "imported", edits, CUDA, "torch.npu")
     elif _of_cuda(module) or module == PROFILER:
         yield from _rewrite_module_import(source, node, module)
     elif module.startswith("torch.distributed") and any(alias.name in LAST for alias in node.names):
         names = {alias.name: LAST[alias.name] for alias in node.names if alias.name in LAST}
         if all(explicit_form(f"{module}.{name}") for name in names):
-            yield edited_finding(
-                source, node, "imported", _rename_imports(source, node, names), ", ".join(names), "HCCL"
-            )
+            edits = _rename_imports(source, node, names)
+            yield edited_finding(source, node, "imported", edits, ", ".join(names), "HCCL")
         else:
             yield no_form(source, node, ", ".join(names))
 
@@ -149,7 +144,7 @@ def _rename_imports(source: Source, node: ast.ImportFrom, names: dict[str, str])
     return tuple(edits)
 
 
-def _remove_import(source: Source, node: ast.Import | ast.ImportFrom) -> Finding:
+def _remove_import(source: Source, node: Import) -> Finding:
     """The import of transfer_to_npu taken out, with its line where it stands alone."""
     start, end = source.span_of(node)
     line = source.line_starts[node.lineno - 1]

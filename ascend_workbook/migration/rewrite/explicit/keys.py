@@ -56,13 +56,10 @@ def _is_set(source: Source, key: str) -> bool:
     stored = (node for node in source.nodes_of_type(ast.Subscript) if isinstance(node.ctx, ast.Store))
     if any(string_value(node.slice) == key for node in stored):
         return True
-    fields = (node.target for node in source.nodes_of_type(ast.AnnAssign))
-    options = (
-        call.args[0] for call in source.nodes_of_type(ast.Call) if method_name(call) == "add_argument" and call.args
-    )
-    return any(getattr(field, "id", "") == key for field in fields) or any(
-        (string_value(option) or "").lstrip("-").replace("-", "_") == key for option in options
-    )
+    if any(getattr(node.target, "id", "") == key for node in source.nodes_of_type(ast.AnnAssign)):
+        return True
+    options = [call.args[0] for call in source.names.calls_by_method.get("add_argument", ()) if call.args]
+    return key in ((string_value(option) or "").lstrip("-").replace("-", "_") for option in options)
 
 
 DEVICE = re.compile(r"cuda(:\d*)?\Z")

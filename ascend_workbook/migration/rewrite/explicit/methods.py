@@ -72,7 +72,8 @@ def _rename_defined_methods(source: Source) -> Iterable[Finding]:
     """Methods called cuda, and the places that read one without a call. A property keeps its name."""
     named = [node for node in source.nodes_of_type(ast.FunctionDef) if node.name == "cuda"]
     methods = [node for node in named if isinstance(source.names.parent_of(node), ast.ClassDef)]
-    if any(_is_property(node) for node in methods):
+    marks = [mark for node in methods for mark in node.decorator_list]
+    if any((getattr(mark, "attr", "") or getattr(mark, "id", "")).endswith(READ) for mark in marks):
         return
     for definition in methods:
         yield edited_finding(source, definition, "moved", _of_definition(source, definition), "def cuda", "def npu")
@@ -85,11 +86,6 @@ def _rename_defined_methods(source: Source) -> Iterable[Finding]:
             yield edited_finding(source, node, "moved", source.replace_text(node, "cuda", "npu"), ".cuda", ".npu")
         elif not is_options(node.value) and "cuda" not in source.names.assigned_attributes:
             yield finding_at(source, node, "MIG138.read", MANUAL, name=source.text_of(node))
-
-
-def _is_property(definition: ast.FunctionDef) -> bool:
-    names = (getattr(mark, "attr", "") or getattr(mark, "id", "") for mark in definition.decorator_list)
-    return any(name.endswith(READ) for name in names)
 
 
 def _is_read(source: Source, node: ast.Attribute) -> bool:

@@ -69,8 +69,12 @@ def check(source: Source, _: Spans) -> Iterable[Finding]:
             yield from _rewrite_cuda_name(source, node, name)
         elif name.startswith(PROFILER + ".") and explicit_form(name):
             yield from _rewrite_profiler_name(source, node, name)
-        elif name.startswith("torch.distributed.") and name.rpartition(".")[2] in LAST:
-            yield from _rewrite_last_name(source, node, name)
+        elif name.startswith("torch.distributed.") and (last := name.rpartition(".")[2]) in LAST:
+            if not explicit_form(name):
+                yield no_form(source, node, name)
+            elif isinstance(node, ast.Attribute):
+                edits = source.replace_text(node, last, LAST[last])
+                yield edited_finding(source, node, "named", edits, name, explicit_form(name))
 
 
 def explicit_form(name: str) -> str:
@@ -78,11 +82,10 @@ def explicit_form(name: str) -> str:
     if name == CUDA or name.startswith(CUDA + "."):
         parts = name.split(".")[2:]
         parts_told = [part for part in parts if part not in SAME_AS_ABOVE][:1]
-        map_entry = (
-            api_map.find_entry("torch_cuda", parts_told[0]) if parts_told and parts_told[0] not in ELSEWHERE else None
-        )
-        if map_entry is not None and map_entry["class"] not in (AUTO, ADVICE):
-            return ""
+        if parts_told and parts_told[0] not in ELSEWHERE:
+            map_entry = api_map.find_entry("torch_cuda", parts_told[0])
+            if map_entry is not None and map_entry["class"] not in (AUTO, ADVICE):
+                return ""
         if name in load_other_spellings():
             return load_other_spellings()[name]
         new = ".".join(("torch.npu", *parts))
@@ -140,16 +143,6 @@ def _rewrite_profiler_name(source: Source, node: ast.Name | ast.Attribute, name:
         yield edited_finding(source, node, "named", edits, name, explicit_form(name))
 
 
-def _rewrite_last_name(source: Source, node: ast.Name | ast.Attribute, name: str) -> Iterable[Finding]:
-    last = name.rpartition(".")[2]
-    if not explicit_form(name):
-        yield no_form(source, node, name)
-    elif isinstance(node, ast.Attribute):
-        yield edited_finding(
-            source, node, "named", source.replace_text(node, last, LAST[last]), name, explicit_form(name)
-        )
-
-
 def _find_name_part(source: Source, node: ast.AST, name: str) -> ast.Attribute | None:
     """The attribute within a dotted name that stands for `name`; None where an alias does."""
     while isinstance(node, ast.Attribute):
@@ -163,11 +156,8 @@ def _asked_beside(source: Source, node: ast.AST) -> bool:
     """`torch.cuda.is_available() or torch.npu.is_available()`: the code knows both."""
     for around in source.names.nodes_above(node):
         if isinstance(around, ast.BoolOp):
-            return any(
-                isinstance(inner, ast.Attribute)
-                and source.names.resolve_name(inner).startswith(("torch.npu", "torch_npu"))
-                for inner in ast.walk(around)
-            )
+            attributes = (inner for inner in ast.walk(around) if isinstance(inner, ast.Attribute))
+            return any(source.names.resolve_name(at).startswith(("torch.npu", "torch_npu")) for at in attributes)
         if isinstance(around, ast.stmt):
             return False
     return False

@@ -26,33 +26,15 @@ from ascend_workbook.precision.tensors.tolerance import BITS, MATMULS
 
 HF32_SOURCE = "https://www.hiascend.com/document/detail/zh/Pytorch/600/apiref/apilist/ptaoplist_000923.html"
 MIXED_PRECISION_SOURCE = "https://docs.pytorch.org/docs/stable/amp.html#cuda-ops-that-can-autocast-to-float32"
+# ruff: noqa: SIM905 - a column of names reads better without quotes
 #: API and module names, in lower case and without underscores at either end.
-LOSSES = (
-    "cross_entropy",
-    "nll_loss",
-    "binary_cross_entropy_with_logits",
-    "mse_loss",
-    "l1_loss",
-    "smooth_l1_loss",
-    "kl_div",
-    "crossentropyloss",
-    "nllloss",
-    "mseloss",
-    "bcewithlogitsloss",
-)
-NORMS = (
-    "layer_norm",
-    "group_norm",
-    "rms_norm",
-    "npu_rms_norm",
-    "norm",
-    "normalize",
-    "cosine_similarity",
-    "layernorm",
-    "groupnorm",
-    "rmsnorm",
-    "llamarmsnorm",
-)
+LOSSES = """
+cross_entropy nll_loss binary_cross_entropy_with_logits mse_loss l1_loss smooth_l1_loss kl_div crossentropyloss
+nllloss mseloss bcewithlogitsloss
+""".split()
+NORMS = """
+layer_norm group_norm rms_norm npu_rms_norm norm normalize cosine_similarity layernorm groupnorm rmsnorm llamarmsnorm
+""".split()
 SOFTMAX = ("softmax", "log_softmax", "softmin", "logsoftmax", "logsumexp")
 POWERS = ("exp", "expm1", "log", "log10", "log2", "log1p", "pow", "rsqrt", "reciprocal")
 NEEDED = {"softmax": SOFTMAX, "loss": LOSSES, "norm": NORMS, "power": POWERS}
@@ -65,14 +47,9 @@ FLAGS = {"float16": "fp16_reduced_sums", "bfloat16": "bf16_reduced_sums"}
 SUMS = ("sum", "cumsum", "prod", "cumprod", "nansum")
 RUNNING = ("cumsum", "cumprod")
 COMMUNICATION_SOURCE = "https://docs.pytorch.org/docs/stable/fsdp.html#torch.distributed.fsdp.MixedPrecision"
-REDUCTIONS = (
-    "all_reduce",
-    "reduce",
-    "reduce_scatter",
-    "reduce_scatter_tensor",
-    "_reduce_scatter_base",
-    "all_reduce_coalesced",
-)
+REDUCTIONS = """
+all_reduce reduce reduce_scatter reduce_scatter_tensor _reduce_scatter_base all_reduce_coalesced
+""".split()
 
 
 def check_hf32(seen: Seen) -> Iterator[Finding]:

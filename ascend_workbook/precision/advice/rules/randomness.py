@@ -91,7 +91,11 @@ def check_random_numbers(seen: Seen) -> Iterator[Finding]:
     known = [judgement for judgement in drawing if judgement.agreement.error_out is not None]
     if not known:
         raise CannotCheck("ACC266.no_values", count=len(drawing))
-    other = [judgement.agreement.pair.target for judgement in known if _has_other_numbers(judgement)]
+    other = [
+        judgement.agreement.pair.target
+        for judgement in known
+        if judgement.outcome == DRAWN or other_numbers(judgement.agreement)
+    ]
     if other:
         args: dict[str, Scalar] = {
             "count": len(other),
@@ -101,10 +105,6 @@ def check_random_numbers(seen: Seen) -> Iterator[Finding]:
         }
         key = "masks" if other[0].api in MASKS else "draws"
         yield Finding("ACC266", Status.WARN, f"ACC266.{key}", args, other[0].place, weight=80)
-
-
-def _has_other_numbers(judgement: Judgement) -> bool:
-    return judgement.outcome == DRAWN or other_numbers(judgement.agreement)
 
 
 def check_data_order(seen: Seen) -> Iterator[Finding]:
@@ -163,8 +163,4 @@ def _describe_loader(seen: Seen) -> str:
     return f"{first.get('sampler')}, generator {first.get('generator')}" if first else "-"
 
 
-RULES = {
-    "ACC263": check_nondeterminism,
-    "ACC266": check_random_numbers,
-    "ACC267": check_data_order,
-}
+RULES = {"ACC263": check_nondeterminism, "ACC266": check_random_numbers, "ACC267": check_data_order}

@@ -88,7 +88,4 @@ def _optimizer_form(optimizer: dict[str, Any], tier: str) -> str:
     return "foreach" if group["foreach"] else "for-loop"
 
 
-RULES = {
-    "ACC262": check_loss_scale,
-    "ACC268": check_optimizer_form,
-}
+RULES = {"ACC262": check_loss_scale, "ACC268": check_optimizer_form}

@@ -52,7 +52,7 @@ def kind_of(path: Path, head: bytes) -> str:
     """One of KINDS. Raises WorkbookError for an empty file, or a binary one that is no event file."""
     if not head.strip():
         raise WorkbookError("curves.empty", path=str(path))
-    if ".tfevents." in path.name or _begins_tfrecord(head):
+    if ".tfevents." in path.name or b"brain.Event:" in head[:64]:
         return "events"
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise WorkbookError("curves.utf16", path=str(path))
@@ -78,14 +78,9 @@ def _line_is_record(start: bytes) -> bool:
     return bool(newline) and first.rstrip().endswith(b"}") and more.lstrip()[:1] in (b"{", b"")
 
 
-def _begins_tfrecord(head: bytes) -> bool:
-    """Whether a TFRecord begins here: the first event of a file is `brain.Event:2`."""
-    return b"brain.Event:" in head[:64]
-
-
 def _find_logs(place: Path, names: list[str]) -> list[Path]:
     for fits in (
-        _matches_name("metrics.csv"),
+        lambda name: name == "metrics.csv",
         _matches_ending(".csv", ".tsv"),
         _matches_ending(".jsonl", "scalars.json", ".log.json"),
         _matches_ending(".log"),
@@ -96,10 +91,6 @@ def _find_logs(place: Path, names: list[str]) -> list[Path]:
         if paths:
             return [_only_file(place, paths)]
     raise WorkbookError("precision.no_log", path=str(place / GPULOG))
-
-
-def _matches_name(wanted: str) -> Callable[[str], bool]:
-    return lambda name: name == wanted
 
 
 def _matches_ending(*endings: str) -> Callable[[str], bool]:

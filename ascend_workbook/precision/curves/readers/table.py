@@ -47,16 +47,13 @@ class TableFeed(LineFeed):
             self.curve.not_understood(self.number, text)
 
     def _read_cells(self, text: str) -> list[str]:
-        cells = self._split_cells(text)
+        cells = next(csv.reader([text], delimiter=self._separator)) if '"' in text else text.split(self._separator)
         if self._separator != ";" or not self._names:
             return cells
         self._marks |= {match[1] for cell in cells if (match := DECIMAL.fullmatch(cell.strip()))}
         if len(self._marks) > 1:
             return []
         return [cell.replace(",", ".") if DECIMAL.fullmatch(cell.strip()) else cell for cell in cells]
-
-    def _split_cells(self, text: str) -> list[str]:
-        return next(csv.reader([text], delimiter=self._separator)) if '"' in text else text.split(self._separator)
 
     def _read_heading(self, text: str) -> None:
         self._separator = max("\t,;", key=text.count)

@@ -207,7 +207,9 @@ class TextFeed(LineFeed):
         is_dict = text.lstrip().startswith("{")
         step, phase = (None, "") if is_dict else step_of(text)
         if step is None and is_dict:
-            step = next((int(float(value)) for value in _find_named(text, "step")), self._bar)
+            step = next(
+                (int(float(value)) for value in re.findall(r"['\"]step['\"]\s?:\s?['\"]?(\d{1,15})", text)), self._bar
+            )
         elif step is not None and (bar := BAR.search(text)):
             self._bar = int(bar[1])
         for name, printed in find_pairs(text, phase):
@@ -254,7 +256,3 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
     if "step" not in regex.groupindex or len(regex.groupindex) < 2:
         raise WorkbookError("curves.pattern_groups", pattern=pattern)
     return regex
-
-
-def _find_named(text: str, name: str) -> list[str]:
-    return re.findall(rf"['\"]{name}['\"]\s?:\s?['\"]?(\d{{1,15}})", text)

@@ -72,30 +72,22 @@ def check_steady(bench: Bench) -> Iterator[Finding]:
     judged = [configuration for configuration in bench.successful if configuration.name not in short]
     if short:
         yield Finding("PRF371", Status.NOTE, "PRF371.few", {"names": short, "least": LEAST})
-    shaky = [
-        configuration
-        for configuration in judged
-        if max(configuration.spread_percent, abs(configuration.drift_percent)) > LOOSE
-    ]
-    for configuration in shaky:
-        worst = max(configuration.spread_percent, abs(configuration.drift_percent))
-        args: dict[str, Scalar] = {"name": configuration.name, "spread": round(configuration.spread_percent, 1)}
-        args["drift"] = round(configuration.drift_percent, 1)
-        yield Finding("PRF371", Status.WARN if worst > UNSTEADY else Status.NOTE, "PRF371.shaky", args)
-    if judged and not shaky:
+    steady = bool(judged)
+    for configuration in judged:
+        spread, drift = configuration.spread_percent, configuration.drift_percent
+        worst = max(spread, abs(drift))
+        if worst > LOOSE:
+            steady = False
+            args: dict[str, Scalar] = {"name": configuration.name, "spread": round(spread, 1), "drift": round(drift, 1)}
+            yield Finding("PRF371", Status.WARN if worst > UNSTEADY else Status.NOTE, "PRF371.shaky", args)
+    if steady:
         yield Finding("PRF371", Status.OK, "PRF371.steady", {"ran": len(judged), "limit": LOOSE})
     for configuration in bench.successful:
-        yield from _report_far_steps(configuration)
-
-
-def _report_far_steps(configuration: Measured) -> Iterator[Finding]:
-    """Report the single steps of a configuration that take far more than the median."""
-    long = find_far_steps(configuration.times_s)
-    if long:
-        steps = len(configuration.times_s)
-        args: dict[str, Scalar] = {"name": configuration.name, "long": len(long), "steps": steps, "times": FAR}
-        args["percent"] = round(100 * sum(long) / sum(configuration.times_s), 1)
-        yield Finding("PRF371", Status.NOTE, "PRF371.beyond", args)
+        if long := find_far_steps(configuration.times_s):
+            steps = len(configuration.times_s)
+            args = {"name": configuration.name, "long": len(long), "steps": steps, "times": FAR}
+            args["percent"] = round(100 * sum(long) / sum(configuration.times_s), 1)
+            yield Finding("PRF371", Status.NOTE, "PRF371.beyond", args)
 
 
 def check_memory(bench: Bench) -> Iterator[Finding]:
@@ -135,10 +127,8 @@ def check_power(bench: Bench) -> Iterator[Finding]:
 
 def check_repeats(bench: Bench) -> Iterator[Finding]:
     """Was what differs from run to run measured? The steps of one run share its process, its memory and its moment."""
-    if bench.repeats < ENOUGH:
-        yield Finding("PRF378", Status.NOTE, "PRF378.few", {"repeats": bench.repeats})
-    else:
-        yield Finding("PRF378", Status.OK, "PRF378.enough", {"repeats": bench.repeats})
+    status, key = (Status.NOTE, "PRF378.few") if bench.repeats < ENOUGH else (Status.OK, "PRF378.enough")
+    yield Finding("PRF378", status, key, {"repeats": bench.repeats})
 
 
 #: The benchmark against its baseline
@@ -158,18 +148,13 @@ def check_baseline(bench: Bench) -> Iterator[Finding]:
         raise CannotCheck("PRF376.kinds", its=earlier_kind, mine=own_kind)
     names: dict[str, Scalar] = {"device": str(bench.hardware["device"]), "baseline": earlier["hardware"]["device"]}
     ratios = {configuration.name: compute_ratio(bench, configuration) for configuration in bench.successful}
-    common = {name: ratio for name, ratio in ratios.items() if ratio is not None}
-    if not common:
+    if all(ratio is None for ratio in ratios.values()):
         raise CannotCheck("PRF376.nothing", unit=bench.unit, its_unit=earlier["unit"])
     for configuration in bench.successful:
-        if configuration.name in common:
+        ratio = ratios[configuration.name]
+        if ratio is not None:
             key = "PRF376.apart" if differ_clearly(bench, configuration) else "PRF376.alike"
-            args: dict[str, Scalar] = {
-                **names,
-                "name": configuration.name,
-                "ratio": round(common[configuration.name], 3),
-            }
-            yield Finding(AGAINST, Status.OK, key, args)
+            yield Finding(AGAINST, Status.OK, key, {**names, "name": configuration.name, "ratio": round(ratio, 3)})
     yield from _compare_settings(bench, earlier)
 
 

@@ -27,7 +27,7 @@ MUCH = 10.0
 
 def check_batch(bench: Bench) -> Iterator[Finding]:
     """Batch size: what the largest brings over the smallest, and from where on a larger one brings little."""
-    axis = next((name for name in bench.axes if is_batch_size(name)), "")
+    axis = next((name for name in bench.axes if name.lstrip("-").replace("-", "_").lower() in BATCH_NAMES), "")
     groups = [
         group
         for group in bench.groups_of_axis(axis)
@@ -39,11 +39,6 @@ def check_batch(bench: Bench) -> Iterator[Finding]:
         raise CannotCheck("PRF373.no_samples")
     for group in groups:
         yield _judge_batch(sorted(group, key=lambda configuration: _batch_size(configuration, axis)))
-
-
-def is_batch_size(name: str) -> bool:
-    """Return whether an argument of this name is training's batch size."""
-    return name.lstrip("-").replace("-", "_").lower() in BATCH_NAMES
 
 
 def _batch_size(configuration: Measured, axis: str) -> int:
@@ -114,29 +109,19 @@ def check_loading(bench: Bench) -> Iterator[Finding]:
     ]
     for group in groups:
         if len(group) > 1:
-            yield _compare_loaders(group)
+            best, worst = min(group, key=_waiting_ms), max(group, key=_waiting_ms)
+            yield _judge_loading(best, "_varied", worst=worst.name, worst_ms=_waiting_ms(worst))
     alone = [group[0] for group in groups if len(group) == 1]
     if alone:
         yield _judge_loading(max(alone, key=_loading_percent), "")
 
 
-def _compare_loaders(group: list[Measured]) -> Finding:
-    """Compare configurations that differ in their loader alone."""
-    best, worst = min(group, key=_waiting_ms), max(group, key=_waiting_ms)
-    return _judge_loading(best, "_varied", worst=worst.name, worst_ms=_waiting_ms(worst))
-
-
 def _judge_loading(configuration: Measured, kind: str, **more: Scalar) -> Finding:
     """Judge how much of a configuration's steps waits for data."""
     percent = _loading_percent(configuration)
-    waits = percent > MUCH
-    args: dict[str, Scalar] = {
-        "name": configuration.name,
-        "percent": round(percent, 1),
-        "ms": _waiting_ms(configuration),
-    }
-    key = f"PRF375.{'waits' if waits else 'hidden'}{kind}"
-    return Finding("PRF375", Status.NOTE if waits else Status.OK, key, {**args, **more})
+    status, word = (Status.NOTE, "waits") if percent > MUCH else (Status.OK, "hidden")
+    args: dict[str, Scalar] = {"name": configuration.name, "percent": round(percent, 1)}
+    return Finding("PRF375", status, f"PRF375.{word}{kind}", {**args, "ms": _waiting_ms(configuration), **more})
 
 
 def _loading_percent(configuration: Measured) -> float:

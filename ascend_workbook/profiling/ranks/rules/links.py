@@ -9,7 +9,7 @@ from ascend_workbook.findings.rules import CannotCheck
 from ascend_workbook.findings.sentence import Scalar
 from ascend_workbook.profiling.ranks.cluster import Cluster
 from ascend_workbook.profiling.ranks.savings import is_worth_telling, make_saving_finding
-from ascend_workbook.profiling.ranks.transport import compare_links, find_slow_links, find_small_packets
+from ascend_workbook.profiling.ranks.transport import SLOW, compare_links, find_small_packets
 
 BASIS = "reasoned"
 
@@ -19,7 +19,8 @@ def check_links(cluster: Cluster) -> Iterator[Finding]:
     rows = compare_links(cluster)
     if rows and not any(link.usual for link in rows):
         raise CannotCheck("PRF356.no_others", links=len(rows))
-    for link in find_slow_links(rows):
+    slow = [link for link in rows if link.against_usual < SLOW]
+    for link in slow:
         args: dict[str, Scalar] = {
             "source": link.source,
             "target": link.target,
@@ -30,10 +31,9 @@ def check_links(cluster: Cluster) -> Iterator[Finding]:
             "links": link.others,
         }
         lost = link.time_ms * (1 - link.against_usual) / link.steps
-        yield make_saving_finding(
-            cluster, "PRF356", "slow", min(lost, cluster.mean_part_ms(link.rank, "communication")), args
-        )
-    if rows and not find_slow_links(rows):
+        gain = min(lost, cluster.mean_part_ms(link.rank, "communication"))
+        yield make_saving_finding(cluster, "PRF356", "slow", gain, args)
+    if rows and not slow:
         yield Finding("PRF356", Status.OK, "PRF356.alike", {"links": sum(link.usual is not None for link in rows)})
 
 

@@ -64,8 +64,7 @@ def _blame_rank(cluster: Cluster, blame: Blame) -> Finding:
 
 
 def _rival_ms(cluster: Cluster, blame: Blame) -> float:
-    """Return the longest that the same rank waits for another one, or is itself waited for by the one blamed, in
-    milliseconds a step."""
+    """Return the longest that the rank waits for another, or the one blamed for the rank, in milliseconds a step."""
     waits, own_rows = cluster.waits, cluster.rows_of(blame.waiting, across=False)
     others = {int(who) for who in waits.waited_for[own_rows]} - {blame.who, NOBODY}
     rows = [(blame.waiting, own_rows & (waits.waited_for == who)) for who in others]
@@ -105,8 +104,7 @@ def check_slow_ranks(cluster: Cluster) -> Iterator[Finding]:
 
 
 def _report_alike(cluster: Cluster, compared: list[int]) -> Finding:
-    """Report that the ranks need equally long, with the span among those that do the same work: in a pipeline the
-    widest of its stages."""
+    """Report that the ranks need equally long, with the span among those of equal work: of stages the widest."""
     spans = []
     for stage in {cluster.stages.get(rank) for rank in compared}:
         own = [cluster.mean_part_ms(rank, "own") for rank in compared if cluster.stages.get(rank) == stage]

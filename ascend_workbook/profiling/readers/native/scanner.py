@@ -133,13 +133,8 @@ class Shares:
         self._scanner = scanner
         self._stacks: list[bytes] = []
         called = partial(_parse_call, self._stacks)  # no method: a circle would keep the scanner's memory
-        meaning: tuple[Callable[[bytes], Hashable], ...] = (
-            json.loads,
-            _parse_labels,
-            called,
-            _parse_detail,
-            _parse_labels,
-        )
+        meaning: list[Callable[[bytes], Hashable]]
+        meaning = [json.loads, _parse_labels, called, _parse_detail, _parse_labels]
         self._tables = list(zip(tables, (NAMES, ORIGINS, CALLED, DETAILS, PLACES), meaning))
         self._numbers: list[list[int]] = [[] for _ in tables]
 

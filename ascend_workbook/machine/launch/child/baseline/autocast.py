@@ -80,7 +80,13 @@ _default_dtype = torch.float16
 
 
 def install_autocast() -> None:
-    _replace_kernels()
+    library = torch.library.Library("aten", "IMPL", "AutocastCPU")
+    cuda = operators_with_kernel("AutocastCUDA")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="(?s).*Overriding a previously registered kernel")  # on purpose
+        for name in sorted((cuda | operators_with_kernel("AutocastCPU")) - NOT_ON_CPU):
+            _register_kernel(library, name, _make_kernel(name) if name in cuda else torch.library.fallthrough_kernel)
+    _library.append(library)  # its kernels go when it goes
     _map_context()
     _map_queries()
     _map_custom_functions()
@@ -90,16 +96,6 @@ def operators_with_kernel(key: str) -> set[str]:
     """Return the aten operators with a kernel of their own for a dispatch key, `mm` or `sum.dim_IntList`."""
     names = (name for name in torch._C._dispatch_get_all_op_names() if name.startswith("aten::"))
     return {name[6:] for name in names if torch._C._dispatch_has_kernel_for_dispatch_key(name, key)}
-
-
-def _replace_kernels() -> None:
-    library = torch.library.Library("aten", "IMPL", "AutocastCPU")
-    cuda = operators_with_kernel("AutocastCUDA")
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="(?s).*Overriding a previously registered kernel")  # on purpose
-        for name in sorted((cuda | operators_with_kernel("AutocastCPU")) - NOT_ON_CPU):
-            _register_kernel(library, name, _make_kernel(name) if name in cuda else torch.library.fallthrough_kernel)
-    _library.append(library)  # its kernels go when it goes
 
 
 def _register_kernel(library: torch.library.Library, name: str, kernel: Callable[..., object]) -> None:

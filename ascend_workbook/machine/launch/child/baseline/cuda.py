@@ -42,7 +42,9 @@ asked: list[Callable[[str], None]] = []
 def install_cuda() -> None:
     answers = {**_device_answers(), **_seed_answers(), **_clock_answers(), **_memory_answers()}
     for module in (torch.cuda, torch.cuda.memory, torch.cuda.random, torch.cuda.streams):
-        _replace_answers(module, answers)
+        for name, answer in answers.items():
+            if module is torch.cuda or hasattr(module, name):
+                setattr(module, name, answer)
     for kind in TYPES:
         setattr(torch.cuda, f"{kind}Tensor", getattr(torch, f"{kind}Tensor"))
     _refuse_the_rest(answers)
@@ -106,12 +108,6 @@ def _seed_answers() -> dict[str, object]:
 
 def _set_device(device: object) -> None:
     places.set_current(places.index_of(device))
-
-
-def _replace_answers(module: types.ModuleType, answers: Mapping[str, object]) -> None:
-    for name, answer in answers.items():
-        if module is torch.cuda or hasattr(module, name):
-            setattr(module, name, answer)
 
 
 #: Names of torch.cuda that work here as they are.

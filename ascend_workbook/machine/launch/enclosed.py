@@ -1,0 +1,74 @@
+"""Which enclosure a script gets on a device, and what is to be said of it afterwards."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+
+from ascend_workbook.findings.sentence import Sentence
+from ascend_workbook.machine import bounded
+from ascend_workbook.machine.device import PROBE, Device, child_environment
+from ascend_workbook.machine.sandbox import GUARDS, NONE, Account, Change, Enclosure, enclose, find_guard
+
+#: How long an enclosed look at a real accelerator may take, in seconds.
+TRIAL_S = 120.0
+#: Places that every program fills for itself: not worth a word.
+OWN_PLACES = ("/.cache/", "/.config/matplotlib/", "/.triton/", "/.nv/", "/__pycache__/", "/.local/state/")
+SHOWN = 6
+
+
+def choose_enclosure(where: Device, *, network: bool = False, python: str = sys.executable) -> Enclosure:
+    """Choose the strongest guard under which the device is still seen: a real accelerator is looked for in it first."""
+    guard = find_guard()
+    if where.accelerator != "cpu" and not where.simulated:
+        guard = _find_guard_with_device(where.tier, python)
+    free_mib = shutil.disk_usage(tempfile.gettempdir()).free >> 20
+    return Enclosure((), guard=guard, network=network, seconds=math.inf, disk_mib=max(1024, free_mib * 9 // 10))
+
+
+@cache
+def _find_guard_with_device(tier: str, python: str) -> str:
+    for guard in GUARDS[GUARDS.index(find_guard()) : -1]:
+        with tempfile.TemporaryDirectory(prefix="guard_") as name:
+            results = Path(name).resolve() / "results"
+            results.mkdir()
+            with enclose([python, str(PROBE), tier], Enclosure((results,), guard=guard), results) as enclosed:
+                done = bounded.run_bounded(enclosed.command, env=child_environment(tier), timeout_s=TRIAL_S)
+        if done.code == 0 and '"count"' in done.stdout:
+            return guard
+    return NONE
+
+
+def describe_guard(guard: str, *, network: bool) -> Sentence:
+    """Say what protected the machine while other people's code ran."""
+    return Sentence(f"sandbox.ran_{guard}", network=Sentence(f"sandbox.network_{'on' if network else 'off'}"))
+
+
+def list_attempts(accounts: Iterable[Account]) -> list[Change]:
+    """List what scripts tried to change outside their results, once each; folders of caches and logs left out."""
+    own = (tempfile.gettempdir().rstrip("/") + "/", "/tmp/", "/var/tmp/")
+    changes = {(change.kind, change.path): change for account in accounts for change in account.changes}
+    return [
+        change
+        for change in changes.values()
+        if change.kind != "made" or not (change.path.startswith(own) or any(part in change.path for part in OWN_PLACES))
+    ]
+
+
+def _as_shown(path: str) -> str:
+    """Return a path with what is no printable character escaped: a script chooses the names of its files."""
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in path)
+
+
+def describe_attempts(attempts: Sequence[Change]) -> Sentence:
+    """Say what was tried, the first few by name, deletions and changes before new files."""
+    order = ("deleted", "replaced", "changed", "made")
+    ranked = sorted(attempts, key=lambda change: (order.index(change.kind), change.path))
+    places = [f"{_as_shown(change.path)} ({change.kind})" for change in ranked[:SHOWN]]
+    more = [*places, "…"] if len(attempts) > SHOWN else places
+    return Sentence("sandbox.tried", count=len(attempts), places=list(more))

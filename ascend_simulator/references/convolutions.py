@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Optional
 
 import torch
 from torch import Tensor
@@ -21,7 +21,7 @@ from .numeric import as_wide, wide_or_none
 from .registry import FLOATS, derived_from, reference
 
 Ints = Sequence[int]
-Gradients = tuple[Tensor | None, Tensor | None, Tensor | None]
+Gradients = tuple[Optional[Tensor], Optional[Tensor], Optional[Tensor]]
 TYPES = {"input": FLOATS, "weight": FLOATS}
 
 

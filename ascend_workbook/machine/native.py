@@ -1,7 +1,7 @@
 """Small C++ libraries that ours are faster by: compiled once, kept by what they were made of, loaded by ctypes.
 
 A result never depends on one: where there is no compiler, Python does the same work, and whoever asked is told why.
-`python -m ascend_workbook.native` compiles them all, as set-up does; else the first use of each.
+`python -m ascend_workbook.machine.native` compiles them all, as set-up does; else the first use of each.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Judges answers as plain data, in a child that runs no cell of the student's.
 
-    python -m ascend_workbook.course.grading.judging PLAN
+    python -m course.grading.judging PLAN
 
 PLAN is JSON: notebook, student, folder and answers (task -> answer). A line for each task, as soon as it is told: JSON,
 signed with the key that comes by standard input, so that what a judged script prints is no verdict.

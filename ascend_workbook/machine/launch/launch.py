@@ -224,7 +224,7 @@ def launch(spec: LaunchSpec, on_progress: Callable[[Progress], None] | None = No
             child.end_group()
             raise
         exit_code = child.exit_code
-        account = None if timed_out else enclosed.read_account()  # who was ended in time may have left none
+        account = enclosed.read_account(ended_early=timed_out)
     return conclude_launch(spec, exit_code, timed_out, time.monotonic() - started, account)
 
 

@@ -139,9 +139,11 @@ class Enclosed:
     guard: str
     folder: Path | None = None
 
-    def read_account(self) -> Account | None:
-        """Read what the program tried, once it has ended; None where it was not enclosed."""
-        return read_account(self.folder) if self.folder is not None else None
+    def read_account(self, *, ended_early: bool = False) -> Account | None:
+        """Read what the program tried, once it has ended; None where it was not enclosed, or was ended too early."""
+        if self.folder is None or (ended_early and not (self.folder / "account.json").is_file()):
+            return None
+        return read_account(self.folder)
 
 
 @contextlib.contextmanager

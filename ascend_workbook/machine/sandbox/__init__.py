@@ -57,7 +57,7 @@ class Enclosure:
     hidden: with name spaces, files and folders that it finds empty, beside the credentials of the home folder.
     guard: one of GUARDS; "" takes the strongest that works here.
     seconds, disk_mib, memory_mib, processes: of all that it starts, together; it is ended beyond one of them.
-    user, group: numbers of the Unix user it becomes; None keeps this one.
+    user, group: numbers of the Unix user it becomes, where this one is root; what is writable must be that user's.
     """
 
     writable: tuple[Path, ...]

@@ -386,6 +386,30 @@ def test_someone_else_than_root_is_enclosed_too(user: int) -> None:
         shutil.rmtree(home, ignore_errors=True)
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root, to become someone else")
+@pytest.mark.parametrize("guard", [NAMESPACES, LANDLOCK, sandbox.NONE])
+def test_root_has_a_program_run_as_someone_else(guard: str) -> None:
+    needs(guard)
+    home = Path("/var/tmp") / f"user{os.getpid()}"
+    results = home / "results"
+    results.mkdir(parents=True)
+    try:
+        os.chown(results, 1234, 4321)
+        (home / "secret").write_text(TOKEN)
+        (home / "secret").chmod(0o600)
+        lines = ["id -u >who; id -g >>who; id -G >>who; grep -E 'CapPrm|CapEff' /proc/self/status >>who"]
+        lines += ["t=$(mktemp) && echo temporary >>who; cat ../secret && echo read >>who; test ! -w / && echo no >>who"]
+        enclosure = Enclosure((results,), user=1234, group=4321)
+        command = ["sh", "-c", "; ".join(lines)]
+        subprocess.run(sandbox.enclose_command(command, enclosure, guard, results, home / "layers"), timeout=60)
+        account = sandbox.read_account(home / "layers")
+        rights = ["CapPrm:\t0000000000000000", "CapEff:\t0000000000000000"]
+        assert (results / "who").read_text().splitlines() == ["1234", "4321", "4321", *rights, "temporary", "no"]
+        assert account.code == 0 and (results / "who").stat().st_uid == 1234
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
 def test_links_and_pipes_left_in_the_results_do_no_harm(victim: Victim, tmp_path: Path) -> None:
     needs(NAMESPACES)
     precious = victim.precious / "notes.txt"

@@ -324,12 +324,8 @@ def start_command(spec: Spec, report: int, *, enclosed: bool) -> NoReturn:
         os.setsid()
         for sign in (signal.SIGTERM, signal.SIGINT, signal.SIGPIPE):
             signal.signal(sign, signal.SIG_DFL)
-        if spec.user is not None:
-            os.setgroups([])
-            os.setgid(spec.group if spec.group is not None else spec.user)
-            os.setuid(spec.user)
-        if enclosed:
-            linux.drop_capabilities()
+        if enclosed or spec.user is not None:
+            linux.drop_capabilities(spec.user, spec.group)
         os.execvpe(spec.command[0], spec.command, os.environ)
     except OSError as error:
         os.write(2, f"{spec.command[0]}: {error}\n".encode(errors="replace"))
@@ -449,6 +445,8 @@ def start_without_namespaces(spec: Spec) -> NoReturn:
     os.chdir(spec.cwd)
     if spec.guard == "landlock":  # the machine's own folder for temporary files is not his to write
         os.environ["TMPDIR"] = tempfile.mkdtemp(prefix=".tmp-", dir=spec.writable[-1]) if spec.writable else "/tmp"
+        if spec.user is not None and spec.writable:
+            os.chown(os.environ["TMPDIR"], spec.user, -1)
     command = os.fork()
     if command == 0:
         if spec.guard == "landlock":

@@ -78,14 +78,20 @@ def change_root(folder: str) -> None:
     os.chdir("/")
 
 
-def drop_capabilities() -> None:
-    """Give up all that reaches beyond files and users, for this process and all it starts."""
+def drop_capabilities(user: int | None = None, group: int | None = None) -> None:
+    """Give up all that reaches beyond files and users, for this process and all it starts; all of it for another user,
+    whom this process becomes where one is given."""
     for capability in set(range(CAPABILITIES)) - set(LEFT_CAPABILITIES):
         try:
             call_kernel("prctl", PR_CAPBSET_DROP, capability, 0, 0, 0)
         except OSError:
-            continue  # a number that this kernel does not know
+            continue  # a number that this kernel does not know, or no right to drop any
     left = sum(1 << capability for capability in LEFT_CAPABILITIES)
+    if user is not None:
+        os.setgroups([])
+        os.setgid(user if group is None else group)
+        os.setuid(user)  # which leaves a user who is not root no capability
+        left = left if user == 0 else 0
     header = ctypes.create_string_buffer(struct.pack("=Ii", 0x20080522, 0))
     sets = ctypes.create_string_buffer(struct.pack("=IIIIII", left, left, 0, 0, 0, 0))
     call_kernel("syscall", SYS_CAPSET[os.uname().machine], header, sets)

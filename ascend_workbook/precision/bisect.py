@@ -71,15 +71,8 @@ def bisect(
     statistics show no place, their report is the answer and no tensor is captured. Raises WorkbookError where a capture
     or comparison cannot be.
     """
-    shared: dict[str, Any] = {
-        "level": level,
-        "seed": seed,
-        "limit_mib": limit_mib,
-        "nproc": nproc,
-        "force": force,
-        "python": python,
-        "progress": progress,
-    }
+    shared: dict[str, Any] = {"level": level, "seed": seed, "limit_mib": limit_mib, "nproc": nproc, "force": force}
+    shared |= {"python": python, "progress": progress, "estimate": False}
     devices = dict(zip(SIDES, (baseline, device)))
 
     def capture_both_sides(kind: str, options: Mapping[str, Mapping[str, Any]]) -> tuple[Path, Path, int]:
@@ -91,7 +84,6 @@ def bisect(
                 out=folder,
                 device=devices[side],
                 task=kind,
-                estimate=False,
                 settings=settings if side == "target" else None,
                 **shared,
                 **options[side],
@@ -103,22 +95,16 @@ def bisect(
     whole = {"steps": steps, "dump_steps": dump_steps}
     left, right, first_bytes = capture_both_sides("statistics", dict.fromkeys(SIDES, whole))
     facts = examine_captures(left.absolute(), right.absolute(), replaying=False)
-    place, all_bytes = (
-        find_suspicious_place(facts),
-        sum(_count_tensor_bytes(run) for side in (facts.baseline, facts.target) for run in side.runs.values()),
-    )
+    place = find_suspicious_place(facts)
+    all_bytes = sum(_count_tensor_bytes(run) for side in (facts.baseline, facts.target) for run in side.runs.values())
     if place is None:
         return _add_costs(compare(left, right), "nothing", first_bytes, 0, all_bytes, None)
     if progress:
         progress(place.announce_place())
-    narrow: dict[str, Any] = {
-        "steps": place.step + 1,
-        "dump_steps": (place.step,),
-        "ranks": (place.rank,) if nproc > 1 else (),
-    }
-    left, right, then_bytes = capture_both_sides(
-        "tensor", {side: {**narrow, "names": place.names[side]} for side in SIDES}
-    )
+    narrow: dict[str, Any] = {"steps": place.step + 1, "dump_steps": (place.step,)}
+    narrow["ranks"] = (place.rank,) if nproc > 1 else ()
+    selected = {side: {**narrow, "names": place.names[side]} for side in SIDES}
+    left, right, then_bytes = capture_both_sides("tensor", selected)
     report = compare(left, right, only=place.names["target"], progress=progress)
     answer = _add_costs(report, "found", first_bytes, then_bytes, all_bytes, place)
     if progress:
@@ -138,10 +124,7 @@ def find_suspicious_place(facts: Comparison) -> Place | None:
         {at for centre in parting for at in range(centre - AROUND, centre + AROUND + 1) if 0 <= at < len(step.judged)}
     )
     pairs = [step.judged[at].agreement.pair for at in near]
-    names = {
-        "target": _add_forward_calls([pair.target.name for pair in pairs], step, "target"),
-        "baseline": _add_forward_calls([pair.baseline.name for pair in pairs], step, "baseline"),
-    }
+    names = {side: _add_forward_calls([getattr(pair, side).name for pair in pairs], step, side) for side in SIDES}
     return Place(step.step, step.rank, tuple(step.judged[at].name for at in parting), names)
 
 
@@ -154,32 +137,17 @@ def _add_forward_calls(names: list[str], step: StepComparison, side: str) -> tup
 
 def _count_tensor_bytes(run: Run) -> int:
     """Count the bytes of all tensors of a run, values alone, from dtypes and shapes."""
-    tensors = [tensor for operator in run.operators for tensor in (*operator.inputs, *operator.outputs)]
-    return sum(math.prod(tensor.shape) * _bytes_per_element(tensor.dtype) for tensor in tensors)
-
-
-def _bytes_per_element(dtype: str) -> int:
-    """Return the bytes of one element: `bfloat16` has 2, `float8_e4m3fn` 1, `bool` 1."""
-    digits = BITS.search(dtype)
-    return max(1, int(digits[0]) // 8) if digits else 1
+    total = 0
+    for tensor in (tensor for operator in run.operators for tensor in (*operator.inputs, *operator.outputs)):
+        digits = BITS.search(tensor.dtype)  # an element of bfloat16 has 2 bytes, of float8_e4m3fn 1, of bool 1
+        total += math.prod(tensor.shape) * (max(1, int(digits[0]) // 8) if digits else 1)
+    return total
 
 
 def _add_costs(report: Report, key: str, first: int, then: int, whole: int, place: Place | None) -> Report:
-    args: dict[str, Scalar] = {
-        "statistics_mib": _bytes_to_mib(first),
-        "tensors_mib": _bytes_to_mib(then),
-        "whole_mib": _bytes_to_mib(whole),
-        "suspects": list(place.suspects) if place else [],
-    }
-    costs = {
-        "statistics_bytes": first,
-        "tensor_bytes": then,
-        "all_bytes": whole,
-        "suspects": list(place.suspects) if place else [],
-    }
+    suspects: dict[str, Scalar] = {"suspects": list(place.suspects) if place else []}
+    sizes = {"statistics_mib": first, "tensors_mib": then, "whole_mib": whole}
+    args = {**{name: round(size / (1 << 20), 2) for name, size in sizes.items()}, **suspects}
+    costs = {"statistics_bytes": first, "tensor_bytes": then, "all_bytes": whole, **suspects}
     finding = Finding(CODE, Status.NOTE, f"ACC203.{key}", args, weight=30)
     return replace(report, findings=(*report.findings, finding), facts={**report.facts, "bisect": costs})
-
-
-def _bytes_to_mib(size: int) -> float:
-    return round(size / (1 << 20), 2)

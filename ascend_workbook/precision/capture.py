@@ -172,11 +172,8 @@ def _make_progress_teller(
         size = 0 if size_known[0] else written.read_budget(folder).get("bytes", 0)
         if size:
             size_known[0] = True
-            progress(
-                say(
-                    "precision.told.size", None, tier=tier, gb=_bytes_to_gb(size), most_gb=_bytes_to_gb(limit_mib * MIB)
-                )
-            )
+            limit = _bytes_to_gb(limit_mib * MIB)
+            progress(say("precision.told.size", None, tier=tier, gb=_bytes_to_gb(size), most_gb=limit))
         if state.step != last[0]:
             last[0] = state.step
             progress(say("precision.told.step", None, tier=tier, step=state.step, steps=state.steps))
@@ -185,7 +182,14 @@ def _make_progress_teller(
 
 
 def _report_capture(folder: Path, about: dict[str, Any], result: LaunchResult) -> Report:
-    _check_limits(folder, about)
+    # the child ended itself because of the size limit: before it wrote anything, or in the midst
+    budget, limit = written.read_budget(folder).get("bytes", 0), about["limit_mib"] * MIB
+    if budget > limit:
+        sizes = {"limit_gb": _bytes_to_gb(limit), "would_gb": _bytes_to_gb(budget)}
+        raise WorkbookError("precision.over_budget", **sizes, path=str(folder))
+    if (folder / "over_limit.json").is_file():
+        wrote = json.loads((folder / "over_limit.json").read_text(encoding="utf-8"))["bytes"] // MIB
+        raise WorkbookError("precision.over_limit", limit_mib=about["limit_mib"], wrote_mib=wrote, path=str(folder))
     check_ran(result, about["tier"])
     _check_fault_struck(result.output_path, int(about["nproc"]))
     parts = [] if about["task"] == FINGERPRINTS else written.read_parts(folder / manifest.DUMP, about)
@@ -207,21 +211,6 @@ def _report_capture(folder: Path, about: dict[str, Any], result: LaunchResult) -
     return _report_success(whole, parts, result)
 
 
-def _check_limits(folder: Path, about: dict[str, Any]) -> None:
-    """Check whether the child ended itself because of the size limit: before it wrote anything, or in the midst."""
-    budget = written.read_budget(folder)
-    if budget.get("bytes", 0) > about["limit_mib"] * MIB:
-        raise WorkbookError(
-            "precision.over_budget",
-            limit_gb=_bytes_to_gb(about["limit_mib"] * MIB),
-            would_gb=_bytes_to_gb(budget["bytes"]),
-            path=str(folder),
-        )
-    if (folder / "over_limit.json").is_file():
-        wrote = json.loads((folder / "over_limit.json").read_text(encoding="utf-8"))["bytes"] // MIB
-        raise WorkbookError("precision.over_limit", limit_mib=about["limit_mib"], wrote_mib=wrote, path=str(folder))
-
-
 def _check_fault_struck(output: Path, nproc: int) -> None:
     """Each process says at its end when a fault's call never came to it; one of a single rank comes to no other."""
     lines = output.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -235,7 +224,8 @@ def _check_fault_struck(output: Path, nproc: int) -> None:
 
 def _report_success(whole: manifest.Manifest, parts: list[written.Part], result: LaunchResult) -> Report:
     columns = (Column("step"), Column("rank"), Column("operators"), Column("tensors"), Column("size", "MiB"))
-    rows = tuple(_make_part_row(whole, part) for part in parts)
+    below = [_sum_file_bytes(whole, part.folder.relative_to(whole.folder).as_posix()) / MIB for part in parts]
+    rows = tuple((p.step, p.rank, p.operators, p.tensors, round(mib, 1)) for p, mib in zip(parts, below))
     size = _sum_file_bytes(whole, manifest.DUMP)
     args: dict[str, Scalar] = {
         "operators": sum(part.operators for part in parts),
@@ -259,11 +249,6 @@ def _report_success(whole: manifest.Manifest, parts: list[written.Part], result:
     status = max((remark.status for remark in remarks), default=Status.OK)  # the result stays the headline
     findings = [Finding("ACC200", status, key, args, weight=100), *remarks]
     return Report("precision", "capture", tuple(findings), Table(columns, rows), facts=facts, tier=whole.tier)
-
-
-def _make_part_row(whole: manifest.Manifest, part: written.Part) -> tuple[Scalar, ...]:
-    size = _sum_file_bytes(whole, part.folder.relative_to(whole.folder).as_posix()) / MIB
-    return part.step, part.rank, part.operators, part.tensors, round(size, 1)
 
 
 def _bytes_to_gb(size: int) -> float:

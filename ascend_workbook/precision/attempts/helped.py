@@ -55,24 +55,19 @@ def judge_change(before: Attempt, now: Attempt) -> Finding:
         "is": _describe_first(now),
         "parting_before": before.parting,
         "parting_now": now.parting,
-        "loss_before": _worst_loss(before),
-        "loss_now": _worst_loss(now),
+        "loss_before": (before.loss or {}).get("worst"),
+        "loss_now": (now.loss or {}).get("worst"),
     }
     if not (before.judged and now.judged):
         which = before.number if not before.judged else now.number
         return Finding(CODE, Status.SKIPPED, "ACC285.not_judged", {**args, "which": which})
-    other = find_other_scope(before, now)
-    if other:
-        return Finding(CODE, Status.SKIPPED, "ACC285.other_scope", {**args, "what": list(other)})
+    names = sorted(before.scope.keys() | now.scope.keys())
+    other: list[Scalar] = ["baseline"] if before.baseline != now.baseline else []
+    other += [name for name in names if before.scope.get(name) != now.scope.get(name)]
+    if other:  # looked at otherwise: the baseline, or options of the capture and the comparison
+        return Finding(CODE, Status.SKIPPED, "ACC285.other_scope", {**args, "what": other})
     key, status = _choose_outcome(before, now)
     return Finding(CODE, status, f"ACC285.{key}", args)
-
-
-def find_other_scope(before: Attempt, now: Attempt) -> list[str]:
-    """Return what was looked at otherwise: the baseline, or options of the capture and the comparison."""
-    names = sorted(before.scope.keys() | now.scope.keys())
-    differing = [name for name in names if before.scope.get(name) != now.scope.get(name)]
-    return (["baseline"] if before.baseline != now.baseline else []) + differing
 
 
 def describe_changes(before: Attempt, now: Attempt) -> Scalar:
@@ -96,17 +91,13 @@ def describe_changes(before: Attempt, now: Attempt) -> Scalar:
 
 
 def _choose_outcome(before: Attempt, now: Attempt) -> tuple[str, Status]:
-    if before.first is None or now.first is None:
-        if before.first is None and now.first is None:
-            return "still_none", Status.OK
-        return ("gone", Status.OK) if now.first is None else ("new", Status.WARN)
-    if before.first["operator"] == now.first["operator"] and before.place[0] == now.place[0]:
-        return _compare_same_place(before, now)
-    return ("later", Status.OK) if now.place > before.place else ("earlier", Status.WARN)
-
-
-def _compare_same_place(before: Attempt, now: Attempt) -> tuple[str, Status]:
-    was, is_ = ((attempt.first or {}).get("error") for attempt in (before, now))
+    if now.first is None:
+        return "still_none" if before.first is None else "gone", Status.OK
+    if before.first is None:
+        return "new", Status.WARN
+    if before.first["operator"] != now.first["operator"] or before.place[0] != now.place[0]:
+        return ("later", Status.OK) if now.place > before.place else ("earlier", Status.WARN)
+    was, is_ = (attempt.first.get("error") for attempt in (before, now) if attempt.first)
     if was is None or is_ is None or abs(is_ - was) <= SAME * was:
         return "same", Status.NOTE
     return ("smaller", Status.NOTE) if is_ < was else ("larger", Status.WARN)
@@ -117,10 +108,6 @@ def _describe_first(attempt: Attempt) -> Scalar:
         return Sentence("attempts.none")
     args = {name: attempt.first[name] for name in ("operator", "step", "rank", "error")}
     return Sentence("attempts.place", **args)
-
-
-def _worst_loss(attempt: Attempt) -> Scalar:
-    return attempt.loss.get("worst") if attempt.loss else None
 
 
 def _shorten_text(value: object) -> str:

@@ -124,21 +124,23 @@ def attempt_of(report: Report, facts: Comparison) -> Attempt:
     about = facts.target.about.about if facts.target.about else {}
     settings = asdict(Settings.of_capture(about, facts.target.about.sides)) if facts.target.about else {}
     settings.pop("sides", None)
-    names = {
-        "only": list(facts.selection.names),
-        "sample": facts.selection.sample.share,
-        "compared_steps": [f"step {step.step} rank {step.rank}" for step in facts.steps],
-    }
+    steps = [f"step {step.step} rank {step.rank}" for step in facts.steps]
+    names = {"only": list(facts.selection.names), "sample": facts.selection.sample.share, "compared_steps": steps}
+    failed = [finding for finding in report.findings if finding.status is Status.FAIL]
+    missed = any(finding.rule in UNSEEN_RULES or finding.key in UNSEEN_KEYS for finding in failed)
+    curves: dict[str, Any] = report.facts.get("curves") or {}
+    relative = {name: curves.get(f"{name}_relative") for name in ("first", "worst")}
+    loss = {name: float(value) for name, value in relative.items() if value is not None and math.isfinite(value)}
     compared = sum(count for outcome, count in report.facts["outcomes"].items() if outcome != NOT_COMPARED)
     force = about.get("settings") or {}
     return Attempt(
         at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         status=report.status.name,
-        judged=compared > 0 and not (facts.stopped or facts.bare or facts.start or _missed_part(report)),
+        judged=compared > 0 and not (facts.stopped or facts.bare or facts.start or missed),
         first=_first_divergence(report),
         parting=len(report.facts["parting"]),
         compared=compared,
-        loss=_loss_difference(report),
+        loss=None if relative["worst"] is None else loss,
         baseline=_identify_side(facts.baseline),
         scope={**{name: about.get(name) for name in SCOPE}, **names},
         settings=settings,
@@ -152,19 +154,9 @@ def parse_attempt(text: str, number: int) -> Attempt:
     schema = content.pop("schema", None) if isinstance(content, dict) else None
     if schema != SCHEMA:
         raise ValueError(f"schema {str(schema)[:60]!r}, expected {SCHEMA!r}")
-    kinds: dict[str, Any] = {
-        "at": str,
-        "status": str,
-        "judged": bool,
-        "first": (dict, type(None)),
-        "parting": int,
-        "compared": int,
-        "loss": (dict, type(None)),
-        "baseline": str,
-        "scope": dict,
-        "settings": dict,
-        "other": dict,
-    }
+    kinds: dict[str, Any] = {**dict.fromkeys(("at", "status", "baseline"), str), "judged": bool}
+    kinds |= {**dict.fromkeys(("parting", "compared"), int), **dict.fromkeys(("scope", "settings", "other"), dict)}
+    kinds |= dict.fromkeys(("first", "loss"), (dict, type(None)))
     for name, kind in kinds.items():
         if not isinstance(content.get(name), kind):
             raise ValueError(f"{name}: missing, or of another type")
@@ -174,7 +166,8 @@ def parse_attempt(text: str, number: int) -> Attempt:
     if first is not None:
         if not all(isinstance(first.get(name), int) for name in ("step", "rank", "row")):
             raise ValueError("first: expected step, rank and row")
-        if not isinstance(first.get("operator"), str) or not _is_plain_text(first["operator"]):
+        operator = first.get("operator")
+        if not isinstance(operator, str) or not operator.isprintable() or len(operator) > LONGEST:
             raise ValueError("first.operator: expected a name")
     if content["settings"]:
         check_content({**content["settings"], "sides": {}})
@@ -186,15 +179,6 @@ def settings_of(attempt: Attempt) -> Settings | None:
     return Settings(**attempt.settings) if attempt.settings else None
 
 
-def _is_plain_text(text: str) -> bool:
-    return text.isprintable() and len(text) <= LONGEST
-
-
-def _missed_part(report: Report) -> bool:
-    failed = [finding for finding in report.findings if finding.status is Status.FAIL]
-    return any(finding.rule in UNSEEN_RULES or finding.key in UNSEEN_KEYS for finding in failed)
-
-
 def _first_divergence(report: Report) -> dict[str, Any] | None:
     name, row = report.facts["first_divergence"], report.facts["row"]
     if name is None or report.table is None:
@@ -203,25 +187,8 @@ def _first_divergence(report: Report) -> dict[str, Any] | None:
     if row is not None:
         at = report.table.column_values("order").index(row)
         cells = {column.name: value for column, value in zip(report.table.columns, report.table.rows[at])}
-    error = cells.get("error_out")
-    return {
-        "operator": name,
-        "step": cells.get("step", 0),
-        "rank": cells.get("rank", 0),
-        "row": row or 0,
-        "error": error if isinstance(error, (int, float)) else None,
-    }
-
-
-def _loss_difference(report: Report) -> dict[str, float] | None:
-    curves = report.facts.get("curves")
-    if not curves or curves.get("worst_relative") is None:
-        return None
-    return {
-        name: float(curves[f"{name}_relative"])
-        for name in ("first", "worst")
-        if curves.get(f"{name}_relative") is not None and math.isfinite(curves[f"{name}_relative"])
-    }
+    error = cells.get("error_out") if isinstance(cells.get("error_out"), (int, float)) else None
+    return {"operator": name, **{at: cells.get(at, 0) for at in ("step", "rank")}, "row": row or 0, "error": error}
 
 
 def _identify_side(side: Side) -> str:

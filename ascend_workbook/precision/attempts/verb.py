@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from ascend_workbook.findings.errors import WorkbookError
@@ -33,19 +33,14 @@ def attempts(run: str | Path) -> Report:
     if not known and not troubles:
         raise WorkbookError("attempts.none_kept", path=str(folder / FOLDER))
     findings = [Finding("ACC286", Status.WARN, attempt.key, attempt.arguments) for attempt in troubles]
-    findings.append(judge_latest(known))
+    if len(known) < 2:
+        findings.append(Finding(CODE, Status.NOTE, "ACC285.only", {"count": len(known)}, weight=100))
+    else:
+        findings.append(replace(judge_change(known[-2], known[-1]), weight=100))
     rows = tuple(_make_row(attempt, known[at - 1] if at else None) for at, attempt in enumerate(known))
     chart = Chart("lines", "attempt", ("parting",)) if len(known) > 1 else None
     facts = {"folder": str(folder), "attempts": [asdict(attempt) for attempt in known]}
     return Report("precision", "attempts", tuple(findings), Table(COLUMNS, rows), chart, facts=facts)
-
-
-def judge_latest(known: list[Attempt]) -> Finding:
-    """Judge the last attempt against the one before it."""
-    if len(known) < 2:
-        return Finding(CODE, Status.NOTE, "ACC285.only", {"count": len(known)}, weight=100)
-    finding = judge_change(known[-2], known[-1])
-    return Finding(finding.rule, finding.status, finding.key, finding.args, weight=100)
 
 
 def _make_row(attempt: Attempt, before: Attempt | None) -> tuple[Scalar, ...]:

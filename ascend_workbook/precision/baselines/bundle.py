@@ -53,13 +53,13 @@ class Bundle:
         return json.dumps({"schema": SCHEMA, **asdict(self)}, indent=1, ensure_ascii=False) + "\n"
 
 
+def hash_bytes(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
 def list_files(files: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
     """Return of each file its size in bytes and SHA-256."""
     return {name: {"bytes": len(data), "sha256": hash_bytes(data)} for name, data in sorted(files.items())}
-
-
-def hash_bytes(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
 
 
 def parse_bundle(text: str) -> Bundle:
@@ -68,22 +68,26 @@ def parse_bundle(text: str) -> Bundle:
     schema = content.get("schema") if isinstance(content, dict) else None
     if schema != SCHEMA:
         raise ValueError(f"schema {str(schema)[:60]!r}, expected {SCHEMA!r}")
-    for name, kind in (
-        ("recorded", str),
-        ("hardware", dict),
-        ("run", dict),
-        ("statistics", bool),
-        ("memory", dict),
-        ("metrics", dict),
-        ("files", dict),
-    ):
+    objects = ("hardware", "run", "memory", "metrics", "files")
+    kinds = {"recorded": str, "statistics": bool, **dict.fromkeys(objects, dict)}
+    for name, kind in kinds.items():
         if not isinstance(content.get(name), kind):
             raise ValueError(f"{name}: expected {kind.__name__}")
     if not isinstance(content.get("throughput"), (dict, type(None))):
         raise ValueError("throughput: expected an object or null")
-    _check_hardware(content["hardware"])
+    name, count = (content["hardware"].get(key) for key in ("name", "count"))
+    named = isinstance(name, str) and name.isprintable() and len(name) <= 200
+    if content["hardware"].get("tier") not in TIERS or not named:
+        raise ValueError("hardware: expected a tier and a name")
+    if not isinstance(count, int) or isinstance(count, bool) or not 0 < count < 1 << 20:
+        raise ValueError("hardware.count: expected a number of devices")
     for name, entry in content["files"].items():
-        _check_file(name, entry)
+        check_name(name)
+        size = entry.get("bytes") if isinstance(entry, dict) else None
+        if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size <= MOST_BYTES:
+            raise ValueError(f"{name}: expected a size of at most {MOST_BYTES >> 20} MiB")
+        if not isinstance(entry.get("sha256"), str) or len(entry["sha256"]) != 64:
+            raise ValueError(f"{name}: expected a sha256")
     if len(content["files"]) > MOST_FILES or sum(record["bytes"] for record in content["files"].values()) > MOST_TOTAL:
         raise ValueError(f"files: more than {MOST_FILES} files or {MOST_TOTAL >> 20} MiB")
     return Bundle(**{name: content[name] for name in Bundle.__dataclass_fields__ if name in content})
@@ -97,23 +101,6 @@ def check_name(name: str) -> None:
         raise ValueError(f"the name {name[:80]!r} leaves the bundle")
     if not name.endswith(SUFFIX):
         raise ValueError(f"{name[:80]!r}: a bundle holds {SUFFIX} files only")
-
-
-def _check_hardware(hardware: dict[str, Any]) -> None:
-    name, count = hardware.get("name"), hardware.get("count")
-    if hardware.get("tier") not in TIERS or not isinstance(name, str) or not name.isprintable() or len(name) > 200:
-        raise ValueError("hardware: expected a tier and a name")
-    if not isinstance(count, int) or isinstance(count, bool) or not 0 < count < 1 << 20:
-        raise ValueError("hardware.count: expected a number of devices")
-
-
-def _check_file(name: str, entry: Any) -> None:
-    check_name(name)
-    size = entry.get("bytes") if isinstance(entry, dict) else None
-    if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size <= MOST_BYTES:
-        raise ValueError(f"{name}: expected a size of at most {MOST_BYTES >> 20} MiB")
-    if not isinstance(entry.get("sha256"), str) or len(entry["sha256"]) != 64:
-        raise ValueError(f"{name}: expected a sha256")
 
 
 # Writes a bundle: a zip where the name ends in .zip, else a folder; whole or not at all, never over another.
@@ -142,9 +129,15 @@ def write_bundle(out: Path | str, bundle: Bundle, files: Mapping[str, bytes]) ->
         return size
     everything = {NAME: bundle.to_json().encode("utf-8"), **files}
     if out.suffix == ".zip":
-        data = zip_files(everything)
-        open_storage(str(out.parent)).write_bytes(out.name, data)
-        return len(data)
+        stream = io.BytesIO()
+        with zipfile.ZipFile(stream, "w") as archive:
+            for name, data in everything.items():
+                info = zipfile.ZipInfo(name, BEGIN)
+                info.compress_type = zipfile.ZIP_DEFLATED
+                info.external_attr = 0o644 << 16
+                archive.writestr(info, data, compresslevel=9)
+        open_storage(str(out.parent)).write_bytes(out.name, stream.getvalue())
+        return len(stream.getvalue())
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as aside:
         inner = Path(aside) / "bundle"
@@ -152,15 +145,3 @@ def write_bundle(out: Path | str, bundle: Bundle, files: Mapping[str, bytes]) ->
             open_storage(str(inner)).write_bytes(name, data)
         inner.rename(out)
     return sum(map(len, everything.values()))
-
-
-def zip_files(files: Mapping[str, bytes]) -> bytes:
-    """Return the archive of the files, the same for the same files."""
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive:
-        for name, data in files.items():
-            info = zipfile.ZipInfo(name, BEGIN)
-            info.compress_type = zipfile.ZIP_DEFLATED
-            info.external_attr = 0o644 << 16
-            archive.writestr(info, data, compresslevel=9)
-    return stream.getvalue()

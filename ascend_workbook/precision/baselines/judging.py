@@ -8,7 +8,6 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import Scalar, Sentence
-from ascend_workbook.precision.baselines.bundle import Bundle
 from ascend_workbook.precision.baselines.reading import Opened
 from ascend_workbook.precision.curves import curves
 from ascend_workbook.precision.curves.readers import GPULOG
@@ -26,14 +25,20 @@ def add_bundle_findings(report: Report, baseline: Opened, target: Opened) -> Rep
     bundles = {name: side.bundle for name, side in sides.items() if side.bundle}
     if not bundles:
         return replace(report, facts=facts)
-    findings = [_note_missing_parts(name, bundle) for name, bundle in bundles.items()]
+    findings = []
+    for name, bundle in bundles.items():
+        side = Sentence(f"precision.side_{name}")
+        args: dict[str, Scalar] = {"side": side, "machine": bundle.describe_machine, "recorded": bundle.recorded}
+        key = "ACC284.statistics" if bundle.statistics else "ACC284.curves"
+        findings.append(Finding("ACC284", Status.SKIPPED, key, args))
     try:
         lines = lines_of(baseline, target)
         findings += [explain_losses(finding, lines, report) for finding in lines.findings]
         facts["curves"] = lines.facts
     except WorkbookError as cause:
         findings.append(Finding("ACC284", Status.SKIPPED, cause.key, cause.arguments))
-    facts["bundles"] = {name: _facts_of_bundle(bundle) for name, bundle in bundles.items()}
+    beside = ("recorded", "hardware", "throughput", "memory", "metrics")
+    facts["bundles"] = {name: {key: getattr(bundle, key) for key in beside} for name, bundle in bundles.items()}
     return replace(report, findings=(*report.findings, *findings), facts=facts)
 
 
@@ -47,17 +52,3 @@ def lines_of(baseline: Opened, target: Opened) -> Report:
     lines = curves(baseline.place, target.place)
     first = lines.table.column_values("relative_error")[0] if lines.table and lines.table.rows else None
     return replace(lines, facts={**lines.facts, "first_relative": first if isinstance(first, (int, float)) else None})
-
-
-def _note_missing_parts(side: str, bundle: Bundle) -> Finding:
-    args: dict[str, Scalar] = {
-        "side": Sentence(f"precision.side_{side}"),
-        "machine": bundle.describe_machine,
-        "recorded": bundle.recorded,
-    }
-    key = "ACC284.statistics" if bundle.statistics else "ACC284.curves"
-    return Finding("ACC284", Status.SKIPPED, key, args)
-
-
-def _facts_of_bundle(bundle: Bundle) -> dict[str, object]:
-    return {name: getattr(bundle, name) for name in ("recorded", "hardware", "throughput", "memory", "metrics")}

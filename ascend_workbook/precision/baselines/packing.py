@@ -8,7 +8,7 @@ import re
 import statistics
 import sys
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,17 +36,10 @@ def measure_throughput(steps: Sequence[Step], warmup: int, samples: int | None =
     if len(rates) < FEWEST:
         return None
     low, high = (rates[round(share * (len(rates) - 1))] for share in (0.1, 0.9))
-    rate: dict[str, Any] = {
-        "unit": "steps/s",
-        "median": statistics.median(rates),
-        "low": low,
-        "high": high,
-        "count": len(rates),
-        "warmup": warmup,
-    }
-    if samples:
-        rate.update(samples_per_step=samples, samples_per_s=samples * rate["median"])
-    return rate
+    median = statistics.median(rates)
+    more = {"samples_per_step": samples, "samples_per_s": samples * median} if samples else {}
+    rate = {"unit": "steps/s", "median": median, "low": low, "high": high, "count": len(rates), "warmup": warmup}
+    return {**rate, **more}
 
 
 def read_memory(folder: Path) -> dict[str, float]:
@@ -94,6 +87,8 @@ META = """
 versions tier simulated simulator transform standing_in seeds forced_seed rank world_size parameter_devices
 steps_wanted
 """.split()
+#: Of a side's facts those whose keys name weights and modules.
+NAMED = ("weights", "batches", "experiment")
 
 
 def pack_capture(capture: Path) -> dict[str, bytes]:
@@ -106,18 +101,20 @@ def pack_capture(capture: Path) -> dict[str, bytes]:
     task = about.about["task"]
     runs = read_dump(capture / manifest.DUMP, root) if task == "statistics" else []
     files = {name: data for run in runs for name, data in _pack_dump(run, private).items()}
-    logs = {path.name: _pack_log(path, private) for path in sorted(capture.glob("gpulog*.json"))}
+    logs: dict[str, bytes] = {}
+    for path in sorted(capture.glob("gpulog*.json")):  # with its numbers; of its meta what another machine needs
+        log = _read_json(path)
+        meta = private.redact_tree({name: log["meta"][name] for name in META if name in log["meta"]})
+        meta["argv"] = without_credentials(log["meta"].get("argv", []), private)
+        logs[path.name] = _encode_json({**log, "meta": meta, "notes": [], "error": None})
     about_run = {name: private.redact_tree(about.about[name]) for name in ABOUT if name in about.about}
     about_run["args"] = without_credentials(about.about.get("args", []), private)
-    sides = {rank: _pack_side(side, private) for rank, side in about.sides.items()}
-    content = {
-        "schema": manifest.SCHEMA,
-        "complete": True,
-        "about": about_run,
-        "files": list_files(files),
-        "sides": sides,
-    }
-    packed_files = {**files, **logs, manifest.NAME: _encode_json(content)}
+    sides = {}
+    for rank, side in about.sides.items():  # names of weights are the model's and stay
+        rest = private.redact_tree({name: value for name, value in side.items() if name not in NAMED})
+        sides[rank] = {**rest, **{name: _redact_texts(side[name], private) for name in NAMED if name in side}}
+    content = {"schema": manifest.SCHEMA, "complete": True, "about": about_run, "files": list_files(files)}
+    packed_files = {**files, **logs, manifest.NAME: _encode_json({**content, "sides": sides})}
     for name, data in packed_files.items():
         if private.leaks_secret(data.decode("utf-8")):
             raise WorkbookError("baseline.leak", name=name)
@@ -160,21 +157,6 @@ def _hide_paths(value: object) -> object:
     if isinstance(value, list):
         return [_hide_paths(item) for item in value]
     return FOLDERS if isinstance(value, str) and re.search(r"[/\\@]|.{81}", value) else value
-
-
-def _pack_log(path: Path, private: redaction.Redactor) -> bytes:
-    """Pack a run log with its numbers; of its meta what another machine needs."""
-    content = _read_json(path)
-    meta = private.redact_tree({name: content["meta"][name] for name in META if name in content["meta"]})
-    meta["argv"] = without_credentials(content["meta"].get("argv", []), private)
-    return _encode_json({**content, "meta": meta, "notes": [], "error": None})
-
-
-def _pack_side(side: Mapping[str, Any], private: redaction.Redactor) -> dict[str, Any]:
-    """Pack one rank's facts; names of weights are the model's and stay."""
-    rest = {name: value for name, value in side.items() if name not in ("weights", "batches", "experiment")}
-    prints = {name: _redact_texts(side[name], private) for name in ("weights", "batches", "experiment") if name in side}
-    return {**private.redact_tree(rest), **prints}
 
 
 def _redact_texts(value: object, private: redaction.Redactor) -> object:

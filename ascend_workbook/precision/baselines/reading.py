@@ -90,12 +90,10 @@ def open_side(place: str | Path) -> Iterator[Opened]:
 def _read_checked(path: Path, read: Callable[[], Bundle]) -> Bundle:
     try:
         return read()
-    except WorkbookError as cause:
-        raise WorkbookError("baseline.damaged", path=str(path), error=cause.message("en")) from cause
-    except OSError as cause:
-        raise WorkbookError("baseline.damaged", path=str(path), error=explain_os_error(cause)) from cause
-    except DAMAGE as cause:
-        raise WorkbookError("baseline.damaged", path=str(path), error=str(cause) or type(cause).__name__) from cause
+    except (WorkbookError, OSError, *DAMAGE) as cause:
+        text = explain_os_error(cause) if isinstance(cause, OSError) else str(cause) or type(cause).__name__
+        text = cause.message("en") if isinstance(cause, WorkbookError) else text
+        raise WorkbookError("baseline.damaged", path=str(path), error=text) from cause
 
 
 def _read_folder(folder: Path) -> Bundle:

@@ -57,14 +57,12 @@ def make_report(
     tier = str(bundle.hardware["tier"])
     if tier == "cpu":
         status = Status.WARN if asked == "baseline" else Status.NOTE
-        findings.append(
-            Finding("ACC280", status, "ACC280.cpu", {"machine": bundle.describe_machine, "why": why}, weight=50)
-        )
+        args = {"machine": bundle.describe_machine, "why": why}
+        findings.append(Finding("ACC280", status, "ACC280.cpu", args, weight=50))
     if not bundle.statistics:
         findings.append(Finding("ACC281", Status.SKIPPED, "ACC281.left_out"))
     if bundle.throughput is None:
-        left: dict[str, Scalar] = {"count": len(second.steps)}
-        findings.append(Finding("ACC282", Status.SKIPPED, "ACC282.too_few", left))
+        findings.append(Finding("ACC282", Status.SKIPPED, "ACC282.too_few", {"count": len(second.steps)}))
     if not any(metric["ended"] for metric in bundle.metrics.values()):
         known: Scalar = list(sorted(bundle.metrics)[:6]) or None
         findings.append(Finding("ACC283", Status.SKIPPED, "ACC283.no_final", {"known": known}))
@@ -75,13 +73,9 @@ def make_report(
 
 def _make_rows(bundle: Bundle, recorded: Report) -> list[tuple[Scalar, ...]]:
     losses = [loss for loss in recorded.facts["losses"] if loss is not None]
+    first, last = (losses[0], losses[-1]) if losses else (None, None)
     rows: list[tuple[str, dict[str, Scalar]]] = [("machine", {"name": bundle.describe_machine})]
-    rows.append(
-        (
-            "losses",
-            {"count": len(losses), "first": losses[0] if losses else None, "last": losses[-1] if losses else None},
-        )
-    )
+    rows.append(("losses", {"count": len(losses), "first": first, "last": last}))
     if bundle.statistics and recorded.headline:
         rows.append(("statistics", {name: recorded.headline.args[name] for name in ("operators", "steps")}))
     if bundle.throughput:
@@ -92,8 +86,8 @@ def _make_rows(bundle: Bundle, recorded: Report) -> list[tuple[Scalar, ...]]:
         rows.append((f"memory_{name.removesuffix('_mib')}", {"value": round(value, 1)}))
     if bundle.run["losses_apart"] is not None:
         rows.append(("apart", {"value": bundle.run["losses_apart"]}))
-    sentences = [(Sentence(f"baseline.row_{name}"), Sentence(f"baseline.value_{name}", **args)) for name, args in rows]
-    cells: list[tuple[Scalar, ...]] = [(name, value) for name, value in sentences]
+    cells: list[tuple[Scalar, ...]] = []
+    cells += [(Sentence(f"baseline.row_{name}"), Sentence(f"baseline.value_{name}", **args)) for name, args in rows]
     for name, metric in bundle.metrics.items():
         key = "metric" if metric["ended"] else "metric_so_far"
         cells.append((name, Sentence(f"baseline.value_{key}", value=metric["value"], step=metric["step"])))

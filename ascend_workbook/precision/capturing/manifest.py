@@ -46,18 +46,17 @@ class Manifest:
         return {str(key): str(value) for key, value in first.get("numerics", {}).items()}
 
     def write_file(self) -> None:
-        content = {
-            "schema": SCHEMA,
-            "complete": self.complete,
-            "about": self.about,
-            "files": self.files,
-            "sides": self.sides,
-        }
+        content = {"schema": SCHEMA, **{name: value for name, value in vars(self).items() if name != "folder"}}
         open_storage(str(self.folder)).write_text(NAME, json.dumps(content, indent=1, ensure_ascii=False))
 
     def changed_files(self) -> list[str]:
         """Files that are missing or no longer what was written, by size first and then by content."""
-        return [name for name, entry in self.files.items() if not _is_unchanged(self.folder / name, entry)]
+        changed = []
+        for name, entry in self.files.items():
+            path = self.folder / name
+            same = path.is_file() and path.stat().st_size == entry["bytes"] and hash_file(path) == entry["sha256"]
+            changed += [] if same else [name]
+        return changed
 
 
 def load_manifest(folder: Path) -> Manifest | None:
@@ -86,10 +85,6 @@ def hash_file(path: Path) -> str:
         while chunk := stream.read(CHUNK):
             hasher.update(chunk)
     return hasher.hexdigest()
-
-
-def _is_unchanged(path: Path, entry: dict[str, Any]) -> bool:
-    return path.is_file() and path.stat().st_size == entry["bytes"] and hash_file(path) == entry["sha256"]
 
 
 # A capture where another lies already: refused, or written beside it and put in its place once it is whole.

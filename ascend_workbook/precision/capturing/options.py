@@ -25,9 +25,7 @@ CHANGED = "+changes"
 def commit_of(folder: Path) -> str:
     """`3f2a...`, with CHANGED behind it where tracked files differ; empty without git, or outside a repository."""
     head = _run_git(folder, "rev-parse", "HEAD")
-    if not head:
-        return ""
-    return head + (CHANGED if _run_git(folder, "status", "--porcelain", "--untracked-files=no") else "")
+    return head + (CHANGED if head and _run_git(folder, "status", "--porcelain", "--untracked-files=no") else "")
 
 
 def _run_git(folder: Path, *words: str) -> str:
@@ -103,25 +101,16 @@ class Options:
     @property
     def selection(self) -> dict[str, object]:
         """Return what of a step is recorded, where not all; for the manifest."""
-        selected = {
-            "ranks": list(self.ranks),
-            "scope": list(self.scope),
-            "list": list(self.names),
-            "data_mode": [mode for mode in self.data_mode if mode != "all"],
-        }
-        return {name: value for name, value in selected.items() if value}
+        modes = [mode for mode in self.data_mode if mode != "all"]
+        selected = {"ranks": self.ranks, "scope": self.scope, "list": self.names, "data_mode": modes}
+        return {name: list(value) for name, value in selected.items() if value}
 
     def msprobe_config(self, dump: Path) -> dict[str, object]:
         """msprobe's configuration file. It knows ranks of a process group only; steps are chosen by the capture, which
         counts attempts at an update as it does."""
         task = "statistics" if self.task == MD5 else self.task
-        own: dict[str, object] = {
-            "scope": list(self.scope),
-            "list": list(self.names),
-            "data_mode": list(self.data_mode),
-        }
-        if task == "statistics":
-            own["summary_mode"] = self.task
+        selected = {"scope": list(self.scope), "list": list(self.names), "data_mode": list(self.data_mode)}
+        own = {**selected, **({"summary_mode": self.task} if task == "statistics" else {})}
         ranks = list(self.ranks) if self.nproc > 1 else []
         steps = list(self.dump_steps) if self.level == DEBUG else []
         return {"task": task, "dump_path": str(dump), "rank": ranks, "step": steps, "level": self.level, task: own}
@@ -133,25 +122,13 @@ class Options:
 
     def describe_capture(self, device: Device, environment: Mapping[str, str]) -> dict[str, Any]:
         """For the manifest; `settings` are those in force, the inherited ones too."""
-        script = {"script": self.script.name, "root": str(self.script.resolve().parent)}
-        hashed = {
-            "script_sha256": manifest.hash_file(self.script),
-            "args": list(self.args),
-            "commit": commit_of(self.script.resolve().parent),
-        }
-        run = {"steps": self.steps, "dump_steps": list(self.dump_steps), "level": self.level, "task": self.task}
+        root = self.script.resolve().parent
         force = {name: environment[name] for name in SETTINGS if environment.get(name)}
-        rest = {"seed": self.seed, "limit_mib": self.limit_mib, "settings": force, "nproc": self.nproc}
-        return {
-            **script,
-            **hashed,
-            **run,
-            **rest,
-            **self.selection,
-            "tier": device.tier,
-            "device": device.name,
-            "versions": device.versions,
-        }
+        script = {"script": self.script.name, "root": str(root), "script_sha256": manifest.hash_file(self.script)}
+        run = {"args": list(self.args), "commit": commit_of(root), "steps": self.steps}
+        run |= {"dump_steps": list(self.dump_steps), "level": self.level, "task": self.task, "seed": self.seed}
+        rest = {"limit_mib": self.limit_mib, "settings": force, "nproc": self.nproc, **self.selection}
+        return {**script, **run, **rest, "tier": device.tier, "device": device.name, "versions": device.versions}
 
 
 def check_room(folder: Path, limit_mib: int, tier: str, tell: Callable[[str], None] | None) -> None:

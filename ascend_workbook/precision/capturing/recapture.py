@@ -20,20 +20,10 @@ def recapture_command(side: Side, step: int) -> str:
     tier, args = str(about.get("tier", "")), about.get("args")
     if not about.get("script") or not isinstance(args, list) or tier not in DEVICES:
         return ""
-    words = [
-        "ascend-workbook",
-        "capture",
-        "--device",
-        tier,
-        "--task",
-        "tensor",
-        "--steps",
-        str(step + 1),
-        "--dump-steps",
-        str(step),
-    ]
-    for option, name in (("--level", "level"), ("--seed", "seed"), ("--nproc", "nproc")):
-        words += [option, str(about[name])] if name in about else []
+    words = ["ascend-workbook", "capture", "--device", tier, "--task", "tensor", "--steps", str(step + 1)]
+    words += ["--dump-steps", str(step)]
+    for name in ("level", "seed", "nproc"):
+        words += [f"--{name}", str(about[name])] if name in about else []
     force = about.get("settings")
     for option, name in CONDITIONS.items():
         words += [option, str(force[name])] if isinstance(force, dict) and force.get(name) else []

@@ -16,15 +16,12 @@ PATH = re.compile(r"(?P<option>--?[\w-]+=)?(?P<path>(?:~|[A-Za-z]:)?[/\\].*|~)",
 
 def make_portable(args: Sequence[object]) -> list[str]:
     """`--data=/home/user/digits` becomes `--data=.../digits`; what is no absolute path stays."""
-    return [_shorten_path(str(argument)) for argument in args]
-
-
-def _shorten_path(text: str) -> str:
-    match = PATH.fullmatch(text)
-    if not match:
-        return text
-    name = re.split(r"[/\\]", match["path"].rstrip("/\\"))[-1]
-    return f"{match['option'] or ''}{FOLDERS}/{name}"
+    words = []
+    for text in map(str, args):
+        match = PATH.fullmatch(text)
+        name = re.split(r"[/\\]", match["path"].rstrip("/\\"))[-1] if match else ""
+        words.append(f"{match['option'] or ''}{FOLDERS}/{name}" if match else text)
+    return words
 
 
 #: What stands for a value that ascend_workbook.redaction took out.

@@ -54,8 +54,16 @@ def read_parts(dump: Path, about: dict[str, Any]) -> list[Part]:
     """Read all parts of a dump; raises WorkbookError where nothing was recorded, saying which option left everything
     out.
     """
-    if about["level"] == "debug":
-        saved_parts = [_read_saved(path) for path in sorted(dump.glob("step*/*/debug.json"))]
+    if about["level"] == "debug":  # what the script gave to PrecisionDebugger.save
+        saved_parts = []
+        for path in sorted(dump.glob("step*/*/debug.json")):
+            try:
+                count = len(json.loads(path.read_text(encoding="utf-8"))["data"])
+            except (OSError, ValueError, KeyError, TypeError) as cause:
+                raise WorkbookError("precision.json_unreadable", path=str(path), error=str(cause)) from cause
+            step, place = path.parent.parent.name[4:], path.parent.name
+            rank = int(place[4:]) if place.startswith("rank") else 0
+            saved_parts.append(Part(int(step), rank, path.parent, count, count))
         if not any(part.tensors for part in saved_parts):
             raise WorkbookError("precision.debug_silent", script=about["script"])
         return sorted(saved_parts, key=lambda part: (part.step, part.rank))
@@ -63,27 +71,8 @@ def read_parts(dump: Path, about: dict[str, Any]) -> list[Part]:
     selected = [str(name) for key in ("scope", "list", "data_mode") for name in about.get(key, ())]
     if selected and not any(run.operators for run in runs):
         raise WorkbookError("precision.selected_nothing", names=selected, path=str(dump))
-    return [
-        Part(
-            run.step,
-            run.rank,
-            run.folder,
-            len(run.operators),
-            sum(len(op.inputs) + len(op.outputs) for op in run.operators),
-        )
-        for run in runs
-    ]
-
-
-def _read_saved(path: Path) -> Part:
-    """Read a part of level debug: what the script gave to PrecisionDebugger.save."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))["data"]
-    except (OSError, ValueError, KeyError, TypeError) as cause:
-        raise WorkbookError("precision.json_unreadable", path=str(path), error=str(cause)) from cause
-    step, place = path.parent.parent.name[4:], path.parent.name
-    rank = int(place[4:]) if place.startswith("rank") else 0
-    return Part(int(step), rank, path.parent, len(data), len(data))
+    tensors = [sum(len(op.inputs) + len(op.outputs) for op in run.operators) for run in runs]
+    return [Part(run.step, run.rank, run.folder, len(run.operators), n) for run, n in zip(runs, tensors)]
 
 
 def read_budget(folder: Path) -> dict[str, Any]:
@@ -99,11 +88,8 @@ def measure_overhead(result: LaunchResult, whole: Manifest) -> dict[str, float]:
     """Seconds of a step {"captured_s", "plain_s"}: medians of rank 0, the plain ones after msprobe's hooks were out,
     else from the copy that ran before. Without what was not measured."""
     wanted = set(whole.about["dump_steps"])
-    times = (
-        {}
-        if result.logs and result.logs[0].skipped_steps
-        else {at: step.time_s for at, step in enumerate(result.steps)}
-    )
+    skipped = result.logs and result.logs[0].skipped_steps
+    times = {} if skipped else {at: step.time_s for at, step in enumerate(result.steps)}
     captured = [time for at, time in times.items() if at in wanted]
     plain = [time for at, time in times.items() if at > max(wanted)]
     dry = read_budget(whole.folder).get("plain_s")
@@ -123,11 +109,8 @@ def make_findings(whole: Manifest, estimate: dict[str, Any], cost: dict[str, flo
         args: dict[str, Scalar] = {"would_mib": _to_mib(estimate["bytes"]), "wrote_mib": _to_mib(size)}
         yield Finding(CODE, Status.OK, "ACC200.budget", args, weight=20)
     if {"captured_s", "plain_s"} <= cost.keys() and cost["plain_s"] > 0:
-        args = {
-            "captured_s": round(cost["captured_s"], 4),
-            "plain_s": round(cost["plain_s"], 4),
-            "ratio": round(cost["captured_s"] / cost["plain_s"], 1),
-        }
+        args = {name: round(seconds, 4) for name, seconds in cost.items()}
+        args["ratio"] = round(cost["captured_s"] / cost["plain_s"], 1)
         yield Finding(CODE, Status.OK, "ACC200.overhead", args, weight=10)
     else:
         yield Finding(CODE, Status.OK, "ACC200.overhead_unknown", weight=10)

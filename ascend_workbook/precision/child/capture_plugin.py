@@ -8,11 +8,13 @@ what experiment_facts.py reads).
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
 import sys
 import threading
+import time
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -63,23 +65,18 @@ def attach(observer: Observer, config: Config) -> None:
         from msprobe.pytorch import PrecisionDebugger
 
     config["dumps_here"] = not config["only"] or observer.rank in config["only"]
-    estimate = dry.fork(observer, config) if config["estimates"] else None
-    if estimate:
-        _refuse_over_budget(observer, config, estimate)
-    originals = release.Kept()
-    _watch_size(Path(config["dump_path"]), config["limit_bytes"], observer.out)
-    debugger = _Debugger(PrecisionDebugger, config["config_path"])
-    _Capture(observer, config, debugger, originals, estimate or {}).install()
-
-
-def _refuse_over_budget(observer: Observer, config: Config, estimate: dict[str, Any]) -> None:
-    """Ends the process before a byte is written where more would be than may be."""
+    estimate: dict[str, Any] = (dry.fork(observer, config) if config["estimates"] else None) or {}
     if "step_bytes" in estimate:
         estimate["bytes"] = estimate["step_bytes"] * len(config["iterations"]) * config["ranks"]
-    _write_json(observer.out / f"budget.rank{observer.rank}.json", estimate)
-    print(f"[capture] {json.dumps(estimate)}", flush=True)
+    if estimate:
+        _write_json(observer.out / f"budget.rank{observer.rank}.json", estimate)
+        print(f"[capture] {json.dumps(estimate)}", flush=True)
     if estimate.get("bytes", 0) > config["limit_bytes"]:
-        os._exit(OVER_BUDGET)
+        os._exit(OVER_BUDGET)  # before a byte is written where more would be than may be
+    originals = release.Kept()
+    threading.Thread(target=_end_over_limit, args=(config, observer.out), name="dump-size", daemon=True).start()
+    debugger = _Debugger(PrecisionDebugger, config["config_path"])
+    _Capture(observer, config, debugger, originals, estimate).install()
 
 
 class _Debugger:
@@ -150,7 +147,7 @@ class _Capture:
     def install(self) -> None:
         self.observer.on_model(self.read_model)
         self.observer.on_forward(self.begin_forward)
-        self.observer.on_step(lambda step: self.end_iteration())
+        self.observer.on_step(lambda _: self.end_iteration())
         self.observer.on_skip(self.end_iteration)
         self.observer.on_end(self.finish)
         register_optimizer_step_pre_hook(self.update)
@@ -218,26 +215,15 @@ class _Capture:
         _write_json(self.observer.out / f"side.rank{self.observer.rank}.json", self.side)
 
 
-def _watch_size(folder: Path, limit_bytes: int, out: Path) -> None:
+def _end_over_limit(config: Config, out: Path) -> None:
     """Ends the process as soon as the dump is larger than it may be: a full disk would hurt more than it."""
-
-    def end_over_limit() -> None:
-        while not ended.wait(WATCH_EVERY_S):
-            size = _folder_size(folder)
-            if size > limit_bytes:
-                (out / "over_limit.json").write_text(json.dumps({"bytes": size}), encoding="utf-8")
-                os._exit(OVER_LIMIT)
-
-    ended = threading.Event()
-    threading.Thread(target=end_over_limit, name="dump-size", daemon=True).start()
-
-
-def _folder_size(folder: Path) -> int:
-    total = 0
-    for base, _, names in os.walk(folder):
-        for name in names:
-            try:
-                total += os.stat(os.path.join(base, name)).st_size  # noqa: PTH116, PTH118 - thousands of files
-            except FileNotFoundError:
-                continue  # renamed while we looked
-    return total
+    size = 0
+    while size <= config["limit_bytes"]:
+        time.sleep(WATCH_EVERY_S)
+        size = 0
+        for base, _, names in os.walk(config["dump_path"]):
+            for name in names:
+                with contextlib.suppress(FileNotFoundError):  # renamed while we looked
+                    size += os.stat(os.path.join(base, name)).st_size  # noqa: PTH116, PTH118 - thousands of files
+    (out / "over_limit.json").write_text(json.dumps({"bytes": size}), encoding="utf-8")
+    os._exit(OVER_LIMIT)

@@ -40,7 +40,8 @@ def fork(observer: Observer, config: Config) -> dict[str, object] | None:
     """In the parent: what the child found, {"step_bytes", "plain_s", "statistics_s"} or {"error"}. In the child None,
     with `observer` and `config` turned to its own folder."""
     meta = observer.log.content["meta"]
-    if meta.get("spawned") or (meta["transform"] != "baseline_cpu" and _device_in_use()):
+    in_use = any(backend.is_initialized() for backend in (torch.cuda, getattr(torch, "npu", torch.cuda)))
+    if meta.get("spawned") or (meta["transform"] != "baseline_cpu" and in_use):  # a copy cannot use its device
         return {"error": "the device was in use before the script's first line"}
     folder = Path(observer.out) / f"dry.rank{observer.rank}"
     folder.mkdir(exist_ok=True)
@@ -53,7 +54,20 @@ def fork(observer: Observer, config: Config) -> dict[str, object] | None:
         _become_dry(observer, config, folder, parent)
         return None
     _, status = os.waitpid(pid, 0)
-    return _read_result(folder, config, observer.log.path.name, status)
+    try:  # from the dumps and the log that the child left; its own error where it did not come so far
+        steps = json.loads((folder / observer.log.path.name).read_text(encoding="utf-8"))["steps"]
+        size = sum(_dump_size(path, config["saves_tensors"]) for path in Path(config["dry_path"]).glob("step0/*"))
+        if not steps or (not size and config["dumps_here"]):
+            lines = (folder / "output.log").read_text(encoding="utf-8", errors="replace").split("\n")
+            last = next((line.strip() for line in reversed(lines) if line.strip()), "")[:200]
+            raise ValueError(last or f"it ended with status {status}")
+        plain = steps[1]["time_s"] if len(steps) > 1 else None
+        shutil.rmtree(folder)
+        return {"step_bytes": size, "statistics_s": steps[0]["time_s"], "plain_s": plain}
+    except (OSError, ValueError, KeyError) as cause:
+        return {"error": str(cause) if isinstance(cause, ValueError) else repr(cause)}
+    finally:
+        shutil.rmtree(config["dry_path"], ignore_errors=True)
 
 
 def _become_dry(observer: Observer, config: Config, folder: Path, parent: int) -> None:
@@ -95,32 +109,13 @@ def _choose_port(path: Path, rank: int) -> int:
     return int(path.read_text(encoding="utf-8"))
 
 
-def _read_result(folder: Path, config: Config, log: str, status: int) -> dict[str, object]:
-    """From the dumps and the log that the child left; its own error where it did not come so far."""
-    try:
-        steps = json.loads((folder / log).read_text(encoding="utf-8"))["steps"]
-        size = sum(_dump_size(path, config["saves_tensors"]) for path in Path(config["dry_path"]).glob("step0/*"))
-        if not steps or (not size and config["dumps_here"]):
-            raise ValueError(_last_words(folder) or f"it ended with status {status}")
-        plain = steps[1]["time_s"] if len(steps) > 1 else None
-        shutil.rmtree(folder)
-        return {"step_bytes": size, "statistics_s": steps[0]["time_s"], "plain_s": plain}
-    except (OSError, ValueError, KeyError) as cause:
-        return {"error": str(cause) if isinstance(cause, ValueError) else repr(cause)}
-    finally:
-        shutil.rmtree(config["dry_path"], ignore_errors=True)
-
-
-def _device_in_use() -> bool:
-    """A process that holds a device must not fork: its copy cannot use it."""
-    backends = [torch.cuda, getattr(torch, "npu", None)]
-    return any(backend is not None and backend.is_initialized() for backend in backends)
-
-
 def _dump_size(folder: Path, saves_tensors: bool) -> int:
     """Of one step on one rank: the JSON as it is, and a file for every tensor where tensors are asked for."""
     files = [path for path in folder.glob("*.json") if path.is_file()]
-    beside, overhead = sum(path.stat().st_size for path in files), _file_overhead()
+    stream = io.BytesIO()
+    torch.save(torch.zeros(ALIGNED, dtype=torch.uint8), stream)
+    overhead = len(stream.getvalue()) - ALIGNED  # what torch.save of this release writes beside a tensor's values
+    beside = sum(path.stat().st_size for path in files)
     entries = [
         entry
         for path in files
@@ -134,24 +129,9 @@ def _dump_size(folder: Path, saves_tensors: bool) -> int:
     return beside
 
 
-def _file_overhead() -> int:
-    """What torch.save of this release writes beside a tensor's values."""
-    stream = io.BytesIO()
-    torch.save(torch.zeros(ALIGNED, dtype=torch.uint8), stream)
-    return len(stream.getvalue()) - ALIGNED
-
-
 def _tensor_entries(part: object) -> Iterator[dict[str, Any]]:
-    if isinstance(part, list):
-        for item in part:
-            yield from _tensor_entries(item)
-    elif isinstance(part, dict) and "shape" in part and "dtype" in part:
+    if isinstance(part, dict) and "shape" in part and "dtype" in part:
         yield part
-    elif isinstance(part, dict):
-        for item in part.values():
+    elif isinstance(part, (dict, list)):
+        for item in part.values() if isinstance(part, dict) else part:
             yield from _tensor_entries(item)
-
-
-def _last_words(folder: Path) -> str:
-    lines = (folder / "output.log").read_text(encoding="utf-8", errors="replace").splitlines()
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")[:200]

@@ -46,21 +46,9 @@ class Facts:
 
     def __init__(self, observer: Observer) -> None:
         self.observer = observer
-        self.told: dict[str, Any] = {
-            "seeds": {},
-            "modules": {},
-            "dtypes": {},
-            "weights": {},
-            "batches": {},
-            "optimizers": [],
-            "rates": {},
-            "schedulers": [],
-            "autocast": [],
-            "scaler": {},
-            "loss": None,
-            "loaders": [],
-            "imported": [],
-        }
+        self.told: dict[str, Any] = {"loss": None}
+        self.told.update({name: {} for name in ("seeds", "modules", "dtypes", "weights", "batches", "rates", "scaler")})
+        self.told.update({name: [] for name in ("optimizers", "schedulers", "autocast", "loaders", "imported")})
         self._calls: list[dict[str, object]] = []
         self._schedulers: list[weakref.ref[object]] = []
         self._updated: list[int] = []
@@ -70,11 +58,8 @@ class Facts:
         _call_after(torch.autocast, "__enter__", self._note_autocast)
         for scaler in _scaler_classes():
             _call_after(scaler, "__init__", self._note_scaler)
-        _call_after(
-            torch.optim.lr_scheduler.LRScheduler,
-            "__init__",
-            lambda scheduler: self._schedulers.append(weakref.ref(scheduler)),
-        )
+        schedulers = self._schedulers
+        _call_after(torch.optim.lr_scheduler.LRScheduler, "__init__", lambda made: schedulers.append(weakref.ref(made)))
         _call_after(torch.utils.data.DataLoader, "__init__", self._note_loader)
         self._watch_numpy()
         losses: Any = self.observer.losses
@@ -90,18 +75,14 @@ class Facts:
         """Just before the first forward."""
         self.told["seeds"] = {**_random_states(), "calls": [*self.observer.log.content["meta"]["seeds"], *self._calls]}
         self.told["imported"] = sorted({name.partition(".")[0] for name in sys.modules if not name.startswith("_")})
-        self.told["modules"] = {
-            name: [type(module).__name__, module.extra_repr()] for name, module in model.named_modules()
-        }
+        modules = {name: [type(module).__name__, module.extra_repr()] for name, module in model.named_modules()}
+        self.told["modules"] = modules
         for parameter in model.parameters():
             name = str(parameter.dtype).rpartition(".")[2]
             self.told["dtypes"][name] = self.told["dtypes"].get(name, 0) + parameter.numel()
         with torch.no_grad():
-            self.told["weights"] = {
-                name: list_numbers(value)
-                for name, value in model.state_dict().items()
-                if isinstance(value, torch.Tensor)
-            }
+            state = [pair for pair in model.state_dict().items() if isinstance(pair[1], torch.Tensor)]
+            self.told["weights"] = {name: list_numbers(value) for name, value in state}
 
     def batch(self, iteration: int, tensors: list[torch.Tensor]) -> None:
         """What the first forward of an iteration is given."""
@@ -115,10 +96,26 @@ class Facts:
         self.told["rates"].setdefault(str(iteration), []).extend(rates)
         if id(optimizer) not in self._updated:
             self._updated.append(id(optimizer))
-            groups = [_describe_group(group) for group in optimizer.param_groups]
+            groups = [
+                {
+                    **{name: _to_json_value(group[name]) for name in group if name not in ("params", "param_names")},
+                    "parameters": sum(parameter.numel() for parameter in group["params"]),
+                }
+                for group in optimizer.param_groups
+            ]
             self.told["optimizers"].append({"class": type(optimizer).__name__, "groups": groups})
             alive = [scheduler for scheduler in (ref() for ref in self._schedulers) if scheduler is not None]
-            self.told["schedulers"] = [_describe_scheduler(scheduler) for scheduler in alive]
+            self.told["schedulers"] = [
+                {
+                    "class": type(scheduler).__name__,
+                    **{
+                        name: value
+                        for name, value in vars(scheduler).items()
+                        if not name.startswith("_") and name != "last_epoch" and isinstance(value, (int, float))
+                    },
+                }
+                for scheduler in alive
+            ]
 
     def _note_autocast(self, entered: Any) -> None:
         setting = [bool(entered._enabled), str(entered.fast_dtype).rpartition(".")[2]]
@@ -132,17 +129,17 @@ class Facts:
         if not self.observer.active or len(self.told["loaders"]) >= MOST_CALLS:
             return
         dataset, sampler, generator = loader.dataset, loader.sampler, loader.generator
-        sized = hasattr(dataset, "__len__")
-        description = {
-            "dataset": type(dataset).__name__,
-            "length": len(dataset) if sized else None,
-            "sampler": type(sampler).__name__,
-            "batch_size": loader.batch_size,
-            "drop_last": loader.drop_last,
-            "seed": _to_json_value(getattr(sampler, "seed", None)),
-            "generator": generator.initial_seed() if generator is not None else None,
-        }
-        self.told["loaders"].append(description)
+        self.told["loaders"].append(
+            {
+                "dataset": type(dataset).__name__,
+                "length": len(dataset) if hasattr(dataset, "__len__") else None,
+                "sampler": type(sampler).__name__,
+                "batch_size": loader.batch_size,
+                "drop_last": loader.drop_last,
+                "seed": _to_json_value(getattr(sampler, "seed", None)),
+                "generator": generator.initial_seed() if generator is not None else None,
+            }
+        )
 
     def _note_loss(self, tensors: torch.Tensor | Iterable[torch.Tensor]) -> None:
         root = tensors if isinstance(tensors, torch.Tensor) else next(iter(tensors), None)
@@ -163,10 +160,8 @@ class Facts:
         @functools.wraps(original)
         def default_rng(*args: object, **kwargs: object) -> object:
             seed = next(iter((*args, *kwargs.values())), None)
-            entry: dict[str, object] = {
-                "call": "numpy.random.default_rng",
-                "seed": seed if isinstance(seed, int) else None,
-            }
+            number = seed if isinstance(seed, int) else None
+            entry: dict[str, object] = {"call": "numpy.random.default_rng", "seed": number}
             if len(self._calls) < MOST_CALLS and entry not in self._calls:
                 self._calls.append(entry)
             return original(*args, **kwargs)
@@ -213,20 +208,6 @@ def _hash_value(value: object) -> str:
     return hashlib.sha256(repr(value).encode()).hexdigest()[:12]
 
 
-def _describe_group(group: dict[str, Any]) -> dict[str, object]:
-    options = {name: _to_json_value(value) for name, value in group.items() if name not in ("params", "param_names")}
-    return {**options, "parameters": sum(parameter.numel() for parameter in group["params"])}
-
-
-def _describe_scheduler(scheduler: object) -> dict[str, object]:
-    numbers = {
-        name: value
-        for name, value in vars(scheduler).items()
-        if not name.startswith("_") and name != "last_epoch" and isinstance(value, (int, float))
-    }
-    return {"class": type(scheduler).__name__, **numbers}
-
-
 def _to_json_value(value: object) -> object:
     if isinstance(value, torch.Tensor) and value.numel() == 1:
         return float(value)
@@ -258,22 +239,15 @@ def list_numbers(value: torch.Tensor) -> list[float | None]:
         return []
     flat = value.detach().to("cpu").reshape(-1)
     step = max(1, flat.numel() // KEPT)
-    norm = (
-        float(torch.linalg.vector_norm(flat, dtype=torch.float64))
-        if flat.is_floating_point()
-        else float(flat.double().norm())
-    )
-    values = [norm, *(float(number) for number in flat[::step][:KEPT])]
+    real = flat if flat.is_floating_point() else flat.double()
+    values = map(float, (torch.linalg.vector_norm(real, dtype=torch.float64), *flat[::step][:KEPT]))
     return [number if math.isfinite(number) else None for number in values]
 
 
 def list_leaves(value: object) -> list[object]:
     """What lists, tuples and dictionaries hold, in order."""
-    if isinstance(value, (list, tuple)):
-        return [leaf for item in value for leaf in list_leaves(item)]
-    if isinstance(value, dict):
-        return [leaf for item in value.values() for leaf in list_leaves(item)]
-    return [value]
+    value = list(value.values()) if isinstance(value, dict) else value
+    return [leaf for item in value for leaf in list_leaves(item)] if isinstance(value, (list, tuple)) else [value]
 
 
 def _bytes_of(value: torch.Tensor) -> bytes:

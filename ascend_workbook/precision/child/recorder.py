@@ -68,7 +68,7 @@ class Recorder:
                 "number": number,
                 "inside": len(self.calls),
                 "known": type(module).__module__.startswith("torch.nn.modules."),
-                "inputs": self._record_tensors([args, kwargs], "input"),
+                "inputs": [self._record_tensor(slot, tensor) for slot, tensor in leaves([args, kwargs], "input")],
             }
             self.running.append(call)
 
@@ -79,9 +79,6 @@ class Recorder:
         call["inside"] = len(self.calls) - call["inside"]
         call["outputs"] = [self._record_tensor(slot, value) for slot, value in results(result, "output", set())]
         self.calls.append(call)
-
-    def _record_tensors(self, value: object, slot: str) -> list[dict[str, object]]:
-        return [self._record_tensor(place, tensor) for place, tensor in leaves(value, slot)]
 
     def _record_tensor(self, slot: str, value: torch.Tensor) -> dict[str, object]:
         version = -1 if value.is_inference() else value._version
@@ -218,29 +215,19 @@ def plain_modules(model: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module
 
 def about(model: torch.nn.Module) -> dict[str, Any]:
     """What tells two models apart before they run: dtype, device, mode, settings, weights' fingerprints."""
-    odd = [
-        path
-        for path, module in plain_modules(model)
-        if module.training and any(word in type(module).__name__ for word in MODE_MATTERS)
-    ]
-    torchs = [
-        path_and_module
-        for path_and_module in plain_modules(model)
-        if type(path_and_module[1]).__module__.startswith("torch.nn.")
-    ]
-    own = next(module for _, module in plain_modules(model))  # a wrapper has a mode of its own, which says nothing
+    modules = [(path, module, type(module)) for path, module in plain_modules(model)]
+    odd = [path for path, module, kind in modules if module.training and any(w in kind.__name__ for w in MODE_MATTERS)]
+    torchs = [(path, module, kind) for path, module, kind in modules if kind.__module__.startswith("torch.nn.")]
+    _, own, kind = modules[0]  # a wrapper has a mode of its own, which says nothing
+    state = [(key, value) for key, value in model.state_dict().items() if isinstance(value, torch.Tensor)]
     return {
-        "model": type(own).__name__,
+        "model": kind.__name__,
         "dtype": dtype_of(model),
         "device": str(device_of(model)),
         "training": bool(own.training),
         "mode_matters": odd,
-        "settings": {path: f"{type(module).__name__}({module.extra_repr()})" for path, module in torchs},
-        "weights": {
-            plain(key, wrapper_prefixes(model)): fingerprint(value)
-            for key, value in model.state_dict().items()
-            if isinstance(value, torch.Tensor)
-        },
+        "settings": {path: f"{kind.__name__}({module.extra_repr()})" for path, module, kind in torchs},
+        "weights": {plain(key, wrapper_prefixes(model)): fingerprint(value) for key, value in state},
     }
 
 
@@ -257,12 +244,18 @@ def forward(model: torch.nn.Module, model_input: object, seed: int) -> dict[str,
     and in which module.
     """
     device, dtype, default = device_of(model), dtype_of(model), torch.get_default_dtype()
-    moved, cast = _move_input(model_input, device, dtype)
-    buffers = (
-        [(buffer_before, buffer_before.detach().clone()) for buffer_before in model.buffers()]
-        if any(module.training for module in model.modules())
-        else []
-    )
+    cast = ""
+
+    def move(value: torch.Tensor) -> torch.Tensor:
+        nonlocal cast
+        if dtype and value.is_floating_point() and name(value) != dtype:
+            cast = dtype
+            return value.to(device, getattr(torch, dtype))
+        return value.to(device)
+
+    moved = change_tensors(model_input, move)
+    training = any(module.training for module in model.modules())
+    buffers = [(buffer, buffer.detach().clone()) for buffer in model.buffers()] if training else []
     states_before = states(device)
     seed_all(seed)
     begun = states(device)
@@ -277,43 +270,21 @@ def forward(model: torch.nn.Module, model_input: object, seed: int) -> dict[str,
             restore(device, states_before)
             for buffer, value in buffers:
                 buffer.copy_(value)
-    return {
-        "calls": recorder.calls,
-        "fingerprint": fingerprint(model_input),
-        "drew": drew,
-        "cast": cast,
-        "error": error,
-        "at": at,
-    }
+    told = {"fingerprint": fingerprint(model_input), "drew": drew, "cast": cast, "error": error, "at": at}
+    return {"calls": recorder.calls, **told}
 
 
 def _run_model(model: torch.nn.Module, model_input: object, recorder: Recorder) -> tuple[str, str]:
     """What the model raised and where; two empty texts where it raised nothing."""
-    args = (
-        tuple(model_input)
-        if isinstance(model_input, (list, tuple))
-        else ()
-        if isinstance(model_input, dict)
-        else (model_input,)
-    )
     try:
-        model(*args, **(model_input if isinstance(model_input, dict) else {}))
+        if isinstance(model_input, dict):
+            model(**model_input)
+        else:
+            model(*(model_input if isinstance(model_input, (list, tuple)) else (model_input,)))
     except Exception as raised:  # noqa: BLE001 - whatever a model raises is what this input came to
         text = (str(raised).strip().splitlines() or [""])[0]
         return f"{type(raised).__name__}: {text}"[:400], recorder.running[-1]["path"] if recorder.running else ""
     return "", ""
-
-
-def _move_input(model_input: object, device: torch.device, dtype: str) -> tuple[object, str]:
-    other: list[str] = []
-
-    def change(value: torch.Tensor) -> torch.Tensor:
-        if dtype and value.is_floating_point() and name(value) != dtype:
-            other.append(dtype)
-            return value.to(device, getattr(torch, dtype))
-        return value.to(device)
-
-    return change_tensors(model_input, change), other[0] if other else ""
 
 
 def seed_all(seed: int) -> None:

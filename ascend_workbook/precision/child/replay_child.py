@@ -9,11 +9,12 @@ says.
 
 from __future__ import annotations
 
+import contextlib
 import gc
-import importlib.util
 import itertools
 import json
 import math
+import runpy
 import sys
 from collections import OrderedDict
 from pathlib import Path
@@ -71,8 +72,9 @@ class Side:
     def __init__(self, folder: str, allowed: dict[str, list[str]], cut: bool = False) -> None:
         self.files = Path(folder) / "dump_tensor_data"
         text = (Path(folder) / "dump.json").read_text(encoding="utf-8")
-        whole = _load_salvage().whole if cut else json.loads
-        self.data = whole(text)["data"]
+        # by its path: nothing of ours can be imported by name, and it imports nothing of ours
+        salvage = Path(__file__).parents[1] / "layouts" / "salvage.py"
+        self.data = (runpy.run_path(str(salvage))["whole"] if cut else json.loads)(text)["data"]
         self.allowed = allowed
         self._kept: OrderedDict[str, torch.Tensor] = OrderedDict()
 
@@ -101,9 +103,11 @@ class Side:
         with torch.set_grad_enabled(way.track):
             arguments = [self._read_value(item, way) for item in entry["input_args"]]
             named = {key: self._read_value(item, way) for key, item in entry["input_kwargs"].items()}
-            if _drops_values(api, arguments, named):
-                return self._apply_dropout(name, arguments[0], named.get("p", (arguments + [0.5])[1]))
-            _refuse_random(api, named, arguments)
+            given = {"p": 0.5, "training": True, **dict(zip(("input", "p", "training"), arguments)), **named}
+            if api == "dropout" and given["training"] and given["p"]:
+                return self._apply_dropout(name, arguments[0], given["p"])
+            if api == "scaled_dot_product_attention" and (named.get("dropout_p") or any(arguments[4:5])):
+                raise CannotReplay("random")
             return getattr(HOMES[kind], api)(*arguments, **named)
 
     def _apply_dropout(self, name: str, values: torch.Tensor, p: float) -> torch.Tensor:
@@ -187,33 +191,31 @@ class Side:
 def main(question: str, answer: str) -> None:
     job = json.loads(Path(question).read_text(encoding="utf-8"))
     if "device" in job:
-        side = Side(job["folder"], job["allowed"], job["cut"])
-        answered = answer_device(side, job)
-        Path(answer).write_text(json.dumps(answered), encoding="utf-8")
-        return
-    sides = {name: Side(job[name], job["allowed"], name in job["cut"]) for name in ("target", "baseline")}
-    errors: dict[str, list[list[float]]] = {}
-    skipped: dict[str, str] = {}
-    for order in job["operators"]:
-        try:
-            errors[order["target"]] = _measure_operator(sides, order)
-        except FAILURES as why:
-            skipped[order["target"]] = str(why) if isinstance(why, CannotReplay) else "failed"
-    handed = answer_handings(sides, job["handings"])
-    Path(answer).write_text(json.dumps({"found": errors, "skipped": skipped, "handed": handed}), encoding="utf-8")
+        answered = answer_device(Side(job["folder"], job["allowed"], job["cut"]), job)
+    else:
+        sides = {name: Side(job[name], job["allowed"], name in job["cut"]) for name in ("target", "baseline")}
+        errors: dict[str, list[list[float]]] = {}
+        skipped: dict[str, str] = {}
+        for order in job["operators"]:
+            try:
+                errors[order["target"]] = _measure_operator(sides, order)
+            except FAILURES as why:
+                skipped[order["target"]] = str(why) if isinstance(why, CannotReplay) else "failed"
+        answered = {"found": errors, "skipped": skipped, "handed": answer_handings(sides, job["handings"])}
+    Path(answer).write_text(json.dumps(answered), encoding="utf-8")
 
 
 def _measure_operator(sides: dict[str, Side], order: dict[str, Any]) -> list[list[float]]:
     """Per output: the target's and the baseline's own error, the effect of one rounding and of a reduced one."""
-    truth = sides["baseline"].run(order["baseline"], 0.0)
+    (target, mine), (baseline, other) = ((sides[name], order[name]) for name in ("target", "baseline"))
+    truth, recorded = baseline.run(other, 0.0), baseline.outputs(other)
     columns = [
-        _relative_errors(sides["target"].outputs(order["target"]), sides["target"].run(order["target"], 0.0)),
-        _relative_errors(sides["baseline"].outputs(order["baseline"]), truth),
+        _relative_errors(target.outputs(mine), target.run(mine, 0.0)),
+        _relative_errors(recorded, truth),
     ]
-    recorded = [item is not None for item in sides["baseline"].outputs(order["baseline"])]
     for unit in (order["unit"], order["reduced_unit"]):
-        shaken = sides["baseline"].run(order["baseline"], unit) if unit else truth
-        columns.append(_relative_errors([item if keep else None for item, keep in zip(shaken, recorded)], truth))
+        shaken = baseline.run(other, unit) if unit else truth
+        columns.append(_relative_errors([a if b is not None else None for a, b in zip(shaken, recorded)], truth))
     return [list(row) for row in zip(*columns)]
 
 
@@ -235,16 +237,6 @@ def relative(a: torch.Tensor, b: torch.Tensor) -> float:
     return apart / size if size > 0 else (0.0 if apart == 0 else math.inf)
 
 
-def _drops_values(api: str, arguments: list[object], named: dict[str, object]) -> bool:
-    training = named.get("training", (arguments + [0.5, True][len(arguments) - 1 :])[2])
-    return api == "dropout" and bool(training) and named.get("p", (arguments + [0.5])[1]) != 0
-
-
-def _refuse_random(api: str, named: dict[str, object], arguments: list[object]) -> None:
-    if api == "scaled_dot_product_attention" and (named.get("dropout_p") or any(arguments[4:5])):
-        raise CannotReplay("random")
-
-
 def _tensor_leaves(part: object) -> list[object]:
     """Tensors of a recorded output in order; other values are passed over."""
     if isinstance(part, list):
@@ -256,16 +248,6 @@ def flat(result: object) -> list[object]:
     return [leaf for item in result for leaf in flat(item)] if isinstance(result, (list, tuple)) else [result]
 
 
-def _load_salvage() -> Any:
-    """layouts/salvage.py by its path, which imports nothing of ours: nothing of ours can be imported by name."""
-    path = Path(__file__).parents[1] / "layouts" / "salvage.py"
-    spec = importlib.util.spec_from_file_location("_replay_salvage", path)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def answer_device(side: Side, job: Job) -> dict[str, object]:
     """One recorded operator run again on a device, from one side's saved inputs: in the dtypes of the dump, in float32
     and, where the device can, in float64; held against float64 on the CPU. Of a backward the whole is run: every
@@ -273,26 +255,19 @@ def answer_device(side: Side, job: Job) -> dict[str, object]:
 
     {"saved": error, "float32": error, "float64": error or null} of the worst tensor, or {"failed": why}.
     """
-    failing = (*FAILURES, AssertionError)  # torch says with an AssertionError that a device is not there
+    errors: dict[str, object] = {}
+    turns = job["name"].endswith(".backward")
     try:
-        truth = _run_operator(side, job["name"], Given(0.0, _is_backward(job["name"])))
-        kinds = {"saved": None, "float32": torch.float32}
-        errors = {kind: _measure_error(side, job, truth, dtype) for kind, dtype in kinds.items()}
-    except failing as cause:
-        return {"failed": f"{type(cause).__name__}: {str(cause).splitlines()[0] if str(cause) else ''}"}
-    try:  # an NPU computes few operators in float64
-        return {**errors, "float64": _measure_error(side, job, truth, torch.float64)}
-    except failing:
-        return {**errors, "float64": None}
-
-
-def _measure_error(side: Side, job: Job, truth: list[torch.Tensor], dtype: torch.dtype | None) -> float:
-    run = Given(0.0, _is_backward(job["name"]), None, job["device"], dtype)
-    return _worst_error(_run_operator(side, job["name"], run), truth)
-
-
-def _is_backward(name: str) -> bool:
-    return name.endswith(".backward")
+        truth = _run_operator(side, job["name"], Given(0.0, turns))
+        for kind, dtype in (("saved", None), ("float32", torch.float32), ("float64", torch.float64)):
+            outputs = _run_operator(side, job["name"], Given(0.0, turns, None, job["device"], dtype))
+            if len(outputs) != len(truth) or not truth:
+                raise ValueError("the device gives other outputs")
+            errors[kind] = max(relative(mine, right) for mine, right in zip(outputs, truth))
+    except (*FAILURES, AssertionError) as cause:  # an AssertionError says that torch has no such device
+        if "float32" not in errors:
+            return {"failed": f"{type(cause).__name__}: {str(cause).splitlines()[0] if str(cause) else ''}"}
+    return {"float64": None, **errors}  # an NPU computes few operators in float64
 
 
 def _run_operator(side: Side, name: str, run: Given) -> list[torch.Tensor]:
@@ -304,12 +279,6 @@ def _run_operator(side: Side, name: str, run: Given) -> list[torch.Tensor]:
     else:
         tensors = list(result) if isinstance(result, (tuple, list)) else [result]
     return [item.detach().cpu() for item in tensors if isinstance(item, torch.Tensor) and item.is_floating_point()]
-
-
-def _worst_error(outputs: list[torch.Tensor], truth: list[torch.Tensor]) -> float:
-    if len(outputs) != len(truth) or not truth:
-        raise ValueError("the device gives other outputs")
-    return max((relative(mine, right) for mine, right in zip(outputs, truth)), default=math.inf)
 
 
 def answer_handings(sides: dict[str, Side], orders: list[Job]) -> list[dict[str, object] | None]:
@@ -326,12 +295,10 @@ def answer_handings(sides: dict[str, Side], orders: list[Job]) -> list[dict[str,
     "rests": what is left of the target's error when a multiple of that maker's gradient is taken off}; None where it
     cannot be told.
     """
-    answers: list[dict[str, object] | None] = []
-    for order in orders:
-        try:
-            answers.append(_judge_handing(sides, order))
-        except FAILURES:
-            answers.append(None)
+    answers: list[dict[str, object] | None] = [None] * len(orders)
+    for at, order in enumerate(orders):
+        with contextlib.suppress(*FAILURES):
+            answers[at] = _judge_handing(sides, order)
     return answers
 
 
@@ -355,22 +322,21 @@ def _judge_handing(sides: dict[str, Side], order: Job) -> dict[str, object]:
 
 def _shares_of_takers(side: Side, order: Job, name: str, unit: float) -> list[Share]:
     """What each taker hands back, in the layout of the receiver's output."""
-    output = side.load(order["output"][name])
-    return [_share_of_taker(side, taker, name, unit, output) for taker in order["takers"]]
-
-
-def _share_of_taker(side: Side, taker: Job, name: str, unit: float, output: torch.Tensor) -> Share:
-    entry, record = side.data[taker["name"][name]], taker["taken"][name]
-    run = Given(unit, True)
-    result = side.forward(taker["name"][name], run)
-    leaf, leaf_node = run.leaves[record["data_name"]]
-    before = [node for node, _ in side.last_node(result).next_functions]
-    taken = side.load(record)
-    if leaf_node in before:
-        shown = run.shake_values(side.load(entry["output"][before.index(leaf_node)]).double())
-        return _match_layout(shown, taken, output), True
-    side.turn(result, entry, run)
-    return _match_layout(leaf.grad, taken, output), False
+    output, shares = side.load(order["output"][name]), []
+    for taker in order["takers"]:
+        entry, record = side.data[taker["name"][name]], taker["taken"][name]
+        run = Given(unit, True)
+        result = side.forward(taker["name"][name], run)
+        leaf, leaf_node = run.leaves[record["data_name"]]
+        before = [node for node, _ in side.last_node(result).next_functions]
+        shown = leaf_node in before
+        if shown:
+            gradient = run.shake_values(side.load(entry["output"][before.index(leaf_node)]).double())
+        else:
+            side.turn(result, entry, run)
+            gradient = leaf.grad
+        shares.append((_match_layout(gradient, side.load(record), output), shown))
+    return shares
 
 
 def _match_layout(gradient: torch.Tensor, taken: torch.Tensor, output: torch.Tensor) -> torch.Tensor:

@@ -34,18 +34,13 @@ class Inputs:
     def __init__(self, inputs: Any) -> None:
         self.made = inputs
         self.count = len(inputs) if hasattr(inputs, "__len__") and hasattr(inputs, "__getitem__") else None
-        self.rest: Iterator[object] = iter(()) if self.count is not None else iter(inputs)
-        self.at = 0
+        self.rest: Iterator[tuple[int, object]] = enumerate(() if self.count is not None else inputs)
 
     def get(self, index: int) -> tuple[bool, object]:
         """Whether there is one, and it."""
         if self.count is not None:
             return index < self.count, self.made[index] if index < self.count else None
-        for item in self.rest:
-            self.at += 1
-            if self.at > index:
-                return True, item
-        return False, None
+        return next(((True, item) for at, item in self.rest if at >= index), (False, None))
 
 
 def load(path: str, name: str) -> Any:
@@ -96,14 +91,6 @@ def read(path: str) -> object:
         raise CannotStart(f"{path}: {type(error).__name__}: {text}") from error
 
 
-def inputs_of(job: dict[str, Any], recorder: Any) -> Inputs:
-    recorder.seed_all(job["seed"])
-    if not job["inputs"].endswith((".pt", ".pth")):
-        return Inputs(call(job["inputs"]))
-    content = read(job["inputs"])
-    return Inputs(content if isinstance(content, (list, tuple)) else [content])
-
-
 class Side:
     """The model, its inputs and the answers."""
 
@@ -114,7 +101,10 @@ class Side:
             from torch_npu.contrib import transfer_to_npu  # noqa: F401 - a factory may call .cuda()
         self.recorder = load(job["recorder"], "_workbook_recorder")
         self.simulator = load(job["simulator"], "_workbook_simulator")
-        self.inputs = inputs_of(job, self.recorder)
+        self.recorder.seed_all(job["seed"])
+        inputs: Any = read(job["inputs"]) if job["inputs"].endswith((".pt", ".pth")) else call(job["inputs"])
+        alone = job["inputs"].endswith((".pt", ".pth")) and not isinstance(inputs, (list, tuple))
+        self.inputs = Inputs([inputs] if alone else inputs)
         self.model = model_of(job, self.recorder)
         formats = load(job["settings"], "_workbook_settings").formats(torch)
         self.facts = {
@@ -131,20 +121,16 @@ class Side:
             return {"end": True}
         answer: dict[str, Any] = self.recorder.forward(self.model, model_input, self.seed + asked["index"])
         path = self.folder / f"{asked['index']}.bin"
-        _write_tensors([tensor for call in answer["calls"] for tensor in (*call["inputs"], *call["outputs"])], path)
+        tensors = [tensor for call in answer["calls"] for tensor in (*call["inputs"], *call["outputs"])]
+        arrays = [tensor.pop("values") for tensor in tensors]
+        places: dict[int, int] = {}  # the bytes of every array once; a tensor keeps where they begin
+        with path.open("wb") as stream:
+            for tensor, values in zip(tensors, arrays):
+                if id(values) not in places:
+                    places[id(values)] = stream.tell()
+                    stream.write(values.data)
+                tensor["at"], tensor["stored"] = places[id(values)], values.dtype.str
         return {**answer, "file": str(path)}
-
-
-def _write_tensors(tensors: list[dict[str, Any]], path: Path) -> None:
-    """The bytes of every array once; a tensor keeps where they begin and how numpy reads them."""
-    arrays = [tensor.pop("values") for tensor in tensors]
-    places: dict[int, int] = {}
-    with path.open("wb") as stream:
-        for tensor, values in zip(tensors, arrays):
-            if id(values) not in places:
-                places[id(values)] = stream.tell()
-                stream.write(values.data)
-            tensor["at"], tensor["stored"] = places[id(values)], values.dtype.str
 
 
 def main(path: str) -> None:

@@ -19,7 +19,7 @@ from ascend_workbook.precision.divergence.arguments import different_arguments
 from ascend_workbook.precision.divergence.drawn import draws_numbers, other_numbers
 from ascend_workbook.precision.divergence.held import effective_dtypes
 from ascend_workbook.precision.divergence.replay import Own, Replay
-from ascend_workbook.precision.record import BACKWARD, FORWARD, PARAMETERS, Operator, TensorRecord
+from ascend_workbook.precision.record import BACKWARD, FORWARD, PARAMETERS, TensorRecord
 from ascend_workbook.precision.tensors import tolerance
 from ascend_workbook.precision.tensors.agreement import (
     CHECKSUM,
@@ -85,7 +85,7 @@ def judge_operators(
     """Judges operators in the order of execution. `reached` is the largest error that this step may begin with:
     0 in the first step, infinite where earlier updates have parted the weights. `possible` are kinds of operators that
     may have computed in a reduced format of which no record tells (formats.py)."""
-    judged = []
+    judged: list[Judgement] = []
     forward: dict[tuple[str, int], float] = {}
     drew: set[tuple[str, int]] = set()
     returned: dict[str, tuple[TensorRecord, ...]] = defaultdict(tuple)
@@ -103,26 +103,18 @@ def judge_operators(
         if baseline.direction == BACKWARD:
             returned[baseline.head] += baseline.inputs
         summed = baseline.inputs if baseline.direction == BACKWARD else returned[baseline.head]
-        judgement = _judge_operator(
-            agreement,
-            replays.get(operator.name),
-            dict(numerics),
-            inherited,
-            formats.kind_of_api(operator.api) in possible,
-            summed,
-        )
+        untold = formats.kind_of_api(operator.api) in possible
+        judgement = _judge_operator(agreement, replays.get(operator.name), dict(numerics), inherited, untold, summed)
         if _drew_numbers(judgement) or (call in drew and judgement.outcome == DIVERGES and judgement.own is None):
             judgement = replace(judgement, outcome=DRAWN)
             drew.add(call)
+        named = operator.api in READS_GRADIENTS or operator.api.startswith("_foreach_")
+        reads_gradients = operator.direction == FORWARD and named
         if operator.direction == PARAMETERS and not any_compared and judgement.outcome != AGREES:
             judgement = replace(judgement, outcome=NOT_COMPARED)
         elif operator.name in containers and judgement.outcome in (DIVERGES, EXPLAINED, ALLOWED, DRAWN):
             judgement = replace(judgement, outcome=CONTAINER)
-        elif (
-            judgement.outcome != STRUCTURE
-            and not (turned and _reads_gradients(operator))
-            and _has_unseen_maker(agreement, reached)
-        ):
+        elif judgement.outcome != STRUCTURE and not (turned and reads_gradients) and _unseen_maker(agreement, reached):
             judgement = replace(judgement, outcome=JUMP, allowed=reached)
         elif judgement.outcome not in (STRUCTURE, CONTAINER) and different_arguments(agreement, reached):
             judgement = replace(judgement, outcome=ARGUMENT)
@@ -140,17 +132,12 @@ def judge_operators(
 def _drew_numbers(judgement: Judgement) -> bool:
     """Whether a forward call gave other numbers because it drew others. With a replay, which takes the mask from the
     record, its arithmetic is judged apart; without one what it draws cannot be told from what it computes."""
-    agreement = judgement.agreement
-    if agreement.pair.target.direction != FORWARD or not draws_numbers(agreement.pair.target):
+    operator, outcome = judgement.agreement.pair.target, judgement.outcome
+    if operator.direction != FORWARD or not draws_numbers(operator):
         return False
-    if judgement.own is None:
-        return judgement.outcome == DIVERGES or judgement.outcome == EXPLAINED and other_numbers(agreement)
-    return judgement.outcome in (EXPLAINED, ALLOWED) and other_numbers(agreement)
-
-
-def _reads_gradients(operator: Operator) -> bool:
-    named = operator.api in READS_GRADIENTS or operator.api.startswith("_foreach_")
-    return operator.direction == FORWARD and named
+    if judgement.own is None and outcome == DIVERGES:
+        return True
+    return outcome in (EXPLAINED, ALLOWED)[: 2 if judgement.own else 1] and other_numbers(judgement.agreement)
 
 
 def _inherited_error(agreement: Agreement, saved: float) -> float:
@@ -172,27 +159,27 @@ def _judge_operator(
     possible: bool,
     summed: Sequence[TensorRecord],
 ) -> Judgement:
-    rounding, form = (
-        tolerance.rounding_floor(agreement.dtypes),
-        tolerance.reduced_format(agreement.pair.target.api, numerics),
-    )
+    rounding = tolerance.rounding_floor(agreement.dtypes)
+    form = tolerance.reduced_format(agreement.pair.target.api, numerics)
     handed = replay.wrongly_handed(rounding) if replay is not None else None
     if replay is not None and handed is not None:
         side = "target" if handed.target >= handed.baseline else "baseline"
         makers = (agreement.pair.target.name, *replay.others)
         return Judgement(agreement, DIVERGES, handed.widest_limit(rounding), form, handed, side, makers)
-    structural = _structural_outcome(agreement)
-    if structural:
-        return Judgement(agreement, structural, 0.0)
-    error = agreement.error_out
-    if error is None:
-        return Judgement(agreement, NOT_COMPARED, 0.0)
+    error, structural = agreement.error_out, _structural_outcome(agreement)
+    if structural or error is None:
+        return Judgement(agreement, structural or NOT_COMPARED, 0.0)
     own = replay.worst_output(rounding) if replay is not None and replay.is_conclusive(rounding) else None
     if error <= rounding:
         return Judgement(agreement, AGREES, rounding, own=own)
-    if own is not None:
-        return _judge_by_replay(agreement, own, rounding, form)
-    return _judge_by_amplification(agreement, max(inherited, rounding), rounding, form, possible, summed)
+    if own is None:
+        return _judge_by_amplification(agreement, max(inherited, rounding), rounding, form, possible, summed)
+    limit, wide = own.explained_limit(rounding), own.widest_limit(rounding)
+    if own.worst <= limit:
+        return Judgement(agreement, EXPLAINED, limit, own=own)
+    if own.worst <= wide:
+        return Judgement(agreement, ALLOWED, wide, form, own)
+    return Judgement(agreement, DIVERGES, wide, form, own, "target" if own.target >= own.baseline else "baseline")
 
 
 def _structural_outcome(agreement: Agreement) -> str:
@@ -207,25 +194,19 @@ def _structural_outcome(agreement: Agreement) -> str:
     return NOT_COMPARED if other_node or problems & {SHAPE, UNREADABLE, CHECKSUM} else ""
 
 
-def _judge_by_replay(agreement: Agreement, own: Own, rounding: float, form: str) -> Judgement:
-    limit, wide = own.explained_limit(rounding), own.widest_limit(rounding)
-    if own.worst <= limit:
-        return Judgement(agreement, EXPLAINED, limit, own=own)
-    if own.worst <= wide:
-        return Judgement(agreement, ALLOWED, wide, form, own)
-    return Judgement(agreement, DIVERGES, wide, form, own, "target" if own.target >= own.baseline else "baseline")
-
-
 def _judge_by_amplification(
     agreement: Agreement, inherited: float, rounding: float, form: str, possible: bool, summed: Sequence[TensorRecord]
 ) -> Judgement:
     """Every output may have ten times the inherited error, more where it is a sum that nearly cancels."""
     outcome, allowed = AGREES, rounding
+    extremes = not _values_compared(agreement) and agreement.pair.target.direction != FORWARD
+    # statistics compare extremes, which move more than a norm does
+    times = tolerance.AMPLIFICATION_OF_STATISTICS if extremes else tolerance.AMPLIFICATION
     for slot in agreement.outputs:
         if slot.error is None or slot.error <= rounding:
             continue
         relief = cancellation_factor(agreement, slot, summed)
-        limit = _allowed_amplification(agreement) * inherited * relief
+        limit = times * inherited * relief
         wide = max(limit, tolerance.reduced_floor(form) * relief)
         kind = EXPLAINED if slot.error <= limit else ALLOWED if slot.error <= wide else DIVERGES
         untold = max(wide, tolerance.reduced_floor(formats.COARSEST) * relief)
@@ -234,13 +215,6 @@ def _judge_by_amplification(
         if SEVERITY.index(kind) > SEVERITY.index(outcome):
             outcome, allowed = kind, limit if kind == EXPLAINED else wide
     return Judgement(agreement, outcome, allowed, form)
-
-
-def _allowed_amplification(agreement: Agreement) -> float:
-    """Statistics compare extremes, which move more than a norm does."""
-    if _values_compared(agreement) or agreement.pair.target.direction == FORWARD:
-        return tolerance.AMPLIFICATION
-    return tolerance.AMPLIFICATION_OF_STATISTICS
 
 
 def _values_compared(agreement: Agreement) -> bool:
@@ -264,7 +238,7 @@ def cancellation_factor(agreement: Agreement, slot: TensorAgreement, summed: Seq
     return max(1.0, math.sqrt(incoming / terms) * size / result.norm)
 
 
-def _has_unseen_maker(agreement: Agreement, reached: float) -> bool:
+def _unseen_maker(agreement: Agreement, reached: float) -> bool:
     """An input error far above all errors so far: its maker was not recorded, or the runs began differently."""
     if any(slot.problem == NONFINITE for slot in agreement.inputs) and math.isfinite(reached):
         return True
@@ -281,21 +255,19 @@ def find_makers(judged: Sequence[Judgement], at: Judgement) -> list[str]:
     if operator.direction != BACKWARD or forward is None or judged[0] is at:
         return []
     output_prints = {_fingerprint_record(record) for record in forward.agreement.pair.baseline.outputs if record.norm}
-    later = [
-        judgement.agreement.pair
-        for judgement in judged
-        if judgement.agreement.pair.baseline.order > forward.agreement.pair.order
-    ]
     took = [
         pair
-        for pair in later
-        if pair.baseline.direction == FORWARD
+        for pair in (judgement.agreement.pair for judgement in judged)
+        if pair.baseline.order > forward.agreement.pair.order
+        and pair.baseline.direction == FORWARD
         and any(_fingerprint_record(record) in output_prints for record in pair.baseline.inputs)
     ]
-    shapes = {record.shape for record in operator.inputs}
-    doubtful = [
-        pair for pair in took if not _shows_gradient(by_name.get(_entry_name(pair.baseline.name, BACKWARD)), shapes)
-    ]
+    shapes, doubtful = {record.shape for record in operator.inputs}, []
+    for pair in took:  # a backward entry shows it where it was compared and has a gradient of one of the shapes
+        back = by_name.get(_entry_name(pair.baseline.name, BACKWARD))
+        compared = back is not None and back.outcome not in (NOT_COMPARED, *PARTING)
+        if back is None or not compared or not any(slot.shape in shapes for slot in back.agreement.outputs):
+            doubtful.append(pair)
     if took:
         return [_entry_name(pair.target.name, BACKWARD) for pair in doubtful or took]
     # views between the two hide who took it: the entry just before, if it could not be compared
@@ -306,13 +278,6 @@ def find_makers(judged: Sequence[Judgement], at: Judgement) -> list[str]:
 def _entry_name(name: str, direction: str) -> str:
     """The same call's entry of the other direction."""
     return f"{name.rpartition('.')[0]}.{direction}"
-
-
-def _shows_gradient(backward: Judgement | None, shapes: set[tuple[int, ...]]) -> bool:
-    """Whether this backward entry was compared and shows a gradient of one of the shapes."""
-    if backward is None or backward.outcome in (NOT_COMPARED, *PARTING):
-        return False
-    return any(slot.shape in shapes for slot in backward.agreement.outputs)
 
 
 def _fingerprint_record(record: TensorRecord) -> tuple[object, ...]:

@@ -37,14 +37,11 @@ def different_arguments(agreement: Agreement, reached: float) -> list[str]:
     target, baseline = agreement.pair.target, agreement.pair.baseline
     if target.direction != FORWARD or target.is_module:
         return []
-    sides = {"target": dict(target.arguments), "baseline": dict(baseline.arguments)}
+    mine, others = dict(target.arguments), dict(baseline.arguments)
     mixed = {t.dtype for t in target.outputs} != {t.dtype for t in baseline.outputs}
     allowed = COARSE if mixed or not math.isfinite(reached) else max(LEAST, FOLLOWS * reached)
-    differences = [
-        f"{slot} {value} / {sides['baseline'][slot]}"
-        for slot, value in sides["target"].items()
-        if slot in sides["baseline"] and not _same_value(value, sides["baseline"][slot], allowed)
-    ]
+    both = [(slot, value, others[slot]) for slot, value in mine.items() if slot in others]
+    differences = [f"{slot} {left} / {right}" for slot, left, right in both if not _same_value(left, right, allowed)]
     for problem, side in ((ONLY_TARGET, "target"), (ONLY_BASELINE, "baseline")):
         differences += [f"{slot.slot} only in {side}" for slot in agreement.inputs if slot.problem == problem]
     return differences

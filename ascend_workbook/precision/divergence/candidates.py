@@ -53,27 +53,22 @@ def rank_candidates(facts: Comparison) -> tuple[list[Candidate], int]:
     """Rank the suspicious operators, at most MOST, and count them all; none where no operator parts the runs."""
     if facts.first is None:
         return [], 0
-    step, guilty = facts.first
-    top = [Candidate(name, step, guilty, FIRST if name == guilty.name else MAKER) for name in facts.named]
-    parting = [
-        (candidate_step, judged)
-        for candidate_step in facts.steps
-        for judged in candidate_step.judged
+    first, guilty = facts.first
+    top = [Candidate(name, first, guilty, FIRST if name == guilty.name else MAKER) for name in facts.named]
+    rest = [
+        Candidate(judged.name, step, judged, _choose_reason(judged, guilty, facts.named))
+        for step in facts.steps
+        for judged in step.judged
         if judged.outcome in PARTING and judged is not guilty
     ]
-    rest = [
-        Candidate(judged.name, candidate_step, judged, _choose_reason(judged, guilty, facts.named))
-        for candidate_step, judged in parting
+    rest.sort(key=lambda of: (WHYS.index(of.why), of.step.step, of.judged.agreement.pair.order, of.step.rank))
+    errors = [
+        (-(judged.agreement.error_out or 0.0), at)
+        for at, judged in enumerate(first.judged)
+        if judged.outcome == EXPLAINED and math.isfinite(judged.agreement.error_out or 0.0)
     ]
-    rest.sort(
-        key=lambda candidate_step: (
-            WHYS.index(candidate_step.why),
-            candidate_step.step.step,
-            candidate_step.judged.agreement.pair.order,
-            candidate_step.step.rank,
-        )
-    )
-    ranked = [*top, *rest, *_explained_candidates(facts.steps, step)]
+    worst = [first.judged[at] for _, at in sorted(errors)[:EXPLAINED_MOST]]
+    ranked = [*top, *rest, *(Candidate(judged.name, first, judged, CONSEQUENCE) for judged in worst)]
     return ranked[:MOST], len(ranked)
 
 
@@ -86,14 +81,3 @@ def _choose_reason(judged: Judgement, guilty: Judgement, named: Sequence[str]) -
         return AMPLIFIED
     mine, guilty_operator = judged.agreement.pair.target, guilty.agreement.pair.target
     return KIND if (mine.head, mine.direction) == (guilty_operator.head, guilty_operator.direction) else OWN
-
-
-def _explained_candidates(steps: Sequence[StepComparison], first: StepComparison) -> list[Candidate]:
-    """Of the step that parts first those with the largest errors that their inputs explain."""
-    here = [
-        judgement
-        for judgement in first.judged
-        if judgement.outcome == EXPLAINED and math.isfinite(judgement.agreement.error_out or 0.0)
-    ]
-    here.sort(key=lambda judgement: -(judgement.agreement.error_out or 0.0))
-    return [Candidate(judgement.name, first, judgement, CONSEQUENCE) for judgement in here[:EXPLAINED_MOST]]

@@ -58,9 +58,8 @@ def confirm_divergence(facts: Comparison, tiers: tuple[str, ...] | None = None) 
     runs = tuple(_run_on_device(tier, step, judged) for tier in dict.fromkeys(tiers))
     own = capture_tiers[1 if judged.side == "target" else 0]
     here = next((run for run in runs if run.tier == own), None)
-    coarse = max(map(tolerance.unit_roundoff, judged.agreement.dtypes), default=0.0) > tolerance.unit_roundoff(
-        "float32"
-    )
+    unit = max(map(tolerance.unit_roundoff, judged.agreement.dtypes), default=0.0)
+    coarse = unit > tolerance.unit_roundoff("float32")
     return Confirmation(step, judged, runs, _choose_verdict(here, judged.allowed, coarse))
 
 
@@ -74,20 +73,13 @@ def _choose_verdict(here: Again | None, allowed: float, coarse: bool) -> str:
 
 
 def _run_on_device(tier: str, step: StepComparison, judged: Judgement) -> Again:
-    pair = judged.agreement.pair
-    run, operator = (
-        (step.pairing.target, pair.target) if judged.side == "target" else (step.pairing.baseline, pair.baseline)
-    )
+    run, operator = (getattr(pairs, judged.side) for pairs in (step.pairing, judged.agreement.pair))
     why = device.cannot_be(tier)
     if why:
         return Again(tier, failed=str(why["say"]))
-    job: dict[str, object] = {
-        "device": "npu" if tier.startswith("npu") else tier,
-        "folder": str(run.folder),
-        "name": operator.name,
-        "allowed": replay.read_allowed(),
-        "cut": run.cut,
-    }
+    accelerator = "npu" if tier.startswith("npu") else tier
+    job: dict[str, object] = {"device": accelerator, "folder": str(run.folder), "name": operator.name, "cut": run.cut}
+    job["allowed"] = replay.read_allowed()
     answer, error = replay.ask_child(job, tier=tier)
     if error or "failed" in answer:
         return Again(tier, failed=error or str(answer["failed"]))

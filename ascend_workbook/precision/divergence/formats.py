@@ -44,14 +44,11 @@ def find_formats(
     few: dict[str, list[float]] = {}
     calls = [pair for pair in pairs if pair.target.direction == FORWARD and pair.target.name in replays]
     for name, apis in KINDS.items():
-        ratios = [
-            ratio
-            for pair in calls
-            if pair.target.api in apis
-            if (ratio := _error_ratio(pair, replays[pair.target.name])) is not None
-        ]
-        lost = any(_has_overflow(pair) for pair in calls if pair.target.api in apis)
-        form = "" if recorded_formats.get(name) else _format_of_ratios(ratios, LEFT_BY_OVERFLOW if lost else FEWEST)
+        of_kind = [pair for pair in calls if pair.target.api in apis]
+        known = (_error_ratio(pair, replays[pair.target.name]) for pair in of_kind)
+        ratios = [ratio for ratio in known if ratio is not None]
+        fewest = LEFT_BY_OVERFLOW if any(map(_has_overflow, of_kind)) else FEWEST
+        form = "" if recorded_formats.get(name) else _format_of_ratios(ratios, fewest)
         few[name] = ratios if len(ratios) < FEWEST else []
         if form:
             formats_by_kind[name] = form
@@ -69,15 +66,11 @@ def possible_kinds(
     the kind agree to rounding, as they could not under one."""
     if recorded:
         return frozenset()
-    calls = [
-        agreement
-        for agreement in agreements
-        if agreement.pair.target.direction == FORWARD and kind_of_api(agreement.pair.target.api)
-    ]
     exact = Counter(
         kind_of_api(agreement.pair.target.api)
-        for agreement in calls
-        if agreement.error_out is not None
+        for agreement in agreements
+        if agreement.pair.target.direction == FORWARD
+        and agreement.error_out is not None
         and agreement.error_out <= tolerance.rounding_floor(agreement.dtypes)
         and any(t.norm for t in agreement.pair.target.outputs)
     )

@@ -23,22 +23,13 @@ def effective_dtypes(agreement: Agreement) -> tuple[str, ...]:
     """The operator's floating dtypes, and the coarse ones that its inputs' numbers are of."""
     pair = agreement.pair
     baseline_inputs = {record.slot: record for record in pair.baseline.inputs}
-    held = {
-        _held_dtype((record, baseline_inputs[record.slot]))
-        for record in pair.target.inputs
-        if record.slot in baseline_inputs
-    }
-    return (*agreement.dtypes, *sorted(held - {""}))
+    pairs = [(t, baseline_inputs[t.slot]) for t in pair.target.inputs if t.slot in baseline_inputs]
+    return (*agreement.dtypes, *sorted({_held_dtype(records) for records in pairs} - {""}))
 
 
 def _held_dtype(records: Iterable[TensorRecord]) -> str:
-    values = [
-        value
-        for record in records
-        if record.dtype == "float32"
-        for value in (record.maximum, record.minimum)
-        if value is not None and math.isfinite(value)
-    ]
+    extremes = [value for t in records if t.dtype == "float32" for value in (t.maximum, t.minimum)]
+    values = [value for value in extremes if value is not None and math.isfinite(value)]
     if sum(math.frexp(value)[0] not in (0.0, 0.5, -0.5) for value in values) < FEWEST:
         return ""
     return next((dtype for dtype in COARSE if all(_dtype_holds(dtype, value) for value in values)), "")

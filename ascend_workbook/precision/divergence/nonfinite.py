@@ -28,11 +28,8 @@ def list_handings(pairing: Pairing, doubtful: frozenset[str], reduced_unit: floa
     turned = {_call_of(pair.baseline): pair for pair in pairing.pairs if pair.baseline.direction == BACKWARD}
     forward = {_call_of(pair.baseline): pair for pair in pairing.pairs if pair.baseline.direction == FORWARD}
     taken = find_takers(pairing)
-    handings = []
-    for call, pair in turned.items():
-        if pair.target.name in doubtful and call in forward:
-            handings += list(_handings_of(pair, forward, turned, taken, reduced_unit))
-    return handings
+    receivers = [pair for call, pair in turned.items() if pair.target.name in doubtful and call in forward]
+    return [job for pair in receivers for job in _handings_of(pair, forward, turned, taken, reduced_unit)]
 
 
 def _handings_of(
@@ -50,7 +47,16 @@ def _handings_of(
         taken = takers.get((call, output.slot), [])
         if output.shape != gradient.shape or not taken or any(taker not in turned for taker, _ in taken):
             continue
-        files = [_describe_taker(turned[taker], forward[taker], slot) for taker, slot in taken]
+        files: list[dict[str, dict[str, Any]]] = [
+            {
+                "name": {"target": turned[taker].target.name, "baseline": turned[taker].baseline.name},
+                "taken": {
+                    "target": _describe_record(forward[taker].target.inputs, slot),
+                    "baseline": _describe_record(forward[taker].baseline.inputs, slot),
+                },
+            }
+            for taker, slot in taken
+        ]
         left = [_describe_record(side.outputs, output.slot) for side in (forward[call].target, forward[call].baseline)]
         if None in left or any(None in taker_files["taken"].values() for taker_files in files):
             continue
@@ -59,9 +65,7 @@ def _handings_of(
             "index": index,
             "output": {"target": left[0], "baseline": left[1]},
             "takers": files,
-            "unit": max(
-                tolerance.unit_roundoff(t.dtype) for side in (receiver.target, receiver.baseline) for t in side.inputs
-            ),
+            "unit": max(tolerance.unit_roundoff(t.dtype) for t in (*receiver.target.inputs, *receiver.baseline.inputs)),
             "reduced_unit": reduced_unit,
         }
 
@@ -86,16 +90,6 @@ def find_takers(pairing: Pairing) -> dict[Made, list[Made]]:
 def _fingerprint_record(record: TensorRecord) -> tuple[object, ...]:
     """What views leave alone; the norm's last digits depend on the order of its sum."""
     return math.prod(record.shape), record.dtype, record.maximum, record.minimum, f"{record.norm:.3g}"
-
-
-def _describe_taker(backward: Pair, forward: Pair, slot: str) -> dict[str, Any]:
-    return {
-        "name": {"target": backward.target.name, "baseline": backward.baseline.name},
-        "taken": {
-            "target": _describe_record(forward.target.inputs, slot),
-            "baseline": _describe_record(forward.baseline.inputs, slot),
-        },
-    }
 
 
 def _describe_record(records: tuple[TensorRecord, ...], slot: str) -> dict[str, object] | None:
@@ -140,8 +134,10 @@ def find_origin(pairing: Pairing, side: str) -> Origin | None:
         shown_origin = _origin_shown(pairing, side, operator, partners.get(operator.name))
         if shown_origin is None:
             continue
-        if operator.name in partners:
-            return _trace_origin(shown_origin, alone)
+        if operator.name in partners:  # an unpaired one before it may stand behind it: of a handed gradient a backward
+            how = shown_origin.how
+            behind = [o for o in alone if how == CAME or how == HANDED and o.operator.direction == BACKWARD]
+            return next(iter(behind), shown_origin)
         alone.append(shown_origin)
     return None
 
@@ -153,31 +149,15 @@ def _origin_shown(pairing: Pairing, side: str, operator: Operator, partner: Oper
     if not odd_inputs and not odd_outputs:
         return None
     record = (odd_inputs or odd_outputs)[0]
-    names: tuple[str, ...] = (operator.name,)
-    how = MADE if not odd_inputs else CAME
-    if odd_inputs and operator.direction == BACKWARD:
-        hidden = _hidden_makers(pairing, side, operator)
-        how, names = (HANDED, hidden) if hidden else (how, names)
+    hidden = _hidden_makers(pairing, side, operator) if odd_inputs and operator.direction == BACKWARD else ()
+    how, names = HANDED if hidden else CAME if odd_inputs else MADE, hidden or (operator.name,)
     return Origin(side, how, kind_of_record(record), names, operator, record, _largest_expected(record, partner))
-
-
-def _trace_origin(origin_found: Origin, alone: list[Origin]) -> Origin:
-    """Who stands behind what a paired operator was given: an unpaired one before it, if it may have made that. Of a
-    handed gradient only an unpaired backward may."""
-    if origin_found.how == MADE:
-        return origin_found
-    doubtful = [
-        candidate for candidate in alone if origin_found.how == CAME or candidate.operator.direction == BACKWARD
-    ]
-    return next(iter(doubtful), origin_found)
 
 
 def kind_of_record(record: TensorRecord) -> str:
     """`nan`, `inf`, or empty for a tensor whose extremes are finite or not known."""
     extremes = [value for value in (record.maximum, record.minimum) if value is not None]
-    if any(map(math.isnan, extremes)):
-        return NAN
-    return INFINITY if any(map(math.isinf, extremes)) else ""
+    return NAN if any(map(math.isnan, extremes)) else INFINITY if any(map(math.isinf, extremes)) else ""
 
 
 def _odd_records(records: tuple[TensorRecord, ...], others: tuple[TensorRecord, ...]) -> list[TensorRecord]:
@@ -194,12 +174,8 @@ def _hidden_makers(pairing: Pairing, side: str, receiver: Operator) -> tuple[str
     calls: list[Call] = [
         call for (maker_call, _), took in find_takers(pairing).items() if maker_call == twin for call, _ in took
     ]
-    names = (
-        f"{by_baseline_call[call].head}.{by_baseline_call[call].call}.{BACKWARD}"
-        for call in dict.fromkeys(calls)
-        if call in by_baseline_call
-    )
-    return tuple(names)
+    makers = [by_baseline_call[call] for call in dict.fromkeys(calls) if call in by_baseline_call]
+    return tuple(f"{maker.head}.{maker.call}.{BACKWARD}" for maker in makers)
 
 
 def _largest_expected(record: TensorRecord, partner: Operator | None) -> float | None:

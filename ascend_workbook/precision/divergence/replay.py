@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
@@ -18,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ascend_workbook.machine import device
+from ascend_workbook.machine import bounded, device
 from ascend_workbook.precision.divergence import formats
 from ascend_workbook.precision.divergence.nonfinite import list_handings
 from ascend_workbook.precision.pairing import Pair, Pairing
@@ -84,11 +83,11 @@ class Replay:
 
 
 def _furthest_output(owns: Iterable[Own], floor: float) -> Own:
-    return max(owns, key=lambda own: _times_limit(own.worst, own.widest_limit(floor)))
+    def times(own: Own) -> float:
+        limit = own.widest_limit(floor)
+        return own.worst / limit if limit else (0.0 if own.worst == 0 else math.inf)
 
-
-def _times_limit(error: float, limit: float) -> float:
-    return error / limit if limit else (0.0 if error == 0 else math.inf)
+    return max(owns, key=times)
 
 
 @dataclass(frozen=True)
@@ -165,12 +164,8 @@ def _scale_reduced(measured: Replay, api: str, numerics: dict[str, str]) -> Repl
 
 def _read_answer(rows: list[list[float]], dtypes: list[str]) -> Replay:
     """The child tells what one rounding does; how many of them are honest depends on the dtypes."""
-    times = tolerance.allowed_roundings(dtypes)
-    owns = (
-        Own(mine, baseline_error, times * one_rounding, tolerance.REDUCED_ROUNDINGS * coarse)
-        for mine, baseline_error, one_rounding, coarse in rows
-    )
-    return Replay(tuple(owns))
+    times, coarse = tolerance.allowed_roundings(dtypes), tolerance.REDUCED_ROUNDINGS
+    return Replay(tuple(Own(mine, other, times * unit, coarse * reduced) for mine, other, unit, reduced in rows))
 
 
 def _read_handed(
@@ -179,11 +174,8 @@ def _read_handed(
     """By the maker's target name: what it hands, and who else may have made it."""
     by_maker: dict[str, tuple[tuple[Own, ...], tuple[str, ...]]] = {}
     answered = [answer for answer in answers if answer]
-    guilty = {
-        handing_answer["makers"][0]
-        for handing_answer in answered
-        if len({*handing_answer["makers"]}) == 1 and _is_wrong(handing_answer, dtypes[handing_answer["makers"][0]])
-    }
+    alone = [answer for answer in answered if len({*answer["makers"]}) == 1]
+    guilty = {answer["makers"][0] for answer in alone if _is_wrong(answer, dtypes[answer["makers"][0]])}
     for answer in answered:
         maker, others = _choose_maker(answer, guilty, list(dtypes))
         (own,) = _read_answer([answer["errors"]], dtypes[maker]).outputs
@@ -245,18 +237,11 @@ def ask_child(job: dict[str, object], python: str = sys.executable, tier: str = 
         question, answer = Path(folder, "job.json"), Path(folder, "answer.json")
         question.write_text(json.dumps(job), encoding="utf-8")
         environment = {**device.child_environment(tier, os.environ), "PYTHONSAFEPATH": "1"}
-        try:
-            done = subprocess.run(
-                [python, str(CHILD), str(question), str(answer)],
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=TIMEOUT_S,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
+        command = [python, str(CHILD), str(question), str(answer)]
+        done = bounded.run_bounded(command, env=environment, timeout_s=TIMEOUT_S)
+        if done.timed_out:
             return {}, f"no answer within {TIMEOUT_S:.0f} s"
-        if done.returncode or not answer.is_file():
-            return {}, (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+        if done.code or not answer.is_file():
+            return {}, (done.stderr.strip().splitlines() or [f"exit code {done.code}"])[-1]
         content: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
         return content, ""

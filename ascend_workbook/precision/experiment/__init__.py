@@ -7,6 +7,8 @@ making another experiment.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.machine.settings import Difference, Settings, find_differences, risks
 from ascend_workbook.precision.capturing.manifest import Manifest
@@ -42,18 +44,21 @@ def differences(baseline: Manifest | None, target: Manifest | None) -> tuple[Dis
     side has no manifest: then it is not known (`list_unrecorded`)."""
     if baseline is None or target is None:
         return ()
-    discrepancies = [
-        Discrepancy("option", key, value, other)
-        for key in OPTIONS
-        if not _same_option(value := _read_option(baseline, key), other := _read_option(target, key))
-    ]
+    discrepancies = []
+    for key in OPTIONS:
+        left, right = baseline.about.get(key), target.about.get(key)
+        if key == "args" and isinstance(left, list) and isinstance(right, list):
+            # without the folders of one machine: what lies in them, the batches' fingerprints tell
+            left, right = make_portable(left), make_portable(right)
+            right = left if same_arguments(left, right) else right  # what one side withholds is not known to differ
+        if left != right:
+            discrepancies.append(Discrepancy("option", key, left, right))
     discrepancies += [
         Discrepancy("setting", value.name, value.left, value.right, {"why": Sentence(f"settings.why.{value.why}")})
         for value in _compare_settings(baseline, target)
         if _decides_experiment(value, baseline, target)
     ]
-    for rank in sorted(baseline.sides.keys() & target.sides.keys()):
-        sides = Told.of_side(baseline.sides[rank]), Told.of_side(target.sides[rank])
+    for rank, sides in _sides_by_rank(baseline, target):
         parts = [part for look in LOOKS for part in look(*sides) if part.decides]
         known = {(value.fact, value.name) for value in discrepancies}
         discrepancies += [part.with_rank(rank) for part in parts if (part.fact, part.name) not in known]
@@ -66,23 +71,23 @@ LOOKS = (compare_seeds, compare_models, compare_data, compare_hyperparameters, c
 
 def find_remarks(baseline: Manifest | None, target: Manifest | None) -> tuple[Discrepancy, ...]:
     """What differs on the first common rank without making another experiment."""
-    if baseline is None or target is None:
-        return ()
+    first = next(_sides_by_rank(baseline, target), None) if baseline and target else None
+    return tuple(part for look in LOOKS for part in look(*first[1]) if not part.decides) if first else ()
+
+
+def _sides_by_rank(baseline: Manifest, target: Manifest) -> Iterator[tuple[str, tuple[Told, Told]]]:
     for rank in sorted(baseline.sides.keys() & target.sides.keys()):
-        sides = Told.of_side(baseline.sides[rank]), Told.of_side(target.sides[rank])
-        return tuple(part for look in LOOKS for part in look(*sides) if not part.decides)
-    return ()
+        yield rank, (Told.of_side(baseline.sides[rank]), Told.of_side(target.sides[rank]))
 
 
 def list_unrecorded(baseline: Manifest | None, target: Manifest | None) -> list[str]:
     """Facts that a side did not record: not looked at, which is not the same as equal."""
-    sides = [next(iter(side.sides.values()), {}) for side in (baseline, target) if side is not None]
-    if len(sides) < 2:
+    if baseline is None or target is None:
         return ["options", "settings", "weights", "batches", *FACTS]
+    sides = [next(iter(side.sides.values()), {}) for side in (baseline, target)]
+    facts = [side.get("experiment") or {} for side in sides]
     missing = [name for name in ("settings", "weights", "batches") if not all(side.get(name) for side in sides)]
-    return missing + [
-        name for name, part in FACTS.items() if not all((side.get("experiment") or {}).get(part) for side in sides)
-    ]
+    return missing + [name for name, part in FACTS.items() if not all(side.get(part) for side in facts)]
 
 
 def compare_surroundings(baseline: Manifest | None, target: Manifest | None) -> list[Difference]:
@@ -112,25 +117,6 @@ def _decides_experiment(difference: Difference, baseline: Manifest, target: Mani
     if difference.risk != risks.HIGH or difference.left is None or difference.right is None:
         return False
     if difference.group == "packages":
-        return difference.name == "torch" or all(
-            difference.name in _imported_packages(side) for side in (baseline, target)
-        )
+        facts = [next(iter(side.sides.values()), {}).get("experiment") or {} for side in (baseline, target)]
+        return difference.name == "torch" or all(difference.name in side.get("imported", ()) for side in facts)
     return difference.group == "flags"
-
-
-def _imported_packages(side: Manifest) -> list[str]:
-    first = next(iter(side.sides.values()), {})
-    return list((first.get("experiment") or {}).get("imported", ()))
-
-
-def _same_option(value: object, other: object) -> bool:
-    """Arguments that one side withholds are not known to differ."""
-    return bool(value == other) or (
-        isinstance(value, list) and isinstance(other, list) and same_arguments(value, other)
-    )
-
-
-def _read_option(side: Manifest, name: str) -> object:
-    """Arguments without the folders of one machine: what lies in them, the batches' fingerprints tell."""
-    value = side.about.get(name)
-    return make_portable(value) if name == "args" and isinstance(value, list) else value

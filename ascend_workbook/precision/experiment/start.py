@@ -7,10 +7,10 @@ first and no recorded operator made. Where they differ the runs began differentl
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ascend_workbook.precision.record import FORWARD, TensorRecord
+from ascend_workbook.precision.record import FORWARD, Operator, TensorRecord
 from ascend_workbook.precision.tensors import tolerance
 from ascend_workbook.precision.tensors.agreement import Agreement, TensorAgreement
 
@@ -67,27 +67,29 @@ def compare_start(agreements: Sequence[Agreement]) -> Start:
     computed: set[tuple[object, ...]] = set()
     weights: dict[tuple[object, ...], Changed | None] = {}
     data: list[Changed] = []
-    reading = True
+    reading = True  # no operator has read the batch yet
     for agreement in agreements:
-        if agreement.pair.target.direction != FORWARD:
+        operator = agreement.pair.target
+        if operator.direction != FORWARD:
             continue
         sides = {record.slot: record for record in agreement.pair.baseline.inputs}
-        mine = {record.slot: record for record in agreement.pair.target.inputs}
+        mine = {record.slot: record for record in operator.inputs}
+        reads = reading and operator.api in FIRST
+        data_slots = (*DATA.get(operator.api, ()), *(("input.0",) if reads else ()))
         for slot in agreement.inputs:
             if slot.slot not in sides or slot.slot not in mine or _fingerprint_record(sides[slot.slot]) in computed:
                 continue
             changed = _compare_tensor(agreement, slot, mine[slot.slot], sides[slot.slot])
-            if slot.slot in _weight_slots(agreement):
+            if slot.slot in _weight_slots(operator):
                 weights.setdefault(_fingerprint_record(sides[slot.slot]), changed)
-            elif slot.slot in _data_slots(agreement, reading) and changed:
+            elif slot.slot in data_slots and changed:
                 data.append(changed)
-        reading = reading and agreement.pair.target.api not in FIRST
+        reading = reading and not reads
         computed.update(_fingerprint_record(record) for record in agreement.pair.baseline.outputs)
     return Start(tuple(filter(None, weights.values())), len(weights), tuple(data))
 
 
-def _weight_slots(agreement: Agreement) -> frozenset[str]:
-    operator = agreement.pair.target
+def _weight_slots(operator: Operator) -> frozenset[str]:
     if operator.is_module:
         return frozenset(t.slot for t in operator.inputs if t.slot.startswith("parameters."))
     if operator.api not in WEIGHTS or operator.head.startswith("Torch."):
@@ -95,29 +97,16 @@ def _weight_slots(agreement: Agreement) -> frozenset[str]:
     return frozenset((*(f"input.{at}" for at in WEIGHTS[operator.api]), *(f"input.{name}" for name in NAMES)))
 
 
-def _data_slots(agreement: Agreement, reading: bool) -> Iterator[str]:
-    """Slots of data; `reading`: no operator has read the batch yet."""
-    api = agreement.pair.target.api
-    yield from DATA.get(api, ())
-    if reading and api in FIRST:
-        yield "input.0"
-
-
 def _compare_tensor(
     agreement: Agreement, slot: TensorAgreement, mine: TensorRecord, baseline: TensorRecord
 ) -> Changed | None:
     """None where the tensor is the same to within the dtypes' rounding, or cannot be compared."""
-    rounding = tolerance.rounding_floor((mine.dtype, baseline.dtype))
-    if slot.error is None or slot.error <= rounding:
+    if slot.error is None or slot.error <= tolerance.rounding_floor((mine.dtype, baseline.dtype)):
         return None
-    return Changed(f"{agreement.pair.target.name} {slot.slot}", slot.error, _factor_between(mine, baseline))
-
-
-def _factor_between(mine: TensorRecord, baseline: TensorRecord) -> float:
     pairs = [(mine.norm, baseline.norm), (mine.maximum, baseline.maximum), (mine.minimum, baseline.minimum)]
     ratios = [a / b for a, b in pairs if a is not None and b]
     near = len(ratios) == len(pairs) and max(ratios) - min(ratios) <= ONE_FACTOR * abs(ratios[0])
-    return ratios[0] if near else math.nan
+    return Changed(f"{agreement.pair.target.name} {slot.slot}", slot.error, ratios[0] if near else math.nan)
 
 
 def _fingerprint_record(record: TensorRecord) -> tuple[object, ...]:

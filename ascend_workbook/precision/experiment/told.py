@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Optional, TypedDict
@@ -37,13 +37,11 @@ class Discrepancy:
     @property
     def words(self) -> dict[str, Scalar]:
         """The arguments of its sentence."""
-        sides = {"baseline": _shorten_value(self.baseline), "target": _shorten_value(self.target)}
-        return {"name": self.name, **sides, **self.args}
-
-
-def _shorten_value(value: object) -> str:
-    text = str(value)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+        left, right = (
+            text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+            for text in map(str, (self.baseline, self.target))
+        )
+        return {"name": self.name, "baseline": left, "target": right, **self.args}
 
 
 #: Numbers that went through float32 on one side.
@@ -86,23 +84,12 @@ class Told:
         """Of one rank, as a manifest's `sides` hold it."""
         experiment = side.get("experiment")
         facts = experiment if isinstance(experiment, Mapping) else {}
-        seeds = facts.get("seeds") or {}
-        return cls(
-            side.get("weights") or {},
-            side.get("batches") or {},
-            facts.get("weights") or {},
-            facts.get("batches") or {},
-            seeds,
-            seeds.get("calls", []),
-            facts.get("modules") or {},
-            facts.get("loaders") or [],
-            facts.get("optimizers") or [],
-            facts.get("schedulers") or [],
-            facts.get("rates") or {},
-            facts.get("loss") or "",
-            facts.get("autocast"),
-            facts.get("scaler") or {},
-        )
+        known: dict[str, Any] = {name: facts.get(name) or [] for name in ("loaders", "optimizers", "schedulers")}
+        for name in ("weights", "batches", "seeds", "modules", "rates", "scaler"):
+            known[name] = facts.get(name) or {}
+        prints = side.get("weights") or {}, side.get("batches") or {}
+        calls, loss = known["seeds"].get("calls", []), facts.get("loss") or ""
+        return cls(*prints, **known, seed_calls=calls, loss=loss, autocast=facts.get("autocast"))
 
 
 def same_values(left: object, right: object) -> bool:
@@ -125,21 +112,17 @@ def compare_seeds(left: Told, right: Told) -> Iterator[Discrepancy]:
         return
     if mine.get("torch") != other.get("torch"):
         yield Discrepancy("seed", "torch.initial_seed()", mine.get("torch"), other.get("torch"))
-    calls, others = _seeds_by_call(left), _seeds_by_call(right)
+    calls: dict[str, list[object]] = defaultdict(list)
+    others: dict[str, list[object]] = defaultdict(list)
+    for side, seeds in ((left, calls), (right, others)):
+        for entry in side.seed_calls:  # seeds by the function that took them, in order
+            seeds[str(entry["call"])].append(entry["seed"])
     different = [name for name in calls if name in others and calls[name] != others[name]]
     for name in different:
         yield Discrepancy("seed", name, calls[name], others[name])
     for name in STATES:
         if name in mine and name in other and mine[name] != other[name] and not different:
             yield Discrepancy("random_state", name, mine[name], other[name], decides=False)
-
-
-def _seeds_by_call(side: Told) -> dict[str, list[object]]:
-    """Seeds by the function that took them, in order."""
-    by_function: dict[str, list[object]] = {}
-    for entry in side.seed_calls:
-        by_function.setdefault(str(entry["call"]), []).append(entry["seed"])
-    return by_function
 
 
 SHOWN = 3
@@ -187,11 +170,10 @@ def _find_one_sided(left_side: dict[str, str], right_side: dict[str, str]) -> It
             if spare[side[name]] < 0:
                 left.append(name)
         alone.append(left)
+    mine, theirs = (names[:SHOWN] or "-" for names in alone)
     if any(alone):
         args: dict[str, Scalar] = {"count": len(alone[0]) + len(alone[1])}
-        yield Discrepancy(
-            "weights_missing", next(iter(alone[0] + alone[1])), alone[0][:SHOWN] or "-", alone[1][:SHOWN] or "-", args
-        )
+        yield Discrepancy("weights_missing", (alone[0] + alone[1])[0], mine, theirs, args)
     if renamed:
         args = {"count": sum(renamed.values())}
         yield Discrepancy("weights_renamed", only[0], only[0], lacking[0], args, decides=False)
@@ -204,20 +186,19 @@ def _compare_modules(left_modules: dict[str, list[str]], right_modules: dict[str
         if left_modules[name][0] == right_modules[name][0] and left_modules[name][1] != right_modules[name][1]:
             left, right = (f"{kind}({text})" for kind, text in (left_modules[name], right_modules[name]))
             yield Discrepancy("module", name or "-", left, right)
-    moved = [
-        name
-        for name in (*left_modules, *right_modules)
-        if left_modules.get(name, [None])[0] != right_modules.get(name, [None])[0]
-    ]
+    names = dict.fromkeys((*left_modules, *right_modules))
+    kinds = {name: [side.get(name, ["-"])[0] for side in (left_modules, right_modules)] for name in names}
+    moved = [name for name, (left, right) in kinds.items() if left != right]
     if left_modules and right_modules and moved:
-        name, count = moved[0], len(set(moved))
-        left, right = (side[name][0] if name in side else "-" for side in (left_modules, right_modules))
-        yield Discrepancy("modules", name, left, right, {"count": count}, decides=False)
+        left, right = kinds[moved[0]]
+        yield Discrepancy("modules", moved[0], left, right, {"count": len(moved)}, decides=False)
 
 
 def _describe_change(left: Numbers, right: Numbers, dtype: str) -> Scalar:
     """Scaled, and by what; or apart, and how far."""
-    ratios = _value_ratios(left, right)
+    known = [(a, b) for a, b in zip(left, right) if a is not None and b is not None]
+    whole = len(known) == min(len(left), len(right)) and all((a == 0) == (b == 0) for a, b in known)
+    ratios = [b / a for a, b in known if a] if whole else []  # of the kept values; the norm comes first
     if not ratios:
         return Sentence("ACC205.how_unknown")
     factor = sorted(ratios)[len(ratios) // 2]
@@ -226,22 +207,12 @@ def _describe_change(left: Numbers, right: Numbers, dtype: str) -> Scalar:
     return Sentence("ACC205.how_apart", apart=_relative_distance(left, right))
 
 
-def _value_ratios(left: Numbers, right: Numbers) -> list[float]:
-    """Of the kept values (the norm comes first); empty where a zero met something else, or nothing is known."""
-    pairs = list(zip(left, right))
-    known = [(a, b) for a, b in pairs if a is not None and b is not None]
-    if len(known) < len(pairs) or any((a == 0) != (b == 0) for a, b in known):
-        return []
-    return [b / a for a, b in known if a]
-
-
 def _relative_distance(left: Numbers, right: Numbers) -> float:
     """Relative distance of the kept values, an estimate of the tensors'; infinite where nothing is known of it."""
-    pairs = list(zip(left[1:], right[1:]))
-    if not pairs or any(a is None or b is None for a, b in pairs):
+    known = [(a, b) for a, b in zip(left[1:], right[1:]) if a is not None and b is not None]
+    if not known or len(known) < min(len(left), len(right)) - 1:
         return math.inf
-    size = math.sqrt(sum(a * a for a, _ in pairs if a is not None))
-    apart = math.sqrt(sum((a - b) ** 2 for a, b in pairs if a is not None and b is not None))
+    size, apart = math.sqrt(sum(a * a for a, _ in known)), math.sqrt(sum((a - b) ** 2 for a, b in known))
     return apart / size if size else (0.0 if apart == 0 else math.inf)
 
 
@@ -257,7 +228,12 @@ LOADER = ("dataset", "length", "sampler", "batch_size", "drop_last", "seed", "ge
 
 
 def compare_data(left: Told, right: Told) -> Iterator[Discrepancy]:
-    yield from _compare_loaders(left.loaders, right.loaders)
+    for at, (loader, other) in enumerate(zip(left.loaders, right.loaders)):
+        for name in LOADER:
+            if name in loader and name in other and not same_values(loader[name], other[name]):
+                yield Discrepancy("loader", f"{at}.{name}", loader[name], other[name])
+    if len(left.loaders) != len(right.loaders):
+        yield Discrepancy("loaders", "-", len(left.loaders), len(right.loaders), decides=False)
     common = sorted(left.batch_prints.keys() & right.batch_prints.keys(), key=lambda s: int(s) if s.isdigit() else 0)
     differ = [step for step in common if left.batch_prints[step] != right.batch_prints[step]]
     near = [step for step in differ if _differ_by_rounding(step, left, right)]
@@ -275,6 +251,7 @@ def _describe_difference(differ: list[str], common: list[str], left: Told, right
     kinds = [[text.rpartition(":")[0] for text in side] for side in prints]
     if kinds[0] != kinds[1]:
         return Discrepancy("batch_shapes", step, kinds[0], kinds[1], args)
+    # each sample's fingerprints over all tensors of the batch that have one row per sample
     rows, others = ([_sample_rows(side.batches.get(name, [])) for name in common] for side in (left, right))
     if not all(rows) or not all(others):
         return Discrepancy("batches", step, *prints, args)
@@ -290,7 +267,6 @@ def _describe_difference(differ: list[str], common: list[str], left: Told, right
 
 
 def _sample_rows(batch: list[Batch]) -> list[tuple[str, ...]]:
-    """Each sample's fingerprints over all tensors of the batch that have one row per sample."""
     columns = [tensor["samples"] for tensor in batch if tensor["samples"]]
     most = max(map(len, columns), default=0)
     return list(zip(*(column for column in columns if len(column) == most)))
@@ -303,9 +279,8 @@ def _differ_by_rounding(step: str, left: Told, right: Told) -> bool:
     if len(prints) != len(others):
         return False
     differ = [at for at in range(len(prints)) if prints[at] != others[at]]
-    if any(
-        prints[at].rpartition(":")[0] != others[at].rpartition(":")[0] or "float" not in prints[at] for at in differ
-    ):
+    kinds, kinds_of_others = ([text.rpartition(":")[0] for text in side] for side in (prints, others))
+    if kinds != kinds_of_others or any("float" not in kinds[at] for at in differ):
         return False
     if step != "0" and 0 not in differ:
         return True
@@ -323,15 +298,6 @@ def _are_close(left: Numbers, right: Numbers) -> bool:
     return norm and all(abs(a - b) <= ROUNDING * largest for a, b in values[1:])
 
 
-def _compare_loaders(left: list[dict[str, object]], right: list[dict[str, object]]) -> Iterator[Discrepancy]:
-    for at, (loader, other) in enumerate(zip(left, right)):
-        for name in LOADER:
-            if name in loader and name in other and not same_values(loader[name], other[name]):
-                yield Discrepancy("loader", f"{at}.{name}", loader[name], other[name])
-    if len(left) != len(right):
-        yield Discrepancy("loaders", "-", len(left), len(right), decides=False)
-
-
 #: How an update is computed, not which; `initial_lr` is a scheduler's copy of lr.
 IMPLEMENTATION = ("foreach", "fused", "capturable", "differentiable", "initial_lr")
 FUSED = re.compile(r"^(Npu)?Fused")
@@ -343,7 +309,13 @@ FOLLOWS = "ReduceLROnPlateau"
 def compare_hyperparameters(left: Told, right: Told) -> Iterator[Discrepancy]:
     discrepancies = [*_compare_optimizers(left.optimizers, right.optimizers)]
     yield from discrepancies
-    yield from _compare_schedulers(left.schedulers, right.schedulers)
+    classes = [[scheduler["class"] for scheduler in side.schedulers] for side in (left, right)]
+    if classes[0] != classes[1]:
+        yield Discrepancy("schedule", "-", classes[0] or "-", classes[1] or "-")
+    for scheduler, other in zip(left.schedulers, right.schedulers) if classes[0] == classes[1] else ():
+        for key in scheduler:
+            if key in other and not same_values(scheduler[key], other[key]):
+                yield Discrepancy("schedule", f"{scheduler['class']}.{key}", scheduler[key], other[key])
     if not discrepancies and not any(scheduler["class"] == FOLLOWS for scheduler in left.schedulers):
         steps = sorted((step for step in left.rates.keys() & right.rates.keys() if step.isdigit()), key=int)
         first = next((step for step in steps if not same_values(left.rates[step], right.rates[step])), None)
@@ -365,30 +337,16 @@ def _compare_optimizers(left: list[Optimizer], right: list[Optimizer]) -> Iterat
             yield Discrepancy("optimizer", name, optimizer["class"], other["class"])
         elif optimizer["class"] != other["class"]:
             yield Discrepancy("optimizer_form", name, optimizer["class"], other["class"], decides=False)
-        yield from _compare_groups(name, optimizer["groups"], other["groups"])
-
-
-def _compare_groups(name: str, left: list[dict[str, object]], right: list[dict[str, object]]) -> Iterator[Discrepancy]:
-    if len(left) != len(right):
-        yield Discrepancy("hyper", f"{name}: groups", len(left), len(right))
-        return
-    for at, (group, other) in enumerate(zip(left, right)):
-        for key in group:
-            if key in other and not same_values(group[key], other[key]):
+        groups, others = optimizer["groups"], other["groups"]
+        if len(groups) != len(others):
+            yield Discrepancy("hyper", f"{name}: groups", len(groups), len(others))
+            continue
+        both = [(n, key, pair) for n, pair in enumerate(zip(groups, others)) for key in pair[0] if key in pair[1]]
+        for number, key, (group, theirs) in both:
+            if not same_values(group[key], theirs[key]):
                 decides = key not in IMPLEMENTATION
                 fact = "hyper" if decides else "optimizer_form"
-                yield Discrepancy(fact, f"{name}: group {at} {key}", group[key], other[key], decides=decides)
-
-
-def _compare_schedulers(left: list[dict[str, object]], right: list[dict[str, object]]) -> Iterator[Discrepancy]:
-    if len(left) != len(right) or any(scheduler["class"] != other["class"] for scheduler, other in zip(left, right)):
-        names = [[scheduler["class"] for scheduler in side] or "-" for side in (left, right)]
-        yield Discrepancy("schedule", "-", names[0], names[1])
-        return
-    for scheduler, other in zip(left, right):
-        for key in scheduler:
-            if key in other and not same_values(scheduler[key], other[key]):
-                yield Discrepancy("schedule", f"{scheduler['class']}.{key}", scheduler[key], other[key])
+                yield Discrepancy(fact, f"{name}: group {number} {key}", group[key], theirs[key], decides=decides)
 
 
 def compare_amp(left: Told, right: Told) -> Iterator[Discrepancy]:

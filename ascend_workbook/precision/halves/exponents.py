@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from ascend_workbook.findings.report import Chart, Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.precision.capturing import manifest
 from ascend_workbook.precision.layouts import read_dump
-from ascend_workbook.precision.record import BACKWARD, PARAMETERS, Operator, TensorRecord
+from ascend_workbook.precision.record import BACKWARD, PARAMETERS
 from ascend_workbook.precision.tensors.tensorfile import read_tensor
 
 # The two 16-bit formats, in powers of two: what lies below the smallest number becomes 0, beyond the largest
@@ -97,50 +97,33 @@ def gradient_exponents(capture: str | Path, scale: float = 1.0, form: Half = FLO
     shift = math.log2(scale)
     marks = tuple(edge - shift for edge in (form.smallest, form.normal, form.top + 1))
     chart = Chart("lines", "exponent", ("gradients",), marks=marks)
-    tier = about.tier if about else ""
-    return Report(
-        "precision",
-        "gradient_exponents",
-        (_judge_scale(facts),),
-        _make_table(by_exponent, scale, form),
-        chart,
-        facts=facts,
-        tier=tier,
-    )
+    table, tier = _make_table(by_exponent, scale, form), about.tier if about else ""
+    return Report("precision", "gradient_exponents", (_judge_scale(facts),), table, chart, facts=facts, tier=tier)
 
 
 def _count_exponents(folder: Path, root: Path | None) -> tuple[Counter[str], float]:
     """Gradients by exponent, "zero" and "infinite", and the largest finite one."""
     counted: Counter[str] = Counter()
     largest, seen = 0.0, 0
-    for run in read_dump(folder, root):
-        for operator in run.operators:
-            for record in _gradients_of_operator(operator):
-                seen += 1
-                largest = max(largest, _count_record(record, counted))
+    for operator in (operator for run in read_dump(folder, root) for operator in run.operators):
+        # of a module its parameters' gradients: the rest its operators gave
+        if operator.direction != PARAMETERS and (operator.direction != BACKWARD or operator.is_module):
+            continue
+        for record in operator.outputs:
+            # autocast keeps the loss in float32: its own gradient, a single number, meets no 16-bit format
+            if not (record.is_floating and record.file and record.shape):
+                continue
+            seen += 1
+            values = np.abs(read_tensor(record.file).astype(np.float64)).ravel()
+            finite = values[np.isfinite(values)]
+            some = finite[finite > 0]
+            counted.update(infinite=values.size - finite.size, zero=finite.size - some.size)
+            exponents, counts = np.unique(np.frexp(some)[1] - 1, return_counts=True)
+            counted.update({str(exponent): int(count) for exponent, count in zip(exponents, counts)})
+            largest = max(largest, float(some.max(initial=0.0)))
     if not seen:
         raise WorkbookError("halves.no_backward", path=str(folder))
     return counted, largest
-
-
-def _gradients_of_operator(operator: Operator) -> Iterator[TensorRecord]:
-    """Yield the gradients that a call gave out in the backward; of a module its parameters' gradients, the rest its
-    operators gave. Autocast keeps the loss in float32, so that its own gradient, a single number, meets no 16-bit
-    format."""
-    if operator.direction == PARAMETERS or (operator.direction == BACKWARD and not operator.is_module):
-        yield from (tensor for tensor in operator.outputs if tensor.is_floating and tensor.file and tensor.shape)
-
-
-def _count_record(record: TensorRecord, counted: Counter[str]) -> float:
-    assert record.file
-    values = np.abs(read_tensor(record.file).astype(np.float64)).ravel()
-    finite = values[np.isfinite(values)]
-    counted["infinite"] += values.size - finite.size
-    some = finite[finite > 0]
-    counted["zero"] += finite.size - some.size
-    exponents, counts = np.unique(np.frexp(some)[1] - 1, return_counts=True)
-    counted.update({str(exponent): int(count) for exponent, count in zip(exponents, counts)})
-    return float(some.max()) if some.size else 0.0
 
 
 def _collect_facts(counted: dict[int, int], largest: float, scale: float, form: Half) -> dict[str, Scalar]:
@@ -150,6 +133,9 @@ def _collect_facts(counted: dict[int, int], largest: float, scale: float, form: 
         fates[form.fate_of_exponent(exponent + shift)] += count
     share = {name: fates[name] / total if total else 0.0 for name in (LOST, SUBNORMAL, OVERFLOW)}
     highest = math.ceil(math.log2(form.infinite / largest)) - 1 if total else None
+    below = zip(sorted(counted), accumulate(counted[exponent] for exponent in sorted(counted)))
+    # the smallest power of two, from 1 on, that loses fewer than FEW of the gradients
+    edge = next((exponent for exponent, lost in below if lost >= FEW * total), None)
     return {
         **share,
         "scale": scale,
@@ -157,34 +143,17 @@ def _collect_facts(counted: dict[int, int], largest: float, scale: float, form: 
         "gradients": total,
         "largest": largest,
         "overflows": largest * scale >= form.infinite,
-        "lowest_scale": _find_lowest_scale(counted, form),
+        "lowest_scale": None if edge is None else 2.0 ** max(0, form.smallest - 1 - edge),
         "highest_scale": None if highest is None else 2.0**highest,
     }
-
-
-def _find_lowest_scale(counted: dict[int, int], form: Half) -> float | None:
-    """Find the smallest power of two, from 1 on, that loses fewer than FEW of the gradients."""
-    lost, total = 0, sum(counted.values())
-    for exponent in sorted(counted):
-        lost += counted[exponent]
-        if lost >= FEW * total:
-            return 2.0 ** max(0, form.smallest - 1 - exponent)
-    return None
 
 
 def _make_table(counted: dict[int, int], scale: float, form: Half) -> Table:
     shift, total = math.floor(math.log2(scale)), max(1, sum(counted.values()))
     span = range(min(counted), max(counted) + 1) if counted else range(0)
-    rows = (
-        (
-            exponent,
-            counted.get(exponent, 0),
-            100 * counted.get(exponent, 0) / total,
-            Sentence(f"halves.{form.fate_of_exponent(exponent + shift)}"),
-        )
-        for exponent in span
-    )
-    return Table(COLUMNS, tuple(rows))
+    counts = [(exponent, counted.get(exponent, 0)) for exponent in span]
+    fates = [Sentence(f"halves.{form.fate_of_exponent(exponent + shift)}") for exponent in span]
+    return Table(COLUMNS, tuple((at, n, 100 * n / total, fate) for (at, n), fate in zip(counts, fates)))
 
 
 def _judge_scale(facts: dict[str, Scalar]) -> Finding:

@@ -49,47 +49,22 @@ def scale_history(log: str | Path, tier: str = "") -> Report:
 def scale_moves(log: str | Path, tier: str = "") -> Report:
     """List each change of the scale in a row: after how many steps, and what it says of the largest gradient."""
     curve = read(Path(log))
-    scale_changes = find_moves(curve)
-    rows = tuple(map(_make_move_row, scale_changes))
-    return Report(
-        "precision",
-        "scale_moves",
-        (_judge_moves(curve, scale_changes),),
-        Table(MOVES, rows),
-        facts=_count_moves(scale_changes),
-        tier=tier,
-    )
-
-
-def _make_move_row(move: Move) -> tuple[Scalar, ...]:
-    """An overflow tells that a gradient was too large for the scale before; growth that for so long none was."""
-    means = Sentence(f"halves.means_{move.kind}", bound=FLOAT16.largest / move.before, steps=move.since)
-    before, after = format_scale(move.before), format_scale(move.after)
-    return move.step, Sentence(f"halves.{move.kind}"), before, after, move.since, means
+    rows: list[tuple[Scalar, ...]] = []
+    for move in find_moves(curve):
+        # an overflow tells that a gradient was too large for the scale before; growth that for so long none was
+        means = Sentence(f"halves.means_{move.kind}", bound=FLOAT16.largest / move.before, steps=move.since)
+        before, after = format_scale(move.before), format_scale(move.after)
+        rows.append((move.step, Sentence(f"halves.{move.kind}"), before, after, move.since, means))
+    return _report_moves("scale_moves", curve, Table(MOVES, tuple(rows)), None, tier)
 
 
 def draw_scale(curve: Curve, tier: str = "") -> Report:
     """The chart of what was read so far."""
     scale, loss = _by_step(_require_scale_series(curve)), _by_step(curve.series.get(LOSS))
     rows = tuple((step, value, loss.get(step)) for step, value in scale.items())
-    scale_changes = find_moves(curve)
-    chart = Chart(
-        "lines",
-        "step",
-        ("loss_scale",),
-        log=True,
-        below=("loss",),
-        marks=tuple(move.step for move in scale_changes if move.kind == BACKOFF),
-    )
-    return Report(
-        "precision",
-        "scale_history",
-        (_judge_moves(curve, scale_changes),),
-        Table(STEPS, rows),
-        chart,
-        facts=_count_moves(scale_changes),
-        tier=tier,
-    )
+    marks = tuple(move.step for move in find_moves(curve) if move.kind == BACKOFF)
+    chart = Chart("lines", "step", ("loss_scale",), log=True, below=("loss",), marks=marks)
+    return _report_moves("scale_history", curve, Table(STEPS, rows), chart, tier)
 
 
 def find_moves(curve: Curve) -> list[Move]:
@@ -118,24 +93,12 @@ def _by_step(series: Series | None) -> dict[int, float]:
     return {int(step): series.values[int(at)] for step, at in zip(steps, places)}
 
 
-def _count_moves(scale_changes: list[Move]) -> dict[str, Scalar]:
-    falls = [move for move in scale_changes if move.kind == BACKOFF]
-    return {
-        "growths": len(scale_changes) - len(falls),
-        "backoffs": len(falls),
-        "largest_gradient_at_least": [FLOAT16.largest / move.before for move in falls],
-    }
-
-
-def _judge_moves(curve: Curve, scale_changes: list[Move]) -> Finding:
-    scale = list(_by_step(_require_scale_series(curve)).values())
-    falls = sum(move.kind == BACKOFF for move in scale_changes)
-    args: dict[str, Scalar] = {"steps": len(scale), "first": format_scale(scale[0]), "last": format_scale(scale[-1])}
-    args.update(backoffs=falls, growths=len(scale_changes) - falls)
-    return Finding(
-        "ACC296",
-        Status.OK if scale_changes else Status.NOTE,
-        "ACC296.moved" if scale_changes else "ACC296.still",
-        args,
-        weight=100,
-    )
+def _report_moves(verb: str, curve: Curve, table: Table, chart: Chart | None, tier: str) -> Report:
+    moves, scale = find_moves(curve), list(_by_step(_require_scale_series(curve)).values())
+    falls = [move for move in moves if move.kind == BACKOFF]
+    counts: dict[str, Scalar] = {"growths": len(moves) - len(falls), "backoffs": len(falls)}
+    args = {"steps": len(scale), "first": format_scale(scale[0]), "last": format_scale(scale[-1]), **counts}
+    status, key = (Status.OK, "ACC296.moved") if moves else (Status.NOTE, "ACC296.still")
+    facts = {**counts, "largest_gradient_at_least": [FLOAT16.largest / move.before for move in falls]}
+    finding = Finding("ACC296", status, key, args, weight=100)
+    return Report("precision", verb, (finding,), table, chart, facts=facts, tier=tier)

@@ -30,19 +30,15 @@ WORSE = {SHAPE: "shape", STRUCTURE: "structure", NONFINITE: "nonfinite"}
 def collect_findings(tally: Tally, sides: Sequence[About], required: float) -> list[Finding]:
     """Collect all findings; `sides` are baseline and target, below the pass rate `required` it fails."""
     rest = [
-        *_find_errors(tally),
-        *_report_inputs(tally),
-        *_report_one_sided(tally),
-        *_report_blind(tally),
-        *_report_nans(tally),
-        *_report_dtypes(tally, sides),
-        *_report_weights(sides),
-        *_report_settings(sides),
+        *_report_uncompared(tally),
+        *_report_sides(tally, sides),
         *_report_mode(tally, sides),
         *_report_truth(tally),
     ]
     verdict = _judge_pass_rate(tally, required)
-    if verdict.status is Status.FAIL and _is_explained(verdict, rest):
+    causes = {finding.rule for finding in rest if finding.status is Status.FAIL}
+    explained = bool(causes) and verdict.key in FOLLOWING or "ACC276" in causes
+    if verdict.status is Status.FAIL and explained:  # by another finding: that is the verdict then, no second failure
         return [replace(verdict, status=Status.NOTE), *rest]
     worst = max((finding.status for finding in rest), default=Status.OK)
     if verdict.status < worst < Status.FAIL:  # remarks lower a good result, which stays the headline
@@ -50,23 +46,11 @@ def collect_findings(tally: Tally, sides: Sequence[About], required: float) -> l
     return [verdict, *rest]
 
 
-def _is_explained(verdict: Finding, rest: list[Finding]) -> bool:
-    """Return whether another finding tells why inputs fail: that one is the verdict then, not a second failure."""
-    causes = {finding.rule for finding in rest if finding.status is Status.FAIL}
-    return bool(causes) and verdict.key in FOLLOWING or "ACC276" in causes
-
-
 def _judge_pass_rate(tally: Tally, required: float) -> Finding:
     rate = tally.passed / tally.inputs if tally.inputs else 0.0
     low, high = wilson_interval(tally.passed, tally.inputs)
-    args: dict[str, Scalar] = {
-        "passed": tally.passed,
-        "inputs": tally.inputs,
-        "rate": rate,
-        "low": low,
-        "high": high,
-        "required": required,
-    }
+    args: dict[str, Scalar] = {"passed": tally.passed, "inputs": tally.inputs, "rate": rate, "low": low, "high": high}
+    args["required"] = required
     worst = tally.worst
     if worst is None:
         return Finding("ACC270", Status.FAIL, "ACC270.nothing", args, weight=300)
@@ -91,93 +75,61 @@ def _describe_row(row: Row) -> dict[str, Scalar]:
     return {"layer": layer.call.name, "kind": layer.call.kind, **numbers, "detail": layer.detail}
 
 
-def _find_errors(tally: Tally) -> Iterator[Finding]:
-    for side in ("baseline", "target"):
-        mine = [error for error in tally.errors if error[1] == side]
+def _name_rows(rows: Sequence[Row]) -> dict[str, Scalar]:
+    return {"count": len(rows), "names": [f"{row.layer.call.name} ({row.layer.call.kind})" for row in rows[:SHOWN]]}
+
+
+def _report_uncompared(tally: Tally) -> Iterator[Finding]:
+    """Report what a model raised, inputs that are not the same, and what was not compared, and so never passed."""
+    sides = [(name, Sentence(f"verify.side_{name}")) for name in ("baseline", "target")]
+    for name, side in sides:
+        mine = [error for error in tally.errors if error[1] == name]
         if mine:
             index, _, at, error = mine[0]
-            args: dict[str, Scalar] = {
-                "count": len(mine),
-                "input": index,
-                "layer": at or "(model)",
-                "error": error,
-                "side": Sentence(f"verify.side_{side}"),
-            }
-            yield Finding("ACC271", Status.FAIL, "ACC271.raised", args, weight=310)
-
-
-def _report_inputs(tally: Tally) -> Iterator[Finding]:
+            args: dict[str, Scalar] = {"count": len(mine), "input": index, "layer": at or "(model)", "error": error}
+            yield Finding("ACC271", Status.FAIL, "ACC271.raised", {**args, "side": side}, weight=310)
     if tally.other:
-        args: dict[str, Scalar] = {"count": len(tally.other), "names": list(tally.other[:SHOWN])}
+        args = {"count": len(tally.other), "names": list(tally.other[:SHOWN])}
         yield Finding("ACC272", Status.FAIL, "ACC272.inputs", args, weight=400)
-
-
-def _report_one_sided(tally: Tally) -> Iterator[Finding]:
-    """Report modules that one side alone ran: not compared, and so never passed."""
-    for side, problem in (("baseline", ONLY_A), ("target", ONLY_B)):
+    for (_, side), problem in zip(sides, (ONLY_A, ONLY_B)):
         rows = [row for row in tally.rows.values() if row.layer.problem == problem]
         if rows:
-            names: list[Scalar] = [f"{row.layer.call.name} ({row.layer.call.kind})" for row in rows[:SHOWN]]
-            args: dict[str, Scalar] = {"count": len(rows), "names": names, "side": Sentence(f"verify.side_{side}")}
-            yield Finding("ACC273", Status.WARN, "ACC273.only", args, weight=100)
-
-
-def _report_blind(tally: Tally) -> Iterator[Finding]:
-    """Report what gives neither tensor nor number on both sides: whether it is the same was not looked at."""
-    if tally.blind:
-        args: dict[str, Scalar] = {"count": len(tally.blind), "input": tally.blind[0]}
+            yield Finding("ACC273", Status.WARN, "ACC273.only", {**_name_rows(rows), "side": side}, weight=100)
+    if tally.blind:  # neither tensor nor number on both sides: whether it is the same was not looked at
+        args = {"count": len(tally.blind), "input": tally.blind[0]}
         yield Finding("ACC273", Status.FAIL, "ACC273.blind", args, weight=320)
     rows = [row for row in tally.rows.values() if row.layer.problem == NOTHING and row.layer.call.path]
     if rows:
-        args = {"count": len(rows), "names": [f"{row.layer.call.name} ({row.layer.call.kind})" for row in rows[:SHOWN]]}
-        yield Finding("ACC273", Status.SKIPPED, "ACC273.nothing", args, weight=90)
-
-
-def _report_nans(tally: Tally) -> Iterator[Finding]:
-    """Report NaN at the same places of both sides, which is no difference, and no agreement either."""
+        yield Finding("ACC273", Status.SKIPPED, "ACC273.nothing", _name_rows(rows), weight=90)
+    # NaN at the same places of both sides is no difference, and no agreement either
     rows = sorted((row for row in tally.compared_rows if row.nans), key=lambda row: row.layer.order)
     if rows:
-        args: dict[str, Scalar] = {
-            "count": len(rows),
-            "layer": rows[0].layer.call.name,
-            "places": rows[0].nans,
-            "names": [row.layer.call.name for row in rows[:SHOWN]],
-        }
+        names: list[Scalar] = [row.layer.call.name for row in rows]
+        args = {"count": len(rows), "layer": names[0], "places": rows[0].nans, "names": names[:SHOWN]}
         yield Finding("ACC273", Status.WARN, "ACC273.nan", args, weight=310)
 
 
-def _report_dtypes(tally: Tally, sides: Sequence[About]) -> Iterator[Finding]:
+def _report_sides(tally: Tally, sides: Sequence[About]) -> Iterator[Finding]:
+    """Report other dtypes, weights and settings, which make other outputs: no module is to blame for that."""
+    left, right = sides
     rows = [row for row in tally.compared_rows if len(row.layer.dtypes) > 1 and "float" in row.layer.dtypes[0]]
-    if rows and sides[0].dtype != sides[1].dtype:
-        args: dict[str, Scalar] = {
-            "baseline": sides[0].dtype or "-",
-            "target": sides[1].dtype or "-",
-            "count": len(rows),
-        }
+    if rows and left.dtype != right.dtype:
+        args: dict[str, Scalar] = {"baseline": left.dtype or "-", "target": right.dtype or "-", "count": len(rows)}
         yield Finding("ACC274", Status.NOTE, "ACC274.dtype", args, weight=40)
     for side, dtype in sorted(tally.casts):
         yield Finding("ACC274", Status.NOTE, "ACC274.cast", {"side": Sentence(f"verify.side_{side}"), "dtype": dtype})
-
-
-def _report_weights(sides: Sequence[About]) -> Iterator[Finding]:
-    """Report other weights, which make other outputs: no module is to blame for that."""
-    left, right = (side.weights for side in sides)
-    if sides[0].dtype != sides[1].dtype:
+    weights, others = left.weights, right.weights
+    different = [name for name in weights if name in others and weights[name] != others[name]]
+    if left.dtype != right.dtype:
         yield Finding("ACC275", Status.NOTE, "ACC275.unknown")
-        return
-    different = [name for name in left if name in right and left[name] != right[name]]
-    if different:
-        args: dict[str, Scalar] = {"count": len(different), "all": len(left), "names": list(different[:SHOWN])}
+    elif different:
+        args = {"count": len(different), "all": len(weights), "names": list(different[:SHOWN])}
         yield Finding("ACC275", Status.WARN, "ACC275.weights", args, weight=150)
-
-
-def _report_settings(sides: Sequence[About]) -> Iterator[Finding]:
-    """Report modules of torch that are set otherwise: an eps, a stride, a dropout's p."""
-    left, right = (side.settings for side in sides)
-    different = [path for path in left if path in right and left[path] != right[path]]
-    if different:
-        names: list[Scalar] = [f"{path or '(model)'}: {left[path]} / {right[path]}" for path in different[:SHOWN]]
-        yield Finding("ACC278", Status.WARN, "ACC278.settings", {"count": len(different), "names": names}, weight=160)
+    mine, theirs = left.settings, right.settings  # of torch's own modules: an eps, a stride, a dropout's p
+    changed = [path for path in mine if path in theirs and mine[path] != theirs[path]]
+    if changed:
+        names: list[Scalar] = [f"{path or '(model)'}: {mine[path]} / {theirs[path]}" for path in changed[:SHOWN]]
+        yield Finding("ACC278", Status.WARN, "ACC278.settings", {"count": len(changed), "names": names}, weight=160)
 
 
 def _report_mode(tally: Tally, sides: Sequence[About]) -> Iterator[Finding]:
@@ -208,14 +160,10 @@ def _report_truth(tally: Tally) -> Iterator[Finding]:
         return
     own = first.layer.truth
     far = 0 if own[0] > NEARER * own[1] else 1 if own[1] > NEARER * own[0] else None
-    args: dict[str, Scalar] = {
-        "layer": first.layer.call.name,
-        "baseline": own[0],
-        "target": own[1],
-        "input": first.worst,
-    }
+    name = first.layer.call.name
+    args: dict[str, Scalar] = {"layer": name, "baseline": own[0], "target": own[1], "input": first.worst}
     if far is None:
         yield Finding("ACC277", Status.NOTE, "ACC277.neither", args, weight=90)
-        return
-    args["side"] = Sentence(f"verify.side_{('baseline', 'target')[far]}")
-    yield Finding("ACC277", Status.WARN, "ACC277.side", args, weight=90)
+    else:
+        args["side"] = Sentence(f"verify.side_{('baseline', 'target')[far]}")
+        yield Finding("ACC277", Status.WARN, "ACC277.side", args, weight=90)

@@ -104,9 +104,8 @@ class Tally:
     @property
     def first(self) -> Row | None:
         """Return the first module in execution that did not always pass: what comes after may have inherited."""
-        return next(
-            (row for row in sorted(self.compared_rows, key=lambda row: row.layer.order) if row.passed < row.seen), None
-        )
+        failed = (row for row in self.compared_rows if row.passed < row.seen)
+        return min(failed, key=lambda row: row.layer.order, default=None)
 
 
 def wilson_interval(passed: int, inputs: int) -> tuple[float, float]:
@@ -183,18 +182,15 @@ class Comparing:
         self.measured.clear()  # arrays are told apart by their id, which holds for one input
         baseline_calls = {call.key: call for call in baseline.calls}
         true = {call.key: call for call in truth.calls} if truth else {}
-        compared_layers: list[Layer] = []
+        layers: list[Layer] = []
         for order, call in enumerate(target.calls):
-            other = baseline_calls.pop(call.key, None)
+            other, inside = baseline_calls.pop(call.key, None), layers[order - call.inside : order]
             if other is None:
-                compared_layers.append(Layer(call, order, _list_dtypes(call), problem=ONLY_B))
+                layers.append(Layer(call, order, _list_dtypes(call), problem=ONLY_B))
             else:
-                inside = compared_layers[order - call.inside : order]
-                compared_layers.append(self._compare_call(call, other, order, inside, true.get(call.key)))
-        alone = (call for call in baseline.calls if call.key in baseline_calls)
-        return compared_layers + [
-            Layer(call, len(compared_layers) + n, _list_dtypes(call), problem=ONLY_A) for n, call in enumerate(alone)
-        ]
+                layers.append(self._compare_call(call, other, order, inside, true.get(call.key)))
+        alone = [call for call in baseline.calls if call.key in baseline_calls]
+        return layers + [Layer(c, len(layers) + n, _list_dtypes(c), problem=ONLY_A) for n, c in enumerate(alone)]
 
     def _compare_call(
         self, target_call: Call, baseline_call: Call, order: int, inside: list[Layer], true: Call | None
@@ -234,7 +230,11 @@ class Comparing:
             ulp=max((left.max_ulp for left in metrics if left.max_ulp is not None), default=None),
             problem=NONFINITE if odd else "",
             detail=describe_odd_place(*pairs[worst]) if odd else "",
-            nans=sum(_count_shared_nans(*pair) for pair, left in zip(pairs, metrics) if left.nonfinite),
+            nans=sum(
+                int(np.count_nonzero(np.isnan(left.values) & np.isnan(right.values)))
+                for (left, right), measured in zip(pairs, metrics)
+                if measured.nonfinite
+            ),
         )
 
     def _measure_tensors(self, target: Tensor, baseline: Tensor) -> Metrics:
@@ -266,9 +266,8 @@ class Comparing:
         own = max(roundings * tolerance.rounding_floor(dtypes), self._reduced_error(call, several))
         allowed = max(own, tolerance.AMPLIFICATION * inherited)
         if not call.path:  # the model's own answer: errors add up like a walk, not as the product of all limits
-            coarse = max(
-                tolerance.rounding_floor(dtypes), *map(tolerance.reduced_floor, self._list_formats(call, inside))
-            )
+            floors = map(tolerance.reduced_floor, self._list_formats(call, inside))
+            coarse = max(tolerance.rounding_floor(dtypes), *floors)
             allowed = min(allowed, tolerance.AMPLIFICATION * coarse * math.sqrt(order + 1))
         return allowed
 
@@ -285,20 +284,15 @@ class Comparing:
             return [tolerance.reduced_format(module_call.kind, self.formats) for module_call in calls]
         return ["", *self.formats.values()]
 
-    def _errors_against_truth(
-        self, baseline_call: Call, target_call: Call, true: Call | None
-    ) -> tuple[float, float] | None:
-        if (
-            true is None
-            or not target_call.outputs
-            or [t.shape for t in true.outputs] != [t.shape for t in target_call.outputs]
-        ):
+    def _errors_against_truth(self, baseline: Call, target: Call, true: Call | None) -> tuple[float, float] | None:
+        shapes = [t.shape for t in target.outputs]
+        if true is None or not shapes or [t.shape for t in true.outputs] != shapes:
             return None
-        pairs = [
-            [self._measure_tensors(output, exact).relative_l2 for output, exact in zip(side.outputs, true.outputs)]
-            for side in (baseline_call, target_call)
-        ]
-        return max(pairs[0]), max(pairs[1])
+        left, right = (
+            max(self._measure_tensors(output, exact).relative_l2 for output, exact in zip(side.outputs, true.outputs))
+            for side in (baseline, target)
+        )
+        return left, right
 
 
 def _error_ratio(error: float, allowed: float) -> float:
@@ -324,11 +318,6 @@ def _list_dtypes(call: Call) -> tuple[str, ...]:
     """List the dtypes of a call's outputs and its floating inputs; the first is its first output's."""
     floating = (tensor.dtype for tensor in call.inputs if "float" in tensor.dtype)
     return tuple(dict.fromkeys((*(tensor.dtype for tensor in call.outputs), *floating)))
-
-
-def _count_shared_nans(target: Tensor, baseline: Tensor) -> int:
-    """Count the places at which both hold NaN."""
-    return int(np.count_nonzero(np.isnan(target.values) & np.isnan(baseline.values)))
 
 
 def describe_odd_place(target: Tensor, baseline: Tensor) -> str:

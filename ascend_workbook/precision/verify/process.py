@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -87,12 +89,8 @@ class ProcessSide:
         answer = self._receive_message()
         if "error" in answer:
             self.process.wait()
-            raise WorkbookError(
-                "verify.cannot_start",
-                side=Sentence(f"verify.side_{self.order.name}"),
-                factory=self.order.factory,
-                error=answer["error"],
-            )
+            side = Sentence(f"verify.side_{self.order.name}")
+            raise WorkbookError("verify.cannot_start", side=side, factory=self.order.factory, error=answer["error"])
         self.about = About(self.order.name, self.tier, **answer)
 
     def begin_input(self, index: int) -> None:
@@ -114,23 +112,18 @@ class ProcessSide:
         self._send_message({"close": True})
         simulator: dict[str, object] = self._receive_message()["simulator"]
         self.process.wait(TIMEOUT_S)
-        missed = [
-            line for line in self._read_log_lines() if "NPU simulator: the fault" in line and "never struck" in line
-        ]
-        if missed:
-            raise WorkbookError("precision.fault_never_struck", message=missed[0].partition(": ")[2])
+        for line in self._read_log_lines():
+            if "NPU simulator: the fault" in line and "never struck" in line:
+                raise WorkbookError("precision.fault_never_struck", message=line.partition(": ")[2])
         return simulator if self.tier == "npu-simulated" else {}
 
     def kill_process(self) -> None:
         """End the process whatever it does."""
         for stream in (self.process.stdin, self.process.stdout):
-            if stream and not stream.closed:
-                try:
+            with suppress(BrokenPipeError):  # it is gone: what was left to say to it is not needed
+                if stream:
                     stream.close()
-                except BrokenPipeError:
-                    continue  # it is gone: what was left to say to it is not needed
-        if self.process.poll() is None:
-            self.process.kill()
+        self.process.kill()
         self.process.wait()
 
     def _send_message(self, message: dict[str, object]) -> None:
@@ -170,11 +163,7 @@ class _Arrays:
         self.path, self.arrays = path, dict[int, Array]()
 
     def __call__(self, entry: Mapping[str, Any]) -> Array:
-        size = int(np.prod(entry["shape"], dtype=np.int64))
-        if entry["at"] not in self.arrays:
-            self.arrays[entry["at"]] = (
-                np.memmap(self.path, entry["stored"], "r", entry["at"], (size,))
-                if size
-                else np.empty(0, entry["stored"])
-            )
-        return self.arrays[entry["at"]]
+        at, kind, size = entry["at"], entry["stored"], math.prod(entry["shape"])
+        if at not in self.arrays:
+            self.arrays[at] = np.memmap(self.path, kind, "r", at, (size,)) if size else np.empty(0, kind)
+        return self.arrays[at]

@@ -26,23 +26,26 @@ class Inputs:
 
     def get_input(self, index: int) -> tuple[bool, object]:
         """Return whether there is an input of this number, not before the last one asked for; and it."""
-        while self.now[0] < index:
-            following = next(self.rest, None)
-            if following is None:
-                return False, None
-            self.now = following
-        return True, self.now[1]
+        if self.now[0] < index:
+            self.now = next((there for there in self.rest if there[0] >= index), (-1, None))
+        return self.now[0] >= index, self.now[1]
 
 
 class LocalSide:
     """Runs the model as it is: its device and mode stay, its buffers and the random generators are put back."""
 
     def __init__(self, name: str, model: object, inputs: Inputs, seed: int) -> None:
+        import torch
+
+        from ascend_workbook.machine.settings.child import settings
         from ascend_workbook.precision.child import recorder
 
         self.recorder, self.model, self.inputs, self.seed = recorder, model, inputs, seed
-        tier = _find_tier(recorder.device_of(model).type)
-        self.about = About(name, tier, formats=_active_formats(), count=inputs.count, **recorder.about(model))
+        tier = recorder.device_of(model).type
+        here = cann.find_cann() if tier == "npu" else None
+        tier = "npu-simulated" if here is not None and here.simulated else tier
+        formats = dict(zip(("conv", "matmul"), settings.formats(torch)))
+        self.about = About(name, tier, formats=formats, count=inputs.count, **recorder.about(model))
 
     @classmethod
     def make_reference(cls, model: Any, inputs: Inputs, seed: int) -> LocalSide:
@@ -66,19 +69,6 @@ class LocalSide:
         from ascend_workbook.machine.launch.child import simulator
 
         return simulator.describe_simulator() if self.about.tier == "npu-simulated" else {}
-
-
-def _find_tier(device: str) -> str:
-    here = cann.find_cann() if device == "npu" else None
-    return "npu-simulated" if here is not None and here.simulated else device
-
-
-def _active_formats() -> dict[str, str]:
-    import torch
-
-    from ascend_workbook.machine.settings.child import settings
-
-    return dict(zip(("conv", "matmul"), settings.formats(torch)))
 
 
 @dataclass(frozen=True)

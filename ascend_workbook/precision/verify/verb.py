@@ -102,16 +102,12 @@ def _check_options(
 ) -> None:
     if tolerance is not None and not (tolerance >= 0 and math.isfinite(tolerance)):
         raise WorkbookError("precision.tolerance", given=tolerance)
-    known: list[tuple[str, Any, tuple[object, ...]]] = [("mode", mode, MODES)]
-    known += [("settings", name, SETTINGS) for name in settings or ()]
-    for name, value, allowed in known:
+    for name, value, allowed in (("mode", mode, MODES), *(("settings", name, SETTINGS) for name in settings or ())):
         if value not in allowed:
-            raise WorkbookError(
-                "precision.option", name=name, value=value, known=[allowed_value or '""' for allowed_value in allowed]
-            )
+            raise WorkbookError("precision.option", name=name, value=value, known=[word or '""' for word in allowed])
     if not 0 < required <= 1:
         raise WorkbookError("verify.required", given=required)
-    if any(allowed_value < 0 for allowed_value in only) or limit is not None and limit < 1:
+    if any(number < 0 for number in only) or limit is not None and limit < 1:
         raise WorkbookError("verify.numbers", given=[*only, *([] if limit is None else [limit])])
 
 
@@ -260,21 +256,16 @@ def _make_row(row: Row) -> tuple[Scalar, ...]:
 
 def _collect_facts(tally: Tally, worst: Row | None) -> dict[str, object]:
     first = tally.first
+    place, other = (row and {"layer": row.layer.call.name, "input": row.worst} for row in (worst, first))
+    limits = {name: infinity_as_word(getattr(worst.layer, name)) for name in ("error", "allowed")} if worst else {}
     return {
         "inputs": tally.inputs,
         "passed": tally.passed,
         "rate": tally.passed / tally.inputs,
         "interval": list(wilson_interval(tally.passed, tally.inputs)),
         "failed_inputs": tally.failed,
-        "worst": worst
-        and {
-            "layer": worst.layer.call.name,
-            "input": worst.worst,
-            "error": infinity_as_word(worst.layer.error),
-            "allowed": infinity_as_word(worst.layer.allowed),
-            "problem": worst.layer.problem,
-        },
-        "first": first and {"layer": first.layer.call.name, "input": first.worst},
+        "worst": worst and {**(place or {}), **limits, "problem": worst.layer.problem},
+        "first": other,
         "not_compared": [row.layer.call.name for row in tally.rows.values() if row.is_uncompared],
         "raised": [list(error) for error in tally.errors[:20]],
         "other_inputs": tally.other[:20],

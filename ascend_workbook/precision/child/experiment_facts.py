@@ -59,7 +59,7 @@ class Facts:
         for scaler in _scaler_classes():
             _call_after(scaler, "__init__", self._note_scaler)
         schedulers = self._schedulers
-        _call_after(torch.optim.lr_scheduler.LRScheduler, "__init__", lambda made: schedulers.append(weakref.ref(made)))
+        _call_after(torch.optim.lr_scheduler.LRScheduler, "__init__", lambda this: schedulers.append(weakref.ref(this)))
         _call_after(torch.utils.data.DataLoader, "__init__", self._note_loader)
         self._watch_numpy()
         losses: Any = self.observer.losses

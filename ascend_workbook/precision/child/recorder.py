@@ -270,8 +270,8 @@ def forward(model: torch.nn.Module, model_input: object, seed: int) -> dict[str,
             restore(device, states_before)
             for buffer, value in buffers:
                 buffer.copy_(value)
-    told = {"fingerprint": fingerprint(model_input), "drew": drew, "cast": cast, "error": error, "at": at}
-    return {"calls": recorder.calls, **told}
+    facts = {"fingerprint": fingerprint(model_input), "drew": drew, "cast": cast, "error": error, "at": at}
+    return {"calls": recorder.calls, **facts}
 
 
 def _run_model(model: torch.nn.Module, model_input: object, recorder: Recorder) -> tuple[str, str]:

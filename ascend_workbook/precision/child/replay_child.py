@@ -103,9 +103,9 @@ class Side:
         with torch.set_grad_enabled(way.track):
             arguments = [self._read_value(item, way) for item in entry["input_args"]]
             named = {key: self._read_value(item, way) for key, item in entry["input_kwargs"].items()}
-            given = {"p": 0.5, "training": True, **dict(zip(("input", "p", "training"), arguments)), **named}
-            if api == "dropout" and given["training"] and given["p"]:
-                return self._apply_dropout(name, arguments[0], given["p"])
+            options = {"p": 0.5, "training": True, **dict(zip(("input", "p", "training"), arguments)), **named}
+            if api == "dropout" and options["training"] and options["p"]:
+                return self._apply_dropout(name, arguments[0], options["p"])
             if api == "scaled_dot_product_attention" and (named.get("dropout_p") or any(arguments[4:5])):
                 raise CannotReplay("random")
             return getattr(HOMES[kind], api)(*arguments, **named)

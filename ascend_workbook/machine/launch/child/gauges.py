@@ -11,12 +11,13 @@ script's, nor is one that starts from a tensor of many elements.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.utils.clip_grad as clip_grad
+
+from .replacing import replaces
 
 if TYPE_CHECKING:
     from torch.autograd.graph import Node
@@ -175,10 +176,10 @@ class Clipped:
 
 def watch_clipping(clipped: Clipped) -> None:
     """Replaces `torch.nn.utils.clip_grad_norm_` by one that also tells its result."""
-    original = clip_grad.clip_grad_norm_
 
-    @functools.wraps(original)
+    @replaces(clip_grad, "clip_grad_norm_")
     def clip_grad_norm_(
+        original: Callable[..., torch.Tensor],
         parameters: torch.Tensor | Iterable[torch.Tensor],
         max_norm: float,
         norm_type: float = 2.0,
@@ -192,4 +193,4 @@ def watch_clipping(clipped: Clipped) -> None:
             clipped.add_norm(listed, norm)
         return norm
 
-    clip_grad.clip_grad_norm_ = torch.nn.utils.clip_grad_norm_ = clip_grad_norm_
+    torch.nn.utils.clip_grad_norm_ = clip_grad.clip_grad_norm_

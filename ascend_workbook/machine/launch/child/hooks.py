@@ -6,20 +6,20 @@ import contextlib
 import functools
 import random
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from . import gauges
 from .observer import Observer
+from .replacing import replaces
 
 if TYPE_CHECKING:
     from torch.optim import Optimizer
 
 #: So many seedings are noted.
 MOST = 40
-_seeding: list[str] = []  # torch.manual_seed seeds the accelerators by calling theirs: only the script's call counts
 
 
 def install_hooks(observer: Observer) -> None:
@@ -28,7 +28,10 @@ def install_hooks(observer: Observer) -> None:
     gauges.watch_clipping(observer.clipped)
     in_step = _hook_optimizers(observer)
     _hook_backward(observer, in_step)
-    for scaler in _scaler_classes():
+    # GradScaler and every class made from it that has a `scale` or `step` of its own; torch before 2.3 has it elsewhere
+    classes = [getattr(torch.amp, "GradScaler", None) or torch.cuda.amp.GradScaler]
+    for scaler in classes:
+        classes += [made_from for made_from in scaler.__subclasses__() if made_from not in classes]
         _hook_scaler(observer, scaler)
 
 
@@ -85,24 +88,26 @@ def _hook_optimizers(observer: Observer) -> list[tuple[Optimizer, dict[str, obje
 
     register_optimizer_step_pre_hook(begin_step)
     register_optimizer_step_post_hook(end_step)
-    original = torch.optim.Optimizer.__init__
 
-    @functools.wraps(original)
-    def init_optimizer(self: Optimizer, *args: object, **kwargs: object) -> None:
+    @replaces(torch.optim.Optimizer, "__init__")
+    def init_optimizer(original: Callable[..., None], self: Optimizer, *args: object, **kwargs: object) -> None:
         original(self, *args, **kwargs)
         observer.known.add_optimizer(self)
 
-    torch.optim.Optimizer.__init__ = init_optimizer
     return inside
 
 
 def _hook_backward(observer: Observer, in_step: list[tuple[Optimizer, dict[str, object] | None]]) -> None:
     """Watch where backward starts: `Tensor.backward` calls `torch.autograd.backward` too."""
-    original = torch.autograd.backward
     depth = 0  # not per thread: on an accelerator a checkpoint's inner backward runs in autograd's own thread
 
-    @functools.wraps(original)
-    def run_backward(tensors: torch.Tensor | Sequence[torch.Tensor], *args: object, **kwargs: object) -> None:
+    @replaces(torch.autograd, "backward")
+    def run_backward(
+        original: Callable[..., None],
+        tensors: torch.Tensor | Sequence[torch.Tensor],
+        *args: object,
+        **kwargs: object,
+    ) -> None:
         nonlocal depth
         if depth or not observer.active:
             original(tensors, *args, **kwargs)
@@ -120,31 +125,18 @@ def _hook_backward(observer: Observer, in_step: list[tuple[Optimizer, dict[str, 
         if update is not None and not again:
             update.update(grad_norm=observer.gradient_norm(in_step[0][0]), evaluated=True)
 
-    torch.autograd.backward = run_backward
-
-
-def _scaler_classes() -> list[type]:
-    """Return GradScaler and every class made from it that has a `scale` or `step` of its own."""
-    base = getattr(torch.amp, "GradScaler", None) or torch.cuda.amp.GradScaler  # torch before 2.3
-    classes, waiting = [], [base]
-    while waiting:
-        cls = waiting.pop()
-        waiting += cls.__subclasses__()
-        if cls not in classes:
-            classes.append(cls)
-    return classes
-
 
 def _hook_scaler(observer: Observer, cls: type) -> None:
     depth = 0
 
     def wrap_method(name: str, note: Callable[..., None]) -> None:
-        original = vars(cls).get(name)
-        if original is None:
+        if name not in vars(cls):
             return
 
-        @functools.wraps(original)
-        def call_method(self: torch.amp.GradScaler, *args: object, **kwargs: object) -> object:
+        @replaces(cls, name)
+        def call_method(
+            original: Callable[..., Any], self: torch.amp.GradScaler, *args: object, **kwargs: object
+        ) -> object:
             nonlocal depth
             if depth or not observer.active or not self.is_enabled():
                 return original(self, *args, **kwargs)
@@ -155,8 +147,6 @@ def _hook_scaler(observer: Observer, cls: type) -> None:
                 depth -= 1
             note(self, before, result, *args)
             return result
-
-        setattr(cls, name, call_method)
 
     def note_scaled(
         scaler: torch.amp.GradScaler, before: int, result: Iterable[torch.Tensor], outputs: Iterable[torch.Tensor]
@@ -192,32 +182,26 @@ def force_seed(seed: int | None, deterministic: bool) -> None:
 
 def watch_seeding(seedings: list[dict[str, object]]) -> None:
     """Append `{"call": name, "seed": value}` for each seeding, up to 40."""
-    places: list[tuple[object, str, str]] = [
-        (random, "seed", "random.seed"),
-        (torch, "manual_seed", "torch.manual_seed"),
-    ]
-    places += [(torch.cuda, name, f"torch.cuda.{name}") for name in ("manual_seed", "manual_seed_all")]
+    seeding: list[str] = []  # torch.manual_seed seeds the accelerators by calling theirs: only the script's call counts
+    owners: list[tuple[Any, tuple[str, ...]]] = [(random, ("seed",)), (torch, ("manual_seed",))]
+    owners.append((torch.cuda, ("manual_seed", "manual_seed_all")))
     with contextlib.suppress(ModuleNotFoundError):  # without numpy there is nothing to watch
         import numpy
 
-        places.append((numpy.random, "seed", "numpy.random.seed"))
-    for owner, name, shown in places:
-        _wrap_seeding(owner, name, shown, seedings)
+        owners.append((numpy.random, ("seed",)))
 
-
-def _wrap_seeding(owner: object, name: str, shown: str, seedings: list[dict[str, object]]) -> None:
-    original = getattr(owner, name)
-
-    @functools.wraps(original)
-    def call_seeding(*args: object, **kwargs: object) -> object:
+    def call_seeding(original: Callable[..., Any], shown: str, *args: object, **kwargs: object) -> object:
         values = [*args, *kwargs.values()]
         entry: dict[str, object] = {"call": shown, "seed": values[0] if values and isinstance(values[0], int) else None}
-        if not _seeding and len(seedings) < MOST and entry not in seedings:
+        if not seeding and len(seedings) < MOST and entry not in seedings:
             seedings.append(entry)
-        _seeding.append(shown)
+        seeding.append(shown)
         try:
             return original(*args, **kwargs)
         finally:
-            _seeding.pop()
+            seeding.pop()
 
-    setattr(owner, name, call_seeding)
+    for owner, names in owners:
+        for name in names:
+            shown = f"{owner.__name__}.{name}"
+            replaces(owner, name)(lambda original, *args, shown=shown, **kw: call_seeding(original, shown, *args, **kw))

@@ -87,7 +87,9 @@ class Observer:
     @property
     def model(self) -> torch.nn.Module | None:
         """Return the model seen so far with the most parameters: the outermost module, DDP's wrapper included."""
-        return max(self.models, key=_count_parameters, default=None)
+        return max(
+            self.models, key=lambda model: sum(parameter.numel() for parameter in model.parameters()), default=None
+        )
 
     def on_model(self, call: Callable[[torch.nn.Module], None]) -> None:
         """Call `call(model)` once, just before the first forward of the first module that has parameters."""
@@ -138,7 +140,8 @@ class Observer:
             self._rounds.close_early()
             self._end_round()
         if not self.log.content["meta"]["parameter_devices"]:
-            self.log.content["meta"]["parameter_devices"] = _devices_of(optimizer)
+            parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+            self.log.content["meta"]["parameter_devices"] = sorted({str(each.device) for each in parameters})
         return {"lr": gauges.learning_rate(optimizer), "grad_norm": self.gradient_norm(optimizer)}
 
     def gradient_norm(self, optimizer: Optimizer) -> torch.Tensor | None:
@@ -207,14 +210,6 @@ def _join_updates(updates: list[dict[str, Any]]) -> dict[str, Any]:
         "grad_norm": sum(norm * norm for norm in norms) ** 0.5 if norms else None,
         "micro_batches": sum(update["micro_batches"] for update in updates),
     }
-
-
-def _count_parameters(model: torch.nn.Module) -> int:
-    return sum(parameter.numel() for parameter in model.parameters())
-
-
-def _devices_of(optimizer: Optimizer) -> list[str]:
-    return sorted({str(parameter.device) for group in optimizer.param_groups for parameter in group["params"]})
 
 
 class Known:

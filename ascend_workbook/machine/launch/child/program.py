@@ -32,29 +32,22 @@ _KEPT: list[ModuleType] = []
 
 def prepare_interpreter(script: str | None, module: str | None, args: list[str]) -> None:
     """Set sys.argv, sys.path[0] and a fresh `__main__`, as the interpreter would have made them."""
-    safe = getattr(sys.flags, "safe_path", False)
-    if script is not None:
-        sys.argv = [script, *args]
-        first = str(Path(script).resolve().parent)
-    else:
-        sys.argv = ["-m", *args]
-        first = os.getcwd()  # noqa: PTH109
-    if not safe:
-        sys.path.insert(0, first)
-    _KEPT.append(sys.modules["__main__"])
-    sys.modules["__main__"] = _main_module(script)
-    if "__annotations__" in vars(_KEPT[-1]):  # until Python 3.13 the interpreter puts it there
-        sys.modules["__main__"].__annotations__ = {}
-
-
-def _main_module(script: str | None) -> ModuleType:
     main = ModuleType("__main__")
     main.__dict__["__builtins__"] = __builtins__
     if script is not None:
+        first = str(Path(script).resolve().parent)
         main.__file__ = script
         main.__loader__ = importlib.machinery.SourceFileLoader("__main__", script)
         main.__dict__["__cached__"] = None
-    return main
+    else:
+        first = os.getcwd()  # noqa: PTH109
+    sys.argv = [script or "-m", *args]
+    if not getattr(sys.flags, "safe_path", False):
+        sys.path.insert(0, first)
+    _KEPT.append(sys.modules["__main__"])
+    sys.modules["__main__"] = main
+    if "__annotations__" in vars(_KEPT[-1]):  # until Python 3.13 the interpreter puts it there
+        main.__annotations__ = {}
 
 
 def execute_script(script: str | None, module: str | None) -> None:
@@ -71,19 +64,15 @@ def execute_script(script: str | None, module: str | None) -> None:
 
 def user_part(trace: TracebackType | None) -> TracebackType | None:
     """Return the traceback without the frames of the launcher and its hooks, as the user would have seen it."""
-    frames = []
+    ours, frames = (str(CHILD), "<frozen runpy", str(runpy.__file__)), []
     while trace is not None:
-        if not _is_ours(trace.tb_frame.f_code.co_filename):
+        if not trace.tb_frame.f_code.co_filename.startswith(ours):
             frames.append(trace)
         trace = trace.tb_next
     trimmed: TracebackType | None = None
     for frame in reversed(frames):
         trimmed = TracebackType(trimmed, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
     return trimmed
-
-
-def _is_ours(path: str) -> bool:
-    return path.startswith((str(Path(__file__).parent), "<frozen runpy")) or path == runpy.__file__
 
 
 def _of_the_user(path: str) -> bool:
@@ -139,11 +128,9 @@ def keep_out() -> None:
     """Keep our package off the way of the user's imports from now on, here and in forked children."""
     sys.meta_path.insert(0, _NotOurs)
     # The folder itself stays where the user would miss it: site-packages, and the script's own folder.
-    sys.path[:] = [entry for entry in sys.path if not (_holds_us(entry) and _is_checkout(entry))]
-
-
-def _is_checkout(entry: str) -> bool:
-    return (Path(entry or ".") / "pyproject.toml").is_file()
+    sys.path[:] = [
+        entry for entry in sys.path if not (_holds_us(entry) and (Path(entry or ".") / "pyproject.toml").is_file())
+    ]
 
 
 class _Carrier:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import multiprocessing.util
 import os
@@ -28,7 +29,7 @@ PACKAGES = ("torch", "torch_npu", "numpy", "transformers", "accelerate")
 
 def main(spec_path: str) -> None:
     """Run the whole life of a process started by the launcher or by torchrun. Ends with the script's exit code."""
-    spec = _read_spec(spec_path)
+    spec = json.loads(Path(spec_path).read_text(encoding="utf-8"))
     rank, world_size = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     name = "gpulog.json" if rank == 0 else f"gpulog.rank{rank}.json"
     log = GpuLog(Path(spec["out"], name), _describe_process(spec, rank, world_size))
@@ -48,7 +49,7 @@ def main(spec_path: str) -> None:
 
 def observe_spawned(spec_path: str) -> None:
     """Observe a process that the script's own multiprocessing spawned; its main module follows by itself."""
-    spec = _read_spec(spec_path)
+    spec = json.loads(Path(spec_path).read_text(encoding="utf-8"))
     program.keep_out()
     reading.watch_reading()
     rank = _Late(Path(spec["out"]))
@@ -141,23 +142,18 @@ def _judge_outcome(observer: Observer | None, error: BaseException | None) -> tu
         return "stopped_after", 0, None
     if error is None:
         return "finished", 0, None
-    if isinstance(error, SystemExit):
-        return _exit_outcome(error)
+    if isinstance(error, SystemExit):  # what the interpreter makes of it: None is 0, an integer the code, else printed
+        if error.code is None or error.code == 0:
+            return "finished", 0, None
+        if isinstance(error.code, int):
+            # `except Exception: ...; sys.exit(1)`, as torch.multiprocessing does: the exception is what went wrong
+            cause = error.__context__ if isinstance(error.__context__, Exception) else error
+            return "failed", error.code & 0xFF, program.describe_error(cause)
+        print(error.code, file=sys.stderr)
+        return "failed", 1, program.describe_error(error)
     shown = error.with_traceback(program.user_part(error.__traceback__))
     traceback.print_exception(type(shown), shown, shown.__traceback__)
     return "failed", 130 if isinstance(error, KeyboardInterrupt) else 1, program.describe_error(error)
-
-
-def _exit_outcome(error: SystemExit) -> tuple[str, int, dict[str, object] | None]:
-    """Return what the interpreter makes of a SystemExit: None is 0, an integer the code, else printed and 1."""
-    if error.code is None or error.code == 0:
-        return "finished", 0, None
-    if isinstance(error.code, int):
-        # `except Exception: ...; sys.exit(1)`, as torch.multiprocessing does: the exception is what went wrong
-        cause = error.__context__ if isinstance(error.__context__, Exception) else error
-        return "failed", error.code & 0xFF, program.describe_error(cause)
-    print(error.code, file=sys.stderr)
-    return "failed", 1, program.describe_error(error)
 
 
 def _leave_process_group(status: str) -> None:
@@ -186,18 +182,17 @@ def _note_simulator(log: GpuLog) -> None:
         log.content["meta"]["simulator"] = simulator.describe_simulator()
 
 
-def _read_spec(path: str) -> dict[str, Any]:
-    spec: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
-    return spec
-
-
 def _describe_process(spec: dict[str, Any], rank: int, world_size: int) -> dict[str, Any]:
     target = [spec["script"]] if spec["script"] else ["-m", spec["module"]]
+    versions = {"python": platform.python_version()}
+    for package in PACKAGES:
+        with contextlib.suppress(PackageNotFoundError):
+            versions[package] = version(package)
     return {
         "argv": [*target, *spec["args"]],
         "cwd": str(Path.cwd()),
         "python": sys.executable,
-        "versions": {"python": platform.python_version(), **_installed_versions()},
+        "versions": versions,
         "tier": spec["tier"],
         "simulated": spec["simulated"],
         "simulator": simulator.requested_settings() if spec["simulated"] else None,
@@ -212,13 +207,3 @@ def _describe_process(spec: dict[str, Any], rank: int, world_size: int) -> dict[
         "steps_wanted": spec["steps"],
         "started_at": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
     }
-
-
-def _installed_versions() -> dict[str, str]:
-    versions = {}
-    for package in PACKAGES:
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            continue  # not installed: not listed
-    return versions

@@ -35,9 +35,8 @@ def install_baseline(note: Callable[..., None]) -> None:
     tensors.install_factories()
     tensors.install_tensors()
     random.install_random()
-    cuda.install_cuda()
+    cuda.install_cuda(note)
     random.install_recompute()
-    cuda.asked.append(lambda name: note("memory_not_measured", call=f"torch.cuda.{name}"))
     autocast.install_autocast()
     distributed.install_distributed()
 

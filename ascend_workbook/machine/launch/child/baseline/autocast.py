@@ -12,7 +12,6 @@ registered for CUDA's autocast; one that is not listed here is refused.
 
 from __future__ import annotations
 
-import functools
 import warnings
 import weakref
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from collections.abc import Callable
 import torch
 import torch.amp.autocast_mode as mode
 
+from ..replacing import replaces
 from .places import NotStandIn
 
 # ruff: noqa: SIM905 - a column of names reads better without quotes
@@ -85,24 +85,27 @@ def install_autocast() -> None:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="(?s).*Overriding a previously registered kernel")  # on purpose
         for name in sorted((cuda | operators_with_kernel("AutocastCPU")) - NOT_ON_CPU):
-            _register_kernel(library, name, _make_kernel(name) if name in cuda else torch.library.fallthrough_kernel)
+            kernel = _make_kernel(name) if name in cuda else torch.library.fallthrough_kernel
+            try:
+                library.impl(name, kernel, allow_override=True)
+            except TypeError:  # torch before 2.8 overrides without being asked, with a warning
+                library.impl(name, kernel)
     _library.append(library)  # its kernels go when it goes
-    _map_context()
+    replaces(mode.autocast, "__init__")(_init_context)
+    replaces(torch, "clear_autocast_cache")(_clear_cache)
     _map_queries()
-    _map_custom_functions()
+    # `custom_fwd(device_type="cuda")` looks for CUDA tensors to cast
+    replaces(mode, "custom_fwd", "custom_bwd")(
+        lambda original, *args, **kw: original(*args, **{**kw, "device_type": "cpu"})
+    )
+    torch.amp.custom_fwd = torch.cuda.amp.custom_fwd = torch.cuda.amp.autocast_mode.custom_fwd = mode.custom_fwd
+    torch.amp.custom_bwd = torch.cuda.amp.custom_bwd = torch.cuda.amp.autocast_mode.custom_bwd = mode.custom_bwd
 
 
 def operators_with_kernel(key: str) -> set[str]:
     """Return the aten operators with a kernel of their own for a dispatch key, `mm` or `sum.dim_IntList`."""
     names = (name for name in torch._C._dispatch_get_all_op_names() if name.startswith("aten::"))
     return {name[6:] for name in names if torch._C._dispatch_has_kernel_for_dispatch_key(name, key)}
-
-
-def _register_kernel(library: torch.library.Library, name: str, kernel: Callable[..., object]) -> None:
-    try:
-        library.impl(name, kernel, allow_override=True)
-    except TypeError:  # torch before 2.8 overrides without being asked, with a warning
-        library.impl(name, kernel)
 
 
 def _make_kernel(name: str) -> Callable[..., object]:
@@ -117,7 +120,13 @@ def _make_kernel(name: str) -> Callable[..., object]:
         return _float32_result(name)
     if name in OTHER_OVERLOAD:
         return _other_overload(OTHER_OVERLOAD[name])
-    return _refuse_operator(name)
+
+    def raise_refusal(*args: object, **kwargs: object) -> object:
+        if name in REFUSED:
+            raise RuntimeError(REFUSED[name])
+        raise NotStandIn(f"CUDA's autocast of aten::{name}, unknown to this version of the workbook,")
+
+    return raise_refusal
 
 
 def _find_operator(name: str) -> torch._ops.OpOverload:
@@ -186,15 +195,6 @@ def _other_overload(name: str) -> Callable[..., object]:
     return run_other_overload
 
 
-def _refuse_operator(name: str) -> Callable[..., object]:
-    def raise_refusal(*args: object, **kwargs: object) -> object:
-        if name in REFUSED:
-            raise RuntimeError(REFUSED[name])
-        raise NotStandIn(f"CUDA's autocast of aten::{name}, unknown to this version of the workbook,")
-
-    return raise_refusal
-
-
 def _is_eligible(value: object) -> bool:
     return isinstance(value, torch.Tensor) and value.is_floating_point() and value.dtype != torch.float64
 
@@ -223,27 +223,22 @@ def _cast_value(value: object, dtype: torch.dtype) -> object:
     return known[1]
 
 
-def _map_context() -> None:
-    original, clear = mode.autocast.__init__, torch.clear_autocast_cache
+def _init_context(
+    original: Callable[..., None],
+    self: mode.autocast,
+    device_type: str,
+    dtype: torch.dtype | None = None,
+    enabled: bool = True,
+    cache_enabled: bool | None = None,
+) -> None:
+    if device_type in ("cuda", "cpu"):
+        device_type, dtype = "cpu", _current_dtype() if dtype is None else dtype
+    original(self, device_type, dtype, enabled, cache_enabled)
 
-    @functools.wraps(original)
-    def init_context(
-        self: mode.autocast,
-        device_type: str,
-        dtype: torch.dtype | None = None,
-        enabled: bool = True,
-        cache_enabled: bool | None = None,
-    ) -> None:
-        if device_type in ("cuda", "cpu"):
-            device_type, dtype = "cpu", _current_dtype() if dtype is None else dtype
-        original(self, device_type, dtype, enabled, cache_enabled)
 
-    def clear_autocast_cache() -> None:
-        _cache.clear()
-        clear()
-
-    mode.autocast.__init__ = init_context
-    torch.clear_autocast_cache = clear_autocast_cache
+def _clear_cache(original: Callable[[], None]) -> None:
+    _cache.clear()
+    original()
 
 
 def _current_dtype() -> torch.dtype:
@@ -274,20 +269,3 @@ def _map_queries() -> None:
     torch.set_autocast_enabled, torch.set_autocast_dtype = set_autocast_enabled, set_autocast_dtype
     torch.get_autocast_gpu_dtype = get_autocast_dtype
     torch.set_autocast_gpu_dtype = lambda dtype: set_autocast_dtype("cuda", dtype)
-
-
-def _map_custom_functions() -> None:
-    """`custom_fwd(device_type="cuda")` looks for CUDA tensors to cast."""
-    for name in ("custom_fwd", "custom_bwd"):
-        original = getattr(mode, name)
-
-        @functools.wraps(original)
-        def run_on_cpu(*args: object, original: Callable[..., object] = original, **kwargs: object) -> object:
-            kwargs["device_type"] = "cpu"
-            return original(*args, **kwargs)
-
-        setattr(mode, name, run_on_cpu)
-        setattr(torch.amp, name, run_on_cpu)
-    forward, backward = torch.amp.custom_fwd, torch.amp.custom_bwd
-    torch.cuda.amp.custom_fwd = torch.cuda.amp.autocast_mode.custom_fwd = forward
-    torch.cuda.amp.custom_bwd = torch.cuda.amp.autocast_mode.custom_bwd = backward

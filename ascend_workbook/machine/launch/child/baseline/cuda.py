@@ -35,12 +35,12 @@ NOTHING = (
     *("empty_cache", "ipc_collect", "reset_peak_memory_stats", "reset_max_memory_allocated"),
     *("reset_max_memory_cached", "reset_accumulated_memory_stats", "set_per_process_memory_fraction"),
 )
-#: Told once per name that was asked for: the log says that it was not measured.
-asked: list[Callable[[str], None]] = []
 
 
-def install_cuda() -> None:
-    answers = {**_device_answers(), **_seed_answers(), **_clock_answers(), **_memory_answers()}
+def install_cuda(note: Callable[..., None]) -> None:
+    """Replace torch.cuda and torch.accelerator; `note` takes a remark for each figure that was not measured."""
+    both = {**_clock_answers(), **_memory_answers(note)}
+    answers = {**_device_answers(), **_seed_answers(), **both}
     for module in (torch.cuda, torch.cuda.memory, torch.cuda.random, torch.cuda.streams):
         for name, answer in answers.items():
             if module is torch.cuda or hasattr(module, name):
@@ -50,14 +50,18 @@ def install_cuda() -> None:
     _refuse_the_rest(answers)
     torch.cuda.jiterator._create_jit_fn = _make_refusal("torch.cuda.jiterator")
     torch.cuda.jiterator._create_multi_output_jit_fn = _make_refusal("torch.cuda.jiterator")
-    torch.cuda._lazy_init = _reached_cuda
+    torch.cuda._lazy_init = _make_refusal("a call that asks for a CUDA device in a way not mapped to the CPU")
     torch.cuda.amp.common.amp_definitely_not_available = lambda: False
     torch.cuda.nvtx.range_push = torch.cuda.nvtx.mark = lambda message: 0
     torch.cuda.nvtx.range_pop = lambda: 0
     torch.cuda.profiler.start = torch.cuda.profiler.stop = lambda: None
-    _map_accelerator()
-    _data_parallel()
-    _matmul_precision()
+    torch.set_float32_matmul_precision = _set_matmul_precision
+    torch.get_float32_matmul_precision = lambda: _matmul_precision[-1]
+    # its check of parameter devices would refuse the CPU
+    torch.nn.DataParallel.forward = _run_on_one_device
+    for name, answer in {**_accelerator_answers(), **both}.items():
+        if hasattr(getattr(torch, "accelerator", None), name):
+            setattr(torch.accelerator, name, answer)
 
 
 def _device_answers() -> dict[str, object]:
@@ -72,7 +76,15 @@ def _device_answers() -> dict[str, object]:
         "device_of": lambda tensor: Device(None),
         "get_device_name": lambda device=None: NAME,
         "get_device_capability": lambda device=None: CAPABILITY,
-        "get_device_properties": lambda device=None: _device_properties(),
+        "get_device_properties": lambda device=None: types.SimpleNamespace(
+            name=NAME,
+            major=CAPABILITY[0],
+            minor=CAPABILITY[1],
+            total_memory=_host_bytes(),
+            multi_processor_count=1,
+            warp_size=32,
+            is_integrated=True,
+        ),
         "is_bf16_supported": lambda including_emulation=True: True,
         "is_tf32_supported": lambda: True,
         "get_arch_list": lambda: ["sm_80"],
@@ -81,7 +93,7 @@ def _device_answers() -> dict[str, object]:
 
 
 def _seed_answers() -> dict[str, object]:
-    stream = random.cuda_generator()
+    stream = random.CUDA
 
     def set_seed(seed: int) -> None:
         stream.manual_seed(int(seed))
@@ -133,10 +145,6 @@ def _make_refusal(feature: str) -> Callable[..., None]:
     return raise_refusal
 
 
-def _reached_cuda() -> None:
-    raise NotStandIn("a call that asks for a CUDA device in a way not mapped to the CPU")
-
-
 class Device:
     """`with torch.cuda.device(1):`."""
 
@@ -151,24 +159,9 @@ class Device:
         places.set_current(self.prev_idx)
 
 
-def _device_properties() -> types.SimpleNamespace:
-    return types.SimpleNamespace(
-        name=NAME,
-        major=CAPABILITY[0],
-        minor=CAPABILITY[1],
-        total_memory=_host_bytes(),
-        multi_processor_count=1,
-        warp_size=32,
-        is_integrated=True,
-    )
-
-
-def _map_accelerator() -> None:
-    """Let torch.accelerator, the device-neutral interface, see the same device."""
-    module = getattr(torch, "accelerator", None)
-    if module is None:
-        return
-    answers = {
+def _accelerator_answers() -> dict[str, object]:
+    """Return what torch.accelerator, the device-neutral interface, answers: it sees the same device."""
+    return {
         "is_available": lambda: True,
         "device_count": places.device_count,
         "current_accelerator": lambda check_available=False: torch.device("cuda"),
@@ -176,36 +169,24 @@ def _map_accelerator() -> None:
         "current_device_idx": places.current_device,
         "set_device_index": _set_device,
         "set_device_idx": _set_device,
-        **_clock_answers(),
-        **_memory_answers(),
     }
-    for name, answer in answers.items():
-        if hasattr(module, name):
-            setattr(module, name, answer)
 
 
-def _data_parallel() -> None:
-    """Let DataParallel call the module itself with one device; its check of parameter devices would refuse the CPU."""
-
-    def run_on_one_device(self: torch.nn.DataParallel, *args: object, **kwargs: object) -> object:
-        if len(self.device_ids) > 1:
-            raise NotStandIn("torch.nn.DataParallel over several devices")
-        return self.module(*args, **kwargs)
-
-    torch.nn.DataParallel.forward = run_on_one_device
+def _run_on_one_device(self: torch.nn.DataParallel, *args: object, **kwargs: object) -> object:
+    """Call the module itself, as DataParallel does with one device."""
+    if len(self.device_ids) > 1:
+        raise NotStandIn("torch.nn.DataParallel over several devices")
+    return self.module(*args, **kwargs)
 
 
-def _matmul_precision() -> None:
-    """Keep TF32 and "medium" precision as settings and do not apply them: the baseline computes in full float32."""
-    setting = {"precision": "highest"}
+#: TF32 and "medium" precision are kept as settings and not applied: the baseline computes in full float32.
+_matmul_precision = ["highest"]
 
-    def set_precision(precision: str) -> None:
-        if precision not in ("highest", "high", "medium"):
-            raise RuntimeError(f"float32_matmul_precision must be highest, high or medium, not {precision!r}")
-        setting["precision"] = precision
 
-    torch.set_float32_matmul_precision = set_precision
-    torch.get_float32_matmul_precision = lambda: setting["precision"]
+def _set_matmul_precision(precision: str) -> None:
+    if precision not in ("highest", "high", "medium"):
+        raise RuntimeError(f"float32_matmul_precision must be highest, high or medium, not {precision!r}")
+    _matmul_precision.append(precision)
 
 
 class Stream:
@@ -267,13 +248,9 @@ class Event:
         return (end_event._recorded_s - self._recorded_s) * 1e3
 
 
-@functools.cache
-def _the_stream() -> Stream:
-    return Stream()
-
-
 def _clock_answers() -> dict[str, object]:
     """Return torch.cuda's streams and events by their names."""
+    stream = Stream()
     return {
         "Stream": Stream,
         "ExternalStream": Stream,
@@ -281,8 +258,8 @@ def _clock_answers() -> dict[str, object]:
         "StreamContext": contextlib.nullcontext,
         "stream": contextlib.nullcontext,
         "set_stream": lambda stream: None,
-        "current_stream": lambda device=None: _the_stream(),
-        "default_stream": lambda device=None: _the_stream(),
+        "current_stream": lambda device=None: stream,
+        "default_stream": lambda device=None: stream,
         "synchronize": lambda device=None: None,
     }
 
@@ -291,32 +268,23 @@ def _host_bytes() -> int:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def _memory_answers() -> dict[str, object]:
+def _memory_answers(note: Callable[..., None]) -> dict[str, object]:
     """Return torch.cuda's memory functions by their names."""
-    answers: dict[str, object] = {name: _make_figure(name) for name in FIGURES}
+
+    def answer_zero(name: str, device: object = None) -> int:
+        note("memory_not_measured", call=f"torch.cuda.{name}")
+        return 0
+
+    def memory_stats(device: object = None) -> dict[str, int]:
+        answer_zero("memory_stats")
+        return collections.defaultdict(int)
+
+    answers: dict[str, object] = {name: functools.partial(answer_zero, name) for name in FIGURES}
     answers.update({name: lambda *args, **kwargs: None for name in NOTHING})
     answers.update(
-        memory_stats=_memory_stats,
-        memory_stats_as_nested_dict=_memory_stats,
+        memory_stats=memory_stats,
+        memory_stats_as_nested_dict=memory_stats,
         memory_summary=lambda device=None, abbreviated=False: "memory: not measured (CPU standing in for CUDA)\n",
         mem_get_info=lambda device=None: (os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"), _host_bytes()),
     )
     return answers
-
-
-def _make_figure(name: str) -> Callable[..., int]:
-    def report_nothing(device: object = None) -> int:
-        _note_question(name)
-        return 0
-
-    return report_nothing
-
-
-def _memory_stats(device: object = None) -> dict[str, int]:
-    _note_question("memory_stats")
-    return collections.defaultdict(int)
-
-
-def _note_question(name: str) -> None:
-    for tell in asked:
-        tell(name)

@@ -6,7 +6,6 @@ Activation checkpointing too: what is computed again in the backward pass draws 
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Callable, Iterator
 
 import torch
@@ -15,6 +14,7 @@ import torch.nn.functional as F
 import torch.utils.checkpoint as checkpoint
 from torch.utils._pytree import tree_leaves
 
+from ..replacing import replaces
 from . import places
 
 #: Functions of a forward pass that draw for themselves; on a GPU their tensors are there.
@@ -23,17 +23,27 @@ DRAWING = (*DROPOUTS, "rrelu", "gumbel_softmax", "fractional_max_pool2d", "fract
 #: Functions of torch itself with dropout inside.
 TORCH_DRAWING = ("dropout", "dropout_", "native_dropout", "feature_dropout", "alpha_dropout", "rrelu", "lstm", "gru")
 
-_generator: torch.Generator = torch.Generator()
+#: The stream itself.
+CUDA: torch.Generator = torch.Generator()
 _inside = False
 
 
 def install_random() -> None:
     # CUDA's stream starts from the default seed as the CPU's does
-    _generator.manual_seed(torch.initial_seed())
-    for owner, names in ((F, DRAWING), (torch, TORCH_DRAWING)):
-        for name in names:
-            _draw_from_cuda(owner, name)
-    _map_attention()
+    CUDA.manual_seed(torch.initial_seed())
+
+    def draw_numbers(original: Callable[..., object], *args: object, **kwargs: object) -> object:
+        with cuda_stream():
+            return original(*args, **kwargs)
+
+    replaces(F, *DRAWING)(draw_numbers)
+    replaces(torch, *TORCH_DRAWING)(draw_numbers)
+
+    @replaces(F, "scaled_dot_product_attention")
+    def run_attention(original: Callable[..., object], *args: object, **kwargs: object) -> object:
+        dropout = args[4] if len(args) > 4 else kwargs.get("dropout_p", 0.0)
+        with cuda_stream() if dropout else contextlib.nullcontext():
+            return original(*args, **kwargs)
 
 
 @contextlib.contextmanager
@@ -45,42 +55,14 @@ def cuda_stream() -> Iterator[None]:
         return
     cpu = torch.default_generator
     before = cpu.get_state()
-    cpu.set_state(_generator.get_state())
+    cpu.set_state(CUDA.get_state())
     _inside = True
     try:
         yield
     finally:
         _inside = False
-        _generator.set_state(cpu.get_state())
+        CUDA.set_state(cpu.get_state())
         cpu.set_state(before)
-
-
-def cuda_generator() -> torch.Generator:
-    """Return the GPU's random stream, for torch.cuda's seeding and state functions."""
-    return _generator
-
-
-def _draw_from_cuda(owner: object, name: str) -> None:
-    original = getattr(owner, name)
-
-    @functools.wraps(original)
-    def draw_numbers(*args: object, **kwargs: object) -> object:
-        with cuda_stream():
-            return original(*args, **kwargs)
-
-    setattr(owner, name, draw_numbers)
-
-
-def _map_attention() -> None:
-    original: Callable[..., object] = F.scaled_dot_product_attention
-
-    @functools.wraps(original)
-    def run_attention(*args: object, **kwargs: object) -> object:
-        dropout = args[4] if len(args) > 4 else kwargs.get("dropout_p", 0.0)
-        with cuda_stream() if dropout else contextlib.nullcontext():
-            return original(*args, **kwargs)
-
-    F.scaled_dot_product_attention = run_attention
 
 
 class _GeneratorMeta(type):
@@ -108,4 +90,4 @@ def _get_device_states(*args: object) -> tuple[list[int], list[torch.Tensor]]:
     """
     if not any(isinstance(leaf, torch.Tensor) and leaf.device.type != "meta" for leaf in tree_leaves(args)):
         return [], []
-    return [places.current_device()], [_generator.get_state()]
+    return [places.current_device()], [CUDA.get_state()]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Callable
 
 import torch
 import torch.jit._builtins as jit_builtins
 import torch.serialization
 import torch.utils._device as default_device
 
+from ..replacing import replaces
 from . import places, random
 
 #: Beyond torch's own list of constructors: functions with a `device=` that take a tensor's by default.
@@ -29,77 +30,72 @@ def install_factories() -> None:
         elif name == "nested_tensor":
             owner = torch.nested
         _wrap_factory(owner, name)
-    _map_default_device()
+
+    # `torch.set_default_device("cuda")` and `with torch.device("cuda"):` both make a DeviceContext
+    @replaces(default_device.DeviceContext, "__init__")
+    def init_default_device(original: Callable[..., None], self: object, device: object) -> None:
+        original(self, places.device_to_use(torch.device(device)))
 
 
 def _wrap_factory(owner: object, name: str) -> None:
-    original = getattr(owner, name)
-    draws = name in RANDOM
+    builtin = jit_builtins._find_builtin(getattr(owner, name))
 
-    @functools.wraps(original)
-    def make_on_cpu(*args: object, **kwargs: object) -> object:
+    @replaces(owner, name)
+    def make_on_cpu(original: Callable[..., object], *args: object, **kwargs: object) -> object:
         device = kwargs.get("device")
         if kwargs.get("pin_memory"):
             kwargs["pin_memory"] = False  # there is nothing to pin memory for
         if device is None or not places.is_cuda(device):
             return original(*args, **kwargs)
         kwargs["device"] = places.device_to_use(device)
-        if draws and kwargs.get("generator") is None:
+        if name in RANDOM and kwargs.get("generator") is None:
             with random.cuda_stream():
                 return original(*args, **kwargs)
         return original(*args, **kwargs)
 
-    setattr(owner, name, make_on_cpu)
-    builtin = jit_builtins._find_builtin(original)
     if builtin is not None:
-        jit_builtins._register_builtin(make_on_cpu, builtin)  # so that torch.jit.script still knows it
-
-
-def _map_default_device() -> None:
-    """`torch.set_default_device("cuda")` and `with torch.device("cuda"):` both make a DeviceContext."""
-    original = default_device.DeviceContext.__init__
-
-    @functools.wraps(original)
-    def init_default_device(self: object, device: object) -> None:
-        original(self, places.device_to_use(torch.device(device)))
-
-    default_device.DeviceContext.__init__ = init_default_device
+        jit_builtins._register_builtin(getattr(owner, name), builtin)  # so that torch.jit.script still knows it
 
 
 def install_tensors() -> None:
     """Let the methods of tensors, modules and storages, and the loading of a checkpoint, take CUDA for the CPU."""
     torch.Generator = random.Generator
     Tensor = torch.Tensor
-    for name in (*NEW, "to"):
-        _map_device(Tensor, name)
+    for owner, names in ((Tensor, (*NEW, "to")), (torch.nn.Module, ("to", "to_empty"))):
+        # `Module.cuda` and most of `Module.to` reach Tensor's methods by themselves; `to` checks its device first
+        for name in names:
+            _map_device(owner, name)
     Tensor.cuda = _tensor_cuda
     Tensor.pin_memory = lambda self, device=None: self.clone()  # a copy; its pages are ordinary here
     Tensor.record_stream = lambda self, stream: None
-    _map_type(Tensor)
+
+    @replaces(Tensor, "type")
+    def convert_type(
+        original: Callable[..., object], self: torch.Tensor, dtype: object = None, *args: object, **kwargs: object
+    ) -> object:
+        if isinstance(dtype, str) and dtype.startswith("torch.cuda."):
+            dtype = dtype.replace("torch.cuda.", "torch.", 1)
+        return original(self, *((dtype, *args) if dtype is not None else args), **kwargs)
+
     for storage in (torch.UntypedStorage, torch.TypedStorage):
         storage.cuda = _storage_cuda
         storage.pin_memory = lambda self, device=None: self
-    # `Module.cuda` and most of `Module.to` reach Tensor's methods by themselves; `to` checks its device first
-    _map_device(torch.nn.Module, "to")
-    _map_device(torch.nn.Module, "to_empty")
     # CUDA's own deserialiser has priority 20; storages saved on a GPU are read as the CPU's
-    torch.serialization.register_package(0, lambda storage: None, _load_to_cpu)
+    torch.serialization.register_package(
+        0, lambda storage: None, lambda storage, location: storage if location.startswith("cuda") else None
+    )
 
 
 def _map_device(owner: object, name: str) -> None:
     """Let a method's `device=` mean the CPU; also its first argument in `to(device)` and `to(device, dtype)`."""
-    original = getattr(owner, name)
-    positional = name == "to"
 
-    @functools.wraps(original)
-    def call_on_cpu(self: object, *args: object, **kwargs: object) -> object:
-        if positional and args and not isinstance(args[0], (torch.dtype, torch.Tensor)):
+    @replaces(owner, name)
+    def call_on_cpu(original: Callable[..., object], self: object, *args: object, **kwargs: object) -> object:
+        if name == "to" and args and not isinstance(args[0], (torch.dtype, torch.Tensor)):
             args = (places.device_to_use(args[0]), *args[1:])
         if "device" in kwargs:
             kwargs["device"] = places.device_to_use(kwargs["device"])
         return original(self, *args, **kwargs)
-
-    setattr(owner, name, call_on_cpu)
 
 
 def _tensor_cuda(
@@ -113,23 +109,6 @@ def _tensor_cuda(
     return self if memory_format is torch.preserve_format else self.contiguous(memory_format=memory_format)
 
 
-def _map_type(tensor: type[torch.Tensor]) -> None:
-    """`tensor.type("torch.cuda.FloatTensor")`."""
-    original = tensor.type
-
-    @functools.wraps(original)
-    def convert_type(self: torch.Tensor, dtype: object = None, *args: object, **kwargs: object) -> object:
-        if isinstance(dtype, str) and dtype.startswith("torch.cuda."):
-            dtype = dtype.replace("torch.cuda.", "torch.", 1)
-        return original(self, *((dtype, *args) if dtype is not None else args), **kwargs)
-
-    tensor.type = convert_type
-
-
 def _storage_cuda(self: object, device: object = None, non_blocking: bool = False) -> object:
     places.index_of(device)
     return self
-
-
-def _load_to_cpu(storage: torch.UntypedStorage, location: str) -> torch.UntypedStorage | None:
-    return storage if location.startswith("cuda") else None

@@ -23,7 +23,7 @@ from ascend_workbook.profiling.export.files import export_files, refuse_targets
 from ascend_workbook.profiling.facts import Profile, load_profile
 from ascend_workbook.profiling.figures import make_columns
 from ascend_workbook.profiling.ranks.reading import facts_of, read_rank, read_stated_rank
-from ascend_workbook.profiling.ranks.together import analyse_ranks, reports_of_one_rank
+from ascend_workbook.profiling.ranks.together import RankAnswer, analyse_ranks, answer_to_json, reports_of_one_rank
 from ascend_workbook.profiling.readers import RankProfiles, find_trace_file, locate_profile, rank_of, rank_profiles_at
 from ascend_workbook.profiling.readers.choice import ALL, AUTO, Choice, choose_steps
 from ascend_workbook.profiling.savings import find_caller
@@ -50,22 +50,17 @@ def analyse(
     advisor: bool = False,
     steps: str = AUTO,
 ) -> Report:
-    """Return the report of the profile at `path`: a trace file, an `*_ascend_pt` folder, or what `profile` wrote.
-
-    Among its parts are `time_by_kind` (chart: the mean step, stacked), `top_operators`, `step_times` and `timeline` (of
-    the step with the number `step`, else of a median one). Of a folder with a profile from each of several ranks: a
-    row a rank, who waits for whom, and such a report of each as a part; `ranks` selects some ([0, 3] or "0,3-5"),
-    `scheduler` is the address of a Dask cluster that reads them.
-    `files`, of one rank alone: what else to write, `timeline`, `perfetto` or `flame` to a path (export.ENDINGS);
-    in the language `lang`. With a `baseline` (such a profile) the report says what differs between the two
-    (compare.report), of folders of several ranks between those of the one rank in `ranks`.
-    `steps`: which steps are looked at: `all`, numbers such as `40-60`, or `auto`: all of a trace up to 512 MiB, of a
-    larger one so many that follow one another and are like the mean. What other steps
-    launched counts as in a reading of all. With a `baseline` numbers are those of both sides, and `auto` chooses for
-    each by itself.
-    Raises WorkbookError for what is no profile, or a broken one.
-    `advisor`: ask msprof-analyze too, where it is installed.
-    """
+    """Return the report of the profile at `path`: a trace file, an `*_ascend_pt` folder, or what `profile` wrote. Among
+    its parts are `time_by_kind` (chart: the mean step, stacked), `top_operators`, `step_times` and `timeline` (of the
+    step with the number `step`, else of a median one). Of a folder with a profile from each of several ranks: a row a
+    rank, who waits for whom, and such a report of each as a part; `ranks` selects some ([0, 3] or "0,3-5"), `scheduler`
+    is the address of a Dask cluster that reads them. `files`, of one rank alone: what else to write, `timeline`,
+    `perfetto` or `flame` to a path (export.ENDINGS); in the language `lang`. With a `baseline` (such a profile) the
+    report says what differs between the two (compare.report), of folders of several ranks between those of the one rank
+    in `ranks`. `steps`: which steps are looked at: `all`, numbers such as `40-60`, or `auto`: all of a trace up to 512
+    MiB, of a larger one so many that follow one another and are like the mean. What other steps launched counts as in a
+    reading of all. With a `baseline` numbers are those of both sides, and `auto` chooses for each by itself. Raises
+    WorkbookError for what is no profile, or a broken one. `advisor`: ask msprof-analyze too, where it is installed."""
     if advisor:
         from ascend_workbook.profiling.advisor import add_advisor_part
 
@@ -79,14 +74,23 @@ def analyse(
     if baseline is not None:
         from ascend_workbook.profiling.compare.report import compare_profiles
 
-        before, after = _load_pair(_one_rank(baseline, ranks), _one_rank(path, ranks), steps)
+        try:
+            before, after = (load_profile(_one_rank(side, ranks), steps) for side in (baseline, path))
+        except WorkbookError as error:
+            if error.key != "profiling.no_such_steps":
+                raise
+            raise WorkbookError("profiling.no_such_steps_of_both", **error.arguments) from error
         if files:
             export_files(after, report_timeline(after, step=step), files, lang)
         return compare_profiles(before, after, top=top)
     several = rank_profiles_at(Path(path))
     if not several:
         if ranks:
-            _check_rank_asked(Path(path), ranks)
+            own_rank = rank_of(locate_profile(Path(path)))
+            asked = parse_numbers(ranks, "ranks")
+            if asked != [own_rank]:
+                here: list[Scalar] | None = None if own_rank is None else [own_rank]
+                raise WorkbookError("PRF350.not_asked", ranks=list(asked), path=str(Path(path)), here=here)
         profile = load_profile(path, steps)
         report = _report_profile(profile, top=top, boxes=MOST, step=step, files=files, lang=lang)
         return replace(report, parts=(*report.parts, *_report_collectives(profile, locate_profile(Path(path)))))
@@ -110,15 +114,6 @@ def _select_ranks(several: RankProfiles, ranks: str | Sequence[int], path: str |
     return RankProfiles({rank: several.profiles[rank] for rank in wanted}, older)
 
 
-def _check_rank_asked(path: Path, ranks: str | Sequence[int]) -> None:
-    """Raise WorkbookError where the only profile at the path is not of the rank asked for, or tells no rank."""
-    own_rank = rank_of(locate_profile(path))
-    asked = parse_numbers(ranks, "ranks")
-    if asked != [own_rank]:
-        here: list[Scalar] | None = None if own_rank is None else [own_rank]
-        raise WorkbookError("PRF350.not_asked", ranks=list(asked), path=str(path), here=here)
-
-
 def _choose_common_steps(chosen: RankProfiles, steps: str) -> str:
     """Choose the steps that all ranks are looked at in: those that the largest trace which can be read would choose."""
     files = [file for file in map(find_trace_file, chosen.profiles.values()) if file] if steps == AUTO else []
@@ -133,7 +128,6 @@ def _choose_common_steps(chosen: RankProfiles, steps: str) -> str:
 
 def _answer_of_rank(path: str, rank: int, *, top: int, boxes: int, steps: str, own: bool) -> str:
     """Return what one rank's profile says, as it travels between processes and machines."""
-    from ascend_workbook.profiling.ranks.everywhere import RankAnswer, answer_to_json
 
     def read_answer() -> RankAnswer:
         facts, profile = read_rank(Path(path), rank, steps, own)
@@ -169,16 +163,6 @@ def _one_rank(path: str | os.PathLike[str], ranks: str | Sequence[int]) -> str |
     return next(iter(chosen.values()))
 
 
-def _load_pair(baseline: str | os.PathLike[str], target: str | os.PathLike[str], steps: str) -> tuple[Profile, Profile]:
-    """Load both profiles in the same steps, or each in those that it would choose."""
-    try:
-        return load_profile(baseline, steps), load_profile(target, steps)
-    except WorkbookError as error:
-        if error.key != "profiling.no_such_steps":
-            raise
-        raise WorkbookError("profiling.no_such_steps_of_both", **error.arguments) from error
-
-
 def _report_profile(
     profile: Profile,
     *,
@@ -190,7 +174,10 @@ def _report_profile(
 ) -> Report:
     """Judge one profile and return its report with all parts."""
     findings = judge_facts(profile, rules_of(rules))
-    verdict = _mark_cut_file(profile, summarise_profile(profile, findings))
+    verdict = summarise_profile(profile, findings)
+    if profile.trace.cut_at is not None:  # then it is one of what is left of the file
+        args: dict[str, Scalar] = {"bytes": profile.trace.cut_at, "what": Sentence(verdict.key, **verdict.args)}
+        verdict = replace(verdict, status=max(Status.WARN, verdict.status), key="PRF310.cut", args=args)
     recorded = {code: [finding for finding in findings if finding.rule == code] for code in ("PRF301", "PRF305")}
     by_code = {ten: [finding for finding in findings if finding.rule[:5] == ten] for ten in ("PRF30", "PRF31", "PRF33")}
     parts = [
@@ -239,14 +226,6 @@ def summarise_profile(profile: Profile, findings: list[Finding]) -> Finding:
         status = max(status, Status.SKIPPED)
     key = ("simulated_" if profile.simulated else "") + ("saving" if saving else "none")
     return Finding("PRF310", status, f"PRF310.{key}", args, weight=1000.0)
-
-
-def _mark_cut_file(profile: Profile, verdict: Finding) -> Finding:
-    """Return the verdict, or of a file that was cut short, that it is one of what is left of it."""
-    if profile.trace.cut_at is None:
-        return verdict
-    args: dict[str, Scalar] = {"bytes": profile.trace.cut_at, "what": Sentence(verdict.key, **verdict.args)}
-    return Finding("PRF310", max(Status.WARN, verdict.status), "PRF310.cut", args, weight=verdict.weight)
 
 
 def time_by_kind(profile: Profile, findings: list[Finding]) -> Report:

@@ -72,11 +72,9 @@ def _order_by_start(start_ns: I64, duration_ns: I64) -> npt.NDArray[np.intp]:
 
 
 def _find_parents(start_ns: I64, end_ns: I64) -> I64 | None:
-    """Find the parents of intervals that nest like brackets, in their order; None where two overlap otherwise.
-
-    Those going on when one begins enclose it, so their number is its depth, and the last before it that is one less
-    deep is its parent. One without length encloses nothing.
-    """
+    """Find the parents of intervals that nest like brackets, in their order; None where two overlap otherwise. Those
+    going on when one begins enclose it, so their number is its depth, and the last before it that is one less deep is
+    its parent. One without length encloses nothing."""
     long = end_ns > start_ns
     before: I64 = np.cumsum(long) - long
     depth = before - np.searchsorted(np.sort(end_ns[long]), start_ns, "right")

@@ -26,10 +26,8 @@ Window = tuple[int, int, int]
 @dataclass(frozen=True)
 class StepTime:
     """One step. With a device its window ends with the device's work and begins where the step before ended.
-
     `preparing_ns`: until the first kernel or collective (part of free, copy and loading). `overlapped_ns`:
-    communication hidden behind computing.
-    """
+    communication hidden behind computing."""
 
     number: int
     start_ns: int
@@ -129,9 +127,12 @@ def _make_step_times(
         covered = both
     parts["free"] = (edges[:, 1] - edges[:, 0] - _covered_ns(covered, edges)).tolist()
     computing, communication = at_work["computing"], at_work.get("communication", EMPTY)
-    either = _covered_ns(computing | communication, edges)
+    active = computing | communication
+    either = _covered_ns(active, edges)
     overlapped = (_covered_ns(computing, edges) + _covered_ns(communication, edges) - either).tolist()
-    preparing = _until_first(computing | communication, edges).tolist() if on_device else [0] * len(windows)
+    begins = np.append(active.start_ns, 2**62)[np.searchsorted(active.end_ns, edges[:, 0], "right")]
+    begun = on_device & (begins < edges[:, 1])  # elsewhere nothing was prepared
+    preparing = np.where(begun, np.maximum(begins - edges[:, 0], 0), 0).tolist()
     for at, (number, start, end) in enumerate(windows):
         yield StepTime(number, start, end, {part: ns[at] for part, ns in parts.items()}, overlapped[at], preparing[at])
 
@@ -141,12 +142,6 @@ def _covered_ns(intervals: Intervals, edges: I64) -> I64:
     before = intervals.before_ns(edges)
     inside: I64 = before[:, 1] - before[:, 0]
     return inside
-
-
-def _until_first(intervals: Intervals, edges: I64) -> I64:
-    """Return the time from each window's start until one of the intervals goes on in it, 0 where none does: (n,)."""
-    begins = np.append(intervals.start_ns, 2**62)[np.searchsorted(intervals.end_ns, edges[:, 0], "right")]
-    return np.where(begins < edges[:, 1], np.maximum(begins - edges[:, 0], 0), 0)
 
 
 def idle_gaps(trace: Trace, windows: Iterable[StepTime]) -> Intervals:

@@ -38,6 +38,10 @@ class Intervals:
         start = np.concatenate((self.start_ns, other.start_ns))
         return Intervals.union_of(start, np.concatenate((self.end_ns, other.end_ns)))
 
+    def __sub__(self, other: Intervals) -> Intervals:
+        """Return what the other does not cover; pieces that touch are not joined."""
+        return other.gaps_in(self.start_ns, self.end_ns)
+
     def clip_to(self, start_ns: int, end_ns: int) -> Intervals:
         """Return what lies inside one window."""
         first = int(np.searchsorted(self.end_ns, start_ns, "right"))

@@ -48,17 +48,13 @@ class _Costs(NamedTuple):
 def rank_operators(trace: Trace, numbers: Iterable[int]) -> list[Operator]:
     """Return these steps' operators, the costliest first, equal ones by name; without a device by self time."""
     looked_at = trace.in_steps(set(numbers))
-    if trace.on_device:
-        return _sum_costs(trace, _cost_on_device(trace, looked_at))
-    rows = np.flatnonzero(looked_at & trace.where(("host_op",)))
-    return _sum_costs(trace, _Costs(rows, trace.kind[rows], host_self_ns(trace)[rows]))
-
-
-def _cost_on_device(trace: Trace, looked_at: npt.NDArray[np.bool_]) -> _Costs:
-    """Return the costs on a device: kernels and copies go to whoever launched them, collectives to themselves."""
-    rows = np.flatnonzero(looked_at & trace.where(MEASURED))
-    by, kind = trace.launched_by[rows], trace.kind[rows]
-    return _Costs(np.where((by >= 0) & (kind != COMMUNICATION), by, rows), kind, trace.duration_ns[rows])
+    rows = np.flatnonzero(looked_at & trace.where(MEASURED if trace.on_device else ("host_op",)))
+    kind = trace.kind[rows]
+    if not trace.on_device:
+        return _sum_costs(trace, _Costs(rows, kind, host_self_ns(trace)[rows]))
+    by = trace.launched_by[rows]  # kernels and copies go to whoever launched them, collectives to themselves
+    call = np.where((by >= 0) & (kind != COMMUNICATION), by, rows)
+    return _sum_costs(trace, _Costs(call, kind, trace.duration_ns[rows]))
 
 
 def host_self_ns(trace: Trace) -> I64:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 import numpy as np
 
-from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.rules import CannotCheck
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.profiling.attribution import nest_by_lane
 from ascend_workbook.profiling.facts import Profile
 from ascend_workbook.profiling.figures import to_percent
+from ascend_workbook.profiling.ranks.collectives import load_json
 
 #: Written by torch_npu beside its output; the profiler itself chooses which variables it keeps
 METADATA = "profiler_metadata.json"
@@ -27,9 +26,7 @@ def grade_saving(
     profile: Profile, code: str, share: float, *, good: str, bad: str, worth: float = 0.03, much: float = 0.10
 ) -> Finding:
     """Grade `share` (0 to 1) of the step that is lost: `good` below `worth`, a NOTE from there, a WARN from `much` on.
-
-    On a simulated NPU it stays a NOTE: what the CPU loses there says nothing about an NPU.
-    """
+    On a simulated NPU it stays a NOTE: what the CPU loses there says nothing about an NPU."""
     args: dict[str, Scalar] = {"share": to_percent(share), "gain_ms": profile.to_ms(share * profile.breakdown.step_ns)}
     status = Status.OK if share < worth else Status.NOTE if share < much else Status.WARN
     if profile.simulated:
@@ -118,33 +115,15 @@ def share_launched_within(profile: Profile, operators: Sequence[str]) -> tuple[f
 
 
 def read_environment(profile: Profile, name: str, code: str) -> str:
-    """Return the value of an environment variable while the profile was taken, empty where it was not set.
-
-    torch_npu's metadata tells it, or the record that `profile` left. Raises CannotCheck where neither does.
-    """
-    variables = {
-        **_dict_or_empty(profile.record.get("environment")),
-        **_dict_or_empty(_read_metadata(profile).get("ENV_VARIABLES")),
-    }
+    """Return the value of an environment variable while the profile was taken, empty where it was not set. torch_npu's
+    metadata tells it, or the record that `profile` left. Raises CannotCheck where neither does."""
+    path = profile.output.parent / METADATA if profile.output else None
+    metadata = load_json(path) if path and path.is_file() else {}
+    stated = profile.record.get("environment"), metadata.get("ENV_VARIABLES")
+    variables = {key: value for part in stated if isinstance(part, dict) for key, value in part.items()}
     if name not in variables:
         raise CannotCheck("advice.no_environment", topic=Sentence(f"{code}.topic"), name=name)
     return str(variables[name])
-
-
-def _read_metadata(profile: Profile) -> dict[str, object]:
-    """Read what torch_npu tells beside its output of how it was recorded; empty where there is none."""
-    path = profile.output.parent / METADATA if profile.output else None
-    if path is None or not path.is_file():
-        return {}
-    try:
-        return _dict_or_empty(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError) as cause:
-        raise WorkbookError("profiling.unreadable", path=str(path), error=str(cause)) from cause
-
-
-def _dict_or_empty(content: object) -> dict[str, object]:
-    """Return the content where it is a dict, else an empty one."""
-    return content if isinstance(content, dict) else {}
 
 
 def find_caller(profile: Profile, row: int) -> str:

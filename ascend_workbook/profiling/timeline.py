@@ -42,11 +42,22 @@ def report_timeline(profile: Profile, *, step: int | None = None, most: int = MO
     room = min(1.0, max(LEAST, most / MOST))
     columns = max(40, min(COLUMNS, int(PARTS * room) // max(1, 2 * len(profile.trace.lanes))))
     whole = make_overview(profile.trace, columns)
+    args: dict[str, Scalar] = {"step": chosen.number, "events": shown.event_count, "all": len(profile.trace)}
+    args["merged"] = shown.merged_count
+    args |= {"resolution_us": shown.resolution_ns / 1000, "ms": profile.to_ms(shown.end_ns - shown.start_ns)}
+    rows: list[tuple[Scalar, ...]] = []
+    length = max(1, shown.end_ns - shown.start_ns)
+    for number, lane in enumerate(shown.lanes):
+        at = shown.boxes.lane == number
+        begin = shown.boxes.begin_ns[at]
+        busy = Intervals.union_of(begin, begin + shown.boxes.length_ns[at]).length_ns
+        group: Scalar = Sentence(f"timeline.group.{lane.group}")
+        rows.append((lane.name, group, int(shown.boxes.events[at].sum()), busy / 1e6, 100 * busy / length))
     return Report(
         "profiling",
         "timeline",
-        (_make_finding(profile, shown, chosen.number),),
-        _make_table(shown),
+        (Finding("PRF340", Status.OK, "PRF340.merged" if shown.merged_count else "PRF340.whole", args),),
+        Table(make_columns(lane="", lane_group="", lane_events="", lane_busy="ms", share="%"), tuple(rows)),
         Chart("lanes", "lane", ("lane_busy",), "ms"),
         facts={"timeline": pack_timeline(profile, shown, chosen.number, whole, room)},
         tier=profile.tier,
@@ -66,25 +77,6 @@ def _choose_step(profile: Profile, step: int | None) -> StepTime:
     return matches[-1]
 
 
-def _make_finding(profile: Profile, shown: Window, step: int) -> Finding:
-    args: dict[str, Scalar] = {"step": step, "events": shown.event_count, "all": len(profile.trace)}
-    args["merged"] = shown.merged_count
-    args |= {"resolution_us": shown.resolution_ns / 1000, "ms": profile.to_ms(shown.end_ns - shown.start_ns)}
-    return Finding("PRF340", Status.OK, "PRF340.merged" if shown.merged_count else "PRF340.whole", args)
-
-
-def _make_table(shown: Window) -> Table:
-    rows: list[tuple[Scalar, ...]] = []
-    length = max(1, shown.end_ns - shown.start_ns)
-    for number, lane in enumerate(shown.lanes):
-        at = shown.boxes.lane == number
-        begin = shown.boxes.begin_ns[at]
-        busy = Intervals.union_of(begin, begin + shown.boxes.length_ns[at]).length_ns
-        group: Scalar = Sentence(f"timeline.group.{lane.group}")
-        rows.append((lane.name, group, int(shown.boxes.events[at].sum()), busy / 1e6, 100 * busy / length))
-    return Table(make_columns(lane="", lane_group="", lane_events="", lane_busy="ms", share="%"), tuple(rows))
-
-
 def pack_timeline(profile: Profile, shown: Window, step: int, whole: Overview, room: float = 1.0) -> dict[str, object]:
     """Return what the views draw: texts once, columns of whole numbers as texts with blanks; times in nanoseconds after
     the window's start, `begin` as differences. `by` is the box that launched a box, -1 where it is not in the window.
@@ -95,6 +87,8 @@ def pack_timeline(profile: Profile, shown: Window, step: int, whole: Overview, r
     names, name = _used_texts(trace.names, np.where(single, trace.name[rows] if len(trace) else 0, -1), room)
     shapes, shape = _used_texts(trace.shapes, np.where(single, trace.shape[rows] if len(trace) else 0, -1), room)
     begin = shown.boxes.begin_ns - shown.start_ns
+    tenths = np.ceil(np.clip(whole.busy, 0, 1) * 9).astype(np.int64)
+    steps = [(entry.number, entry.start_ns - whole.start_ns, entry.end_ns - whole.start_ns) for entry in trace.steps]
     return {
         "step": step,
         "simulated": profile.simulated,
@@ -117,20 +111,14 @@ def pack_timeline(profile: Profile, shown: Window, step: int, whole: Overview, r
             "count": _column_text(shown.boxes.events) if shown.merged_count else "",
             "own": _column_text(shown.boxes.own_ns) if shown.merged_count else "",
         },
-        "overview": _pack_overview(trace, whole, shown),
-    }
-
-
-def _pack_overview(trace: Trace, whole: Overview, shown: Window) -> dict[str, object]:
-    tenths = np.ceil(np.clip(whole.busy, 0, 1) * 9).astype(np.int64)
-    steps = [(entry.number, entry.start_ns - whole.start_ns, entry.end_ns - whole.start_ns) for entry in trace.steps]
-    return {
-        "length_ns": whole.end_ns - whole.start_ns,
-        "window": f"{shown.start_ns - whole.start_ns} {shown.end_ns - whole.start_ns}",
-        "lanes": [[lane.group, _cut_text(lane.name, NAME)] for lane in whole.lanes],
-        "busy": ["".join(map(str, row)) for row in tenths.tolist()],
-        "steps": [" ".join(map(str, step)) for step in steps[:2000]],
-        "events": len(trace),
+        "overview": {
+            "length_ns": whole.end_ns - whole.start_ns,
+            "window": f"{shown.start_ns - whole.start_ns} {shown.end_ns - whole.start_ns}",
+            "lanes": [[lane.group, _cut_text(lane.name, NAME)] for lane in whole.lanes],
+            "busy": ["".join(map(str, row)) for row in tenths.tolist()],
+            "steps": [" ".join(map(str, step)) for step in steps[:2000]],
+            "events": len(trace),
+        },
     }
 
 
@@ -223,9 +211,7 @@ def compute_levels(lane: I32, start_ns: I64, duration_ns: I64) -> I32:
 
 def split_lanes(lane: I32, start_ns: I64, duration_ns: I64, nests: I32) -> I32:
     """Return which of the parts of its lane each event stands in, so that in one part events nest or lie apart: (n,).
-
-    `nests` (n,): 0 for events that can have none inside them, as kernels of a stream.
-    """
+    `nests` (n,): 0 for events that can have none inside them, as kernels of a stream."""
     part = np.zeros(lane.size, np.int32)
     order = np.lexsort((-duration_ns, start_ns, lane))
     parts: list[list[int]] = []

@@ -36,10 +36,8 @@ TIMES = ("start_ns", "duration_ns", "launch_ns")
 
 
 class Event(NamedTuple):
-    """One event as a reader found it. `launched_by`: index of the host_op event that launched it, or -1.
-
-    `step` is filled only where the file itself says to which step the event belongs; the others as in Trace.
-    """
+    """One event as a reader found it. `launched_by`: index of the host_op event that launched it, or -1. `step` is
+    filled only where the file itself says to which step the event belongs; the others as in Trace."""
 
     name: str
     kind: str
@@ -102,20 +100,17 @@ class Looked:
 @dataclass(frozen=True)
 class Trace:
     """Columns of equal length (n,): `name`, `lane`, `shape`, `dtype` (of an operator's tensors), `stack` (calls, the
-    innermost first, one a line) and `engine` (an NPU's unit) index into the tuples of texts of the plural name,
-    `kind` into KINDS, `step` into `steps` (-1: outside every step), `launched_by` into the rows (-1: unknown);
-    `launch_ns` is when the host launched a device event (UNTOLD: unknown).
-
-    `marked` is False where the profile has no step marks and one step stands for the whole of it. `left_out`
-    counts events that could not be used, by reason; `memory_records` the allocations seen. `simulated`: the file says
-    that its device was a simulated one, whose times are the CPU's. `cut_at`: the byte at which a file that was cut
-    short ends; the events are those before it. `slower`: why the fast reader had no part in
-    it, empty where it had or where its form has none. `detail` (n,) indexes into `details`, whose first says nothing.
-    `about`: what the file says of itself beside its events. `looked`: which of the file's steps these are, None: all;
-    what other steps launched and what runs in the time of these is then of no step. `remarks`: what else is to be
-    said of which steps were read, each {"say": ..., "args": ...}.
-    Raises ValueError when the columns do not fit.
-    """
+    innermost first, one a line) and `engine` (an NPU's unit) index into the tuples of texts of the plural name, `kind`
+    into KINDS, `step` into `steps` (-1: outside every step), `launched_by` into the rows (-1: unknown); `launch_ns` is
+    when the host launched a device event (UNTOLD: unknown). `marked` is False where the profile has no step marks and
+    one step stands for the whole of it. `left_out` counts events that could not be used, by reason; `memory_records`
+    the allocations seen. `simulated`: the file says that its device was a simulated one, whose times are the CPU's.
+    `cut_at`: the byte at which a file that was cut short ends; the events are those before it. `slower`: why the fast
+    reader had no part in it, empty where it had or where its form has none. `detail` (n,) indexes into `details`, whose
+    first says nothing. `about`: what the file says of itself beside its events. `looked`: which of the file's steps
+    these are, None: all; what other steps launched and what runs in the time of these is then of no step. `remarks`:
+    what else is to be said of which steps were read, each {"say": ..., "args": ...}. Raises ValueError when the columns
+    do not fit."""
 
     names: tuple[str, ...]
     lanes: tuple[str, ...]
@@ -367,10 +362,8 @@ def _read_step_number(name: str) -> int:
 
 def _step_of(steps: tuple[Step, ...], start: I64, kind: npt.NDArray[np.int8], by: I32, named_steps: I64) -> I32:
     """Return the step of each event: host events belong to the step they start in, device events to that of the
-    operator which launched them.
-
-    The device runs behind the host, so without a known launch what starts after the last step belongs to it.
-    """
+    operator which launched them. The device runs behind the host, so without a known launch what starts after the last
+    step belongs to it."""
     if not steps:
         return np.full(start.size, -1, np.int32)
     begins = np.array([step.start_ns for step in steps], np.int64)

@@ -13,8 +13,8 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.machine.device import Device
 from ascend_workbook.profiling import analyse, recording
-from ascend_workbook.profiling.child import recorder
-from ascend_workbook.profiling.collecting import account, folder
+from ascend_workbook.profiling.child import profiler_plugin as recorder
+from ascend_workbook.profiling.collecting import account
 from ascend_workbook.profiling.collecting.account import Recording, count_data, measure_overhead, report_recording
 from ascend_workbook.profiling.collecting.options import Options, for_child, list_remarks
 from ascend_workbook.profiling.facts import load_profile
@@ -95,18 +95,18 @@ def test_only_what_is_ours_is_cleared(tmp_path: Path) -> None:
     for name in ("rank0.pt.trace.json", "rank1.pt.trace.json", "notes.txt", "collected.json"):
         (tmp_path / name).write_text("{}")
     (tmp_path / "rank0_1_2_ascend_pt").mkdir()
-    folder.clear_recording(tmp_path, 0)
+    account.clear_recording(tmp_path, 0)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["collected.json", "notes.txt", "rank1.pt.trace.json"]
-    folder.clear_recording(tmp_path)
+    account.clear_recording(tmp_path)
     assert (tmp_path / "notes.txt").exists() and not (tmp_path / "rank1.pt.trace.json").exists()
 
 
 def test_a_trace_without_a_record_is_not_ours_and_a_half_written_record_is(tmp_path: Path) -> None:
     (tmp_path / "collected.json.part").write_text("{")
-    folder.check(tmp_path)
+    account.check_folder(tmp_path)
     (tmp_path / "rank0.pt.trace.json").write_text("{}")
     with pytest.raises(WorkbookError, match="not written by profile"):
-        folder.check(tmp_path)
+        account.check_folder(tmp_path)
 
 
 def ended(tmp_path: Path, record: dict[str, Any]) -> list[Finding]:

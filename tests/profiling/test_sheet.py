@@ -1,4 +1,4 @@
-"""The cells of a table are those that csv reads, and its numbers those that float reads."""
+"""The cells of a table are those that csv reads, as wide as its heading, and its numbers those that float reads."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import random
 from math import isnan
 from pathlib import Path
 
-import numpy as np
 import pytest
 
+from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.profiling.readers import sheet as module
-from ascend_workbook.profiling.readers.sheet import Cells, open_table, read_sheet
+from ascend_workbook.profiling.readers.sheet import open_table, read_sheet
+from ascend_workbook.profiling.readers.tables import _to_number, time_ns
 from ascend_workbook.profiling.readers.values import to_nanoseconds
 
 PLAIN = 'a,b,中文\n1,"x,y",\n2,"say ""so""", \t"z"\n'
@@ -25,117 +26,70 @@ ODD = {
     "as many cells in all": "a,b\n1,2,3\n4\n5,6\n",
     "an empty line": "a,b\n\n1,2\n\n",
     "one column": "a\n1\n\n2\n",
-    "a quote inside of a cell": 'a,b\n1,x"y\n2,"z"w\n3,x"y,z"w\n',
-    "a cell that goes on behind its quotes": 'a,b\n1,"z"w\n',
-    "two quotes inside of a cell": 'a,b\n1,x""y\n',
     "a quote that none closes": 'a,b\n1,2\n3,"x\n4,5\n',
     "line ends of old": "a,b\r1,2\r3,4\r",
-    "a lone carriage return": "a,b\n1,x\ry\n3,4\n",
     "a heading alone": "a,b\n",
     "nothing": "",
 }
 
 
-def expected(path: Path) -> list[list[str]]:
-    with open_table(path) as file:
-        return [row for row in csv.reader(file) if row]
-
-
-def found(path: Path) -> tuple[list[list[str]], list[int]]:
-    """All rows, and the indices of those with another number of cells than the heading."""
+def found(path: Path) -> tuple[list[list[str]], dict[int, int]]:
+    """All rows with the heading, and those that were not as wide as it, by their number, with their lines."""
     with open_table(path) as file:
         head, pieces = read_sheet(file)
-        rows, ragged = [head] if head else [], []
+        rows, ragged = [head] if head else [], {}
         for piece in pieces:
-            columns = [piece.column_cells(at).to_texts() for at in range(len(head))]
-            rows += [list(row) for row in zip(*([one.texts[at] for at in one.code.tolist()] for one in columns))]
-            ragged += list(piece.ragged)
+            rows += ([cell.strip() for cell in row] for row in piece.rows)
+            ragged.update((piece.first + at, line) for at, line in piece.ragged.items())
+            assert piece.first + len(piece.rows) + 1 == len(rows)
     return rows, ragged
 
 
-@pytest.mark.parametrize("at_once", [8, 2**20])
+@pytest.mark.parametrize("rows_at_once", [1, 2**12])
 @pytest.mark.parametrize("text", [PLAIN, *ODD.values()], ids=["plain", *ODD])
-def test_as_csv_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, at_once: int) -> None:
-    monkeypatch.setattr(module, "AT_ONCE", at_once)
+def test_as_csv_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, rows_at_once: int) -> None:
+    monkeypatch.setattr(module, "ROWS", rows_at_once)
     path = tmp_path / "table.csv"
     path.write_bytes(text.encode())
     rows, ragged = found(path)
-    wanted = expected(path)
+    wanted = [row for row in csv.reader(text.lstrip("\ufeff").splitlines(keepends=True)) if row]
     width = len(wanted[0]) if wanted else 0
     assert rows == [[cell.strip() for cell in (row + [""] * width)[:width]] for row in wanted]
-    assert ragged == [at - 1 for at, row in enumerate(wanted) if len(row) != width]
+    assert list(ragged) == [at - 1 for at, row in enumerate(wanted) if len(row) != width]
+
+
+def test_a_ragged_row_is_told_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text('a,b\n"x\ny",2\n\n3\n', encoding="utf-8")
+    assert found(path) == ([["a", "b"], ["x\ny", "2"], ["3", ""]], {1: 5})
 
 
 def test_any_cells_in_any_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "AT_ONCE", 64)
+    monkeypatch.setattr(module, "ROWS", 7)
     dice, path = random.Random(0), tmp_path / "table.csv"
     for _ in range(40):
         cells = ["", "N/A", "1.5", "x", '"', ",", "\n", "\r\n", "a,b", 'a"b', "中", "[1]; 2"]
         rows = [[dice.choice(cells) for _ in range(4)] for _ in range(30)]
         with path.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file, lineterminator=dice.choice(["\n", "\r\n"])).writerows([list("abcd"), *rows])
-        assert found(path) == ([list("abcd"), *([cell.strip() for cell in row] for row in rows)], [])
+        assert found(path) == ([list("abcd"), *([cell.strip() for cell in row] for row in rows)], {})
 
 
-def cells(*texts: str) -> Cells:
-    raw = [text.encode() for text in texts]
-    ends = np.cumsum([len(one) + 1 for one in raw]) - 1
-    text = np.frombuffer(b",".join([*raw, b""]), np.uint8)
-    return Cells.from_bounds(text, np.append(0, ends + 1)[:-1], ends, np.arange(len(raw)) + 10)
+def test_numbers_are_those_of_float_and_what_is_none_is_noted() -> None:
+    bad: list[str] = []
+    for text in ("0", "1091.69482421875", "007", "5.", ".5", "1e-3", "-2", "9999999999999999999"):
+        assert _to_number(text, bad) == float(text)
+    assert isnan(_to_number("", bad)) and bad == []
+    for text in ("1.2.3", "x", "nan", "inf", "-Infinity", "1e999"):
+        assert isnan(_to_number(text, bad))
+    assert bad == ["1.2.3", "x", "nan", "inf", "-Infinity", "1e999"]
 
 
-NUMBERS = (
-    "0",
-    "0.0",
-    "1091.69482421875",
-    "007",
-    "5.",
-    ".5",
-    "9007199254740993",
-    "0.1234567890123456789",
-    "1e-3",
-    "-2",
-    "0.00048828125",
-    "9223372036854775807",
-    "9999999999999999999",
-    "123456789012345678901234",
-    " 1.5\t",
-    "18.2062116443042876",
-    "2109.6",
-)
-
-
-def test_numbers_are_those_of_float() -> None:
-    asked: list[str] = []
-    numbers = cells(*NUMBERS, "", "N/A", "1.2.3", "x").to_numbers(lambda cell, row: asked.append(cell) or _float(cell))
-    assert numbers[: len(NUMBERS)].tolist() == [float(text) for text in NUMBERS]
-    assert all(map(isnan, numbers[len(NUMBERS) :].tolist()))
-    assert "1.2.3" in asked and not {"", "N/A", "1091.69482421875", "1.5", "2109.6"} & set(asked)
-
-
-def _float(cell: str) -> float:
-    try:
-        return float(cell)
-    except ValueError:
-        return float("nan")
-
-
-def test_times_are_exact_and_what_is_unusual_is_asked_for_with_its_row() -> None:
-    texts = ("1736412474730135.222\t", "0", "12.5", "1.0005", "4611686018427387.904", "x")
-    asked: dict[str, int] = {}
-
-    def one(cell: str, row: int) -> int:
-        asked[cell] = row
-        return -1 if cell == "x" else to_nanoseconds(cell)
-
-    times = cells(*texts).to_times_ns(one).tolist()
-    assert times == [1736412474730135222, 0, 12500, to_nanoseconds("1.0005"), 2**62, -1]
-    assert asked == {"1.0005": 13, "4611686018427387.904": 14, "x": 15}
-
-
-def test_texts_that_are_sought() -> None:
-    column = cells("PTA", "PTA+GE", "", " APP ", "N/A", "hcom_x")
-    assert column.equals_any("PTA", "APP").tolist() == [True, False, False, True, False, False]
-    assert column.starts_with(b"hcom").tolist() == [False] * 5 + [True]
-    assert column.filled_mask().tolist() == [True, True, False, True, True, True]
-    assert column.select_cells(column.starts_with(b"P")).to_texts().texts == ["PTA", "PTA+GE"]
+def test_a_time_is_exact_and_what_is_none_or_far_away_is_named(tmp_path: Path) -> None:
+    for text in ("1736412474730135.222", "0", "12.5", "1.0005", "-3"):
+        assert time_ns(text, "Start", tmp_path, 7) == to_nanoseconds(text)
+    for text in ("x", "", "9" * 30, "1e300", "4611686018427387.904"):
+        with pytest.raises(WorkbookError) as told:
+            time_ns(text, "Start", tmp_path, 7)
+        assert told.value.key == "profiling.bad_cell"
+        assert told.value.arguments == {"path": str(tmp_path), "line": 7, "column": "Start", "value": text}

@@ -65,7 +65,6 @@ PARTS = (
             "ascend_workbook/profiling/rules",
             "ascend_workbook/profiling/savings.py",
             "ascend_workbook/profiling/ranks/rules",
-            "ascend_workbook/profiling/ranks/savings.py",
             "ascend_workbook/profiling/compare/rules",
         ),
         (

@@ -15,11 +15,8 @@ from ascend_workbook.findings.report import Report
 
 def benchmark(target: Union[str, os.PathLike[str], Any], *args: Any, **options: Any) -> Report:
     """Benchmark a script by its path (script.of_script), or a model, function or DataLoader of this process
-    (calls.of_calls). Each of these two names its options.
-
-    The report has a row per configuration; `facts["benchmark"]` has the same with units in its names, and the saved
-    JSON is what `baseline` takes, from any machine.
-    """
+    (calls.of_calls). Each of these two names its options. The report has a row per configuration; `facts["benchmark"]`
+    has the same with units in its names, and the saved JSON is what `baseline` takes, from any machine."""
     if isinstance(target, (str, os.PathLike)):
         from ascend_workbook.profiling.benchmark.script import of_script
 

@@ -29,7 +29,15 @@ def report_benchmark(bench: Bench) -> Report:
     table = Table(tuple(columns[at] for at in shown), tuple(tuple(row[at] for at in shown) for row in rows))
     chart = Chart("bars", "bench_configuration", ("bench_rate",), f"{bench.unit}/s") if bench.successful else None
     facts = {"benchmark": _collect_facts(bench), "simulator": bench.facts.get("simulator") or {}}
-    headlines, answers = _raise_headline(findings), _answered_codes(findings)
+    listed = Status.SKIPPED if _answered_codes(findings) else None
+    worst = max((finding.status for finding in findings if finding.status is not listed), default=Status.OK)
+    headlines, answers = (
+        tuple(
+            replace(finding, status=max(finding.status, worst)) if finding.rule == measured.SPEED else finding
+            for finding in findings
+        ),
+        _answered_codes(findings),
+    )
     return Report("profiling", "benchmark", headlines, table, chart, facts=facts, tier=bench.tier, answers=answers)
 
 
@@ -42,17 +50,6 @@ def _answered_codes(findings: list[Finding]) -> tuple[str, ...]:
     """Return the codes that the report answers; none where its baseline cannot be held against it."""
     asked = any(finding.rule == measured.AGAINST and finding.status is Status.SKIPPED for finding in findings)
     return () if asked else (measured.SPEED,)
-
-
-def _raise_headline(findings: list[Finding]) -> tuple[Finding, ...]:
-    """Give the finding of what was measured the worst status, so that it stays the headline. Beside its answer,
-    questions that these configurations cannot answer are only listed."""
-    listed = Status.SKIPPED if _answered_codes(findings) else None
-    worst = max((finding.status for finding in findings if finding.status is not listed), default=Status.OK)
-    return tuple(
-        replace(finding, status=max(finding.status, worst)) if finding.rule == measured.SPEED else finding
-        for finding in findings
-    )
 
 
 def _make_row(bench: Bench, configuration: Measured) -> list[Scalar]:

@@ -54,13 +54,11 @@ def of_calls(
     baseline: str | os.PathLike[str] | None = None,
 ) -> Report:
     """Time `target`: a torch module called with `inputs` (a tensor, a tuple of them, or a function that makes them of a
-    batch size), a function without arguments, or a DataLoader (`loader`: what to vary of it).
-
-    Inference, unless `loss` is given (output -> scalar tensor): then forward, backward and, with an `optimizer` such
-    as torch.optim.AdamW, the update, on a copy of the model. `steps` calls are timed one by one after `warmup`,
-    `seconds` of calls in blocks. tokens: of one sample. Runs where the model's parameters are.
-    Raises WorkbookError for fewer than two steps and for what cannot be called.
-    """
+    batch size), a function without arguments, or a DataLoader (`loader`: what to vary of it). Inference, unless `loss`
+    is given (output -> scalar tensor): then forward, backward and, with an `optimizer` such as torch.optim.AdamW, the
+    update, on a copy of the model. `steps` calls are timed one by one after `warmup`, `seconds` of calls in blocks.
+    tokens: of one sample. Runs where the model's parameters are. Raises WorkbookError for fewer than two steps and for
+    what cannot be called."""
     from torch.utils.data import DataLoader
 
     for name, value, least in (("steps", steps, LEAST_STEPS), ("warmup", warmup, 0)):

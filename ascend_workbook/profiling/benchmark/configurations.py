@@ -81,7 +81,8 @@ def _make_configuration(varied: Sequence[Axis], values: tuple[Scalar, ...]) -> C
             args += [option, str(value)] if not isinstance(value, bool) else [option] * value
         elif axis.kind == "loader":
             loader[LOADER[axis.name]] = value
-    title = ", ".join(f"{name}={_write_value(value)}" for name, value in settings.items())
+    words = ((name, ("off", "on")[value] if isinstance(value, bool) else value) for name, value in settings.items())
+    title = ", ".join(f"{name}={word}" for name, word in words)
     return Configuration(title, settings, tuple(args), loader, settings.get(AUTOCAST) is True)
 
 
@@ -92,20 +93,16 @@ def _parse_argument(text: str) -> Axis:
         raise WorkbookError("benchmark.bad_axis", given=text)
     if not equals:
         return Axis(name, "argument", (False, True))
-    doubling = DOUBLING.fullmatch(values)
-    if doubling:
-        return Axis(name, "argument", _double_values(text, int(doubling[1]), int(doubling[2])), doubling=True)
+    if doubling := DOUBLING.fullmatch(values):
+        first, last = int(doubling[1]), int(doubling[2])
+        if not 0 < first < last:
+            raise WorkbookError("benchmark.bad_axis", given=text)
+        sizes = tuple(str(first << power) for power in range(last.bit_length()) if first << power <= last)
+        return Axis(name, "argument", sizes, doubling=True)
     words = tuple(word.strip() for word in values.split(","))
     if not all(words) or len(set(words)) < len(words):
         raise WorkbookError("benchmark.bad_axis", given=text)
     return Axis(name, "argument", words)
-
-
-def _double_values(text: str, first: int, last: int) -> tuple[Scalar, ...]:
-    """Return the first value and its doubles up to the last."""
-    if not 0 < first < last:
-        raise WorkbookError("benchmark.bad_axis", given=text)
-    return tuple(str(first << power) for power in range(last.bit_length()) if first << power <= last)
 
 
 def _parse_loader(text: str) -> Axis:
@@ -122,8 +119,3 @@ def _parse_loader(text: str) -> Axis:
     if name == "pin_memory" or not all(word.isdecimal() for word in words):
         raise WorkbookError("benchmark.bad_axis", given=text)
     return Axis(name, "loader", tuple(int(word) for word in words))
-
-
-def _write_value(value: Scalar) -> str:
-    """Write a value as a configuration's name has it: a boolean as on or off."""
-    return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)

@@ -52,24 +52,16 @@ def find_far_steps(times: Sequence[float]) -> list[float]:
 
 def confidence_interval(runs: Sequence[Sequence[float]]) -> tuple[float, float] | None:
     """Return the 95 % confidence of the mean time, of the means of three or more runs, else of groups of consecutive
-    steps.
-
-    None where there are too few steps for groups. What differs from run to run is only in it with three runs.
-    """
+    steps. None where there are too few steps for groups. What differs from run to run is only in it with three runs."""
     means = [statistics.fmean(run) for run in runs if run]
     if len(means) < 3:
-        means = [statistics.fmean(group) for run in runs for group in _split_groups(run)]
+        sizes = [(run, len(run) // GROUPS) for run in runs if len(run) >= GROUPS]
+        means = [statistics.fmean(run[at * size : (at + 1) * size]) for run, size in sizes for at in range(GROUPS)]
     if len(means) < 3:
         return None
     half = T95.get(len(means) - 1, 2.0) * statistics.stdev(means) / len(means) ** 0.5
     center = statistics.fmean([seconds for run in runs for seconds in run])
     return max(0.0, center - half), center + half
-
-
-def _split_groups(run: Sequence[float]) -> list[Sequence[float]]:
-    """Split a run into GROUPS groups of consecutive steps; none where it is too short."""
-    size = len(run) // GROUPS
-    return [run[at * size : (at + 1) * size] for at in range(GROUPS)] if size else []
 
 
 MEASURED, OUT_OF_MEMORY, FAILED, NOT_RUN = "measured", "out_of_memory", "failed", "not_run"
@@ -79,13 +71,10 @@ LEAST_STEPS = 2
 
 @dataclass(frozen=True)
 class Measured:
-    """One configuration. `settings`: axis -> value, as they are told.
-
-    `runs_s`: seconds of each steady step, a run each. `rate_s`: the same where the device was not waited for after
-    each (empty: as runs_s); throughput is of it. `samples`, `tokens`: of one step, None where not told.
-    `loading_s`: of each step, how long data was waited for. `host_at_most_mib`: where the host's peak is not known
-    because this process had taken as much before.
-    """
+    """One configuration. `settings`: axis -> value, as they are told. `runs_s`: seconds of each steady step, a run
+    each. `rate_s`: the same where the device was not waited for after each (empty: as runs_s); throughput is of it.
+    `samples`, `tokens`: of one step, None where not told. `loading_s`: of each step, how long data was waited for.
+    `host_at_most_mib`: where the host's peak is not known because this process had taken as much before."""
 
     name: str
     settings: Mapping[str, Scalar] = field(default_factory=dict)
@@ -116,10 +105,8 @@ class Measured:
 
     @cached_property
     def rate_per_s(self) -> float:
-        """Return the samples (steps where these are not told) a second: all of them over all their time.
-
-        Not by the median step: workers of a DataLoader deliver in bursts, and then it is of a step without any wait.
-        """
+        """Return the samples (steps where these are not told) a second: all of them over all their time. Not by the
+        median step: workers of a DataLoader deliver in bursts, and then it is of a step without any wait."""
         times = [seconds for run in self.rate_s or self.runs_s for seconds in run]
         return self._amount * len(times) / sum(times)
 
@@ -168,10 +155,8 @@ def describe_hardware(device: Device) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class Bench:
-    """All configurations. `unit`: what throughput counts; `hardware`: tier, device, count, versions, as JSON.
-
-    `axes`: the names of what was varied. `baseline`: an earlier benchmark's report. `no_power`: why power is unknown.
-    """
+    """All configurations. `unit`: what throughput counts; `hardware`: tier, device, count, versions, as JSON. `axes`:
+    the names of what was varied. `baseline`: an earlier benchmark's report. `no_power`: why power is unknown."""
 
     measured: tuple[Measured, ...]
     unit: str

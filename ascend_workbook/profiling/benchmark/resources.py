@@ -22,10 +22,8 @@ MIB = 1 << 20
 
 
 class Peak:
-    """From its making on, the most memory that this process takes, of the device and of the host.
-
-    The host's peak cannot be reset: where it does not rise, no more is known than that it was no larger than before.
-    """
+    """From its making on, the most memory that this process takes, of the device and of the host. The host's peak
+    cannot be reset: where it does not rise, no more is known than that it was no larger than before."""
 
     def __init__(self, accelerator: str) -> None:
         self._accelerator, self._before = accelerator, host_mib()

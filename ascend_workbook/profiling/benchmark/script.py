@@ -57,12 +57,10 @@ def of_script(
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Report:
     """Time `steps` training steps after `warmup` others, `repeats` times, for every combination of what is varied.
-
-    sweep: arguments of the script (`batch-size=8,16,32`, `batch-size=8..1024` until out of memory, `amp`); loader:
-    of its DataLoaders (`workers=0,2`, `pin_memory`, `prefetch_factor=2,4`); autocast: its model without and with
-    bfloat16. samples, tokens: of one step, where its DataLoader does not tell them. baseline: an earlier benchmark's
-    JSON. Raises WorkbookError where an option makes no sense or the device is not here.
-    """
+    sweep: arguments of the script (`batch-size=8,16,32`, `batch-size=8..1024` until out of memory, `amp`); loader: of
+    its DataLoaders (`workers=0,2`, `pin_memory`, `prefetch_factor=2,4`); autocast: its model without and with bfloat16.
+    samples, tokens: of one step, where its DataLoader does not tell them. baseline: an earlier benchmark's JSON. Raises
+    WorkbookError where an option makes no sense or the device is not here."""
     for name, value, least in (("steps", steps, LEAST_STEPS), ("warmup", warmup, 1), ("repeats", repeats, 1)):
         if value < least:
             raise WorkbookError("profiling.too_few", name=name, value=value, least=least)

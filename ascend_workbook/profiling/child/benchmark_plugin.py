@@ -44,7 +44,14 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
         mark[0] = clock()
 
     def write_result(status: str) -> None:
-        content = {"status": status, **columns, **_read_peaks(config["accelerator"])}
+        unit = 1 if sys.platform == "darwin" else 1024  # ru_maxrss: bytes there, KiB on Linux
+        host = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / MIB
+        device = (
+            None
+            if config["accelerator"] == "cpu"
+            else getattr(torch, config["accelerator"]).max_memory_allocated() / MIB
+        )
+        content = {"status": status, **columns, "host_peak_mib": host, "device_peak_mib": device}
         path = observer.out / f"benchmark.rank{observer.rank}.json"
         aside = path.with_name(f"{path.name}.part")
         aside.write_text(json.dumps(content), encoding="utf-8")
@@ -66,10 +73,8 @@ def _read_clock(accelerator: str) -> float:
 
 
 def _watch_loading(amounts: dict[str, float]) -> None:
-    """Note how long each batch was waited for, and what was in it.
-
-    Below `__next__`, which torch_npu replaces anew with each loop over a loader (profiler/_add_mstx_patch.py).
-    """
+    """Note how long each batch was waited for, and what was in it. Below `__next__`, which torch_npu replaces anew with
+    each loop over a loader (profiler/_add_mstx_patch.py)."""
 
     def wrap_next(original: Callable[[object], object]) -> Callable[[object], object]:
         @functools.wraps(original)
@@ -165,11 +170,3 @@ def _widen_value(value: object) -> object:
     if type(value) is list:
         return [_widen_value(item) for item in value]
     return tuple(map(_widen_value, value)) if type(value) is tuple else value
-
-
-def _read_peaks(accelerator: str) -> dict[str, float | None]:
-    """Return the peaks in MiB: what was resident of this process, and of the device what torch allocated."""
-    unit = 1 if sys.platform == "darwin" else 1024  # ru_maxrss: bytes there, KiB on Linux
-    host = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / MIB
-    device = None if accelerator == "cpu" else getattr(torch, accelerator).max_memory_allocated() / MIB
-    return {"host_peak_mib": host, "device_peak_mib": device}

@@ -1,15 +1,18 @@
-"""Rides in the training process: profiles steps with the profiler of the device. Imports nothing of the workbook.
+"""The device's profiler as it was asked for: in a script's own process, in which this rides, or around a loop.
+Imports nothing of the workbook.
 
-Configuration: recorder.py's. A profiled step runs from one optimizer update to the next.
+Configuration (collecting/options.py, for_child): accelerator (npu | cuda | cpu), folder, wait, warmup, steps,
+`what` and `npu` as the profilers name them, ranks (None: all), limit_mib. A profiled step runs from one optimizer
+update to the next.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib.util
+import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from torch.optim import Optimizer
@@ -17,19 +20,8 @@ from torch.optim import Optimizer
 if TYPE_CHECKING:
     import torch
 
-
-def _load_sibling(name: str) -> ModuleType:
-    """Load the module of this name beside this file."""
-    path = Path(__file__).with_name(f"{name}.py")
-    spec = importlib.util.spec_from_file_location(f"_workbook_{name}", path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} cannot be loaded")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-recorder = _load_sibling("recorder")
+if TYPE_CHECKING:
+    import torch
 
 
 def attach(observer: Any, config: dict[str, Any]) -> None:
@@ -40,10 +32,10 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
     marks = Marks(lambda: running[0].step())
 
     def start_profiler(model: torch.nn.Module) -> None:
-        estimate = recorder.room(model, config, observer.rank, observer.world_size)
+        estimate = room(model, config, observer.rank, observer.world_size)
         if estimate["refused"]:
             raise RuntimeError("the recording would need {needed_mib} MiB of {limit_mib} MiB".format(**estimate))
-        profiler = recorder.make(config, observer.rank)
+        profiler = make(config, observer.rank)
         profiler.start()
         running.append(profiler)
 
@@ -58,12 +50,10 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
 
 
 class Marks:
-    """Marks a step when the update that ends it is over.
-
-    torch.optim makes an event of each update, and the observer is called inside it (Optimizer.profile_hook_step,
-    torch/optim/optimizer.py). torch_npu's parser finds only marks that begin inside no other event (get_step_range,
-    torch_npu/profiler/analysis/prof_parse/_fwk_cann_relation_parser.py).
-    """
+    """Marks a step when the update that ends it is over. torch.optim makes an event of each update, and the observer is
+    called inside it (Optimizer.profile_hook_step, torch/optim/optimizer.py). torch_npu's parser finds only marks that
+    begin inside no other event (get_step_range,
+    torch_npu/profiler/analysis/prof_parse/_fwk_cann_relation_parser.py)."""
 
     def __init__(self, mark: Callable[[], None]) -> None:
         self._mark = mark
@@ -94,3 +84,77 @@ class Marks:
                     self._mark()
 
         return run_update
+
+
+#: Events a step by what a model has, as training steps of the bundled scripts were counted, and bytes an event
+PER_LEAF, PER_PARAMETER, BYTES, BYTES_STACK = 60, 12, 600, 1200
+#: torch_npu's parser takes about so many times the raw data, in memory and on the disk
+PARSING = 20
+RESERVE_MIB = 512
+MIB = 1 << 20
+
+
+def make(config: dict[str, Any], rank: int) -> torch.profiler.profile:
+    """Make the profiler, not yet started; its `step()` ends a step."""
+    return (_make_npu_profiler if config["accelerator"] == "npu" else _make_torch_profiler)(config, rank)
+
+
+def room(model: torch.nn.Module, config: dict[str, Any], rank: int, ranks: int) -> dict[str, float]:
+    """Estimate what the recording of all ranks will need, by the size of the model, and what there is, in MiB. An
+    estimate: operators outside of modules are not seen."""
+    leaves = sum(1 for module in model.modules() if not any(True for _ in module.children()))
+    parameters = sum(1 for _ in model.parameters())
+    events = (PER_LEAF * leaves + PER_PARAMETER * parameters) * (config["steps"] + config["warmup"])
+    event_bytes = BYTES_STACK if config["what"]["with_stack"] else BYTES
+    factor = PARSING if config["accelerator"] == "npu" else 1
+    many = ranks if config["ranks"] is None else len(config["ranks"])
+    needed = events * event_bytes * factor * many / MIB
+    free = shutil.disk_usage(config["folder"]).free / MIB
+    limit = max(0.0, free - RESERVE_MIB) if config["limit_mib"] is None else min(config["limit_mib"], free)
+    estimate = {"needed_mib": round(needed, 1), "free_mib": round(free), "limit_mib": round(limit, 1)}
+    estimate["refused"] = needed > limit
+    Path(config["folder"], f"rank{rank}.room.json").write_text(json.dumps(estimate), encoding="utf-8")
+    return estimate
+
+
+def _make_torch_profiler(config: dict[str, Any], rank: int) -> torch.profiler.profile:
+    """torch.profiler, for CUDA and the CPU; one Chrome trace a rank. FLOPs are in no trace: they lie beside it."""
+    from torch import profiler
+
+    activities = [profiler.ProfilerActivity.CPU]
+    if config["accelerator"] == "cuda":
+        activities.append(profiler.ProfilerActivity.CUDA)
+    folder = Path(config["folder"])
+
+    def export_trace(done: torch.profiler.profile) -> None:
+        done.export_chrome_trace(str(folder / f"rank{rank}.pt.trace.json"))
+        if config["what"]["with_flops"]:
+            flops = {event.key: event.flops for event in done.key_averages() if event.flops}
+            content = {"steps": config["steps"], "flops": flops}
+            (folder / f"rank{rank}.flops.json").write_text(json.dumps(content), encoding="utf-8")
+
+    schedule = profiler.schedule(wait=config["wait"], warmup=config["warmup"], active=config["steps"], repeat=1)
+    return profiler.profile(activities=activities, schedule=schedule, on_trace_ready=export_trace, **config["what"])
+
+
+def drop_unset(asked: dict[str, Any]) -> dict[str, Any]:
+    """Drop what asks for nothing (0 is something): older torch_npu do not know all names."""
+    nothing = {"data_simplification": True, "gc_detect_threshold": None}
+    return {name: value for name, value in asked.items() if value is not nothing.get(name, False)}
+
+
+def _make_npu_profiler(config: dict[str, Any], rank: int) -> torch.profiler.profile:
+    """Make torch_npu.profiler; it writes one `*_ascend_pt` folder a rank."""
+    from torch_npu import profiler
+
+    asked = drop_unset(config["npu"])
+    asked["profiler_level"] = getattr(profiler.ProfilerLevel, asked["profiler_level"])
+    asked["aic_metrics"] = getattr(profiler.AiCMetrics, asked["aic_metrics"])
+    asked["export_type"] = [getattr(profiler.ExportType, export_type) for export_type in asked["export_type"]]
+    return profiler.profile(
+        activities=[profiler.ProfilerActivity.CPU, profiler.ProfilerActivity.NPU],
+        schedule=profiler.schedule(wait=config["wait"], warmup=config["warmup"], active=config["steps"], repeat=1),
+        on_trace_ready=profiler.tensorboard_trace_handler(config["folder"], worker_name=f"rank{rank}"),
+        experimental_config=profiler._ExperimentalConfig(**asked),
+        **config["what"],
+    )

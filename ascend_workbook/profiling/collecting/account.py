@@ -1,4 +1,5 @@
-"""What a recording brought, counted: the profilers swallow their errors (no_exception_func in torch_npu)."""
+"""What a recording brought, counted: the profilers swallow their errors (no_exception_func in torch_npu); and the
+folder that it lies in, with the record beside it."""
 
 from __future__ import annotations
 
@@ -6,7 +7,8 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Sequence
+import shutil
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -17,10 +19,52 @@ from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine.device import Device
-from ascend_workbook.profiling.collecting import folder
 from ascend_workbook.profiling.collecting.options import Options, for_child
-from ascend_workbook.profiling.facts import Profile, load_profile
+from ascend_workbook.profiling.facts import RECORD, Profile, load_profile
 from ascend_workbook.profiling.ranks.collectives import calls_at
+from ascend_workbook.profiling.savings import ADVISED
+from ascend_workbook.storage import open_storage
+
+#: What child/profiler_plugin.py and the profilers below it write
+OURS = re.compile(r"rank(\d+)(?:\.pt\.trace\.json|\.flops\.json|\.room\.json|_.*_ascend_pt)")
+MIB = 1 << 20
+
+
+def check_folder(folder: Path) -> None:
+    """Raises WorkbookError where somebody else's files lie there. Another rank may be writing the record just now."""
+    others = folder.exists() and any(RECORD not in entry.name for entry in folder.iterdir())
+    if others and not (folder / RECORD).is_file():
+        raise WorkbookError("profiling.not_ours", path=str(folder), record=RECORD)
+
+
+def clear_recording(folder: Path, rank: int | None = None) -> None:
+    """Remove what an earlier recording left there, of one rank or of all; other files stay."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for entry in folder.iterdir():
+        own = OURS.fullmatch(entry.name)
+        if own and (rank is None or int(own[1]) == rank):
+            shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+
+
+def write_record(folder: Path, content: Mapping[str, object], status: str = "running") -> None:
+    """Write the record; it says that the recording runs until it ends `complete` or `failed`: what is killed leaves it
+    so."""
+    folder.mkdir(parents=True, exist_ok=True)
+    record = json.dumps({**content, "status": status}, ensure_ascii=False, indent=1)
+    open_storage(str(folder)).write_text(RECORD, record)
+
+
+def describe_run(device: Device, environ: Mapping[str, str]) -> dict[str, object]:
+    """Return what `analyse` must know and no trace tells: above all whether the device was a real one, and of the
+    recorded process's environment the variables that its advice is about, empty where one is not set."""
+    variables = {name: environ.get(name, "") for name in ADVISED}
+    return {"tier": device.tier, "device": device.name, "versions": device.versions, "environment": variables}
+
+
+def size_mib(folder: Path) -> float:
+    """Return the size of all files in the folder in MiB."""
+    return round(sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / MIB, 2)
+
 
 #: An overhead that changes what the profile shows, in percent of the step without the profiler
 LARGE_OVERHEAD = 30.0
@@ -31,10 +75,8 @@ Row = tuple[str, int, Status]
 
 @dataclass(frozen=True)
 class Recording:
-    """One run: what was asked of which device, where it lies, and what the run itself told.
-
-    `times_s`: of each step as it ran, without and with the profiler; `trouble`: a sentence, where the script failed.
-    """
+    """One run: what was asked of which device, where it lies, and what the run itself told. `times_s`: of each step as
+    it ran, without and with the profiler; `trouble`: a sentence, where the script failed."""
 
     options: Options
     found: Device
@@ -61,7 +103,7 @@ def report_recording(run: Recording) -> Report:
     """Report a row per kind of data. FAIL where the script failed, or data are absent that the device must give."""
     overhead = measure_overhead(run)
     facts: dict[str, object] = {"folder": str(run.folder), **run.facts, "overhead": overhead}
-    facts |= {"size_mib": folder.size_mib(run.folder), "room": _read_beside(run, "room")}
+    facts |= {"size_mib": size_mib(run.folder), "room": _read_beside(run, "room")}
     remark_findings = [Finding("PRF300", Status.NOTE, key, args) for key, args in run.remarks]
     try:
         if run.trouble is not None:
@@ -72,26 +114,27 @@ def report_recording(run: Recording) -> Report:
         failed = Finding("PRF300", Status.FAIL, *_explain_failure(run, nothing), weight=100)
         return Report("profiling", "profile", (failed, *remark_findings), facts=facts, tier=run.found.tier)
     rows = count_data(profile, run)
-    more = [*remark_findings, *find_changed_settings(path, run.options, run.found), *_find_absent_ranks(run)]
-    more += [*_judge_overhead(overhead), _point_to_folder(run.folder)]
+    more = [*remark_findings, *find_changed_settings(path, run.options, run.found)]
+    absent: list[Scalar] = [rank for rank in run.ranks if not run.data_path(rank).exists()]
+    if absent:
+        more.append(Finding("PRF300", Status.FAIL, "PRF300.absent_ranks", {"ranks": absent, "of": len(run.ranks)}))
+    # as short as this directory allows
+    where = os.path.relpath(run.folder) if Path.cwd() in run.folder.absolute().parents else str(run.folder)
+    pointer = Finding("PRF300", Status.OK, "PRF300.where", {"path": where, "quoted": shlex.quote(where)})
+    more += [*_judge_overhead(overhead), pointer]
     # as torch counts them: matrix products and convolutions, no convolution's backward
     flops = _read_beside(run, "flops").get("flops")
     facts |= {"profile": str(path), "flops_per_step": sum(flops.values()) / run.options.steps if flops else None}
-    table = _make_table(rows, overhead)
+    table_rows: list[tuple[Scalar, ...]]
+    table_rows = [(Sentence(f"profiling.data.{name}"), count, state.name) for name, count, state in rows]
+    if overhead is not None:
+        state = Status.NOTE if overhead["percent"] > LARGE_OVERHEAD else Status.OK
+        percent: Scalar = overhead["percent"] if overhead["percent"] > 0 else Sentence("profiling.data.within_noise")
+        table_rows.append((Sentence("profiling.data.overhead"), percent, state.name))
+    table = Table((Column("profiling_data"), Column("count"), Column("status")), tuple(table_rows))
     return Report(
         "profiling", "profile", _list_findings(rows, run, profile, more), table, facts=facts, tier=run.found.tier
     )
-
-
-def _make_table(rows: list[Row], cost: dict[str, float] | None) -> Table:
-    """Make a row per kind of data, and one that says by how much recording them slowed the steps."""
-    table_rows: list[tuple[Scalar, ...]]
-    table_rows = [(Sentence(f"profiling.data.{name}"), count, state.name) for name, count, state in rows]
-    if cost is not None:
-        state = Status.NOTE if cost["percent"] > LARGE_OVERHEAD else Status.OK
-        percent: Scalar = cost["percent"] if cost["percent"] > 0 else Sentence("profiling.data.within_noise")
-        table_rows.append((Sentence("profiling.data.overhead"), percent, state.name))
-    return Table((Column("profiling_data"), Column("count"), Column("status")), tuple(table_rows))
 
 
 def count_data(profile: Profile, run: Recording) -> list[Row]:
@@ -122,10 +165,8 @@ def count_data(profile: Profile, run: Recording) -> list[Row]:
 
 def measure_overhead(run: Recording) -> dict[str, float] | None:
     """Return the milliseconds of the median step without and with the profiler; None where fewer than two of either
-    ran, or those without it differ too much, or were so slow that they were still warming up.
-
-    The first step of all is left out, and so is the warm-up, where the profiler starts.
-    """
+    ran, or those without it differ too much, or were so slow that they were still warming up. The first step of all is
+    left out, and so is the warm-up, where the profiler starts."""
     plain = run.times_s[1 : run.options.wait]
     during = run.times_s[run.options.wait + run.options.warmup : run.options.total]
     if len(plain) < 2 or len(during) < 2 or max(plain) > UNSTEADY * min(plain):
@@ -172,20 +213,6 @@ def _list_findings(rows: list[Row], run: Recording, profile: Profile, more: Sequ
     return (Finding("PRF300", worst, key, {"came": came, "absent": lacking, **steps}, weight=100), *problems, *more)
 
 
-def _find_absent_ranks(run: Recording) -> list[Finding]:
-    """Report the ranks that left nothing."""
-    absent: list[Scalar] = [rank for rank in run.ranks if not run.data_path(rank).exists()]
-    args: dict[str, Scalar] = {"ranks": absent, "of": len(run.ranks)}
-    return [Finding("PRF300", Status.FAIL, "PRF300.absent_ranks", args)] if absent else []
-
-
-def _point_to_folder(folder: Path) -> Finding:
-    """Say where the profile lies, as short as this directory allows, and the command that reads it."""
-    below = Path.cwd() in folder.absolute().parents
-    path = os.path.relpath(folder) if below else str(folder)
-    return Finding("PRF300", Status.OK, "PRF300.where", {"path": path, "quoted": shlex.quote(path)})
-
-
 def _judge_overhead(cost: dict[str, float] | None) -> list[Finding]:
     """Judge how much the profiler slowed the steps."""
     if cost is None:
@@ -197,7 +224,7 @@ def _judge_overhead(cost: dict[str, float] | None) -> list[Finding]:
 
 
 def _read_beside(run: Recording, name: str) -> dict[str, Any]:
-    """Read what child/recorder.py left beside the data, `room` or `flops`; empty where it left nothing."""
+    """Read what child/profiler_plugin.py left beside the data, `room` or `flops`; empty where it left nothing."""
     path = run.folder / f"rank{run.ranks[0]}.{name}.json"
     return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
 

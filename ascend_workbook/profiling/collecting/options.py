@@ -51,14 +51,12 @@ NOT_SIMULATED = ("metrics", "l2_cache", "op_attr", "mstx")
 @dataclass(frozen=True)
 class Options:
     """`wait` steps without the profiler (their time is what its overhead is told by), `warmup` that are thrown away,
-    then `steps` recorded. The schedule is never repeated: torch_npu keeps only one round.
-
-    shapes, memory, stack, flops, modules: of the operators. On an NPU: level 0, 1 (default) or 2; metrics, one of
-    METRICS (default: pipe, none at level 0); export: text, db or both; l2_cache; op_attr (needs a database); mstx
-    marks; gc_ms: collections of Python's garbage that took at least so many milliseconds; simplify: False keeps the
-    raw data. ranks: which to record ([0, 3] or "0,3-5"; default: all). limit_mib: the most room on the disk
-    the recording may need by its estimate (default: what is free, less a reserve).
-    """
+    then `steps` recorded. The schedule is never repeated: torch_npu keeps only one round. shapes, memory, stack, flops,
+    modules: of the operators. On an NPU: level 0, 1 (default) or 2; metrics, one of METRICS (default: pipe, none at
+    level 0); export: text, db or both; l2_cache; op_attr (needs a database); mstx marks; gc_ms: collections of Python's
+    garbage that took at least so many milliseconds; simplify: False keeps the raw data. ranks: which to record ([0, 3]
+    or "0,3-5"; default: all). limit_mib: the most room on the disk the recording may need by its estimate (default:
+    what is free, less a reserve)."""
 
     steps: int = 10
     warmup: int = 2
@@ -131,9 +129,7 @@ class Options:
 
 def list_remarks(options: Options, device: Device) -> list[tuple[str, dict[str, Scalar]]]:
     """Return what the device's profiler makes of the options that is not what they say: (key, arguments) of sentences.
-
-    Raises WorkbookError where nothing would come at all.
-    """
+    Raises WorkbookError where nothing would come at all."""
     notes: list[tuple[str, dict[str, Scalar]]] = []
     asked = [name for name, nothing in NPU_ONLY.items() if getattr(options, name) != nothing]
     if device.simulated and options.export != "text":  # CANN's own exporter writes it; torch_npu then parses nothing
@@ -152,7 +148,7 @@ def list_remarks(options: Options, device: Device) -> list[tuple[str, dict[str, 
 
 
 def for_child(options: Options, accelerator: str, folder: str) -> dict[str, Any]:
-    """Return the JSON that child/recorder.py reads."""
+    """Return the JSON that child/profiler_plugin.py reads."""
     level = 1 if options.level is None else options.level
     metrics = options.metrics or ("pipe" if level else "none")
     npu = {

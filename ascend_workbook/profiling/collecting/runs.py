@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.report import Report
@@ -30,7 +30,7 @@ from ascend_workbook.machine import cann
 from ascend_workbook.machine import device as devices
 from ascend_workbook.machine.device import Device
 from ascend_workbook.machine.launch import LaunchSpec, Plugin, Progress, launch
-from ascend_workbook.profiling.collecting import account, folder
+from ascend_workbook.profiling.collecting import account
 from ascend_workbook.profiling.collecting.options import Options, for_child, list_remarks
 
 if TYPE_CHECKING:
@@ -52,17 +52,15 @@ def profile(
     on_progress: Callable[[Progress], None] | None = None,
     **options: object,
 ) -> Report:
-    """Profile training steps of the script into the folder `out`; `options` are those of Options.
-
-    The report has a row per kind of data; `facts["profile"]` is the path to give to `analyse` (the first recorded
-    rank's), `facts["overhead"]` the milliseconds of a step without and with the profiler. It FAILs where the script
-    failed or where data that the device must give is absent. Raises WorkbookError where the device is not here or
-    an option makes no sense.
-    """
+    """Profile training steps of the script into the folder `out`; `options` are those of Options. The report has a row
+    per kind of data; `facts["profile"]` is the path to give to `analyse` (the first recorded rank's),
+    `facts["overhead"]` the milliseconds of a step without and with the profiler. It FAILs where the script failed or
+    where data that the device must give is absent. Raises WorkbookError where the device is not here or an option makes
+    no sense."""
     plan = Options.from_mapping(options)
     plan.check_ranks(nproc)
     where = Path(out).absolute() / "data"
-    folder.check(where)
+    account.check_folder(where)
     chosen_device = devices.find(device, python=python)
     notes = list_remarks(plan, chosen_device)
     if notes and on_progress:
@@ -80,17 +78,17 @@ def profile(
         grad_norm=False,  # its kernels are none of the script's
     ).on(chosen_device)
     record = {
-        **folder.describe_run(chosen_device, spec.env or os.environ),
+        **account.describe_run(chosen_device, spec.env or os.environ),
         "script": str(script),
         "args": list(args),
         "nproc": nproc,
         "transform": spec.transform,
         **_describe_plan(plan, nproc),
     }
-    folder.write_record(where, record)
-    folder.clear_recording(where)
+    account.write_record(where, record)
+    account.clear_recording(where)
     result = launch(spec, on_progress)
-    folder.write_record(
+    account.write_record(
         where, {**record, "simulator": result.simulator}, "complete" if result.trouble is None else "failed"
     )
     facts = {"losses": result.losses, "elapsed_s": round(result.elapsed_s, 1), "simulator": result.simulator}
@@ -112,11 +110,8 @@ def recording(
     **options: object,
 ) -> Recorder:
     """Return a context manager that profiles `wait + warmup + steps` calls of its `step()`; `options` are those of
-    Options.
-
-    `model`, a torch module, lets the room on the disk be estimated before. Raises WorkbookError where an option makes
-    no sense, the device is not this process's, or the folder is somebody else's.
-    """
+    Options. `model`, a torch module, lets the room on the disk be estimated before. Raises WorkbookError where an
+    option makes no sense, the device is not this process's, or the folder is somebody else's."""
     return Recorder(Path(out).absolute() / "data", Options.from_mapping(options), find_device(device), model)
 
 
@@ -126,7 +121,7 @@ class Recorder:
     def __init__(self, where: Path, plan: Options, device: Device, model: torch.nn.Module | None) -> None:
         self.rank, self.nproc = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
         plan.check_ranks(self.nproc)
-        folder.check(where)
+        account.check_folder(where)
         self._where, self._plan, self._device, self._model = where, plan, device, model
         self._remarks = tuple(list_remarks(plan, device))
         self._times: list[float] = []
@@ -151,10 +146,16 @@ class Recorder:
         if self.rank not in ranks:
             return self
         if self.rank == ranks[0]:
-            folder.write_record(self._where, self._make_record())
-        folder.clear_recording(self._where, self.rank)
+            account.write_record(self._where, self._make_record())
+        account.clear_recording(self._where, self.rank)
         config = for_child(self._plan, self._device.accelerator, str(self._where))
-        self._profiler = _make_profiler(config, self.rank, self.nproc, self._model)
+        from ascend_workbook.profiling.child import profiler_plugin as recorder
+
+        if self._model is not None:
+            estimate = recorder.room(self._model, config, self.rank, self.nproc)
+            if estimate["refused"]:
+                raise WorkbookError("PRF300.room", **estimate, path=config["folder"])
+        self._profiler = recorder.make(config, self.rank)
         self._profiler.start()
         self._mark = time.perf_counter()
         return self
@@ -178,7 +179,7 @@ class Recorder:
         simulator = describe_simulator(self._device)
         if self.rank == self._plan.recorded_ranks(self.nproc)[0]:
             status = "complete" if kind is None and self.done else "failed"
-            folder.write_record(self._where, {**self._make_record(), "simulator": simulator}, status)
+            account.write_record(self._where, {**self._make_record(), "simulator": simulator}, status)
         facts = {"rank": self.rank, "simulator": simulator}
         about = (self._plan, self._device, self._where, [self.rank], self._times, self.nproc)
         self._report = account.report_recording(account.Recording(*about, trouble, self._remarks, facts))
@@ -186,29 +187,24 @@ class Recorder:
     def _make_record(self) -> dict[str, object]:
         """Return the record of what this loop was asked to record."""
         plan = self._plan
-        about = folder.describe_run(self._device, os.environ)
+        about = account.describe_run(self._device, os.environ)
         return {**about, "script": "", "args": [], "nproc": self.nproc, **_describe_plan(plan, self.nproc)}
 
 
-def _make_profiler(
-    config: dict[str, Any], rank: int, nproc: int, model: torch.nn.Module | None
-) -> torch.profiler.profile:
-    """Make the profiler; raises WorkbookError where its recording would need more room than there is."""
-    from ascend_workbook.profiling.child import recorder
-
-    if model is not None:
-        estimate = recorder.room(model, config, rank, nproc)
-        if estimate["refused"]:
-            raise WorkbookError("PRF300.room", **estimate, path=config["folder"])
-    return recorder.make(config, rank)
-
-
 def find_device(wanted: str = "auto") -> Device:
-    """Return the accelerator that this process's torch sees, else the CPU, which can always be asked for.
+    """Return the accelerator that this process's torch sees, else the CPU, which can always be asked for. Raises
+    WorkbookError where another one is wanted."""
+    import torch
 
-    Raises WorkbookError where another one is wanted.
-    """
-    chosen = _describe_cpu() if wanted == "cpu" else _find_accelerator() or _describe_cpu()
+    loaded = ((name, sys.modules.get(name)) for name in ("torch", "torch_npu"))
+    versions = {name: str(getattr(module, "__version__", "")) for name, module in loaded if module is not None}
+    chosen = Device("cpu", platform.processor() or platform.machine(), 1, versions)
+    for name in ("cuda", "npu") if wanted != "cpu" else ():
+        module = getattr(torch, name, None)
+        if module is not None and module.is_available():
+            active = cann.find_cann() if name == "npu" else None
+            tier = "npu-simulated" if active and active.simulated else name
+            chosen = Device(tier, module.get_device_name(0), module.device_count(), versions)
     if wanted not in ("auto", chosen.tier):
         raise WorkbookError("profiling.not_here", wanted=wanted, tier=chosen.tier)
     return chosen
@@ -221,26 +217,3 @@ def describe_simulator(chosen_device: Device) -> dict[str, object]:
     from ascend_workbook.machine.launch.child import simulator as loaded
 
     return dict(loaded.describe_simulator())
-
-
-def _find_accelerator() -> Device | None:
-    """Return the accelerator that this process's torch sees, None where there is none."""
-    import torch
-
-    for name in ("npu", "cuda"):
-        module = getattr(torch, name, None)
-        if module is not None and module.is_available():
-            active = cann.find_cann() if name == "npu" else None
-            tier = "npu-simulated" if active and active.simulated else name
-            return Device(tier, module.get_device_name(0), module.device_count(), _read_versions())
-    return None
-
-
-def _describe_cpu() -> Device:
-    return Device("cpu", platform.processor() or platform.machine(), 1, _read_versions())
-
-
-def _read_versions() -> dict[str, str]:
-    """Return the versions of torch and torch_npu where they are loaded."""
-    loaded = ((name, sys.modules.get(name)) for name in ("torch", "torch_npu"))
-    return {name: str(getattr(module, "__version__", "")) for name, module in loaded if module is not None}

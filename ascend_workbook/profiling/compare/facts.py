@@ -60,7 +60,8 @@ def find_joins(baseline: Costs, target: Costs) -> list[Join]:
             name
             for name in without
             if name not in taken
-            and _is_piece(name, family)
+            and not name.startswith(("row.", "collective ", "copy", "Optimizer"))
+            and (not family.pieces or name.rpartition("::")[2] in family.pieces)
             and _count_calls(with_it, name) < 0.999 * _count_calls(without, name)
         ]
         if fewer:
@@ -68,13 +69,6 @@ def find_joins(baseline: Costs, target: Costs) -> list[Join]:
             taken |= set(names)
             families_joined.append(Join(family.name, names))
     return families_joined
-
-
-def _is_piece(name: str, family: Family) -> bool:
-    """Return whether an operator can be a piece of the family's fused one."""
-    if name.startswith(("row.", "collective ", "copy", "Optimizer")):
-        return False
-    return not family.pieces or name.rpartition("::")[2] in family.pieces
 
 
 def _count_calls(costs: Costs, name: str) -> float:

@@ -13,8 +13,7 @@ from ascend_workbook.profiling.breakdown import PARTS
 from ascend_workbook.profiling.compare import rules
 from ascend_workbook.profiling.compare.costs import HIDDEN, REST
 from ascend_workbook.profiling.compare.facts import Comparison, Row
-from ascend_workbook.profiling.compare.rules.differences import display_name
-from ascend_workbook.profiling.compare.rules.work import describe_recording
+from ascend_workbook.profiling.compare.rules.differences import describe_recording, display_name
 from ascend_workbook.profiling.facts import Profile
 from ascend_workbook.profiling.trace import Trace
 

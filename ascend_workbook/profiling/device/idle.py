@@ -81,11 +81,11 @@ def idle_by_cause(trace: Trace, steps: Sequence[StepTime], waiting: Intervals) -
     early = parts["synchronisation"] | parts["host"]
     compiling = trace.intervals_of(trace.where(("host_op", "runtime", "python")) & trace.mask_of_names(COMPILES.search))
     spent = {"loading": idle.common_ns(loading)}
-    spent["compiling"] = _subtract_intervals(early, loading).common_ns(compiling)
+    spent["compiling"] = (early - loading).common_ns(compiling)
     for cause in ("synchronisation", "host"):
-        spent[cause] = _subtract_intervals(_subtract_intervals(parts[cause], loading), compiling).length_ns
+        spent[cause] = (parts[cause] - loading - compiling).length_ns
     for cause in ("start", "unexplained"):
-        spent[cause] = _subtract_intervals(parts[cause], loading).length_ns
+        spent[cause] = (parts[cause] - loading).length_ns
     if sum(spent.values()) != idle.length_ns:
         raise ValueError(f"the causes sum to {sum(spent.values())} ns, the idle time is {idle.length_ns} ns")
     return spent
@@ -94,25 +94,6 @@ def idle_by_cause(trace: Trace, steps: Sequence[StepTime], waiting: Intervals) -
 def _select_pieces(start: I64, end: I64, wanted: npt.NDArray[np.bool_]) -> Intervals:
     """Return the wanted ones of these pieces as intervals."""
     return Intervals.union_of(start[wanted], end[wanted])
-
-
-def _subtract_intervals(whole: Intervals, removed: Intervals) -> Intervals:
-    """Return what of the first the second does not cover."""
-    if not whole.start_ns.size or not removed.start_ns.size:
-        return whole
-    low, high = int(whole.start_ns[0]), int(whole.end_ns[-1])
-    outside = removed.find_gaps(low, high)
-    return _intersect_intervals(whole, outside)
-
-
-def _intersect_intervals(first: Intervals, other: Intervals) -> Intervals:
-    """Return where both are: a border belongs to the result where two are open behind it."""
-    at = np.concatenate([first.start_ns, other.start_ns, first.end_ns, other.end_ns])
-    change = np.repeat(np.array([1, 1, -1, -1]), [first.start_ns.size, other.start_ns.size] * 2)
-    order = np.lexsort((change, at))
-    at, depth = at[order], np.cumsum(change[order])
-    both = np.flatnonzero(depth == 2)
-    return Intervals.union_of(at[both], at[both + 1])
 
 
 SHORT_NS = 10_000
@@ -142,7 +123,11 @@ def summarise_launches(trace: Trace, steps: Sequence[StepTime]) -> Launches:
     inside = (trace.start_ns >= begin) & (trace.start_ns < end)
     rows = np.flatnonzero(inside & trace.where(("compute",)))
     kernels = trace.duration_ns[rows]
-    by_launch = _sum_by_launch(trace.launch_ns[rows], kernels)
+    is_known = trace.launch_ns[rows] != UNTOLD
+    moments, launch = np.unique(trace.launch_ns[rows[is_known]], return_inverse=True)
+    together = np.zeros(moments.size, np.int64)
+    np.add.at(together, launch, kernels[is_known])
+    by_launch = np.concatenate([together, kernels[~is_known]])
     short = by_launch[by_launch < SHORT_NS]
     device = trace.where(ON_DEVICE)
     wanted = inside & device & (trace.launch_ns != UNTOLD)
@@ -157,15 +142,6 @@ def summarise_launches(trace: Trace, steps: Sequence[StepTime]) -> Launches:
     known = device & (trace.launch_ns != UNTOLD)
     queue = count_waiting(trace.launch_ns[wanted], trace.launch_ns[known], trace.start_ns[known])
     return replace(summary, latency_ns=_middle_and_high(latency), queue=_middle_and_high(queue))
-
-
-def _sum_by_launch(launch_ns: I64, duration_ns: I64) -> I64:
-    """Return what the kernels of each launch take together, in nanoseconds."""
-    known = launch_ns != UNTOLD
-    moments, of = np.unique(launch_ns[known], return_inverse=True)
-    together = np.zeros(moments.size, np.int64)
-    np.add.at(together, of, duration_ns[known])
-    return np.concatenate([together, duration_ns[~known]])
 
 
 def count_waiting(moments: I64, launch_ns: I64, start_ns: I64) -> I64:

@@ -29,17 +29,19 @@ PIECE = 20_000
 
 
 def write_perfetto(trace: Trace, path: str | os.PathLike[str]) -> int:
-    """Write the trace to `path` (gzip where it ends in .gz), at once or not at all; return how many slices.
-
-    Every event of the Trace becomes one slice; flows lead from the operator that launched to what it launched.
-    """
+    """Write the trace to `path` (gzip where it ends in .gz), at once or not at all; return how many slices. Every event
+    of the Trace becomes one slice; flows lead from the operator that launched to what it launched."""
     refuse_unwritable(path)
     target = Path(path)
     aside = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with gzip.open(aside, "wb", 5) if target.suffix == ".gz" else aside.open("wb") as stream:
             first = int(trace.start_ns.min(initial=2**62)) if len(trace) else 0
-            stream.write(_write_opening(trace, first).encode())
+            about: dict[str, object] = {"source": Path(trace.source).name, "first_event_epoch_ns": str(first)}
+            about["simulated"] = trace.simulated
+            mark = json.dumps({"ph": "M", "name": "trace", "pid": 0, "args": {"name": "ascend-workbook"}})
+            opening = f'{{"displayTimeUnit":"ms","otherData":{json.dumps(about)},"traceEvents":[\n{mark}'
+            stream.write(opening.encode())
             events = _write_events(trace, first)
             while piece := list(islice(events, PIECE)):
                 stream.write(",\n".join(["", *piece]).encode("utf-8", "backslashreplace"))
@@ -48,13 +50,6 @@ def write_perfetto(trace: Trace, path: str | os.PathLike[str]) -> int:
     finally:
         aside.unlink(missing_ok=True)
     return len(trace)
-
-
-def _write_opening(trace: Trace, first: int) -> str:
-    """Return the file's beginning with what it says of the trace."""
-    other = {"source": Path(trace.source).name, "first_event_epoch_ns": str(first), "simulated": trace.simulated}
-    mark = json.dumps({"ph": "M", "name": "trace", "pid": 0, "args": {"name": "ascend-workbook"}})
-    return f'{{"displayTimeUnit":"ms","otherData":{json.dumps(other)},"traceEvents":[\n{mark}'
 
 
 def _write_events(trace: Trace, first: int) -> Iterator[str]:

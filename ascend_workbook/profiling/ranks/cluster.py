@@ -196,11 +196,9 @@ PIPELINE = ("pp", "pipeline_parallel", "pipeline")
 
 
 def stages_of(ranks: Mapping[int, RankFacts]) -> dict[int, int]:
-    """Return the pipeline stage of each rank, counted from 0; empty where nothing tells of a pipeline.
-
-    Groups called pp list their ranks from the first stage to the last. Without them the ranks that send to each other
-    make a pipeline, in order of rank, as Megatron and torch.distributed.pipelining number them.
-    """
+    """Return the pipeline stage of each rank, counted from 0; empty where nothing tells of a pipeline. Groups called pp
+    list their ranks from the first stage to the last. Without them the ranks that send to each other make a pipeline,
+    in order of rank, as Megatron and torch.distributed.pipelining number them."""
     by_groups = {
         rank: group.members.index(rank)
         for rank, facts in ranks.items()

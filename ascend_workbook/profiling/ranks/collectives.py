@@ -67,12 +67,17 @@ def _attach_waits(calls: Iterable[tuple[str, Call]], waits: dict[str, Wait]) -> 
 
 
 def group_numbers_at(profile_path: Path) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the group numbers from the profile's database; empty where it has none."""
+    """Return for each group which member this rank is, and at least how many members it has, by the profile's database;
+    empty where it has none."""
     exported = database.find_database(profile_path) if profile_path.is_dir() else None
     if exported is None:
         return {}, {}
     with open_database(exported) as connection:
-        return read_group_numbers(connection)
+        has_columns = {"srcRank", "dstRank", "groupName"} <= columns_of(connection, TASKS)
+        if not has_columns or "STRING_IDS" not in tables_of(connection):
+            return {}, {}
+        rows = [(str(group), own, far) for group, own, far in connection.execute(NUMBERS) if own is not None]
+    return {group: own for group, own, _ in rows}, {group: max(own, far or 0) + 1 for group, own, far in rows}
 
 
 def find_output_file(profile_path: Path, name: str) -> Path | None:
@@ -216,15 +221,6 @@ def read_database_waits(connection: sqlite3.Connection) -> dict[int, Wait]:
     rows = connection.execute(QUERY).fetchall()
     peer_waits = ((call, -1 if peer in (None, NOBODY) else int(peer), int(wait)) for call, peer, wait in rows)
     return {int(wait.call): wait for wait in _find_longest_waits(peer_waits)}
-
-
-def read_group_numbers(connection: sqlite3.Connection) -> tuple[dict[str, int], dict[str, int]]:
-    """Return for each group which member this rank is, and at least how many members it has."""
-    has_columns = {"srcRank", "dstRank", "groupName"} <= columns_of(connection, TASKS)
-    if not has_columns or "STRING_IDS" not in tables_of(connection):
-        return {}, {}
-    rows = [(str(group), own, far) for group, own, far in connection.execute(NUMBERS).fetchall() if own is not None]
-    return {group: own for group, own, _ in rows}, {group: max(own, far or 0) + 1 for group, own, far in rows}
 
 
 def _find_longest_waits(peer_waits: Iterable[tuple[str | int, int, int]]) -> Iterable[Wait]:

@@ -116,7 +116,8 @@ def _choose_table_steps(rows: dict[int, dict[str, int]], steps: str, profile_pat
 
 def _add_outputs(facts: RankFacts, profile_path: Path, about: dict[str, object]) -> RankFacts:
     """Add what the profiler's files beside the times say: groups, world size, links and packets."""
-    meta = read_metadata(profile_path)
+    file = profile_path / METADATA
+    meta = load_json(file) if profile_path.is_dir() and file.is_file() else {}
     groups = read_groups(meta, about)
     links, own, sizes = read_links(profile_path)
     packets = read_packets(profile_path)
@@ -180,12 +181,6 @@ TOTAL = "-total"
 SIZES = "Size Distribution"
 
 
-def read_metadata(folder: Path) -> dict[str, object]:
-    """Read profiler_metadata.json of an *_ascend_pt folder; empty where it is not there."""
-    file = folder / METADATA
-    return load_json(file) if folder.is_dir() and file.is_file() else {}
-
-
 def find_world_size(meta: dict[str, object], about: dict[str, object], groups: tuple[Group, ...]) -> int:
     """Return how many ranks the run had, or 0."""
     places = (meta.get("distributed_args"), about.get("distributedInfo"))
@@ -203,16 +198,16 @@ def read_groups(meta: dict[str, object], about: dict[str, object]) -> tuple[Grou
     distributed = about.get("distributedInfo")
     by_kineto = distributed.get("pg_config") if isinstance(distributed, dict) else None
     named_ranks += [(group.get("pg_name"), group.get("ranks")) for group in _list_dicts(by_kineto)]
-    return tuple(Group(str(name), tuple(ranks)) for name, ranks in named_ranks if _are_ranks(ranks))
+    return tuple(
+        Group(str(name), tuple(ranks))
+        for name, ranks in named_ranks
+        if (isinstance(ranks, list) and all(type(rank) is int and rank >= 0 for rank in ranks))
+    )
 
 
 def _list_dicts(content: object) -> list[dict[str, object]]:
     values = content.values() if isinstance(content, dict) else content if isinstance(content, list) else ()
     return [value for value in values if isinstance(value, dict)]
-
-
-def _are_ranks(value: object) -> bool:
-    return isinstance(value, list) and all(type(rank) is int and rank >= 0 for rank in value)
 
 
 def read_links(folder: Path) -> tuple[list[Link], dict[str, int], dict[str, int]]:

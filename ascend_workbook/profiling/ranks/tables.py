@@ -15,9 +15,8 @@ from ascend_workbook.profiling.breakdown import PARTS
 from ascend_workbook.profiling.figures import make_columns
 from ascend_workbook.profiling.intervals import I64
 from ascend_workbook.profiling.ranks.cluster import Cluster
-from ascend_workbook.profiling.ranks.rules.waiting import bubble_ms
-from ascend_workbook.profiling.ranks.savings import short_rank_name
-from ascend_workbook.profiling.ranks.transport import compare_links
+from ascend_workbook.profiling.ranks.rules.links import compare_links
+from ascend_workbook.profiling.ranks.rules.waiting import bubble_ms, short_rank_name
 from ascend_workbook.profiling.ranks.waiting import NOBODY
 
 STAGE = "profiling"

@@ -1,10 +1,17 @@
-"""All ranks as one report: what was found, who waits for whom, who is slow, a row a rank; then each rank by itself."""
+"""All ranks as one report: what was found, who waits for whom, who is slow, a row a rank; then each rank by itself.
+
+Each is read in a process of its own, or on a machine of a Dask cluster. What comes back is JSON text, the same from
+both: of two ways to hand over a result one would be wrong one day.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import NamedTuple, Union
 
 import numpy as np
 
@@ -21,9 +28,6 @@ from ascend_workbook.profiling.ranks.tables import STAGE, rank_table, report_col
 from ascend_workbook.profiling.ranks.waiting import compare_clocks
 from ascend_workbook.profiling.readers import RankProfiles
 
-if TYPE_CHECKING:
-    from ascend_workbook.profiling.ranks.everywhere import Answer, RankAnswer
-
 #: What the verdict chooses from, the cause before what it brings about
 CAUSES = ("PRF354", "PRF353", "PRF352", "PRF356", "PRF357")
 #: Which finding is shown beside which table
@@ -34,12 +38,7 @@ WHOLE = 8
 
 def analyse_ranks(rank_profiles: RankProfiles, answer: Answer, scheduler: str = "") -> Report:
     """Analyse all ranks in one report: a row a rank; the parts are the collectives, the links, and the reports of the
-    ranks that could be read.
-
-    A rank that cannot be read is a finding; raises WorkbookError only where none can.
-    """
-    from ascend_workbook.profiling.ranks.everywhere import RankAnswer, read_ranks_in_parallel
-
+    ranks that could be read. A rank that cannot be read is a finding; raises WorkbookError only where none can."""
     outcomes = read_ranks_in_parallel(rank_profiles.profiles, answer, scheduler)
     read = {rank: outcome for rank, outcome in outcomes.items() if isinstance(outcome, RankAnswer)}
     unread = {rank: outcome for rank, outcome in outcomes.items() if isinstance(outcome, WorkbookError)}
@@ -191,3 +190,76 @@ def _is_same_run(first: RankFacts, other: RankFacts) -> bool:
 
 def _first_start_ns(facts: RankFacts) -> int:
     return min(step.start_ns for step in facts.steps)
+
+
+#: (path, rank) -> what `answer_to_json` gives; a function that processes and machines can share
+Answer = Callable[[str, int], str]
+
+
+class RankAnswer(NamedTuple):
+    """What one rank's profile says; `report` is None where only tables are there."""
+
+    facts: RankFacts
+    report: Report | None
+
+
+Outcome = Union[RankAnswer, WorkbookError]
+
+
+def answer_to_json(read: Callable[[], RankAnswer]) -> str:
+    """Return an answer as JSON text; an error as its key and arguments."""
+    try:
+        facts, report = read()
+    except WorkbookError as error:
+        return json.dumps({"error": error.key, "args": error.arguments})
+    return json.dumps({"facts": facts.to_dict(), "report": report.to_json() if report else None})
+
+
+def read_ranks_in_parallel(profiles: Mapping[int, Path], answer: Answer, scheduler: str = "") -> dict[int, Outcome]:
+    """Read every rank and return its answer by rank. Raises WorkbookError where the cluster cannot be used."""
+    paths = {rank: str(path.resolve()) for rank, path in profiles.items()}
+    texts = _on_cluster(paths, answer, scheduler) if scheduler else _in_processes(paths, answer)
+    return {rank: _parse_outcome(text) for rank, text in texts.items()}
+
+
+def _in_processes(paths: Mapping[int, str], answer: Answer) -> dict[int, str]:
+    from concurrent.futures import ProcessPoolExecutor  # not needed where there is one rank
+    from concurrent.futures.process import BrokenProcessPool
+
+    with ProcessPoolExecutor(min(len(paths), os.cpu_count() or 1)) as processes:
+        futures = {rank: processes.submit(answer, path, rank) for rank, path in paths.items()}
+    texts = {}
+    for rank, future in futures.items():
+        try:
+            texts[rank] = future.result()
+        except BrokenProcessPool:  # one that is killed takes the others' with it, so each of these is read alone
+            with ProcessPoolExecutor(1) as process:
+                try:
+                    texts[rank] = process.submit(answer, paths[rank], rank).result()
+                except BrokenProcessPool as cause:
+                    texts[rank] = json.dumps(
+                        {"error": "ranks.process_lost", "args": {"rank": rank, "error": str(cause)}}
+                    )
+    return texts
+
+
+def _on_cluster(paths: Mapping[int, str], answer: Answer, address: str) -> dict[int, str]:
+    from ascend_workbook.machine.scheduler import connect_client, explain_loss, wait_for
+
+    with connect_client(address) as client:
+        futures = client.map(answer, list(paths.values()), list(paths), pure=False)
+        wait_for(client, address, futures)
+        texts = {}
+        for rank, future in zip(paths, futures):
+            why = explain_loss(address, future)
+            lost = json.dumps({"error": "ranks.machine_lost", "args": {"rank": rank, "error": why}})
+            texts[rank] = str(future.result()) if why is None else lost
+        return texts
+
+
+def _parse_outcome(text: str) -> Outcome:
+    content = json.loads(text)
+    if "error" in content:
+        return WorkbookError(content["error"], **content["args"])
+    report = Report.from_json(content["report"]) if content["report"] else None
+    return RankAnswer(RankFacts.from_dict(content["facts"]), report)

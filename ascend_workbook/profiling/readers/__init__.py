@@ -26,10 +26,8 @@ TRACE_NAME = "trace"  # torch's own handlers and ours call them *.pt.trace.json;
 def read_trace(path: str | os.PathLike[str], steps: str = ALL) -> Trace:
     """Read the profile at `path`: a Chrome trace of torch.profiler (.json, .json.gz), an `*_ascend_pt` folder, or a
     folder that holds exactly one of these. `steps`: which steps, `auto` (of a large trace some, see choice), `all`, or
-    numbers such as `40-60`.
-
-    Raises WorkbookError where there is none, where there are several, or where the file is broken.
-    """
+    numbers such as `40-60`. Raises WorkbookError where there is none, where there are several, or where the file is
+    broken."""
     profile_path = locate_profile(Path(path))
     if profile_path.is_dir():
         return _read_folder(profile_path, steps)

@@ -126,12 +126,10 @@ def _collective_kind(name: str) -> str | None:
 
 
 def _find_launches(loaded: Loaded, columns: Columns, kind: I8, called: Calls) -> tuple[I32, I64, I32]:
-    """Follow the `async_npu` flows: from the kernel's place and start to the operator that launched it, and when.
-
-    The launch is CANN's call, which has the kernel's connection id; without one, where the arrow begins. The third
-    column is what the operators were called with: the innermost operator that launches (`Conv2D`) has no shapes of
-    its own and gets those of the nearest around it (`aten::conv2d`).
-    """
+    """Follow the `async_npu` flows: from the kernel's place and start to the operator that launched it, and when. The
+    launch is CANN's call, which has the kernel's connection id; without one, where the arrow begins. The third column
+    is what the operators were called with: the innermost operator that launches (`Conv2D`) has no shapes of its own and
+    gets those of the nearest around it (`aten::conv2d`)."""
     hosts = np.flatnonzero(kind == KINDS.index("host_op"))
     thread = Texts([str(tid) for _, tid, _, _ in loaded.events.lanes], columns.lane[hosts]).drop_unused()
     threads = nest_by_lane(thread.code, columns.start_ns[hosts], columns.duration_ns[hosts], hosts)

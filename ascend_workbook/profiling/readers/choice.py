@@ -94,11 +94,9 @@ class Whole(NamedTuple):
 
 
 def choose_steps(path: Path, steps: str = ALL, whole: int | None = None) -> Choice | Whole:
-    """Choose what is read of the trace file at `path`. `steps`: `auto`, `all`, or numbers such as `40-60`.
-
-    A large trace without marks, or whose marks do not tell a step's number once, is read whole. Raises WorkbookError
-    for numbers that are no span of the file's steps, which it then names.
-    """
+    """Choose what is read of the trace file at `path`. `steps`: `auto`, `all`, or numbers such as `40-60`. A large
+    trace without marks, or whose marks do not tell a step's number once, is read whole. Raises WorkbookError for
+    numbers that are no span of the file's steps, which it then names."""
     whole = whole or WHOLE
     packed = path.stat().st_size
     if steps == ALL or packed <= whole // (PACKED if path.suffix == ".gz" else 1):
@@ -106,7 +104,8 @@ def choose_steps(path: Path, steps: str = ALL, whole: int | None = None) -> Choi
     marks, unclear, size = _read_marks(path)
     if size <= whole:
         return Whole(size)
-    why = _reason_unusable(marks, unclear)
+    once = len({mark.number for mark in marks}) == len(marks)
+    why = "unclear_marks" if unclear else "no_marks" if not marks else "" if once else "same_numbers"
     if why:
         return Whole(size, why)
     if steps != AUTO:
@@ -118,30 +117,16 @@ def choose_steps(path: Path, steps: str = ALL, whole: int | None = None) -> Choi
     return Choice(tuple(marks), first, first + count - 1, size)
 
 
-def _reason_unusable(marks: Sequence[Mark], unclear: int) -> str:
-    """Return why no steps can be chosen by these marks, or an empty text."""
-    if unclear:
-        return "unclear_marks"
-    if not marks:
-        return "no_marks"
-    return "same_numbers" if len({mark.number for mark in marks}) < len(marks) else ""
-
-
 def choice_of(marks: Sequence[Mark], steps: str, path: Path, size: int = 0) -> Choice | None:
     """Return the choice of the steps with these numbers, such as `40-60`; None: they are all that there are."""
-    first, last = _find_span(marks, steps, path)
-    return Choice(tuple(marks), first, last, size) if last - first + 1 < len(marks) else None
-
-
-def _find_span(marks: Sequence[Mark], steps: str, path: Path) -> tuple[int, int]:
-    """Return where in `marks` the first and the last of the steps stand that `steps` asks for."""
     wanted = parse_numbers(steps, "steps")
     at = [place for place, mark in enumerate(marks) if mark.number in set(wanted)]
     if len(at) < len(wanted) or at[-1] - at[0] + 1 != len(at):
         runs = format_spans([mark.number for mark in marks]).split(", ")
         here = ", ".join(runs if len(runs) <= 2 * NAMED else [*runs[:NAMED], "...", *runs[-NAMED:]])
         raise WorkbookError("profiling.no_such_steps", path=str(path), steps=steps, here=here)
-    return at[0], at[-1]
+    first, last = at[0], at[-1]
+    return Choice(tuple(marks), first, last, size) if last - first + 1 < len(marks) else None
 
 
 def _step_durations(marks: Sequence[Mark]) -> list[int]:

@@ -30,7 +30,7 @@ from ascend_workbook.profiling.readers.records import (
     Tail,
     pair_halves,
 )
-from ascend_workbook.profiling.readers.values import Times, nanoseconds_of
+from ascend_workbook.profiling.readers.values import nanoseconds_of
 from ascend_workbook.profiling.trace import I32, Detail
 
 MEMORY = "[memory]"
@@ -106,9 +106,8 @@ class Collector:
         self._window = window
         self._names, self._origins, self._called = Interned(), Interned(), Interned({NOT_CALLED: 0})
         self._places, self._ids, self._details = Interned(), Interned(), Interned({NOTHING: 0})
-        self._starts, self._durations, self._moments = Times(), Times(), Times()
-        self._columns: list[tuple[I32, I32, I32, I32, I64, I64]] = []
-        self._flows: list[tuple[I32, I64, I32]] = []
+        self._columns: list[tuple[I32, I32, I32, I32, I64, I64, I64, I64]] = []
+        self._flows: list[tuple[I32, I64, I32, I64]] = []
         self._halves: list[Union[Begin, End]] = []
         self._processes: dict[Label, str] = {}
         self._memory_records = 0
@@ -152,9 +151,7 @@ class Collector:
     def _join_columns(self) -> tuple[Sequence[Any], Sequence[Any]]:
         """Return the columns of events (name, origin, called, ...) and of flows, in the file's order."""
         self._settle_scanner_events()
-        times = self._starts.all_nanoseconds(), self._durations.all_nanoseconds()
-        events = (*_join_parts(self._columns, "iiiiqq"), *times)
-        flows = (*_join_parts(self._flows, "iqi"), self._moments.all_nanoseconds())
+        events, flows = _join_parts(self._columns, "iiiiqqqq"), _join_parts(self._flows, "iqiq")
         if not self._shares:
             return events, flows
         scanned = self._shares.event_columns(), self._shares.flow_columns()
@@ -186,9 +183,8 @@ class Collector:
         ]
         name = self._names.encode_keys([event.name for event in batch], count)
         origin, call = self._origins.encode_keys(origins, count), self._called.encode_keys(called, count)
-        self._columns.append((name, origin, call, self._encode_details(args), external, correlation))
-        self._starts.add_texts([event.ts for event in batch])
-        self._durations.add_texts([event.dur for event in batch])
+        start, duration = nanoseconds_of([e.ts for e in batch]), nanoseconds_of([e.dur for e in batch])
+        self._columns.append((name, origin, call, self._encode_details(args), external, correlation, start, duration))
         self._order.add_rows(count)
 
     def _reach_window(self, batch: Sequence[Complete | Arrow], durations: Sequence[msgspec.Raw] = ()) -> list[bool]:
@@ -221,8 +217,8 @@ class Collector:
             self._settle_scanner_events()
             is_head = np.array([type(record) is Head for record in flows], np.int32)
             places = self._places.encode_keys([(record.pid, record.tid) for record in flows], len(flows))
-            self._flows.append((is_head, self._number_labels([record.id for record in flows]), places))
-            self._moments.add_texts([record.ts for record in flows])
+            number, at_ns = self._number_labels([flow.id for flow in flows]), nanoseconds_of([f.ts for f in flows])
+            self._flows.append((is_head, number, places, at_ns))
             self._flow_order.add_rows(len(flows))
         if len(arrows) < len(rest):
             self._add_marks([record for record in rest if type(record) is not Tail and type(record) is not Head])
@@ -268,6 +264,7 @@ def parse_whole_number(label: Label) -> int:
     return number if 0 <= number < FAR and number != NOBODY else UNKNOWN
 
 
-def _join_parts(parts: Sequence[tuple[object, ...]], types: str) -> list[Any]:
+def _join_parts(parts: Sequence[tuple[object, ...]], types: str) -> tuple[Any, ...]:
     """Join column after column, so that one's parts are freed before the next is joined; `types`: numpy's letters."""
-    return [np.concatenate([np.empty(0, letter), *(part[at] for part in parts)]) for at, letter in enumerate(types)]
+    columns = enumerate(types)
+    return tuple(np.concatenate([np.empty(0, letter), *(part[at] for part in parts)]) for at, letter in columns)

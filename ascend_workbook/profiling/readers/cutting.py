@@ -50,18 +50,16 @@ def read_chosen_steps(path: Path, steps: str, read: Callable[[Loaded], Trace]) -
     choice = choose_steps(path, steps)
     if isinstance(choice, Whole):
         trace = read(load_events(path))
-        return cut_to_steps(replace(trace, remarks=(_explain_whole(choice),)) if choice.why else trace, steps)
+        if choice.why:
+            mib = choice.size // 2**20
+            remark = Sentence(f"PRF302.{choice.why}", mib=mib, memory_mib=round(LEAST_MIB + EACH_MIB * mib))
+            trace = replace(trace, remarks=(remark,))
+        return cut_to_steps(trace, steps)
     trace, part, enough = _read_around(path, choice, AROUND, read)
     if not (enough and trace.on_device):  # of a device that begins late nothing may have been read yet
         del trace  # before the next is there
         trace, part, enough = _read_around(path, choice, choice.steps_further_around, read)
     return _keep_part(trace, choice, part, behind=not enough)
-
-
-def _explain_whole(whole: Whole) -> Sentence:
-    mib = whole.size // 2**20
-    args = {"mib": mib, "memory_mib": round(LEAST_MIB + EACH_MIB * mib)}
-    return Sentence(f"PRF302.{whole.why}", **args)
 
 
 def _read_around(path: Path, choice: Choice, around: int, read: Callable[[Loaded], Trace]) -> tuple[Trace, Part, bool]:
@@ -171,20 +169,14 @@ def _launched_before(trace: Trace, unread: BOOLS, device: BOOLS, part: Part) -> 
 def _runs_behind(trace: Trace, unread: BOOLS, device: BOOLS, part: Part) -> bool:
     """Return whether what was launched until then was not read, and not every lane has come to later launches."""
     own_rows = (trace.step >= part.first) & (trace.step <= part.last)
-    open_ones = unread & ~device & (trace.start_ns <= part.launched_ns)
+    open_ones, latest = unread & ~device & (trace.start_ns <= part.launched_ns), _latest_launches(trace, device)
     if not open_ones.any():
-        # where launches are known, what a step launched is known to be there
-        return not (trace.launch_ns[device & own_rows] != UNTOLD).any() and _has_not_come(trace, device, part)
-    latest = _latest_launches(trace, device)
+        # where launches are known, what a step launched is known to be there; else the device must be behind the part
+        is_known = (trace.launch_ns[device & own_rows] != UNTOLD).any() or not (device & (trace.launched_by >= 0)).any()
+        return not is_known and int(latest.max()) < trace.steps[part.last].end_ns
     lanes = np.unique(trace.lane[device & own_rows])
     reached = int(latest[lanes].min()) if lanes.size else -FAR
     return bool((trace.start_ns[open_ones] >= reached).any())
-
-
-def _has_not_come(trace: Trace, device: BOOLS, part: Part) -> bool:
-    """Return whether launches are known, but none of what was read of the device lies behind the part."""
-    known = device & (trace.launched_by >= 0)
-    return bool(known.any()) and int(_latest_launches(trace, device).max()) < trace.steps[part.last].end_ns
 
 
 def _latest_launches(trace: Trace, device: BOOLS) -> I64:

@@ -118,6 +118,10 @@ class _Reader:
         name, kind, lane, shape, start, duration, connection, dtype, engine = map(np.concatenate, zip(*self.parts))
         launched_by = self._find_launching_operators(kind, connection)
         self._inherit_shapes(shape, dtype, kind, lane, start, duration, launched_by)
+        moment = np.full(kind.size, UNTOLD, np.int64)
+        calls, device = np.flatnonzero(kind == KINDS.index("runtime")), np.flatnonzero(kind < len(DEVICE_KINDS))
+        call = match_numbers(connection, calls, device)
+        moment[device[call >= 0]] = start[call[call >= 0]]
         return assemble_trace(
             Texts(list(self.names), name),
             kind,
@@ -130,7 +134,7 @@ class _Reader:
             dialect="ascend",
             left_out={"negative_duration": self.backwards} if self.backwards else {},
             memory_records=self._count_rows("OP_MEMORY"),
-            launch_ns=_launch_ns(kind, connection, start),
+            launch_ns=moment,
             dtype=Texts(list(self.dtypes), dtype),
             engine=Texts(list(self.engines), engine),
         )
@@ -191,15 +195,6 @@ class _Reader:
     def _count_rows(self, table: str) -> int:
         row = self.database.execute(f"SELECT COUNT(*) FROM {table}").fetchone() if table in self.tables else (0,)
         return int(row[0])
-
-
-def _launch_ns(kind: I8, connection: I64, start: I64) -> I64:
-    """Return for device events when CANN's call of the same connection began, or UNTOLD: (n,)."""
-    moment = np.full(kind.size, UNTOLD, np.int64)
-    calls, device = np.flatnonzero(kind == KINDS.index("runtime")), np.flatnonzero(kind < len(DEVICE_KINDS))
-    call = match_numbers(connection, calls, device)
-    moment[device[call >= 0]] = start[call[call >= 0]]
-    return moment
 
 
 def kind_of(value: int | str | None, name: str) -> str | None:

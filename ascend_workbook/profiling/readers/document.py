@@ -25,10 +25,8 @@ READ_SIZE = 2**20
 
 
 class Source:
-    """A .json or .json.gz file, read piece by piece. `cut` says, at its end, that a gzip stream ended too early.
-
-    Raises WorkbookError, naming the file, for what cannot be read or unpacked.
-    """
+    """A .json or .json.gz file, read piece by piece. `cut` says, at its end, that a gzip stream ended too early. Raises
+    WorkbookError, naming the file, for what cannot be read or unpacked."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -139,10 +137,8 @@ class Document:
 
     def read_batches(self) -> Iterator[list[Record]]:
         """Yield the events in their order, but those that the scanner took. A file cut short gives those that are
-        whole.
-
-        Raises WorkbookError naming the file and the place where it is no trace, broken, or cut before any event.
-        """
+        whole. Raises WorkbookError naming the file and the place where it is no trace, broken, or cut before any
+        event."""
         with Source(self.path) as self._source:
             try:
                 for batch in self._read_document():

@@ -59,7 +59,14 @@ def read_timeline(loaded: Loaded) -> Trace:
     kind = rename_kinds(kind, events, ("compute",), _collective_kind)
     columns, kind = keep_usable(loaded, kind, base_ns(loaded))
     events = loaded.events
-    lane = _choose_lanes(loaded, columns, kind)
+    threads = [f"{pid}/{tid}" for pid, tid, _, _ in events.lanes]
+    streams = [
+        thread if stream is None else f"device {pid if device is None else device} stream {stream}"
+        for thread, (pid, _, device, stream) in zip(threads, events.lanes)
+    ]
+    on_device = np.isin(kind, number_kinds(ON_DEVICE))  # runs on a device's stream, all else on a thread
+    lane_code = (columns.lane + on_device * len(threads)).astype(np.int32)
+    lane = Texts([*threads, *streams], lane_code).drop_unused()
     called = calls_of(loaded, columns, kind, _format_shape)
     launched_by, launch_ns = _find_launches(loaded, columns, kind, lane.code)
     return assemble_trace(
@@ -97,17 +104,6 @@ def span_kind(name: str) -> str | None:
 
 def _collective_kind(name: str) -> str | None:
     return "communication" if any(word in name.lower() for word in COLLECTIVES) else None
-
-
-def _choose_lanes(loaded: Loaded, columns: Columns, kind: I8) -> Texts:
-    """Return the lane of each event: device work runs on a device's stream, all else on a thread."""
-    threads = [f"{pid}/{tid}" for pid, tid, _, _ in loaded.events.lanes]
-    streams = [
-        thread if stream is None else f"device {pid if device is None else device} stream {stream}"
-        for thread, (pid, _, device, stream) in zip(threads, loaded.events.lanes)
-    ]
-    on_device = np.isin(kind, number_kinds(ON_DEVICE))
-    return Texts([*threads, *streams], (columns.lane + on_device * len(threads)).astype(np.int32)).drop_unused()
 
 
 def _format_shape(dims: object) -> str:

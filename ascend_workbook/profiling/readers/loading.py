@@ -46,7 +46,6 @@ class Loaded:
 
 def load_events(path: Path, window: Window | None = None) -> Loaded:
     """Load the events of a .json or .json.gz file; with a `window` those that reach into these nanoseconds of the file.
-
     Raises WorkbookError naming the file and the place of a fault."""
     scanner, slower = _make_scanner()
     if scanner and window:
@@ -90,10 +89,7 @@ def base_ns(loaded: Loaded) -> int:
 
 def keep_usable(loaded: Loaded, kind: I8, base: int = 0) -> tuple[Columns, I8]:
     """Return the columns of the events that have a kind and usable times, and their kinds; the others are counted, and
-    `loaded` lets go of them.
-
-    Raises WorkbookError where none is left.
-    """
+    `loaded` lets go of them. Raises WorkbookError where none is left."""
     rows = np.flatnonzero(kind != NO_KIND)
     start, duration = (column[rows] for column in loaded.events.columns[-2:])
     if not (rows.size and start.min() >= max(0, -base) and start.max() < LIMIT - base and duration.min() >= 0):

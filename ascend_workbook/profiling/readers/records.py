@@ -131,9 +131,7 @@ _DECODERS: dict[bool, msgspec.json.Decoder[list[Record]]] = {
 
 def parse_records(text: bytes, arrows: bool = True) -> list[Record]:
     """Return the events of a JSON list; what is no object is left out. Without `arrows` they are as all that is unused.
-
-    Raises ValueError for broken JSON (json.JSONDecodeError with the place), and UnicodeDecodeError.
-    """
+    Raises ValueError for broken JSON (json.JSONDecodeError with the place), and UnicodeDecodeError."""
     if not text.isascii():
         text.decode("utf-8")  # msgspec does not look at what it passes over
     try:

@@ -9,20 +9,28 @@ operator_memory, npu_module_mem)
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator
+import re
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import isfinite, nan
+from itertools import compress
+from math import inf, isfinite, isnan, nan
 from pathlib import Path
+from sys import intern
 
 import numpy as np
+import numpy.typing as npt
 
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.findings.sentence import Scalar
 from ascend_workbook.profiling.intervals import I64
-from ascend_workbook.profiling.readers.sheet import ABSENT, F64, Cells, Mask, Piece, open_table, read_sheet
-from ascend_workbook.profiling.readers.values import format_dtypes, to_nanoseconds
+from ascend_workbook.profiling.readers.sheet import open_table, read_sheet
+from ascend_workbook.profiling.readers.values import LIMIT, format_dtypes, to_nanoseconds
 from ascend_workbook.profiling.trace import Event, Texts
 
+Mask = npt.NDArray[np.bool_]
+F64 = npt.NDArray[np.float64]
+#: What stands in a cell that has no value
+ABSENT = ("", "N/A")
 KERNELS = "kernel_details.csv"
 SIMULATED = "SIMULATED"
 STEPS = "step_trace_time.csv"
@@ -35,35 +43,36 @@ def read_rows(path: Path, needed: tuple[str, ...]) -> list[dict[str, str]]:
     """Return the rows of a table as texts. Raises WorkbookError for a missing column, naming file and column."""
     with open_table(path) as file:
         reader = csv.DictReader(file)
-        missing = [name for name in needed if name not in (reader.fieldnames or ())]
-        if missing:
-            raise WorkbookError("profiling.no_column", path=str(path), columns=missing)
+        _require_columns(path, reader.fieldnames or (), needed)
         return [{key: (value or "").strip() for key, value in row.items() if key} for row in reader]
 
 
-def read_columns(path: Path, *needed: str) -> Iterator[list[Cells]]:
-    """Yield the cells of these columns, piece after piece; the others are never held. Errors as in `read_rows`."""
+def _require_columns(path: Path, head: Sequence[str], needed: Sequence[str]) -> None:
+    missing = [name for name in needed if name not in head]
+    if missing:
+        raise WorkbookError("profiling.no_column", path=str(path), columns=missing)
+
+
+def read_columns(path: Path, *needed: str) -> Iterator[tuple[int, list[list[str]]]]:
+    """Yield the line that a piece begins in and its cells of these columns; nothing of a file that is absent. Errors as
+    in `read_rows`. Lines are counted as if no cell had a line end."""
+    if not path.is_file():
+        return
     with open_table(path) as file:
         head, pieces = read_sheet(file)
-        missing = [name for name in needed if name not in head]
-        if missing:
-            raise WorkbookError("profiling.no_column", path=str(path), columns=missing)
+        _require_columns(path, head, needed)
         for piece in pieces:
-            yield [piece.column_cells(head.index(name)) for name in needed]
+            yield piece.first + 2, [[*map(str.strip, piece.column(head.index(name)))] for name in needed]
 
 
-def times_ns(cells: Cells, column: str, path: Path) -> I64:
-    """Return the cells of a column as nanoseconds (n,); errors as in `time_ns`."""
-    return cells.to_times_ns(lambda cell, row: time_ns({column: cell}, column, path, row + 2))
-
-
-def time_ns(row: dict[str, str], column: str, path: Path, line: int) -> int:
-    """Return one cell as nanoseconds; an error names file, line and column. Start times carry a trailing tab."""
+def time_ns(cell: str, column: str, path: Path, line: int) -> int:
+    """Return one cell as nanoseconds; an error names file, line and column."""
     try:
-        return to_nanoseconds(row[column])
-    except ValueError as cause:
-        place: dict[str, Scalar] = {"path": str(path), "line": line, "column": column}
-        raise WorkbookError("profiling.bad_cell", value=row[column], **place) from cause
+        if -LIMIT < (time := to_nanoseconds(cell)) < LIMIT:
+            return time
+    except ValueError:
+        pass
+    raise WorkbookError("profiling.bad_cell", path=str(path), line=line, column=column, value=cell)
 
 
 def count_rows(path: Path) -> int:
@@ -71,14 +80,12 @@ def count_rows(path: Path) -> int:
     if not path.is_file():
         return 0
     with open_table(path) as file:
-        return sum(map(len, read_sheet(file)[1]))
+        return sum(len(piece.rows) for piece in read_sheet(file)[1])
 
 
 def read_kernels(path: Path) -> tuple[list[Event], bool]:
-    """Return kernel_details.csv as device events, and whether it says that the device was a simulated one.
-
-    `Step Id` and `Device_id` are there in some versions only.
-    """
+    """Return kernel_details.csv as device events, and whether it says that the device was a simulated one. `Step Id`
+    and `Device_id` are there in some versions only."""
     events, simulated = [], False
     needed = ("Name", "Start Time(us)", "Duration(us)")
     for line, row in enumerate(read_rows(path, needed), start=2):
@@ -91,8 +98,8 @@ def read_kernels(path: Path) -> tuple[list[Event], bool]:
                 name=row["Name"],
                 kind=kind,
                 lane=f"device {row.get('Device_id', '0')} stream {row.get('Stream ID', '')}",
-                start_ns=time_ns(row, "Start Time(us)", path, line),
-                duration_ns=time_ns(row, "Duration(us)", path, line),
+                start_ns=time_ns(row["Start Time(us)"], "Start Time(us)", path, line),
+                duration_ns=time_ns(row["Duration(us)"], "Duration(us)", path, line),
                 shape=format_shape(row.get("Input Shapes", "")),
                 engine="" if kind == "communication" or core == "N/A" else core,
                 dtype=format_dtypes(row.get("Input Data Types", "")),
@@ -110,7 +117,7 @@ def read_step_times(path: Path) -> dict[int, dict[str, int]]:
     for line, row in enumerate(read_rows(path, ("Step", "Computing", "Free")), start=2):
         times = [name for name in row if name not in NO_TIMES and row[name]]
         if row["Step"].isdigit():
-            times_of_step[int(row["Step"])] = {name: time_ns(row, name, path, line) for name in times}
+            times_of_step[int(row["Step"])] = {name: time_ns(row[name], name, path, line) for name in times}
     return times_of_step
 
 
@@ -138,7 +145,7 @@ NUMBERS = {
     "cube_utilisation": ("cube_utilization(%)",),
 }
 #: What a unit is called that runs collectives
-COLLECTIVE = ("HCCL", "COMMUNICATION")
+COLLECTIVE, HCOM = ("HCCL", "COMMUNICATION"), re.compile("hcom")
 
 
 @dataclass(frozen=True)
@@ -196,84 +203,73 @@ class KernelTable:
 
 
 def read_kernel_table(folder: Path) -> KernelTable | None:
-    """Return the table of the profile's output folder, or None where there is none or no kernel in it.
-
-    Raises WorkbookError, naming the file, where it cannot be read.
-    """
+    """Return the table of the profile's output folder, or None where there is none or no kernel in it. Raises
+    WorkbookError, naming the file, where it cannot be read."""
     path = folder / KERNELS
     if not path.is_file():
         return None
+    ragged: list[int] = []
+    bad_cells: list[str] = []
     with open_table(path) as file:
         head, pieces = read_sheet(file)
-        unusable = _Unusable()
-        table = _read_table(path, head, pieces, unusable)
-    if "Duration(us)" not in head:
-        raise WorkbookError("profiling.no_column", path=str(path), columns=["Duration(us)"])
-    if table is None and unusable.rows:
-        raise WorkbookError("profiling.bad_rows", path=str(path), rows=unusable.rows, line=unusable.line)
-    return table
-
-
-class _Unusable:
-    """What could not be used so far: rows with another number of cells than the heading, cells that are no numbers."""
-
-    def __init__(self) -> None:
-        self.rows, self.cells, self.line, self.cell = 0, 0, 0, ""
-
-    def find_fitting_rows(self, piece: Piece) -> Mask:
-        """Return the rows (n,) that fit the heading."""
-        self.rows += len(piece.ragged)
-        self.line = self.line or next(iter(piece.ragged.values()), 0)
-        return ~np.isin(np.arange(piece.first, piece.first + len(piece)), list(piece.ragged))
-
-    def parse_odd_number(self, cell: str, _row: int) -> float:
-        """Return the value of a cell that is not written as numbers usually are."""
-        try:
-            value = float(cell)
-        except ValueError:
-            value = nan
-        if isfinite(value):
-            return value
-        self.cells += 1
-        self.cell = self.cell or cell
-        return nan
-
-
-def _read_table(path: Path, head: list[str], pieces: Iterator[Piece], unusable: _Unusable) -> KernelTable | None:
-    """Return the table without collectives; None where no kernel is left."""
-    places = {
-        column: at
-        for column, headings in (TEXTS | NUMBERS).items()
-        if (at := next((head.index(heading) for heading in headings if heading in head), None)) is not None
-    }
-    texts: dict[str, list[Texts]] = {column: [] for column in TEXTS if column in places}
-    numbers: dict[str, list[F64]] = {column: [] for column in NUMBERS if column in places}
-    for piece in pieces:
-        columns = {column: piece.column_cells(at) for column, at in places.items()}
-        is_kernel = unusable.find_fitting_rows(piece) & ~_mask_collectives(columns)
-        for column, parts in texts.items():
-            parts.append(_clean_texts(columns[column].select_cells(is_kernel).to_texts(), types=column == "inputs"))
-        for column, values in numbers.items():
-            values.append(columns[column].select_cells(is_kernel).to_numbers(unusable.parse_odd_number))
-    if not any(column.size for values in numbers.values() for column in values):
+        places = {
+            column: next(head.index(heading) for heading in headings if heading in head)
+            for column, headings in (TEXTS | NUMBERS).items()
+            if not set(head).isdisjoint(headings)
+        }
+        texts: dict[str, list[Texts]] = {column: [] for column in TEXTS if column in places}
+        numbers: dict[str, list[F64]] = {column: [] for column in NUMBERS if column in places}
+        for piece in pieces:
+            ragged += piece.ragged.values()
+            is_kernel = np.ones(len(piece.rows), np.bool_)
+            is_kernel[list(piece.ragged)] = False
+            columns = {column: _read_texts(piece.column(places[column]), column == "inputs") for column in texts}
+            for column, is_collective in (("unit", COLLECTIVE.__contains__), ("name", HCOM.match)):
+                if column in columns:
+                    codes = [at for at, text in enumerate(columns[column].texts) if is_collective(text)]
+                    is_kernel &= ~np.isin(columns[column].code, codes)
+            for column, (distinct, code) in columns.items():
+                texts[column].append(Texts(distinct, code[is_kernel]).drop_unused())
+            for column, values in numbers.items():
+                values.append(_read_numbers([*compress(piece.column(places[column]), is_kernel)], bad_cells))
+    _require_columns(path, head, ("Duration(us)",))
+    if not any(values.size for values in numbers["duration_us"]):
+        if ragged:
+            raise WorkbookError("profiling.bad_rows", path=str(path), rows=len(ragged), line=ragged[0])
         return None
     joined_texts = {column: Texts.join_columns(parts) for column, parts in texts.items()}
     joined = {column: np.concatenate(values) for column, values in numbers.items()}
-    return KernelTable(path, joined_texts, joined, unusable.rows, unusable.line, unusable.cells, unusable.cell)
+    about_cells = (len(bad_cells), next(iter(bad_cells), ""))
+    return KernelTable(path, joined_texts, joined, len(ragged), next(iter(ragged), 0), *about_cells)
 
 
-def _clean_texts(cells: Texts, types: bool) -> Texts:
-    texts = ["" if text in ABSENT else text for text in cells.texts]
-    return cells._replace(texts=[format_dtypes(text) for text in texts] if types else texts)
+def _read_texts(cells: Iterable[str], types: bool) -> Texts:
+    texts, code = Texts.from_values(cells)
+    clean = ["" if text.strip() in ABSENT else text.strip() for text in texts]
+    return Texts([format_dtypes(text) for text in clean] if types else clean, code)
 
 
-def _mask_collectives(columns: dict[str, Cells]) -> Mask:
-    mask = np.zeros(next((column.begins.size for column in columns.values()), 0), np.bool_)
-    if "unit" in columns:
-        mask |= columns["unit"].equals_any(*COLLECTIVE)
-    if "name" in columns:
-        mask |= columns["name"].starts_with(b"hcom")
-    return mask
+def _read_numbers(cells: list[str], bad_cells: list[str]) -> F64:
+    """Return the cells' numbers, NaN where there are none; what is no number is noted."""
+    try:
+        numbers = np.fromiter(map(float, cells), np.float64, len(cells))
+        if np.isfinite(numbers).all():
+            return numbers
+    except ValueError:
+        pass
+    return np.array([_to_number(cell.strip(), bad_cells) for cell in cells], np.float64)
+
+
+def _to_number(cell: str, bad_cells: list[str]) -> float:
+    """Return one cell's number, NaN where it has none; what is no number is noted."""
+    try:
+        value = nan if cell in ABSENT else float(cell)
+    except ValueError:
+        value = inf
+    if cell not in ABSENT and not isfinite(value):
+        bad_cells.append(cell)
+        return nan
+    return value
 
 
 RECORD, MODULES = "memory_record.csv", "npu_module_mem.csv"
@@ -300,70 +296,54 @@ class MemoryTables:
 
 
 def read_memory_tables(folder: Path) -> MemoryTables | None:
-    """Return the tables of the profile's output folder, or None where the allocator was not recorded.
-
-    Raises WorkbookError, naming file and place, for what cannot be read.
-    """
+    """Return the tables of the profile's output folder, or None where the allocator was not recorded. Raises
+    WorkbookError, naming file and place, for what cannot be read."""
     path = folder / RECORD
     needed = ("Component", "Timestamp(us)", "Total Allocated(MB)", "Total Reserved(MB)")
-    times: list[I64] = []
-    held: tuple[list[F64], list[F64]] = ([], [])
-    process = [nan]
-    for component, moments, *sizes in read_columns(path, *needed) if path.is_file() else ():
-        of_allocator = component.equals_any(ALLOCATOR)
-        times.append(times_ns(moments.select_cells(of_allocator), needed[1], path))
-        for held_sizes, cells, name in zip(held, sizes, needed[2:]):
-            held_sizes.append(_read_sizes(cells.select_cells(of_allocator), name, path))
-        process += _read_sizes(sizes[1].select_cells(component.equals_any(PROCESS)), needed[3], path).tolist()
-    if not times:
+    moments, allocated, reserved = array("q"), array("d"), array("d")
+    process = nan
+    for first, columns in read_columns(path, *needed):
+        for line, (component, moment, *sizes) in enumerate(zip(*columns), first):
+            if component == ALLOCATOR:
+                held = [_size_of(size, name, path, line) for size, name in zip(sizes, needed[2:])]
+                at_ns = time_ns(moment, needed[1], path, line)
+                if not isnan(held[0] + held[1]):  # else the file tells nothing of this moment
+                    moments.append(at_ns)
+                    allocated.append(held[0])
+                    reserved.append(held[1])
+            elif component == PROCESS:
+                process = np.fmax(process, _size_of(sizes[1], needed[3], path, line))
+    if not moments:
         return None
-    at = np.concatenate(times)
-    order = np.argsort(at, kind="stable")
-    allocated, reserved = (np.concatenate(pieces)[order] for pieces in held)
-    known = ~(np.isnan(allocated) | np.isnan(reserved))  # of the others the file tells nothing
-    if not known.any():
-        return None
-    at, allocated, reserved = at[order][known], allocated[known], reserved[known]
-    most, allocations = float(np.fmax.reduce(process)), _read_allocations(folder / MEMORY)
-    return MemoryTables(at, allocated, reserved, *allocations, most, _read_modules(folder / MODULES))
+    modules: dict[str, float] = {}
+    for first, columns in read_columns(folder / MODULES, needed[0], needed[3]):
+        for line, (name, cell) in enumerate(zip(*columns), first):
+            size = _size_of(cell, needed[3], folder / MODULES, line)
+            modules[name] = max(modules.get(name, 0.0), size)
+    order = np.argsort(np.array(moments), kind="stable")
+    curve = np.array(moments)[order], np.array(allocated)[order], np.array(reserved)[order]
+    names, size_mb, from_ns, until_ns = _read_allocations(folder / MEMORY)
+    return MemoryTables(*curve, names, size_mb, from_ns, until_ns, float(process), modules)
 
 
 def _read_allocations(path: Path) -> tuple[tuple[str, ...], F64, I64, I64]:
     needed = ("Name", "Size(KB)", "Allocation Time(us)", "Release Time(us)")
     names: list[str] = []
-    allocations: list[tuple[F64, I64, I64]] = [(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64))]
-    for piece in read_columns(path, *needed) if path.is_file() else ():
-        started = piece[2].filled_mask()  # taken before the recording: only its release
-        name, size, start, end = (column.select_cells(started) for column in piece)
-        until = np.full(end.begins.size, FOREVER, np.int64)
-        until[end.filled_mask()] = times_ns(end.select_cells(end.filled_mask()), needed[3], path)
-        texts, code = name.to_texts()
-        names += map(texts.__getitem__, code.tolist())
-        allocations.append((_read_sizes(size, needed[1], path) / 1024, times_ns(start, needed[2], path), until))
-    sizes, starts, ends = map(np.concatenate, zip(*allocations))
-    return tuple(names), sizes, starts, ends
+    sizes, starts, ends = array("d"), array("q"), array("q")
+    for first, columns in read_columns(path, *needed):
+        for line, (name, size, start, end) in enumerate(zip(*columns), first):
+            if start:  # else taken before the recording: only its release
+                names.append(intern(name))
+                sizes.append(_size_of(size, needed[1], path, line) / 1024)
+                starts.append(time_ns(start, needed[2], path, line))
+                ends.append(time_ns(end, needed[3], path, line) if end else FOREVER)
+    return tuple(names), np.array(sizes), np.array(starts), np.array(ends)
 
 
-def _read_modules(path: Path) -> dict[str, float]:
-    needed = ("Component", "Total Reserved(MB)")
-    most: dict[str, float] = {}
-    for name, cells in read_columns(path, *needed) if path.is_file() else ():
-        texts, code = name.to_texts()
-        for at, size in zip(code.tolist(), _read_sizes(cells, needed[1], path).tolist()):
-            most[texts[at]] = max(most.get(texts[at], 0.0), size)
-    return most
-
-
-def _read_sizes(cells: Cells, column: str, path: Path) -> F64:
-    """Return a column's cells as numbers, NaN where the file has none. Raises WorkbookError for what is no number."""
-    return cells.to_numbers(lambda cell, row: _parse_size(cell, column, path, row + 2))
-
-
-def _parse_size(text: str, column: str, path: Path, line: int) -> float:
-    try:
-        size = float(text)
-    except ValueError:
-        size = nan
-    if not isfinite(size):
-        raise WorkbookError("profiling.bad_cell", path=str(path), line=line, column=column, value=text)
+def _size_of(cell: str, column: str, path: Path, line: int) -> float:
+    """Return a cell's number, NaN where the file has none. Raises WorkbookError for what is no number."""
+    bad_cells: list[str] = []
+    size = _to_number(cell, bad_cells)
+    if bad_cells:
+        raise WorkbookError("profiling.bad_cell", path=str(path), line=line, column=column, value=cell)
     return size

@@ -33,10 +33,8 @@ STEPS = 4
 
 def check_communication(profile: Profile) -> Iterator[Finding]:
     """Does the step wait for collectives? Only what no computing hides counts: that is what overlapping could save.
-
     Where the profile tells that most of it is waiting for a rank that comes late, or exchange between two ranks
-    (pipeline stages), that is named: neither buckets nor overlap shorten it.
-    """
+    (pipeline stages), that is named: neither buckets nor overlap shorten it."""
     share = profile.breakdown.share_of("communication")
     if not profile.trace.count_events("communication"):
         yield Finding("PRF312", Status.OK, "PRF312.none")
@@ -91,10 +89,8 @@ def check_buckets(profile: Profile) -> Iterator[Finding]:
 
 
 def check_accumulation(profile: Profile) -> Iterator[Finding]:
-    """Would fewer exchanges of gradients help? Accumulating K steps exchanges once instead of K times (no_sync).
-
-    Only what sends gradients becomes less: not waiting for a late rank, not what pipeline stages send each other.
-    """
+    """Would fewer exchanges of gradients help? Accumulating K steps exchanges once instead of K times (no_sync). Only
+    what sends gradients becomes less: not waiting for a late rank, not what pipeline stages send each other."""
     needs_device(profile, "PRF399")
     sent, waiting = sending_share(profile, "gradients")
     yield advise_change(profile, "PRF399.change", sent * (1 - 1 / STEPS), DDP, worth=0.05, steps=STEPS, waiting=waiting)

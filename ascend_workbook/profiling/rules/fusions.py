@@ -73,9 +73,7 @@ FUSIONS = {
 
 def check_fused_optimizer(profile: Profile) -> Iterator[Finding]:
     """Does the optimizer update parameters in many passes over memory? A fused one reads and writes each value once.
-
-    Foreach kernels are the parts of an optimizer that was not fused, of gradient clipping too.
-    """
+    Foreach kernels are the parts of an optimizer that was not fused, of gradient clipping too."""
     needs_device(profile, "PRF360")
     share, calls = share_computing_by(profile, *FOREACH)
     names = sorted({operator.name for operator in profile.operators if "oreach" in operator.name})[:4]

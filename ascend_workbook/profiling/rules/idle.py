@@ -36,11 +36,9 @@ GARBAGE_SOURCE = "https://docs.python.org/3/library/gc.html"
 
 
 def check_idle(profile: Profile) -> Iterator[Finding]:
-    """Is the device, or on a CPU the operators, at rest for much of the step?
-
-    Free time in which nothing loads data and nothing is copied: the host does not launch work fast enough, or does
-    something else. https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
-    """
+    """Is the device, or on a CPU the operators, at rest for much of the step? Free time in which nothing loads data and
+    nothing is copied: the host does not launch work fast enough, or does something else.
+    https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html"""
     if not profile.conclusive:
         raise CannotCheck("PRF311.blind")
     where = "simulated" if profile.simulated else "device" if profile.device_times else "host"
@@ -50,10 +48,8 @@ def check_idle(profile: Profile) -> Iterator[Finding]:
 
 
 def check_idle_cause(profile: Profile) -> Iterator[Finding]:
-    """Why does the device rest? The largest cause of its idle time; each piece of it has exactly one.
-
-    What the causes mean is said in the table (profiling.idle_means). Their bounds are parts of PRF311's and PRF313's.
-    """
+    """Why does the device rest? The largest cause of its idle time; each piece of it has exactly one. What the causes
+    mean is said in the table (profiling.idle_means). Their bounds are parts of PRF311's and PRF313's."""
     if not profile.trace.on_device:
         raise CannotCheck("PRF321.no_device")
     if len(profile.trace.devices) > 1:
@@ -77,12 +73,9 @@ def check_idle_cause(profile: Profile) -> Iterator[Finding]:
 
 
 def check_short_kernels(profile: Profile) -> Iterator[Finding]:
-    """Are many kernels shorter than it takes to launch one? Then the host sets the pace.
-
-    Kernels of one launch (a CUDA graph's) cost the host one: they count as one.
-
-    https://www.hiascend.com/document (PyTorch training tuning, "host bound")
-    """
+    """Are many kernels shorter than it takes to launch one? Then the host sets the pace. Kernels of one launch (a CUDA
+    graph's) cost the host one: they count as one. https://www.hiascend.com/document (PyTorch training tuning, "host
+    bound")"""
     if not profile.device_times:
         raise CannotCheck("PRF322.no_device")
     if len(profile.trace.devices) > 1:
@@ -127,10 +120,8 @@ def check_compiling(profile: Profile) -> Iterator[Finding]:
 
 
 def check_task_queue(profile: Profile) -> Iterator[Finding]:
-    """Does the host hand out work too slowly while the queue between its two threads is off or at its lower level?
-
-    The timeline shows Enqueue and Dequeue where the queue is on; its level is told by the environment alone.
-    """
+    """Does the host hand out work too slowly while the queue between its two threads is off or at its lower level? The
+    timeline shows Enqueue and Dequeue where the queue is on; its level is told by the environment alone."""
     needs_npu(profile, "PRF392")
     names = profile.trace.names
     if not profile.trace.count_events("host_op", "runtime"):
@@ -145,10 +136,8 @@ def check_task_queue(profile: Profile) -> Iterator[Finding]:
 
 
 def check_garbage(profile: Profile) -> Iterator[Finding]:
-    """Does Python collect garbage inside the steps while the device rests?
-
-    torch_npu records collections with gc_detect_threshold; elsewhere a Python stack that holds gc.collect tells them.
-    """
+    """Does Python collect garbage inside the steps while the device rests? torch_npu records collections with
+    gc_detect_threshold; elsewhere a Python stack that holds gc.collect tells them."""
     trace = profile.trace
     if not profile.conclusive or profile.simulated:
         raise CannotCheck("advice.no_device", topic=Sentence("PRF393.topic"))
@@ -175,12 +164,10 @@ READS = ("aten::_local_scalar_dense", "aten::nonzero", "aten::is_nonzero", "aten
 
 
 def check_synchronisation(profile: Profile) -> Iterator[Finding]:
-    """Does the host wait for the device, and does the device then run dry?
-
-    `loss.item()`, `.cpu()` and `synchronize()` make the host wait until the device has nothing left to do; what counts
-    is the device's idle time that begins while the host waits. Without times of a real device the lines that read
-    values are told, for on an NPU each of them waits; what they cost there is not known.
-    """
+    """Does the host wait for the device, and does the device then run dry? `loss.item()`, `.cpu()` and `synchronize()`
+    make the host wait until the device has nothing left to do; what counts is the device's idle time that begins while
+    the host waits. Without times of a real device the lines that read values are told, for on an NPU each of them
+    waits; what they cost there is not known."""
     if not profile.device_times and (read := _find_reads(profile)):
         yield read
         return
@@ -221,10 +208,8 @@ def _find_reads(profile: Profile) -> Finding | None:
 
 def check_values_read(profile: Profile) -> Iterator[Finding]:
     """Does the step read values back from the device? Each read waits until the device has nothing left to do.
-
     `.item()`, `.cpu()`, `float(loss)`, `if tensor:`, boolean indexing and `nonzero()` do it. `isfinite()` alone stays
-    on the device: what reads its answer counts. https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
-    """
+    on the device: what reads its answer counts. https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html"""
     needs_device(profile, "PRF390")
     trace = profile.trace
     if not trace.count_events("host_op"):

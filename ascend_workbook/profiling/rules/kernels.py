@@ -43,9 +43,7 @@ CUBE = ("AI_CORE", "AI_CUBE_CORE", "MIX_AIC")
 
 def check_dominant(profile: Profile) -> Iterator[Finding]:
     """Does one computing operator cost more than the others? Making it free is the most that work on it can bring.
-
-    Collectives and copies are not among these: PRF312 and PRF315 judge what they cost.
-    """
+    Collectives and copies are not among these: PRF312 and PRF315 judge what they cost."""
     if not profile.conclusive:
         raise CannotCheck("PRF331.blind")
     if profile.simulated:
@@ -112,10 +110,8 @@ def check_ai_cpu(profile: Profile) -> Iterator[Finding]:
 
 
 def check_fallbacks(profile: Profile) -> Iterator[Finding]:
-    """Did operators fall back to the CPU? Each copies its inputs to the host and its results back.
-
-    torch marks it: a fallback calls aten::_to_cpu on what it takes.
-    """
+    """Did operators fall back to the CPU? Each copies its inputs to the host and its results back. torch marks it: a
+    fallback calls aten::_to_cpu on what it takes."""
     trace = profile.trace
     if profile.tier in ("cpu", ""):
         raise CannotCheck("advice.no_accelerator", topic=Sentence("PRF366.topic"))
@@ -157,20 +153,16 @@ def check_casts(profile: Profile) -> Iterator[Finding]:
 
 
 def check_formats(profile: Profile) -> Iterator[Finding]:
-    """Do kernels only change the memory format? Private ones (NC1HWC0, FRACTAL_NZ) need TransData at their borders.
-
-    A transpose is the model's own: it changes the order of the elements whatever the format.
-    """
+    """Do kernels only change the memory format? Private ones (NC1HWC0, FRACTAL_NZ) need TransData at their borders. A
+    transpose is the model's own: it changes the order of the elements whatever the format."""
     needs_npu(profile, "PRF368")
     share, calls = share_computing_by(profile, FORMATS_TYPES, FORMATS_OPERATORS)
     yield advise_change(profile, "PRF368.change", share, FORMATS_SOURCE, calls=round(calls))
 
 
 def check_precision(profile: Profile) -> Iterator[Finding]:
-    """Do matrix products and convolutions run in float32? The cube unit is made for half precision.
-
-    HF32 keeps float32 tensors and multiplies with fewer bits; the table tells which kernels may use it.
-    """
+    """Do matrix products and convolutions run in float32? The cube unit is made for half precision. HF32 keeps float32
+    tensors and multiplies with fewer bits; the table tells which kernels may use it."""
     needs_npu(profile, "PRF369")
     table = profile.kernels
     if table is None or not table.has_columns("unit", "inputs"):

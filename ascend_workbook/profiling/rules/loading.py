@@ -21,11 +21,9 @@ SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 
 
 def check_loading(profile: Profile) -> Iterator[Finding]:
-    """Does the step wait for its data? The time of a DataLoader's next() in which nothing else goes on.
-
-    torch records it as `enumerate(DataLoader)#...__next__`. It is the host's time: without a device, or with a
-    simulated one, it is as true as with an NPU, only its share of the step is another.
-    """
+    """Does the step wait for its data? The time of a DataLoader's next() in which nothing else goes on. torch records
+    it as `enumerate(DataLoader)#...__next__`. It is the host's time: without a device, or with a simulated one, it is
+    as true as with an NPU, only its share of the step is another."""
     if not profile.conclusive:
         raise CannotCheck("PRF313.blind")
     if not profile.trace.count_events("loading"):
@@ -45,11 +43,8 @@ def check_copies(profile: Profile) -> Iterator[Finding]:
 
 
 def check_loader_workers(profile: Profile) -> Iterator[Finding]:
-    """Does the training process load its data itself? Worker processes prepare the next batches meanwhile.
-
-    torch names the iterator: _SingleProcessDataLoaderIter has no workers.
-    https://docs.pytorch.org/docs/stable/data.html
-    """
+    """Does the training process load its data itself? Worker processes prepare the next batches meanwhile. torch names
+    the iterator: _SingleProcessDataLoaderIter has no workers. https://docs.pytorch.org/docs/stable/data.html"""
     if not profile.conclusive:
         raise CannotCheck("advice.no_device", topic=Sentence("PRF394.topic"))
     if not profile.trace.count_events("loading"):
@@ -62,9 +57,7 @@ def check_loader_workers(profile: Profile) -> Iterator[Finding]:
 
 def check_collating(profile: Profile) -> Iterator[Finding]:
     """Does the training process spend its loading on torch operators: decoding into floats, stacking a batch?
-
-    Converting once for the whole batch, on the device, is cheaper than once for each sample (a fast collate).
-    """
+    Converting once for the whole batch, on the device, is cheaper than once for each sample (a fast collate)."""
     trace = profile.trace
     if not profile.conclusive or not trace.count_events("loading"):
         raise CannotCheck("PRF395.unseen")
@@ -91,10 +84,7 @@ def check_pinned(profile: Profile) -> Iterator[Finding]:
 
 def check_uneven_shapes(profile: Profile) -> Iterator[Finding]:
     """Do input shapes change from step to step? Then steps differ in length, and short samples pay for long ones'
-    padding.
-
-    A sampler that puts samples of like length into one batch (length-bucketed) evens them.
-    """
+    padding. A sampler that puts samples of like length into one batch (length-bucketed) evens them."""
     needs_device(profile, "PRF397")
     trace, steady = profile.trace, profile.breakdown.steady
     if len(steady) < 3 or not any(trace.shapes):

@@ -39,9 +39,7 @@ def check_memory_peak(profile: Profile) -> Iterator[Finding]:
 
 def check_fragmentation(profile: Profile) -> Iterator[Finding]:
     """Is much of the reserved memory in pieces that nothing fits? Segments that grow keep it together.
-
-    expandable_segments does not go together with max_split_size_mb or garbage_collection_threshold.
-    """
+    expandable_segments does not go together with max_split_size_mb or garbage_collection_threshold."""
     tables = None if profile.simulated else read_memory(profile)
     if tables is None:
         raise CannotCheck("PRF343.absent")

@@ -42,10 +42,8 @@ def check_device_data(profile: Profile) -> Iterator[Finding]:
 
 
 def check_steps(profile: Profile) -> Iterator[Finding]:
-    """Are steps marked, which of them were looked at, and was the first one left out as warm-up?
-
-    torch marks a step where the script, or who runs it, calls `profiler.step()`.
-    """
+    """Are steps marked, which of them were looked at, and was the first one left out as warm-up? torch marks a step
+    where the script, or who runs it, calls `profiler.step()`."""
     steps = profile.breakdown.steps
     for remark in profile.trace.remarks:
         yield Finding("PRF302", Status.WARN if remark.key in OTHERS else Status.NOTE, remark.key, remark.args)
@@ -121,11 +119,9 @@ def check_shapes(profile: Profile) -> Iterator[Finding]:
 
 
 def check_agreement(profile: Profile) -> Iterator[Finding]:
-    """Does the breakdown agree with the profiler's own table?
-
-    torch_npu writes step_trace_time.csv beside its timeline. Both come from the same events, so where they part one of
-    them is wrong: an unknown kind of task, or a timeline that was cut.
-    """
+    """Does the breakdown agree with the profiler's own table? torch_npu writes step_trace_time.csv beside its timeline.
+    Both come from the same events, so where they part one of them is wrong: an unknown kind of task, or a timeline that
+    was cut."""
     step_of_number = {step.number: step for step in profile.breakdown.steps}
     shared = [(step_of_number[number], row) for number, row in profile.told.items() if number in step_of_number]
     differences = {step.number: abs(step.parts_ns["computing"] - row["Computing"]) for step, row in shared}
@@ -150,11 +146,9 @@ def check_whole(profile: Profile) -> Iterator[Finding]:
 
 def check_devices(profile: Profile) -> Iterator[Finding]:
     """Are kernels of several devices in one trace? One process with several cards (DataParallel) records them together.
-
     A part of the step then goes on where at least one device is at it, and free is what all of them rest: two devices
     that compute in turns look like one that never rests. So each device's own share is told, and causes of idle time
-    are not.
-    """
+    are not."""
     trace, steady = profile.trace, profile.breakdown.steady
     if len(trace.devices) < 2:
         return

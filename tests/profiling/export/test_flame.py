@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ascend_workbook.cli.main import main
-from ascend_workbook.profiling.export.flame import Stacks, collect_stacks, lay_out_boxes
+from ascend_workbook.profiling.export.files import Stacks, collect_stacks, lay_out_boxes
 from ascend_workbook.profiling.readers import read_trace
 from ascend_workbook.profiling.trace import Event, build_trace
 from tests.profiling.conftest import DATA, US

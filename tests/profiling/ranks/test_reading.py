@@ -14,9 +14,9 @@ import pytest
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.profiling import analyse
 from ascend_workbook.profiling.ranks.collectives import calls_at, read_trace_waits
-from ascend_workbook.profiling.ranks.everywhere import read_ranks_in_parallel
 from ascend_workbook.profiling.ranks.facts import RankFacts
 from ascend_workbook.profiling.ranks.reading import read_rank
+from ascend_workbook.profiling.ranks.together import read_ranks_in_parallel
 from ascend_workbook.profiling.readers import read_trace
 
 

@@ -1,4 +1,4 @@
-"""What the difference consists of."""
+"""Whether the two profiles are of the same work, and what the difference consists of."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.rules import CannotCheck
 from ascend_workbook.findings.sentence import Scalar, Sentence
-from ascend_workbook.profiling.compare.costs import HIDDEN, REST
+from ascend_workbook.profiling.compare.costs import HIDDEN, OPTIMIZER, REST
 from ascend_workbook.profiling.compare.facts import JOINED, ONLY_BASELINE, ONLY_TARGET, Comparison, Row
+from ascend_workbook.profiling.facts import Profile
+from ascend_workbook.profiling.figures import to_percent
+from ascend_workbook.profiling.rules.recorded import args_of
 
-BASIS = {"PRF383": "reasoned", "PRF384": "facts", "PRF385": "facts", "PRF386": "facts"}
+BASIS = {f"PRF38{digit}": "reasoned" if digit in (1, 3) else "facts" for digit in (1, 2, 3, 4, 5, 6, 8)}
 WORTH, MOST = 0.02, 8
 NAMED = 3
 #: Of the difference; and of the baseline's step, below which nothing is worth a word
@@ -56,14 +59,11 @@ def check_one_sided(comparison: Comparison) -> Iterator[Finding]:
             yield Finding("PRF384", Status.NOTE, f"PRF384.{word}", args, weight=total)
     if not any(sides.values()):
         yield Finding("PRF384", Status.OK, "PRF384.none")
-    yield from (_report_family(row) for row in comparison.real_rows if row.pairing == JOINED)
-
-
-def _report_family(row: Row) -> Finding:
-    """Report a family: one operator on one side, several on the other."""
-    args: dict[str, Scalar] = {"family": display_name(row), "names": list(row.names[:NAMED])}
-    args |= {"operators": len(row.names), "ms": row.difference_ns / 1e6}
-    return Finding("PRF384", Status.OK, "PRF384.joined", args)
+    for row in comparison.real_rows:
+        if row.pairing == JOINED:  # one operator on one side, several on the other
+            args = {"family": display_name(row), "names": list(row.names[:NAMED])}
+            args |= {"operators": len(row.names), "ms": row.difference_ns / 1e6}
+            yield Finding("PRF384", Status.OK, "PRF384.joined", args)
 
 
 def check_spread(comparison: Comparison) -> Iterator[Finding]:
@@ -87,4 +87,122 @@ def check_unexplained(comparison: Comparison) -> Iterator[Finding]:
     yield Finding("PRF385", Status.NOTE if large else Status.OK, f"PRF385.{'much' if large else 'little'}", dict(args))
 
 
-RULES = {"PRF383": check_spread, "PRF384": check_one_sided, "PRF385": check_unexplained, "PRF386": check_causes}
+#: Of the rows of `describe_recording`, those that only one side may have without the times being others
+HARMLESS = ("steps", "tier")
+#: Of the operators' time, a side's share without a partner from which it is likely another model
+OTHER_MODEL = 0.5
+#: Shapes of operators that take less of their side than this are not told
+TOLD = 0.01
+MORE_CALLS = 1.5
+#: One row however it is done: for each parameter or for all at once
+STEP = OPTIMIZER[:-1]
+MOVES = ("collective ", "copy", "aten::copy_", "aten::to")
+
+
+def check_recorded(comparison: Comparison) -> Iterator[Finding]:
+    """Was the same recorded? Python's stacks and the device's counters cost time themselves, so a profile with them is
+    slower than one without; a file cut short, or one step alone, weighs less."""
+    left, right = (describe_recording(side.profile) for side in (comparison.baseline, comparison.target))
+    differing = [name for name in left if name not in HARMLESS and bool(left[name]) != bool(right[name])]
+    if differing:
+        named = [Sentence(f"compare.recorded.{name}") for name in differing]
+        yield Finding("PRF382", Status.NOTE, "PRF382.apart", {"what": list(named)})
+    else:
+        yield Finding("PRF382", Status.OK, "PRF382.same")
+    few = min(len(side.profile.breakdown.steady) for side in (comparison.baseline, comparison.target))
+    if few < 2:
+        yield Finding("PRF382", Status.NOTE, "PRF382.one_step")
+
+
+def describe_recording(profile: Profile) -> dict[str, str | int | bool]:
+    """Return what a reader wants to know of each side before its times."""
+    trace = profile.trace
+    return {
+        "tier": profile.tier,
+        "steps": len(profile.breakdown.steady),
+        "marked": trace.marked,
+        "device": trace.on_device,
+        "python": trace.count_events("python") > 0,
+        "shapes": bool((trace.shape > 0).any()),
+        "memory": trace.memory_records > 0,
+        "whole": trace.cut_at is None,
+    }
+
+
+def check_looked(comparison: Comparison) -> Iterator[Finding]:
+    """Were all steps of both sides looked at? Of a large trace some are enough, but then these are what is compared."""
+    sides = {"baseline": comparison.baseline.profile, "target": comparison.target.profile}
+    for name, profile in sides.items():
+        if looked := profile.trace.looked:
+            args = {**args_of(profile, looked), "side": Sentence(f"name.compare_{name}")}
+            yield Finding("PRF388", Status.NOTE, "PRF388.some", args)
+            if looked.behind:
+                yield Finding("PRF388", Status.WARN, "PRF388.behind", args)
+
+
+def check_same_work(comparison: Comparison) -> Iterator[Finding]:
+    """Is it the same work? Operators that one side alone has, other shapes, many more calls: then a difference of times
+    is no difference of devices. Fusing and other kernels change operators too, so what is told is how much of the time
+    has a partner."""
+    alone = [_share_alone(comparison.real_rows, left) for left in (True, False)]
+    if max(alone) > OTHER_MODEL:
+        args: dict[str, Scalar] = {"baseline": to_percent(alone[0]), "target": to_percent(alone[1])}
+        yield Finding("PRF381", Status.WARN, "PRF381.other_model", args, weight=900.0)
+        return
+    known = [row for row in comparison.real_rows if row.baseline.shapes and row.target.shapes]
+    if not known:
+        raise CannotCheck("PRF381.no_shapes")
+    differing = [
+        row
+        for row in known
+        if row.baseline.shapes.keys() != row.target.shapes.keys()
+        and row.pairing != JOINED
+        and row.baseline.ns > TOLD * comparison.baseline.step_ns
+    ]
+    if not differing:
+        yield Finding("PRF381", Status.OK, "PRF381.same", {"operators": len(known)})
+        return
+    row = differing[0]
+    shapes = [
+        _choose_costliest(own_shapes, other_shapes)
+        for own_shapes, other_shapes in (
+            (row.baseline.shapes, row.target.shapes),
+            (row.target.shapes, row.baseline.shapes),
+        )
+    ]
+    arguments: dict[str, Scalar] = {"operators": len(differing), "of": len(known), "operator": row.name}
+    arguments |= {"baseline": shapes[0], "target": shapes[1]}
+    yield Finding("PRF381", Status.WARN, "PRF381.shapes", arguments, weight=900.0)
+
+
+def _share_alone(rows: tuple[Row, ...], left: bool) -> float:
+    """Return the share of one side's operators' time that has no partner, or one called half as often again. What moves
+    data between devices belongs to the set-up, not to the model."""
+    own = [(row, row.baseline.ns if left else row.target.ns) for row in rows if not row.name.startswith(MOVES)]
+    total = sum(ns for _, ns in own)
+    return sum(ns for row, ns in own if _lacks_partner(row, left)) / total if total else 0.0
+
+
+def _lacks_partner(row: Row, left: bool) -> bool:
+    """Return whether the row has no partner on the other side, or one called half as often again."""
+    if row.pairing in (ONLY_BASELINE, ONLY_TARGET):
+        return row.pairing == (ONLY_BASELINE if left else ONLY_TARGET)
+    calls = sorted((row.baseline.calls, row.target.calls))
+    return row.pairing != JOINED and row.name != STEP and calls[1] > MORE_CALLS * calls[0]
+
+
+def _choose_costliest(shapes: dict[str, float], other_shapes: dict[str, float]) -> str:
+    """Return the shape that costs most among those that the other side lacks; of all where it lacks none."""
+    own = {shape: ns for shape, ns in shapes.items() if shape not in other_shapes} or shapes
+    return max(own, key=lambda shape: own[shape])
+
+
+RULES = {
+    "PRF381": check_same_work,
+    "PRF382": check_recorded,
+    "PRF383": check_spread,
+    "PRF384": check_one_sided,
+    "PRF385": check_unexplained,
+    "PRF386": check_causes,
+    "PRF388": check_looked,
+}

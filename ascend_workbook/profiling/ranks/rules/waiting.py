@@ -10,8 +10,39 @@ from ascend_workbook.findings.rules import CannotCheck
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.profiling.figures import round_ms, to_percent
 from ascend_workbook.profiling.ranks.cluster import Blame, Cluster
-from ascend_workbook.profiling.ranks.savings import WORTH, is_worth_telling, make_saving_finding, name_waited_rank
-from ascend_workbook.profiling.ranks.waiting import NOBODY
+from ascend_workbook.profiling.ranks.waiting import FIRST_UNMAPPED, NOBODY
+
+WORTH, MUCH = 0.03, 0.10
+
+
+def make_saving_finding(cluster: Cluster, code: str, key: str, gain_ms: float, args: dict[str, Scalar]) -> Finding:
+    """Make the finding of a saving: a NOTE, from a tenth of the step on a WARN; on a simulated NPU always a NOTE, for
+    its times are the CPU's."""
+    share = gain_ms / cluster.step_ms
+    status = Status.WARN if share >= MUCH and not cluster.is_simulated else Status.NOTE
+    all_args = {**args, "gain_ms": round_ms(gain_ms), "share": to_percent(share)}
+    return Finding(code, status, f"{code}.{key}", all_args, weight=100 * share)
+
+
+def is_worth_telling(cluster: Cluster, gain_ms: float) -> bool:
+    """Return whether the saving is long enough to be told."""
+    return gain_ms >= WORTH * cluster.step_ms
+
+
+def name_waited_rank(cluster: Cluster, who: int) -> Sentence:
+    """Return the rank that is waited for, in words."""
+    if who == NOBODY:
+        return Sentence("ranks.nobody")
+    if who > FIRST_UNMAPPED:
+        return Sentence("ranks.rank", number=who)
+    _, number = cluster.waits.unmapped[FIRST_UNMAPPED - who]
+    return Sentence("ranks.of_its_group", number=number)
+
+
+def short_rank_name(cluster: Cluster, who: int) -> Scalar:
+    """Return the rank that is waited for as a table's cell: its number where it has one, None for nobody."""
+    return who if who >= 0 else None if who == NOBODY else name_waited_rank(cluster, who)
+
 
 BASIS = {"PRF353": "reasoned"}
 #: A rank is the late one where it is waited for so many times as long as the next
@@ -19,12 +50,10 @@ CLEARLY = 1.5
 
 
 def check_late_ranks(cluster: Cluster) -> Iterator[Finding]:
-    """Does a rank wait in collectives for one that comes late? That is waiting and no transmission.
-
-    The members of a collective finish together, so each waits for the last to arrive. Whether the collective then takes
-    long is another question. An NPU's Notify_Wait names the peer, also where that one's profile is not among these.
-    https://www.hiascend.com/document (HCCL: Notify Wait and Notify Record tasks)
-    """
+    """Does a rank wait in collectives for one that comes late? That is waiting and no transmission. The members of a
+    collective finish together, so each waits for the last to arrive. Whether the collective then takes long is another
+    question. An NPU's Notify_Wait names the peer, also where that one's profile is not among these.
+    https://www.hiascend.com/document (HCCL: Notify Wait and Notify Record tasks)"""
     if not any(len(item.calls) for item in cluster.ranks.values()):
         yield Finding("PRF352", Status.OK, "PRF352.none")
         return
@@ -82,11 +111,9 @@ SURE = 3
 
 def check_slow_ranks(cluster: Cluster) -> Iterator[Finding]:
     """Does one rank need longer for itself than those that do the same work? In which part, and what would it save?
-
     Each rank's own time is its step without the communication that nothing hides; the others wait as long. It is held
     against the median of its peers (the ranks of the same pipeline stage), which leaves the rank itself out, so that
-    two ranks are enough. What the steps, or the peers among each other, spread by is not called slow.
-    """
+    two ranks are enough. What the steps, or the peers among each other, spread by is not called slow."""
     if len(cluster.ranks) < 2:
         raise CannotCheck("PRF353.one")
     compared = [rank for rank in cluster.ranks if cluster.find_peers(rank)]
@@ -126,19 +153,14 @@ def _is_sure(cluster: Cluster, rank: int) -> bool:
     peers = [cluster.mean_part_ms(other, "own") for other in cluster.find_peers(rank)]
     usual = median(peers)
     spread = median(abs(value - usual) for value in peers) if len(peers) > 2 else 0.0
-    more = _excess_in_each_step(cluster, rank)
+    own_steps = {step.number: step.own_ns for step in cluster.ranks[rank].steps}
+    others = [{step.number: step.own_ns for step in cluster.ranks[peer].steps} for peer in cluster.find_peers(rank)]
+    shared = set(own_steps).intersection(*others)
+    more = [(own_steps[number] - median(other[number] for other in others)) / 1e6 for number in sorted(shared)]
     middle = median(more) if more else 0.0
     noise = median(abs(value - middle) for value in more) if len(more) > 2 else 0.0
     above = cluster.mean_part_ms(rank, "own") - usual
     return above > SURE * spread and (not more or (middle > 0 and middle > noise))
-
-
-def _excess_in_each_step(cluster: Cluster, rank: int) -> list[float]:
-    """Return the rank's excess in each step that it shares with its peers, in milliseconds."""
-    own_steps = {step.number: step.own_ns for step in cluster.ranks[rank].steps}
-    others = [{step.number: step.own_ns for step in cluster.ranks[peer].steps} for peer in cluster.find_peers(rank)]
-    shared = set(own_steps).intersection(*others)
-    return [(own_steps[number] - median(other[number] for other in others)) / 1e6 for number in sorted(shared)]
 
 
 def _report_slow_rank(cluster: Cluster, rank: int) -> Finding:
@@ -158,11 +180,9 @@ def _report_slow_rank(cluster: Cluster, rank: int) -> Finding:
 
 
 def check_stages(cluster: Cluster) -> Iterator[Finding]:
-    """Do the stages of a pipeline compute equally long? The slowest sets the pace of each micro-batch.
-
-    A micro-batch takes as long as its slowest stage, so with the same work spread evenly a step is shorter by no more
-    than what the slowest stage computes above the mean of all. https://arxiv.org/abs/2104.04473 (pipeline schedules)
-    """
+    """Do the stages of a pipeline compute equally long? The slowest sets the pace of each micro-batch. A micro-batch
+    takes as long as its slowest stage, so with the same work spread evenly a step is shorter by no more than what the
+    slowest stage computes above the mean of all. https://arxiv.org/abs/2104.04473 (pipeline schedules)"""
     if not cluster.stages:
         return
     ranks = {stage: [rank for rank, at in cluster.stages.items() if at == stage] for stage in cluster.stages.values()}
@@ -195,10 +215,8 @@ def bubble_ms(cluster: Cluster, rank: int) -> float:
 
 def check_bubbles(cluster: Cluster) -> Iterator[Finding]:
     """How long do pipeline stages wait for each other? What is left when they are balanced, more micro-batches shorten.
-
     With equal stages the bubble is (stages - 1) / (micro-batches + stages - 1) of the step.
-    https://arxiv.org/abs/2104.04473 (Narayanan and others, section 2.2)
-    """
+    https://arxiv.org/abs/2104.04473 (Narayanan and others, section 2.2)"""
     if not cluster.stages:
         return
     ms = {rank: bubble_ms(cluster, rank) for rank in cluster.ranks}

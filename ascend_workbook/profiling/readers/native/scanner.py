@@ -50,9 +50,8 @@ def _load_library() -> ctypes.CDLL:
 
 
 class Scanner:
-    """What it takes of a trace it keeps in memory of its own, which its columns show and keep alive.
-
-    Raises WorkbookError where it is not compiled and cannot be."""
+    """What it takes of a trace it keeps in memory of its own, which its columns show and keep alive. Raises
+    WorkbookError where it is not compiled and cannot be."""
 
     def __init__(self) -> None:
         self._library = _load_library()

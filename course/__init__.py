@@ -27,5 +27,5 @@ __all__ = [
 
 #: What a teacher is to know of a table of grades that no row says.
 GRADES = Remarks(answers=("CRS001.kept", "CRS001.unnamed", "CRS001.absent", "CRS001.unlisted"))
-register_functions(CASES, {"course": "course.grading.cases:make_cases"})
+register_functions(CASES, {"course": "course.grading.summary:make_cases"})
 register_functions(REMARKS, {"CRS": "course:GRADES"})

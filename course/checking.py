@@ -15,10 +15,11 @@ from typing import Any
 from ascend_workbook.findings.errors import WorkbookError, explain_os_error
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.machine.project import ROOT
-from course import record
 from course.data import NoData, as_data
 from course.outcome import DONE, NOT_YET, PARTLY, Outcome
 from course.patience import patient_limit
+from course.record import NAME as RECORD
+from course.record import keep_outcome
 from course.task import Found, Place, Task
 from course.task import find_task as task_named
 
@@ -91,32 +92,34 @@ COLLECT = "ASCEND_WORKBOOK_COLLECT_ANSWERS"
 def check_task(
     name: str | Task, answer: object = None, *, run_dir: str | os.PathLike[str] = "runs/notebook", student: str = ""
 ) -> Outcome:
-    """Judge the answer to the task, or to the exercise of this name: plain data, or a function without arguments that
-    returns it.
+    """Judge the answer to a task, or to the exercise of this name: plain data, or a function without arguments for it.
 
     Shown by the notebook, and kept in `<run_dir>/course.json`. An answer that raises, hangs or is of another kind is
     not_yet with the reason. Raises WorkbookError `course.unknown_task` for a task that there is not.
     """
     chosen, base = name if isinstance(name, Task) else task_named(name), ROOT / Path(run_dir).expanduser()
-    value, trouble = _answer_as_data(*resolve_answer(answer))
+    value, trouble = resolve_answer(answer)
+    try:
+        value = as_data(value)  # what is judged is what is recorded
+    except NoData as error:
+        value, trouble = None, trouble or error.why
+    except Exception as error:  # noqa: BLE001 - an object of the student's own, whatever it does when it is read
+        raised = Sentence("course.trouble.raised", error=f"{type(error).__name__}: {error}"[:300])
+        value, trouble = None, trouble or raised
     stub = trouble is not None and trouble["say"] in ("course.trouble.stub", "course.trouble.none")
     if trouble or os.environ.get(COLLECT) == "1":
         judged = Found(missing=(trouble or Sentence("course.collected"),))
     else:
         judged = judge_answer(chosen, value, base / "course" / chosen.id, student)
     outcome = Outcome(chosen.id, status_of(judged), judged.right, judged.missing, simulated=judged.simulated)
-    record_entry = _keep_outcome(base, student, outcome, value, counts=not stub)
-    return replace(outcome, tries=record_entry.tries, remark=record_entry.remark)
-
-
-def _answer_as_data(answer: object, trouble: Sentence | None) -> tuple[object, Sentence | None]:
-    """Return the answer as plain data: what is judged is what is recorded."""
+    tries, remark = int(not stub), None
     try:
-        return as_data(answer), trouble
-    except NoData as error:
-        return None, trouble or error.why
-    except Exception as error:  # noqa: BLE001 - an object of the student's own, whatever it does when it is read
-        return None, trouble or Sentence("course.trouble.raised", error=f"{type(error).__name__}: {error}"[:300])
+        tries, remark = keep_outcome(base, student, outcome, value, counts=not stub)
+    except WorkbookError as error:
+        remark = Sentence(error.key, **error.arguments)
+    except OSError as error:
+        remark = Sentence("course.not_recorded", path=str(base / RECORD), why=explain_os_error(error))
+    return replace(outcome, tries=tries, remark=remark)
 
 
 def judge_answer(chosen: Task, answer: object, folder: Path, student: str) -> Found:
@@ -135,13 +138,3 @@ def status_of(judged: Found) -> str:
     if judged.right:
         return PARTLY if judged.missing else DONE
     return NOT_YET
-
-
-def _keep_outcome(base: Path, student: str, outcome: Outcome, answer: object, *, counts: bool) -> record.Kept:
-    try:
-        return record.keep_outcome(base, student, outcome, answer, counts=counts)
-    except WorkbookError as error:
-        return record.Kept(int(counts), Sentence(error.key, **error.arguments))
-    except OSError as error:
-        why = Sentence("course.not_recorded", path=str(base / record.NAME), why=explain_os_error(error))
-        return record.Kept(int(counts), why)

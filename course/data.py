@@ -37,9 +37,7 @@ def as_typed(name: str) -> str:
 
 
 def as_data(answer: object) -> object:
-    """Return the answer as JSON keeps it: None, bool, int, float, str, lists and dicts with text for keys. Raises
-    NoData.
-    """
+    """Return the answer as JSON keeps it: scalars, lists and dicts with text for keys. Raises NoData."""
     data = _convert_value(answer, "", count(1))
     if len(json.dumps(data)) > LARGEST:
         raise NoData(Sentence("course.trouble.large", most=LARGEST))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ascend_workbook.findings.sentence import Sentence
+from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.machine.project import ROOT
 
 SCRIPTS = ROOT / "notebooks" / "course" / "scripts"
@@ -17,30 +17,29 @@ def original(name: str) -> str:
     return (SCRIPTS / name).read_text(encoding="utf-8")
 
 
-def apply_edits(answer: object, before: str) -> tuple[str, Sentence | None]:
-    """Return the changed script, or why there is none. Each old text of a pair must occur exactly once, as it is by
-    then.
+def apply_edits(answer: object, before: str) -> str:
+    """Return the changed script. Raises WorkbookError `course.edit.…` where there is none.
+
+    Each old text of a pair must occur exactly once, as it is by then.
     """
     if isinstance(answer, (list, tuple)):
-        text, trouble = _replace_pairs(answer, before)
-        if trouble:
-            return "", trouble
+        text = _replace_pairs(answer, before)
     elif isinstance(answer, str):
         text = _normalize_lines(answer)
     else:
-        return "", Sentence("course.edit.kind", given=type(answer).__name__)
+        raise WorkbookError("course.edit.kind", given=type(answer).__name__)
     if text == before:
-        return "", Sentence("course.edit.unchanged")
+        raise WorkbookError("course.edit.unchanged")
     if len(text) > LARGEST:
-        return "", Sentence("course.edit.large", characters=LARGEST)
+        raise WorkbookError("course.edit.large", characters=LARGEST)
     try:
         ast.parse(text)
     except (SyntaxError, ValueError, RecursionError) as error:
-        where = getattr(error, "lineno", None) or 0
-        return "", Sentence("course.edit.syntax", line=where, why=str(getattr(error, "msg", error))[:200])
+        where, why = getattr(error, "lineno", None) or 0, str(getattr(error, "msg", error))[:200]
+        raise WorkbookError("course.edit.syntax", line=where, why=why) from error
     if "import torch" not in text:
-        return "", Sentence("course.edit.other")
-    return text, None
+        raise WorkbookError("course.edit.other")
+    return text
 
 
 def _normalize_lines(text: str) -> str:
@@ -48,13 +47,14 @@ def _normalize_lines(text: str) -> str:
     return text.removeprefix("\ufeff").replace("\r\n", "\n")
 
 
-def _replace_pairs(pairs: Any, text: str) -> tuple[str, Sentence | None]:
+def _replace_pairs(pairs: Any, text: str) -> str:
     for number, pair in enumerate(pairs, 1):
         if not (isinstance(pair, (list, tuple)) and len(pair) == 2 and all(isinstance(part, str) for part in pair)):
-            return "", Sentence("course.edit.pair", number=number)
+            raise WorkbookError("course.edit.pair", number=number)
         old, new = map(_normalize_lines, pair)
         count = text.count(old) if old else 0
         if count != 1:
-            return "", Sentence("course.edit.count", number=number, count=count, old=old.strip().split("\n")[0][:80])
+            line = old.strip().split("\n")[0][:80]
+            raise WorkbookError("course.edit.count", number=number, count=count, old=line)
         text = text.replace(old, new)
-    return text, None
+    return text

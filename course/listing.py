@@ -10,10 +10,9 @@ from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine.project import results_begin_at
-from course.notebook_tasks import tasks_of
 from course.outcome import DONE, NOT_YET
 from course.record import Record, read_record
-from course.task import CAPSTONE, CAPSTONE_FOLDER, EXERCISES
+from course.task import CAPSTONE, CAPSTONE_FOLDER, EXERCISES, tasks_of
 
 #: What is listed, as the commands call the notebooks -> where the notebook keeps its record, below run_dir.
 RECORDS = {EXERCISES: "", CAPSTONE: CAPSTONE_FOLDER}

@@ -30,10 +30,7 @@ def unpaired_machine(torch: str) -> Machine:
 
 
 def machine_after(machine: Machine, packages: dict[str, str]) -> Machine:
-    """Return the same server once these packages are installed.
-
-    Where torch and torch_npu match, importing them works.
-    """
+    """Return the server once these packages are installed; where torch and torch_npu match, importing works."""
     merged = {**machine.python.packages, **packages}
     torch, torch_npu = merged["torch"], merged["torch_npu"]
     if versions.pair_torch(torch, torch_npu) != "matches":

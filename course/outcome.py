@@ -55,13 +55,3 @@ class Outcome:
     def _repr_html_(self) -> str:
         values = {"colour": COLOURS[self.status], "heading": self.heading(), "lines": self.lines()}
         return str(render_template("outcome.html", **values, split_code=CODE.split))
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "task": self.task,
-            "status": self.status,
-            "right": list(self.right),
-            "missing": list(self.missing),
-            "tries": self.tries,
-            "simulated": self.simulated,
-        }

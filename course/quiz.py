@@ -14,11 +14,7 @@ OPTIONS = "abc"
 
 @dataclass(frozen=True)
 class Quiz:
-    """Questions with one right answer each.
-
-    words: how the keys of its sentences begin.
-    answers: each question's right letter.
-    """
+    """Questions with one right letter each, by name; the keys of its sentences begin with `words`."""
 
     words: str
     answers: Mapping[str, str]

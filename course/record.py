@@ -9,11 +9,10 @@ import errno
 import json
 import os
 import stat
-import tempfile
 import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain, count
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import Any
 from ascend_workbook.batch.campaign.cards import take_lock
 from ascend_workbook.findings.errors import WorkbookError, explain_os_error
 from ascend_workbook.findings.sentence import Sentence
+from ascend_workbook.storage import write_file
 from course.outcome import DONE, NOT_YET, PARTLY, Outcome
 
 #: A change takes milliseconds; what takes longer is a process that was stopped.
@@ -63,7 +63,6 @@ def _take_lock(path: Path) -> int | None:
 
 
 NAME = "course.json"
-PART = ".part"
 FORMAT = 1
 #: A record is small; what is larger is none of ours.
 LARGEST = 4 << 20
@@ -81,6 +80,9 @@ class Entry:
     right: int = 0
     missing: int = 0
     answer: Any = None
+
+
+BLANK = Entry("", NOT_YET, 0, "", simulated=False)
 
 
 @dataclass(frozen=True)
@@ -143,17 +145,11 @@ def _check_entry(name: str, data: Any, wrong: Any) -> Entry:
     return Entry(name, **{key: data[key] for key in types}, answer=data.get("answer"))
 
 
-@dataclass(frozen=True)
-class Kept:
-    """What keeping an outcome came to: the task's answers so far, and what is to be known of the record."""
-
-    tries: int
-    remark: Sentence | None = None
-
-
-def keep_outcome(run_dir: Path, student: str, outcome: Outcome, answer: Any, *, counts: bool = True) -> Kept:
-    """Put the outcome of an answer of plain data into the record, while nobody else changes it; it is written aside,
-    then renamed. `counts`: whether it is a try.
+def keep_outcome(
+    run_dir: Path, student: str, outcome: Outcome, answer: Any, *, counts: bool = True
+) -> tuple[int, Sentence | None]:
+    """Put the outcome of an answer of plain data into the record, while nobody else changes it; return the task's
+    tries so far (`counts`: whether this is one), and what is to be known of the record.
 
     A record that cannot be read is put aside, and said. Raises WorkbookError `course.busy`, or OSError.
     """
@@ -172,13 +168,11 @@ def keep_outcome(run_dir: Path, student: str, outcome: Outcome, answer: Any, *, 
             "missing": len(outcome.missing),
             "answer": answer,
         }
-        if locked:
-            _sweep_leftovers(path)
-        _replace_file(path, json.dumps({"format": FORMAT, "student": student, "tasks": tasks}, indent=1))
+        _replace_record(path, student, tasks, sweep=locked)
     if not remark and not locked:  # the missing lock is said once for a folder in a process
         left = _said_once(run_dir)
         remark = left.pop() if left else None
-    return Kept(tries, remark)
+    return tries, remark
 
 
 def take_back(run_dir: Path, names: Collection[str]) -> list[str]:
@@ -192,19 +186,14 @@ def take_back(run_dir: Path, names: Collection[str]) -> list[str]:
         return []
     with hold_lock(path) as locked:
         before = read_record(run_dir)
-        back = [name for name, entry in before.tasks.items() if name in names and entry != _make_blank(entry)]
-        tasks = {
-            name: _entry_as_json(_make_blank(entry) if name in back else entry) for name, entry in before.tasks.items()
+        blank = {
+            name: replace(BLANK, task=name, tries=entry.tries, time=entry.time) for name, entry in before.tasks.items()
         }
-        if locked:
-            _sweep_leftovers(path)
+        back = [name for name, entry in before.tasks.items() if name in names and entry != blank[name]]
+        tasks = {name: _entry_as_json(blank[name] if name in back else entry) for name, entry in before.tasks.items()}
         if back:
-            _replace_file(path, json.dumps({"format": FORMAT, "student": before.student, "tasks": tasks}, indent=1))
+            _replace_record(path, before.student, tasks, sweep=locked)
     return back
-
-
-def _make_blank(entry: Entry) -> Entry:
-    return Entry(entry.task, NOT_YET, entry.tries, entry.time, simulated=False)
 
 
 def _entry_as_json(entry: Entry) -> dict[str, Any]:
@@ -229,19 +218,8 @@ def _said_once(folder: Path) -> list[Sentence]:
     return [Sentence("course.no_locks", path=str(folder))]
 
 
-def _sweep_leftovers(path: Path) -> None:
-    """Remove what a process that was killed has written aside; only who holds the lock writes there."""
-    for left in path.parent.glob(f"{path.name}.*{PART}"):
+def _replace_record(path: Path, student: str, tasks: dict[str, Any], *, sweep: bool) -> None:
+    """Write the record anew. What a killed process left aside goes: who holds the lock alone writes there."""
+    for left in path.parent.glob(f".{path.name}.*.part") if sweep else ():
         left.unlink(missing_ok=True)
-
-
-def _replace_file(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    number, aside = tempfile.mkstemp(prefix=f"{path.name}.", suffix=PART, dir=path.parent)
-    try:
-        with os.fdopen(number, "w", encoding="utf-8") as sink:
-            sink.write(text)
-        Path(aside).replace(path)
-    except BaseException:
-        Path(aside).unlink(missing_ok=True)
-        raise
+    write_file(path, json.dumps({"format": FORMAT, "student": student, "tasks": tasks}, indent=1))

@@ -85,17 +85,13 @@ def run_trial(trial: Trial) -> LaunchResult:
 
 
 def side_by_side(*trials: Trial) -> list[LaunchResult]:
-    """Run all trials at a time: each is a process, and most machines have two cores; one by one where many share the
-    machine.
-    """
+    """Run all trials at a time, each a process; one by one where many share the machine."""
     with ThreadPoolExecutor(1 if is_shared() else len(trials)) as pool:
         return list(pool.map(run_trial, trials))
 
 
 def require_whole(result: LaunchResult) -> LaunchResult:
-    """Return a run of ours that the answer is held against; it must be whole. Raises WorkbookError
-    `course.run.reference`.
-    """
+    """Return a run of ours that the answer is held against. Raises WorkbookError `course.run.reference`."""
     if not result.ok:
         raise WorkbookError("course.run.reference", why=result.trouble)
     return result
@@ -115,9 +111,7 @@ def on_npu(result: LaunchResult) -> Point:
 
 
 def same_losses(expected: Sequence[float | None], actual: Sequence[float | None], tolerance: float) -> Point:
-    """Return the point that there are as many steps and in each the same loss; the first that is not is told. A loss of
-    NaN is never the same.
-    """
+    """Return the point that each step has the same loss; the first that has not is told. NaN is never the same."""
     if len(expected) != len(actual):
         return False, Sentence("course.run.steps", steps=len(actual), wanted=len(expected))
     worst = 0.0

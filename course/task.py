@@ -69,14 +69,23 @@ CAPSTONE_FOLDER = "course_capstone"
 
 def load_tasks() -> dict[str, Task]:
     """Return every task by its id, in the order of the notebook."""
-    modules = [
-        import_module(f"{folder.__name__}.{module_info.name}") for module_info in pkgutil.iter_modules(folder.__path__)
-    ]
+    modules = [import_module(f"{folder.__name__}.{entry.name}") for entry in pkgutil.iter_modules(folder.__path__)]
     ordered = sorted(modules, key=lambda module: int(module.ORDER))
     tasks_by_id: dict[str, Task] = {module.TASK.id: module.TASK for module in ordered}
     if len(tasks_by_id) != len(modules):
         raise ValueError("two tasks of course/tasks/ have the same id")
     return tasks_by_id
+
+
+def tasks_of(notebook: str) -> dict[str, Task]:
+    """Return the tasks of EXERCISES, or the stages of the CAPSTONE, by id. Raises WorkbookError for another name."""
+    if notebook == EXERCISES:
+        return load_tasks()
+    if notebook != CAPSTONE:
+        raise WorkbookError("course.unknown_notebook", given=notebook, known=list(NOTEBOOKS))
+    from course.capstone import STAGES
+
+    return {task.id: task for task in STAGES.values()}
 
 
 def find_task(name: str) -> Task:

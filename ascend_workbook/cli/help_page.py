@@ -5,10 +5,10 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
-from unicodedata import east_asian_width
 
 from ascend_workbook.cli.options import Option
 from ascend_workbook.findings.sentence import Scalar, load_catalogue, say
+from ascend_workbook.show.text import text_width
 
 if TYPE_CHECKING:
     from ascend_workbook.cli.parser import Parser
@@ -65,23 +65,18 @@ def _describe_parser(parser: Parser, width: int) -> Iterator[str]:
 
 def _align_columns(left: str, right: str, width: int) -> Iterator[str]:
     lines = wrap_text(right, width - COLUMN)
-    fits = columns_of(left) + 4 <= COLUMN
-    first = f"  {left}" + " " * (COLUMN - columns_of(left) - 2) if fits else f"  {left}"
+    fits = text_width(left) + 4 <= COLUMN
+    first = f"  {left}" + " " * (COLUMN - text_width(left) - 2) if fits else f"  {left}"
     yield first + (lines[0] if fits and lines else "")
     for line in lines[1:] if fits else lines:
         yield " " * COLUMN + line
-
-
-def columns_of(text: str) -> int:
-    """Return how many columns of a terminal the text takes."""
-    return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)
 
 
 def wrap_text(text: str, width: int) -> list[str]:
     """Return lines of at most this many columns, broken at blanks and between Chinese characters."""
     lines, line = [], ""
     for piece in _split_pieces(" ".join(text.split())):
-        if line and columns_of(line) + columns_of(piece.rstrip()) > width and piece[0] not in CLOSING:
+        if line and text_width(line) + text_width(piece.rstrip()) > width and piece[0] not in CLOSING:
             lines.append(line.rstrip())
             line = ""
         line += piece if line else piece.lstrip()
@@ -92,7 +87,7 @@ def _split_pieces(text: str) -> Iterator[str]:
     """Yield words with the blank behind them, and wide characters one by one."""
     word = ""
     for character in text:
-        wide = columns_of(character) == 2
+        wide = text_width(character) == 2
         if wide and word:
             yield word
             word = ""

@@ -158,9 +158,7 @@ class Report:
 
     @property
     def dtypes_unknown(self) -> list[str]:
-        """Return the operators that the simulated NPU ran though no source tells which data types an NPU takes for
-        them.
-        """
+        """Return the operators that the simulated NPU ran though no source tells which data types an NPU takes."""
         own_operators = (self.facts.get("simulator") or {}).get("dtypes_unknown", [])
         return sorted({*own_operators, *(name for part in self.parts for name in part.dtypes_unknown)})
 
@@ -171,8 +169,7 @@ class Report:
         return is_ascend or any(part.ascend_numerics for part in self.parts)
 
     def circumstances(self, lang: str | None = None) -> list[str]:
-        """Return what a reader must know beside the verdict: that it is simulated, with which numbers and faults. Also
-        told is which operators an NPU may refuse for all that is known."""
+        """Return what a reader must know beside the verdict: simulated, numbers, faults, unknown types."""
         sentences = [say("report.simulated", lang)] if self.simulated else []
         if self.ascend_numerics:
             sentences.append(say("report.ascend_numerics", lang))
@@ -192,8 +189,7 @@ class Report:
 
     @property
     def _judged_findings(self) -> tuple[Finding, ...]:
-        """Return the findings that make the status: all, or without what was not looked at where the question has its
-        answer."""
+        """Return the findings that make the status: once the question is answered, none of what was not looked at."""
         looked = tuple(finding for finding in self.findings if finding.status is not Status.SKIPPED)
         return looked if any(finding.rule in self.answers for finding in looked) else self.findings
 
@@ -214,9 +210,7 @@ class Report:
         return f"{say('report.simulated_short', lang)} {sentence}" if self.simulated else sentence
 
     def or_raise(self) -> Report:
-        """Return the report, or raise an error where the verdict is FAIL: a notebook's last line, so that a batch turns
-        red.
-        """
+        """Return the report, or raise where the verdict is FAIL: a notebook's last line, so that a batch turns red."""
         if self.status is Status.FAIL:
             raise WorkbookError("report.failed", stage=self.stage, verb=self.verb, verdict=self.verdict())
         return self
@@ -282,9 +276,7 @@ class Report:
         return cls.from_dict(json.loads(text))
 
     def save(self, folder: str | os.PathLike[str], lang: str | None = None, *, name: str = "report") -> Path:
-        """Write `<name>.json` and `<name>.html` into the folder, each at once or not at all, and return the page's
-        path.
-        """
+        """Write `<name>.json` and `<name>.html`, each at once or not at all, and return the page's path."""
         return Path(find_renderer("files")(self, folder, lang, name=name))
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
@@ -294,9 +286,7 @@ class Report:
 def join_reports(
     stage: str, verb: str, reports: list[Report], *, tier: str = "", answers: tuple[str, ...] = ()
 ) -> Report:
-    """Join many reports as one: a row and the headline of each, the reports themselves as parts. `answers` as in
-    Report.
-    """
+    """Join reports as one: a row and the headline of each, themselves as parts. `answers` as in Report."""
     columns = (Column("question"), Column("status"), Column("verdict"))
     rows: list[tuple[Scalar, ...]] = []
     findings: list[Finding] = []

@@ -67,9 +67,7 @@ def row_of(module: ModuleType, code: str) -> Row | None:
 
 
 def judge_facts(facts: Facts, rules: dict[str, Check], *, strict: bool = False) -> list[Finding]:
-    """Judge the facts by all rules and return all findings. A broken rule becomes a FAIL finding; with `strict` it
-    raises (tests).
-    """
+    """Return the findings of all rules; a broken rule is a FAIL finding, or raises with `strict` (tests)."""
     findings: list[Finding] = []
     for code, check in rules.items():
         try:

@@ -45,9 +45,7 @@ def make_bundle(report: Report, lang: str) -> dict[str, str]:
 
 
 def make_box(make: Callable[[ModuleType, str], object], still: object, lang: str | None = None) -> Any:
-    """Make a box with `make`, or return `still` alone where there is no reader or no ipywidgets. `make` gets ipywidgets
-    and the language.
-    """
+    """Make a box with `make(ipywidgets, lang)`, or return `still` where there is no reader or no ipywidgets."""
     if os.environ.get(HEADLESS) == "1":
         return still
     try:

@@ -50,9 +50,7 @@ def join_unlooked(group: Sequence[Finding], lang: str) -> str:
 
 
 def find_rank_parts(report: Report) -> list[Report]:
-    """Return the parts that are reports of one rank among several. Each is as long as one rank's alone, so they are
-    folded.
-    """
+    """Return the parts that report one rank among several; each is as long as one alone, so they are folded."""
     rank_parts = [part for part in report.parts if "rank" in part.facts and part.parts]
     return rank_parts if len(rank_parts) > 1 else []
 

@@ -86,8 +86,7 @@ def save_svg(figure: Figure, stream: IO[bytes]) -> None:
 
 
 def save_png(figure: Figure, stream: IO[bytes]) -> None:
-    """Write the figure as PNG on opaque white. PALETTE colours take less than half, so they are used unless it has so
-    many that one would see it."""
+    """Write the figure as PNG on opaque white, with PALETTE colours (half the size) unless one would see it."""
     from PIL import Image
 
     drawn = io.BytesIO()

@@ -90,7 +90,7 @@ def _render_table(report: Report, lang: str, details: bool = False) -> list[str]
     wraps = [column.wrap for column in table.columns]
     cells = [[_wrap_text(text, wrap) for text, wrap in zip(row, wraps)] for row in rows]
     columns = zip(([head] for head in heads), *cells)
-    widths = [max(_text_width(line) for cell in column for line in cell) for column in columns]
+    widths = [max(text_width(line) for cell in column for line in cell) for column in columns]
     lines = [_join_cells(heads, widths), "  ".join("-" * width for width in widths)] if rows else []
     for row, detail in zip(cells, under):
         lines += [*(_join_cells(list(part), widths) for part in zip_longest(*row, fillvalue="")), *detail]
@@ -124,22 +124,22 @@ def _render_details(more: Table, lang: str) -> list[list[str]]:
 
 
 def _join_cells(cells: list[str], widths: list[int]) -> str:
-    return "  ".join(text + " " * (width - _text_width(text)) for text, width in zip(cells, widths)).rstrip()
+    return "  ".join(text + " " * (width - text_width(text)) for text, width in zip(cells, widths)).rstrip()
 
 
 def _wrap_text(text: str, columns: int) -> list[str]:
     """Wrap the text to lines of so many columns, broken at spaces, between Chinese characters, within a longer word."""
-    if not columns or _text_width(text) <= columns:
+    if not columns or text_width(text) <= columns:
         return [text]
     lines = [""]
     words = (word[at : at + columns] for word in WORD.findall(text) for at in range(0, len(word), columns))
     for word in words:
-        if lines[-1] and _text_width(lines[-1] + word.rstrip()) > columns:
+        if lines[-1] and text_width(lines[-1] + word.rstrip()) > columns:
             lines.append("")
         lines[-1] += word
     return [line.rstrip() for line in lines]
 
 
-def _text_width(text: str) -> int:
+def text_width(text: str) -> int:
     """Return how many columns of a terminal a text takes: Chinese characters take two."""
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)

@@ -9,7 +9,7 @@ import secrets
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +22,10 @@ from course.grading import limits
 from course.grading.judging import KEY_BYTES, read_verdict
 from course.grading.limits import Ended, Limits
 from course.grading.submission import compose_name, describe_inside, make_printable, same_person
-from course.notebook_tasks import tasks_of
 from course.outcome import NOT_YET
 from course.record import NAME as RECORD
 from course.record import read_record
-from course.task import CAPSTONE, CAPSTONE_FOLDER, EXERCISES
+from course.task import CAPSTONE, CAPSTONE_FOLDER, EXERCISES, tasks_of
 
 CHILD = Path(__file__).with_name("child.py")
 #: What of this process's environment goes along: where CANN and the libraries are, and nothing that may be a secret.
@@ -54,9 +53,6 @@ class Grade:
     unnamed: bool = False
     code: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class Work:
@@ -70,9 +66,7 @@ class Work:
 
     @property
     def code(self) -> str:
-        """Return a digest of the code, the same for two that differ in their outputs, their prose and the values of
-        their parameters.
-        """
+        """Return a digest of the code: outputs, prose and the values of the parameters are not in it."""
         sources = [cell["source"] for cell in self.cells if "parameters" not in cell["tags"]]
         return hashlib.sha256(json.dumps(sources).encode()).hexdigest()[:16]
 
@@ -162,18 +156,13 @@ class Left:
 
 
 def _read_answers(run: Path, home: Path, student: str) -> Left:
-    """Return the answers; who worked without a name had everybody's questions, who worked under another's is judged by
-    their own.
-    """
+    """Return the answers; who worked under another's name is judged by the questions of their own."""
     if any(path.is_symlink() for path in (run / RECORD, run, home / "run")):
         return Left(student, trouble=Sentence("grading.link", path=describe_inside(RECORD)))
     try:
         record = read_record(run)
     except WorkbookError as error:
-        why = {
-            name: make_printable(argument) if isinstance(argument, str) else argument
-            for name, argument in error.arguments.items()
-        }
+        why = {name: make_printable(arg) if isinstance(arg, str) else arg for name, arg in error.arguments.items()}
         return Left(student, trouble=Sentence(error.key, **why))
     answers = {name: entry.answer for name, entry in record.tasks.items() if _is_answer(entry.answer)}
     if not record.tasks:
@@ -195,8 +184,7 @@ def _is_answer(answer: object) -> bool:
 
 
 def _judge_answers(folder: Path, notebook: str, left: Left, limits_set: Limits) -> tuple[dict[str, Any], Ended]:
-    """Return each task with what the judge tells of it, and how the judging child ended. Its folder is new: what the
-    run left there is removed.
+    """Return each task with what the judge tells of it in a new folder, and how the judging child ended.
 
     Its lines are signed with a key that no file and no environment holds: what a judged script prints is none. Nor can
     one read the key where `limits_set.user` is another than this process's: this one has it too.
@@ -226,8 +214,8 @@ def _judge_answers(folder: Path, notebook: str, left: Left, limits_set: Limits) 
 
 def _find_broken(judged: Mapping[str, Any]) -> Sentence | None:
     """Return the first task whose check could not judge: its status is no word on the answer."""
-    broken = [(task, judgement["broke"]) for task, judgement in judged.items() if judgement["broke"]]
-    return Sentence("grading.not_judged", **dict(zip(("task", "why"), broken[0]))) if broken else None
+    broken = ((task, verdict["broke"]) for task, verdict in judged.items() if verdict["broke"])
+    return next((Sentence("grading.not_judged", task=task, why=why) for task, why in broken), None)
 
 
 def _describe_stop(ended: Ended, limits_set: Limits) -> Sentence | None:

@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +24,9 @@ from ascend_workbook.storage import open_storage, write_file
 from course.grading.attempt import Grade, Work, grade_one
 from course.grading.limits import Limits
 from course.grading.sheet import earlier_submissions, make_plain, names_in, write_sheet
-from course.grading.submission import left_out, list_submissions, name_as_text, name_of, read_submission
+from course.grading.submission import cells_of, left_out, list_submissions, name_as_text, name_of, read_submission
 from course.grading.summary import Beside, make_report
-from course.notebook_tasks import tasks_of
-from course.task import EXERCISES
+from course.task import EXERCISES, tasks_of
 
 #: A run that ended so says as much of the machine as of the submission: it is made again.
 ENDED = ("grading.time", "grading.memory", "grading.processes", "grading.died", "grading.not_judged")
@@ -98,14 +97,16 @@ def grade_submissions(
 
 
 def _prepare_submission(path: Path, student: str, notebook: str, work: Path, force: bool) -> Ready:
-    folder = work / _folder_name(name_as_text(path))
+    name = name_as_text(path)  # of the folder's name: no two share it, and it leads nowhere else
+    safe, digest = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:60].lstrip("."), hashlib.sha256(name.encode()).hexdigest()
+    folder = work / f"{safe}-{digest[:8]}"
     try:
         submission = read_submission(path, notebook)
-        cells, tries = submission.read_cells(), submission.claimed_tries()
+        cells, tries = cells_of(submission.notebook, submission.inside), submission.claimed_tries()
         work_made = Work(submission.name, student, submission.digest, cells, tries)
     except WorkbookError as error:
         trouble = Sentence(error.key, **error.arguments)
-        return Ready(folder, grade=Grade(name_as_text(path), student, "", trouble=trouble))
+        return Ready(folder, grade=Grade(name, student, "", trouble=trouble))
     key = _make_key(submission.digest, student, notebook)
     before = None if force else _before(folder, key)
     return Ready(folder, key, work_made, before, before is not None)
@@ -116,20 +117,12 @@ def _grade_ready(ready: Ready, notebook: str, lang: str, cell_s: float, limits_s
     result = grade_one(ready.work, ready.folder.resolve(), lang, cell_s, limits_set, notebook)
     if own_code.__wrapped__() != own_code():  # the judge is made of it
         raise WorkbookError("grading.changed", name=ready.work.name, path=str(CODE))
-    open_storage(str(ready.folder)).write_text(
-        "grade.json", json.dumps({"key": ready.key, **result.to_dict()}, indent=1)
-    )
+    open_storage(str(ready.folder)).write_text("grade.json", json.dumps({"key": ready.key, **asdict(result)}, indent=1))
     return result
 
 
-def _folder_name(name: str) -> str:
-    """Return a folder's name that no two names share, and that leads nowhere else."""
-    return f"{re.sub(r'[^A-Za-z0-9._-]', '_', name)[:60].lstrip('.')}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
-
-
 def _make_key(digest: str, student: str, notebook: str) -> str:
-    """Return a digest of the submission, the name it is judged under, the notebook's tasks, the workbook's code, and
-    the simulated NPU."""
+    """Return a digest of the submission, its student, the notebook, the workbook's code and the simulated NPU."""
     built = simulator.simulator_location() / "version.cfg" if simulator.is_installed() else None
     stamp = built.read_bytes() if built and built.is_file() else b""
     return hashlib.sha256(f"{digest}\0{student}\0{notebook}\0{own_code()}\0".encode() + stamp).hexdigest()[:16]

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from course.checking import judge_answer, status_of
-from course.notebook_tasks import tasks_of
+from course.task import tasks_of
 
 MARK, KEY_BYTES = b"judged ", 32
 PR_SET_DUMPABLE = 4
@@ -40,8 +40,7 @@ def read_verdict(line: bytes, key: bytes) -> dict[str, object] | None:
 
 
 def close_off() -> None:
-    """Close this process to the script that is judged, which runs as the same user (prctl(2)): the key is in its
-    memory."""
+    """Close this process to the judged script, which runs as the same user (prctl(2)): the key is in its memory."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
     sys.path[:] = [folder for folder in sys.path if Path(folder).resolve() != Path.cwd()]

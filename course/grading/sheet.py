@@ -63,9 +63,7 @@ def _decode_table(data: bytes, path: Path) -> str:
 
 
 def _split_rows(text: str, separator: str) -> list[tuple[int, list[str]]] | None:
-    """Return the rows; None where it is no CSV with this separator: a quote has no end, or a cell is as large as no
-    name is.
-    """
+    """Return the rows; None where it is no CSV with this separator: an open quote, or a cell too large for a name."""
     reader = csv.reader(io.StringIO(f"{text}\n{END}", newline=""), delimiter=separator)
     try:
         read = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if any(map(str.strip, row))]

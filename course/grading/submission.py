@@ -11,7 +11,6 @@ import stat
 import unicodedata
 import zipfile
 import zlib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -49,10 +48,7 @@ def compose_name(name: str) -> str:
 
 
 def make_printable(text: str) -> str:
-    """Return text that a file and a terminal take.
-
-    What somebody wrote into a JSON file may hold halves of characters.
-    """
+    """Return text that a file and a terminal take: what is written in a JSON file may hold halves of characters."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -83,8 +79,7 @@ def member_name(member: zipfile.ZipInfo) -> str:
 
 
 def same_person(declared: str, student: str) -> bool:
-    """Return whether the name in the notebook is the one of the file: however its accents are written, and whether or
-    not the file is called a copy."""
+    """Return whether the notebook's name is the file's, however accents are written, also where that is a copy."""
     declared_name, student_name = unicodedata.normalize("NFC", declared), compose_name(student)
     return declared_name != "" and declared_name in (student_name, COPY.sub("", student_name))
 
@@ -120,8 +115,7 @@ def files_in(path: Path) -> Found:
     """Return notebooks and records. Raises WorkbookError: it is no zip, has too much in it, a link, or is encrypted."""
     if path.stat().st_size > MOST_ZIP_BYTES:
         raise WorkbookError("grading.too_large", path=IT, most=MOST_ZIP_BYTES >> 20)
-    with path.open("rb") as stream:
-        head = stream.read(8)
+    head = _read_head(path)
     kind = next((kind for magic, kind in OTHERS.items() if head.startswith(magic)), "")
     if kind:
         raise WorkbookError("grading.other_archive", kind=kind)
@@ -130,15 +124,17 @@ def files_in(path: Path) -> Found:
             members = packed.infolist()
             if len(members) > MOST_MEMBERS:
                 raise WorkbookError("grading.members", most=MOST_MEMBERS)
-            return [(name, _read_member(packed, member, name)) for member, name in _wanted_of(members)]
+            named = [(member, member_name(member)) for member in members if not member.is_dir()]
+            paths = [PurePosixPath(name).parts for _, name in named]
+            wanted = [path and is_wanted(path[-1]) and not any(map(is_beside, path)) for path in paths]
+            return [(name, _read_member(packed, member, name)) for (member, name), read in zip(named, wanted) if read]
     except BROKEN as error:
         raise WorkbookError("grading.bad_zip", error=str(error)[:200]) from error
 
 
-def is_zip(path: Path) -> bool:
-    """Return whether it is a zip by its content, whatever it is called."""
+def _read_head(path: Path) -> bytes:
     with path.open("rb") as stream:
-        return stream.read(len(MAGIC)) == MAGIC
+        return stream.read(8)
 
 
 def is_wanted(name: str) -> bool:
@@ -153,12 +149,6 @@ def read_bounded(stream: IO[bytes], name: str = "") -> bytes:
     return data
 
 
-def _wanted_of(members: Iterable[zipfile.ZipInfo]) -> list[tuple[zipfile.ZipInfo, str]]:
-    named = [(member, member_name(member)) for member in members if not member.is_dir()]
-    parts = [PurePosixPath(name).parts for _, name in named]
-    return [pair for pair, path in zip(named, parts) if path and is_wanted(path[-1]) and not any(map(is_beside, path))]
-
-
 def _read_member(packed: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> bytes:
     if stat.S_ISLNK(member.external_attr >> 16):
         raise WorkbookError("grading.link", path=describe_inside(name))
@@ -170,11 +160,9 @@ FORMAT = 4
 
 
 def cells_of(data: bytes, path: str = "") -> list[dict[str, object]]:
-    """Return the code cells alone, as (source, tags); stored outputs are not looked at. The data is UTF-8 or UTF-16,
-    with its mark or not.
+    """Return the code cells alone, as (source, tags), of a notebook in UTF-8 or UTF-16, with its mark or not.
 
-    `path`: of the notebook inside the submission. Raises WorkbookError `grading.book_...`: it is empty, breaks off, is
-    no JSON, no notebook, or one of another format.
+    `path`: inside the submission. Raises WorkbookError `grading.book_...` where it is none of format 4.
     """
     what = describe_inside(path)
     parsed = _parse_notebook(data, what)
@@ -240,10 +228,6 @@ class Submission:
     def digest(self) -> str:
         return hashlib.sha256(self.notebook + b"\0" + self.record).hexdigest()[:16]
 
-    def read_cells(self) -> list[dict[str, object]]:
-        """Return its code cells. Raises WorkbookError where it is no notebook."""
-        return cells_of(self.notebook, self.inside)
-
     def claimed_tries(self) -> dict[str, int]:
         """Return each task's tries as the student's own course.json tells them; nothing where it cannot be read."""
         try:
@@ -258,9 +242,7 @@ class Submission:
 
 
 def list_submissions(folder: Path) -> list[Path]:
-    """Return the submissions in the folder, by name: notebooks, zips and folders. Raises WorkbookError where there is
-    none.
-    """
+    """Return the notebooks, zips and folders, by name. Raises WorkbookError where there is none."""
     if not folder.is_dir():
         raise WorkbookError("grading.no_folder", path=str(folder))
     submissions = [path for path in _list_candidates(folder) if _is_submission(path) and not path.name.startswith(".")]
@@ -296,7 +278,7 @@ def read_submission(path: Path, called: str = EXERCISES) -> Submission:
             return _make_submission(name_as_text(path), _read_folder(path), called)
         if path.exists() and not path.is_file():  # a pipe would be waited for
             raise WorkbookError("grading.unread", error=Sentence("course.no_file"))
-        if path.suffix.lower() == ".zip" or is_zip(path):
+        if path.suffix.lower() == ".zip" or _read_head(path).startswith(MAGIC):
             return _make_submission(name_as_text(path), files_in(path), called)
         with path.open("rb") as stream:
             return Submission(name_as_text(path), read_bounded(stream))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.report import Column, Report, Table
-from ascend_workbook.findings.sentence import NextStep, Scalar, Sentence
+from ascend_workbook.findings.sentence import NextStep, Scalar, say
+from ascend_workbook.show.junit import Case, rules_as_cases
 from course.grading.attempt import Grade
 from course.grading.sheet import count_points
 from course.outcome import DONE, NOT_YET, PARTLY
@@ -35,30 +37,23 @@ def make_report(
     grades: Sequence[Grade], beside: Beside, worth: Mapping[str, float], partly: float, target: Path
 ) -> Report:
     """Return the report with a row per grade; `target` is the CSV."""
-    troubled = [grade for grade in grades if grade.trouble]
+    troubled = [(grade.name, grade.trouble) for grade in grades if grade.trouble]
     findings = [Finding(RULE, Status.OK, "CRS001.graded", {"count": len(grades), "path": str(target)}, weight=1)]
-    findings += [_find_trouble(grade) for grade in troubled]
+    for name, why in troubled:  # the place has the name, and the next step is the one of what went wrong
+        step = NextStep(why.key, **why.args)
+        findings.append(Finding(RULE, Status.WARN, "CRS001.trouble", {"why": why, "step": step}, Place(name)))
     findings += [Finding(RULE, Status.WARN, "CRS001.not_graded", {"name": name}) for name in beside.left_out]
     findings += [
-        *_find_twice(grades),
-        *_find_alike(grades),
-        *_findings_beside(beside, grades, target),
+        Finding(RULE, Status.WARN, "CRS001.twice", {"student": student, "count": count})
+        for student, count in Counter(grade.student for grade in grades).items()
+        if count > 1
     ]
+    findings += [*_find_alike(grades), *_findings_beside(beside, grades, target)]
     if troubled:
         args: dict[str, Scalar] = {"count": len(grades), "path": str(target), "troubled": len(troubled)}
         findings.append(Finding(RULE, Status.WARN, "CRS001.graded_but", args, weight=10))
     facts = {"tasks": {grade.name: {task: grade.status.get(task, "") for task in worth} for grade in grades}}
     return Report("course", "course_grade", tuple(findings), _make_table(grades, worth, partly), facts=facts)
-
-
-def _find_trouble(grade: Grade) -> Finding:
-    """Return the finding of a grade's trouble.
-
-    The place has the name, and the next step is the one of what went wrong.
-    """
-    why = grade.trouble or Sentence("report.not_looked")
-    step = NextStep(why.key, **why.args)
-    return Finding(RULE, Status.WARN, "CRS001.trouble", {"why": why, "step": step}, Place(grade.name))
 
 
 def _findings_beside(beside: Beside, grades: Sequence[Grade], target: Path) -> list[Finding]:
@@ -72,15 +67,6 @@ def _findings_beside(beside: Beside, grades: Sequence[Grade], target: Path) -> l
         if names:
             findings.append(Finding(RULE, status, f"CRS001.{key}", {"names": names, "path": str(target)}))
     return findings
-
-
-def _find_twice(grades: Sequence[Grade]) -> list[Finding]:
-    students = [grade.student for grade in grades]
-    return [
-        Finding(RULE, Status.WARN, "CRS001.twice", {"student": name, "count": students.count(name)})
-        for name in dict.fromkeys(students)
-        if students.count(name) > 1
-    ]
 
 
 def _find_alike(grades: Sequence[Grade]) -> list[Finding]:
@@ -115,3 +101,16 @@ def _make_table(grades: Sequence[Grade], worth: Mapping[str, float], partly: flo
         trouble: Scalar = grade.trouble or ""
         rows.append((grade.name, sum(count_points(grade, worth, partly).values()), done, some, grade.seconds, trouble))
     return Table((*columns, Column("message")), tuple(rows))
+
+
+def make_cases(report: Report, lang: str) -> list[Case]:
+    """Return the tasks, then the rules. A task that is not done is skipped with its status, or with what kept it from
+    being judged: it is no failure of the report."""
+    reasons = {finding.place.path: finding.message(lang) for finding in report.findings if finding.place}
+    rows = []
+    for name, tasks in report.facts.get("tasks", {}).items() if report.verb == "course_grade" else ():
+        for task, status in tasks.items():
+            reason = "" if status else reasons.get(name, "")
+            reason = reason or say(f"course.status.{status or 'not_yet'}", lang)
+            rows.append(Case(f"course.{name}", task, Status.OK if status == "done" else Status.SKIPPED, reason))
+    return [*rows, *rules_as_cases(report, lang)]

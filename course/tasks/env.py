@@ -11,6 +11,7 @@ import shlex
 from ascend_workbook.environment.installing.plan import wheel_fits
 from ascend_workbook.environment.machine import Machine
 from ascend_workbook.environment.readiness import report_on
+from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import Sentence
@@ -37,15 +38,13 @@ def broken(student: str) -> Report:
 
 
 def check(answer: object, place: Place) -> Found:
-    submitted, trouble = _read_answer(answer)
-    if trouble:
-        return Found(missing=(trouble,))
+    versions_named, command = _read_answer(answer)
     before = machine(place.student)
-    installed, trouble = outcome_of(submitted["command"], before.python.packages)
-    versions_named = {name: submitted[name] for name in FIELDS[:2]}
     points = _judge_pair(versions_named, before)
-    if trouble:
-        return _make_found([*points, (False, trouble)])
+    try:
+        installed = outcome_of(command, before.python.packages)
+    except WorkbookError as error:
+        return _make_found([*points, (False, Sentence(error.key, **error.arguments))])
     after = machines.machine_after(before, installed)
     left = {name: installed[name] for name in versions_named}
     points.append((left == versions_named, Sentence("course.env.command_leaves", **left)))
@@ -66,16 +65,17 @@ def _make_found(points: list[tuple[bool, Sentence]]) -> Found:
     return judged if points[0][0] else Found(missing=judged.missing)
 
 
-def _read_answer(answer: object) -> tuple[dict[str, str], Sentence | None]:
+def _read_answer(answer: object) -> tuple[dict[str, str], str]:
+    """Return the versions of torch and torch_npu, and the command."""
     if not isinstance(answer, dict) or any(not isinstance(answer.get(name), str) for name in FIELDS):
-        return {}, Sentence("course.env.fields", fields=list(FIELDS), given=type(answer).__name__)
-    fields = {name: as_typed(answer[name]) for name in FIELDS[:2]}
-    for name, version in fields.items():
+        raise WorkbookError("course.env.fields", fields=list(FIELDS), given=type(answer).__name__)
+    named = {name: as_typed(answer[name]) for name in FIELDS[:2]}
+    for name, version in named.items():
         try:
             versions.parse_version(version)
-        except versions.NotAVersion:
-            return {}, Sentence("course.env.no_version", field=name, given=version[:80])
-    return {**fields, "command": answer["command"].strip()}, None
+        except versions.NotAVersion as error:
+            raise WorkbookError("course.env.no_version", field=name, given=version[:80]) from error
+    return named, answer["command"].strip()
 
 
 def _judge_pair(versions_named: dict[str, str], before: Machine) -> list[tuple[bool, Sentence]]:
@@ -90,23 +90,22 @@ def _judge_pair(versions_named: dict[str, str], before: Machine) -> list[tuple[b
     return points
 
 
-def outcome_of(command: str, packages: dict[str, str]) -> tuple[dict[str, str], Sentence | None]:
-    """Return the packages after a `pip install`, or why that cannot be told.
+def outcome_of(command: str, packages: dict[str, str]) -> dict[str, str]:
+    """Return the packages after a `pip install`. Raises WorkbookError `course.env.…` where that cannot be told.
 
     Without --no-deps a torch_npu brings the torch that its wheel requires, whatever is installed.
     """
     for at, character in enumerate(command, 1):
         if not (character.isascii() and (character.isprintable() or character.isspace())):
-            code = f"U+{ord(character):04X}"
-            return {}, Sentence("course.env.strange", at=at, code=code, given=character)
+            raise WorkbookError("course.env.strange", at=at, code=f"U+{ord(character):04X}", given=character)
     try:
         words = shlex.split(command.lstrip("!%"))  # as a cell has it
     except ValueError as error:
-        return {}, Sentence("course.env.command", why=str(error))
+        raise WorkbookError("course.env.command", why=str(error)) from error
     while words and re.fullmatch(r"(?:\S*/)?python[\d.]*|-m", words[0]):
         words = words[1:]
     if not words or not re.fullmatch(r"(?:\S*/)?pip[\d.]*", words[0]) or words[1:2] != ["install"]:
-        return {}, Sentence("course.env.command", why="pip install")
+        raise WorkbookError("course.env.command", why="pip install")
     wanted, no_deps = {}, "--no-deps" in words
     rest = iter(words[2:])
     for word in rest:
@@ -115,18 +114,18 @@ def outcome_of(command: str, packages: dict[str, str]) -> tuple[dict[str, str], 
         elif word not in ALONE and not word.startswith(tuple(f"{name}=" for name in WITH_VALUE)):
             pinned = re.fullmatch(r"(torch|torch[-_]npu)==(\d[\w.+]*)", word)
             if not pinned:
-                return {}, Sentence("course.env.command", why=word[:80])
+                raise WorkbookError("course.env.command", why=word[:80])
             wanted[pinned[1].replace("-", "_")] = pinned[2]
     if not wanted:
-        return {}, Sentence("course.env.command", why="torch_npu==")
+        raise WorkbookError("course.env.command", why="torch_npu==")
     after = {**packages, **wanted}
     if not no_deps and "torch_npu" in wanted:
         needs = versions.base_version(wanted["torch_npu"])
         if "torch" in wanted and versions.base_version(wanted["torch"]) != needs:
-            return {}, Sentence("course.env.conflict", torch=wanted["torch"], torch_npu=wanted["torch_npu"])
+            raise WorkbookError("course.env.conflict", torch=wanted["torch"], torch_npu=wanted["torch_npu"])
         if versions.base_version(after["torch"]) != needs:
             after["torch"] = needs
-    return after, None
+    return after
 
 
 TASK = Task("env", "environment", check, seconds=10)

@@ -7,11 +7,12 @@ which, so that trying one after the other is no shorter than looking.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.precision.capture import capture
@@ -57,65 +58,43 @@ def draw_fault(student: str) -> Fault:
 def evidence(folder: Path, student: str) -> tuple[Path, Path]:
     """Capture the healthy run and the one with the fault, on two ranks: the folders `baseline` and `target`."""
     sides = {"baseline": ("baseline", {}), "target": ("npu-simulated", {SETTING: draw_fault(student).setting})}
+    options: dict[str, Any] = {"steps": STEPS, "nproc": RANKS, "dump_steps": (*range(STEPS),), "estimate": False}
+
+    def capture_side(name: str) -> Report:
+        device, settings = sides[name]
+        script = SCRIPTS / "course_net.py"
+        return capture(script, out=folder / name, device=device, settings=settings, force=True, **options)
+
     with ThreadPoolExecutor(len(sides)) as pool:
-        reports = list(pool.map(lambda name: _capture_run(folder / name, *sides[name]), sides))
+        reports = list(pool.map(capture_side, sides))
     for report in reports:
         report.or_raise()
     return folder / "baseline", folder / "target"
 
 
-def _capture_run(out: Path, device: str, settings: Mapping[str, str]) -> Report:
-    return capture(
-        SCRIPTS / "course_net.py",
-        out=out,
-        device=device,
-        settings=settings,
-        steps=STEPS,
-        nproc=RANKS,
-        dump_steps=tuple(range(STEPS)),
-        estimate=False,
-        force=True,
-    )
-
-
 def check(answer: object, place: Place) -> Found:
-    submitted, trouble = _read_answer(answer)
-    if trouble:
-        return Found(missing=(trouble,))
-    fault = draw_fault(place.student)
-    _same_student(place, fault)
+    submitted, fault = _read_answer(answer), draw_fault(place.student)
+    captured = manifest.load_manifest(place.folder / "target")
+    faults = captured.about.get("simulator", {}).get("faults", []) if captured else []
+    if faults and faults != [fault.setting]:
+        raise ValueError("the captures beside are of another student: run the cell that makes them again")
     right = [submitted[name] == value for name, value in vars(fault).items()]
     if all(right):
         return Found((Sentence("course.fault.found", **vars(fault)),), simulated=True)
     return Found(missing=(Sentence("course.fault.count", count=sum(right)),), simulated=True)
 
 
-def _same_student(place: Place, fault: Fault) -> None:
-    """Raise WorkbookError or ValueError where what was captured beside is not this student's fault."""
-    captured = manifest.load_manifest(place.folder / "target")
-    faults = captured.about.get("simulator", {}).get("faults", []) if captured else []
-    if faults and faults != [fault.setting]:
-        raise ValueError("the captures beside are of another student: run the cell that makes them again")
-
-
-def _read_answer(answer: object) -> tuple[dict[str, object], Sentence | None]:
+def _read_answer(answer: object) -> dict[str, object]:
     if not isinstance(answer, dict) or any(name not in answer for name in FIELDS):
-        return {}, Sentence("course.fault.fields", fields=list(FIELDS), given=type(answer).__name__)
-    whole = {name: _read_whole(answer[name]) for name in FIELDS[1:]}
-    for name, value in whole.items():
-        if value is None:
-            return {}, Sentence("course.fault.number", field=name, given=str(answer[name])[:40])
+        raise WorkbookError("course.fault.fields", fields=list(FIELDS), given=type(answer).__name__)
+    for name in FIELDS[1:]:  # of 3 as of 3.0, which a table's column may give
+        value = answer[name]
+        if type(value) is not int and not (type(value) is float and value.is_integer()):
+            raise WorkbookError("course.fault.number", field=name, given=str(value)[:40])
     known = operator_of(str(answer["operator"]))
     if known is None:
-        return {}, Sentence("course.fault.operator", given=str(answer["operator"])[:80])
-    return {**whole, "operator": known}, None
-
-
-def _read_whole(value: object) -> int | None:
-    """Return a whole number, of 3 as of 3.0, which a table's column may give."""
-    if type(value) is float and value.is_integer():
-        return int(value)
-    return value if type(value) is int else None
+        raise WorkbookError("course.fault.operator", given=str(answer["operator"])[:80])
+    return {"operator": known, **{name: int(answer[name]) for name in FIELDS[1:]}}
 
 
 def operator_of(name: str) -> str | None:

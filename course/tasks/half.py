@@ -12,18 +12,9 @@ from statistics import fmean
 
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.machine.launch import LaunchResult, Plugin
+from course import running
 from course.editing import apply_edits, original
-from course.running import (
-    CHILD,
-    Trial,
-    another_seed,
-    judge_end,
-    npu_tier,
-    on_npu,
-    require_whole,
-    run_trial,
-    side_by_side,
-)
+from course.running import CHILD, Trial, npu_tier, run_trial
 from course.task import Found, Place, Point, Task
 
 ORDER = 6
@@ -38,16 +29,14 @@ FIRST = 0.1
 
 def check(answer: object, place: Place) -> Found:
     before = original(SCRIPT)
-    text, trouble = apply_edits(answer, before)
-    if trouble:
-        return Found(missing=(trouble,))
+    text = apply_edits(answer, before)
     tier = npu_tier()
-    args, formats = ("--seed", str(another_seed())), [Plugin(CHILD / "formats.py")]
-    expected, got = side_by_side(
+    args, formats = ("--seed", str(running.another_seed())), [Plugin(CHILD / "formats.py")]
+    expected, got = running.side_by_side(
         Trial(before.replace(".half()", ""), place.folder / "float32", args=args),
         Trial(text, place.folder / "float16", tier, args, plugins=formats),
     )
-    points = _compare_runs(require_whole(expected), got)
+    points = _compare_runs(running.require_whole(expected), got)
     return Found.of_points(points, tier == "npu-simulated")
 
 
@@ -58,8 +47,8 @@ def broken(folder: Path) -> LaunchResult:
 
 def _compare_runs(expected: LaunchResult, got: LaunchResult) -> list[Point]:
     if not got.ok:
-        return [judge_end(got)]
-    return [*_compare_learning(expected, got), on_npu(got), *_judge_formats(got)]
+        return [running.judge_end(got)]
+    return [*_compare_learning(expected, got), running.on_npu(got), *_judge_formats(got)]
 
 
 def _compare_learning(expected: LaunchResult, got: LaunchResult) -> list[Point]:

@@ -12,18 +12,9 @@ from statistics import median
 
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine.launch import LaunchResult, Plugin
+from course import running
 from course.editing import apply_edits, original
-from course.running import (
-    CHILD,
-    Trial,
-    another_seed,
-    judge_end,
-    lines_printed,
-    require_whole,
-    run_trial,
-    same_losses,
-    side_by_side,
-)
+from course.running import CHILD, Trial, run_trial
 from course.task import Found, Place, Point, Task
 
 ORDER = 4
@@ -38,17 +29,15 @@ STOPWATCH = Plugin(CHILD / "stopwatch.py")
 
 def check(answer: object, place: Place) -> Found:
     before = original(SCRIPT)
-    text, trouble = apply_edits(answer, before)
-    if trouble:
-        return Found(missing=(trouble,))
-    args = ("--seed", str(another_seed()))
+    text = apply_edits(answer, before)
+    args = ("--seed", str(running.another_seed()))
     slow = Trial(before, place.folder / "original", args=args, plugins=[STOPWATCH])
     fast = Trial(text, place.folder / "changed", args=args, plugins=[STOPWATCH])
-    expected, got = side_by_side(slow, fast)
-    require_whole(expected)
+    expected, got = running.side_by_side(slow, fast)
+    running.require_whole(expected)
     if not got.ok:
-        return Found(missing=(judge_end(got)[1],))
-    points = [same_losses(expected.losses, got.losses, TOLERANCE), _compare_output(expected, got)]
+        return Found(missing=(running.judge_end(got)[1],))
+    points = [running.same_losses(expected.losses, got.losses, TOLERANCE), _compare_output(expected, got)]
     if not all(good for good, _ in points):
         return _make_found(points)  # what computes something else need not be measured
     return _make_found([*points, _judge_speed(slow, fast, [(seconds(expected), seconds(got))])])
@@ -56,7 +45,7 @@ def check(answer: object, place: Place) -> Found:
 
 def measured(folder: Path) -> LaunchResult:
     """Run the script as it was given, for the notebook to show what a step takes."""
-    return require_whole(run_trial(Trial(original(SCRIPT), folder / "loop_as_given", plugins=[STOPWATCH])))
+    return running.require_whole(run_trial(Trial(original(SCRIPT), folder / "loop_as_given", plugins=[STOPWATCH])))
 
 
 def seconds(result: LaunchResult) -> float:
@@ -68,7 +57,7 @@ def seconds(result: LaunchResult) -> float:
 def _judge_speed(slow: Trial, fast: Trial, pairs: list[tuple[float, float]]) -> Point:
     for turns in (TURNS, 2 * TURNS):
         while len(pairs) < turns:
-            before, after = (seconds(require_whole(result)) for result in side_by_side(slow, fast))
+            before, after = (seconds(running.require_whole(result)) for result in running.side_by_side(slow, fast))
             pairs.append((before, after))
         ratios = [before / max(after, 1e-6) for before, after in pairs]
         if not min(ratios) < NEEDED <= max(ratios):
@@ -87,7 +76,7 @@ def _judge_speed(slow: Trial, fast: Trial, pairs: list[tuple[float, float]]) -> 
 def _compare_output(expected: LaunchResult, got: LaunchResult) -> Point:
     """Return the point that nothing the script says of its gradients and its best weights is left out."""
     words = [
-        [line.split()[-2:] for line in lines_printed(result, lambda line: line.startswith(("step ", "best ")))]
+        [line.split()[-2:] for line in running.lines_printed(result, lambda line: line.startswith(("step ", "best ")))]
         for result in (expected, got)
     ]
     same = words[0] == words[1]

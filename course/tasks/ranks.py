@@ -13,20 +13,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.machine.launch import LaunchResult
+from course import running
 from course.editing import apply_edits, original
-from course.running import (
-    Trial,
-    another_seed,
-    judge_end,
-    npu_tier,
-    on_npu,
-    require_whole,
-    run_trial,
-    same_losses,
-    side_by_side,
-)
+from course.running import Trial, npu_tier, run_trial
 from course.task import Found, Place, Point, Task
 
 ORDER = 5
@@ -42,19 +34,17 @@ TIMEOUT_S = 150.0
 
 def check(answer: object, place: Place) -> Found:
     before = original(SCRIPT)
-    text, trouble = apply_edits(answer, before)
-    if trouble:
-        return Found(missing=(trouble,))
+    text = apply_edits(answer, before)
     if FIXED.search(text):
-        return Found(missing=(Sentence("course.ranks.port"),))
+        raise WorkbookError("course.ranks.port")
     tier = npu_tier()
-    args = ("--seed", str(another_seed()))
+    args = ("--seed", str(running.another_seed()))
     with occupy_port(PORT):
-        expected, got = side_by_side(
+        expected, got = running.side_by_side(
             Trial(before, place.folder / "one_card", args=args),
             Trial(text, place.folder / "two_cards", tier, args, RANKS, timeout_s=TIMEOUT_S),
         )
-    points = _compare_runs(require_whole(expected), got)
+    points = _compare_runs(running.require_whole(expected), got)
     return Found.of_points(points, tier == "npu-simulated")
 
 
@@ -75,10 +65,16 @@ def occupy_port(port: int) -> Iterator[None]:
 
 def _compare_runs(expected: LaunchResult, got: LaunchResult) -> list[Point]:
     if not got.ok:
-        return [judge_end(got)]
+        return [running.judge_end(got)]
     if len(got.logs) != RANKS:
         return [(False, Sentence("course.ranks.count", count=len(got.logs), wanted=RANKS))]
-    return [judge_end(got), on_npu(got), _own_samples(got), _same_gradients(got), _compare_means(expected, got)]
+    return [
+        running.judge_end(got),
+        running.on_npu(got),
+        _own_samples(got),
+        _same_gradients(got),
+        _compare_means(expected, got),
+    ]
 
 
 def _own_samples(got: LaunchResult) -> Point:
@@ -90,7 +86,7 @@ def _own_samples(got: LaunchResult) -> Point:
 
 def _same_gradients(got: LaunchResult) -> Point:
     norms = [[step.grad_norm for step in log.steps] for log in got.logs]
-    good, _ = same_losses(norms[0], norms[1], TOLERANCE)
+    good, _ = running.same_losses(norms[0], norms[1], TOLERANCE)
     return good, Sentence("course.ranks.agree" if good else "course.ranks.disagree")
 
 
@@ -98,7 +94,7 @@ def _compare_means(expected: LaunchResult, got: LaunchResult) -> Point:
     """Compare the mean over the ranks, step by step, with one card's loss."""
     pairs = zip(*(log.losses for log in got.logs))
     means = [None if None in pair else sum(loss for loss in pair if loss is not None) / RANKS for pair in pairs]
-    good, sentence = same_losses(expected.losses, means, TOLERANCE)
+    good, sentence = running.same_losses(expected.losses, means, TOLERANCE)
     if good:
         return True, Sentence("course.ranks.as_one", steps=len(means))
     return False, Sentence("course.ranks.not_as_one", why=sentence)

@@ -13,20 +13,9 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine.launch import LaunchResult, Plugin
 from ascend_workbook.migration.dry_run.losses import TOLERANCE
 from ascend_workbook.migration.scan import scan
+from course import running
 from course.editing import apply_edits, original
-from course.running import (
-    CHILD,
-    Trial,
-    another_seed,
-    judge_end,
-    lines_printed,
-    npu_tier,
-    on_npu,
-    require_whole,
-    run_trial,
-    same_losses,
-    side_by_side,
-)
+from course.running import CHILD, Trial, npu_tier, run_trial
 from course.task import Found, Place, Point, Task
 
 ORDER = 2
@@ -42,16 +31,14 @@ SHORT_STEP = 3
 
 def check(answer: object, place: Place) -> Found:
     before = original(SCRIPT)
-    text, trouble = apply_edits(answer, before)
-    if trouble:
-        return Found(missing=(trouble,))
+    text = apply_edits(answer, before)
     tier = npu_tier()
-    args = ("--seed", str(another_seed()))
-    expected, got = side_by_side(
+    args = ("--seed", str(running.another_seed()))
+    expected, got = running.side_by_side(
         Trial(as_on_gpu(before), place.folder / "original", "cpu", args, plugins=[_make_short("CUDA")]),
         Trial(text, place.folder / "changed", tier, args, plugins=[_make_short("NPU")]),
     )
-    points = [_judge_scan(place, text), *_compare_runs(require_whole(expected), got)]
+    points = [_judge_scan(place, text), *_compare_runs(running.require_whole(expected), got)]
     judged = Found.of_points(points, tier == "npu-simulated")
     return judged if got.ok else replace(judged, right=())
 
@@ -90,13 +77,15 @@ def _judge_scan(place: Place, text: str) -> Point:
 def _compare_runs(expected: LaunchResult, got: LaunchResult) -> list[Point]:
     if not got.ok:
         return _explain_end(got)
-    return [on_npu(got), same_losses(expected.losses, got.losses, TOLERANCE["float32"]), _compare_ends(expected, got)]
+    return [
+        running.on_npu(got),
+        running.same_losses(expected.losses, got.losses, TOLERANCE["float32"]),
+        _compare_ends(expected, got),
+    ]
 
 
 def _explain_end(got: LaunchResult) -> list[Point]:
-    """Explain why it ended early. Of the error that is raised on purpose no general advice is given: it is to be
-    caught.
-    """
+    """Explain why it ended early; of the error raised on purpose no general advice is given: it is to be caught."""
     raised = [
         str(note["args"]["message"]) for log in got.logs for note in log.notes if note["code"] == "course_out_of_memory"
     ]
@@ -104,12 +93,12 @@ def _explain_end(got: LaunchResult) -> list[Point]:
         error = f"{got.error.type}: {got.error.message}"
         return [(False, Sentence("course.script.uncaught", step=SHORT_STEP, error=error))]
     short = [(False, Sentence("course.script.short", step=SHORT_STEP))] if raised else []
-    return [judge_end(got), *short]
+    return [running.judge_end(got), *short]
 
 
 def _compare_ends(expected: LaunchResult, got: LaunchResult) -> Point:
     """Compare the last line that is printed, and the file with the weights."""
-    lines = [lines_printed(result, lambda line: line.startswith("accuracy ")) for result in (expected, got)]
+    lines = [running.lines_printed(result, lambda line: line.startswith("accuracy ")) for result in (expected, got)]
     if lines[0] != lines[1]:
         return False, Sentence("course.script.printed", wanted=lines[0], printed=lines[1])
     weights = [result.out / "work" / KEPT for result in (expected, got)]  # the student's: nobody loads it

@@ -10,9 +10,8 @@ import nbformat
 import pytest
 
 from course import DONE, read_record
-from course.notebook_tasks import tasks_of
 from course.solving import write_solved
-from course.task import CAPSTONE, CAPSTONE_FOLDER, EXERCISES
+from course.task import CAPSTONE, CAPSTONE_FOLDER, EXERCISES, tasks_of
 from tests.browser.lab import Lab
 from tests.browser.notebook import Opened, copied, shown
 from tests.browser.pages import faults

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from ascend_workbook.cli.help_page import columns_of, describe_option, wrap_text
+from ascend_workbook.cli.help_page import describe_option, wrap_text
 from ascend_workbook.cli.main import build_parser, main
 from ascend_workbook.cli.options import Option
 from ascend_workbook.cli.parser import Parser
 from ascend_workbook.findings.sentence import load_catalogue
+from ascend_workbook.show.text import text_width
 
 #: English words that a Chinese page may have: names, and values of options as they are typed.
 MOST_WORDS = 4
@@ -87,5 +88,5 @@ def test_lines_fit_also_where_characters_are_wide() -> None:
     text = "把报告写成页面，可离线打开（ascend-workbook scan）。" * 4
     lines = wrap_text(text, 30)
     assert "".join(lines).replace(" ", "") == text.replace(" ", "")
-    assert max(map(columns_of, lines)) <= 32 and not any(line.startswith(("，", "。", "）")) for line in lines)
-    assert columns_of("ab中") == 4
+    assert max(map(text_width, lines)) <= 32 and not any(line.startswith(("，", "。", "）")) for line in lines)
+    assert text_width("ab中") == 4

@@ -14,9 +14,8 @@ import pytest
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report, Table
-from course.capstone import STAGES, check_stage, environment, handed_in
-from course.capstone import profiling as fourth
-from course.capstone.migration import SCRIPT
+from course import capstone
+from course.capstone import SCRIPT, STAGES, check_stage, handed_in
 from course.outcome import DONE, NOT_YET, PARTLY
 from course.task import Place
 from helpers.notebook import NotebookRun
@@ -123,7 +122,7 @@ def test_the_loop_is_judged_by_its_measurements(
     migrated: NotebookRun, monkeypatch: pytest.MonkeyPatch, after: tuple[Report, Report], missing: list[str]
 ) -> None:
     sides = iter([measured(40, 18, [2.0, 1.0]), after])
-    monkeypatch.setattr(fourth, "_measure_script", lambda *_: next(sides))
+    monkeypatch.setattr(capstone, "_measure_script", lambda *_: next(sides))
     outcome = check_stage("profiling", solution("profiling"), migrated)
     assert said(outcome) == missing and outcome.status == (PARTLY if missing else DONE)
 
@@ -155,11 +154,13 @@ def test_the_solutions_pass_and_the_page_says_what_is_left(run: NotebookRun, sim
 def test_only_16_bit_formats_are_named_as_such(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     rows = [{"dtype": kind, "max_error": 0.0} for kind in ("float32", "float16", "bfloat16")]
     machine = SimpleNamespace(tier="npu-simulated", status=Status.OK, simulated=True)
-    monkeypatch.setattr(environment, "check_environment", lambda *_, **__: machine)
-    monkeypatch.setattr(environment, "compute_check", lambda *_, **__: SimpleNamespace(facts={"measurements": rows}))
-    monkeypatch.setattr(environment, "join", lambda *_: SimpleNamespace(save=lambda folder: None))
-    monkeypatch.setattr(environment, "headline_of", lambda _: {"say": "course.simulated", "args": {}})
+    monkeypatch.setattr(capstone.environment, "check", lambda *_, **__: machine)
+    monkeypatch.setattr(
+        capstone.environment, "compute_check", lambda *_, **__: SimpleNamespace(facts={"measurements": rows})
+    )
+    monkeypatch.setattr(capstone.environment, "join", lambda *_: SimpleNamespace(save=lambda folder: None))
+    monkeypatch.setattr(capstone, "headline_of", lambda _: {"say": "course.simulated", "args": {}})
     place = Place(tmp_path)
-    found = environment.check({"device": "npu-simulated", "dtype": "float32"}, place)
+    found = capstone.check_device({"device": "npu-simulated", "dtype": "float32"}, place)
     assert [one["args"] for one in found.missing] == [{"dtype": "float32", "known": ["bfloat16", "float16"]}]
-    assert not environment.check({"device": "npu-simulated", "dtype": "torch.bfloat16"}, place).missing
+    assert not capstone.check_device({"device": "npu-simulated", "dtype": "torch.bfloat16"}, place).missing

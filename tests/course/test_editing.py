@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ascend_workbook.findings.errors import WorkbookError
 from course.editing import apply_edits, original
 from course.tasks import loop, ranks, script
 
@@ -13,11 +14,11 @@ BEFORE = 'import torch\nprint("中文", 1)\nprint(2)\n'
 
 
 def test_pairs_and_whole_texts() -> None:
-    assert apply_edits([("2", "3")], BEFORE) == (BEFORE.replace("2", "3"), None)
-    assert apply_edits(BEFORE + "print(4)\n", BEFORE) == (BEFORE + "print(4)\n", None)
+    assert apply_edits([("2", "3")], BEFORE) == BEFORE.replace("2", "3")
+    assert apply_edits(BEFORE + "print(4)\n", BEFORE) == BEFORE + "print(4)\n"
     windows = "\ufeff" + BEFORE.replace("\n", "\r\n")
-    assert apply_edits(windows + "print(4)\r\n", BEFORE) == (BEFORE + "print(4)\n", None)
-    assert apply_edits([("1)\r\nprint(2)", "1)\r\nprint(3)")], BEFORE) == (BEFORE.replace("2", "3"), None)
+    assert apply_edits(windows + "print(4)\r\n", BEFORE) == BEFORE + "print(4)\n"
+    assert apply_edits([("1)\r\nprint(2)", "1)\r\nprint(3)")], BEFORE) == BEFORE.replace("2", "3")
 
 
 @pytest.mark.parametrize(
@@ -40,8 +41,9 @@ def test_pairs_and_whole_texts() -> None:
     ],
 )
 def test_what_is_no_change_is_told(answer: Any, key: str) -> None:
-    text, trouble = apply_edits(answer, BEFORE)
-    assert not text and trouble is not None and trouble["say"] == f"course.edit.{key}"
+    with pytest.raises(WorkbookError) as refused:
+        apply_edits(answer, BEFORE)
+    assert refused.value.key == f"course.edit.{key}"
 
 
 def test_the_scripts_hold_what_the_tasks_ask_about() -> None:

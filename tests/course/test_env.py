@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ascend_workbook.environment.readiness import report_on
+from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
 from course import DONE, NOT_YET, PARTLY, check_task, machines
 from course.tasks import env
@@ -68,6 +69,8 @@ def test_another_students_answer_does_not_fit(tmp_path: Path) -> None:
 
 
 def test_torch_npu_with_its_dependencies_brings_its_own_torch() -> None:
-    after, trouble = env.outcome_of("pip install torch_npu==2.8.0.post2", {"torch": "2.7.1"})
-    assert trouble is None and after == {"torch": "2.8.0", "torch_npu": "2.8.0.post2"}
-    assert env.outcome_of("pip install torch==2.7.1 torch-npu==2.8.0", {"torch": "2.7.1"})[1]
+    after = env.outcome_of("pip install torch_npu==2.8.0.post2", {"torch": "2.7.1"})
+    assert after == {"torch": "2.8.0", "torch_npu": "2.8.0.post2"}
+    with pytest.raises(WorkbookError) as refused:
+        env.outcome_of("pip install torch==2.7.1 torch-npu==2.8.0", {"torch": "2.7.1"})
+    assert refused.value.key == "course.env.conflict"

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import nbformat
@@ -403,11 +404,11 @@ def test_the_record_of_a_grade_is_checked(tmp_path: Path) -> None:
     """A grade.json that is broken, or of another checker, is not taken over."""
     from course.grading.grade import _before
 
-    told = Grade("a", "a", "x", {"env": "done"}).to_dict()
+    told = asdict(Grade("a", "a", "x", {"env": "done"}))
     (tmp_path / "grade.json").write_text(json.dumps({"key": "k", **told}))
     assert _before(tmp_path, "k") == Grade("a", "a", "x", {"env": "done"})
     assert _before(tmp_path, "other") is None
-    ended = Grade("a", "a", "x", {}, trouble={"say": "grading.died", "args": {"code": 1}}).to_dict()
+    ended = asdict(Grade("a", "a", "x", {}, trouble={"say": "grading.died", "args": {"code": 1}}))
     (tmp_path / "grade.json").write_text(json.dumps({"key": "k", **ended}))
     assert _before(tmp_path, "k") is None
     (tmp_path / "grade.json").write_text("{")

@@ -16,8 +16,16 @@ import pytest
 from ascend_workbook.cli.main import build_parser
 from ascend_workbook.diagnose import explain
 from ascend_workbook.findings.errors import WorkbookError
-from course.packing import pack_zip
-from course.packing.pack import TARGETS, Files, choose_files, find_leaks, for_students, make_zip, read_committed
+from course.packing import (
+    TARGETS,
+    Files,
+    choose_files,
+    find_leaks,
+    for_students,
+    make_zip,
+    pack_zip,
+    read_committed,
+)
 from tests.conftest import ROOT
 from tests.test_readme import commands
 

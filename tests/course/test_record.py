@@ -53,7 +53,7 @@ def test_a_process_killed_in_between_leaves_the_record_as_it_was(tmp_path: Path)
     child.join(60)
     assert child.exitcode == -signal.SIGKILL and len(list(tmp_path.glob("*.part"))) == 1
     assert read_record(tmp_path).tasks["env"].answer == 1
-    assert keep_outcome(tmp_path, "李", Outcome("env", NOT_YET), 3).tries == 2
+    assert keep_outcome(tmp_path, "李", Outcome("env", NOT_YET), 3)[0] == 2
     assert read_record(tmp_path).tasks["env"].answer == 3 and not list(tmp_path.glob("*.part"))
 
 
@@ -63,7 +63,7 @@ def test_a_lock_that_another_keeps_is_not_waited_for_for_ever(tmp_path: Path, mo
     with keeping.hold_lock(tmp_path / "course.json"), held as told:
         keep_outcome(tmp_path, "李", Outcome("env", NOT_YET), 1)
     assert "Stop the other notebook" in told.value.hint("en")
-    assert keep_outcome(tmp_path, "李", Outcome("env", NOT_YET), 1).tries == 1
+    assert keep_outcome(tmp_path, "李", Outcome("env", NOT_YET), 1)[0] == 1
 
 
 def test_a_file_system_without_locks_is_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,8 +72,8 @@ def test_a_file_system_without_locks_is_said_once(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(keeping, "take_lock", no_locks)
     first, second = (keep_outcome(tmp_path, "李", Outcome("env", NOT_YET), each) for each in (1, 2))
-    assert first.remark and first.remark["say"] == "course.no_locks"
-    assert (second.tries, second.remark) == (2, None)
+    assert first[1] and first[1]["say"] == "course.no_locks"
+    assert second == (2, None)
 
 
 def test_another_error_of_a_lock_is_no_file_system_without_locks(

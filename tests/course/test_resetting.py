@@ -123,7 +123,7 @@ def test_the_list_says_not_yet_after_a_reset_and_the_tries_stay(project: Path, b
     assert "CRS003.not_yet" not in [
         each.key for each in reset_exercise(FIRST, book, run_dir=tmp_path, project=project).findings
     ]
-    assert keep_outcome(tmp_path, "李", Outcome(FIRST, DONE), {}).tries == 3
+    assert keep_outcome(tmp_path, "李", Outcome(FIRST, DONE), {})[0] == 3
 
 
 def test_a_state_that_cannot_be_taken_back_is_told(project: Path, book: Path, tmp_path: Path) -> None:

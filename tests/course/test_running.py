@@ -6,6 +6,7 @@ import socket
 
 import pytest
 
+from course import running
 from course.running import another_seed, same_losses
 from course.tasks import loop, ranks
 
@@ -59,8 +60,8 @@ def test_speed_is_the_median_and_doubt_takes_more_turns(
     monkeypatch: pytest.MonkeyPatch, ratios: list[float], turns: int, fast: bool
 ) -> None:
     left = [value for ratio in ratios[1:] for value in (ratio, 1.0)]
-    monkeypatch.setattr(loop, "side_by_side", lambda *trials: trials)
-    monkeypatch.setattr(loop, "require_whole", lambda result: result)
+    monkeypatch.setattr(running, "side_by_side", lambda *trials: trials)
+    monkeypatch.setattr(running, "require_whole", lambda result: result)
     monkeypatch.setattr(loop, "seconds", lambda result: left.pop(0))
     good, told = loop._judge_speed(None, None, [(ratios[0], 1.0)])  # type: ignore[arg-type]
     assert good is fast and isinstance(told["args"], dict) and told["args"]["count"] == turns

@@ -23,9 +23,7 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
 
 
 def _measure_seconds() -> float:
-    """Return the CPU seconds of this process, of those that it started and that have ended, and of those that still
-    run.
-    """
+    """Return the CPU seconds of this process and of those that it started, ended or running."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.process_time() + ended.ru_utime + ended.ru_stime + _seconds_of_running()
 

@@ -15,7 +15,7 @@ from tests.show.test_junit import check
 
 def test_the_course_enters_its_cases() -> None:
     function = find_function(CASES, course.__name__)
-    assert function is not None and function.__module__ == "course.grading.cases"
+    assert function is not None and function.__module__ == "course.grading.summary"
 
 
 def test_grades_have_a_case_for_each_task() -> None:

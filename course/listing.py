@@ -12,12 +12,23 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine.project import results_begin_at
 from course.outcome import DONE, NOT_YET
 from course.record import Record, read_record
-from course.task import CAPSTONE, CAPSTONE_FOLDER, EXERCISES, tasks_of
+from course.task import CAPSTONE, CAPSTONE_FOLDER, EXERCISES, NOTEBOOKS, Task, load_tasks
 
 #: What is listed, as the commands call the notebooks -> where the notebook keeps its record, below run_dir.
 RECORDS = {EXERCISES: "", CAPSTONE: CAPSTONE_FOLDER}
 #: The folder before the first run of a notebook need not be there; any other was meant to be.
 DEFAULT = "runs/notebook"
+
+
+def tasks_of(notebook: str) -> dict[str, Task]:
+    """Return the tasks of EXERCISES, or the stages of the CAPSTONE, by id. Raises WorkbookError for another name."""
+    if notebook == EXERCISES:
+        return load_tasks()
+    if notebook != CAPSTONE:
+        raise WorkbookError("course.unknown_notebook", given=notebook, known=list(NOTEBOOKS))
+    from course.capstone import STAGES
+
+    return {task.id: task for task in STAGES.values()}
 
 
 def exercises(run_dir: str | os.PathLike[str] = DEFAULT) -> Report:

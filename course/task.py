@@ -77,17 +77,6 @@ def load_tasks() -> dict[str, Task]:
     return tasks_by_id
 
 
-def tasks_of(notebook: str) -> dict[str, Task]:
-    """Return the tasks of EXERCISES, or the stages of the CAPSTONE, by id. Raises WorkbookError for another name."""
-    if notebook == EXERCISES:
-        return load_tasks()
-    if notebook != CAPSTONE:
-        raise WorkbookError("course.unknown_notebook", given=notebook, known=list(NOTEBOOKS))
-    from course.capstone import STAGES
-
-    return {task.id: task for task in STAGES.values()}
-
-
 def find_task(name: str) -> Task:
     """Return the task of this name. Raises WorkbookError `course.unknown_task` naming those that there are."""
     known = load_tasks()

@@ -22,10 +22,11 @@ from course.grading import limits
 from course.grading.judging import KEY_BYTES, read_verdict
 from course.grading.limits import Ended, Limits
 from course.grading.submission import compose_name, describe_inside, make_printable, same_person
+from course.listing import tasks_of
 from course.outcome import NOT_YET
 from course.record import NAME as RECORD
 from course.record import read_record
-from course.task import CAPSTONE, CAPSTONE_FOLDER, EXERCISES, tasks_of
+from course.task import CAPSTONE, CAPSTONE_FOLDER, EXERCISES
 
 CHILD = Path(__file__).with_name("child.py")
 #: What of this process's environment goes along: where CANN and the libraries are, and nothing that may be a secret.

@@ -26,7 +26,8 @@ from course.grading.limits import Limits
 from course.grading.sheet import earlier_submissions, make_plain, names_in, write_sheet
 from course.grading.submission import cells_of, left_out, list_submissions, name_as_text, name_of, read_submission
 from course.grading.summary import Beside, make_report
-from course.task import EXERCISES, tasks_of
+from course.listing import tasks_of
+from course.task import EXERCISES
 
 #: A run that ended so says as much of the machine as of the submission: it is made again.
 ENDED = ("grading.time", "grading.memory", "grading.processes", "grading.died", "grading.not_judged")

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from course.checking import judge_answer, status_of
-from course.task import tasks_of
+from course.listing import tasks_of
 
 MARK, KEY_BYTES = b"judged ", 32
 PR_SET_DUMPABLE = 4

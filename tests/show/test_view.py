@@ -43,7 +43,7 @@ def test_text_shows_units_and_gaps() -> None:
 def test_columns_line_up_with_chinese() -> None:
     lines = text.render_text(sample(value="算子算子"), "zh").splitlines()
     first, other = (next(line for line in lines if line.startswith(name)) for name in ("算子算子", "sub"))
-    assert text._text_width(first[: first.index("1.5")]) == text._text_width(other[: other.index("0.25")])
+    assert text.text_width(first[: first.index("1.5")]) == text.text_width(other[: other.index("0.25")])
 
 
 def test_html_escapes_and_stands_alone() -> None:
@@ -144,5 +144,5 @@ def test_a_wrapped_cell_goes_on_in_the_next_line(lang: str) -> None:
     body = lines[lines.index(next(line for line in lines if set(line) == {"-", " "})) + 1 :]
     cells = [line if "1.5" not in line else line[: line.index("1.5")] for line in body[:-1]]
     assert "".join(cells).replace(" ", "") == sentence.replace(" ", "")
-    assert all(text._text_width(cell.rstrip()) <= 26 for cell in cells) and len(cells) > 3
+    assert all(text.text_width(cell.rstrip()) <= 26 for cell in cells) and len(cells) > 3
     assert body[0].endswith("1.5 ms") and body[-1].startswith("mul")

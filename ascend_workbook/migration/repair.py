@@ -18,6 +18,8 @@ from ascend_workbook.migration.reading.source import Source
 
 AUTO, REWRITE, MANUAL, UNSUPPORTED, ADVICE = CLASSES = ("auto", "rewrite", "manual", "unsupported", "advice")
 STATUS = {AUTO: Status.OK, ADVICE: Status.NOTE, REWRITE: Status.WARN, MANUAL: Status.WARN, UNSUPPORTED: Status.WARN}
+#: Classes from what weighs most.
+GRAVEST = (UNSUPPORTED, MANUAL, REWRITE, ADVICE, AUTO)
 CODE_WIDTH = 100
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ascend_workbook.migration.agreement import Confusion, compare_all, compare_file
+from benchmarks.migration import Confusion, compare_all, compare_file
 
 VARIABLE = "ASCEND_WORKBOOK_LABELLED"
 

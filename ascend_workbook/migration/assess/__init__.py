@@ -15,12 +15,16 @@ from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine import versions
-from ascend_workbook.migration.assess import advised, effort
+from ascend_workbook.machine.versions import Together
+from ascend_workbook.migration.assess import effort
 from ascend_workbook.migration.assess.effort import REPEATED, Kind, Risk, kinds_of, rank_risks
-from ascend_workbook.migration.files import collect_files
+from ascend_workbook.migration.files import Tree, collect_files
 from ascend_workbook.migration.knowledge import CONFIDENCE, VERSIONS
+from ascend_workbook.migration.reading.undecoded import Unreadable
 from ascend_workbook.migration.repair import CLASSES, MANUAL, REWRITE, UNSUPPORTED
 from ascend_workbook.migration.scan import scan
+from ascend_workbook.migration.texts import read_text
+from ascend_workbook.migration.texts.pins import Pin, find_pins
 from ascend_workbook.migration.verdict import (
     count_files,
     describe_grave_findings,
@@ -29,6 +33,112 @@ from ascend_workbook.migration.verdict import (
     parse_gates,
     stops_training,
 )
+
+VERSIONS_RULE = "MIG161"
+SUPPORTED = ("development", "maintenance")
+#: How a pin and a line of torch_npu stand: a supported line fits, one without support does, one fits that no CANN is
+#: paired with yet, or none was published.
+FITS, OLD, EARLY, NONE = "fits", "old", "early", "none"
+
+
+def collect_pins(where: Tree) -> list[Pin]:
+    """Collect every torch that the repository asks for by version; each way to write it once, where it stands first."""
+    pins_by_text: dict[str, Pin] = {}
+    for file in where.texts:
+        try:
+            source = read_text(file, where.name_of(file))
+        except (Unreadable, OSError):
+            continue  # the scan has said so
+        for pin in find_pins(source):
+            pins_by_text.setdefault(pin.text, pin)
+    return list(pins_by_text.values())
+
+
+def advise_versions(pin: Pin) -> tuple[str, Together]:
+    """Choose what to take for a pin: the newest supported line that it admits, else the newest it admits, else the
+    first published ahead of its CANN, else the next."""
+    lines = versions.newest_of_each_line()
+    fitting = [line for line in lines if pin.admits_version(line.torch)]
+    supported = [line for line in fitting if line.state in SUPPORTED]
+    if fitting:
+        return (FITS, supported[-1]) if supported else (OLD, fitting[-1])
+    early = [line for line in versions.unpaired_versions() if pin.admits_version(line.torch)]
+    if early:
+        return EARLY, early[0]
+    wanted = versions.parse_version(pin.wanted_version)[0]
+    same = [line for line in lines if versions.parse_version(line.torch)[0][:2] == wanted[:2]]
+    later = [line for line in lines if versions.parse_version(line.torch)[0] > wanted and line.state in SUPPORTED]
+    return NONE, next(iter(same or later), versions.recommended_versions())
+
+
+def report_versions(pins: Iterable[Pin]) -> Report:
+    """Report a row for the recommended versions and one for each pin."""
+    outcomes = {pin: advise_versions(pin) for pin in pins}
+    tried: Scalar = Sentence("migration.versions.recommended", tried=VERSIONS)
+    rows = [_make_version_row(Sentence("migration.versions.new"), "", versions.recommended_versions(), tried)]
+    groups: dict[tuple[str, Together], list[Pin]] = {}
+    for pin, chosen in outcomes.items():
+        groups.setdefault(chosen, []).append(pin)
+    for (outcome, line), together in groups.items():
+        advice: Scalar = Sentence(f"migration.versions.{outcome}")
+        rows.append(_make_version_row([pin.text for pin in together], str(together[0].place), line, advice))
+    columns = (
+        Column("versions_for", wrap=40),
+        Column("risk_first", wrap=40),
+        *(Column(f"versions_{name}") for name in ("torch", "torch_npu", "cann", "driver", "python")),
+        Column("versions_state", wrap=44),
+        Column("versions_advice", wrap=50),
+        Column("link", detail=True),
+    )
+    finding = _make_versions_finding(outcomes)
+    facts = collect_version_facts(outcomes)
+    return Report("migration", "assess_versions", (finding,), Table(columns, tuple(rows)), facts=facts)
+
+
+def collect_version_facts(outcomes: dict[Pin, tuple[str, Together]]) -> dict[str, object]:
+    best = versions.recommended_versions()
+    pin_facts = [
+        {"pin": pin.text, "place": str(pin.place), "outcome": outcome, **_version_facts(line)}
+        for pin, (outcome, line) in outcomes.items()
+    ]
+    sources = versions.load_compatibility()["sources"]
+    return {"recommended": _version_facts(best), "pinned": pin_facts, "sources": [sources["pairs"], sources["support"]]}
+
+
+def describe_versions(line: Together) -> Scalar:
+    """Describe all versions of a set in one sentence."""
+    args: dict[str, Scalar] = {
+        "torch": line.torch,
+        "torch_npu": line.torch_npu,
+        "cann": line.cann,
+        "driver": line.driver or None,
+        "python": _format_python_range(line) or None,
+    }
+    return Sentence("migration.versions.set", **args)
+
+
+def _make_version_row(pin_text: Scalar, place: str, line: Together, advice: Scalar) -> tuple[Scalar, ...]:
+    state: Scalar = Sentence(f"migration.line.{line.state or 'not_listed'}", until=line.until)
+    link = versions.load_compatibility()["sources"]["support"]
+    known = (line.driver or None, _format_python_range(line) or None)
+    return pin_text, place or None, line.torch, line.torch_npu, line.cann or None, *known, state, advice, link
+
+
+def _format_python_range(line: Together) -> str:
+    return f"{line.python[0]} – {line.python[-1]}" if line.python else ""
+
+
+def _make_versions_finding(outcomes: dict[Pin, tuple[str, Together]]) -> Finding:
+    best = describe_versions(versions.recommended_versions())
+    bad = [pin.text for pin, (outcome, _) in outcomes.items() if outcome != FITS]
+    if bad:
+        return Finding(VERSIONS_RULE, Status.WARN, "MIG161.pinned", {"pins": list(bad)})
+    return Finding(VERSIONS_RULE, Status.NOTE, "MIG161.recommended", {"versions": best})
+
+
+def _version_facts(line: Together) -> dict[str, object]:
+    return {**asdict(line), "python": list(line.python)}
+
 
 __all__ = ["REPEATED", "assess", "kinds_of", "rank_risks"]
 RULE = "MIG160"
@@ -57,7 +167,7 @@ def assess(path: str | os.PathLike[str], fail_on: Iterable[str] = ()) -> Report:
     kinds = kinds_of(scanned.findings)
     lines = effort.lines_of(kinds)
     sums = effort.sums_of(lines)
-    chosen = advised.report_versions(advised.collect_pins(where))
+    chosen = report_versions(collect_pins(where))
     tensorflow = scanned.facts.get("tensorflow", {"counts": {}})["counts"]  # counted apart by the scan
     counts = {name: count + tensorflow.get(name, 0) for name, count in scanned.facts["counts"].items()}
     headline, *scan_findings = scanned.findings
@@ -200,11 +310,11 @@ def _report_plan(counts: dict[str, int], chosen: Report) -> Report:
     """What may stop the migration is decided first, and a torch that has no torch_npu is left before the baseline."""
     columns = (Column("plan_step"), Column("plan_work", wrap=60), Column("plan_target", wrap=60))
     pins = chosen.facts["pinned"]
-    pinned = [pin["pin"] for pin in pins if pin["outcome"] in (advised.OLD, advised.NONE)]
-    early = [pin["pin"] for pin in pins if pin["outcome"] == advised.EARLY]
+    pinned = [pin["pin"] for pin in pins if pin["outcome"] in (OLD, NONE)]
+    early = [pin["pin"] for pin in pins if pin["outcome"] == EARLY]
     best = versions.recommended_versions()
     args: dict[str, dict[str, Scalar]] = {
-        "versions": {"versions": advised.describe_versions(best)},
+        "versions": {"versions": describe_versions(best)},
         "unsupported": {"count": counts[UNSUPPORTED]},
         "pins": {"pins": pinned, "torch": best.torch},
         "early": {"pins": early, "torch": best.torch},

@@ -14,7 +14,17 @@ from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Chart, Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.migration.knowledge import HOURS
-from ascend_workbook.migration.repair import ADVICE, AUTO, CLASSES, MANUAL, REWRITE, UNSUPPORTED, class_of, places_of
+from ascend_workbook.migration.repair import (
+    ADVICE,
+    AUTO,
+    CLASSES,
+    GRAVEST,
+    MANUAL,
+    REWRITE,
+    UNSUPPORTED,
+    class_of,
+    places_of,
+)
 from ascend_workbook.migration.texts.requirements import import_name
 from ascend_workbook.migration.verdict import stops_training
 
@@ -115,8 +125,6 @@ RANGE = {
     ADVICE: (0.5, 2),
     TESTING: (0.5, 2),
 }
-#: As a reader asks for them.
-ORDER = (UNSUPPORTED, MANUAL, REWRITE, ADVICE, AUTO)
 
 
 @dataclass(frozen=True)
@@ -151,7 +159,7 @@ def lines_of(kinds: Iterable[Kind]) -> list[Line]:
     for (repair, each_h), group in groups.items():
         rules = tuple(sorted({kind.first.rule for kind in group}))
         lines.append(Line(repair, each_h, len(group), sum(kind.places - 1 for kind in group), rules))
-    return sorted(lines, key=lambda line: (ORDER.index(line.repair), -line.each_h))
+    return sorted(lines, key=lambda line: (GRAVEST.index(line.repair), -line.each_h))
 
 
 def sums_of(lines: Iterable[Line]) -> dict[str, Sum]:
@@ -185,7 +193,7 @@ def make_effort_table(lines: list[Line], sums: dict[str, Sum]) -> Table:
         Column("effort_high", "h", 6),
         Column("repair_action", wrap=60),
     )
-    rows = [_make_effort_row(name, [line for line in lines if line.repair == name], sums[name]) for name in ORDER]
+    rows = [_make_effort_row(name, [line for line in lines if line.repair == name], sums[name]) for name in GRAVEST]
     rows.append(_make_effort_row(TESTING, [], sums[TESTING]))
     return Table(columns, tuple(rows))
 

@@ -74,21 +74,17 @@ def _convert_by_new_parameters() -> None:
         for module in self.modules() if recurse else [self]:
             for name, old in module._parameters.items():
                 if old is not None:
+                    with torch.no_grad():
+                        new = convert(old)
+                    same = (new.dtype, new.device) == (old.dtype, old.device)
                     module._parameters[name] = converted_parameters.setdefault(
-                        id(old), _convert_parameter(old, convert)
+                        id(old), old if same else torch.nn.Parameter(new, old.requires_grad)
                     )
             for name, buffer in module._buffers.items():
                 module._buffers[name] = None if buffer is None else convert(buffer)
         return self
 
     torch.nn.Module._apply = apply_conversion
-
-
-def _convert_parameter(old: torch.nn.Parameter, convert: Any) -> torch.nn.Parameter:
-    with torch.no_grad():
-        new = convert(old)
-    same = (new.dtype, new.device) == (old.dtype, old.device)
-    return old if same else torch.nn.Parameter(new, old.requires_grad)
 
 
 def _step_always() -> None:

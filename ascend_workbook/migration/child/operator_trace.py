@@ -85,7 +85,11 @@ class Support:
         if self._recorded.get(name) == "fallback":  # the simulator counts these by a kernel of its own
             return "fallback"
         if FUSED_ATTENTION.match(name) or _has_kernel(name, "PrivateUse1"):
-            return "fallback" if _registered_fallback(name) else "native"
+            return (
+                "fallback"
+                if bool(re.search(r"^PrivateUse1: .*cpu_?fallback", torch._C._dispatch_dump(name), re.M | re.I))
+                else "native"
+            )
         others = self._made_of_others(name)
         return others or ("fallback" if _has_kernel(name, "CPU") else "unsupported")
 
@@ -100,11 +104,6 @@ class Support:
 
 def _has_kernel(name: str, key: str) -> bool:
     return bool(torch._C._dispatch_has_kernel_for_dispatch_key(name, key))
-
-
-def _registered_fallback(name: str) -> bool:
-    """Return whether the operator is registered with torch_npu's kernel that copies to the CPU and back."""
-    return bool(re.search(r"^PrivateUse1: .*cpu_?fallback", torch._C._dispatch_dump(name), re.M | re.I))
 
 
 def _simulators_record() -> dict[str, str]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
@@ -67,7 +69,8 @@ def dry_run(
     a notebook. `out` keeps logs, outputs and the migrated script (default: a temporary folder, removed unless a side
     failed: then the finding names its log). `mode` is how `rewrite` migrates; "explicit" makes devices and backends
     among `args` the NPU's there. `baseline` is auto, cuda or cpu. `meta` takes one step on tensors without values
-    instead, for a model that is too large for this machine: see ascend_workbook.migration.dry_run.meta_pass.
+    instead, for a model that does not fit this machine: it shows that the model is built, that forward, backward and
+    update fit together in shape and data type, which operators they call and how large the state is.
     The script runs enclosed where the machine allows it (MIG155 says how): it reads all, what it writes outside `out`
     is thrown away and listed, and it has no network unless `network`.
     `on_progress(side, progress)` is told of steps, side being "baseline" or "target". A script that fails is a FAIL
@@ -75,12 +78,15 @@ def dry_run(
     """
     if mode not in MODES:
         raise WorkbookError("migration.mode", mode=mode, modes=list(MODES))
-    if meta:
-        from ascend_workbook.migration.dry_run.meta_pass import meta_pass
+    if meta:  # nothing is computed and nothing compared: the report of `operators`, with what it did not prove
+        from ascend_workbook.migration.operators import META, operators
 
-        return meta_pass(
-            script, args, nproc, out=out, seed=seed, python=python, timeout_s=timeout_s, mode=mode, network=network
-        )
+        options: dict[str, Any] = {"network": network, "seed": seed, "mode": mode, "python": python}
+        report = operators(script, args, META, 1, warmup=0, out=out, nproc=nproc, timeout_s=timeout_s, **options)
+        passed, stuck = ("MIG146.passed", Status.OK, 600.0), ("MIG146.stuck", Status.FAIL, 1100.0)
+        key, status, weight = passed if report.facts["steps"] else stuck
+        done = Finding("MIG146", status, key, weight=weight)
+        return replace(report, verb="meta_pass", findings=(done, *report.findings))
     original = prepare_training(script, args, nproc)
     refuse_migrated(original)
     target, base = devices.find(device, python=python), devices.find_baseline(baseline, python=python)

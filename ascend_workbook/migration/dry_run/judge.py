@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
-from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine.device import Device
 from ascend_workbook.machine.launch import LaunchResult
-from ascend_workbook.migration.dry_run import random_draws
 from ascend_workbook.migration.dry_run.losses import (
     FAR,
     TOLERANCE,
@@ -18,18 +21,148 @@ from ascend_workbook.migration.dry_run.losses import (
     pair_losses,
 )
 from ascend_workbook.migration.dry_run.sides import Plan
+from ascend_workbook.migration.reading.source import Source, decode_bytes, parse_text
+from ascend_workbook.migration.reading.undecoded import Unreadable
+
+SHOWN = 8
+#: By resolved name: what draws from the generator of the device that its tensors are on.
+DRAWS = re.compile(
+    r"torch\.(?:nn\.(?:functional\.)?(?:(?:Alpha|FeatureAlpha)?Dropout[123]?d?|\w*dropout[123]?d?_?|rrelu_?|RReLU)"
+    r"|nn\.init\.(?!zeros_|ones_|constant_|eye_|dirac_)\w+_$|bernoulli|multinomial|normal|poisson|dropout\w*"
+    r"|rand|randn|randint|randperm|rand_like|randn_like|randint_like)$"
+)
+METHODS = set(
+    """
+    normal_ uniform_ bernoulli_ bernoulli random_ exponential_ log_normal_ cauchy_ geometric_ multinomial
+    """.split()
+)
+#: Take the probability of a dropout of their own as an argument.
+CHANCE = {"dropout", "dropout_p", "attn_dropout", "attention_dropout", "drop_rate", "drop_path_rate", "p"}
+ON_CPU = re.compile(r"^(?:torch\.)?(?:rand|randn|randint|randperm|normal)$")
+
+
+def read_draws_log(after: LaunchResult | None) -> dict[str, Any] | None:
+    """Return what random_watch.py kept of the rank that drew first (ranks share gradients); None where none did."""
+    logs = after.logs if after is not None else ()
+    draw_logs = [dict(log.meta["random"]) for log in logs if log.meta.get("random")]
+    drew = [draw_log for draw_log in draw_logs if draw_log["first_step"] is not None]
+    return min(drew, key=lambda draw_log: int(draw_log["first_step"]), default=None)
+
+
+def select_unexcused_pairs(pairs: Sequence[LossPair], after: LaunchResult) -> list[LossPair]:
+    """The steps that nothing drawn on the device accounts for: those before the first draw, and where one side alone
+    has no finite loss. All of them where nothing was drawn."""
+    draws_log = read_draws_log(after)
+    if draws_log is None:
+        return list(pairs)
+    # a printed loss may be a later step's
+    losses_by_step = not after.log_losses or len(after.log_losses) == len(after.steps)
+    first = draws_log["first_step"] if losses_by_step else 0
+    return [loss_pair for loss_pair in pairs if loss_pair.step < first or loss_pair.one_broken]
+
+
+def judge_random_draws(plan: Plan, pairs: list[LossPair], after: LaunchResult, parted: bool) -> Finding | None:
+    """Judge what was drawn at random; None where nothing was drawn on the device. Losses that part with it are no
+    verdict on the migration.
+    """
+    draws_log = read_draws_log(after)
+    if draws_log is None:
+        return None
+    draw_places = list(_find_draw_places(plan, before_steps=not draws_log["first_step"]))
+    places = [str(place) for place in draw_places]
+    shown_places: list[Scalar] = [*places[:SHOWN], *(["…"] if len(places) > SHOWN else [])]
+    if draws_log["count"]:
+        names = ", ".join(map(str, draws_log["modules"]))
+        names += " …" if draws_log["count"] > len(draws_log["modules"]) else ""
+        shown_places.append(Sentence("MIG149.modules", names=names, count=draws_log["count"]))
+    first = draws_log["first_step"]
+    far = find_worst_step(pairs)
+    args: dict[str, Scalar] = {
+        "when": Sentence("MIG149.step", step=first) if first else Sentence("MIG149.before"),
+        "places": shown_places or [Sentence("MIG149.nowhere")],
+        "steps": len(pairs),
+    }
+    if far is None or not far.error:
+        return Finding("MIG149", Status.OK, "MIG149.drawn", args)
+    args |= {"worst": f"{far.error:.2g}", "step": far.step}
+    place = draw_places[0] if draw_places else None
+    if parted:
+        return Finding("MIG149", Status.WARN, "MIG149.parted", args, place, WEIGHT)
+    return Finding("MIG149", Status.NOTE, "MIG149.within", args, place, WEIGHT)
+
+
+def _find_draw_places(plan: Plan, *, before_steps: bool) -> Iterator[Place]:
+    """Lines of the training's own modules that may draw on the device, as the user has them.
+
+    `before_steps`: the model's first values may have been drawn there too.
+    """
+    original = plan.original
+    for file, data in original.texts.items():
+        name = file.relative_to(original.layout.root)
+        try:
+            source = parse_text(decode_bytes(data)[0], name.as_posix(), file=file) if file.suffix == ".py" else None
+        except Unreadable:
+            continue
+        for line in sorted(set(find_draw_lines(source, initial=before_steps))) if source else ():
+            yield original.place_of_line(name, line)
+
+
+def find_draw_lines(source: Source, *, initial: bool = True) -> Iterator[int]:
+    """Find lines of calls that draw on a device: what is on the CPU by its own words is left out.
+
+    `initial`: those that only give a model its first values too.
+    """
+    for call in source.nodes_of_type(ast.Call):
+        name = source.names.resolve_call(call) or ""
+        if DRAWS.match(name):
+            if _read_dropout_chance(call) == 0 or ON_CPU.match(name) and not _has_device(call):
+                continue
+            if initial or not name.startswith("torch.nn.init."):
+                yield call.lineno
+        elif _draws_itself(call, name):
+            yield call.lineno
+
+
+def _draws_itself(call: ast.Call, name: str) -> bool:
+    """`x.normal_()`, and what is given a dropout of its own: `TransformerEncoderLayer(..., dropout=0.1)`."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr in METHODS:
+        return True
+    chance_values = [word.value for word in call.keywords if word.arg in CHANCE - {"p"}]
+    return name.startswith("torch.") and any(_read_number(value) != 0 for value in chance_values)
+
+
+def _has_device(call: ast.Call) -> bool:
+    """A device that is not the CPU; without one torch.rand and its kin draw on the CPU."""
+    for word in call.keywords:
+        if word.arg == "device":
+            return not (isinstance(word.value, ast.Constant) and word.value.value == "cpu")
+    return False
+
+
+def _read_dropout_chance(call: ast.Call) -> float | None:
+    """The probability that a dropout is given, where it is a number."""
+    chance_values = [*call.args, *(word.value for word in call.keywords if word.arg in CHANCE)]
+    numbers = [_read_number(value) for value in chance_values]
+    return next((number for number in numbers if number is not None), None)
+
+
+def _read_number(node: ast.AST) -> float | None:
+    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
+        return float(node.value)
+    return None
+
 
 #: Of the verdict among a report's findings.
-WEIGHT = random_draws.WEIGHT
+WEIGHT = 1000.0
 
 
 def judge_losses(plan: Plan, pairs: list[LossPair], dtype: str, base: Device, after: LaunchResult) -> list[Finding]:
     """Judge the losses; where the device drew at random and losses are not the very same, that is the verdict, as they
     prove less then, unless they part where no draw accounts for it."""
-    drawn = random_draws.judge_random_draws(plan, pairs, after, _is_beyond_tolerance(find_worst_step(pairs), dtype))
+    drawn = judge_random_draws(plan, pairs, after, _is_beyond_tolerance(find_worst_step(pairs), dtype))
     if drawn is None or drawn.status is Status.OK:
         return [judge_worst_step(pairs, dtype, base), *([drawn] if drawn is not None else [])]
-    held = random_draws.select_unexcused_pairs(pairs, after)
+    held = select_unexcused_pairs(pairs, after)
     if _is_beyond_tolerance(find_worst_step(held), dtype):
         return [judge_worst_step(held, dtype, base), replace(drawn, weight=WEIGHT - 1)]
     return [drawn]
@@ -77,7 +210,7 @@ def judge_ranks(before: LaunchResult, after: LaunchResult, dtype: str) -> list[F
         rank_counts: dict[str, Scalar] = {"baseline": len(before.logs), "target": len(after.logs)}
         return [Finding("MIG140", Status.FAIL, "MIG140.ranks_differ", rank_counts)]
     every = [pair_losses(left.losses, right.losses) for left, right in zip(before.logs, after.logs)]
-    rank, far = _worst_rank([random_draws.select_unexcused_pairs(pairs, after) for pairs in every])
+    rank, far = _worst_rank([select_unexcused_pairs(pairs, after) for pairs in every])
     excused = not _is_beyond_tolerance(far, dtype)
     if excused:
         rank, far = _worst_rank(every)

@@ -23,19 +23,18 @@ def find_branch(source: Source, node: ast.AST) -> list[ast.AST]:
         if isinstance(around, ast.IfExp) and around.test is child:
             return [around.body]
         if isinstance(around, ast.UnaryOp):
-            return _branch_where_false(source, around)
+            above = source.names.parent_of(around)
+            if (
+                not isinstance(around.op, ast.Not)
+                or not isinstance(above, (ast.If, ast.IfExp))
+                or above.test is not around
+            ):
+                return []
+            return list(above.orelse) if isinstance(above, ast.If) else [above.orelse]
         if isinstance(around, ast.stmt):
             return []
         child = around
     return []
-
-
-def _branch_where_false(source: Source, negated: ast.UnaryOp) -> list[ast.AST]:
-    """What runs where `not x` is false, of a plain `if not x:`."""
-    above = source.names.parent_of(negated)
-    if not isinstance(negated.op, ast.Not) or not isinstance(above, (ast.If, ast.IfExp)) or above.test is not negated:
-        return []
-    return list(above.orelse) if isinstance(above, ast.If) else [above.orelse]
 
 
 def has_kernel(source: Source, statements: list[ast.AST]) -> bool:

@@ -121,20 +121,15 @@ def _split_alternatives(source: Source, node: ast.expr) -> list[ast.expr]:
     if isinstance(node, ast.JoinedStr):
         return node.values[:1]
     if isinstance(node, ast.Call):
-        return _find_given_device(source, node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+            return [node.func.value]
+        makes_device = source.names.resolve_call(node) == "torch.device" or getattr(node.func, "id", "") == "str"
+        name = find_argument(node, 0, "device") if makes_device else None
+        return [name] if name is not None else []
     if isinstance(node, ast.Attribute):
         return [node.value] if node.attr == "type" else find_assigned_values(source, node)
     values = source.names.bound_values(node) if isinstance(node, ast.Name) else []
     return [value for value in values if isinstance(value, ast.expr)]
-
-
-def _find_given_device(source: Source, call: ast.Call) -> list[ast.expr]:
-    """What torch.device(...) and str(...) are given; the text of `"cuda:{}".format(...)`."""
-    if isinstance(call.func, ast.Attribute) and call.func.attr == "format":
-        return [call.func.value]
-    makes_device = source.names.resolve_call(call) == "torch.device" or getattr(call.func, "id", "") == "str"
-    name = find_argument(call, 0, "device") if makes_device else None
-    return [name] if name is not None else []
 
 
 def find_assigned_values(source: Source, node: ast.Attribute) -> list[ast.expr]:

@@ -175,7 +175,13 @@ class Names:
             return f"{base}.{node.attr}" if base else ""
         values = self.bound_values(node)
         names = {value for value in values if isinstance(value, str)}
-        if len(names) == 1 and all(_is_import_or_stand_in(value) for value in values):
+        if len(names) == 1 and all(
+            (
+                isinstance(value, (str, ast.Constant))
+                or (isinstance(value, ast.Call) and not value.args and not value.keywords)
+            )
+            for value in values
+        ):
             return names.pop()
         return self._resolve_alias(values, names) if values else ""
 
@@ -341,13 +347,6 @@ def _make_child_reader(kind: type[ast.AST]) -> Callable[[ast.AST], Iterable[Any]
     if len(fields) > 1:
         return attrgetter(*fields)
     return (lambda node: (getattr(node, fields[0]),)) if fields else (lambda node: ())
-
-
-def _is_import_or_stand_in(value: Bound) -> bool:
-    """An import, or what a script takes where that fails: `name = None`, `name = MagicMock()`."""
-    return isinstance(value, (str, ast.Constant)) or (
-        isinstance(value, ast.Call) and not value.args and not value.keywords
-    )
 
 
 def _bind_target(target: ast.expr, value: ast.expr | None, scope: Scope) -> None:

@@ -25,7 +25,7 @@ from ascend_workbook.migration.reading.source import Source, decode_bytes, parse
 from ascend_workbook.migration.reading.undecoded import Unreadable, refuse_binary
 from ascend_workbook.migration.registry import choose_rules
 from ascend_workbook.migration.repair import AUTO, MANUAL, REWRITE, UNSUPPORTED, class_of, finding_at
-from ascend_workbook.migration.rewrite import expected, out_folder, writing
+from ascend_workbook.migration.rewrite import out_folder, writing
 from ascend_workbook.migration.rewrite.change import EXPLICIT, INJECT, MODES, Work, apply_edits, make_change
 from ascend_workbook.migration.rewrite.change import make_patch as patch_of
 from ascend_workbook.migration.rewrite.entry import is_entry, list_imported_words, needs_import, transfer_edit
@@ -74,7 +74,7 @@ def rewrite(
     for judged in (_rewrite_python_files, _rewrite_text_files, _rewrite_notebooks):
         judged(work, single=Path(path).is_file())
     work.left += _no_script(work)
-    failed = expected.check(expect, work.where, work.changes.values()) if expect is not None else []
+    failed = out_folder.check_expected(expect, work.where, work.changes.values()) if expect is not None else []
     writing.check(work.where, Path(out) if out is not None else None, Path(patch) if patch is not None else None)
     if not work.where.scanned_files:  # said by the report; an empty folder or patch would look like a result
         nowhere = {"out": None, "patch": None, "in_place": False, "written": 0}

@@ -90,7 +90,15 @@ def rewrite_notebook(file: Path, name: str, python: Judge, shell: Judge) -> tupl
     program = Joined()
     for cell in cells.read_code_cells(text):
         if notebook.is_foreign(cell.code):
-            _rewrite_foreign_cell(gathered, cell, python, shell)
+            target, body = notebook.split_foreign_cell(cell.code)
+            if target.endswith(".py") and find_syntax_error(body) is None:
+                joined = Joined()
+                joined.add_cell(cell, body)
+                gathered.take_findings(joined, parse_text(body, gathered.name), python)
+            elif target and not target.endswith(".py"):
+                _rewrite_cell(gathered, cell, body, target, shell)
+            else:
+                gathered.left += notebook.foreign_unread(cell.code, f"{gathered.name}#cell{cell.number}")
             continue
         cell_code = read_cell(cell.code)
         if cell_code.shell:
@@ -108,19 +116,6 @@ def rewrite_notebook(file: Path, name: str, python: Judge, shell: Judge) -> tupl
     digest = text_source(text, name).sha256
     findings, rows = tuple(gathered.made), tuple(gathered.rows)
     return Change(name, file, data, bom + after.encode("utf-8"), findings, rows, digest), gathered.left
-
-
-def _rewrite_foreign_cell(gathered: Edits, cell: Cell, python: Judge, shell: Judge) -> None:
-    """A cell that is a shell's or that writes a file."""
-    target, body = notebook.split_foreign_cell(cell.code)
-    if target.endswith(".py") and find_syntax_error(body) is None:
-        joined = Joined()
-        joined.add_cell(cell, body)
-        gathered.take_findings(joined, parse_text(body, gathered.name), python)
-    elif target and not target.endswith(".py"):
-        _rewrite_cell(gathered, cell, body, target, shell)
-    else:
-        gathered.left += notebook.foreign_unread(cell.code, f"{gathered.name}#cell{cell.number}")
 
 
 def _rewrite_cell(gathered: Edits, cell: Cell, text: str, target: str, judge: Judge) -> None:

@@ -34,7 +34,14 @@ def in_place(where: Tree, changes: Iterable[Change]) -> tuple[list[str], list[Fi
     failed: list[Finding] = []
     for change in changes:
         with _note_failure(failed, change.name):
-            _refuse_change(where, change)
+            if leads_out(where, change.file):
+                raise WorkbookError("migration.leads_out", target=str(change.file.resolve()))
+            if change.file.is_symlink():
+                raise WorkbookError("migration.is_link", target=str(change.file.resolve()))
+            if not stat.S_IMODE(change.file.stat().st_mode) & 0o222:
+                raise WorkbookError("migration.read_only")
+            if change.file.read_bytes() != change.before:
+                raise WorkbookError("migration.changed", path=change.name)
             backups.append(_write_backup(change.file, change.before).relative_to(where.root).as_posix())
             write_file(change.file, change.after, like=change.file)
     return backups, failed
@@ -136,18 +143,6 @@ def write_file(target: Path, data: bytes, *, like: Path | None = None) -> None:
     except BaseException:
         aside.unlink(missing_ok=True)
         raise
-
-
-def _refuse_change(where: Tree, change: Change) -> None:
-    """What must not be written to: a link, a read-only file, a file that changed while the edits were made."""
-    if leads_out(where, change.file):
-        raise WorkbookError("migration.leads_out", target=str(change.file.resolve()))
-    if change.file.is_symlink():
-        raise WorkbookError("migration.is_link", target=str(change.file.resolve()))
-    if not stat.S_IMODE(change.file.stat().st_mode) & 0o222:
-        raise WorkbookError("migration.read_only")
-    if change.file.read_bytes() != change.before:
-        raise WorkbookError("migration.changed", path=change.name)
 
 
 def _write_backup(file: Path, before: bytes) -> Path:

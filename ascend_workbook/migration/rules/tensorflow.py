@@ -69,7 +69,7 @@ def check(source: Source) -> Iterable[Finding]:
 
 
 def level_of(name: str) -> str:
-    """Return the level of a name, or of the class or module it belongs to: one of migration.tables.LEVELS."""
+    """Return the level of a name, or of the class or module it belongs to: one of migration.scan.LEVELS."""
     while "." in name:
         if name in LEVELS:
             return str(LEVELS[name]["level"])

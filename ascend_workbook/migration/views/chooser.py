@@ -15,7 +15,6 @@ from ascend_workbook.findings.sentence import choose_language, say, title
 from ascend_workbook.migration.around import text_of
 from ascend_workbook.migration.repair import CLASSES
 from ascend_workbook.migration.scan import scan
-from ascend_workbook.migration.views import code
 from ascend_workbook.migration.views.findings import (
     LISTED,
     First,
@@ -26,6 +25,7 @@ from ascend_workbook.migration.views.findings import (
     list_unread_files,
     of_script,
     render_detail,
+    render_frame,
 )
 from ascend_workbook.show import template
 from ascend_workbook.show.boxed import make_box
@@ -133,4 +133,4 @@ class Chooser:
             return str(template.render_template("chosen.html", said=messages, findings=[]))
         every = choose_findings(self.report)  # each has a place and a class
         same = [finding for finding in every if finding.place and finding.place.path == place.path]
-        return code.render_frame(text, same, place.line, self.lang, TALL)
+        return render_frame(text, same, place.line, self.lang, TALL)

@@ -5,6 +5,7 @@ With widgets a script to pick and a list beside its code; below it, and alone wi
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +17,48 @@ from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import say, title
 from ascend_workbook.migration.around import LINES, show_context, text_of
-from ascend_workbook.migration.repair import class_of
-from ascend_workbook.migration.views import code
+from ascend_workbook.migration.reading.source import LINE_END
+from ascend_workbook.migration.repair import CLASSES, GRAVEST, class_of
 from ascend_workbook.show import template
+
+#: Lines that a frame holds, about the chosen one; letters of a line.
+FRAME_LINES, LETTERS = 4000, 400
+
+
+def render_frame(text: str, findings: Iterable[Finding], chosen: int, lang: str, height: int = 380) -> str:
+    """The file's code in a frame of its own, opened at line `chosen` (0: its begin), `height` pixels tall."""
+    marked = list(findings)
+    every = len(LINE_END.split(text))
+    first = min(max(1, chosen - FRAME_LINES // 2), max(1, every - FRAME_LINES + 1))
+    counts = Counter(map(class_of, marked))
+    whole = template.render_template(
+        "code_page.html",
+        lang=lang,
+        counts=[(kind, counts[kind]) for kind in CLASSES if counts[kind]],
+        lines=render_lines(text, marked, first, first + FRAME_LINES - 1, chosen, lang),
+    )
+    return template.render_frame(whole, height, "border:1px solid #8886;border-radius:3px", kind="aw-frame")
+
+
+def render_lines(text: str, file_findings: Iterable[Finding], first: int, last: int, chosen: int, lang: str) -> Markup:
+    """The lines `first` to `last`, numbered, a finding's with its class's colour and its sentence as a tip."""
+    by_line: dict[int, list[Finding]] = {}
+    for finding in file_findings:
+        if finding.place:
+            by_line.setdefault(finding.place.line, []).append(finding)
+    every = LINE_END.split(text)
+    wide = len(str(min(last, len(every))))
+    shown = range(max(1, first), min(last, len(every)) + 1)
+    rows = [_render_line(f"{at:>{wide}}", every[at - 1], by_line.get(at, []), at == chosen, lang) for at in shown]
+    return template.render_template("code.html", rows=rows)
+
+
+def _render_line(number: str, code: str, findings: list[Finding], chosen: bool, lang: str) -> dict[str, object]:
+    kinds = sorted(map(class_of, findings), key=GRAVEST.index)[:1] + ["chosen"] * chosen
+    tip = "\n".join(f"{finding.rule} {finding.message(lang)}" for finding in findings)
+    cut = code if len(code) <= LETTERS else f"{code[: LETTERS - 1]}…"
+    return {"number": number, "code": cut, "kinds": kinds, "tip": tip, "chosen": chosen}
+
 
 #: Findings told without widgets; entries of a list, which a browser must still draw.
 TOLD, LISTED = 3, 2000
@@ -62,7 +102,7 @@ def choose_findings(
         and (not rule or finding.rule == rule)
         and (not wanted or wanted in f"{finding.place} {finding.args['code']} {finding.message(lang)}".lower())
     ]
-    return sorted(findings, key=lambda finding: code.ORDER.index(class_of(finding)))
+    return sorted(findings, key=lambda finding: GRAVEST.index(class_of(finding)))
 
 
 def describe_count(findings: list[Finding], most: int, lang: str) -> str:
@@ -135,7 +175,7 @@ def render_excerpt(report: Report, finding: Finding, lang: str) -> Markup:
         text = text_of(report.facts, place)
     except WorkbookError as error:
         return escape(_describe_error(error, lang))
-    return code.render_lines(text, [finding], place.line - LINES, place.line + LINES, place.line, lang)
+    return render_lines(text, [finding], place.line - LINES, place.line + LINES, place.line, lang)
 
 
 def _describe_error(error: WorkbookError, lang: str | None) -> str:

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.migration.dry_run.cells_script import cell_script
-from ascend_workbook.migration.dry_run.original import prepare_training
+from ascend_workbook.migration.dry_run.original import cell_script, prepare_training
 
 CELLS = (
     "%%bash\npip install x",

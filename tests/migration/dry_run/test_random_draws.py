@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ascend_workbook.migration.dry_run.random_draws import find_draw_lines
+from ascend_workbook.migration.dry_run.judge import find_draw_lines
 from ascend_workbook.migration.reading.source import parse_text
 
 HEAD = "import torch\nimport torch.nn.functional as F\nfrom torch import nn, randn as 随机\n"

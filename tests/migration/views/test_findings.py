@@ -14,8 +14,9 @@ from markupsafe import escape
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.report import Report
+from ascend_workbook.migration.repair import GRAVEST
 from ascend_workbook.migration.scan import scan
-from ascend_workbook.migration.views import code, findings
+from ascend_workbook.migration.views import findings
 from ascend_workbook.migration.views.chooser import Chooser, findings_box
 from ascend_workbook.show.boxed import HEADLESS
 
@@ -35,7 +36,7 @@ def scanned(tmp_path: Path) -> Report:
 
 
 def test_those_that_need_a_person_come_first(scanned: Report) -> None:
-    order = [code.ORDER.index(str(each.args["class"])) for each in findings.choose_findings(scanned)]
+    order = [GRAVEST.index(str(each.args["class"])) for each in findings.choose_findings(scanned)]
     assert order == sorted(order) and len(set(order)) > 1
 
 
@@ -187,7 +188,7 @@ def test_code_of_a_hostile_file_is_text(tmp_path: Path) -> None:
     plant = "</pre></iframe><script>bad()</script>"
     (tmp_path / "h.py").write_text(f"import torch\nx = torch.ones(1).cuda()  # {plant} {'y' * 9000}\n")
     report = scan(tmp_path)
-    shown = code.render_frame((tmp_path / "h.py").read_text(), findings.choose_findings(report), 2, "en")
+    shown = findings.render_frame((tmp_path / "h.py").read_text(), findings.choose_findings(report), 2, "en")
     assert "<script>bad" not in html.unescape(shown) and shown.count("<iframe") == 1 and "y" * 500 not in shown
     assert "<script>" not in findings_box(report, "en")._repr_html_()
 

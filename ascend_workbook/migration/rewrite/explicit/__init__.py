@@ -25,6 +25,7 @@ from ascend_workbook.migration.reading.source import Source
 from ascend_workbook.migration.repair import AUTO, MANUAL, REWRITE, class_of, finding_at
 from ascend_workbook.migration.rewrite.entry import is_harmless, transfer_edit
 from ascend_workbook.migration.rewrite.explicit import backends, defaults, devices, imports, methods, names
+from ascend_workbook.migration.rewrite.explicit.known import KNOWN
 
 PARTS: tuple[ModuleType, ...] = (imports, names, devices, methods, backends, defaults)
 #: Rules that speak of the device's name: their edits make a script right under transfer_to_npu only.
@@ -38,7 +39,7 @@ def make_explicit(source: Source, scanned: list[Finding]) -> tuple[list[Finding]
     edited = [finding for finding in scanned if class_of(finding) == REWRITE and finding.rule not in OF_THE_NAME]
     taken_findings = [finding for finding in edited if not _stands_in(source, finding, only_cuda)]
     spans = sorted((edit.start, edit.end) for finding in taken_findings for edit in finding.edits)
-    own = [add_knowledge(finding, part.KNOWN) for part in PARTS for finding in part.check(source, spans)]
+    own = [add_knowledge(finding, KNOWN) for part in PARTS for finding in part.check(source, spans)]
     own = [finding for finding in own if not _stands_in(source, finding, only_cuda)]
     applied_findings = [*taken_findings, *(finding for finding in own if finding.edits)]
     left = [finding for finding in scanned if class_of(finding) not in (AUTO, REWRITE) and not _is_mended(finding, own)]

@@ -12,36 +12,14 @@ from collections.abc import Iterable
 from ascend_workbook.findings.finding import Edit, Finding
 from ascend_workbook.migration.reading.calls import is_docstring, method_name, string_value
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.rewrite.explicit.known import KNOWN, Spans, edited_finding, stands_beside, touches_spans
+from ascend_workbook.migration.rewrite.explicit.known import Spans, edited_finding, stands_beside, touches_spans
 from ascend_workbook.migration.texts.shell import FIXED_CHOICES
 
-__all__ = ["KNOWN", "check"]
 BACKEND = re.compile(r"(?:cpu:gloo,)?(?:cuda:)?nccl(?:,cpu:gloo)?\Z", re.IGNORECASE)
 WORD = re.compile(r"nccl|cuda", re.IGNORECASE)
 NEW = {"nccl": "hccl", "cuda": "npu"}
 #: The attribute under which Megatron keeps its option.
 FIXED = {option.lstrip("-").replace("-", "_") for option in FIXED_CHOICES}
-EXAMPLES = (
-    (
-        "import torch.distributed as dist\ndist.init_process_group('nccl')  # 初始化\n",
-        "import torch.distributed as dist\ndist.init_process_group('hccl')  # 初始化\n",
-    ),
-    ('init(backend="NCCL")\n', 'init(backend="hccl")\n'),
-    ("if args.backend == 'nccl':\n    pass\n", "if args.backend == 'hccl':\n    pass\n"),
-    ("backend = 'cpu:gloo,cuda:nccl'\n", "backend = 'cpu:gloo,npu:hccl'\n"),
-    (
-        "p.add_argument('--backend', default='nccl', choices=['nccl', 'gloo'])\n",
-        "p.add_argument('--backend', default='hccl', choices=['hccl', 'gloo'])\n",
-    ),
-)
-NEAR_MISSES = (
-    "p.add_argument('--distributed-backend', default='nccl', choices=['nccl', 'gloo'])  # 固定\n",
-    "if backend in ('nccl', 'hccl'):\n    pass\n",
-    "print('nccl')\n",
-    "'nccl'\n",
-    "name = 'nccl_test'\n",
-    "import torch.distributed as dist\ndist.init_process_group('gloo')\n",
-)
 
 
 def check(source: Source, spans: Spans) -> Iterable[Finding]:

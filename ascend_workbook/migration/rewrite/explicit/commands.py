@@ -17,23 +17,6 @@ DEVICE = re.compile(
 )
 #: An argument alone: `--device=cuda:0` or `device=cuda` in one, or the value that follows `--device`.
 VALUE = re.compile(r"(?:(?P<option>(?:--?)?[\w.-]+)=)?(?P<value>cuda|nccl|NCCL)(?P<number>(?::\d+)?)\Z")
-EXAMPLES = (
-    ("python 训练.py --device cuda\n", "python 训练.py --device npu\n"),
-    ("python t.py --device='cuda:0' --x 1\n", "python t.py --device='npu:0' --x 1\n"),
-    ("python t.py train.device=cuda\n", "python t.py train.device=npu\n"),
-    ('dist_backend="nccl"  # 后端\n', 'dist_backend="hccl"  # 后端\n'),
-    ("torchrun t.py \\\n  --backend \\\n  'NCCL'\n", "torchrun t.py \\\n  --backend \\\n  'hccl'\n"),
-)
-NEAR_MISSES = (
-    "python t.py --device cpu  # 主机\n",
-    "python t.py --name cuda\n",
-    "python t.py --device cuda_fake\n",
-    "ls cuda\n",
-    "DISTRIBUTED_BACKEND=nccl\n",
-    "torchrun pretrain_gpt.py --distributed-backend=nccl\n",
-    "python t.py --impl=cuda\n",
-    "# --device cuda\n",
-)
 
 
 def check(source: Source) -> Iterable[Finding]:

@@ -9,9 +9,7 @@ from typing import NamedTuple
 from ascend_workbook.findings.finding import Edit, Finding
 from ascend_workbook.migration.reading.calls import append_argument, find_argument
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.rewrite.explicit.known import KNOWN, Spans, edited_finding
-
-__all__ = ["KNOWN", "check"]
+from ascend_workbook.migration.rewrite.explicit.known import Spans, edited_finding
 
 
 class Default(NamedTuple):
@@ -32,28 +30,6 @@ DEFAULTS = {
     "torch.set_autocast_enabled": Default(position=1),
     "torch.set_autocast_gpu_dtype": Default(position=1, new="set_autocast_dtype"),
 }
-EXAMPLES = (
-    (
-        "import torch\ns = torch.amp.GradScaler(enabled=True)  # 缩放\n",
-        'import torch\ns = torch.amp.GradScaler(enabled=True, device="npu")  # 缩放\n',
-    ),
-    ("import torch\ns = torch.GradScaler()\n", 'import torch\ns = torch.GradScaler(device="npu")\n'),
-    ("import torch\non = torch.is_autocast_enabled()\n", 'import torch\non = torch.is_autocast_enabled("npu")\n'),
-    ("import torch\nt = torch.get_autocast_gpu_dtype()\n", 'import torch\nt = torch.get_autocast_dtype("npu")\n'),
-    ("import torch\ntorch.set_autocast_enabled(True)\n", 'import torch\ntorch.set_autocast_enabled("npu", True)\n'),
-    (
-        "import torch\nwith torch.random.fork_rng():\n    pass\n",
-        'import torch\nwith torch.random.fork_rng(device_type="npu"):\n    pass\n',
-    ),
-)
-NEAR_MISSES = (
-    "import torch\ns = torch.amp.GradScaler('cpu')  # 主机\n",
-    "import torch\ns = torch.amp.GradScaler(device=d)\n",
-    "import torch\non = torch.is_autocast_enabled('cpu')\n",
-    "import torch\ntorch.set_autocast_enabled('cpu', True)\n",
-    "import torch\ns = torch.amp.GradScaler(**kwargs)\n",
-    "from mine import GradScaler\ns = GradScaler()\n",
-)
 
 
 def check(source: Source, _: Spans) -> Iterable[Finding]:

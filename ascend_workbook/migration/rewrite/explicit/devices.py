@@ -26,7 +26,6 @@ from ascend_workbook.migration.reading.source import Source
 from ascend_workbook.migration.repair import MANUAL, finding_at
 from ascend_workbook.migration.rewrite.explicit.keys import find_certain_keys, holds_keys, is_outside
 from ascend_workbook.migration.rewrite.explicit.known import (
-    KNOWN,
     Spans,
     edited_finding,
     no_form,
@@ -35,62 +34,11 @@ from ascend_workbook.migration.rewrite.explicit.known import (
 )
 from ascend_workbook.migration.rules.device_string import NAMING, TEXT, is_other
 
-__all__ = ["KNOWN", "check"]
 DEVICE = re.compile(r"cuda(:\d*)?\Z")
 MESSAGES = {"print", "info", "debug", "warning", "warn", "error", "exception", "critical", "log", "write"}
 #: Calls that look up an attribute or key by its name.
 ATTRIBUTES = {"getattr", "hasattr", "setattr", "delattr"}
 KEYED = {"get", "pop", "setdefault"}
-EXAMPLES = (
-    (
-        "import torch\nx = torch.zeros(2, device='cuda')  # 显卡\n",
-        "import torch\nx = torch.zeros(2, device='npu')  # 显卡\n",
-    ),
-    ("device = f'cuda:{rank}'\n", "device = f'npu:{rank}'\n"),
-    ("kind = 'cuda' if 'cuda' in device else 'cpu'\n", "kind = 'npu' if 'npu' in device else 'cpu'\n"),
-    ('ok = x.device.type == "cuda"\n', 'ok = x.device.type == "npu"\n'),
-    (
-        "p.add_argument('--device', default='cuda', choices=['cuda', 'cpu'])\n",
-        "p.add_argument('--device', default='npu', choices=['npu', 'cpu'])\n",
-    ),
-    ("ok = str(x.device).startswith('cuda')\n", "ok = str(x.device).startswith('npu')\n"),
-    ("peak = {'cuda': 1, 'cpu': 0}\nprint(peak['cuda'])\n", "peak = {'npu': 1, 'cpu': 0}\nprint(peak['npu'])\n"),
-    (
-        "def peak(d):\n    all = {'cuda': 1}\n    return all.get(d.type, all['cuda'])\n",
-        "def peak(d):\n    all = {'npu': 1}\n    return all.get(d.type, all['npu'])\n",
-    ),
-    ("n = {'cuda': 1, 'cpu': 0}[x.device.type]\n", "n = {'npu': 1, 'cpu': 0}[x.device.type]\n"),
-    (
-        "c = {'device': 'cuda'}\nif c['device'] == 'cuda':\n    pass\n",
-        "c = {'device': 'npu'}\nif c['device'] == 'npu':\n    pass\n",
-    ),
-    ("import torch\ns = torch.amp.GradScaler('cuda')\n", "import torch\ns = torch.amp.GradScaler('npu')\n"),
-    ("device = getattr(args, 'device', 'cuda')  # 默认\n", "device = getattr(args, 'device', 'npu')  # 默认\n"),
-    ("n = device.replace('cuda:', '')\n", "n = device.replace('npu:', '')\n"),
-    ("import torch\nm = getattr(torch, 'cuda')\n", "import torch\nm = getattr(torch, 'npu')\n"),
-    ("device = 'cu' 'da:0'; other = 'cuda:1'\n", "device = 'cu' 'da:0'; other = 'npu:1'\n"),
-)
-NEAR_MISSES = (
-    "print('cuda')  # 只是提示\n",
-    "状态 = state['cuda']\n",
-    "ok = getattr(args, 'cuda')\n",
-    "p.add_argument('--x', dest='cuda')\n",
-    "'cuda'\n",
-    "name = 'cuda_kernels'\n",
-    "if x.device.type in ('cuda', 'npu'):\n    pass\n",
-    "if d == 'cuda':\n    a()\nelif d == 'npu':\n    b()\n",
-    "ok = t == 'cuda' or t == 'npu'\n",
-    "setup(extras_require={'cuda': ['a']})\n",
-    "PEAK = {'cuda': 1, 'cpu': 0}\n",
-    "import torch\ntorch.save({'cuda': state}, path)\n",
-    "own = {'cuda': 1}\nprint(own[d.type], other['cuda'])\nrun(own)\n",
-    "import yaml\nc = yaml.safe_load(f)\nif c['device'] == 'cuda':\n    pass\n",
-    "import os\nname = os.environ.get('DEVICE')\nok = name == 'cuda'\n",
-    "import torch\nstate = torch.load(path)\nok = 'cuda' in state\n",
-    "paths = name.split('cuda')\n",
-    "use = config.get('cuda', True)\n",
-    "import torch\nif d.type == 'cuda':\n    m = torch.nn.DataParallel(m)\nelse:\n    m.to(d)\n",
-)
 
 
 def check(source: Source, spans: Spans) -> Iterable[Finding]:

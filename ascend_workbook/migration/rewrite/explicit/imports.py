@@ -14,47 +14,8 @@ from ascend_workbook.findings.finding import Edit, Finding
 from ascend_workbook.migration.reading.names import TRANSFER, list_imported_names
 from ascend_workbook.migration.reading.source import Import, Source
 from ascend_workbook.migration.repair import REWRITE, finding_at
-from ascend_workbook.migration.rewrite.explicit.known import KNOWN, Spans, edited_finding, load_modules, no_form
+from ascend_workbook.migration.rewrite.explicit.known import Spans, edited_finding, load_modules, no_form
 from ascend_workbook.migration.rewrite.explicit.names import CUDA, LAST, PROFILER, explicit_form
-
-__all__ = ["KNOWN", "check"]
-EXAMPLES = (
-    (
-        "from torch.cuda.amp import autocast, GradScaler as G  # 混合精度\n",
-        "from torch_npu.npu.amp import autocast, GradScaler as G  # 混合精度\n",
-    ),
-    ("import torch.cuda\ntorch.cuda.init()\n", "import torch\ntorch.npu.init()\n"),
-    ("import torch.cuda.amp as amp\n", "import torch_npu.npu.amp as amp\n"),
-    ("from torch import nn, cuda\ncuda.synchronize()\n", "from torch import nn, npu as cuda\ncuda.synchronize()\n"),
-    (
-        "from torch.profiler import profile, record_function\n",
-        "from torch_npu.profiler import profile; from torch.profiler import record_function\n",
-    ),
-    (
-        "from torch.distributed import is_nccl_available\n",
-        "from torch.distributed import is_hccl_available as is_nccl_available\n",
-    ),
-    (
-        "import torch_npu\nfrom torch_npu.contrib import transfer_to_npu\nimport torch\n",
-        "import torch_npu\nimport torch\n",
-    ),
-    (
-        "from torch.cuda import OutOfMemoryError, empty_cache, nvtx\n",
-        "from torch import OutOfMemoryError; from torch_npu.npu import empty_cache; from torch.cuda import nvtx\n",
-    ),
-    (
-        "import torch_npu; from torch_npu.contrib import transfer_to_npu; import torch\n",
-        "import torch_npu; import torch\n",
-    ),
-)
-NEAR_MISSES = (
-    "from torch.cuda import nvtx  # 没有对应\n",
-    "from .cuda import amp\n",
-    "from mine.torch.cuda import amp\n",
-    "import torch.backends.cudnn as cudnn\n",
-    "from torch.profiler import record_function\n",
-    "from torch import nn, optim\n",
-)
 
 
 def check(source: Source, _: Spans) -> Iterable[Finding]:
@@ -62,24 +23,20 @@ def check(source: Source, _: Spans) -> Iterable[Finding]:
         if TRANSFER in list_imported_names(node):
             yield _remove_import(source, node)
         elif isinstance(node, ast.Import):
-            yield from _rewrite_import(source, node)
+            for alias in node.names:
+                if not _of_cuda(alias.name):
+                    continue
+                new = alias.name.replace(CUDA, "torch_npu.npu", 1) if alias.asname else "torch"
+                if alias.asname and alias.name.replace(CUDA, "torch.npu", 1) not in load_modules():
+                    yield no_form(source, node, alias.name)
+                    continue
+                start, end = source.span_of(node)
+                name_pattern = re.compile(rf"(?<![\w.]){re.escape(alias.name)}(?![\w.])")
+                places = [match.span() for match in name_pattern.finditer(source.text, start, end)]
+                edits = (Edit(*places[0], new),) if len(places) == 1 else ()
+                yield edited_finding(source, node, "imported", edits, alias.name, new)
         elif not node.level and node.module:
             yield from _import_from(source, node, node.module)
-
-
-def _rewrite_import(source: Source, node: ast.Import) -> Iterable[Finding]:
-    for alias in node.names:
-        if not _of_cuda(alias.name):
-            continue
-        new = alias.name.replace(CUDA, "torch_npu.npu", 1) if alias.asname else "torch"
-        if alias.asname and alias.name.replace(CUDA, "torch.npu", 1) not in load_modules():
-            yield no_form(source, node, alias.name)
-            continue
-        start, end = source.span_of(node)
-        name_pattern = re.compile(rf"(?<![\w.]){re.escape(alias.name)}(?![\w.])")
-        places = [match.span() for match in name_pattern.finditer(source.text, start, end)]
-        edits = (Edit(*places[0], new),) if len(places) == 1 else ()
-        yield edited_finding(source, node, "imported", edits, alias.name, new)
 
 
 def _import_from(source: Source, node: ast.ImportFrom, module: str) -> Iterable[Finding]:

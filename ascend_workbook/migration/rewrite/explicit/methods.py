@@ -13,41 +13,9 @@ from ascend_workbook.migration.reading.kinds import is_options
 from ascend_workbook.migration.reading.names import is_load
 from ascend_workbook.migration.reading.source import Source
 from ascend_workbook.migration.repair import MANUAL, finding_at
-from ascend_workbook.migration.rewrite.explicit.known import KNOWN, Spans, edited_finding, touches_spans
+from ascend_workbook.migration.rewrite.explicit.known import Spans, edited_finding, touches_spans
 from ascend_workbook.migration.rules.is_cuda import is_own
 
-__all__ = ["KNOWN", "check"]
-EXAMPLES = (
-    ("model = net().cuda()  # 放到显卡\n", "model = net().npu()  # 放到显卡\n"),
-    ("x = x.cuda(0, non_blocking=True)\n", "x = x.npu(0, non_blocking=True)\n"),
-    ("x = x.cuda('cuda:0')\n", "x = x.to('npu:0')\n"),
-    (
-        "class Batch:\n    def cuda(self, n):\n        self.x = self.x.cuda(n)\n",
-        "class Batch:\n    def npu(self, n):\n        self.x = self.x.npu(n)\n",
-    ),
-    (
-        "class Batch:\n    def cuda(self):\n        return self\n    def f(self):\n        return (self.cuda, self)\n",
-        "class Batch:\n    def npu(self):\n        return self\n    def f(self):\n        return (self.npu, self)\n",
-    ),
-    ("assert x.is_cuda\n", "assert x.is_npu\n"),
-    (
-        "if x.is_cuda:\n    scan_cuda(x)\n",
-        'if (x.is_cuda and x.device.type != "npu"):\n    scan_cuda(x)\n',
-    ),
-)
-NEAR_MISSES = (
-    "use = args.cuda\n",
-    "cuda()  # 函数\n",
-    "def cuda():\n    pass\n",
-    "ok = x.is_cuda or x.is_npu\n",
-    "x.is_cuda = True\n",
-    "from torch import nn\nif x.is_cuda and 卡数 > 1:\n    y = nn.parallel.data_parallel(m, x)\nelse:\n    y = m(x)\n",
-    "s = 'x.cuda()'\n",
-    "class A:\n    @property\n    def cuda(self):\n        return self.n\n\nprint(A().cuda)\n",
-    "class A:\n    @functools.cached_property\n    def cuda(self):\n        return self.n\n",
-    "self.cuda = gpu  # 标志\nrun(self.cuda)\n",
-    "f = Batch().cuda\nf()\n",
-)
 #: A method that is read like a value.
 READ = ("property", "setter", "getter", "deleter")
 
@@ -76,7 +44,16 @@ def _rename_defined_methods(source: Source) -> Iterable[Finding]:
     if any((getattr(mark, "attr", "") or getattr(mark, "id", "")).endswith(READ) for mark in marks):
         return
     for definition in methods:
-        yield edited_finding(source, definition, "moved", _of_definition(source, definition), "def cuda", "def npu")
+        start, end = source.span_of(definition)
+        match = re.compile(r"def[ \t]+(cuda)\b").match(source.text, start, end)
+        yield edited_finding(
+            source,
+            definition,
+            "moved",
+            (Edit(match.start(1), match.end(1), "npu"),) if match else (),
+            "def cuda",
+            "def npu",
+        )
     classes = {source.names.parent_of(node) for node in methods}
     for node in source.nodes_of_type(ast.Attribute):
         if node.attr != "cuda" or not is_load(node) or not _is_read(source, node):
@@ -103,12 +80,6 @@ def _is_read(source: Source, node: ast.Attribute) -> bool:
     return not isinstance(
         above, (ast.Attribute, ast.Subscript, ast.BoolOp, ast.UnaryOp, ast.Compare, ast.If, ast.While, ast.IfExp)
     ) or (isinstance(above, ast.IfExp) and above.test is not node)
-
-
-def _of_definition(source: Source, definition: ast.FunctionDef) -> tuple[Edit, ...]:
-    start, end = source.span_of(definition)
-    match = re.compile(r"def[ \t]+(cuda)\b").match(source.text, start, end)
-    return (Edit(match.start(1), match.end(1), "npu"),) if match else ()
 
 
 def _knows_npu(source: Source, node: ast.AST) -> bool:

@@ -10,7 +10,6 @@ from ascend_workbook.migration import api_map
 from ascend_workbook.migration.reading.source import Source
 from ascend_workbook.migration.repair import ADVICE, AUTO
 from ascend_workbook.migration.rewrite.explicit.known import (
-    KNOWN,
     Spans,
     edited_finding,
     load_other_spellings,
@@ -20,42 +19,9 @@ from ascend_workbook.migration.rewrite.explicit.known import (
 )
 from ascend_workbook.migration.rules.cuda_api import ELSEWHERE, SAME_AS_ABOVE
 
-__all__ = ["KNOWN", "check", "explicit_form"]
 CUDA, PROFILER = "torch.cuda", "torch.profiler"
 #: The last part of a name, and its other spelling.
 LAST = {"is_nccl_available": "is_hccl_available", "NCCL": "HCCL", "ProcessGroupNCCL": "ProcessGroupHCCL"}
-EXAMPLES = (
-    ("import torch\ntorch.cuda.synchronize()  # 同步\n", "import torch\ntorch.npu.synchronize()  # 同步\n"),
-    (
-        "import torch as T\nwith T.cuda.amp.autocast():\n    T.cuda.memory.empty_cache()\n",
-        "import torch as T\nwith T.npu.amp.autocast():\n    T.npu.memory.empty_cache()\n",
-    ),
-    (
-        "import torch\nwith torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]):\n    pass\n",
-        "import torch\nwith torch_npu.profiler.profile("
-        "activities=[torch_npu.profiler.ProfilerActivity.NPU]):\n    pass\n",
-    ),
-    (
-        "import torch.distributed as dist\nassert dist.is_nccl_available()\n",
-        "import torch.distributed as dist\nassert dist.is_hccl_available()\n",
-    ),
-    (
-        "import torch.distributed as dist\nok = dist.get_backend() == dist.Backend.NCCL\n",
-        "import torch.distributed as dist\nok = dist.get_backend() == dist.Backend.HCCL\n",
-    ),
-    ("import torch\napi = torch.cuda if gpu else None\n", "import torch\napi = torch.npu if gpu else None\n"),
-    ("import torch\nC = torch.cuda\ng = C.CUDAGraph()\n", "import torch\nC = torch.npu\ng = C.NPUGraph()\n"),
-    ("from torch import cuda\ng = cuda.CUDAGraph()\n", "from torch import npu as cuda\ng = cuda.NPUGraph()\n"),
-)
-NEAR_MISSES = (
-    "import torch.distributed as dist\nkind = dist.ProcessGroup.BackendType.NCCL\n",
-    "import torch\ntorch.cuda.nvtx.range_push('前向')\n",
-    "def f(torch):\n    return torch.cuda.synchronize()\n",
-    "import torch\ntorch.backends.cuda.matmul.allow_tf32 = True  # 无效果\n",
-    "import torch\nprint(torch.version.cuda)\n",
-    "import torch\ncap = torch.cuda.get_device_capability()\n",
-    "import torch\nif torch.cuda.is_available() or torch.npu.is_available():\n    pass\n",
-)
 
 
 def check(source: Source, _: Spans) -> Iterable[Finding]:

@@ -23,7 +23,7 @@ from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.migration.dry_run import dry_run
 from ascend_workbook.migration.rewrite import rewrite
 from ascend_workbook.migration.scan import scan
-from ascend_workbook.migration.stage import join as join_migration
+from ascend_workbook.migration.verdict import join as join_migration
 from ascend_workbook.precision.align import align
 from ascend_workbook.precision.capture import capture
 from course.checking import check_task

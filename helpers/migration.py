@@ -6,6 +6,6 @@ from ascend_workbook.migration.operators import operators
 from ascend_workbook.migration.rewrite import rewrite
 from ascend_workbook.migration.rewrite.out_folder import set_aside
 from ascend_workbook.migration.scan import scan
-from ascend_workbook.migration.stage import join
+from ascend_workbook.migration.verdict import join
 
 __all__ = ["assess", "dry_run", "join", "operators", "rewrite", "scan", "set_aside"]

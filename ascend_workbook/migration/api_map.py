@@ -19,6 +19,11 @@ def load_map(name: str) -> dict[str, Any]:
     return content
 
 
+def list_names(name: str) -> Any:
+    """Return a list or table of names.json."""
+    return load_map("names")[name]["names"]
+
+
 def find_entry(name: str, key: str) -> dict[str, str] | None:
     """Return what the map says of one name, or None where it says nothing."""
     map_entry: dict[str, str] | None = load_map(name)["names"].get(key)

@@ -9,8 +9,8 @@ from ascend_workbook.findings.errors import WorkbookError, explain_os_error
 from ascend_workbook.findings.finding import Finding, Place
 from ascend_workbook.migration.reading.source import LINE_END, decode_bytes
 from ascend_workbook.migration.reading.undecoded import Unreadable
-from ascend_workbook.migration.texts.cells import read_code_cells
 from ascend_workbook.migration.texts.lines import text_source
+from ascend_workbook.migration.texts.notebook import read_code_cells
 
 LINES = 3
 LARGEST_BYTES = 16 << 20
@@ -20,11 +20,9 @@ def show_context(facts: dict[str, Any], finding: Finding, lines: int = LINES) ->
     """Return `lines` lines before and behind a finding's, numbered, `>` before its own, `^` under its column.
 
     `facts` are those of the scan's report. Raises WorkbookError where the file cannot be read, is not below the
-    scanned folder, or has changed since it was scanned.
-    """
+    scanned folder, or has changed since it was scanned."""
     place = finding.place or Place("")
-    text = text_of(facts, place)
-    every = LINE_END.split(text)
+    every = LINE_END.split(text_of(facts, place))
     first, last = max(1, place.line - lines), min(len(every), place.line + lines)
     width = len(str(last))
     shown = []

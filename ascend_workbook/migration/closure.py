@@ -16,9 +16,7 @@ def list_imported_modules(script: Path) -> list[Path]:
 
 
 def walk_imports(script: Path, *more: Path, tree: ast.Module | None = None) -> Iterator[Path]:
-    """Yield the script and the modules that it imports one at a time; modules are looked for in the folders `more` too.
-    `tree`: the script's.
-    """
+    """Yield the script (`tree`: its own) and the modules that it imports, looked for in the folders `more` too."""
     discovered, todo = [script], [script]
     yield script
     while todo:

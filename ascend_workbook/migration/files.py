@@ -44,9 +44,7 @@ class Tree:
 
 
 def collect_files(path: str | os.PathLike[str]) -> Tree:
-    """Collect the files of a file or folder as a Tree. Raises WorkbookError where there is none, or the file is of no
-    scanned kind.
-    """
+    """Collect the files of a path as a Tree. Raises WorkbookError where there is none, or of no scanned kind."""
     place = Path(path)
     if place.is_file():
         tree = Tree(place.parent, [])

@@ -15,7 +15,7 @@ from types import ModuleType
 
 from ascend_workbook.findings.rules import Check, modules_of, row_of
 from ascend_workbook.migration import rules as package
-from ascend_workbook.migration.knowledge import Known
+from ascend_workbook.migration.repair import Known
 from ascend_workbook.migration.rules.calls import Calls
 
 # A file's bytes with every name spelled out, for the byte search only: `"cu" "da"` and `"\x63uda"` as `cuda`.
@@ -90,8 +90,7 @@ class Rule:
     """A rule: `words` are looked for anywhere in a file, `tokens` and `needs` (one of them) as whole words.
 
     A file that only rules with a `pattern` speak of is parsed where one of these matches; spaces, line ends,
-    backslashes and comments may stand between the parts of an expression.
-    """
+    backslashes and comments may stand between the parts of an expression."""
 
     code: str
     check: Check

@@ -1,19 +1,23 @@
-"""What has to be done about a place, and the finding that says so.
+"""What has to be done about a place, and the finding that says so, with how sure its rule is and what a repair costs.
 
 `auto` is OK, `advice` a NOTE; `rewrite` (its edit is at hand), `manual` and `unsupported` are WARN. No place is red by
 itself: which class fails a repository is the user's to say (verdict.py). An unsupported place that no `if` or `try`
 stands over is reached whenever its file is: its argument `stops` says so.
+
+Each rule has a KNOWN beside its code; `add_knowledge` puts it into the arguments of the rule's findings. What a finding
+brings itself (a library's own entry in a table) is kept.
 """
 
 from __future__ import annotations
 
 import ast
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ascend_workbook.findings.finding import Edit, Finding, Place, Status
+from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.migration.reading.source import Source
 
 AUTO, REWRITE, MANUAL, UNSUPPORTED, ADVICE = CLASSES = ("auto", "rewrite", "manual", "unsupported", "advice")
@@ -21,19 +25,64 @@ STATUS = {AUTO: Status.OK, ADVICE: Status.NOTE, REWRITE: Status.WARN, MANUAL: St
 #: Classes from what weighs most.
 GRAVEST = (UNSUPPORTED, MANUAL, REWRITE, ADVICE, AUTO)
 CODE_WIDTH = 100
+Findings = Iterable[Finding]
+
+#: Run with torch_npu; read in its documentation or source; concluded from what this file shows.
+MEASURED, DOCUMENTED, INFERRED = CONFIDENCE = ("measured", "documented", "inferred")
+VERSIONS = "torch 2.13.0, torch_npu 2.13.0"
+#: Ascend/pytorch at a fixed commit.
+ASCEND = "https://github.com/Ascend/pytorch/blob/9e73e708ab9350d203475609f36f8a43f6a0c2ab/"
+TRANSFER = ASCEND + "torch_npu/contrib/transfer_to_npu.py"
+VARIABLES = ASCEND + "docs/zh/api/environment_variable/"
+PROFILER = ASCEND + "docs/zh/developer_notes/ascend_pytorch_profiler_user_guide.md"
+INSTALLING = ASCEND + "docs/zh/installation_guide/references/installation_via_pip.md"
+IMAGES = ASCEND + "docs/zh/installation_guide/references/installation_via_docker.md"
+NPU_SMI = "https://www.hiascend.com/document/detail/zh/HDK/latest/A2/A2npu/npusmi_0020.html"
+#: In place of versions: what holds for any, and what each entry of a table says for itself.
+ANY: Scalar = Sentence("migration.versions_of.any")
+BY_ENTRY: Scalar = Sentence("migration.versions_of.entry")
+TODAY: Scalar = Sentence("migration.versions_of.today")
+NATIVE = ASCEND + "docs/zh/api/native_api/"
+#: Person-hours for one place of a class, review and a run included; an estimate to be corrected by experience.
+HOURS = {AUTO: 0.0, REWRITE: 0.1, ADVICE: 0.1, MANUAL: 1.0, UNSUPPORTED: 16.0}
+
+
+@dataclass(frozen=True)
+class Known:
+    """A rule's own facts. `hours`, `links` and `inferred` name outcomes (`kernel` of `MIG105.kernel`) that differ.
+
+    `link` is the page that says what the rule says; where there is none, the sentence that says so."""
+
+    confidence: str
+    link: Scalar
+    versions: Scalar = VERSIONS
+    hours: dict[str, float] = field(default_factory=dict)
+    links: dict[str, Scalar] = field(default_factory=dict)
+    inferred: tuple[str, ...] = ()
+
+
+def add_knowledge(finding: Finding, known: Known) -> Finding:
+    """Return the finding with `confidence`, `effort_h`, `versions` and `link` among its arguments."""
+    repair = class_of(finding)
+    if not repair:
+        return finding
+    outcome = finding.key.rpartition(".")[2]
+    facts: dict[str, Scalar] = {
+        "confidence": INFERRED if outcome in known.inferred else known.confidence,
+        "effort_h": known.hours.get(outcome, HOURS[repair]) if repair != AUTO else 0.0,
+        "versions": known.versions,
+        "link": known.links.get(outcome, known.link),
+    }
+    return replace(finding, args={**facts, **finding.args})
 
 
 def finding_at(
     source: Source, node: ast.AST, key: str, repair: str, edits: tuple[Edit, ...] = (), **args: Any
 ) -> Finding:
     """Make a finding at a node. `key` is `<RULE>.<outcome>`; a rewrite without edits becomes manual."""
-    if repair == REWRITE and not edits:
-        repair = MANUAL
     if repair == UNSUPPORTED and not is_conditional(source, node):
         args["stops"] = True
-    place = source.place_of(node)
-    code = shorten_line(source.read_line(place.line))
-    return Finding(key.split(".")[0], STATUS[repair], key, {"class": repair, "code": code, **args}, place, edits=edits)
+    return _make_finding(source, source.place_of(node), key, repair, edits, args)
 
 
 def found_method(source: Source, call: ast.Call, key: str, repair: str, edits: tuple[Edit, ...] = ()) -> Finding:
@@ -47,12 +96,15 @@ def found_method(source: Source, call: ast.Call, key: str, repair: str, edits: t
 
 def found_at(source: Source, offset: int, key: str, repair: str, edits: tuple[Edit, ...] = (), **args: Any) -> Finding:
     """A finding at an offset of a text that has no tree: a launch script, a list of requirements."""
-    if repair == REWRITE and not edits:
-        repair = MANUAL
-    line = bisect_right(source.line_starts, offset)
-    code = shorten_line(source.read_line(line))
-    place = Place(source.path, line, offset - source.line_starts[line - 1] + 1)
-    return Finding(key.split(".")[0], STATUS[repair], key, {"class": repair, "code": code, **args}, place, edits=edits)
+    return _make_finding(source, source.place_at(offset), key, repair, edits, args)
+
+
+def _make_finding(
+    source: Source, place: Place, key: str, repair: str, edits: tuple[Edit, ...], args: dict[str, Any]
+) -> Finding:
+    repair = MANUAL if repair == REWRITE and not edits else repair
+    args = {"class": repair, "code": shorten_line(source.read_line(place.line)), **args}
+    return Finding(key.split(".")[0], STATUS[repair], key, args, place, edits=edits)
 
 
 def shorten_line(line: str) -> str:

@@ -15,12 +15,20 @@ from ascend_workbook.findings.report import Chart, Column, Report, Table
 from ascend_workbook.findings.rules import judge_facts
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.migration.files import Tree, collect_files
-from ascend_workbook.migration.knowledge import add_knowledge
-from ascend_workbook.migration.reading.settled import drop_settled_findings, written_for_npu
+from ascend_workbook.migration.reading.branches import drop_settled_findings, written_for_npu
 from ascend_workbook.migration.reading.source import Source, decode_bytes, parse_text
 from ascend_workbook.migration.reading.undecoded import Unreadable, refuse_binary, refuse_large
 from ascend_workbook.migration.registry import Rule, choose_rules
-from ascend_workbook.migration.repair import CLASSES, GRAVEST, MANUAL, UNSUPPORTED, class_of, counts_of
+from ascend_workbook.migration.repair import (
+    CLASSES,
+    GRAVEST,
+    MANUAL,
+    UNSUPPORTED,
+    Findings,
+    add_knowledge,
+    class_of,
+    counts_of,
+)
 from ascend_workbook.migration.spread import spread_work
 from ascend_workbook.migration.texts import read_text, scan_notebook, scan_text, settings
 from ascend_workbook.migration.verdict import (
@@ -45,7 +53,7 @@ LEVELS = tuple(
 SHOWN = 5
 
 
-def report_tensorflow(findings: Iterable[Finding]) -> Report:
+def report_tensorflow(findings: Findings) -> Report:
     """A row per level with its places and names; as its part the places. `facts`: files, `levels` and `counts`."""
     tensorflow_findings = list(findings)
     used: dict[str, Counter[str]] = {level: Counter() for level in LEVELS}
@@ -78,7 +86,7 @@ def report_tensorflow(findings: Iterable[Finding]) -> Report:
     return Report("migration", "scan_tensorflow", (summary,), table, chart, facts=facts, parts=(listed,))
 
 
-def files_of(findings: Iterable[Finding]) -> int:
+def files_of(findings: Findings) -> int:
     """How many files the findings stand in."""
     return len({finding.place.path for finding in findings if finding.place})
 
@@ -98,7 +106,7 @@ COLUMNS = (
 )
 
 
-def make_places_table(findings: Iterable[Finding]) -> Table:
+def make_places_table(findings: Findings) -> Table:
     """Make a row for each finding with a place and a class: what needs work first, and in the order of the files."""
     ordered = sorted(
         (finding for finding in findings if finding.place), key=lambda finding: GRAVEST.index(class_of(finding))
@@ -142,8 +150,7 @@ def scan(path: str | os.PathLike[str], fail_on: Iterable[str] = ()) -> Report:
     by class and has the chart. Every finding with a place carries its class in `args["class"]`, beside it `confidence`,
     `effort_h` (person-hours), `versions` and `link`. TensorFlow scripts stand apart: not in the table and
     `facts["counts"]`, but in a part of their own and `facts["tensorflow"]`. A file that cannot be read is a finding,
-    never a gap. Raises WorkbookError where the path does not exist or a class of `fail_on` is none.
-    """
+    never a gap. Raises WorkbookError where the path does not exist or a class of `fail_on` is none."""
     gate_classes = parse_gates(fail_on)
     where = collect_files(path)
     findings: list[Finding] = []
@@ -218,15 +225,14 @@ def report_unreadable(name: str, cause: Unreadable | OSError) -> Finding:
     return Finding(SUMMARY, Status.SKIPPED, UNREAD, {"path": name, **why.sentence_args}, Place(name, why.line))
 
 
-def not_python(where: Tree) -> Iterable[Finding]:
+def not_python(where: Tree) -> Findings:
     if where.cuda_sources:
         first = where.name_of(where.cuda_sources[0])
         kernels: dict[str, Scalar] = {"count": len(where.cuda_sources), "first": first, "class": UNSUPPORTED}
         yield Finding(SUMMARY, Status.WARN, "MIG100.cuda_sources", kernels)
     for kind, count in sorted(Counter(file.suffix for file in where.others).items()):
         first = where.name_of(next(file for file in where.others if file.suffix == kind))
-        args: dict[str, Scalar] = {"count": count, "kind": kind, "first": first}
-        yield Finding(SUMMARY, Status.SKIPPED, "MIG100.not_python", args)
+        yield Finding(SUMMARY, Status.SKIPPED, "MIG100.not_python", {"count": count, "kind": kind, "first": first})
 
 
 def _make_report(
@@ -262,11 +268,7 @@ def _make_report(
 
 
 def _summarize_scan(
-    path: str | os.PathLike[str],
-    counts: Counter[str],
-    findings: list[Finding],
-    scripts: list[Finding],
-    where: Tree,
+    path: str | os.PathLike[str], counts: Counter[str], findings: list[Finding], scripts: list[Finding], where: Tree
 ) -> tuple[str, dict[str, Scalar]]:
     files, missed = count_files(where), sum(finding.key == UNREAD for finding in findings)
     file_args: dict[str, Scalar] = {

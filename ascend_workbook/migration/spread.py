@@ -32,8 +32,7 @@ def count_cores() -> int:
 def spread_work(work: Callable[[Item], Result], items: Sequence[Item], *, children: int | None = None) -> list[Result]:
     """Compute `[work(item) for item in items]`, on `children` processes (default: a core each, none for few items).
 
-    The work must leave files, threads and standard output alone. What a child that died did not send is done here.
-    """
+    The work must leave files, threads and standard output alone. What a child that died did not send is done here."""
     count = children if children is not None else (count_cores() if len(items) >= FEW else 1)
     if count < 2 or not hasattr(os, "fork"):
         return _work_here(work, items)
@@ -80,16 +79,13 @@ def _start_child(work: Callable[[Item], Result], chunks: Mapping[int, Sequence[I
         gc.disable()  # syntax trees hold no cycles; looking for some costs a third of the time
         while number_bytes := os.read(todo, NUMBER_BYTES):
             number = int.from_bytes(number_bytes, "little")
-            _send_bytes(writing, pickle.dumps((number, [work(item) for item in chunks[number]]), -1))
+            data = pickle.dumps((number, [work(item) for item in chunks[number]]), -1)
+            left = memoryview(len(data).to_bytes(LENGTH_BYTES, "little") + data)
+            while left:
+                left = left[os.write(writing, left) :]
         status = 0
     finally:
         os._exit(status)
-
-
-def _send_bytes(pipe: int, data: bytes) -> None:
-    left = memoryview(len(data).to_bytes(LENGTH_BYTES, "little") + data)
-    while left:
-        left = left[os.write(pipe, left) :]
 
 
 def _collect_chunks(children: Iterable[tuple[int, int]]) -> dict[int, list[Result]]:

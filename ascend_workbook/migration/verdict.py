@@ -17,25 +17,65 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
-from ascend_workbook.findings.report import Column, Report, Table, parse_fail_on
+from ascend_workbook.findings.report import Column, Report, Table, join_reports, parse_fail_on
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.migration.files import Tree
-from ascend_workbook.migration.repair import CLASSES, UNSUPPORTED, class_of, places_of
+from ascend_workbook.migration.repair import CLASSES, UNSUPPORTED, Findings, class_of, places_of
 from ascend_workbook.migration.texts.lines import kind_of
+
+RULE = "MIG150"
+WEIGHT = 2000.0
+NOT_RUN = "MIG140.not_run"
+FAILED_TRACE = "MIG174"
+#: Other reports of the stage that ran the script: what is wrong in them is the stage's own.
+RUNS = ("operator_support",)
+
+
+def join(scanned: Report, rewritten: Report, ran: Report, *others: Report) -> Report:
+    """The reports as parts, `others` (the assessment, the operators) behind them.
+
+    The verdict says what the scan counted and what the dry run showed. A place that `rewrite` has mended no longer
+    counts against the stage: its status is the worst of what is left to a person and of what was run. An unsupported
+    place that stands where the script runs it is red here, whoever asked: the stage is about training on an NPU.
+    Where the migrated script was not run, that is what is said of the run, and a trace elsewhere that saw no whole step
+    shows nothing of an NPU: it was not looked at."""
+    unseen = next((finding for finding in ran.findings if finding.key == NOT_RUN), None)
+    if unseen:
+        others = tuple(map(_without_failed_trace, others))
+    both = join_reports("migration", "migration", [scanned, rewritten, ran, *others], tier=ran.tier)
+    left_red = Status.FAIL if any(map(stops_training, rewritten.findings)) else Status.OK
+    status = max(rewritten.status, left_red, ran.status, *(report.status for report in others if report.verb in RUNS))
+    run = Sentence(unseen.key, **unseen.args) if unseen else _quote_headline(ran)
+    left = tuple(finding for finding in both.findings if finding.status <= status)
+    summary = Finding(RULE, status, "MIG150.joined", {"scan": _quote_headline(scanned), "run": run}, weight=WEIGHT)
+    return replace(both, findings=(summary, *left))
+
+
+def _without_failed_trace(report: Report) -> Report:
+    skipped = (
+        replace(finding, status=Status.SKIPPED) if finding.rule == FAILED_TRACE else finding
+        for finding in report.findings
+    )
+    return replace(report, findings=tuple(skipped))
+
+
+def _quote_headline(report: Report) -> Scalar:
+    """A report's headline as a sentence within a sentence."""
+    headline = report.headline or Finding(report.verb, Status.SKIPPED, "report.not_looked")
+    return Sentence(headline.key, **headline.args)
+
 
 # What a report has to say beside its verdict, as a table of its own: what was counted, and what was not shown.
 
 COLUMNS = (Column("rule"), Column("message", wrap=110))
 
 
-def report_quiet_findings(findings: Iterable[Finding], tier: str = "") -> tuple[Report, ...]:
-    """Report the findings that no one has to act on, a row for each; the verdict is not among them.
-
-    `tier`: what they were measured on.
-    """
+def report_quiet_findings(findings: Findings, tier: str = "") -> tuple[Report, ...]:
+    """Report, a row each, findings that no one has to act on. `tier`: what they were measured on."""
     quiet = [finding for finding in findings if finding.status <= Status.NOTE]
     rows = tuple((finding.rule, Sentence(finding.key, **finding.args)) for finding in quiet)
     if not rows:
@@ -70,10 +110,8 @@ def count_files(where: Tree) -> list[Scalar]:
     return [Sentence(f"migration.files.{kind}", count=count) for kind, count in kinds.items() if count]
 
 
-def describe_grave_findings(findings: Iterable[Finding]) -> Scalar:
-    """Describe what stands first in a verdict where something is unsupported: how much, and where it first is; else
-    nothing.
-    """
+def describe_grave_findings(findings: Findings) -> Scalar:
+    """Describe for the head of a verdict what is unsupported, how much and where first; nothing without."""
     grave_findings = [finding for finding in findings if class_of(finding) == UNSUPPORTED]
     if not grave_findings:
         return ""
@@ -82,16 +120,14 @@ def describe_grave_findings(findings: Iterable[Finding]) -> Scalar:
     return Sentence("migration.grave", count=sum(map(places_of, grave_findings)), first=at)
 
 
-def describe_unread_files(findings: Iterable[Finding]) -> Scalar:
+def describe_unread_files(findings: Findings) -> Scalar:
     """Describe what stands last in a verdict where files could not be read; else nothing."""
     count = len({str(finding.args["path"]) for finding in findings if finding.key == UNREAD})
     return Sentence("migration.unread", count=count) if count else ""
 
 
 def stops_training(finding: Finding) -> bool:
-    """Return whether it is an unsupported place that is reached whenever its file is: no `if` and no `try` stands over
-    it.
-    """
+    """Return whether it is unsupported and reached whenever its file is: no `if` and no `try` stands over it."""
     return bool(finding.args.get("stops"))
 
 

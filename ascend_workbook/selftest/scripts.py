@@ -18,7 +18,7 @@ from ascend_workbook.findings.report import Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine import device
 from ascend_workbook.machine.launch import LaunchResult, LaunchSpec, Plugin, launch
-from ascend_workbook.migration.dry_run.losses import LOSS_DIGITS, find_worst_step, pair_losses
+from ascend_workbook.migration.dry_run.judge import LOSS_DIGITS, find_worst_step, pair_losses
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "notebooks" / "scripts"
 SAME_TEXT = Path(__file__).with_name("child") / "same_text.py"

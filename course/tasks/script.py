@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine.launch import LaunchResult, Plugin
-from ascend_workbook.migration.dry_run.losses import TOLERANCE
+from ascend_workbook.migration.dry_run.judge import TOLERANCE
 from ascend_workbook.migration.scan import scan
 from course import running
 from course.editing import apply_edits, original

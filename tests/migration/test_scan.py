@@ -16,11 +16,10 @@ from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import say
 from ascend_workbook.migration.assess import assess
-from ascend_workbook.migration.knowledge import CONFIDENCE
 from ascend_workbook.migration.reading.source import decode_bytes, parse_text, read_source
 from ascend_workbook.migration.reading.undecoded import LARGEST_BYTES, Unreadable
 from ascend_workbook.migration.registry import choose_rules, load_rules
-from ascend_workbook.migration.repair import CLASSES, class_of
+from ascend_workbook.migration.repair import CLASSES, CONFIDENCE, class_of
 from ascend_workbook.migration.rewrite import rewrite
 from ascend_workbook.migration.scan import scan, scan_source
 from ascend_workbook.migration.verdict import stops_training

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from ascend_workbook.migration.assess import assess
-from ascend_workbook.migration.knowledge import HOURS, add_knowledge
 from ascend_workbook.migration.reading.source import parse_text
 from ascend_workbook.migration.registry import load_rules
-from ascend_workbook.migration.repair import class_of
+from ascend_workbook.migration.repair import HOURS, add_knowledge, class_of
 from ascend_workbook.migration.rules import gpu_facts, jit_script, tensorflow
 from ascend_workbook.migration.scan import scan
 from ascend_workbook.migration.texts import embedded, lines

@@ -14,8 +14,8 @@ from ascend_workbook.migration.repair import class_of
 from ascend_workbook.migration.rewrite import rewrite
 from ascend_workbook.migration.scan import scan
 from ascend_workbook.migration.texts import scan_text, text_source
-from ascend_workbook.migration.texts.cells import move_edits, read_code_cells
 from ascend_workbook.migration.texts.lines import refuse_broken
+from ascend_workbook.migration.texts.notebook import move_edits, read_code_cells
 from ascend_workbook.migration.texts.requirements import import_name
 
 

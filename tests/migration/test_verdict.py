@@ -14,7 +14,7 @@ from ascend_workbook.migration.assess import assess
 from ascend_workbook.migration.repair import CLASSES
 from ascend_workbook.migration.rewrite import rewrite
 from ascend_workbook.migration.scan import scan
-from ascend_workbook.migration.stage import join
+from ascend_workbook.migration.verdict import join
 
 VERBS = ("scan", "assess", "rewrite")
 #: A file for each class, with what its scan finds.

@@ -16,8 +16,7 @@ from types import ModuleType
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.rules import checks_of, modules_of, row_of
 from ascend_workbook.findings.sentence import Scalar, Sentence, Words, load_catalogue, show
-from ascend_workbook.migration.knowledge import Known
-from ascend_workbook.migration.repair import CLASSES, STATUS
+from ascend_workbook.migration.repair import CLASSES, STATUS, Known
 from tools.docs.stages import STAGES, Stage
 from tools.examples import read_examples
 

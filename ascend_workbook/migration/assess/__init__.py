@@ -18,10 +18,9 @@ from ascend_workbook.machine import versions
 from ascend_workbook.machine.versions import Together
 from ascend_workbook.migration.assess import effort
 from ascend_workbook.migration.assess.effort import REPEATED, Kind, Risk, kinds_of, rank_risks
-from ascend_workbook.migration.files import Tree, collect_files
-from ascend_workbook.migration.knowledge import CONFIDENCE, VERSIONS
+from ascend_workbook.migration.files import collect_files
 from ascend_workbook.migration.reading.undecoded import Unreadable
-from ascend_workbook.migration.repair import CLASSES, MANUAL, REWRITE, UNSUPPORTED
+from ascend_workbook.migration.repair import CLASSES, CONFIDENCE, MANUAL, REWRITE, UNSUPPORTED, VERSIONS
 from ascend_workbook.migration.scan import scan
 from ascend_workbook.migration.texts import read_text
 from ascend_workbook.migration.texts.pins import Pin, find_pins
@@ -41,22 +40,8 @@ SUPPORTED = ("development", "maintenance")
 FITS, OLD, EARLY, NONE = "fits", "old", "early", "none"
 
 
-def collect_pins(where: Tree) -> list[Pin]:
-    """Collect every torch that the repository asks for by version; each way to write it once, where it stands first."""
-    pins_by_text: dict[str, Pin] = {}
-    for file in where.texts:
-        try:
-            source = read_text(file, where.name_of(file))
-        except (Unreadable, OSError):
-            continue  # the scan has said so
-        for pin in find_pins(source):
-            pins_by_text.setdefault(pin.text, pin)
-    return list(pins_by_text.values())
-
-
 def advise_versions(pin: Pin) -> tuple[str, Together]:
-    """Choose what to take for a pin: the newest supported line that it admits, else the newest it admits, else the
-    first published ahead of its CANN, else the next."""
+    """Choose for a pin the newest supported line that fits, else the newest, one ahead of its CANN, or the next."""
     lines = versions.newest_of_each_line()
     fitting = [line for line in lines if pin.admits_version(line.torch)]
     supported = [line for line in fitting if line.state in SUPPORTED]
@@ -149,25 +134,28 @@ MUCH_H = 4.0
 #: From here on a reader wants no tenths of hours.
 WHOLE_H = 10.0
 #: The plan's steps, each with what has to be there at its end; the sentences are in the catalogue.
-STEPS = tuple(
-    """
-    unsupported pins early baseline versions rewrite dry_run precision performance long_run
-    """.split()
-)
+STEPS = tuple("unsupported pins early baseline versions rewrite dry_run precision performance long_run".split())
 
 
 def assess(path: str | os.PathLike[str], fail_on: Iterable[str] = ()) -> Report:
     """The assessment of a file or folder. With `fail_on` (classes) the status is FAIL where one of them occurs.
 
     `facts` has `counts` and `effort_h` (repairs) by class, `estimate_h` (testing and the range), `versions`, `risks`
-    and `libraries`, as a CI job reads them. Raises WorkbookError for an unknown class or a path that does not exist.
-    """
+    and `libraries`, as a CI job reads them. Raises WorkbookError for an unknown class or a path that does not exist."""
     gate_classes = parse_gates(fail_on)
     scanned, where = scan(path), collect_files(path)
     kinds = kinds_of(scanned.findings)
     lines = effort.lines_of(kinds)
     sums = effort.sums_of(lines)
-    chosen = report_versions(collect_pins(where))
+    pins_by_text: dict[str, Pin] = {}
+    for file in where.texts:
+        try:
+            source = read_text(file, where.name_of(file))
+        except (Unreadable, OSError):
+            continue  # the scan has said so
+        for pin in find_pins(source):
+            pins_by_text.setdefault(pin.text, pin)
+    chosen = report_versions(list(pins_by_text.values()))
     tensorflow = scanned.facts.get("tensorflow", {"counts": {}})["counts"]  # counted apart by the scan
     counts = {name: count + tensorflow.get(name, 0) for name, count in scanned.facts["counts"].items()}
     headline, *scan_findings = scanned.findings
@@ -197,7 +185,19 @@ def assess(path: str | os.PathLike[str], fail_on: Iterable[str] = ()) -> Report:
         "rules_tried_with": VERSIONS,
         "fail_on": list(gate_classes),
         "failed_on": [name for name in gate_classes if counts[name]],
-        "risks": [_as_fact(risk) for risk in risks],
+        "risks": [
+            {
+                "rule": risk.first.rule,
+                "class": risk.repair,
+                "weight": _weigh_risk(risk),
+                "key": risk.first.key,
+                "args": risk.first.args,
+                "first": _first_place(risk.first),
+                "places": risk.places,
+                "effort_h": risk.hours,
+            }
+            for risk in risks
+        ],
         "unread": len(untold),
     }
     findings = (
@@ -229,23 +229,8 @@ def _round_hours(hours: float) -> Scalar:
     return round(hours) if hours >= WHOLE_H else round(hours, 1)
 
 
-def _as_fact(risk: Risk) -> dict[str, object]:
-    return {
-        "rule": risk.first.rule,
-        "class": risk.repair,
-        "weight": _weigh_risk(risk),
-        "key": risk.first.key,
-        "args": risk.first.args,
-        "first": _first_place(risk.first),
-        "places": risk.places,
-        "effort_h": risk.hours,
-    }
-
-
 def _weigh_risk(risk: Risk) -> str:
-    """Return how heavy a risk is: high: training cannot run as it is; medium: it may not, or there is much to do; low:
-    the rest.
-    """
+    """Weigh a risk: high: training cannot run as it is; medium: it may not, or there is much to do; low: the rest."""
     if stops_training(risk.first):
         return "high"
     return "medium" if risk.repair == UNSUPPORTED or risk.hours >= MUCH_H else "low"

@@ -13,15 +13,16 @@ from dataclasses import dataclass
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Chart, Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
-from ascend_workbook.migration.knowledge import HOURS
 from ascend_workbook.migration.repair import (
     ADVICE,
     AUTO,
     CLASSES,
     GRAVEST,
+    HOURS,
     MANUAL,
     REWRITE,
     UNSUPPORTED,
+    Findings,
     class_of,
     places_of,
 )
@@ -85,7 +86,7 @@ def repeat_h(each_h: float) -> float:
     return min(math.ceil(round(REPEATED * each_h * 100, 6)) / 100, REPEATED_MOST_H)
 
 
-def kinds_of(findings: Iterable[Finding]) -> list[Kind]:
+def kinds_of(findings: Findings) -> list[Kind]:
     """Group the findings by what they say, in order of first appearance."""
     groups: dict[tuple[str, str, str, float], list[Finding]] = {}
     for finding in findings:

@@ -52,8 +52,7 @@ class Support:
     """How an operator runs on an NPU: native, composite, explicit, out, collective, cpu_choice, fallback, unsupported,
     unknown.
 
-    Read from the dispatcher of the torch_npu in this process, or from a table (`states`) where there is none.
-    """
+    Read from the dispatcher of the torch_npu in this process, or from a table (`states`) where there is none."""
 
     def __init__(self, states: dict[str, str], fake: bool) -> None:
         self.live = "torch_npu" in sys.modules
@@ -161,10 +160,7 @@ class Trace(_python_dispatch.TorchDispatchMode):  # type: ignore[misc]
         return func(*args, **kwargs) if self._support.fake else result_of_parts
 
     def _attribute_call(self, where: tuple[str, int] | None) -> tuple[str, tuple[str, int] | None, bool]:
-        """Part of the step, place, and whether the place is that of the forward operator.
-
-        A node of autograd's graph has the number that was the newest while its forward operator ran.
-        """
+        """Part of the step, place, and whether that is the forward operator's: a node has its sequence number."""
         node = torch._C._current_autograd_node()
         if node is not None:
             forward = self._forward.get(node._sequence_nr())

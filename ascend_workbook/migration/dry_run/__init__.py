@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,9 +18,9 @@ from ascend_workbook.findings.sentence import Scalar
 from ascend_workbook.machine import device as devices
 from ascend_workbook.machine.device import Device
 from ascend_workbook.machine.launch import LaunchResult, Plugin
-from ascend_workbook.migration.dry_run import judge, memory, warned
+from ascend_workbook.migration.dry_run import judge, memory
 from ascend_workbook.migration.dry_run.failed import count_fallbacks, find_failures, refuse_migrated
-from ascend_workbook.migration.dry_run.losses import (
+from ascend_workbook.migration.dry_run.judge import (
     LOSS_DIGITS,
     TOLERANCE,
     LossPair,
@@ -39,8 +41,64 @@ from ascend_workbook.migration.dry_run.sides import (
 from ascend_workbook.migration.rewrite.change import INJECT, MODES
 from ascend_workbook.migration.verdict import report_quiet_findings
 
+#: `train.py:12: UserWarning: text`, as Python prints a warning.
+PYTHON = re.compile(r"^(?:\S.*:\d+: )?(\w*Warning): (.+)$", re.MULTILINE)
+#: `[W1122 02:46:27.1 file.cpp:77] Warning: text (function operator())`, as PyTorch's C++ does.
+NATIVE = re.compile(r"^\[W[^\]]*\] (?:Warning: )?(.+?)(?: \(function [^)]*\(?\)?\))?$", re.MULTILINE)
+LENGTH, LONGEST = 100, 2000
+WARNING_COLUMNS = (
+    Column("warning", wrap=LENGTH),
+    Column("baseline_count"),
+    Column("target_count"),
+    Column("whole_warning", detail=True),
+)
+
+
+def count_warnings(output: str) -> Counter[str]:
+    """Count how often each text was printed; numbers and addresses in it do not make another text."""
+    warning_texts = [f"{kind}: {text}" for kind, text in PYTHON.findall(output)] + NATIVE.findall(output)
+    return Counter(re.sub(r"0x[0-9a-f]+|\d+", "#", text).strip()[:LONGEST] for text in warning_texts)
+
+
+def shorten_text(text: str, length: int = LENGTH) -> str:
+    """At most so many characters, cut between words."""
+    if len(text) <= length:
+        return text
+    head = text[: length - 1]
+    if not text[length - 1].isspace() and " " in head:
+        head = head.rpartition(" ")[0]
+    return f"{head.rstrip(' ,;:')} …"
+
+
+def report_warnings(before: LaunchResult, after: LaunchResult | None) -> list[Finding]:
+    """Report how many warnings each side printed, and how many kinds only the migrated script prints."""
+    left, right = _count_printed_warnings(before), _count_printed_warnings(after)
+    fresh = [text for text in right if text not in left]
+    numbers: dict[str, Scalar] = {"baseline": sum(left.values()), "target": sum(right.values())}
+    if after is None:
+        return []
+    if not fresh:
+        return [Finding("MIG143", Status.OK, "MIG143.same", numbers)]
+    return [Finding("MIG143", Status.OK, "MIG143.new", {**numbers, "new": len(fresh)})]
+
+
+def list_new_warnings(before: LaunchResult, after: LaunchResult | None) -> tuple[Report, ...]:
+    """A part with a row for each kind that only the migrated script prints; whole on a page and in the JSON."""
+    left, right = _count_printed_warnings(before), _count_printed_warnings(after)
+    rows = tuple((shorten_text(text), left[text], right[text], text) for text in right if text not in left)
+    if not rows:
+        return ()
+    heading = Finding("MIG143", Status.OK, "MIG143.listed", {"count": len(rows)})
+    return (Report("migration", "new_warnings", (heading,), Table(WARNING_COLUMNS, rows)),)
+
+
+def _count_printed_warnings(result: LaunchResult | None) -> Counter[str]:
+    return count_warnings(result.output_path.read_text(encoding="utf-8", errors="replace")) if result else Counter()
+
+
 WEIGHT = judge.WEIGHT
 SEED = 1234
+WATCH = CHILD / "training_watch.py"
 LOSSES = ("baseline_loss", "target_loss")
 COLUMNS = (Column("step"), *(Column(name, digits=LOSS_DIGITS) for name in LOSSES), Column("relative_error"))
 
@@ -74,8 +132,7 @@ def dry_run(
     The script runs enclosed where the machine allows it (MIG155 says how): it reads all, what it writes outside `out`
     is thrown away and listed, and it has no network unless `network`.
     `on_progress(side, progress)` is told of steps, side being "baseline" or "target". A script that fails is a FAIL
-    finding; WorkbookError is raised where nothing could be launched.
-    """
+    finding; WorkbookError is raised where nothing could be launched."""
     if mode not in MODES:
         raise WorkbookError("migration.mode", mode=mode, modes=list(MODES))
     if meta:  # nothing is computed and nothing compared: the report of `operators`, with what it did not prove
@@ -93,20 +150,16 @@ def dry_run(
     with open_out_folder(out, "dry-run-") as out_folder:
         limit = memory.limit_mib(original.nproc)
         plan = Plan(original, out_folder, steps, seed, python, timeout_s, loss_regex, limit, mode, network)
-        before = run_side(plan, "baseline", base, on_progress, _choose_plugins(plan, base))
+        watch = {"limit_mib": limit, "device": base.accelerator}
+        before = run_side(plan, "baseline", base, on_progress, [Plugin(WATCH, watch)])
         after = None
         if before.ok and target.accelerator == "npu":
-            after = run_side(plan, "target", target, on_progress, _choose_plugins(plan, target))
+            watch = {**watch, "device": target.accelerator}
+            after = run_side(plan, "target", target, on_progress, [Plugin(WATCH, watch)])
         report = _make_report(plan, base, target, before, after)
         if out is None and all(result.ok for result in (before, after) if result):
             shutil.rmtree(out_folder, ignore_errors=True)
         return report
-
-
-def _choose_plugins(plan: Plan, where: Device) -> tuple[Plugin, ...]:
-    device: dict[str, object] = {"device": where.accelerator}
-    memory_watch = Plugin(CHILD / "memory_watch.py", {"limit_mib": plan.limit_mib, **device})
-    return Plugin(CHILD / "number_types.py"), memory_watch, Plugin(CHILD / "random_watch.py", device)
 
 
 def _make_report(plan: Plan, base: Device, target: Device, before: LaunchResult, after: LaunchResult | None) -> Report:
@@ -120,13 +173,13 @@ def _make_report(plan: Plan, base: Device, target: Device, before: LaunchResult,
         findings += [*judge.judge_losses(plan, pairs, dtype, base, after), *_report_uncompared(pairs)]
         findings += [*judge.step_counts(before, after), *_off_npu(after), *which_loss(before, plan.loss_regex)]
         findings += [*judge.judge_ranks(before, after, dtype), *_device_findings(target, after)]
-    findings += [*warned.report_warnings(before, after), *memory.report_memory(before, after)]
+    findings += [*report_warnings(before, after), *memory.report_memory(before, after)]
     rows = tuple((entry.step, entry.baseline, entry.target, entry.error) for entry in pairs)
     chart = Chart("lines", "step", LOSSES) if after is not None and after.ok else None
     facts = _collect_facts(plan, base, target, before, after, dtype)
     tier = target.tier if after is not None else base.tier
     quiet = report_quiet_findings((finding for finding in findings if finding.weight < WEIGHT), tier)
-    parts, table = (*quiet, *warned.list_new_warnings(before, after)), Table(COLUMNS, rows)
+    parts, table = (*quiet, *list_new_warnings(before, after)), Table(COLUMNS, rows)
     return Report("migration", "dry_run", tuple(findings), table, chart, facts=facts, tier=tier, parts=parts)
 
 
@@ -151,10 +204,7 @@ def _off_npu(after: LaunchResult) -> list[Finding]:
 
 
 def _device_findings(target: Device, after: LaunchResult) -> list[Finding]:
-    """Operators that fell back, and what this run cannot show.
-
-    torch_npu warns once for each that fell back; the simulator counts their calls.
-    """
+    """Operators that fell back, and what this run cannot show. torch_npu warns once for each, the simulator counts."""
     counted = after.simulator.get("fallbacks")
     fell = counted or count_fallbacks(after.output_path.read_text(encoding="utf-8", errors="replace"))
     named = [f"{name} ({calls}x)" for name, calls in counted.items()] if counted else sorted(fell)
@@ -194,7 +244,7 @@ def _collect_facts(
 def _side_facts(where: Device, result: LaunchResult | None) -> dict[str, object]:
     """`rank_losses` only where there are several; memory in MiB over all ranks."""
     facts: dict[str, object] = {"tier": where.tier, "name": where.name, "losses": result.losses if result else None}
-    facts["warnings"] = warned.collect_warning_facts(result)
+    facts["warnings"] = dict(_count_printed_warnings(result))
     if result is not None and len(result.logs) > 1:
         facts["rank_losses"] = [log.losses for log in result.logs]
     return facts | {"memory": memory.collect_peaks(result)}

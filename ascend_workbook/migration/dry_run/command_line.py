@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import textwrap
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from ascend_workbook.migration.texts.launches import Launch, find_launches, othe
 # `dry-run run.sh`: the one launch command of a shell script, with the folder and variables that it runs with.
 
 LARGEST_BYTES = 1 << 20
-SHOWN = 8
+SHOWN, LONGEST = 8, 160
 SHELLS = re.compile(r"(?:/usr/bin/|/bin/)?(?:ba|z|da)?sh$|source$")
 #: Say which devices are there, or where libraries and programs lie: each side of a dry run has its own.
 NOT_TAKEN = re.compile(r"(?:CUDA_VISIBLE_DEVICES|ASCEND_RT_VISIBLE_DEVICES|PATH|LD_LIBRARY_PATH|LD_PRELOAD|CUDA_HOME)$")
@@ -48,9 +49,7 @@ class FromShell:
 
 
 def read_shell_command(script: str | Path, args: Sequence[str]) -> FromShell | None:
-    """Read the one launch command of a shell script; None where it is no shell script. Raises WorkbookError where not
-    exactly one plain launch command is in it.
-    """
+    """Read the one plain launch of a shell script, None of another file. Raises WorkbookError for none or more."""
     words = [str(script), *map(str, args)]
     with suppress(ValueError):  # of quotes that nothing closes: no command then
         if isinstance(script, str) and not Path(script).exists() and len(split := shlex.split(script)) > 1:
@@ -110,15 +109,12 @@ def _explain_refusal(file: Path, shell_launches: list[Launch], text: str) -> Wor
         key = "shell_launch.other_scripts" if others else "shell_launch.none"
         return WorkbookError(key, path=str(file), scripts=others)
     lines: list[Scalar] = [
-        f"{file.name}:{launch.line}: {_cut_text(launch.source)}" for launch in shell_launches[:SHOWN]
+        f"{file.name}:{launch.line}: {textwrap.shorten(launch.source, LONGEST, placeholder=' …')}"
+        for launch in shell_launches[:SHOWN]
     ]
     if len(shell_launches) > 1:
         return WorkbookError("shell_launch.several", path=str(file), count=len(shell_launches), commands=lines)
     return WorkbookError("shell_launch.not_plain", command=lines[0], why=shell_launches[0].why)
-
-
-def _cut_text(text: str, length: int = 160) -> str:
-    return text if len(text) <= length else f"{text[:length].rsplit(' ', 1)[0]} …"
 
 
 PYTHON = re.compile(r"python[\d.]*$")
@@ -138,8 +134,7 @@ def read_command(script: str | Path, args: Sequence[str], nproc: int) -> tuple[P
     """The script, its own arguments, the processes. A plain script comes back as it is.
 
     `script` may be a launcher with the rest in `args`, or the whole command as one string. Raises WorkbookError where
-    the command names several machines, a module, or no script.
-    """
+    the command names several machines, a module, or no script."""
     words = [str(script), *map(str, args)]
     if isinstance(script, str) and not Path(script).exists() and len(split := shlex.split(script)) > 1:
         words = [*split, *words[1:]]

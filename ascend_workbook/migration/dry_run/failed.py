@@ -50,18 +50,7 @@ REASONS = (
 FRAME = re.compile(r'^ *File ".*", line \d+.*$', re.MULTILINE)
 MISSING = re.compile(r"No module named '([\w.]+)'")
 #: What pip calls a module of another name.
-PACKAGES = {
-    "cv2": "opencv-python-headless",
-    "PIL": "pillow",
-    "yaml": "pyyaml",
-    "sklearn": "scikit-learn",
-    "skimage": "scikit-image",
-    "bs4": "beautifulsoup4",
-    "git": "gitpython",
-    "dateutil": "python-dateutil",
-    "google.protobuf": "protobuf",
-    "pytorch_lightning": "pytorch-lightning",
-}
+PACKAGES: dict[str, str] = api_map.list_names("packages")
 #: torch_npu's two warnings for an operator without an NPU kernel, as the strings in libtorch_npu.so have them.
 FALLBACK = re.compile(
     r"operator '([\w:.]+)'(?: is not currently supported on the NPU backend and|, the operator) will fall back"
@@ -166,9 +155,7 @@ def _of_original(plan: Plan, error: ChildError, place: Place | None) -> Finding 
 
 
 def refuse_migrated(original: Original) -> None:
-    """Refuse a script that itself imports torch_npu, which no baseline has; guarded imports may be. Raises
-    WorkbookError where it does.
-    """
+    """Refuse a script that itself imports torch_npu, which no baseline has, unguarded. Raises WorkbookError."""
     try:
         tree = parse_text(decode_bytes(original.texts[original.script])[0], original.script.name).tree
     except (KeyError, Unreadable):

@@ -3,26 +3,95 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine.device import Device
 from ascend_workbook.machine.launch import LaunchResult
-from ascend_workbook.migration.dry_run.losses import (
-    FAR,
-    TOLERANCE,
-    LossPair,
-    drifts_apart,
-    find_worst_step,
-    pair_losses,
-)
 from ascend_workbook.migration.dry_run.sides import Plan
 from ascend_workbook.migration.reading.source import Source, decode_bytes, parse_text
 from ascend_workbook.migration.reading.undecoded import Unreadable
+
+#: Relative tolerance by the narrowest type a training computes in. float32: the order of additions differs by
+#: a few units in the last place (6e-8) and steps compound it. Half types: about four times their epsilon
+#: (float16 9.8e-4, bfloat16 7.8e-3), since every rounding of an activation may fall the other way.
+TOLERANCE = {"float32": 1e-5, "float16": 4e-3, "bfloat16": 3e-2}
+#: Significant digits of a loss in a table.
+LOSS_DIGITS = 6
+#: Beyond this many times the tolerance it is no rounding.
+FAR = 1000.0
+
+
+@dataclass(frozen=True)
+class LossPair:
+    """One step of both runs. `error` is |target - baseline| / |baseline|; None where one side has no loss, and where
+    neither has a finite one: two NaNs agree in nothing."""
+
+    step: int
+    baseline: float | None
+    target: float | None
+
+    @property
+    def error(self) -> float | None:
+        if self.baseline is None or self.target is None:
+            return None
+        if not (math.isfinite(self.baseline) and math.isfinite(self.target)):
+            return None if self.both_broken else math.inf
+        difference = abs(self.target - self.baseline)
+        return difference / abs(self.baseline) if self.baseline else (0.0 if not difference else math.inf)
+
+    @property
+    def both_broken(self) -> bool:
+        """Return whether both sides have the same broken value: NaN, inf or -inf."""
+        if self.baseline is None or self.target is None:
+            return False
+        return str(self.baseline) == str(self.target) and not math.isfinite(self.baseline)
+
+    @property
+    def one_broken(self) -> bool:
+        """NaN or inf where the other side has a number, or another of them."""
+        values = [value for value in (self.baseline, self.target) if value is not None]
+        return len(values) == 2 and not all(map(math.isfinite, values)) and not self.both_broken
+
+
+def pair_losses(baseline: Sequence[float | None], target: Sequence[float | None]) -> list[LossPair]:
+    """Pair the losses step by step; the longer run's extra steps have no partner."""
+    steps = range(max(len(baseline), len(target)))
+    return [
+        LossPair(n + 1, baseline[n] if n < len(baseline) else None, target[n] if n < len(target) else None)
+        for n in steps
+    ]
+
+
+def find_worst_step(pairs: Iterable[LossPair]) -> LossPair | None:
+    """Find the step with the largest relative error among those that both runs have."""
+    both = [entry for entry in pairs if entry.error is not None]
+    return max(both, key=lambda entry: entry.error or 0.0, default=None)
+
+
+def drifts_apart(pairs: Sequence[LossPair], allowed: float) -> bool:
+    """Return whether the first step agrees and a later one does not: a difference that grew."""
+    first = pairs[0].error if pairs else None
+    return first is not None and first <= allowed
+
+
+def choose_narrowest_type(dtypes: Iterable[str]) -> str:
+    """Choose the type that sets the tolerance."""
+    return max(dtypes, key=lambda name: TOLERANCE.get(name, 0.0), default="float32")
+
+
+def which_loss(run: LaunchResult, loss_regex: str | None) -> list[Finding]:
+    """Which loss was compared, where it can differ from the one that the script prints."""
+    if loss_regex:
+        return [Finding("MIG140", Status.OK, "MIG140.of_output")]
+    most = max((step.micro_batches for step in run.steps), default=1)
+    return [Finding("MIG140", Status.OK, "MIG140.of_backward", {"count": most})] if most > 1 else []
+
 
 SHOWN = 8
 #: By resolved name: what draws from the generator of the device that its tensors are on.
@@ -31,18 +100,15 @@ DRAWS = re.compile(
     r"|nn\.init\.(?!zeros_|ones_|constant_|eye_|dirac_)\w+_$|bernoulli|multinomial|normal|poisson|dropout\w*"
     r"|rand|randn|randint|randperm|rand_like|randn_like|randint_like)$"
 )
-METHODS = set(
-    """
-    normal_ uniform_ bernoulli_ bernoulli random_ exponential_ log_normal_ cauchy_ geometric_ multinomial
-    """.split()
-)
+METHODS = {"normal_", "uniform_", "bernoulli_", "bernoulli", "random_", "exponential_", "log_normal_"}
+METHODS |= {"cauchy_", "geometric_", "multinomial"}
 #: Take the probability of a dropout of their own as an argument.
 CHANCE = {"dropout", "dropout_p", "attn_dropout", "attention_dropout", "drop_rate", "drop_path_rate", "p"}
 ON_CPU = re.compile(r"^(?:torch\.)?(?:rand|randn|randint|randperm|normal)$")
 
 
 def read_draws_log(after: LaunchResult | None) -> dict[str, Any] | None:
-    """Return what random_watch.py kept of the rank that drew first (ranks share gradients); None where none did."""
+    """Return what training_watch.py kept of the rank that drew first (ranks share gradients); None where none did."""
     logs = after.logs if after is not None else ()
     draw_logs = [dict(log.meta["random"]) for log in logs if log.meta.get("random")]
     drew = [draw_log for draw_log in draw_logs if draw_log["first_step"] is not None]
@@ -62,9 +128,7 @@ def select_unexcused_pairs(pairs: Sequence[LossPair], after: LaunchResult) -> li
 
 
 def judge_random_draws(plan: Plan, pairs: list[LossPair], after: LaunchResult, parted: bool) -> Finding | None:
-    """Judge what was drawn at random; None where nothing was drawn on the device. Losses that part with it are no
-    verdict on the migration.
-    """
+    """Judge what was drawn on the device (None: nothing). Losses that part with it are no verdict on the migration."""
     draws_log = read_draws_log(after)
     if draws_log is None:
         return None
@@ -92,10 +156,7 @@ def judge_random_draws(plan: Plan, pairs: list[LossPair], after: LaunchResult, p
 
 
 def _find_draw_places(plan: Plan, *, before_steps: bool) -> Iterator[Place]:
-    """Lines of the training's own modules that may draw on the device, as the user has them.
-
-    `before_steps`: the model's first values may have been drawn there too.
-    """
+    """Lines that may draw on the device, as the user has them; `before_steps`: the model's first values too."""
     original = plan.original
     for file, data in original.texts.items():
         name = file.relative_to(original.layout.root)
@@ -108,14 +169,13 @@ def _find_draw_places(plan: Plan, *, before_steps: bool) -> Iterator[Place]:
 
 
 def find_draw_lines(source: Source, *, initial: bool = True) -> Iterator[int]:
-    """Find lines of calls that draw on a device: what is on the CPU by its own words is left out.
-
-    `initial`: those that only give a model its first values too.
-    """
+    """Find lines that draw on a device, not on the CPU; `initial`: those that give a model its first values too."""
     for call in source.nodes_of_type(ast.Call):
         name = source.names.resolve_call(call) or ""
         if DRAWS.match(name):
-            if _read_dropout_chance(call) == 0 or ON_CPU.match(name) and not _has_device(call):
+            # a device that is not the CPU; without one torch.rand and its kin draw on the CPU
+            devices = [getattr(word.value, "value", "") for word in call.keywords if word.arg == "device"]
+            if _read_dropout_chance(call) == 0 or ON_CPU.match(name) and devices[:1] in ([], ["cpu"]):
                 continue
             if initial or not name.startswith("torch.nn.init."):
                 yield call.lineno
@@ -129,14 +189,6 @@ def _draws_itself(call: ast.Call, name: str) -> bool:
         return True
     chance_values = [word.value for word in call.keywords if word.arg in CHANCE - {"p"}]
     return name.startswith("torch.") and any(_read_number(value) != 0 for value in chance_values)
-
-
-def _has_device(call: ast.Call) -> bool:
-    """A device that is not the CPU; without one torch.rand and its kin draw on the CPU."""
-    for word in call.keywords:
-        if word.arg == "device":
-            return not (isinstance(word.value, ast.Constant) and word.value.value == "cpu")
-    return False
 
 
 def _read_dropout_chance(call: ast.Call) -> float | None:

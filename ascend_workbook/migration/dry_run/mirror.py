@@ -93,9 +93,7 @@ def _state_of_path(path: Path) -> State:
 def migrate_modules(
     modules: Mapping[Path, bytes | None], script: Path, root: Path, mode: str = INJECT
 ) -> tuple[dict[Path, bytes], list[Finding]]:
-    """Gives the new content of each module below `root` that changes, and the findings whose edits changed it.
-
-    A module that is no file of its own comes with its text."""
+    """Give the new content of each module that changes, a file or a text, and the findings that changed it."""
     contents: dict[Path, bytes] = {}
     applied_findings: list[Finding] = []
     for file, text in modules.items():
@@ -113,8 +111,7 @@ def make_mirror(
     """Makes `folder` a mirror of `root` (the script's folder) with `contents` in place; the script's path in it.
 
     `folder` must be new or empty. Folders in `real` are made, not linked: a training runs or looks for modules there.
-    Links to folders that hold `folder` itself are left out.
-    """
+    Links to folders that hold `folder` itself are left out."""
     root = root or script.parent
     top = root.resolve()
     within = {top / file.relative_to(root): data for file, data in contents.items()}

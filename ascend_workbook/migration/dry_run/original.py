@@ -38,8 +38,7 @@ APPEND = re.compile(r"%%\w+\s+(?:-a|--append)\b")
 
 @dataclass(frozen=True)
 class Left:
-    """What is not run: a cell, or from a line of it. `what` is how the line begins. `changes`: it trains, or changes
-    what the cells below do."""
+    """A cell, or from a line of it, that is not run; `what`: how it begins; `changes`: the cells below may need it."""
 
     place: Place
     what: str
@@ -63,12 +62,9 @@ class CellScript:
 
 
 def cell_script(file: Path) -> CellScript:
-    """Read a notebook's code cells as one script. Raises WorkbookError where it is no notebook of Python, or has no
-    code to run.
-    """
+    """Read a notebook's cells as one script. Raises WorkbookError where it is none of Python, or without code."""
     try:
-        cells = list(notebook.code_cells(file.read_bytes()))
-        return _join_cells(file.name, cells)
+        return _join_cells(file.name, list(notebook.code_cells(file.read_bytes())))
     except Unreadable as cause:
         raise WorkbookError("MIG100.unreadable", path=str(file), **cause.sentence_args) from cause
 
@@ -116,9 +112,7 @@ def _join_cells(name: str, cells: list[tuple[int, str]]) -> CellScript:
 
 
 def _file_written_by_cell(code: str) -> tuple[str, str] | None:
-    """Return name and text of the file that a cell writes; None where it writes none, appends, or leads out of the
-    folder.
-    """
+    """Return name and text of the file that a cell writes; None where it writes none, appends, or leads out."""
     magic = notebook.CELL_MAGIC.match(code)
     if magic is None or magic.group(1) not in notebook.WRITES or APPEND.match(code.lstrip()):
         return None
@@ -170,8 +164,7 @@ class Original:
     """`given` is the user's file; `script` what runs: the same, or a script that stands for a notebook beside it.
 
     `texts` are the modules below the layout's root as the baseline has them, `cells` the way back to a notebook.
-    `libraries` are entries of PYTHONPATH that a shell script sets and that no mirror holds: they stay as they are.
-    """
+    `libraries` are entries of PYTHONPATH that a shell script sets and that no mirror holds: they stay as they are."""
 
     given: Path
     script: Path

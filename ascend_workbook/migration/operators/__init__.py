@@ -121,8 +121,7 @@ def _describe_answer_source(trace_content: dict[str, Any], where: Device, fake: 
 def _describe_state_size(trace_content: dict[str, Any]) -> Finding:
     """What training holds from step to step, activations aside."""
     sizes = {name: size / MIB for name, size in trace_content["state_bytes"].items()}
-    args: dict[str, Scalar] = {**sizes, "total": sum(sizes.values())}
-    return Finding("MIG176", Status.OK, "MIG176.state", args)
+    return Finding("MIG176", Status.OK, "MIG176.state", {**sizes, "total": sum(sizes.values())})
 
 
 RESULT = "operators.json"
@@ -160,8 +159,7 @@ def operators(
     `device`: auto, npu, npu-simulated, cuda, cpu, or meta (tensors without values, for a model too large for this
     machine). With auto a script that fails on the NPU is traced on the CPU instead, and that is said. `warmup` 0 traces
     from the first forward on. `script` may be a launch command, as for dry_run; rank 0 is traced. It runs
-    enclosed as there. Raises WorkbookError where nothing could be launched.
-    """
+    enclosed as there. Raises WorkbookError where nothing could be launched."""
     if mode not in MODES:
         raise WorkbookError("migration.mode", mode=mode, modes=list(MODES))
     original = prepare_training(script, args, nproc)

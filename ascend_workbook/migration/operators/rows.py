@@ -11,6 +11,7 @@ from typing import Any
 
 from ascend_workbook.findings.finding import Place
 from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.migration import api_map
 
 # What is known of an operator on an NPU: torch_npu's registrations, and what its documents say of the API.
 
@@ -18,25 +19,7 @@ DATA = Path(__file__).parents[1] / "data"
 #: Where the documents list an API: `torch.` and one of these before its name.
 HOMES = ("", "Tensor.", "nn.functional.", "linalg.", "fft.", "special.")
 #: Operators whose name is not their API's.
-APIS = {
-    "_softmax": "nn.functional.softmax",
-    "_log_softmax": "nn.functional.log_softmax",
-    "_fft_c2c": "fft.fft",
-    "_fft_r2c": "fft.rfft",
-    "_adaptive_avg_pool2d": "nn.functional.adaptive_avg_pool2d",
-    "convolution": "nn.functional.conv2d",
-    "max_pool2d_with_indices": "nn.functional.max_pool2d",
-    "native_batch_norm": "nn.functional.batch_norm",
-    "native_dropout": "nn.functional.dropout",
-    "native_group_norm": "nn.functional.group_norm",
-    "native_layer_norm": "nn.functional.layer_norm",
-    "nll_loss_forward": "nn.functional.nll_loss",
-    "nll_loss2d_forward": "nn.functional.nll_loss",
-    "_scaled_dot_product_fused_attention_overrideable": "nn.functional.scaled_dot_product_attention",
-    "_scaled_dot_product_flash_attention_for_cpu": "nn.functional.scaled_dot_product_attention",
-    "upsample_bilinear2d": "nn.functional.interpolate",
-    "upsample_nearest2d": "nn.functional.interpolate",
-}
+APIS: dict[str, str] = api_map.list_names("operator_apis")
 #: torch_npu's own operators that stand in the place of an API's.
 OF_NPU = {"npu::npu_fusion_attention_v3": "nn.functional.scaled_dot_product_attention"}
 
@@ -177,10 +160,7 @@ class Row:
 
 
 def rows_of(calls: list[dict[str, Any]], steps: int, find: Find, *, on_npu: bool) -> list[Row]:
-    """Calls of one operator with the same data types are one row, wherever in the step they stand.
-
-    Only where there is an NPU can a call on CPU tensors be told from one that belongs to it.
-    """
+    """Make a row of an operator's calls with the same data types. Only on an NPU are the host's calls told."""
     rows: dict[tuple[str, str, tuple[str, ...], str], Row] = {}
     parts: dict[str, list[str]] = {}
     for call in calls:

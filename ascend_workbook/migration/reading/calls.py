@@ -17,8 +17,7 @@ CLOSED = re.compile(r"#[^\r\n]*|[),]")
 
 
 def in_both(source: Source, compare: ast.Compare, value: ast.expr, both: str) -> tuple[Edit, ...]:
-    """Write `a == value` as `a in both`, whichever side the value stands on; none where the text is not what the tree
-    says."""
+    """Write `a == value` as `a in both`, whichever side it stands on; none where the text is not what the tree says."""
     word = WORDS.get(type(compare.ops[0])) if len(compare.ops) == 1 else None
     left, right = compare.left, compare.comparators[0]
     (begun, end), (_, behind), (ahead, _) = source.span_of(compare), source.span_of(left), source.span_of(right)
@@ -90,6 +89,11 @@ def find_argument(call: ast.Call, position: int, keyword: str = "") -> ast.expr 
     if len(call.args) <= position or any(isinstance(value, ast.Starred) for value in call.args[: position + 1]):
         return None
     return call.args[position]
+
+
+def is_load(node: ast.AST) -> bool:
+    """Return whether a name is read, not bound or deleted."""
+    return isinstance(getattr(node, "ctx", None), ast.Load)
 
 
 def method_name(call: ast.Call) -> str:

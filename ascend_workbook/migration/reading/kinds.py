@@ -90,9 +90,7 @@ def about_devices(node: ast.expr) -> bool:
 
 
 def says_cuda(source: Source, node: ast.AST | str | None, depth: int = DEPTH) -> bool:
-    """Return whether a value says cuda: `torch.device("cuda:0")`, `"cuda" if gpu else "cpu"`, or a name that this file
-    gives such a value.
-    """
+    """Return whether a value says cuda, `"cuda" if gpu else "cpu"`, or is a name that this file gives such a value."""
     if depth == 0 or not isinstance(node, ast.expr):
         return False
     return any(says_cuda(source, part, depth - 1) for part in _split_alternatives(source, node)) or _is_cuda(

@@ -73,11 +73,6 @@ class Scope:
             self.bound[name] = [value]
 
 
-def is_load(node: ast.AST) -> bool:
-    """Return whether a name is read, not bound or deleted."""
-    return isinstance(getattr(node, "ctx", None), ast.Load)
-
-
 #: Visits a node in a scope, and what is below it.
 Visitor = Callable[[ast.AST, Scope, Any], None]
 
@@ -249,8 +244,7 @@ class Names:
     def _make_visitor(self) -> Visitor:
         """A quarter of a scan's time is spent here: what every node needs is at hand, and a leaf costs no call.
 
-        The function is handed itself: one that held itself would keep the tree until the next garbage collection.
-        """
+        The function is handed itself: one that held itself would keep the tree until the next garbage collection."""
         parents, scopes, by_type, bind, open_scope = (
             self.parents,
             self.scopes,

@@ -13,6 +13,7 @@ import io
 import re
 import tokenize
 import warnings
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -133,6 +134,11 @@ class Source:
         start, end = self.span_of(node)
         return self.text[start:end]
 
+    def place_at(self, offset: int) -> Place:
+        """Return the place of an offset."""
+        line = bisect_right(self.line_starts, offset)
+        return Place(self.path, line, offset - self.line_starts[line - 1] + 1)
+
     def place_of(self, node: ast.AST) -> Place:
         """Line and column, both from 1, the column in characters."""
         line, column = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
@@ -143,8 +149,7 @@ class Source:
     def replace_text(self, node: ast.AST, expected: str, text: str) -> tuple[Edit, ...]:
         """An edit of the node's last letters `expected`, or none where the text is not what the tree says.
 
-        Before Python 3.12 nodes inside an f-string carry wrong columns: such a span must not be edited.
-        """
+        Before Python 3.12 nodes inside an f-string carry wrong columns: such a span must not be edited."""
         _, end = self.span_of(node)
         start = end - len(expected)
         return (Edit(start, end, text),) if self.text[start:end] == expected else ()

@@ -9,34 +9,148 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Place, Status
-from ascend_workbook.findings.report import Report
+from ascend_workbook.findings.report import Column, Listing, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.migration.files import Tree, collect_files
+from ascend_workbook.migration.reading.branches import drop_settled_findings, written_for_npu
 from ascend_workbook.migration.reading.names import TRANSFER, list_imported_names
-from ascend_workbook.migration.reading.settled import drop_settled_findings, written_for_npu
 from ascend_workbook.migration.reading.source import Source, decode_bytes, parse_text
 from ascend_workbook.migration.reading.undecoded import Unreadable, refuse_binary
 from ascend_workbook.migration.registry import choose_rules
-from ascend_workbook.migration.repair import AUTO, MANUAL, REWRITE, UNSUPPORTED, class_of, finding_at
+from ascend_workbook.migration.repair import (
+    AUTO,
+    CLASSES,
+    MANUAL,
+    REWRITE,
+    UNSUPPORTED,
+    class_of,
+    counts_of,
+    finding_at,
+)
 from ascend_workbook.migration.rewrite import out_folder, writing
-from ascend_workbook.migration.rewrite.change import EXPLICIT, INJECT, MODES, Work, apply_edits, make_change
-from ascend_workbook.migration.rewrite.change import make_patch as patch_of
-from ascend_workbook.migration.rewrite.entry import is_entry, list_imported_words, needs_import, transfer_edit
+from ascend_workbook.migration.rewrite.change import (
+    EXPLICIT,
+    INJECT,
+    MODES,
+    Change,
+    Work,
+    apply_edits,
+    make_change,
+    make_patch,
+)
+from ascend_workbook.migration.rewrite.entry import (
+    Ported,
+    is_entry,
+    list_imported_words,
+    list_unreached_files,
+    loads_torch_npu,
+    needs_import,
+    transfer_edit,
+)
 from ascend_workbook.migration.rewrite.explicit import commands, make_explicit
 from ascend_workbook.migration.rewrite.notebook_edit import rewrite_notebook
-from ascend_workbook.migration.rewrite.ported import Ported, list_unreached_files, loads_torch_npu
-from ascend_workbook.migration.rewrite.result import report_of
-from ascend_workbook.migration.scan import report_unreadable, scan_source
-from ascend_workbook.migration.texts import read_text, scan_text, settings, shell
+from ascend_workbook.migration.scan import not_python, report_unreadable, scan_source
+from ascend_workbook.migration.texts import decode_text, notebook, read_text, scan_text, settings, shell, text_source
 from ascend_workbook.migration.texts.lines import refuse_broken
-from ascend_workbook.migration.verdict import parse_gates
+from ascend_workbook.migration.verdict import (
+    count_files,
+    describe_grave_findings,
+    describe_unread_files,
+    judge_gates,
+    no_file,
+    parse_gates,
+)
+
+SUMMARY_WEIGHT = 1000.0
+COLUMNS = tuple(Column(name) for name in ("file", "line", "rule", "edit_before", "edit_after"))
+
+
+def report_of(
+    path: str | os.PathLike[str],
+    work: Work,
+    failed: list[Finding],
+    fail_on: tuple[str, ...],
+    place_facts: Mapping[str, object],
+) -> Report:
+    changes = work.changes.values()
+    applied_findings = [finding for file_change in changes for finding in file_change.made]
+    imports = [finding for finding in applied_findings if finding.rule == "MIG131"]
+    rest = [*no_file(path, work.where), *work.left, *not_python(work.where)]
+    rest.sort(key=lambda finding: class_of(finding) != UNSUPPORTED)
+    class_counts = counts_of(rest)
+    numbers: dict[str, Scalar] = {
+        "grave": describe_grave_findings(rest),
+        "unread": describe_unread_files(rest),
+        "looked": count_files(work.where),
+        "ported": _explain_ported(work),
+        "edits": sum(len(finding.edits) for finding in applied_findings),
+        "files": len(changes),
+        "imports": len(imports),
+        "rewrites": len({(f.place.path, f.place.line) for f in applied_findings if f.place and f.rule != "MIG131"}),
+        "manual": class_counts[MANUAL],
+        "unsupported": class_counts[UNSUPPORTED],
+    }
+    # the classes that a scan of the result finds, in the files that changed and in the others
+    changed = {name: Counter(map(class_of, _scan_change(change))) for name, change in work.changes.items()}
+    scanned_again = sum({**work.classes, **changed}.values(), Counter())
+    again = {name: (class_counts if name in (MANUAL, UNSUPPORTED) else scanned_again)[name] for name in CLASSES}
+    failed = [*judge_gates("MIG130", again, fail_on), *failed]
+    status = max((finding.status for finding in (*failed, *rest)), default=Status.OK)
+    key = "MIG130.nothing" if not changes else "MIG130.explicit" if work.mode == EXPLICIT else "MIG130.migrated"
+    summary = Finding("MIG130", status, key, numbers, weight=SUMMARY_WEIGHT)
+    facts: dict[str, object] = {
+        "path": os.fspath(path),
+        "root": str(work.where.root.resolve()),
+        "script": _choose_first_script(changes),
+        "mode": work.mode,
+        **{name: os.fspath(at) if isinstance(at, (str, os.PathLike)) else at for name, at in place_facts.items()},
+        "backups": work.kept,
+        "sha256": {file_change.name: file_change.text_sha256 for file_change in changes},
+        "scan_of_the_result": again,
+        "files": len(work.where.scanned_files),
+        "fail_on": list(fail_on),
+        "already_npu": work.already_npu,
+        "still_cuda": work.still_cuda,
+        "failed_on": [name for name in fail_on if again[name]],
+    }
+    rows = tuple(row for file_change in changes for row in file_change.rows)
+    table = Table(COLUMNS, rows) if rows else None
+    listing = Listing("diff", make_patch(changes).decode("utf-8", "replace"), "diff")
+    return Report("migration", "rewrite", (summary, *failed, *rest), table, listing=listing, facts=facts)
+
+
+def _choose_first_script(changes: Iterable[Change]) -> str:
+    """Of the scripts that import torch_npu now the one to try first: by its name a training, and high up."""
+    scripts = [change.file for change in changes if any(finding.rule == "MIG131" for finding in change.made)]
+    first = min(scripts, key=lambda file: ("train" not in file.stem, len(file.parts), file), default=None)
+    return str(first.resolve()) if first else ""
+
+
+def _explain_ported(work: Work) -> Scalar:
+    """Why transfer_to_npu was not added where scripts say npu, and where it was all the same."""
+    if not work.already_npu:
+        return ""
+    args: dict[str, Scalar] = {"count": len(work.already_npu), "first": work.already_npu[0], "still": ""}
+    if work.still_cuda:
+        args["still"] = Sentence("rewriting.still_cuda", count=len(work.still_cuda), first=work.still_cuda[0])
+    return Sentence("rewriting.already_npu", **args)
+
+
+def _scan_change(file_change: Change) -> list[Finding]:
+    if file_change.file.suffix == ".ipynb":
+        return notebook.scan_notebook(file_change.after, file_change.name)
+    if file_change.file.suffix in (".py", ".pyw"):
+        text, encoding, _ = decode_bytes(file_change.after)
+        return scan_source(parse_text(text, file_change.name, encoding=encoding, file=file_change.file))
+    return scan_text(text_source(decode_text(file_change.after)[0], file_change.name))
+
 
 #: Made and left findings of one text.
 Judged = tuple[list[Finding], list[Finding]]
@@ -63,8 +177,7 @@ def rewrite(
     before anything is written. With `fail_on` (classes) the status is FAIL where one of them is left in the result.
 
     Raises WorkbookError for a single file that cannot be read, for a refusal, for edits that overlap or would not
-    parse; of a folder, a file that cannot be read or written is a finding and the rest goes on.
-    """
+    parse; of a folder, a file that cannot be read or written is a finding and the rest goes on."""
     if mode not in MODES:
         raise WorkbookError("migration.mode", mode=mode, modes=list(MODES))
     if out is not None and in_place:
@@ -82,12 +195,12 @@ def rewrite(
     written_count = 0
     if out is not None:
         result_files, uncopied = writing.collect_results(work.where, work.changes)
-        out_folder.refuse_foreign(Path(out), result_files, writing.source_of(work.where), confirmed=into_existing)
+        out_folder.refuse_foreign(Path(out), result_files, str(work.where.root.resolve()), confirmed=into_existing)
         work.kept, write_findings = writing.write_results(work.where, result_files, Path(out))
         failed += uncopied + write_findings
         written_count = len(result_files) - writing.not_written(write_findings)
     if patch is not None:
-        writing.write_file(Path(patch), patch_of(work.changes.values()))
+        writing.write_file(Path(patch), make_patch(work.changes.values()))
     if in_place:
         work.kept, unwritten = writing.in_place(work.where, work.changes.values())
         failed += unwritten
@@ -271,8 +384,7 @@ def _report_unread_file(work: Work, name: str, single: bool) -> Iterator[None]:
     except WorkbookError as error:
         if single:
             raise
-        why = Sentence(error.key, **dict(error.arguments))
-        args: dict[str, Scalar] = {"path": name, "why": why}
+        args: dict[str, Scalar] = {"path": name, "why": Sentence(error.key, **dict(error.arguments))}
         work.left.append(Finding("MIG130", Status.FAIL, "MIG130.not_rewritten", args, Place(name)))
 
 

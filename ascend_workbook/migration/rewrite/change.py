@@ -14,8 +14,8 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Edit, Finding
 from ascend_workbook.migration.files import Tree
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import class_of
-from ascend_workbook.migration.rewrite.ported import Ported
+from ascend_workbook.migration.repair import Findings, class_of
+from ascend_workbook.migration.rewrite.entry import Ported
 
 # What is gathered while a tree is rewritten.
 
@@ -63,11 +63,6 @@ def make_patch(changes: Iterable[Change]) -> bytes:
     return b"".join(line for change in changes for line in _of_one(change))
 
 
-def show_patch(changes: Iterable[Change]) -> str:
-    """Show the patch to people: undecodable bytes are replaced."""
-    return make_patch(changes).decode("utf-8", "replace")
-
-
 def _of_one(change: Change) -> Iterator[bytes]:
     before, after = _split_lines(change.before), _split_lines(change.after)
     names = _quote_name(f"a/{change.name}"), _quote_name(f"b/{change.name}")
@@ -105,12 +100,11 @@ class Change:
     text_sha256: str
 
 
-def make_change(source: Source, file: Path, before: bytes, text: str, applied_findings: Iterable[Finding]) -> Change:
+def make_change(source: Source, file: Path, before: bytes, text: str, applied_findings: Findings) -> Change:
     """Make the change of a file that is one text.
 
     Raises WorkbookError where its encoding cannot hold the result, or has two spellings of a character (cp932, big5,
-    utf-7) and the file the other one: bytes that no edit means would change.
-    """
+    utf-7) and the file the other one: bytes that no edit means would change."""
     findings = tuple(applied_findings)
     try:
         if source.encode_text(source.text) != before:
@@ -121,7 +115,7 @@ def make_change(source: Source, file: Path, before: bytes, text: str, applied_fi
     return Change(source.path, file, before, after, findings, make_rows(source, findings), source.sha256)
 
 
-def make_rows(source: Source, findings: Iterable[Finding]) -> tuple[Row, ...]:
+def make_rows(source: Source, findings: Findings) -> tuple[Row, ...]:
     return tuple(
         (
             source.path,

@@ -17,10 +17,9 @@ from ascend_workbook.findings.finding import Edit, Finding, Place
 from ascend_workbook.migration.reading.source import LINE_END, Source, parse_text
 from ascend_workbook.migration.reading.undecoded import explain_undecoded_byte
 from ascend_workbook.migration.rewrite.change import Change, Row, apply_edits
-from ascend_workbook.migration.texts import cells, notebook
-from ascend_workbook.migration.texts.cells import Cell
+from ascend_workbook.migration.texts import notebook
 from ascend_workbook.migration.texts.lines import refuse_broken, text_source
-from ascend_workbook.migration.texts.notebook import find_syntax_error, read_cell
+from ascend_workbook.migration.texts.notebook import PlacedCell, find_syntax_error, read_cell
 
 #: What a text becomes: the findings whose edits are made, and those left to a person.
 Judge = Callable[[Source], "tuple[list[Finding], list[Finding]]"]
@@ -31,14 +30,14 @@ class Joined:
     """Lines of cells as one text; of each its cell, the number in it, and where it begins in the cell's code."""
 
     lines: list[str] = field(default_factory=list)
-    at: list[tuple[Cell, int, int]] = field(default_factory=list)
+    at: list[tuple[PlacedCell, int, int]] = field(default_factory=list)
 
-    def add_cell(self, cell: Cell, text: str) -> None:
+    def add_cell(self, cell: PlacedCell, text: str) -> None:
         self.lines += LINE_END.split(text)
         starts = [0, *(end.end() for end in LINE_END.finditer(cell.code))]
         self.at += [(cell, number, start) for number, start in enumerate(starts, 1)]
 
-    def find_cell(self, source: Source, offset: int) -> tuple[Cell, int, int]:
+    def find_cell(self, source: Source, offset: int) -> tuple[PlacedCell, int, int]:
         """The cell, line and offset in its code of an offset of the joined text."""
         line = min(bisect_right(source.line_starts, offset), len(self.at))
         cell, number, start = self.at[line - 1]
@@ -71,7 +70,7 @@ class Edits:
                 place = f"{self.name}#cell{cell.number}"
                 new = "; ".join(edit.text.splitlines())
                 self.rows.append((place, number, finding.rule, cell.code[start:end], new))
-                self.edits += cells.move_edits(self.text, cell, (Edit(start, end, edit.text),))
+                self.edits += notebook.move_edits(self.text, cell, (Edit(start, end, edit.text),))
         self.left += [self._place_in_cell(joined, finding) for finding in left]
 
     def _place_in_cell(self, joined: Joined, finding: Finding) -> Finding:
@@ -88,7 +87,7 @@ def rewrite_notebook(file: Path, name: str, python: Judge, shell: Judge) -> tupl
     next(notebook.code_cells(data), None)  # refuses another language than Python
     gathered = Edits(name, text)
     program = Joined()
-    for cell in cells.read_code_cells(text):
+    for cell in notebook.read_code_cells(text):
         if notebook.is_foreign(cell.code):
             target, body = notebook.split_foreign_cell(cell.code)
             if target.endswith(".py") and find_syntax_error(body) is None:
@@ -118,7 +117,7 @@ def rewrite_notebook(file: Path, name: str, python: Judge, shell: Judge) -> tupl
     return Change(name, file, data, bom + after.encode("utf-8"), findings, rows, digest), gathered.left
 
 
-def _rewrite_cell(gathered: Edits, cell: Cell, text: str, target: str, judge: Judge) -> None:
+def _rewrite_cell(gathered: Edits, cell: PlacedCell, text: str, target: str, judge: Judge) -> None:
     joined = Joined()
     joined.add_cell(cell, text)
     gathered.take_findings(joined, text_source(text, target), judge)
@@ -134,7 +133,7 @@ def _decode_notebook(data: bytes) -> tuple[str, bytes]:
 
 def _check_notebook(before: str, after: str, name: str) -> None:
     """Everything but the sources is as it was, and each cell that was Python still is."""
-    for cell_before, other in zip(cells.read_code_cells(before), cells.read_code_cells(after)):
+    for cell_before, other in zip(notebook.read_code_cells(before), notebook.read_code_cells(after)):
         top = cell_before.code[: notebook.magic_end(cell_before.code)]
         if not other.code.startswith(top):
             moved = f"{top.strip()} would move"

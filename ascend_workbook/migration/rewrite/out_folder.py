@@ -33,8 +33,7 @@ def check_expected(expect: Expected, where: Tree, changes: Collection[Change]) -
     """Report what is to be said of files that are edited and that the scan does not have.
 
     Raises WorkbookError for the first file whose text is not the one the scan saw, and where the scan is of other
-    files altogether.
-    """
+    files altogether."""
     hashes, root = ({**expect}, None) if isinstance(expect, dict) else _read_expected_hashes(Path(expect))
     unknown: list[str] = []
     for change in changes:
@@ -107,9 +106,7 @@ class Earlier(NamedTuple):
 
 
 def refuse_foreign(out: Path, results: Mapping[str, Result], source: str, *, confirmed: bool) -> None:
-    """Refuse an `out` that is no folder, or holds files that no result of ours from `source` are. Raises WorkbookError
-    for it.
-    """
+    """Refuse an `out` that is no folder, or holds files that are no result of `source`. Raises WorkbookError."""
     if out.exists() and not out.is_dir():
         raise WorkbookError("migration.out_is_file", path=str(out))
     if confirmed or not out.is_dir():
@@ -143,8 +140,7 @@ def written_before(out: Path) -> Earlier | None:
 def set_aside(out: Path, script: Path) -> Path:
     """Return `out`, free for a result of `script`: one of scripts that lay elsewhere becomes `out`.1 and so on.
 
-    As where each night checks out into a new folder. It is not removed: somebody may have edited it.
-    """
+    As where each night checks out into a new folder. It is not removed: somebody may have edited it."""
     earlier, source = written_before(out), script.resolve()
     if earlier is not None and not earlier.is_of(str(source if source.is_dir() else source.parent)):
         free = (out.with_name(f"{out.name}.{number}") for number in itertools.count(1))

@@ -56,7 +56,9 @@ def check(where: Tree, out: Path | None, patch: Path | None) -> None:
     if patch is None:
         return
     results = [(out / where.name_of(file)).resolve() for file in files] if out is not None else []
-    if patch.resolve() in results or any(_is_same(file, patch) for file in (*files, *where.cuda_sources)):
+    if patch.resolve() in results or any(
+        patch.exists() and file.exists() and file.samefile(patch) for file in (*files, *where.cuda_sources)
+    ):
         raise WorkbookError("migration.not_a_patch", path=str(patch))
     if patch.is_file():
         with patch.open("rb") as stream:
@@ -81,9 +83,8 @@ def write_results(where: Tree, results: dict[str, Result], out: Path) -> tuple[l
     """Each result under its own name in `out`; the names of the backups, and what is to be said.
 
     What an earlier result of the same source held under a name is replaced; any other file, or one that was edited
-    since, is kept beside it, as in_place does.
-    """
-    source = source_of(where)
+    since, is kept beside it, as in_place does."""
+    source = str(where.root.resolve())
     known = out_folder.written_before(out) or out_folder.Earlier({}, source)
     earlier = known.files if known.is_of(source) else {}
     backups: list[str] = []
@@ -112,14 +113,6 @@ def write_results(where: Tree, results: dict[str, Result], out: Path) -> tuple[l
 
 def not_written(findings: Iterable[Finding]) -> int:
     return sum(finding.key == FAILED for finding in findings)
-
-
-def source_of(where: Tree) -> str:
-    return str(where.root.resolve())
-
-
-def _is_same(file: Path, target: Path) -> bool:
-    return target.exists() and file.exists() and file.samefile(target)
 
 
 def leads_out(where: Tree, file: Path) -> bool:

@@ -7,15 +7,11 @@ is not patched and works with "cuda" as it is (a full step was run).
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 
-from ascend_workbook.findings.finding import Finding
 from ascend_workbook.migration import api_map
-from ascend_workbook.migration.knowledge import MEASURED, TRANSFER, Known
-from ascend_workbook.migration.reading.calls import string_value
-from ascend_workbook.migration.reading.names import is_load
+from ascend_workbook.migration.reading.calls import is_load, string_value
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import AUTO, MANUAL, finding_at
+from ascend_workbook.migration.repair import AUTO, MANUAL, MEASURED, TRANSFER, Findings, Known, finding_at
 
 CODE = "MIG108"
 WORDS = ("autocast",)
@@ -43,7 +39,7 @@ def _on_cpu(call: ast.Call) -> bool:
     return any(string_value(value) == "cpu" for value in (*call.args[:1], *named))
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     yield from _check_wrapped_amp(source)
     for node, name in source.names.named_nodes:
         above = source.names.parent_of(node)
@@ -52,7 +48,7 @@ def check(source: Source) -> Iterable[Finding]:
             yield finding_at(source, node, "MIG108.works", AUTO, name=name)
 
 
-def _check_wrapped_amp(source: Source) -> Iterable[Finding]:
+def _check_wrapped_amp(source: Source) -> Findings:
     """autocast or GradScaler of a library that is not known here: which device it names cannot be seen."""
     for node in source.nodes_of_type(ast.ImportFrom):
         package = (node.module or "").split(".")[0]

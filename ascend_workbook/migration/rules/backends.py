@@ -7,13 +7,19 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
 
-from ascend_workbook.findings.finding import Finding
-from ascend_workbook.migration.knowledge import DOCUMENTED, NATIVE, Known
 from ascend_workbook.migration.reading.calls import method_name, string_value
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import ADVICE, MANUAL, UNSUPPORTED, finding_at
+from ascend_workbook.migration.repair import (
+    ADVICE,
+    DOCUMENTED,
+    MANUAL,
+    NATIVE,
+    UNSUPPORTED,
+    Findings,
+    Known,
+    finding_at,
+)
 
 CODE = "MIG119"
 TOKENS = ("backends",)
@@ -28,7 +34,7 @@ FAMILIES = ("torch.backends.cudnn.", "torch.backends.cuda.")
 PARSERS = {"parse", "Version", "LooseVersion", "StrictVersion", "parse_version", "float", "int", "bool"}
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     for node, name in source.names.named_nodes:
         if name == "torch.version.cuda" and isinstance(node, ast.Attribute):
             outcome, repair = ("version_asked", MANUAL) if _decides_answer(source, node) else ("version", ADVICE)

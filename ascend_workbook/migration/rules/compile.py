@@ -7,13 +7,11 @@ everywhere and compiles nothing: right values, no gain.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 
-from ascend_workbook.findings.finding import Edit, Finding
-from ascend_workbook.migration.knowledge import ASCEND, MEASURED, Known
+from ascend_workbook.findings.finding import Edit
 from ascend_workbook.migration.reading.calls import append_argument, find_argument, string_value, within_string
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import MANUAL, REWRITE, finding_at
+from ascend_workbook.migration.repair import ASCEND, MANUAL, MEASURED, REWRITE, Findings, Known, finding_at
 
 CODE = "MIG111"
 TOKENS = ("compile", "torch_compile", "_dynamo", "inductor")
@@ -27,7 +25,7 @@ KNOWN = Known(MEASURED, ASCEND + "torch_npu/_inductor/utils.py", inferred=("back
 HERE = {"eager", "aot_eager"}
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     for call in source.names.calls_by_name.get("torch.compile", ()):
         yield from _judge_compile(source, call)
     functions, classes = source.nodes_of_type(ast.FunctionDef), source.nodes_of_type(ast.ClassDef)
@@ -40,7 +38,7 @@ def check(source: Source) -> Iterable[Finding]:
     yield from _other_ways(source)
 
 
-def _other_ways(source: Source) -> Iterable[Finding]:
+def _other_ways(source: Source) -> Findings:
     """Handed on under another name, Dynamo's own entry, Module.compile(), and the Trainer's switch."""
     for node, name in source.names.named_nodes:
         above = source.names.parent_of(node)
@@ -75,7 +73,7 @@ def _is_module_compile(call: ast.Call) -> bool:
     return own and string_value(find_argument(call, 99, "backend")) not in HERE
 
 
-def _judge_compile(source: Source, call: ast.Call) -> Iterable[Finding]:
+def _judge_compile(source: Source, call: ast.Call) -> Findings:
     backend = find_argument(call, 99, "backend")
     name = string_value(backend)
     if name in HERE:

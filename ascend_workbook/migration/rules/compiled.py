@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from ascend_workbook.findings.finding import Finding
 from ascend_workbook.migration import api_map
-from ascend_workbook.migration.knowledge import ASCEND, INFERRED, Known
 from ascend_workbook.migration.reading.calls import find_argument, method_name, string_value
 from ascend_workbook.migration.reading.source import Import, Source
-from ascend_workbook.migration.repair import UNSUPPORTED, finding_at
+from ascend_workbook.migration.repair import ASCEND, INFERRED, UNSUPPORTED, Findings, Known, finding_at
 from ascend_workbook.migration.rules import extension
 
 # Operators by hand: an autograd function whose two ways call one imported module, `k.pool_forward`,
 # `k.pool_backward`.
 
-FUNCTIONS = {
-    "torch.autograd.Function",
-    "torch.autograd.function.Function",
-    "torch.autograd.function.InplaceFunction",
-}
+FUNCTIONS = {"torch.autograd.Function", "torch.autograd.function.Function", "torch.autograd.function.InplaceFunction"}
 WAYS = re.compile(r"(?:^|_)(?:(?P<forward>forward|fwd)|(?P<backward>backward|bwd))(?:_|$)", re.IGNORECASE)
 
 
@@ -71,7 +65,7 @@ LAUNCHED = re.compile(r"(forward|backward|fwd|bwd)", re.IGNORECASE)
 PLAIN = {"torch", "torchvision", "torchaudio", "torch_npu"}
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     roots = [(call, _root_of_call(call)) for call in source.nodes_of_type(ast.Call)]
     called = {name for _, name in roots}
     launched = {name for call, name in roots if LAUNCHED.match(method_name(call))}

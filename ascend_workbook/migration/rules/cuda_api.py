@@ -8,14 +8,22 @@ streams and graphs keep their own functions: torch.cuda.memory.memory_allocated(
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 
-from ascend_workbook.findings.finding import Edit, Finding
+from ascend_workbook.findings.finding import Edit
 from ascend_workbook.migration import api_map
-from ascend_workbook.migration.knowledge import MEASURED, TRANSFER, Known
-from ascend_workbook.migration.reading.names import is_load
+from ascend_workbook.migration.reading.calls import is_load
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import ADVICE, AUTO, MANUAL, REWRITE, finding_at
+from ascend_workbook.migration.repair import (
+    ADVICE,
+    AUTO,
+    MANUAL,
+    MEASURED,
+    REWRITE,
+    TRANSFER,
+    Findings,
+    Known,
+    finding_at,
+)
 
 CODE = "MIG101"
 WORDS = ("cuda",)
@@ -32,7 +40,7 @@ REPLACED_THERE = {"_record_memory_history", "_snapshot", "_dump_snapshot", "cach
 BINDINGS = ("torch._C._cuda_", "torch._C._cudart")
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     for node, name in source.names.named_nodes:
         stored = isinstance(node, ast.Name) and not is_load(node)
         if name.startswith(PREFIX) and not _part_of_longer(source, node) and not stored:
@@ -46,7 +54,7 @@ def check(source: Source) -> Iterable[Finding]:
             yield finding_at(source, attribute, "MIG101.compute_capability", MANUAL)
 
 
-def _judge_cuda_name(source: Source, node: ast.AST, name: str) -> Iterable[Finding]:
+def _judge_cuda_name(source: Source, node: ast.AST, name: str) -> Findings:
     parts = name.split(".")
     if parts[0] in ELSEWHERE:
         return

@@ -8,27 +8,25 @@ torch.device("npu", device), so a string or a torch.device raises TypeError (tor
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 
-from ascend_workbook.findings.finding import Edit, Finding
-from ascend_workbook.migration.knowledge import ASCEND, MEASURED, Known
+from ascend_workbook.findings.finding import Edit
 from ascend_workbook.migration.reading.calls import find_argument
 from ascend_workbook.migration.reading.kinds import NUMBER, STRING, UNKNOWN, about_devices, find_kinds
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import AUTO, REWRITE, found_method
+from ascend_workbook.migration.repair import ASCEND, AUTO, MEASURED, REWRITE, Findings, Known, found_method
 
 CODE = "MIG103"
 TOKENS = ("cuda",)
 KNOWN = Known(MEASURED, ASCEND + "torch_npu/utils/_module.py")
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     for call in source.names.calls_by_method.get("cuda", ()):
         if not source.names.resolve_name(call.func).startswith("torch."):
             yield from _judge_cuda_method(source, call)
 
 
-def _judge_cuda_method(source: Source, call: ast.Call) -> Iterable[Finding]:
+def _judge_cuda_method(source: Source, call: ast.Call) -> Findings:
     assert isinstance(call.func, ast.Attribute)
     target = find_argument(call, 0, "device")
     if target is None or not _may_be_device(source, target):

@@ -8,29 +8,18 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
 
-from ascend_workbook.findings.finding import Finding
-from ascend_workbook.migration.knowledge import MEASURED, NATIVE, Known
-from ascend_workbook.migration.reading.names import is_load
+from ascend_workbook.migration import api_map
+from ascend_workbook.migration.reading.calls import is_load
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import UNSUPPORTED, finding_at
+from ascend_workbook.migration.repair import MEASURED, NATIVE, UNSUPPORTED, Findings, Known, finding_at
 
 CODE = "MIG109"
 WORDS = ("DataParallel",)
 TOKENS = ("BaseModelDP", "data_parallel", "replicate", "parallel_apply", "scatter", "gather")
 PATTERN = "arallel|BaseModelDP"
 KNOWN = Known(MEASURED, NATIVE, hours={"no_kernel": 4.0, "wrapper": 4.0}, inferred=("wrapper",))
-NAMES = set(
-    """
-    torch.nn.DataParallel torch.nn.parallel.DataParallel torch.nn.parallel.data_parallel.DataParallel
-    torch.nn.parallel.data_parallel torch.nn.parallel.data_parallel.data_parallel torch.nn.parallel.replicate
-    torch.nn.parallel.replicate.replicate torch.nn.parallel.parallel_apply
-    torch.nn.parallel.parallel_apply.parallel_apply torch.nn.parallel.scatter
-    torch.nn.parallel.scatter_gather.scatter torch.nn.parallel.scatter_gather.scatter_kwargs
-    torch.nn.parallel.gather torch.nn.parallel.scatter_gather.gather
-    """.split()
-)
+NAMES = set(api_map.list_names("data_parallel"))
 #: Other libraries' and a project's own classes that are nn.DataParallel underneath.
 WRAPPERS = {
     "bert4torch.models.BaseModelDP",
@@ -42,7 +31,7 @@ WRAPPER = re.compile(
 )
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     for call in source.nodes_of_type(ast.Call):
         name = source.names.resolve_call(call)
         if name in NAMES:

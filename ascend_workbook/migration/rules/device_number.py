@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 
-from ascend_workbook.findings.finding import Finding
-from ascend_workbook.migration.knowledge import MEASURED, TRANSFER, Known
 from ascend_workbook.migration.reading.kinds import NUMBER, OPTIONS, find_kinds
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import AUTO, found_method
+from ascend_workbook.migration.repair import AUTO, MEASURED, TRANSFER, Findings, Known, found_method
 
 CODE = "MIG126"
 WORDS = ("rank", "RANK", "gpu", "GPU", "cuda", "CUDA")
@@ -20,7 +17,7 @@ KNOWN = Known(MEASURED, TRANSFER, inferred=("number",))
 NAMES = {"gpu", "gpu_id", "local_rank", "rank", "cuda_id", "device_id"}
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     if not any(word in source.text for word in WORDS):  # nothing says that the numbers are devices
         return
     for call in source.names.calls_by_method.get("to", ()):

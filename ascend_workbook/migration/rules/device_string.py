@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
 
-from ascend_workbook.findings.finding import Edit, Finding
-from ascend_workbook.migration.knowledge import MEASURED, TRANSFER, Known
-from ascend_workbook.migration.reading.calls import is_docstring, method_name, only_names, string_value, within_string
+from ascend_workbook.findings.finding import Edit
+from ascend_workbook.migration import api_map
+from ascend_workbook.migration.reading.calls import (
+    is_as_written,
+    is_docstring,
+    method_name,
+    only_names,
+    string_value,
+    within_string,
+)
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import ADVICE, AUTO, REWRITE, finding_at
+from ascend_workbook.migration.repair import ADVICE, AUTO, MEASURED, REWRITE, TRANSFER, Findings, Known, finding_at
 from ascend_workbook.migration.rules import amp
 
 CODE = "MIG102"
@@ -22,30 +28,20 @@ WORDS = ("cuda",)
 KNOWN = Known(MEASURED, TRANSFER)
 DEVICE = re.compile(r"cuda(:(\d*|\{.*\}|%[ds]))?\Z")
 #: Not in transfer_to_npu's lists; each raised when run under it (torch_npu 2.13.0).
-NOT_REPLACED = set(
-    """
-    torch.asarray torch.empty_permuted torch.nested.nested_tensor torch.nested.as_nested_tensor torch.Tensor
-    torch.library.custom_op torch.library.register_kernel torch.distributed.get_default_backend_for_device
-    torch.distributed.distributed_c10d.get_default_backend_for_device
-    """.split()
-)
+NOT_REPLACED = set(api_map.list_names("not_replaced"))
 #: Messages, and calls that other rules speak of.
 ELSEWHERE = ("startswith", "info", "debug", "warning", "error", "cuda", "type")
 #: What else may be called cuda.
 OTHER = {"impl", "implementation", "kernel", "kernel_type", "kernel_impl", "op_backend"}
 #: Options of a call that name something: `add_option(name="cuda")`.
-NAMING = set(
-    """
-    dest name extra tag tags lang help metavar prefix suffix fmt label title
-    """.split()
-)
+NAMING = set("dest name extra tag tags lang help metavar prefix suffix fmt label title".split())
 #: Calls that take the word for a pattern, a path or the name of an attribute.
 PLAIN = ("re.", "os.path.", "logging.", "importlib.", "hasattr", "getattr", "setattr")
 #: Work on the text itself.
 TEXT = ("replace", "split", "strip", "lstrip", "removeprefix", "endswith", "find", "count")
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     texts: list[ast.expr] = [node for node, text in source.strings if DEVICE.match(text)]
     formats = source.nodes_of_type(ast.JoinedStr)
     texts += [node for node in formats if node.values and string_value(node.values[0]) in ("cuda", "cuda:")]
@@ -54,7 +50,7 @@ def check(source: Source) -> Iterable[Finding]:
             yield from _judge_device_string(source, node)
 
 
-def _judge_device_string(source: Source, node: ast.expr) -> Iterable[Finding]:
+def _judge_device_string(source: Source, node: ast.expr) -> Findings:
     above = source.names.parent_of(node)
     if isinstance(above, (ast.JoinedStr, ast.Subscript)) or is_other(source, node) or only_names(source, node):
         return
@@ -66,7 +62,7 @@ def _judge_device_string(source: Source, node: ast.expr) -> Iterable[Finding]:
     if isinstance(above, ast.keyword) and above.arg == "pin_memory_device":
         yield finding_at(source, node, "MIG102.pin_memory_device", ADVICE)
     elif call and (name := source.names.resolve_call(call)) in NOT_REPLACED:
-        yield finding_at(source, node, "MIG102.not_replaced", REWRITE, _make_device_edits(source, node), name=name)
+        yield finding_at(source, node, "MIG102.not_replaced", REWRITE, make_device_edits(source, node), name=name)
     elif not (call and (method_name(call) in (*ELSEWHERE, *TEXT) or getattr(call.func, "id", "") == "print")):
         yield finding_at(source, node, "MIG102.replaced", AUTO)
 
@@ -101,10 +97,10 @@ def _is_compared(source: Source, node: ast.AST) -> bool:
     return isinstance(above, (ast.Compare, getattr(ast, "MatchValue", ast.Compare)))
 
 
-def _make_device_edits(source: Source, node: ast.expr) -> tuple[Edit, ...]:
+def make_device_edits(source: Source, node: ast.AST) -> tuple[Edit, ...]:
+    """Write npu for the cuda that a string begins with; nothing where the text is not what the tree says."""
     if isinstance(node, ast.Constant):
-        return within_string(source, node, "cuda", "npu")
+        return within_string(source, node, "cuda", "npu") if is_as_written(source, node) else ()
     start, end = source.span_of(node)
-    text = source.text[start:end]
-    at = text.find("cuda")
-    return (Edit(start + at, start + at + 4, "npu"),) if text[:1] in "fFrR" and at in (2, 3) else ()
+    match = re.compile(r"[rR]?[fF][rR]?['\"]+cuda").match(source.text, start, end)
+    return (Edit(match.end() - 4, match.end(), "npu"),) if match else ()

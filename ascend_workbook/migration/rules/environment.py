@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
 
-from ascend_workbook.findings.finding import Edit, Finding
-from ascend_workbook.migration.knowledge import DOCUMENTED, VARIABLES, Known
+from ascend_workbook.findings.finding import Edit
 from ascend_workbook.migration.reading.calls import find_argument, method_name, string_value, within_string
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import ADVICE, MANUAL, REWRITE, finding_at
+from ascend_workbook.migration.repair import ADVICE, DOCUMENTED, MANUAL, REWRITE, VARIABLES, Findings, Known, finding_at
 
 CODE = "MIG107"
 WORDS = ("CUDA", "NCCL", "CUBLAS", "CUDNN", "NVIDIA_")
@@ -61,7 +59,7 @@ RUNNERS = re.compile(r"subprocess\.|os\.(system|popen)\Z")
 READERS = {"os.getenv", "os.environ.get", "os.environ.setdefault", "os.environ.pop", "os.putenv", "os.unsetenv"}
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     for node, text in source.strings:
         if text.isupper() and (_is_variable(source, node) or _is_entry(source, node)):
             edits = within_string(source, node, text, RENAMED.get(text, text))
@@ -93,7 +91,7 @@ def of_nccl(name: str) -> str:
 
 def _judge_variable(
     source: Source, node: ast.AST, name: str, edits: tuple[Edit, ...], value: str | None = None
-) -> Iterable[Finding]:
+) -> Findings:
     if name in RENAMED and not takes_value(name, value):
         form = TAKES[name][1]
         yield finding_at(source, node, "MIG107.value", MANUAL, name=name, new=RENAMED[name], value=value, form=form)
@@ -105,7 +103,7 @@ def _judge_variable(
         yield finding_at(source, node, "MIG107.nccl", of_nccl(name), name=name)
 
 
-def _check_command(source: Source, node: ast.Constant) -> Iterable[Finding]:
+def _check_command(source: Source, node: ast.Constant) -> Findings:
     """`os.system("CUDA_LAUNCH_BLOCKING=1 CUDA_VISIBLE_DEVICES=0 python train.py")`."""
     if not any(RUNNERS.match(source.names.resolve_call(up)) for up in source.names.nodes_above(node)):
         return

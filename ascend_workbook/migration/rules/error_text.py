@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
 
-from ascend_workbook.findings.finding import Finding
-from ascend_workbook.migration.knowledge import ASCEND, MEASURED, Known
 from ascend_workbook.migration.reading.calls import within_string
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import REWRITE, finding_at
+from ascend_workbook.migration.repair import ASCEND, MEASURED, REWRITE, Findings, Known, finding_at
 
 CODE = "MIG139"
 WORDS = ("CUDA ", "cuda ", "CUDNN_", "CUBLAS_")
@@ -20,7 +17,7 @@ SEARCHES = ("startswith", "find", "match", "search")
 MESSAGE = re.compile(r"(CUDA|cuda) (out of memory|error)|CUDNN_STATUS|CUBLAS_STATUS")
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     for node, text in source.strings:
         if not MESSAGE.match(text):
             continue

@@ -10,12 +10,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from ascend_workbook.findings.finding import Finding
-from ascend_workbook.migration.knowledge import ASCEND, MEASURED, Known
-from ascend_workbook.migration.reading.calls import find_argument, string_value
-from ascend_workbook.migration.reading.names import is_load
+from ascend_workbook.migration.reading.calls import find_argument, is_load, string_value
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import UNSUPPORTED, finding_at
+from ascend_workbook.migration.repair import ASCEND, MEASURED, UNSUPPORTED, Findings, Known, finding_at
 
 CODE = "MIG114"
 TOKENS = ("cpp_extension", "cu", "extra_cuda_cflags", "fused_kernels", "create_extension")
@@ -33,7 +30,7 @@ BUILDERS = ("megatron.fused_kernels.load", "megatron.legacy.fused_kernels.load")
 SUFFIXES = (".cu", ".cuh")
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     spaces: set[str] = set()
     for call in _find_builds(source):
         name = source.names.resolve_call(call) or getattr(call.func, "attr", "") or getattr(call.func, "id", "")

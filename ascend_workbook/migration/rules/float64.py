@@ -5,13 +5,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
 
-from ascend_workbook.findings.finding import Finding
-from ascend_workbook.migration.knowledge import ASCEND, DOCUMENTED, Known
 from ascend_workbook.migration.reading.calls import find_argument, string_value
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import ADVICE, MANUAL, REWRITE, finding_at
+from ascend_workbook.migration.repair import ADVICE, ASCEND, DOCUMENTED, MANUAL, REWRITE, Findings, Known, finding_at
 
 CODE = "MIG115"
 TOKENS = ("float64", "double")
@@ -28,7 +25,7 @@ COLLECTIVES = {"all_reduce", "reduce", "all_gather", "broadcast", "reduce_scatte
 OF_TIME = re.compile(r"(?:^|_)(?:time|timestamps?|start|now|clock)(?:_|$)", re.IGNORECASE)
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     for call in source.names.calls_by_name.get("torch.set_default_dtype", ()):
         if call.args and source.names.resolve_name(call.args[0]) in DOUBLE:
             yield finding_at(source, call, "MIG115.default", MANUAL)
@@ -41,7 +38,7 @@ def check(source: Source) -> Iterable[Finding]:
             yield finding_at(source, call, "MIG115.kernel", ADVICE)
 
 
-def _check_made_tensor(source: Source, call: ast.Call, dtype: ast.expr) -> Iterable[Finding]:
+def _check_made_tensor(source: Source, call: ast.Call, dtype: ast.expr) -> Findings:
     device = find_argument(call, 99, "device")
     if device is None or (string_value(device) or "").startswith("cpu"):
         return

@@ -6,13 +6,10 @@ A DataLoader's workers are forked by default on Linux and are safe as long as th
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 
-from ascend_workbook.findings.finding import Finding
-from ascend_workbook.migration.knowledge import DOCUMENTED, Known
 from ascend_workbook.migration.reading.calls import find_argument, string_value
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import ADVICE, finding_at
+from ascend_workbook.migration.repair import ADVICE, DOCUMENTED, Findings, Known, finding_at
 
 CODE = "MIG134"
 TOKENS = ("fork", "forkserver")
@@ -26,7 +23,7 @@ STARTERS = {
 KNOWN = Known(DOCUMENTED, "https://pytorch.org/docs/stable/notes/multiprocessing.html")
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     if "torch" not in source.text:  # a fork that has nothing to do with a device
         return
     for call in source.nodes_of_type(ast.Call):

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from ascend_workbook.findings.finding import Finding
 from ascend_workbook.findings.sentence import Sentence
-from ascend_workbook.migration.knowledge import ANY, INFERRED, Known
 from ascend_workbook.migration.reading.calls import string_value
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import MANUAL, finding_at
+from ascend_workbook.migration.repair import ANY, INFERRED, MANUAL, Findings, Known, finding_at
 
 CODE = "MIG120"
 KNOWN = Known(INFERRED, Sentence("migration.without.datasheet"), versions=ANY, hours={"peak": 0.25})
@@ -31,7 +29,7 @@ CARDS = {"V100", "A100", "A800", "H100", "H800", "H200", "H20", "B200", "GB200",
 TOKENS |= CARDS | {card.lower() for card in CARDS}
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     reported = set()
     for node in source.nodes_of_type(ast.Constant):
         if isinstance(node.value, float) and node.value in PEAKS and _is_written_out(source.text_of(node)):

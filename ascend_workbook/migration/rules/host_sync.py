@@ -10,12 +10,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from ascend_workbook.findings.finding import Finding
-from ascend_workbook.migration.knowledge import ANY, INFERRED, Known
 from ascend_workbook.migration.reading.calls import method_name
 from ascend_workbook.migration.reading.names import Function
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import ADVICE, finding_at
+from ascend_workbook.migration.repair import ADVICE, ANY, INFERRED, Findings, Known, finding_at
 
 CODE = "MIG133"
 TOKENS = ("backward",)
@@ -26,7 +24,7 @@ SYNCS = {"item", "tolist", "numpy", "cpu"}
 KNOWN = Known(INFERRED, "https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html", versions=ANY)
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     bodies = [loop.body for loop in source.nodes_of_type(ast.For)]
     bodies += [loop.body for loop in source.nodes_of_type(ast.While)]
     for body in bodies:

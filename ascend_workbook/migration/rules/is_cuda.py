@@ -7,21 +7,19 @@ run on an NPU. Where the branch says so, the question gets `and x.device.type !=
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 
-from ascend_workbook.findings.finding import Edit, Finding
-from ascend_workbook.migration.knowledge import MEASURED, TRANSFER, Known
+from ascend_workbook.findings.finding import Edit
 from ascend_workbook.migration.reading.branches import find_branch, has_data_parallel, has_kernel
-from ascend_workbook.migration.reading.names import is_load
+from ascend_workbook.migration.reading.calls import is_load
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import AUTO, MANUAL, REWRITE, finding_at
+from ascend_workbook.migration.repair import AUTO, MANUAL, MEASURED, REWRITE, TRANSFER, Findings, Known, finding_at
 
 CODE = "MIG105"
 TOKENS = ("is_cuda",)
 KNOWN = Known(MEASURED, TRANSFER)
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     for node in source.nodes_of_type(ast.Attribute):
         if node.attr != "is_cuda" or not is_load(node) or _is_guarded(source, node):
             continue

@@ -6,14 +6,10 @@ What only a ScriptModule has (save, freeze, its graph) then raises; torch.jit.tr
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 
-from ascend_workbook.findings.finding import Finding
-from ascend_workbook.migration.knowledge import MEASURED, TRANSFER, Known
-from ascend_workbook.migration.reading.calls import find_argument, method_name
-from ascend_workbook.migration.reading.names import is_load
+from ascend_workbook.migration.reading.calls import find_argument, is_load, method_name
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import ADVICE, MANUAL, finding_at
+from ascend_workbook.migration.repair import ADVICE, MANUAL, MEASURED, TRANSFER, Findings, Known, finding_at
 
 CODE = "MIG118"
 TOKENS = ("script", "script_method")
@@ -26,7 +22,7 @@ TAKERS = {"torch.jit.save", "torch.jit.freeze", "torch.jit.optimize_for_inferenc
 METHODS = {"save", "save_to_buffer"}
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     used = False
     for node, name in source.names.named_nodes:
         if name in NAMES and is_load(node):

@@ -7,14 +7,10 @@ place. Where the layout is only asked about, nothing raises: the answer is no.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 
-from ascend_workbook.findings.finding import Finding
-from ascend_workbook.migration.knowledge import ASCEND, MEASURED, Known
-from ascend_workbook.migration.reading.calls import method_name
-from ascend_workbook.migration.reading.names import is_load
+from ascend_workbook.migration.reading.calls import is_load, method_name
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import ADVICE, REWRITE, finding_at
+from ascend_workbook.migration.repair import ADVICE, ASCEND, MEASURED, REWRITE, Findings, Known, finding_at
 
 CODE = "MIG116"
 TOKENS = ("channels_last", "channels_last_3d")
@@ -23,7 +19,7 @@ KNOWN = Known(MEASURED, ASCEND + "torch_npu/csrc/aten/common/TensorFactories.cpp
 NAMES = {"torch.channels_last", "torch.channels_last_3d"}
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     for node in (*source.nodes_of_type(ast.Attribute), *source.nodes_of_type(ast.Name)):
         if not is_load(node) or source.names.resolve_name(node) not in NAMES:
             continue

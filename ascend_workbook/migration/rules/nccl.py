@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
 
-from ascend_workbook.findings.finding import Finding
-from ascend_workbook.migration.knowledge import MEASURED, TRANSFER, Known
 from ascend_workbook.migration.reading.calls import (
     behind_last,
     in_both,
@@ -21,7 +18,7 @@ from ascend_workbook.migration.reading.calls import (
     within_string,
 )
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import AUTO, REWRITE, finding_at
+from ascend_workbook.migration.repair import AUTO, MEASURED, REWRITE, TRANSFER, Findings, Known, finding_at
 
 CODE = "MIG106"
 WORDS = ("nccl", "NCCL", "Nccl")
@@ -30,7 +27,7 @@ BACKEND = re.compile(r"(nccl|cpu:gloo,cuda:nccl|cuda:nccl,cpu:gloo|cuda:nccl)\Z"
 GROUPS = ("init_process_group", "new_group", "new_subgroups")
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     for node in source.nodes_of_type(ast.Constant):
         text = string_value(node)
         if not text or not any(word in text for word in WORDS):
@@ -46,7 +43,7 @@ def check(source: Source) -> Iterable[Finding]:
                 yield finding_at(source, named, "MIG106.replaced", AUTO)
 
 
-def _judge_backend_string(source: Source, node: ast.Constant, text: str) -> Iterable[Finding]:
+def _judge_backend_string(source: Source, node: ast.Constant, text: str) -> Findings:
     above = source.names.parent_of(node)
     if isinstance(above, ast.Compare) and text == "nccl":
         yield from _check_compared_backend(source, above, node)
@@ -65,7 +62,7 @@ def _judge_backend_string(source: Source, node: ast.Constant, text: str) -> Iter
             yield finding_at(source, node, "MIG106.replaced", AUTO)
 
 
-def _check_backend_argument(source: Source, node: ast.Constant, text: str) -> Iterable[Finding]:
+def _check_backend_argument(source: Source, node: ast.Constant, text: str) -> Findings:
     call = next((up for up in source.names.nodes_above(node) if isinstance(up, ast.Call)), None)
     if call is None:
         return
@@ -79,9 +76,7 @@ def _check_backend_argument(source: Source, node: ast.Constant, text: str) -> It
         yield finding_at(source, node, "MIG106.replaced", AUTO)
 
 
-def _check_compared_backend(
-    source: Source, compare: ast.Compare, node: ast.Constant | ast.Attribute
-) -> Iterable[Finding]:
+def _check_compared_backend(source: Source, compare: ast.Compare, node: ast.Constant | ast.Attribute) -> Findings:
     asked_node = compare.comparators[0] if compare.left is node else compare.left
     name = source.names.resolve_name(asked_node)
     if string_value(asked_node) is not None or name.startswith("torch.distributed.Backend."):

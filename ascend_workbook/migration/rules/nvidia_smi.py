@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
 
-from ascend_workbook.findings.finding import Finding
-from ascend_workbook.migration.knowledge import ANY, DOCUMENTED, NPU_SMI, Known
 from ascend_workbook.migration.reading.calls import string_value
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import MANUAL, finding_at
+from ascend_workbook.migration.repair import ANY, DOCUMENTED, MANUAL, NPU_SMI, Findings, Known, finding_at
 
 CODE = "MIG123"
 WORDS = ("nvidia-smi",)
@@ -18,7 +15,7 @@ KNOWN = Known(DOCUMENTED, NPU_SMI, versions=ANY)
 RUNNERS = re.compile(r"(subprocess\.|os\.(system|popen)|shutil\.which)")
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     for node in source.nodes_of_type(ast.Constant):
         text = string_value(node)
         if text and "nvidia-smi" in text and _is_run(source, node):

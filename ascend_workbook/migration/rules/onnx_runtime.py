@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 
-from ascend_workbook.findings.finding import Finding
-from ascend_workbook.migration.knowledge import DOCUMENTED, Known
 from ascend_workbook.migration.reading.calls import is_docstring, string_value
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import MANUAL, finding_at
+from ascend_workbook.migration.repair import DOCUMENTED, MANUAL, Findings, Known, finding_at
 
 CODE = "MIG138"
 WORDS = ("ExecutionProvider",)
@@ -21,7 +18,7 @@ KNOWN = Known(
 PROVIDERS = {"CUDAExecutionProvider", "TensorrtExecutionProvider"}
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     lines = set()
     for node in source.nodes_of_type(ast.Constant):
         name = string_value(node)

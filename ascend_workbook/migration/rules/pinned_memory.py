@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from ascend_workbook.findings.finding import Finding
-from ascend_workbook.migration.knowledge import MEASURED, TRANSFER, Known
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import AUTO, found_method
+from ascend_workbook.migration.repair import AUTO, MEASURED, TRANSFER, Findings, Known, found_method
 
 CODE = "MIG117"
 TOKENS = ("pin_memory",)
@@ -15,6 +11,6 @@ PATTERN = r"\. pin_memory \("
 KNOWN = Known(MEASURED, TRANSFER)
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     for call in source.names.calls_by_method.get("pin_memory", ()):
         yield found_method(source, call, "MIG117.patched", AUTO)

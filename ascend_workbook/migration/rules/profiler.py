@@ -6,14 +6,10 @@ The autograd profiler is not replaced: `use_device="cuda"` raises TypeError.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 
-from ascend_workbook.findings.finding import Finding
-from ascend_workbook.migration.knowledge import ASCEND, MEASURED, Known
-from ascend_workbook.migration.reading.calls import find_argument, method_name
-from ascend_workbook.migration.reading.names import is_load
+from ascend_workbook.migration.reading.calls import find_argument, is_load, method_name
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import AUTO, MANUAL, finding_at
+from ascend_workbook.migration.repair import ASCEND, AUTO, MANUAL, MEASURED, Findings, Known, finding_at
 
 CODE = "MIG124"
 WORDS = ("profiler",)
@@ -30,7 +26,7 @@ REPLACED = {
 EMIT = "torch.autograd.profiler.emit_nvtx"
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     used = False
     for node, name in source.names.named_nodes:
         if name in REPLACED and is_load(node):

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 
 from ascend_workbook.findings.finding import Finding
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.migration import api_map
-from ascend_workbook.migration.knowledge import DOCUMENTED, TODAY, Known
 from ascend_workbook.migration.reading.calls import list_modules
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import MANUAL, finding_at
+from ascend_workbook.migration.repair import DOCUMENTED, MANUAL, TODAY, Findings, Known, finding_at
 
 CODE = "MIG129"
 RETIRED = api_map.load_map("retired")["names"]
@@ -20,7 +18,7 @@ PATTERN = rf"\b(?:{'|'.join(sorted({name.split('.')[0] for name in RETIRED}))})\
 KNOWN = Known(DOCUMENTED, "https://pypi.org/project/mindstudio-probe/", versions=TODAY, hours={"gone": 0.25})
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     for node in source.imports:
         for name in dict.fromkeys(filter(None, map(_find_retired_name, list_modules(node)))):
             yield _report_gone_name(source, node, name)

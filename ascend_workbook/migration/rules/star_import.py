@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from ascend_workbook.findings.finding import Finding, Status
-from ascend_workbook.migration.knowledge import ANY, INFERRED, Known
 from ascend_workbook.migration.reading.source import Source
+from ascend_workbook.migration.repair import ANY, INFERRED, Findings, Known
 
 CODE = "MIG125"
 WORDS = ("import *",)
@@ -14,7 +12,7 @@ NEEDS = ("torch",)
 KNOWN = Known(INFERRED, "https://docs.python.org/3/tutorial/modules.html", versions=ANY)
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     for node in source.names.star_imports:
         if (node.module or "").split(".")[0] == "torch":
             yield Finding(CODE, Status.SKIPPED, "MIG125.not_followed", {"module": node.module}, source.place_of(node))

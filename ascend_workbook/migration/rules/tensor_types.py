@@ -6,13 +6,11 @@ torch.cuda.DoubleTensor becomes torch.npu.FloatTensor: silently single precision
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 
-from ascend_workbook.findings.finding import Edit, Finding
-from ascend_workbook.migration.knowledge import MEASURED, TRANSFER, Known
+from ascend_workbook.findings.finding import Edit
 from ascend_workbook.migration.reading.calls import method_name, string_value
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import MANUAL, REWRITE, finding_at
+from ascend_workbook.migration.repair import MANUAL, MEASURED, REWRITE, TRANSFER, Findings, Known, finding_at
 
 CODE = "MIG122"
 WORDS = ("torch.cuda.", "set_default_tensor_type")
@@ -22,7 +20,7 @@ PREFIX = "torch.cuda."
 DEFAULT = "set_default_tensor_type"
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     if DEFAULT not in source.text and not any(map(_is_type, (text for _, text in source.strings))):
         return
     for call in source.nodes_of_type(ast.Call):

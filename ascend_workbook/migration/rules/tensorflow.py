@@ -12,16 +12,13 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 
-from ascend_workbook.findings.finding import Finding
 from ascend_workbook.migration import api_map
-from ascend_workbook.migration.knowledge import DOCUMENTED, Known
-from ascend_workbook.migration.reading.calls import find_argument, list_modules, string_value
-from ascend_workbook.migration.reading.names import is_load
+from ascend_workbook.migration.reading.calls import find_argument, is_load, list_modules, string_value
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import ADVICE, MANUAL, finding_at
+from ascend_workbook.migration.repair import ADVICE, DOCUMENTED, MANUAL, Findings, Known, finding_at
 
 CODE = "MIG136"
 TOKENS = ("tensorflow", "horovod")
@@ -42,7 +39,7 @@ LISTED = {
 }
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     if _uses_torch(source):  # a PyTorch script that reads data or exports with TensorFlow's help
         return
     used = [(node, name, level_of(name)) for node, name in _find_used_names(source)]

@@ -8,15 +8,13 @@ where it is imported and where the script uses it: there the script has to chang
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from ascend_workbook.findings.finding import Finding
 from ascend_workbook.migration import api_map
-from ascend_workbook.migration.knowledge import BY_ENTRY, DOCUMENTED, Known
-from ascend_workbook.migration.reading.calls import find_argument, list_modules, string_value
-from ascend_workbook.migration.reading.names import is_load
+from ascend_workbook.migration.reading.calls import find_argument, is_load, list_modules, string_value
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import ADVICE, finding_at
+from ascend_workbook.migration.repair import ADVICE, BY_ENTRY, DOCUMENTED, Findings, Known, finding_at
 from ascend_workbook.migration.rules.calls import LIBRARIES as ASKING_NVIDIA
 
 CODE = "MIG113"
@@ -50,7 +48,7 @@ WHOLE = set(
 DYNAMIC = {"importlib.import_module", "__import__"}
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     adapted = any("mindspeed.megatron_adaptor" in list_modules(node) for node in source.nodes_of_type(ast.Import))
     reported_libraries: set[str] = set()
     for node in sorted(source.imports, key=lambda node: node.lineno):

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 
-from ascend_workbook.findings.finding import Edit, Finding
-from ascend_workbook.migration.knowledge import MEASURED, Known
+from ascend_workbook.findings.finding import Edit
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import REWRITE, finding_at
+from ascend_workbook.migration.repair import MEASURED, REWRITE, Findings, Known, finding_at
 
 CODE = "MIG121"
 TOKENS = ("_six",)
 KNOWN = Known(MEASURED, "https://github.com/pytorch/pytorch/pull/94709", versions="torch >= 2.0")
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     for node in source.nodes_of_type(ast.ImportFrom):
         if node.module == "torch._six" and not node.level:
             at = source.text.find("torch._six", *source.span_of(node))

@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from ascend_workbook.findings.finding import Finding
-from ascend_workbook.migration.knowledge import DOCUMENTED, Known
-from ascend_workbook.migration.reading.calls import string_value
-from ascend_workbook.migration.reading.names import is_load
+from ascend_workbook.migration import api_map
+from ascend_workbook.migration.reading.calls import is_load, string_value
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import MANUAL, finding_at
+from ascend_workbook.migration.repair import DOCUMENTED, MANUAL, Findings, Known, finding_at
 
 CODE = "MIG151"
 #: Option -> the sentence where it is True.
 SWITCHES = {"load_in_8bit": "bitsandbytes", "load_in_4bit": "bitsandbytes", "use_flash_attention_2": "flash"}
 #: Option -> value -> the sentence.
-CHOICES = {
-    "attn_implementation": {"flash_attention_2": "flash", "flash_attention_3": "flash"},
-    "_attn_implementation": {"flash_attention_2": "flash", "flash_attention_3": "flash"},
-    "optim": {
-        "adamw_apex_fused": "fused",
-        "adamw_8bit": "bitsandbytes",
-        "adamw_bnb_8bit": "bitsandbytes",
-        "paged_adamw_8bit": "bitsandbytes",
-        "paged_adamw_32bit": "bitsandbytes",
-        "paged_adamw": "bitsandbytes",
-    },
-}
+CHOICES: dict[str, dict[str, str]] = api_map.list_names("trainer_options")
 TOKENS = {*SWITCHES, *(value for values in CHOICES.values() for value in values), "BitsAndBytesConfig"}
 KNOWN = Known(
     DOCUMENTED,
@@ -46,7 +33,7 @@ def _find_given_options(source: Source) -> Iterator[tuple[str, ast.expr]]:
                 yield string_value(target.slice) or "", assign.value
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     for name, value in _find_given_options(source):
         if name in SWITCHES and isinstance(value, ast.Constant) and value.value is True:
             yield finding_at(source, value, f"MIG151.{SWITCHES[name]}", MANUAL, name=name)

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from ascend_workbook.findings.finding import Finding
-from ascend_workbook.migration.knowledge import DOCUMENTED, Known
 from ascend_workbook.migration.reading.source import Import, Source
-from ascend_workbook.migration.repair import UNSUPPORTED, finding_at
+from ascend_workbook.migration.repair import DOCUMENTED, UNSUPPORTED, Findings, Known, finding_at
 
 CODE = "MIG112"
 WORDS = ("triton",)
@@ -45,7 +44,7 @@ def _kernel_names(node: ast.ImportFrom) -> set[str]:
     return {name.asname or name.name for name in kernel_aliases}
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     uses = False
     for node in source.imports:
         if imports_kernels(node):

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
-from ascend_workbook.findings.finding import Finding
-from ascend_workbook.migration.knowledge import DOCUMENTED, IMAGES, Known
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import MANUAL, found_at
+from ascend_workbook.migration.repair import DOCUMENTED, IMAGES, MANUAL, Findings, Known, found_at
 from ascend_workbook.migration.rules.environment import of_nccl
 from ascend_workbook.migration.texts import shell
 from ascend_workbook.migration.texts.settings import CONTAINER_VARIABLE, IMAGE
@@ -25,7 +22,7 @@ def is_container(name: str) -> bool:
     return NAME.fullmatch(name) is not None
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     for start, line in shell.split_commands(source):
         instruction = INSTRUCTION.match(line)
         kind = instruction.group("name").upper() if instruction else ""

@@ -15,13 +15,22 @@ from dataclasses import dataclass, replace
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Edit, Finding, Place, Status
 from ascend_workbook.findings.rules import judge_facts
-from ascend_workbook.migration.knowledge import MEASURED, TRANSFER, Known, add_knowledge
 from ascend_workbook.migration.reading.names import TRANSFER as MODULE
 from ascend_workbook.migration.reading.names import list_imported_names
 from ascend_workbook.migration.reading.source import Source, parse_text
 from ascend_workbook.migration.reading.undecoded import Unreadable
 from ascend_workbook.migration.registry import choose_rules
-from ascend_workbook.migration.repair import AUTO, MANUAL, REWRITE, class_of, found_at
+from ascend_workbook.migration.repair import (
+    AUTO,
+    MANUAL,
+    MEASURED,
+    REWRITE,
+    TRANSFER,
+    Known,
+    add_knowledge,
+    class_of,
+    found_at,
+)
 
 CODE = "MIG154"
 KNOWN = Known(MEASURED, TRANSFER, hours={"no_import": 0.1})
@@ -151,7 +160,7 @@ def _judge_program(source: Source, program: Program) -> Iterator[Finding]:
         inner = parse_text(program.code, source.path)
         inner.names  # noqa: B018 - raises where the tree nests too deeply
     except Unreadable as cause:
-        at = found_at(source, program.start, "MIG154.unread", MANUAL).place
+        at = source.place_at(program.start)
         yield Finding("MIG154", Status.SKIPPED, "MIG154.unread", {"error": cause.error}, at)
         return
     judged = ((finding, rule) for rule in rules for finding in judge_facts(inner, {rule.code: rule.check}))
@@ -167,7 +176,7 @@ def _move_finding(source: Source, program: Program, inner: Source, finding: Find
     if place is None:
         return finding
     at = _offset_in_script(source.text[program.start : program.end], inner, place) + program.start
-    moved: Place | None = found_at(source, at, finding.key, MANUAL).place
+    moved = source.place_at(at)
     if not program.exact or any(letter in inner_edit.text for inner_edit in finding.edits for letter in program.closed):
         args = {**finding.args, "class": MANUAL} if class_of(finding) == REWRITE else finding.args
         return replace(finding, args=args, place=moved, edits=())

@@ -52,8 +52,7 @@ class Launch:
     """A launch command. `words` are expanded, and empty where `why` says that it is not plain.
 
     `folder` is the one that `cd` led to, as a path from where the shell script was started; None: not to be told.
-    `environment` holds what the script exports for it, `unknown` the names whose values only a shell can tell.
-    """
+    `environment` holds what the script exports for it, `unknown` the names whose values only a shell can tell."""
 
     line: int
     source: str
@@ -79,9 +78,7 @@ class _Shell:
 
 
 def find_launches(text: str, own_folder: str, arguments: Sequence[str], outside: Mapping[str, str]) -> list[Launch]:
-    """Find the launches of a script; `own_folder` is the script's, seen from where it is started, `arguments` its own,
-    `outside` the environment.
-    """
+    """Find the launches of a script, with its own `arguments`; `own_folder` as seen from where it is started."""
     shell = _Shell(Variables(own_folder, arguments, outside))
     script_launches: list[Launch] = []
     outer: list[_Shell] = []

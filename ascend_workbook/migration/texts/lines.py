@@ -9,9 +9,8 @@ from pathlib import Path
 from types import ModuleType
 
 from ascend_workbook.findings.finding import Finding
-from ascend_workbook.migration.knowledge import add_knowledge
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import shorten_line
+from ascend_workbook.migration.repair import add_knowledge, shorten_line
 from ascend_workbook.migration.texts import containers, embedded, requirements, settings, shell
 
 NOTHING = ast.Module([], [])

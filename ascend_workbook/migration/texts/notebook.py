@@ -15,15 +15,119 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ascend_workbook.findings.finding import Finding, Place, Status
+from ascend_workbook.findings.finding import Edit, Finding, Place, Status
 from ascend_workbook.findings.rules import judge_facts
 from ascend_workbook.findings.sentence import Scalar, Sentence
-from ascend_workbook.migration.knowledge import add_knowledge
 from ascend_workbook.migration.reading.source import LINE_END, Source, parse_text
 from ascend_workbook.migration.reading.undecoded import Unreadable, explain_undecoded_byte
 from ascend_workbook.migration.registry import choose_rules
-from ascend_workbook.migration.repair import shorten_line
+from ascend_workbook.migration.repair import Findings, add_knowledge, shorten_line
 from ascend_workbook.migration.texts.lines import is_text, scan_lines, text_source
+
+SPACE = re.compile(r"[ \t\r\n]*")
+STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+PLAIN = re.compile(r"[^\s,\]}]+")
+UNIT = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class PlacedCell:
+    """A code cell: its number from 1 over all cells, its text, and the place of each character in the file.
+
+    `ends` closes the place of the last character of each string; `places[i]` is (start, end)."""
+
+    number: int
+    code: str
+    places: list[tuple[int, int]]
+    after: int
+
+
+def read_code_cells(text: str) -> list[PlacedCell]:
+    """Read the code cells with a source. Raises Unreadable where the text is no notebook."""
+    try:
+        content = json.loads(text)
+        key = "cells" if "cells" in content else "worksheets"
+        sheet = content["cells"] if key == "cells" else content["worksheets"][0]["cells"]
+        path: tuple[str | int, ...] = ("cells",) if key == "cells" else ("worksheets", 0, "cells")
+        kinds = [(cell.get("cell_type"), "source" if "source" in cell else "input") for cell in sheet]
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as cause:
+        raise Unreadable(Sentence("migration.unread.no_notebook")) from cause
+    strings = _find_strings(text)
+    code_cells = []
+    for at, (kind, name) in enumerate(kinds):
+        inside = (*path, at, name)
+        parts = [span for where, span in strings if where == inside or where[:-1] == inside and type(where[-1]) is int]
+        if kind == "code" and parts:
+            code_cells.append(_make_cell(text, at + 1, parts))
+    return code_cells
+
+
+def move_edits(text: str, cell: PlacedCell, edits: Iterable[Edit]) -> list[Edit]:
+    """Edits of the cell's code as edits of the file."""
+    plain = text.isascii()
+    file_edits: list[Edit] = []
+    for change in edits:
+        new = json.dumps(change.text, ensure_ascii=plain)[1:-1]
+        covered = cell.places[change.start : change.end]
+        if not covered:
+            at = cell.places[change.start][0] if change.start < len(cell.places) else cell.after
+            file_edits.append(Edit(at, at, new))
+            continue
+        for place in reversed(covered[1:]):
+            file_edits.append(Edit(*place, ""))
+        file_edits.append(Edit(*covered[0], new))
+    return file_edits
+
+
+def _make_cell(text: str, number: int, parts: list[tuple[int, int]]) -> PlacedCell:
+    code: list[str] = []
+    places: list[tuple[int, int]] = []
+    after = parts[-1][1] - 1
+    for start, end in parts:
+        for unit in UNIT.finditer(text, start + 1, end - 1):
+            code.append(json.loads(f'"{unit.group()}"', strict=False))
+            places.append(unit.span())
+    return PlacedCell(number, "".join(code), places, after)
+
+
+def _find_strings(text: str) -> list[tuple[tuple[str | int, ...], tuple[int, int]]]:
+    """Every string value with the keys and indices that lead to it. `text` is valid JSON."""
+    strings_with_path: list[tuple[tuple[str | int, ...], tuple[int, int]]] = []
+    path: list[str | int] = []
+    key = False
+    at = 0
+    while True:
+        match = SPACE.match(text, at)
+        at = match.end() if match else at
+        if at >= len(text):
+            return strings_with_path
+        letter = text[at]
+        if letter in "{[":
+            path.append("" if letter == "{" else 0)
+            key, at = letter == "{", at + 1
+        elif letter in "}]":
+            path.pop()
+            key, at = False, at + 1
+        elif letter == ",":
+            last = path[-1]
+            key = isinstance(last, str)
+            path[-1] = "" if isinstance(last, str) else last + 1
+            at += 1
+        elif letter == ":":
+            key, at = False, at + 1
+        elif letter == '"':
+            string = STRING.match(text, at)
+            assert string is not None
+            if key:
+                path[-1] = json.loads(string.group(), strict=False)
+            else:
+                strings_with_path.append((tuple(path), string.span()))
+            at = string.end()
+        else:
+            plain = PLAIN.match(text, at)
+            assert plain is not None
+            at = plain.end()
+
 
 # A notebook cell as Python: magics and shell commands are taken out, every line and column stays where it is.
 
@@ -41,8 +145,7 @@ COMMAND = re.compile(
 
 @dataclass(frozen=True)
 class Cell:
-    """`python` and `shell` have as many lines as the cell, and what is not theirs is blank or `pass`. `error` is what
-    Python could not read."""
+    """`python` and `shell` are as long as the cell, blank or `pass` for the other; `error`: of Python's parser."""
 
     python: str
     shell: str = ""
@@ -68,8 +171,7 @@ def without_magic(line: str) -> str | None:
     """The line as Python, as long as before where it matters; None where it does not look like IPython's."""
     timed = TIMED.match(line)
     if timed and timed.group("code") and find_syntax_error(timed.group("code")) is None:
-        at = timed.start("code")
-        return f"{timed.group('in')}0;".ljust(at) + timed.group("code")
+        return f"{timed.group('in')}0;".ljust(timed.start("code")) + timed.group("code")
     assigned = ASSIGNED.match(line)
     if assigned:
         return f"{assigned.group('in')}{assigned.group('target')}0"
@@ -214,7 +316,7 @@ def _judge_program(program: Program, name: str) -> Iterator[Finding]:
             yield finding
 
 
-def _move_findings(findings: Iterable[Finding], place: str) -> Iterator[Finding]:
+def _move_findings(findings: Findings, place: str) -> Iterator[Finding]:
     """Findings of a cell's lines at their place in the cell."""
     for finding in findings:
         at = finding.place or Place("")
@@ -227,7 +329,9 @@ def code_cells(data: bytes) -> Iterator[tuple[int, str]]:
         content: dict[str, Any] = json.loads(data)
         sheet = content if "cells" in content else content["worksheets"][0]  # worksheets: before version 4
         cells: list[dict[str, Any]] = list(sheet["cells"])
-        language = _notebook_language(content)
+        about = content.get("metadata") or {}
+        spec = (about.get("language_info") or {}).get("name") or (about.get("kernelspec") or {}).get("language")
+        language = "python" if str(spec or "").lower().startswith("python") else str(spec or "").lower()
     except UnicodeDecodeError as cause:
         raise explain_undecoded_byte(data, cause.start, cause.encoding) from cause
     except (ValueError, KeyError, IndexError, TypeError, RecursionError) as cause:
@@ -238,13 +342,6 @@ def code_cells(data: bytes) -> Iterator[tuple[int, str]]:
         if isinstance(cell, dict) and cell.get("cell_type") == "code":
             code = cell.get("source", cell.get("input", ""))
             yield number, "".join(map(str, code)) if isinstance(code, list) else str(code)
-
-
-def _notebook_language(content: dict[str, Any]) -> str:
-    """What the notebook says its cells are written in, in small letters; empty where it does not."""
-    about = content.get("metadata") or {}
-    spec = (about.get("language_info") or {}).get("name") or (about.get("kernelspec") or {}).get("language")
-    return "python" if str(spec or "").lower().startswith("python") else str(spec or "").lower()
 
 
 def not_read(place: str, line: int, error: Scalar) -> Finding:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -42,8 +41,7 @@ class Pin:
 
     @property
     def wanted_version(self) -> str:
-        """The version that the pin is about: the exact one, else the greatest it names that is no bound to stay below
-        and none left out; "0" where it names nothing else."""
+        """The exact version, else the greatest named that is no bound to stay below and none left out; else "0"."""
         exact = [version for sign, version in self.clauses if sign in ("==", "===", "=")]
         named = (version for sign, version in self.clauses if sign not in ("<", "!="))
         return exact[0] if exact else max(named, key=parse_version, default="0")
@@ -51,8 +49,7 @@ class Pin:
 
 def find_pins(source: Source) -> Iterator[Pin]:
     """The pins of one text, in its order; torch without a version is none."""
-    name = source.path.rpartition("/")[2]
-    is_list = is_requirements(name)
+    is_list = is_requirements(source.path.rpartition("/")[2])
     for start, line in dependency_lines(source) if is_list else shell.split_commands(source):
         for requirement in read_requirement(start, line) if is_list else read_install_command(start, line):
             yield from _read_pin(source, *requirement)
@@ -76,8 +73,7 @@ def _read_pin(source: Source, at: int, name: str, rest: str) -> Iterator[Pin]:
     if "=" in (sign for sign, _ in clauses):  # conda's `=1.8.0=py3.8_cuda10.2`: the build is no version
         clauses = clauses[:1]
     if clauses:
-        line = bisect_right(source.line_starts, at)
-        place = Place(source.path, line, at - source.line_starts[line - 1] + 1)
+        place = source.place_at(at)
         yield Pin(f"{name}{','.join(sign + version for sign, version in clauses)}", tuple(clauses), place)
 
 
@@ -90,5 +86,4 @@ def _admits_version(sign: str, asked_version: str, torch: str) -> bool:
     if sign in ("~=", "~", "^"):
         kept_parts = {"~=": max(1, parts - 1), "~": min(parts, 2), "^": 1 if wants[0] else 2}[sign]
         return has >= wants and has[:kept_parts] == wants[:kept_parts]
-    compared = {"!=": has != wants, ">=": has >= wants, "<=": has <= wants, ">": has > wants, "<": has < wants}
-    return compared[sign]
+    return {"!=": has != wants, ">=": has >= wants, "<=": has <= wants, ">": has > wants, "<": has < wants}[sign]

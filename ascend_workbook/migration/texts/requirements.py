@@ -14,9 +14,18 @@ from pathlib import Path
 
 from ascend_workbook.findings.finding import Finding
 from ascend_workbook.migration import api_map
-from ascend_workbook.migration.knowledge import ASCEND, BY_ENTRY, DOCUMENTED, INSTALLING, VERSIONS, Known
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import MANUAL, found_at
+from ascend_workbook.migration.repair import (
+    ASCEND,
+    BY_ENTRY,
+    DOCUMENTED,
+    INSTALLING,
+    MANUAL,
+    VERSIONS,
+    Findings,
+    Known,
+    found_at,
+)
 
 # Which lines of a file name what has to be installed: the rest (a project's own name, its keywords) is no
 # requirement.
@@ -158,28 +167,7 @@ ARGUMENT = re.compile(
     r"(?:\s+|=)\S+|-\S*|(?P<quote>['\"]?)(?P<given>[^\s'\"]+)(?P=quote)"
 )
 #: Distribution -> import name, where `-` for `_` is not enough; a trailing `*` stands for any ending.
-IMPORTED = {
-    "flash-attention": "flash_attn",
-    "nvidia-dali*": "nvidia.dali",
-    "cupy-cuda*": "cupy",
-    "nvidia-ml-py*": "pynvml",
-    "mmcv-full": "mmcv",
-    "pytorch-triton": "triton",
-    "megatron-core": "megatron",
-    "megatron-lm": "megatron",
-    "nvidia-modelopt": "modelopt",
-    "transformer-engine*": "transformer_engine",
-    "autoawq": "awq",
-    "auto-gptq": "auto_gptq",
-    "detectron2": "detectron2",
-    "mamba-ssm": "mamba_ssm",
-    "nvidia-apex": "apex",
-    "flash-attention-2": "flash_attn",
-    "mamba": "mamba_ssm",
-    "dgl-cu*": "dgl",
-    "spconv-cu*": "spconv",
-    "pytorch-quantization": "pytorch_quantization",
-}
+IMPORTED: dict[str, str] = api_map.list_names("distributions")
 #: The first version of a library that knows NPUs, and what asks for an older one.
 SINCE = {"transformers": "4.32", "accelerate": "0.22", "peft": "0.5", "trl": "0.5"}
 OLDER = re.compile(r"\s*(?P<pin>(?P<sign>===?|=|~=|<=?)\s*(?P<version>\d+(?:\.\d+)*))(?![\w*.])")
@@ -194,7 +182,7 @@ def is_requirements(name: str) -> bool:
     return name in NAMES or bool(re.fullmatch(r"(.*[-_.])?(requirements?|reqs?)([-_.].*)?\.(txt|in)", name))
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     for start, line in dependency_lines(source):
         yield from _judge_requirements(source, read_requirement(start, line))
         yield from _check_repositories(source, start, line)

@@ -10,15 +10,26 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from ascend_workbook.findings.finding import Edit, Finding, Place, Status
 from ascend_workbook.findings.sentence import Sentence
-from ascend_workbook.migration.knowledge import DOCUMENTED, IMAGES, TRANSFER, VARIABLES, Known
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import ADVICE, AUTO, MANUAL, REWRITE, found_at
+from ascend_workbook.migration.repair import (
+    ADVICE,
+    AUTO,
+    DOCUMENTED,
+    IMAGES,
+    MANUAL,
+    REWRITE,
+    TRANSFER,
+    VARIABLES,
+    Findings,
+    Known,
+    found_at,
+)
 from ascend_workbook.migration.rules.environment import RENAMED, WITHOUT_EFFECT, of_nccl
 from ascend_workbook.migration.texts import shell
 
@@ -206,7 +217,7 @@ def may_say_cuda(file: Path) -> bool:
     return len(data) <= LARGEST_BYTES and SPEAKS.search(data) is not None
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     if is_env(Path(source.path).name):
         for start, line in shell.split_commands(source):
             yield from _check_command(source, start, line)
@@ -218,7 +229,7 @@ def check(source: Source) -> Iterable[Finding]:
             yield from _check_entries(source, start, line)
 
 
-def report_unjudged_file(source: Source, line_findings: Iterable[Finding]) -> Iterator[Finding]:
+def report_unjudged_file(source: Source, line_findings: Findings) -> Iterator[Finding]:
     """A file with lines that say CUDA and are not judged: not looked at is not clean."""
     judged = {finding.place.line for finding in line_findings if finding.place}
     for start, line, _ in read_setting_lines(source):

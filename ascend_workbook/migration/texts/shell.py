@@ -8,21 +8,26 @@ CUDA_DEVICE_MAX_CONNECTIONS=1 is asked for by Megatron and MindSpeed alike and s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from ascend_workbook.findings.finding import Edit, Finding
-from ascend_workbook.migration.knowledge import (
+from ascend_workbook.migration.reading.source import Source
+from ascend_workbook.migration.repair import (
+    ADVICE,
+    AUTO,
     DOCUMENTED,
     IMAGES,
     INSTALLING,
+    MANUAL,
     NPU_SMI,
     PROFILER,
+    REWRITE,
     TRANSFER,
     VARIABLES,
+    Findings,
     Known,
+    found_at,
 )
-from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import ADVICE, AUTO, MANUAL, REWRITE, found_at
 from ascend_workbook.migration.rules.environment import OF_A_BUILD, RENAMED, TAKES, WITHOUT_EFFECT, of_nccl, takes_value
 from ascend_workbook.migration.texts.requirements import check_install_command
 
@@ -83,7 +88,7 @@ def is_shell(name: str) -> bool:
     return name.endswith(SUFFIXES)
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     for start, line in split_commands(source):
         yield from judge_line(source, start, line)
     for number, start in enumerate(source.line_starts, 1):

@@ -64,9 +64,7 @@ class Variables:
     values: dict[str, list[str] | None] = field(default_factory=dict)
 
     def look_up(self, name: str, reference: str) -> list[str]:
-        """Return the values of a variable. Raises NotPlain where it is not set, or set in a way that only the shell
-        knows.
-        """
+        """Return a variable's values. Raises NotPlain where it is not set, or in a way that only the shell knows."""
         if name in ("@", "*"):
             return list(self.arguments)
         if name.isdigit():
@@ -105,7 +103,11 @@ def parse_commands(text: str) -> Iterator[Command]:
             text = text[: heredoc.start()] + " " * (heredoc.end() - heredoc.start()) + text[heredoc.end() :]
             text = text[:body] + re.sub(r"[^\n]", " ", text[body:stop]).replace("\n", "\v") + text[stop:]
         elif redirection and (not command.words or text[at - 1] in " \t\v" or not letter.isdigit()):
-            at = _skip_word(text, _skip_blank(text, redirection.end()))
+            at = redirection.end()
+            while at < len(text) and text[at] in " \t\v":
+                at += 1
+            no_word = at == len(text) or text[at] in "\n;|&"
+            at = at + (text[at : at + 1] == "&") if no_word else _parse_word(text, at)[1]
         elif end:
             if command.words:
                 command.end, command.source = end, " ".join(text[begun:at].split())
@@ -218,13 +220,13 @@ def _parse_word(text: str, at: int) -> tuple[Word | None, int]:
             close = text.find("'", at + 1)
             if close < 0:
                 return None, at
-            parts.append(Part(_restore_blanks(text[at + 1 : close]), True, True))
+            parts.append(Part(text[at + 1 : close].replace("\v", " "), True, True))
             at = close + 1
         elif letter == '"':
             close = _closing_quote(text, at + 1)
             if close < 0:
                 return None, at
-            body = _restore_blanks(text[at + 1 : close])
+            body = text[at + 1 : close].replace("\v", " ")
             parts.append(Part(re.sub(r'\\(["\\])', r"\1", body), False, True))
             at = close + 1
         elif letter == "\\":
@@ -232,7 +234,7 @@ def _parse_word(text: str, at: int) -> tuple[Word | None, int]:
             at += 2
         elif letter in "$`(":
             stop = _expansion_end(text, at)
-            parts.append(Part(_restore_blanks(text[at:stop]), False, False))
+            parts.append(Part(text[at:stop].replace("\v", " "), False, False))
             at = stop
         else:
             stop = at + 1
@@ -241,10 +243,6 @@ def _parse_word(text: str, at: int) -> tuple[Word | None, int]:
             parts.append(Part(text[at:stop], False, False))
             at = stop
     return tuple(parts), at
-
-
-def _restore_blanks(text: str) -> str:
-    return text.replace("\v", " ")
 
 
 def _expansion_end(text: str, at: int) -> int:
@@ -284,16 +282,6 @@ def _closing_quote(text: str, at: int) -> int:
         else:
             at += 1
     return at if at < len(text) else -1
-
-
-def _skip_blank(text: str, at: int) -> int:
-    while at < len(text) and text[at] in " \t\v":
-        at += 1
-    return at
-
-
-def _skip_word(text: str, at: int) -> int:
-    return _parse_word(text, at)[1] if at < len(text) and text[at] not in "\n;|&" else at + (text[at : at + 1] == "&")
 
 
 def _line_end(text: str, at: int) -> int:

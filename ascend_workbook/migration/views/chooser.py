@@ -34,11 +34,9 @@ TALL = 400
 
 
 def findings_box(report: Report, lang: str | None = None, kind: str = "") -> Any:
-    """A box to pick a script and a finding in, beside its code; below it, and alone without widgets, the first TOLD of
-    class `kind`.
+    """A box to pick a script and a finding in beside its code; without widgets, the first of class `kind`.
 
-    `kind` is a class of the scan, or empty: all of them. Raises WorkbookError for another word.
-    """
+    Empty: of all classes. Raises WorkbookError for a word that is no class."""
     if kind and kind not in CLASSES:
         raise WorkbookError("gate.no_class", name=kind, classes=list(CLASSES))
     still = First(report, kind, choose_language(lang))
@@ -79,8 +77,7 @@ class Chooser:
         self.pick_script()
 
     def pick_script(self, _: object = None) -> None:
-        """Another script: scanned where the report at hand does not have it, and what stands in the way of that is
-        said."""
+        """Scan another script where the report at hand does not have it; what stands in the way of that is said."""
         name, self.trouble = self.script.value or "", ""
         path = Path(self.report.facts["root"], name)
         if name and name not in self.report.facts["sha256"] and path != Path(self.report.facts["path"]):
@@ -106,8 +103,7 @@ class Chooser:
         self.show_finding()
 
     def show_finding(self, _: object = None) -> None:
-        """The chosen finding's reason, and its code unless that is on the screen already; without a finding why there
-        is none."""
+        """Show the chosen finding's reason, and its code unless that is there; without one why there is none."""
         chosen_finding: Finding | None = self.listed.value
         name = self.script.value or ""
         missed = list_unread_files(self.report, name)

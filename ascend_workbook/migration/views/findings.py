@@ -6,7 +6,6 @@ With widgets a script to pick and a list beside its code; below it, and alone wi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,18 +17,17 @@ from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import say, title
 from ascend_workbook.migration.around import LINES, show_context, text_of
 from ascend_workbook.migration.reading.source import LINE_END
-from ascend_workbook.migration.repair import CLASSES, GRAVEST, class_of
+from ascend_workbook.migration.repair import CLASSES, GRAVEST, Findings, class_of
 from ascend_workbook.show import template
 
 #: Lines that a frame holds, about the chosen one; letters of a line.
 FRAME_LINES, LETTERS = 4000, 400
 
 
-def render_frame(text: str, findings: Iterable[Finding], chosen: int, lang: str, height: int = 380) -> str:
+def render_frame(text: str, findings: Findings, chosen: int, lang: str, height: int = 380) -> str:
     """The file's code in a frame of its own, opened at line `chosen` (0: its begin), `height` pixels tall."""
     marked = list(findings)
-    every = len(LINE_END.split(text))
-    first = min(max(1, chosen - FRAME_LINES // 2), max(1, every - FRAME_LINES + 1))
+    first = min(max(1, chosen - FRAME_LINES // 2), max(1, len(LINE_END.split(text)) - FRAME_LINES + 1))
     counts = Counter(map(class_of, marked))
     whole = template.render_template(
         "code_page.html",
@@ -40,7 +38,7 @@ def render_frame(text: str, findings: Iterable[Finding], chosen: int, lang: str,
     return template.render_frame(whole, height, "border:1px solid #8886;border-radius:3px", kind="aw-frame")
 
 
-def render_lines(text: str, file_findings: Iterable[Finding], first: int, last: int, chosen: int, lang: str) -> Markup:
+def render_lines(text: str, file_findings: Findings, first: int, last: int, chosen: int, lang: str) -> Markup:
     """The lines `first` to `last`, numbered, a finding's with its class's colour and its sentence as a tip."""
     by_line: dict[int, list[Finding]] = {}
     for finding in file_findings:
@@ -91,8 +89,7 @@ class First:
 def choose_findings(
     report: Report, kind: str = "", rule: str = "", text: str = "", lang: str | None = None
 ) -> list[Finding]:
-    """The findings of a class and a rule (empty: of any) whose place, code or message has the text in it, those first
-    that need a person."""
+    """The findings of a class and rule (empty: any) with the text in them; those for a person first."""
     wanted = text.strip().lower()
     findings = [finding for finding in report.findings if finding.place and class_of(finding)]
     findings = [
@@ -118,7 +115,7 @@ def list_unread_files(report: Report, name: str = "") -> list[Finding]:
     ]
 
 
-def of_script(findings: Iterable[Finding], name: str) -> list[Finding]:
+def of_script(findings: Findings, name: str) -> list[Finding]:
     """The findings of one script or notebook, by the place; all of them where no name is given."""
     return [
         finding
@@ -128,8 +125,7 @@ def of_script(findings: Iterable[Finding], name: str) -> list[Finding]:
 
 
 def describe_missing(report: Report, findings: list[Finding], lang: str, name: str = "") -> list[str]:
-    """Describe what is said beside the findings that are left: which files were not looked at and, where none is left,
-    whether there is none or a filter hides them, with the next step."""
+    """Describe beside the findings left what was not looked at, whether a filter hides some, and the next step."""
     every = of_script(choose_findings(report), name)
     head = report.headline
     missed = list_unread_files(report, name)
@@ -142,8 +138,7 @@ def describe_missing(report: Report, findings: list[Finding], lang: str, name: s
 
 
 def list_scripts(report: Report) -> list[str]:
-    """Names below the scan's root that can be picked: the scanned files; of a scanned script its neighbours after
-    it."""
+    """Names below the scan's root that can be picked: the scanned files; beside a scanned script its neighbours."""
     scanned, root, path = sorted(report.facts["sha256"]), Path(report.facts["root"]), Path(report.facts["path"])
     if not path.is_file():
         return scanned

@@ -14,7 +14,7 @@ from ascend_workbook.machine.launch import LaunchSpec, launch
 from ascend_workbook.migration import dry_run as module
 from ascend_workbook.migration.dry_run import dry_run
 from ascend_workbook.migration.dry_run.failed import package_of_module
-from ascend_workbook.migration.dry_run.losses import which_loss
+from ascend_workbook.migration.dry_run.judge import which_loss
 
 TRAIN = (
     "import torch\nnet = torch.nn.Linear(2, 1)\nbest = torch.optim.SGD(net.parameters(), lr=0.1)\n"

@@ -11,8 +11,7 @@ from ascend_workbook.findings.finding import Status
 from ascend_workbook.machine.device import Device
 from ascend_workbook.machine.launch import LaunchResult
 from ascend_workbook.machine.launch.result import RunLog, Step
-from ascend_workbook.migration.dry_run.judge import judge_losses, judge_ranks
-from ascend_workbook.migration.dry_run.losses import pair_losses
+from ascend_workbook.migration.dry_run.judge import judge_losses, judge_ranks, pair_losses
 from ascend_workbook.migration.dry_run.original import prepare_training
 from ascend_workbook.migration.dry_run.sides import Plan
 

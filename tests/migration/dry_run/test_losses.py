@@ -12,14 +12,14 @@ from ascend_workbook.findings.sentence import show
 from ascend_workbook.machine.device import Device
 from ascend_workbook.migration.dry_run import _report_uncompared
 from ascend_workbook.migration.dry_run.failed import REASONS, count_fallbacks, explain_message
-from ascend_workbook.migration.dry_run.judge import judge_worst_step
-from ascend_workbook.migration.dry_run.losses import (
+from ascend_workbook.migration.dry_run.judge import (
     LOSS_DIGITS,
     TOLERANCE,
     LossPair,
     choose_narrowest_type,
     drifts_apart,
     find_worst_step,
+    judge_worst_step,
     pair_losses,
 )
 from ascend_workbook.show.cells import format_cell

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ascend_workbook.migration.dry_run.reduce import reduce_training
+from ascend_workbook.migration.dry_run.memory import reduce_training
 from tests.conftest import ROOT
 
 ARGPARSE = """

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from ascend_workbook.migration.dry_run import count_warnings, shorten_text
 from ascend_workbook.migration.dry_run.memory import NO_MEMORY, available_mib
-from ascend_workbook.migration.dry_run.warned import count_warnings, shorten_text
 
 OUTPUT = """train.py:3: UserWarning: step 12 is slow
 train.py:9: UserWarning: step 13 is slow

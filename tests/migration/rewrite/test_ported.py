@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ascend_workbook.migration.rewrite import ported, rewrite
+from ascend_workbook.migration.rewrite import entry, rewrite
 from tests.conftest import ROOT
 
 TWO = "import torch_npu\nfrom torch_npu.contrib import transfer_to_npu\n"
@@ -110,7 +110,7 @@ def test_a_module_that_says_nothing_of_torch_npu_is_not_parsed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str, parsed: list[str]
 ) -> None:
     read: list[str] = []
-    monkeypatch.setattr(ported, "_read_words", lambda file: read.append(file.name) or ported.Said(False))
+    monkeypatch.setattr(entry, "_read_words", lambda file: read.append(file.name) or entry.Said(False))
     _tree(tmp_path, {"a.py": GPU.replace("torch\n", "torch\nimport model\n", 1), "model.py": says})
     assert rewrite(tmp_path / "a.py").facts["sha256"] and read == parsed
 

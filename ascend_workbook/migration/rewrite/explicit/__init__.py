@@ -12,17 +12,16 @@ import ast
 from types import ModuleType
 
 from ascend_workbook.findings.finding import Finding
-from ascend_workbook.migration.knowledge import add_knowledge
-from ascend_workbook.migration.reading.names import TRANSFER, list_imported_names
-from ascend_workbook.migration.reading.settled import (
+from ascend_workbook.migration.reading.branches import (
     NOT_TRUE_HERE,
     Span,
     find_closed_spans,
     is_within_spans,
     offset_of_place,
 )
+from ascend_workbook.migration.reading.names import TRANSFER, list_imported_names
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import AUTO, MANUAL, REWRITE, class_of, finding_at
+from ascend_workbook.migration.repair import AUTO, MANUAL, REWRITE, add_knowledge, class_of, finding_at
 from ascend_workbook.migration.rewrite.entry import is_harmless, transfer_edit
 from ascend_workbook.migration.rewrite.explicit import backends, defaults, devices, imports, methods, names
 from ascend_workbook.migration.rewrite.explicit.known import KNOWN

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from ascend_workbook.findings.finding import Edit, Finding
+from ascend_workbook.findings.finding import Edit
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import REWRITE, found_at
+from ascend_workbook.migration.repair import REWRITE, Findings, found_at
 from ascend_workbook.migration.texts import shell
 
 #: An option whose name says device or accelerator, with its value.
@@ -19,7 +19,7 @@ DEVICE = re.compile(
 VALUE = re.compile(r"(?:(?P<option>(?:--?)?[\w.-]+)=)?(?P<value>cuda|nccl|NCCL)(?P<number>(?::\d+)?)\Z")
 
 
-def check(source: Source) -> Iterable[Finding]:
+def check(source: Source) -> Findings:
     """The findings of a launch script in this mode alone."""
     for start, line in shell.split_commands(source):
         for match in DEVICE.finditer(line):

@@ -9,22 +9,18 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
 
-from ascend_workbook.findings.finding import Edit, Finding
 from ascend_workbook.migration.reading.branches import find_branch, has_data_parallel, has_kernel
 from ascend_workbook.migration.reading.calls import (
     find_argument,
-    is_as_written,
     is_docstring,
     method_name,
     string_value,
-    within_string,
 )
 from ascend_workbook.migration.reading.kinds import DEVICE_TEXT, OWN, about_devices, find_kinds, is_options
+from ascend_workbook.migration.reading.names import list_imported_names
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import MANUAL, finding_at
-from ascend_workbook.migration.rewrite.explicit.keys import find_certain_keys, holds_keys, is_outside
+from ascend_workbook.migration.repair import MANUAL, Findings, finding_at
 from ascend_workbook.migration.rewrite.explicit.known import (
     Spans,
     edited_finding,
@@ -32,16 +28,145 @@ from ascend_workbook.migration.rewrite.explicit.known import (
     stands_beside,
     touches_spans,
 )
-from ascend_workbook.migration.rules.device_string import NAMING, TEXT, is_other
+from ascend_workbook.migration.rules.device_string import NAMING, TEXT, is_other, make_device_edits
+
+# Values that come from outside the source: of a configuration file, or of the environment.
+
+#: Libraries whose settings are read as attributes: `cfg.device`.
+SETTINGS = {"hydra", "omegaconf", "yacs", "yaml", "ml_collections", "munch", "addict", "easydict"}
+SETTINGS_NAMES = re.compile(r"(?:^|_)(?:cfg|config|conf|configs)$", re.IGNORECASE)
+ENVIRONMENT = {"os.getenv", "os.environ.get"}
+
+
+def is_outside(source: Source, node: ast.expr) -> bool:
+    """The value was looked up by a word under which this file puts no device itself."""
+    if isinstance(node, ast.Name):
+        return any(
+            isinstance(value, ast.expr) and _is_looked_up(source, value) for value in source.names.bound_values(node)
+        )
+    return _is_looked_up(source, node)
+
+
+def _is_looked_up(source: Source, node: ast.expr) -> bool:
+    key: str | None = None
+    if isinstance(node, ast.Subscript):
+        key = string_value(node.slice)
+    elif isinstance(node, ast.Call) and (method_name(node) == "get" or source.names.resolve_call(node) in ENVIRONMENT):
+        key = string_value(node.args[0]) if node.args else None
+    elif isinstance(node, ast.Attribute) and _is_setting(source, node.value):
+        key = node.attr
+    return key is not None and not _is_set(source, key)
+
+
+def _is_setting(source: Source, node: ast.expr) -> bool:
+    words = [getattr(inner, "attr", "") or getattr(inner, "id", "") for inner in ast.walk(node)]
+    used = {name.split(".")[0] for name in list_imported_names(source.tree)}
+    return any(SETTINGS_NAMES.search(word) for word in words) and bool(used & SETTINGS)
+
+
+def _is_set(source: Source, key: str) -> bool:
+    """A dict, an assignment, a class or an option of this file gives the value under this word."""
+    if key in source.names.assigned_attributes:
+        return True
+    if any(string_value(name) == key for literal in source.nodes_of_type(ast.Dict) for name in literal.keys):
+        return True
+    stored = (node for node in source.nodes_of_type(ast.Subscript) if isinstance(node.ctx, ast.Store))
+    if any(string_value(node.slice) == key for node in stored):
+        return True
+    if any(getattr(node.target, "id", "") == key for node in source.nodes_of_type(ast.AnnAssign)):
+        return True
+    options = [call.args[0] for call in source.names.calls_by_method.get("add_argument", ()) if call.args]
+    return key in ((string_value(option) or "").lstrip("-").replace("-", "_") for option in options)
+
 
 DEVICE = re.compile(r"cuda(:\d*)?\Z")
+LOOKED_UP = {"get", "pop", "setdefault"}
+WHOLE = {"items", "keys", "values"}
+#: Where a value comes from that is no part of the source: `yaml.safe_load(...)`, `json.load(...)`, `torch.load(...)`.
+READ = re.compile(r"(?:^|_)(?:load|loads|load_all|from_file|parse)(?:_|$)")
+
+
+def find_certain_keys(source: Source) -> set[ast.AST]:
+    """The keys, and the strings that look them up, of dicts that no other file sees."""
+    certain_nodes: set[ast.AST] = set()
+    for literal in source.nodes_of_type(ast.Dict):
+        keys = [key for key in literal.keys if key is not None and DEVICE.match(string_value(key) or "")]
+        uses = _find_key_uses(source, literal) if keys else []
+        if uses and None not in uses:
+            certain_nodes.update((*keys, *(use for use in uses if use is not None and string_value(use) is not None)))
+    return certain_nodes
+
+
+def holds_keys(source: Source, node: ast.expr) -> bool:
+    """A dict written in this file, or what was read from a file: `"cuda" in …` asks for its keys."""
+    if isinstance(node, ast.Name):
+        return any(isinstance(value, ast.expr) and _is_dict(value) for value in source.names.bound_values(node))
+    return _is_dict(node)
+
+
+def _is_dict(node: ast.expr) -> bool:
+    if isinstance(node, ast.Call):
+        return READ.search(method_name(node) or getattr(node.func, "id", "")) is not None
+    return isinstance(node, (ast.Dict, ast.DictComp))
+
+
+def _find_key_uses(source: Source, literal: ast.Dict) -> list[ast.expr | None]:
+    """What each place looks up; None among them where a place hands the dict on or cannot be told."""
+    above = source.names.parent_of(literal)
+    if not isinstance(above, (ast.Assign, ast.AnnAssign)):
+        return [_looked_up_key(source, literal)]
+    targets = above.targets if isinstance(above, ast.Assign) else [above.target]
+    target = targets[0]
+    if len(targets) > 1 or not isinstance(target, ast.Name) or not _is_own(source, target):
+        return [None]
+    named = [node for node in source.nodes_of_type(ast.Name) if node.id == target.id and node is not target]
+    return [_looked_up_key(source, node) for node in named if source.names.bound_values(node) == [literal]]
+
+
+def _is_own(source: Source, target: ast.Name) -> bool:
+    """A name that no other file imports: a function's own, or one of a file made to be run."""
+    if len(source.names.bound_values(target)) != 1:
+        return False
+    homes = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)
+    home = next(up for up in source.names.nodes_above(target) if isinstance(up, homes))
+    return _is_run(home) if isinstance(home, ast.Module) else not isinstance(home, ast.ClassDef)
+
+
+def _is_run(tree: ast.Module) -> bool:
+    return any(
+        isinstance(statement, (ast.For, ast.While, ast.With))
+        or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call))
+        or (isinstance(statement, ast.If) and "__name__" in ast.dump(statement.test))
+        for statement in tree.body
+    )
+
+
+def _looked_up_key(source: Source, node: ast.expr) -> ast.expr | None:
+    """The key that is looked up here; the node itself where the whole dict is gone through."""
+    above = source.names.parent_of(node)
+    if isinstance(above, ast.Subscript) and above.value is node:
+        return above.slice
+    if isinstance(above, ast.Compare) and node in above.comparators and isinstance(above.ops[0], (ast.In, ast.NotIn)):
+        return above.left
+    if isinstance(above, (ast.For, ast.comprehension)) and above.iter is node:
+        return node
+    if not isinstance(above, ast.Attribute):
+        return None
+    call = source.names.parent_of(above)
+    if not isinstance(call, ast.Call) or call.func is not above:
+        return None
+    if above.attr in LOOKED_UP:
+        return call.args[0] if call.args else None
+    return node if above.attr in WHOLE else None
+
+
 MESSAGES = {"print", "info", "debug", "warning", "warn", "error", "exception", "critical", "log", "write"}
 #: Calls that look up an attribute or key by its name.
 ATTRIBUTES = {"getattr", "hasattr", "setattr", "delattr"}
 KEYED = {"get", "pop", "setdefault"}
 
 
-def check(source: Source, spans: Spans) -> Iterable[Finding]:
+def check(source: Source, spans: Spans) -> Findings:
     nodes: tuple[ast.expr, ...] = (*source.nodes_of_type(ast.Constant), *source.nodes_of_type(ast.JoinedStr))
     named = [(node, text) for node in nodes if (text := _named_device(node)) is not None]
     keys = find_certain_keys(source) if named else set()
@@ -58,7 +183,7 @@ def check(source: Source, spans: Spans) -> Iterable[Finding]:
         if _is_other_text(source, node, text):
             yield no_form(source, node, text)
             continue
-        edits = _make_device_edits(source, node)
+        edits = make_device_edits(source, node)
         if not touches_spans(edits, spans):
             yield edited_finding(source, node, "device", edits, text, text.replace("cuda", "npu", 1))
 
@@ -131,12 +256,3 @@ def _is_other_text(source: Source, node: ast.AST, text: str) -> bool:
     held = call.func.value
     option = isinstance(held, ast.Attribute) and is_options(held.value) and "device" in held.attr.lower()
     return not (find_kinds(source, held) & {DEVICE_TEXT, *OWN} or about_devices(held) or option)
-
-
-def _make_device_edits(source: Source, node: ast.AST) -> tuple[Edit, ...]:
-    if isinstance(node, ast.Constant):
-        return within_string(source, node, "cuda", "npu") if is_as_written(source, node) else ()
-    start, end = source.span_of(node)
-    text = source.text[start:end]
-    at = text.find("cuda")
-    return (Edit(start + at, start + at + 4, "npu"),) if re.match(r"[rR]?[fF][rR]?['\"]+cuda", text) else ()

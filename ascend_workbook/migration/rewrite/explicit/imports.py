@@ -8,26 +8,25 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
 
 from ascend_workbook.findings.finding import Edit, Finding
 from ascend_workbook.migration.reading.names import TRANSFER, list_imported_names
 from ascend_workbook.migration.reading.source import Import, Source
-from ascend_workbook.migration.repair import REWRITE, finding_at
-from ascend_workbook.migration.rewrite.explicit.known import Spans, edited_finding, load_modules, no_form
+from ascend_workbook.migration.repair import REWRITE, Findings, finding_at
+from ascend_workbook.migration.rewrite.explicit.known import Spans, edited_finding, load_table, no_form
 from ascend_workbook.migration.rewrite.explicit.names import CUDA, LAST, PROFILER, explicit_form
 
 
-def check(source: Source, _: Spans) -> Iterable[Finding]:
+def check(source: Source, _: Spans) -> Findings:
     for node in source.imports:
         if TRANSFER in list_imported_names(node):
             yield _remove_import(source, node)
         elif isinstance(node, ast.Import):
             for alias in node.names:
-                if not _of_cuda(alias.name):
+                if not f"{alias.name}.".startswith(CUDA + "."):
                     continue
                 new = alias.name.replace(CUDA, "torch_npu.npu", 1) if alias.asname else "torch"
-                if alias.asname and alias.name.replace(CUDA, "torch.npu", 1) not in load_modules():
+                if alias.asname and alias.name.replace(CUDA, "torch.npu", 1) not in load_table("modules"):
                     yield no_form(source, node, alias.name)
                     continue
                 start, end = source.span_of(node)
@@ -39,11 +38,11 @@ def check(source: Source, _: Spans) -> Iterable[Finding]:
             yield from _import_from(source, node, node.module)
 
 
-def _import_from(source: Source, node: ast.ImportFrom, module: str) -> Iterable[Finding]:
+def _import_from(source: Source, node: ast.ImportFrom, module: str) -> Findings:
     if module == "torch" and any(alias.name == "cuda" for alias in node.names):
         edits = _rename_imports(source, node, {"cuda": "npu"})
         yield edited_finding(source, node, "imported", edits, CUDA, "torch.npu")
-    elif _of_cuda(module) or module == PROFILER:
+    elif f"{module}.".startswith(CUDA + ".") or module == PROFILER:
         yield from _rewrite_module_import(source, node, module)
     elif module.startswith("torch.distributed") and any(alias.name in LAST for alias in node.names):
         names = {alias.name: LAST[alias.name] for alias in node.names if alias.name in LAST}
@@ -54,9 +53,9 @@ def _import_from(source: Source, node: ast.ImportFrom, module: str) -> Iterable[
             yield no_form(source, node, ", ".join(names))
 
 
-def _rewrite_module_import(source: Source, node: ast.ImportFrom, module: str) -> Iterable[Finding]:
+def _rewrite_module_import(source: Source, node: ast.ImportFrom, module: str) -> Findings:
     if any(alias.name == "*" for alias in node.names):
-        if _of_cuda(module):
+        if module != PROFILER:
             yield no_form(source, node, f"{module}.*")
         return
     groups: dict[str, list[str]] = {}
@@ -121,7 +120,3 @@ def _remove_import(source: Source, node: Import) -> Finding:
         ends = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?:\r\n|\r|\n|\Z)").match(source.text, end)
         edits = (Edit(line, ends.end(), ""),) if ends else ()
     return finding_at(source, node, "MIG138.taken_out", REWRITE, edits)
-
-
-def _of_cuda(module: str) -> bool:
-    return module == CUDA or module.startswith(CUDA + ".")

@@ -9,10 +9,9 @@ from functools import cache
 
 from ascend_workbook.findings.finding import Edit, Finding
 from ascend_workbook.migration import api_map
-from ascend_workbook.migration.knowledge import MEASURED, Known
 from ascend_workbook.migration.reading.calls import string_value
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import MANUAL, REWRITE, finding_at
+from ascend_workbook.migration.repair import MANUAL, MEASURED, REWRITE, Known, finding_at
 
 KNOWN = Known(MEASURED, "https://github.com/Ascend/pytorch/tree/9e73e708ab9350d203475609f36f8a43f6a0c2ab/docs/zh/api")
 #: Where edits of the scan's own rules stand, in order and apart: an edit of a part must not touch them.
@@ -20,35 +19,22 @@ Spans = list[tuple[int, int]]
 
 
 @cache
-def load_names() -> frozenset[str]:
-    """Full names of torch.npu, torch_npu.profiler and torch.distributed, as found on the installed torch_npu."""
-    return frozenset(api_map.load_map("torch_npu")["names"])
-
-
-@cache
-def load_modules() -> frozenset[str]:
-    """Load those of the names that can be imported as modules."""
-    return frozenset(api_map.load_map("torch_npu")["modules"])
-
-
-@cache
-def load_other_spellings() -> dict[str, str]:
-    """Names of torch.cuda with another spelling."""
-    return dict(api_map.load_map("torch_npu")["other"])
+def load_table(part: str) -> dict[str, str]:
+    """Load of torch_npu, as installed, the full `names`, those of `modules`, or `other` spellings of torch.cuda."""
+    table = api_map.load_map("torch_npu")[part]
+    return dict(table) if part == "other" else dict.fromkeys(table, "")
 
 
 def name_exists(name: str) -> bool:
-    """Return whether it is a name of the table, or an attribute of one that is no module: of a class, an enumeration, a
-    generator.
-    """
-    if name in load_names():
+    """Return whether it is a name of the table, or an attribute of one that is no module: of a class, a generator."""
+    if name in load_table("names"):
         return True
     parts = name.split(".")
     for length in range(3, len(parts) + 1):
         front = ".".join(parts[:length])
-        if front in load_modules():
+        if front in load_table("modules"):
             continue
-        return front in load_names()
+        return front in load_table("names")
     return True
 
 

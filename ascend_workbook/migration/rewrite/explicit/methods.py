@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
 
-from ascend_workbook.findings.finding import Edit, Finding
+from ascend_workbook.findings.finding import Edit
 from ascend_workbook.migration.reading.branches import find_branch, has_data_parallel
-from ascend_workbook.migration.reading.calls import method_name
+from ascend_workbook.migration.reading.calls import is_load, method_name
 from ascend_workbook.migration.reading.kinds import is_options
-from ascend_workbook.migration.reading.names import is_load
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import MANUAL, finding_at
+from ascend_workbook.migration.repair import MANUAL, Findings, finding_at
 from ascend_workbook.migration.rewrite.explicit.known import Spans, edited_finding, touches_spans
 from ascend_workbook.migration.rules.is_cuda import is_own
 
@@ -20,7 +18,7 @@ from ascend_workbook.migration.rules.is_cuda import is_own
 READ = ("property", "setter", "getter", "deleter")
 
 
-def check(source: Source, spans: Spans) -> Iterable[Finding]:
+def check(source: Source, spans: Spans) -> Findings:
     for call in source.nodes_of_type(ast.Call):
         if method_name(call) == "cuda" and not source.names.resolve_name(call.func).startswith("torch."):
             edits = source.replace_text(call.func, "cuda", "npu")
@@ -36,7 +34,7 @@ def check(source: Source, spans: Spans) -> Iterable[Finding]:
                 yield edited_finding(source, node, "asked", edits, ".is_cuda", ".is_npu")
 
 
-def _rename_defined_methods(source: Source) -> Iterable[Finding]:
+def _rename_defined_methods(source: Source) -> Findings:
     """Methods called cuda, and the places that read one without a call. A property keeps its name."""
     named = [node for node in source.nodes_of_type(ast.FunctionDef) if node.name == "cuda"]
     methods = [node for node in named if isinstance(source.names.parent_of(node), ast.ClassDef)]

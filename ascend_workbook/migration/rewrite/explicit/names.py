@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 
-from ascend_workbook.findings.finding import Edit, Finding
+from ascend_workbook.findings.finding import Edit
 from ascend_workbook.migration import api_map
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import ADVICE, AUTO
+from ascend_workbook.migration.repair import ADVICE, AUTO, Findings
 from ascend_workbook.migration.rewrite.explicit.known import (
     Spans,
     edited_finding,
-    load_other_spellings,
+    load_table,
     name_exists,
     no_form,
     stands_beside,
@@ -24,7 +23,7 @@ CUDA, PROFILER = "torch.cuda", "torch.profiler"
 LAST = {"is_nccl_available": "is_hccl_available", "NCCL": "HCCL", "ProcessGroupNCCL": "ProcessGroupHCCL"}
 
 
-def check(source: Source, _: Spans) -> Iterable[Finding]:
+def check(source: Source, _: Spans) -> Findings:
     for node, name in source.names.named_nodes:
         above = source.names.parent_of(node)
         if isinstance(above, ast.Attribute) and above.value is node:
@@ -52,8 +51,8 @@ def explicit_form(name: str) -> str:
             map_entry = api_map.find_entry("torch_cuda", parts_told[0])
             if map_entry is not None and map_entry["class"] not in (AUTO, ADVICE):
                 return ""
-        if name in load_other_spellings():
-            return load_other_spellings()[name]
+        if name in load_table("other"):
+            return load_table("other")[name]
         new = ".".join(("torch.npu", *parts))
         return new if name_exists(new) else ""
     if name.startswith(PROFILER + "."):
@@ -63,7 +62,7 @@ def explicit_form(name: str) -> str:
     return f"{base}.{LAST[last]}" if last in LAST and name_exists(f"{base}.{LAST[last]}") else ""
 
 
-def _rewrite_cuda_name(source: Source, node: ast.Name | ast.Attribute, name: str) -> Iterable[Finding]:
+def _rewrite_cuda_name(source: Source, node: ast.Name | ast.Attribute, name: str) -> Findings:
     new = explicit_form(name)
     if not new:
         map_entry = api_map.find_entry("torch_cuda", name.split(".")[2])
@@ -72,7 +71,7 @@ def _rewrite_cuda_name(source: Source, node: ast.Name | ast.Attribute, name: str
         return
     if stands_beside(source, node, "npu") or _asked_beside(source, node):
         return
-    if name in load_other_spellings():
+    if name in load_table("other"):
         yield from _spell_npu_name(source, node, name, new)
         return
     at = _find_name_part(source, node, CUDA)
@@ -80,7 +79,7 @@ def _rewrite_cuda_name(source: Source, node: ast.Name | ast.Attribute, name: str
         yield edited_finding(source, node, "named", source.replace_text(at, "cuda", "npu"), name, new)
 
 
-def _spell_npu_name(source: Source, node: ast.Name | ast.Attribute, name: str, new: str) -> Iterable[Finding]:
+def _spell_npu_name(source: Source, node: ast.Name | ast.Attribute, name: str, new: str) -> Findings:
     """`torch.cuda.CUDAGraph` as `torch.npu.NPUGraph`, `cuda.CUDAGraph` as `cuda.NPUGraph`: the alias is npu by now."""
     root: ast.AST = node
     while isinstance(root, ast.Attribute):
@@ -97,7 +96,7 @@ def _spell_npu_name(source: Source, node: ast.Name | ast.Attribute, name: str, n
     yield edited_finding(source, node, "named", (Edit(start, end, new[len(base) :]),), name, new)
 
 
-def _rewrite_profiler_name(source: Source, node: ast.Name | ast.Attribute, name: str) -> Iterable[Finding]:
+def _rewrite_profiler_name(source: Source, node: ast.Name | ast.Attribute, name: str) -> Findings:
     edits: tuple[Edit, ...] = ()
     at = _find_name_part(source, node, PROFILER)
     if at is not None and isinstance(at.value, ast.Name):

@@ -89,7 +89,7 @@ def _walk_folder(root: Path) -> Iterator[Path]:
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if not _is_foreign(Path(folder) / name))
         shown = [name for name in sorted(files) if not name.startswith(".") or settings.is_env(name)]
-        yield from filter(_is_regular, (Path(folder) / name for name in shown))
+        yield from (file for name in shown if _is_regular(file := Path(folder) / name))
 
 
 def _is_regular(file: Path) -> bool:

@@ -39,7 +39,8 @@ PLAIN = {b"utf-8", b"utf8", b"utf-8-sig", b"latin-1", b"latin1", b"iso-8859-1", 
 
 def spell_out_words(data: bytes) -> bytes | None:
     """The bytes with all words spelled out (`data` itself where they are); None where that cannot be told."""
-    if _is_encoded(data):
+    cookie = next(filter(None, map(COOKIE.match, data[:400].splitlines()[:2])), None)
+    if cookie and cookie.group(1).lower().replace(b"_", b"-") not in PLAIN:  # it has bytes of its own for letters
         return None
     plain = data
     if not data.isascii() and FULL_WIDTH.search(data):
@@ -64,15 +65,6 @@ def _decode_letter(match: re.Match[bytes]) -> bytes:
         except KeyError:
             return match.group()
     return b""
-
-
-def _is_encoded(data: bytes) -> bool:
-    """A coding cookie (PEP 263) that names an encoding with bytes of its own for letters."""
-    for line in data[:400].splitlines()[:2]:
-        cookie = COOKIE.match(line)
-        if cookie:
-            return cookie.group(1).lower().replace(b"_", b"-") not in PLAIN
-    return False
 
 
 #: Everything but letters, digits and `_` of ASCII is a space.

@@ -117,21 +117,16 @@ def is_conditional(source: Source, node: ast.AST) -> bool:
     """Under an `if`, in a `try` or its `except`, or in one arm of a conditional expression."""
     child = node
     for around in source.names.nodes_above(node):
-        if _is_in_branch(around, child):
+        if isinstance(around, (ast.If, ast.IfExp)):
+            left = around.test.left if isinstance(around.test, ast.Compare) else None
+            guard = isinstance(around, ast.If) and getattr(left, "id", "") == "__name__"
+            inside = child is not around.test and not guard
+        else:
+            inside = isinstance(around, ast.Try) and bool(around.handlers) and child in around.body
+        if inside or isinstance(around, ast.ExceptHandler):
             return True
         child = around
     return False
-
-
-def _is_in_branch(around: ast.AST, child: ast.AST) -> bool:
-    if isinstance(around, ast.If):
-        left = around.test.left if isinstance(around.test, ast.Compare) else None
-        return child is not around.test and getattr(left, "id", "") != "__name__"
-    if isinstance(around, ast.IfExp):
-        return child is not around.test
-    if isinstance(around, ast.Try):
-        return bool(around.handlers) and child in around.body
-    return isinstance(around, ast.ExceptHandler)
 
 
 def class_of(finding: Finding) -> str:

@@ -14,6 +14,7 @@ from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.report import Chart, Column, Report, Table
 from ascend_workbook.findings.rules import judge_facts
 from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.migration import api_map
 from ascend_workbook.migration.files import Tree, collect_files
 from ascend_workbook.migration.reading.branches import drop_settled_findings, written_for_npu
 from ascend_workbook.migration.reading.source import Source, decode_bytes, parse_text
@@ -45,11 +46,7 @@ from ascend_workbook.migration.verdict import (
 
 TENSORFLOW_RULE = "MIG136"
 #: From good to bad.
-LEVELS = tuple(
-    """
-    supported no_effect tool by_hand dynamic analysing deprecated listed_unsupported unsupported unknown
-    """.split()
-)
+LEVELS: list[str] = api_map.list_names("tensorflow_levels")
 SHOWN = 5
 
 

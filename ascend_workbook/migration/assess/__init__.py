@@ -75,19 +75,18 @@ def report_versions(pins: Iterable[Pin]) -> Report:
         Column("versions_advice", wrap=50),
         Column("link", detail=True),
     )
-    finding = _make_versions_finding(outcomes)
-    facts = collect_version_facts(outcomes)
-    return Report("migration", "assess_versions", (finding,), Table(columns, tuple(rows)), facts=facts)
-
-
-def collect_version_facts(outcomes: dict[Pin, tuple[str, Together]]) -> dict[str, object]:
-    best = versions.recommended_versions()
+    bad: list[Scalar] = [pin.text for pin, (outcome, _) in outcomes.items() if outcome != FITS]
+    finding = Finding(VERSIONS_RULE, Status.WARN, "MIG161.pinned", {"pins": bad})
+    if not bad:
+        best = describe_versions(versions.recommended_versions())
+        finding = Finding(VERSIONS_RULE, Status.NOTE, "MIG161.recommended", {"versions": best})
     pin_facts = [
         {"pin": pin.text, "place": str(pin.place), "outcome": outcome, **_version_facts(line)}
         for pin, (outcome, line) in outcomes.items()
     ]
-    sources = versions.load_compatibility()["sources"]
-    return {"recommended": _version_facts(best), "pinned": pin_facts, "sources": [sources["pairs"], sources["support"]]}
+    sources = [versions.load_compatibility()["sources"][name] for name in ("pairs", "support")]
+    facts = {"recommended": _version_facts(versions.recommended_versions()), "pinned": pin_facts, "sources": sources}
+    return Report("migration", "assess_versions", (finding,), Table(columns, tuple(rows)), facts=facts)
 
 
 def describe_versions(line: Together) -> Scalar:
@@ -111,14 +110,6 @@ def _make_version_row(pin_text: Scalar, place: str, line: Together, advice: Scal
 
 def _format_python_range(line: Together) -> str:
     return f"{line.python[0]} – {line.python[-1]}" if line.python else ""
-
-
-def _make_versions_finding(outcomes: dict[Pin, tuple[str, Together]]) -> Finding:
-    best = describe_versions(versions.recommended_versions())
-    bad = [pin.text for pin, (outcome, _) in outcomes.items() if outcome != FITS]
-    if bad:
-        return Finding(VERSIONS_RULE, Status.WARN, "MIG161.pinned", {"pins": list(bad)})
-    return Finding(VERSIONS_RULE, Status.NOTE, "MIG161.recommended", {"versions": best})
 
 
 def _version_facts(line: Together) -> dict[str, object]:

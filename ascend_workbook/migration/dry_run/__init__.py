@@ -171,7 +171,10 @@ def _make_report(plan: Plan, base: Device, target: Device, before: LaunchResult,
         findings.append(Finding("MIG140", Status.SKIPPED, "MIG140.not_run", {"tier": target.tier}, weight=WEIGHT))
     if after is not None and after.ok:
         findings += [*judge.judge_losses(plan, pairs, dtype, base, after), *_report_uncompared(pairs)]
-        findings += [*judge.step_counts(before, after), *_off_npu(after), *which_loss(before, plan.loss_regex)]
+        findings += [*judge.step_counts(before, after), *which_loss(before, plan.loss_regex)]
+        where = after.parameter_devices
+        if where and not any(name.startswith("npu") for name in where):  # equal losses say nothing then
+            findings.append(Finding("MIG140", Status.WARN, "MIG140.off_npu", {"devices": where}, weight=WEIGHT + 1))
         findings += [*judge.judge_ranks(before, after, dtype), *_device_findings(target, after)]
     findings += [*report_warnings(before, after), *memory.report_memory(before, after)]
     rows = tuple((entry.step, entry.baseline, entry.target, entry.error) for entry in pairs)
@@ -193,14 +196,6 @@ def _report_uncompared(pairs: list[LossPair]) -> list[Finding]:
     if compared and any(entry.baseline is None and entry.target is None for entry in pairs):
         return [Finding("MIG140", Status.NOTE, "MIG140.partly_seen", args)]
     return []
-
-
-def _off_npu(after: LaunchResult) -> list[Finding]:
-    """Equal losses say nothing where the training never left the CPU."""
-    where = after.parameter_devices
-    if not where or any(name.startswith("npu") for name in where):
-        return []
-    return [Finding("MIG140", Status.WARN, "MIG140.off_npu", {"devices": where}, weight=WEIGHT + 1)]
 
 
 def _device_findings(target: Device, after: LaunchResult) -> list[Finding]:

@@ -25,27 +25,7 @@ from ascend_workbook.migration.scan import scan_source
 # Why a migrated script's child died: known messages and what they mean for the migration.
 
 #: A message of the child and the sentence that explains it; measured on torch 2.13 with torch_npu 2.13.0.
-REASONS = (
-    (r"argument 'index' \(position 2\) must be int|Invalid device, must be npu", "migration.reason.cuda_method"),
-    (
-        r"not compiled with CUDA|not linked with support for cuda|from the 'CUDA' backend|Cannot initialize CUDA",
-        "migration.reason.still_cuda",
-    ),
-    (r"legacy constructor expects device type", "migration.reason.still_cuda"),
-    (r"doesn't have NCCL built in", "migration.reason.nccl"),
-    (r"NVTX functions not installed", "migration.reason.nvtx"),
-    (r"get_gpu_type|BackendCompilerFailed|InductorError", "migration.reason.compile"),
-    (r"but found one of them on device: npu", "migration.reason.data_parallel"),
-    (r"CUDA_HOME", "migration.reason.extension"),
-    (r"libhccl|libascendcl|\.so: cannot open shared object", "migration.reason.libraries"),
-    (
-        r"contiguous_format or preserve_format is|only supported contiguous memory format|MemoryFormat::Contiguous is",
-        "migration.reason.layout",
-    ),
-    (r"Expected all tensors to be on the same device", "migration.reason.mixed"),
-    (r"simulator lacks|simulator has npu:: operators only", "migration.reason.simulator"),
-    (r"out of memory|OutOfMemory", "migration.reason.memory"),
-)
+REASONS: dict[str, str] = api_map.list_names("reasons")
 #: A traceback's line of a file: its path (torch_npu lies in the simulator's folder) says nothing of the cause.
 FRAME = re.compile(r'^ *File ".*", line \d+.*$', re.MULTILINE)
 MISSING = re.compile(r"No module named '([\w.]+)'")
@@ -65,7 +45,7 @@ def explain_message(message: str) -> Sentence | None:
         known = api_map.find_entry("third_party", missing.group(1).split(".")[0])
         use = Sentence(f"migration.use.{known['use']}") if known else "-"
         return Sentence("migration.reason.missing", module=missing.group(1), use=use)
-    return next((Sentence(key) for pattern, key in REASONS if re.search(pattern, message)), None)
+    return next((Sentence(key) for pattern, key in REASONS.items() if re.search(pattern, message)), None)
 
 
 def count_fallbacks(output: str) -> Counter[str]:

@@ -172,30 +172,19 @@ def find_draw_lines(source: Source, *, initial: bool = True) -> Iterator[int]:
     """Find lines that draw on a device, not on the CPU; `initial`: those that give a model its first values too."""
     for call in source.nodes_of_type(ast.Call):
         name = source.names.resolve_call(call) or ""
+        # `x.normal_()`, and what is given a dropout of its own: `TransformerEncoderLayer(..., dropout=0.1)`
+        chances = (_read_number(word.value) != 0 for word in call.keywords if word.arg in CHANCE - {"p"})
         if DRAWS.match(name):
             # a device that is not the CPU; without one torch.rand and its kin draw on the CPU
             devices = [getattr(word.value, "value", "") for word in call.keywords if word.arg == "device"]
-            if _read_dropout_chance(call) == 0 or ON_CPU.match(name) and devices[:1] in ([], ["cpu"]):
+            chance_values = [*call.args, *(word.value for word in call.keywords if word.arg in CHANCE)]
+            chance = next((number for value in chance_values if (number := _read_number(value)) is not None), None)
+            if chance == 0 or ON_CPU.match(name) and devices[:1] in ([], ["cpu"]):
                 continue
             if initial or not name.startswith("torch.nn.init."):
                 yield call.lineno
-        elif _draws_itself(call, name):
+        elif getattr(call.func, "attr", "") in METHODS or (name.startswith("torch.") and any(chances)):
             yield call.lineno
-
-
-def _draws_itself(call: ast.Call, name: str) -> bool:
-    """`x.normal_()`, and what is given a dropout of its own: `TransformerEncoderLayer(..., dropout=0.1)`."""
-    if isinstance(call.func, ast.Attribute) and call.func.attr in METHODS:
-        return True
-    chance_values = [word.value for word in call.keywords if word.arg in CHANCE - {"p"}]
-    return name.startswith("torch.") and any(_read_number(value) != 0 for value in chance_values)
-
-
-def _read_dropout_chance(call: ast.Call) -> float | None:
-    """The probability that a dropout is given, where it is a number."""
-    chance_values = [*call.args, *(word.value for word in call.keywords if word.arg in CHANCE)]
-    numbers = [_read_number(value) for value in chance_values]
-    return next((number for number in numbers if number is not None), None)
 
 
 def _read_number(node: ast.AST) -> float | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding
-from ascend_workbook.migration.reading.source import Source, decode_bytes, parse_text, read_source
+from ascend_workbook.migration.reading.source import decode_bytes, parse_text
 from ascend_workbook.migration.reading.undecoded import Unreadable
 from ascend_workbook.migration.rewrite import migrate_source
 from ascend_workbook.migration.rewrite.change import INJECT
@@ -91,13 +91,17 @@ def _state_of_path(path: Path) -> State:
 
 
 def migrate_modules(
-    modules: Mapping[Path, bytes | None], script: Path, root: Path, mode: str = INJECT
+    modules: Mapping[Path, bytes], script: Path, root: Path, mode: str = INJECT
 ) -> tuple[dict[Path, bytes], list[Finding]]:
     """Give the new content of each module that changes, a file or a text, and the findings that changed it."""
     contents: dict[Path, bytes] = {}
     applied_findings: list[Finding] = []
     for file, text in modules.items():
-        source = _parse_source(file, text, file.relative_to(root).as_posix())
+        try:
+            decoded, encoding, bom = decode_bytes(text)
+            source = parse_text(decoded, file.relative_to(root).as_posix(), encoding=encoding, bom=bom, file=file)
+        except Unreadable as cause:
+            raise WorkbookError("MIG100.unreadable", path=str(file), **cause.sentence_args) from cause
         new, findings = migrate_source(source, alone=file == script, mode=mode)
         if new != source.text:
             contents[file] = source.encode_text(new)
@@ -140,13 +144,3 @@ def _mirror_folder(source: Path, target: Path, contents: Mapping[Path, bytes], r
             _mirror_folder(entry, there, contents, real, copies)
         elif entry.is_dir() or not copies.take_file(entry, there):
             there.symlink_to(entry, target_is_directory=entry.is_dir())
-
-
-def _parse_source(file: Path, text: bytes | None, name: str) -> Source:
-    try:
-        if text is None:
-            return read_source(file, name)
-        decoded, encoding, bom = decode_bytes(text)
-        return parse_text(decoded, name, encoding=encoding, bom=bom, file=file)
-    except Unreadable as cause:
-        raise WorkbookError("MIG100.unreadable", path=str(file), **cause.sentence_args) from cause

@@ -211,7 +211,10 @@ def prepare_training(script: str | Path, args: Sequence[str], nproc: int) -> Ori
     inherited = _split_pythonpath(os.environ.get("PYTHONPATH", ""), cwd)
     pythonpath = _split_pythonpath(environment.pop("PYTHONPATH"), cwd) if "PYTHONPATH" in environment else inherited
     cells = cell_script(path) if path.suffix == ".ipynb" else None
-    runs = _choose_free_name(path) if cells is not None else path
+    runs = path
+    if cells is not None:  # beside the notebook, under a name that nothing has
+        names = (f"{path.stem}{f'_{number}' if number else ''}.ipynb.py" for number in range(1000))
+        runs = next(free for name in names if not (free := path.with_name(name)).exists())
     where = find_layout(runs, cells.tree if cells else None, cwd, pythonpath)
     libraries = tuple(path for path in pythonpath if path not in (*inherited, *where.paths, where.folder))
     texts = {module: module.read_bytes() for module in where.modules if module != runs or cells is None}
@@ -219,21 +222,16 @@ def prepare_training(script: str | Path, args: Sequence[str], nproc: int) -> Ori
     if cells is not None:
         texts |= _collect_cell_files(cells, runs, texts, where)
         environment.setdefault("MPLBACKEND", "Agg")  # a figure that nobody closes must not stop the run
-        launch_findings.append(_describe_left_cells(cells))
+        left: dict[str, Scalar] = {"cells": cells.cells, "left": len(cells.left)}
+        left["places"] = [f"{cell.place} ({cell.what or cell.error})" for cell in cells.left[:SHOWN]]
+        status = Status.WARN if any(cell.error or cell.changes for cell in cells.left) else Status.OK
+        key = "MIG148.some_cells" if cells.left else "MIG148.all_cells"
+        launch_findings.append(Finding("MIG148", status, key, left))
     return Original(path, runs, own, nproc, where, texts, cells, environment, libraries, tuple(launch_findings))
 
 
 def _split_pythonpath(pythonpath: str, cwd: Path | None) -> list[Path]:
     return [Path(os.path.normpath((cwd or Path.cwd()) / entry)) for entry in pythonpath.split(os.pathsep) if entry]
-
-
-def _choose_free_name(notebook: Path) -> Path:
-    """Beside the notebook, under a name that nothing has."""
-    return next(
-        path
-        for number in range(1000)
-        if not (path := notebook.with_name(f"{notebook.stem}{'_' + str(number) if number else ''}.ipynb.py")).exists()
-    )
 
 
 def _collect_cell_files(
@@ -250,13 +248,6 @@ def _collect_cell_files(
         more = [module for module in walk_imports(file, *where.paths, tree=tree) if module.is_file()]
         contents = {**{module: module.read_bytes() for module in more if module not in known}, **contents}
     return contents
-
-
-def _describe_left_cells(cells: CellScript) -> Finding:
-    places: list[Scalar] = [f"{cell.place} ({cell.what or cell.error})" for cell in cells.left[:SHOWN]]
-    args: dict[str, Scalar] = {"cells": cells.cells, "left": len(cells.left), "places": places}
-    status = Status.WARN if any(left_cell.error or left_cell.changes for left_cell in cells.left) else Status.OK
-    return Finding("MIG148", status, "MIG148.some_cells" if cells.left else "MIG148.all_cells", args)
 
 
 def _report_reached_modules(where: Layout) -> list[Finding]:

@@ -172,7 +172,9 @@ def operators(
         result = _run_trace(plan, where, warmup, on_progress, fake=device == META)
         instead: list[Finding] = []
         if not _read_trace(result)["steps"] and device == "auto" and where.accelerator == "npu":
-            instead = [_explain_other_side(plan, where, result)]
+            trouble, place = describe_failure(plan, "npu", result)
+            other: dict[str, Scalar] = {"tier": where.tier, "why": trouble, "log": str(result.output_path)}
+            instead = [Finding("MIG174", Status.FAIL, "MIG174.instead", other, place, 900.0)]
             where = devices.find("cpu", python=python)
             result = _run_trace(plan, where, warmup, on_progress, fake=False)
         report = _make_report(plan, where, result, warmup, device == META, instead)
@@ -198,13 +200,6 @@ def _read_trace(result: LaunchResult) -> dict[str, Any]:
     except (OSError, ValueError):
         return {"steps": [], "live": False, "versions": {}, "state_bytes": {}, "calls": []}
     return content
-
-
-def _explain_other_side(plan: Plan, where: Device, result: LaunchResult) -> Finding:
-    """Explain why what follows was not traced on the NPU."""
-    trouble, place = describe_failure(plan, "npu", result)
-    args: dict[str, Scalar] = {"tier": where.tier, "why": trouble, "log": str(result.output_path)}
-    return Finding("MIG174", Status.FAIL, "MIG174.instead", args, place, 900.0)
 
 
 def _make_report(

@@ -81,19 +81,8 @@ def _load_content(name: str) -> dict[str, dict[str, list[str]]]:
 
 #: As the trace says it -> as it is shown, in the order of the table. An operator made of others is shown once as such;
 #: the others have rows of their own.
-SHOWN = {
-    "unsupported": "unsupported",
-    "fallback": "fallback",
-    "unknown": "unknown",
-    "cpu_choice": "cpu_choice",
-    "native": "native",
-    "collective": "collective",
-    "composite": "composite",
-    "explicit": "composite",
-    "out": "composite",
-    "out_fallback": "composite",
-    "host": "host",
-}
+SHOWN = {name: name for name in "unsupported fallback unknown cpu_choice native collective".split()}
+SHOWN |= {**dict.fromkeys(("composite", "explicit", "out", "out_fallback"), "composite"), "host": "host"}
 ORDER = list(dict.fromkeys(SHOWN.values()))
 Find = Callable[[str, int], "Place | None"]
 

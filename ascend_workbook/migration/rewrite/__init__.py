@@ -89,7 +89,7 @@ def report_of(
         "grave": describe_grave_findings(rest),
         "unread": describe_unread_files(rest),
         "looked": count_files(work.where),
-        "ported": _explain_ported(work),
+        "ported": "",
         "edits": sum(len(finding.edits) for finding in applied_findings),
         "files": len(changes),
         "imports": len(imports),
@@ -105,10 +105,19 @@ def report_of(
     status = max((finding.status for finding in (*failed, *rest)), default=Status.OK)
     key = "MIG130.nothing" if not changes else "MIG130.explicit" if work.mode == EXPLICIT else "MIG130.migrated"
     summary = Finding("MIG130", status, key, numbers, weight=SUMMARY_WEIGHT)
+    if work.already_npu:  # why transfer_to_npu was not added where scripts say npu, and where it was all the same
+        still: Scalar = ""
+        if work.still_cuda:
+            still = Sentence("rewriting.still_cuda", count=len(work.still_cuda), first=work.still_cuda[0])
+        npu: dict[str, Scalar] = {"count": len(work.already_npu), "first": work.already_npu[0], "still": still}
+        numbers["ported"] = Sentence("rewriting.already_npu", **npu)
+    # of the scripts that import torch_npu now the one to try first: by its name a training, and high up
+    scripts = [change.file for change in changes if any(finding.rule == "MIG131" for finding in change.made)]
+    first = min(scripts, key=lambda file: ("train" not in file.stem, len(file.parts), file), default=None)
     facts: dict[str, object] = {
         "path": os.fspath(path),
         "root": str(work.where.root.resolve()),
-        "script": _choose_first_script(changes),
+        "script": str(first.resolve()) if first else "",
         "mode": work.mode,
         **{name: os.fspath(at) if isinstance(at, (str, os.PathLike)) else at for name, at in place_facts.items()},
         "backups": work.kept,
@@ -124,23 +133,6 @@ def report_of(
     table = Table(COLUMNS, rows) if rows else None
     listing = Listing("diff", make_patch(changes).decode("utf-8", "replace"), "diff")
     return Report("migration", "rewrite", (summary, *failed, *rest), table, listing=listing, facts=facts)
-
-
-def _choose_first_script(changes: Iterable[Change]) -> str:
-    """Of the scripts that import torch_npu now the one to try first: by its name a training, and high up."""
-    scripts = [change.file for change in changes if any(finding.rule == "MIG131" for finding in change.made)]
-    first = min(scripts, key=lambda file: ("train" not in file.stem, len(file.parts), file), default=None)
-    return str(first.resolve()) if first else ""
-
-
-def _explain_ported(work: Work) -> Scalar:
-    """Why transfer_to_npu was not added where scripts say npu, and where it was all the same."""
-    if not work.already_npu:
-        return ""
-    args: dict[str, Scalar] = {"count": len(work.already_npu), "first": work.already_npu[0], "still": ""}
-    if work.still_cuda:
-        args["still"] = Sentence("rewriting.still_cuda", count=len(work.still_cuda), first=work.still_cuda[0])
-    return Sentence("rewriting.already_npu", **args)
 
 
 def _scan_change(file_change: Change) -> list[Finding]:

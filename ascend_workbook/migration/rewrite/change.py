@@ -6,7 +6,7 @@ import ast
 import difflib
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -60,14 +60,13 @@ ESCAPED = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 def make_patch(changes: Iterable[Change]) -> bytes:
     """Make one patch for all files, with `a/` and `b/` before the names."""
-    return b"".join(line for change in changes for line in _of_one(change))
-
-
-def _of_one(change: Change) -> Iterator[bytes]:
-    before, after = _split_lines(change.before), _split_lines(change.after)
-    names = _quote_name(f"a/{change.name}"), _quote_name(f"b/{change.name}")
-    for line in difflib.diff_bytes(difflib.unified_diff, before, after, *names, lineterm=b"\n"):
-        yield line if line.endswith(b"\n") else line + NO_NEWLINE
+    patch = []
+    for change in changes:
+        before, after = _split_lines(change.before), _split_lines(change.after)
+        names = _quote_name(f"a/{change.name}"), _quote_name(f"b/{change.name}")
+        lines = difflib.diff_bytes(difflib.unified_diff, before, after, *names, lineterm=b"\n")
+        patch += [line if line.endswith(b"\n") else line + NO_NEWLINE for line in lines]
+    return b"".join(patch)
 
 
 def _split_lines(data: bytes) -> list[bytes]:

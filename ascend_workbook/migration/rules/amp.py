@@ -17,11 +17,7 @@ CODE = "MIG108"
 WORDS = ("autocast",)
 TOKENS = ("amp", "GradScaler")
 KNOWN = Known(MEASURED, TRANSFER, hours={"wrapped": 0.25}, inferred=("wrapped",))
-NAMES = tuple(
-    """
-    torch.autocast torch.amp. torch.cuda.amp. torch.is_autocast_enabled torch.set_autocast_ torch.get_autocast_
-    """.split()
-)
+NAMES = tuple(api_map.list_names("amp"))
 #: Libraries whose autocast is torch's own or knows NPUs.
 PACKAGES = {"torch", "torch_npu", "torch_xla", "accelerate", "transformers", "lightning", "pytorch_lightning"}
 #: What projects call their own packages.

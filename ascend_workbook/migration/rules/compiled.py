@@ -54,11 +54,7 @@ KNOWN = Known(
 )
 DYNAMIC = {"importlib.import_module", "__import__"}
 #: First words of modules and functions that only talk about CUDA.
-HELPERS = tuple(
-    """
-    utils_ util_ test_ check_ init_ setup_ config_ to_ is_ use_ move_ has_ get_ set_ try_ device_ with_ no_ require
-    """.split()
-)
+HELPERS = tuple(api_map.list_names("cuda_helpers"))
 #: What the two kernels of an operator are called.
 LAUNCHED = re.compile(r"(forward|backward|fwd|bwd)", re.IGNORECASE)
 #: Packages whose own compiled part is no matter of CUDA, or that have NPU builds.

@@ -21,11 +21,7 @@ PATTERN = "arallel|BaseModelDP"
 KNOWN = Known(MEASURED, NATIVE, hours={"no_kernel": 4.0, "wrapper": 4.0}, inferred=("wrapper",))
 NAMES = set(api_map.list_names("data_parallel"))
 #: Other libraries' and a project's own classes that are nn.DataParallel underneath.
-WRAPPERS = {
-    "bert4torch.models.BaseModelDP",
-    "torch_geometric.nn.DataParallel",
-    "torch_geometric.nn.data_parallel.DataParallel",
-}
+WRAPPERS = set(api_map.list_names("data_parallel_wrappers"))
 WRAPPER = re.compile(
     r"(?!.*(?:Distributed|Sharded|NPU|MLU|XPU))(?!paddle|torch\.)[\w.]*?\.(?:[A-Z]\w*DataParallel|DataParallelWithCallback|DataParallelCriterion)"
 )

@@ -10,6 +10,7 @@ import ast
 import re
 
 from ascend_workbook.findings.finding import Edit
+from ascend_workbook.migration import api_map
 from ascend_workbook.migration.reading.calls import find_argument, method_name, string_value, within_string
 from ascend_workbook.migration.reading.source import Source
 from ascend_workbook.migration.repair import ADVICE, DOCUMENTED, MANUAL, REWRITE, VARIABLES, Findings, Known, finding_at
@@ -25,12 +26,7 @@ RENAMED = {
     "PYTORCH_CUDA_ALLOC_CONF": "PYTORCH_NPU_ALLOC_CONF",
 }
 #: Read by nothing on an NPU; CUDA_DEVICE_MAX_CONNECTIONS is asked for by Megatron and MindSpeed and must stay.
-WITHOUT_EFFECT = set(
-    """
-    CUBLAS_WORKSPACE_CONFIG CUDA_DEVICE_ORDER CUDNN_BENCHMARK NVIDIA_TF32_OVERRIDE TORCH_CUDNN_V8_API_ENABLED
-    CUDA_MODULE_LOADING CUDA_CACHE_PATH
-    """.split()
-)
+WITHOUT_EFFECT = set(api_map.list_names("without_effect"))
 #: Where a build finds NCCL: nothing that a run reads.
 OF_A_BUILD = re.compile(r"NCCL_(INCLUDE_DIRS?|LIB_DIRS?|LIBRARY|LIBRARIES|ROOT(_DIR)?|HOME|VERSION)")
 #: By what hosts find one another: HCCL reads its own, and a job of several hosts may not start without.

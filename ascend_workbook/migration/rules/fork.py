@@ -14,12 +14,7 @@ from ascend_workbook.migration.repair import ADVICE, DOCUMENTED, Findings, Known
 CODE = "MIG134"
 TOKENS = ("fork", "forkserver")
 PATTERN = r"['\"]fork['\"]"
-STARTERS = {
-    "torch.multiprocessing.set_start_method",
-    "torch.multiprocessing.get_context",
-    "multiprocessing.set_start_method",
-    "multiprocessing.get_context",
-}
+STARTERS = {f"{home}multiprocessing.{name}" for home in ("", "torch.") for name in ("set_start_method", "get_context")}
 KNOWN = Known(DOCUMENTED, "https://pytorch.org/docs/stable/notes/multiprocessing.html")
 
 

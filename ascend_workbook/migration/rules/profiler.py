@@ -17,10 +17,7 @@ NEEDS = ("torch",)
 PATTERN = r"\b(?:profile|schedule|tensorboard_trace_handler|ProfilerActivity|emit_nvtx)\b"
 KNOWN = Known(MEASURED, ASCEND + "docs/zh/developer_notes/ascend_pytorch_profiler_user_guide.md")
 REPLACED = {
-    "torch.profiler.profile",
-    "torch.profiler.schedule",
-    "torch.profiler.tensorboard_trace_handler",
-    "torch.profiler.ProfilerActivity.CUDA",
+    f"torch.profiler.{name}" for name in ("profile", "schedule", "tensorboard_trace_handler", "ProfilerActivity.CUDA")
 }
 #: For NVIDIA's own profilers: entering it raises where torch has no NVTX.
 EMIT = "torch.autograd.profiler.emit_nvtx"

@@ -39,12 +39,7 @@ PATTERN = (
 KNOWN = Known(DOCUMENTED, None, versions=BY_ENTRY, hours={"use": 0.5})
 ELSEWHERE = {"triton"}  # triton.py
 #: One decision for the whole project; their calls are ordinary ones.
-WHOLE = set(
-    """
-    megatron mmcv mmdet3d detectron2 dgl vllm unsloth gptqmodel auto_gptq autoawq awq liger_kernel horovod
-    colossalai
-    """.split()
-)
+WHOLE = set(api_map.list_names("whole_libraries"))
 DYNAMIC = {"importlib.import_module", "__import__"}
 
 

@@ -38,7 +38,9 @@ def test_the_closure_is_what_the_script_imports_from_its_folder(script: Path) ->
 
 
 def test_only_the_script_imports_transfer_to_npu_and_modules_get_their_edits(script: Path) -> None:
-    contents, made = migrate_modules(dict.fromkeys(list_imported_modules(script)), script, script.parent)
+    contents, made = migrate_modules(
+        {module: module.read_bytes() for module in list_imported_modules(script)}, script, script.parent
+    )
     assert {file.name for file in contents} == {"train.py", "net.py"}
     assert b"transfer_to_npu" in contents[script] and b".to('cuda:0')" in contents[script.parent / "net.py"]
     assert [finding.rule for finding in made] == ["MIG131", "MIG103"]
@@ -46,7 +48,9 @@ def test_only_the_script_imports_transfer_to_npu_and_modules_get_their_edits(scr
 
 def test_the_mirror_holds_everything_and_the_original_stays(script: Path, tmp_path: Path) -> None:
     before = {file: file.read_bytes() for file in script.parent.rglob("*") if file.is_file()}
-    contents, _ = migrate_modules(dict.fromkeys(list_imported_modules(script)), script, script.parent)
+    contents, _ = migrate_modules(
+        {module: module.read_bytes() for module in list_imported_modules(script)}, script, script.parent
+    )
     copy = make_mirror(script, tmp_path / "work", contents)
     assert copy.read_bytes() == contents[script] and not copy.is_symlink()
     assert (tmp_path / "work" / "data" / "words.txt").read_text(encoding="utf-8") == "数据"
@@ -63,4 +67,6 @@ def test_a_mirror_inside_the_folder_does_not_hold_itself(script: Path) -> None:
 def test_a_module_that_cannot_be_read_is_named(script: Path) -> None:
     script.with_name("net.py").write_text("import torch\nx = (\n")
     with pytest.raises(WorkbookError, match=r"net\.py could not be read as Python \(line 2\)"):
-        migrate_modules(dict.fromkeys(list_imported_modules(script)), script, script.parent)
+        migrate_modules(
+            {module: module.read_bytes() for module in list_imported_modules(script)}, script, script.parent
+        )

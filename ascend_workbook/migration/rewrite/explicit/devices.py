@@ -53,15 +53,11 @@ def _is_looked_up(source: Source, node: ast.expr) -> bool:
         key = string_value(node.slice)
     elif isinstance(node, ast.Call) and (method_name(node) == "get" or source.names.resolve_call(node) in ENVIRONMENT):
         key = string_value(node.args[0]) if node.args else None
-    elif isinstance(node, ast.Attribute) and _is_setting(source, node.value):
-        key = node.attr
+    elif isinstance(node, ast.Attribute):
+        words = [getattr(inner, "attr", "") or getattr(inner, "id", "") for inner in ast.walk(node.value)]
+        used = {name.split(".")[0] for name in list_imported_names(source.tree)}
+        key = node.attr if any(map(SETTINGS_NAMES.search, words)) and used & SETTINGS else None
     return key is not None and not _is_set(source, key)
-
-
-def _is_setting(source: Source, node: ast.expr) -> bool:
-    words = [getattr(inner, "attr", "") or getattr(inner, "id", "") for inner in ast.walk(node)]
-    used = {name.split(".")[0] for name in list_imported_names(source.tree)}
-    return any(SETTINGS_NAMES.search(word) for word in words) and bool(used & SETTINGS)
 
 
 def _is_set(source: Source, key: str) -> bool:

@@ -33,8 +33,10 @@ from ascend_workbook.migration.dry_run.sides import (
     CHILD,
     Plan,
     Told,
+    describe_copies,
     open_out_folder,
     report_enclosure,
+    report_left_out,
     report_touched_files,
     run_side,
 )
@@ -166,6 +168,7 @@ def _make_report(plan: Plan, base: Device, target: Device, before: LaunchResult,
     pairs = pair_losses(before.losses, after.losses if after else [])
     dtype = choose_narrowest_type(_low_precision(before) | (_low_precision(after) if after else set()))
     findings = [*find_failures(plan, before, after), *plan.original.findings, *report_touched_files(plan)]
+    findings += report_left_out(plan)
     findings += report_enclosure(plan, [side for side in (before, after) if side is not None])
     if after is None and before.ok:
         findings.append(Finding("MIG140", Status.SKIPPED, "MIG140.not_run", {"tier": target.tier}, weight=WEIGHT))
@@ -233,6 +236,7 @@ def _collect_facts(
         "simulator": after.simulator if after else {},
         "dtype": dtype,
         "tolerance": TOLERANCE[dtype],
+        "work": {side: describe_copies(plan, side) for side in plan.copies},
     }
 
 

@@ -1,19 +1,23 @@
 """A migrated copy of the folders that a training needs to run in.
 
-So the script finds its data, configuration and other modules where it expects them, and what it writes does not land
-in the user's folder: `Copies` says what is a copy and what a link.
+While the script runs it finds its data, configuration and other modules where it expects them, and what it writes does
+not land in the user's folder: `Copies` says what is a copy and what a link. What is hidden or looks like a credential
+is neither, and afterwards `clear_mirror` leaves the modules that ran and what the script wrote: the folder may be sent.
 """
 
 from __future__ import annotations
 
+import fnmatch
 import os
+import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding
+from ascend_workbook.migration import api_map
 from ascend_workbook.migration.reading.source import decode_bytes, parse_text
 from ascend_workbook.migration.reading.undecoded import Unreadable
 from ascend_workbook.migration.rewrite import migrate_source
@@ -21,6 +25,8 @@ from ascend_workbook.migration.rewrite.change import INJECT
 
 # The user's own files in a dry run: what is small is a copy in the mirror, and what is a link is watched.
 
+#: Names that no mirror holds, beside hidden ones; a module that the script imports is there whatever its name.
+PRIVATE = re.compile("|".join(map(fnmatch.translate, api_map.list_names("private_files"))), re.IGNORECASE)
 #: Files up to this size are copied, as long as all of them together stay below the second figure.
 LARGEST_COPY_BYTES = 64 << 20
 ALL_COPIES_BYTES = 256 << 20
@@ -37,6 +43,10 @@ class Copies:
 
     bytes_left: int = ALL_COPIES_BYTES
     entries_left: int = ENTRIES
+    #: What the mirror holds that is the user's: copies as they were made, and folders; and what is not in it.
+    taken: State = field(default_factory=dict)
+    folders: set[Path] = field(default_factory=set)
+    left_out: list[Path] = field(default_factory=list)
 
     def take_file(self, file: Path, there: Path) -> bool:
         """Copies a file that is small enough; False where it has to be a link."""
@@ -49,11 +59,12 @@ class Copies:
             there.unlink(missing_ok=True)
             return False
         self.bytes_left -= size
+        self.taken |= _state_of_path(there)
         return True
 
     def take_folder(self, folder: Path) -> bool:
-        """Whether a folder may be a real one in the mirror: small, not hidden, and not a link of the user's."""
-        if folder.is_symlink() or folder.name.startswith("."):
+        """Whether a folder may be a real one in the mirror: small, and not a link of the user's."""
+        if folder.is_symlink():
             return False
         try:
             with os.scandir(folder) as entries:
@@ -111,8 +122,8 @@ def migrate_modules(
 
 def make_mirror(
     script: Path, folder: Path, contents: Mapping[Path, bytes], root: Path | None = None, real: tuple[Path, ...] = ()
-) -> Path:
-    """Makes `folder` a mirror of `root` (the script's folder) with `contents` in place; the script's path in it.
+) -> tuple[Path, Copies]:
+    """Make `folder` a mirror of `root` (the script's folder) with `contents` in place; the script in it, and its copies.
 
     `folder` must be new or empty. Folders in `real` are made, not linked: a training runs or looks for modules there.
     Links to folders that hold `folder` itself are left out."""
@@ -124,8 +135,19 @@ def make_mirror(
         within[script] = script.read_bytes()
     made_folders = {top / path.relative_to(root) for path in real} | {file.parent for file in within}
     real_ones = {top} | made_folders | {above for path in made_folders for above in path.parents}
-    _mirror_folder(top, folder, within, real_ones, Copies())
-    return folder / script.relative_to(top)
+    copies = Copies()
+    _mirror_folder(top, folder, within, real_ones, copies)
+    return folder / script.relative_to(top), copies
+
+
+def clear_mirror(mirror: Path, copies: Copies) -> None:
+    """Take away every link, the copies that nothing has changed and folders that are empty without them."""
+    for folder, folders, files in os.walk(mirror, topdown=False):
+        for path in (Path(folder, name) for name in (*folders, *files)):
+            if path.is_symlink() or (path in copies.taken and _state_of_path(path) == {path: copies.taken[path]}):
+                path.unlink()
+        if Path(folder) in copies.folders and not any(Path(folder).iterdir()):
+            Path(folder).rmdir()
 
 
 def _mirror_folder(source: Path, target: Path, contents: Mapping[Path, bytes], real: set[Path], copies: Copies) -> None:
@@ -140,7 +162,10 @@ def _mirror_folder(source: Path, target: Path, contents: Mapping[Path, bytes], r
             _mirror_folder(entry, there, contents, real, copies)
         elif entry.name == "__pycache__" or target.resolve().is_relative_to(entry.resolve()):
             continue
+        elif entry.name.startswith(".") or PRIVATE.match(entry.name):
+            copies.left_out.append(entry)
         elif entry.is_dir() and copies.take_folder(entry):
+            copies.folders.add(there)
             _mirror_folder(entry, there, contents, real, copies)
         elif entry.is_dir() or not copies.take_file(entry, there):
             there.symlink_to(entry, target_is_directory=entry.is_dir())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import shutil
 import tempfile
@@ -18,7 +19,7 @@ from ascend_workbook.machine.device import Device
 from ascend_workbook.machine.launch import LaunchResult, LaunchSpec, Plugin, Progress, launch
 from ascend_workbook.machine.launch.enclosed import choose_enclosure, describe_attempts, describe_guard, list_attempts
 from ascend_workbook.machine.sandbox import GUARD_VARIABLE, GUARDS, LANDLOCK, NONE
-from ascend_workbook.migration.dry_run.mirror import list_changed_files, make_mirror, record_state
+from ascend_workbook.migration.dry_run.mirror import Copies, clear_mirror, list_changed_files, make_mirror, record_state
 from ascend_workbook.migration.dry_run.original import SHOWN, Original
 from ascend_workbook.migration.rewrite.change import EXPLICIT, INJECT
 from ascend_workbook.migration.rewrite.explicit.commands import rewrite_arguments
@@ -27,6 +28,8 @@ from ascend_workbook.migration.rules.environment import RENAMED
 CHILD = Path(__file__).parents[1] / "child"
 #: What the simulator shows where nobody asks (ASCEND_WORKBOOK_SIM_DEVICES).
 SIMULATED_DEVICES = 2
+#: Beside a side's work folder: what of the user's lies in it, and what was left out.
+WORK_LIST = "work.json"
 Told = Callable[[str, Progress], None]
 
 
@@ -46,6 +49,8 @@ class Plan:
     network: bool = False
     #: The user's own files that a side has changed through a link, by side.
     touched: dict[str, list[Path]] = field(default_factory=dict)
+    #: What each side's work folder was made of.
+    copies: dict[str, Copies] = field(default_factory=dict)
 
     @property
     def script(self) -> Path:
@@ -90,7 +95,7 @@ def run_side(
     shutil.rmtree(work, ignore_errors=True)
     migrated = side != "baseline" and where.accelerator == "npu"
     contents = original.migrate_texts(plan.mode) if migrated else original.texts
-    script = make_mirror(original.script, work, contents, around.root, (around.cwd, *around.paths))
+    script, copies = make_mirror(original.script, work, contents, around.root, (around.cwd, *around.paths))
     spec = LaunchSpec(
         out=into,
         script=script,
@@ -112,9 +117,26 @@ def run_side(
         enclosure=choose_enclosure(where, network=plan.network, python=plan.python),
     )
     before = record_state(work)
-    result = launch(spec, _once_a_step(side, on_progress) if on_progress else None)
-    plan.touched[side] = list_changed_files(before)
-    return result
+    try:
+        return launch(spec, _once_a_step(side, on_progress) if on_progress else None)
+    finally:
+        plan.touched[side], plan.copies[side] = list_changed_files(before), copies
+        clear_mirror(work, copies)
+        (into / WORK_LIST).write_text(json.dumps(describe_copies(plan, side), ensure_ascii=False, indent=1), "utf-8")
+
+
+def describe_copies(plan: Plan, side: str) -> dict[str, list[str]]:
+    """Describe what of the user's lies in a side's work folder, and what was never put there."""
+    around, copies = plan.original.layout, plan.copies.get(side)
+    left = sorted(path.relative_to(around.root.resolve()).as_posix() for path in copies.left_out) if copies else []
+    return {"holds": sorted(file.relative_to(around.root).as_posix() for file in plan.original.texts), "left_out": left}
+
+
+def report_left_out(plan: Plan) -> list[Finding]:
+    """Report what the script did not find beside it: hidden files, and names as credentials have them."""
+    every = {name for side in plan.copies for name in describe_copies(plan, side)["left_out"]}
+    names: list[Scalar] = [*sorted(every)[:SHOWN], *(["…"] if len(every) > SHOWN else [])]
+    return [Finding("MIG148", Status.OK, "MIG148.left_out", {"count": len(every), "names": names})] if every else []
 
 
 def report_touched_files(plan: Plan) -> list[Finding]:

@@ -26,6 +26,7 @@ from ascend_workbook.migration.dry_run.sides import (
     open_out_folder,
     place_of,
     report_enclosure,
+    report_left_out,
     report_touched_files,
     run_side,
 )
@@ -214,6 +215,7 @@ def _make_report(
         *instead,
         *plan.original.findings,
         *report_touched_files(plan),
+        *report_left_out(plan),
         *report_enclosure(plan, [result]),
         *findings_of(rows, trace_content, where, fake),
     ]

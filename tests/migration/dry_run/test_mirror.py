@@ -51,7 +51,7 @@ def test_the_mirror_holds_everything_and_the_original_stays(script: Path, tmp_pa
     contents, _ = migrate_modules(
         {module: module.read_bytes() for module in list_imported_modules(script)}, script, script.parent
     )
-    copy = make_mirror(script, tmp_path / "work", contents)
+    copy, _ = make_mirror(script, tmp_path / "work", contents)
     assert copy.read_bytes() == contents[script] and not copy.is_symlink()
     assert (tmp_path / "work" / "data" / "words.txt").read_text(encoding="utf-8") == "数据"
     for name in ("new.txt", "data/new.txt", "data/words.txt", "other.py", "pkg/a.py"):

@@ -34,7 +34,7 @@ def test_what_is_small_is_a_copy_and_data_is_a_link(script: Path, tmp_path: Path
     work = tmp_path / "work"
     make_mirror(script, work, {})
     links = {path.relative_to(work).as_posix() for path in (*work.iterdir(), *work.glob("*/*")) if path.is_symlink()}
-    assert links == {"data/train.bin", "many", ".git", "elsewhere"}
+    assert links == {"data/train.bin", "many", "elsewhere"}
     (work / "out" / "ckpt.pt").write_bytes(b"new")
     assert script.with_name("out").joinpath("ckpt.pt").read_bytes() == b"x" * 100
 

@@ -27,6 +27,7 @@ from ascend_workbook.findings.errors import Stopped, WorkbookError, explain_os_e
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import LANGUAGES, say
+from ascend_workbook.show.text import escape_controls
 from ascend_workbook.storage import refuse_unwritable, write_file
 
 #: The group of entry points by which a distribution adds a verb: NAME = "package.module".
@@ -166,9 +167,9 @@ def _show_report(report: Report, args: argparse.Namespace) -> None:
 
 
 def _could_not_run(error: WorkbookError, lang: str | None) -> int:
-    print(say("command.error", lang, message=error.message(lang)), file=sys.stderr)
+    print(escape_controls(say("command.error", lang, message=error.message(lang))), file=sys.stderr)
     if error.hint(lang):
-        print(say("command.hint", lang, hint=error.hint(lang)), file=sys.stderr)
+        print(escape_controls(say("command.hint", lang, hint=error.hint(lang))), file=sys.stderr)
     return 2
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,6 +34,8 @@ class Tree:
     others: list[Path] = field(default_factory=list)
     texts: list[Path] = field(default_factory=list)
     notebooks: list[Path] = field(default_factory=list)
+    #: Folders that could not be looked into, and why.
+    closed: dict[str, OSError] = field(default_factory=dict)
 
     @property
     def scanned_files(self) -> list[Path]:
@@ -54,13 +57,13 @@ def collect_files(path: str | os.PathLike[str]) -> Tree:
     if not place.is_dir():
         raise WorkbookError("migration.no_path", path=str(path))
     tree = Tree(place, [])
-    for file in _walk_folder(place):
+    for file in _walk_folder(tree):
         if _add_to_tree(tree, file):
             continue
         if file.suffix in CUDA_SOURCES:
             tree.cuda_sources.append(file)
         elif file.suffix in OTHER_KINDS:
-            with file.open("rb") as stream:
+            with suppress(OSError), file.open("rb") as stream:  # none that is scanned, whether it opens or not
                 if WORDS.search(stream.read(LARGEST_BYTES)):
                     tree.others.append(file)
     return tree
@@ -83,10 +86,14 @@ def _add_to_tree(tree: Tree, file: Path, *, by_name: bool = False) -> bool:
     return is_python or text or file.suffix == ".ipynb"
 
 
-def _walk_folder(root: Path) -> Iterator[Path]:
+def _walk_folder(tree: Tree) -> Iterator[Path]:
     """All files in order of name; hidden folders, virtual environments, linked folders, the workbook's own results
     and what is no regular file (a pipe, a device, a link to one) are left out."""
-    for folder, folders, files in os.walk(root):
+
+    def note_closed(error: OSError) -> None:
+        tree.closed[tree.name_of(Path(error.filename))] = error
+
+    for folder, folders, files in os.walk(tree.root, onerror=note_closed):
         folders[:] = sorted(name for name in folders if not _is_foreign(Path(folder) / name))
         shown = [name for name in sorted(files) if not name.startswith(".") or settings.is_env(name)]
         yield from (file for name in shown if _is_regular(file := Path(folder) / name))
@@ -101,8 +108,16 @@ def _is_regular(file: Path) -> bool:
 
 
 def _is_foreign(folder: Path) -> bool:
-    if folder.name.startswith(".") or folder.name.endswith(".egg-info") or (folder / "pyvenv.cfg").exists():
+    if folder.name.startswith(".") or folder.name.endswith(".egg-info") or _is_there(folder / "pyvenv.cfg"):
         return True
-    if own_results.is_marked(folder):
+    if _is_there(folder / own_results.MARK):
         return True
-    return folder.name in SKIPPED_FOLDERS and not (folder / "__init__.py").exists()
+    return folder.name in SKIPPED_FOLDERS and not _is_there(folder / "__init__.py")
+
+
+def _is_there(path: Path) -> bool:
+    """Whether a file exists; a path that is too long for the system leads to none."""
+    try:
+        return path.exists()
+    except OSError:
+        return False

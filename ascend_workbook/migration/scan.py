@@ -6,6 +6,7 @@ import os
 import shlex
 from collections import Counter
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any, Callable
 
@@ -136,6 +137,8 @@ def report_classes(counts: Counter[str]) -> Report:
 
 SUMMARY = "MIG100"
 SUMMARY_WEIGHT = 1000.0
+#: In a tree of more Python files those that say nothing of a GPU are searched, not parsed: most, as a rule.
+PARSED = 1000
 #: The findings of a file, and the hash of its text where it has any.
 Found = tuple[list[Finding], str]
 
@@ -152,7 +155,8 @@ def scan(path: str | os.PathLike[str], fail_on: Iterable[str] = ()) -> Report:
     where = collect_files(path)
     findings: list[Finding] = []
     hashes: dict[str, str] = {}
-    kinds = ((scan_file, where.python), (_scan_text_file, where.texts), (_scan_notebook_file, where.notebooks))
+    python = partial(scan_file, parse=len(where.python) <= PARSED)
+    kinds = ((python, where.python), (_scan_text_file, where.texts), (_scan_notebook_file, where.notebooks))
     jobs = [(kind, file, where.name_of(file)) for kind, files in kinds for file in files]
     for (_, _, name), (file_findings, sha256) in zip(jobs, spread_work(_scan_job, jobs)):
         findings += file_findings
@@ -184,14 +188,14 @@ def _scan_notebook_file(file: Path, name: str) -> Found:
         return findings, ""  # JSON in UTF-16: rewrite says that it cannot
 
 
-def scan_file(file: Path, name: str) -> Found:
-    """The findings of one file in order of place, and the hash of its text where there are any."""
+def scan_file(file: Path, name: str, *, parse: bool = True) -> Found:
+    """The findings of a file in order of place, and its text's hash where it has any; `parse`: whatever its words."""
     try:
         refuse_large(file.stat().st_size)
         data = file.read_bytes()
         refuse_binary(data)
         rules = choose_rules(data)
-        if not rules:
+        if not rules and not parse:
             return [], ""
         text, encoding, bom = decode_bytes(data)
         source = parse_text(text, name, encoding=encoding, bom=bom, file=file)
@@ -223,6 +227,12 @@ def report_unreadable(name: str, cause: Unreadable | OSError) -> Finding:
 
 
 def not_python(where: Tree) -> Findings:
+    """What of a tree is no file that could be scanned, or has a name that no page or terminal shows as it is."""
+    yield from (report_unreadable(name, cause) for name, cause in where.closed.items())
+    odd = [name for name in map(where.name_of, where.scanned_files) if not name.isprintable()]
+    if odd:
+        odd_args: dict[str, Scalar] = {"count": len(odd), "first": ascii(odd[0])}
+        yield Finding(SUMMARY, Status.NOTE, "MIG100.odd_names", odd_args)
     if where.cuda_sources:
         first = where.name_of(where.cuda_sources[0])
         kernels: dict[str, Scalar] = {"count": len(where.cuda_sources), "first": first, "class": UNSUPPORTED}

@@ -29,6 +29,15 @@ FOLDED = 12
 WORD = re.compile(r"[!-~]+ *|[^!-~][，。；：、）”]*|\s")
 
 
+#: What steers a terminal; the end of a line does not.
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n|\Z)")
+
+
+def escape_controls(text: str) -> str:
+    """Write control characters as `\\x1b`: names of files and texts of others must not steer a terminal."""
+    return CONTROL.sub(lambda match: f"\\x{ord(match.group()):02x}", text)
+
+
 def render_text(
     report: Report, lang: str | None = None, *, details: bool = False, above: Sequence[str] = (), fold: bool = False
 ) -> str:
@@ -52,11 +61,11 @@ def render_text(
     if report.listing:
         lines += ["", report.listing.text.rstrip("\n")]
     if fold:
-        return "\n".join([*lines, say("report.rank_folded", lang, rank=report.facts["rank"])])
+        return escape_controls("\n".join([*lines, say("report.rank_folded", lang, rank=report.facts["rank"])]))
     ranks = [] if details else find_rank_parts(report)
     for part in report.parts:
         lines += ["", render_text(part, lang, details=details, above=circumstances, fold=part in ranks)]
-    return "\n".join(lines)
+    return escape_controls("\n".join(lines))
 
 
 def _render_group(group: list[Finding], report: Report, lang: str) -> list[str]:

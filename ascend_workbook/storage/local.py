@@ -73,7 +73,7 @@ class LocalStorage:
             raise
 
     def write_text(self, name: str, text: str) -> None:
-        self.write_bytes(name, text.encode("utf-8"))
+        self.write_bytes(name, encode_text(text))
 
     def exists(self, name: str) -> bool:
         return self.resolve_name(name).exists()
@@ -121,6 +121,11 @@ def refuse_unwritable(path: str | os.PathLike[str]) -> None:
         raise OSError(code, os.strerror(code), str(path))
 
 
+def encode_text(text: str) -> bytes:
+    """Encode as UTF-8; a byte of a file's name that is none stands escaped, `\\udcff`, as JSON has it too."""
+    return text.encode("utf-8", "backslashreplace")
+
+
 def read_umask() -> int:
     """Read the umask of the process; it can be read only by setting it, which no two threads may do at once."""
     with _UMASK:
@@ -132,5 +137,5 @@ def read_umask() -> int:
 def write_file(path: str | os.PathLike[str], content: str | bytes) -> None:
     """Write a file that the user named, whole or not at all; of a link the target is written, and the link stays."""
     target = Path(path).resolve()
-    data = content.encode("utf-8") if isinstance(content, str) else content
+    data = encode_text(content) if isinstance(content, str) else content
     LocalStorage(target.parent).write_bytes(target.name, data)

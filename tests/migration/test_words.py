@@ -16,6 +16,7 @@ def test_rules_and_words_agree() -> None:
     code = "\n".join(path.read_text(encoding="utf-8") for path in FOLDER.rglob("*.py"))
     said = set(re.findall(r"\"(MIG\d+\.\w+)\"", code))
     said |= {f"MIG101.{entry['note']}" for entry in api_map.load_map("torch_cuda")["names"].values()}
+    said |= {key for calls in api_map.list_names("calls").values() for key, _ in calls.values()}
     written = {key for key in WORDS if key.startswith("MIG")}
     chosen_at_run_time = {key for key in written - said if f'"{key.rpartition(".")[0]}.{{' in code.replace('f"', '"')}
     assert said <= written

@@ -48,6 +48,12 @@ def explain_message(message: str) -> Sentence | None:
     return next((Sentence(key) for pattern, key in REASONS.items() if re.search(pattern, message)), None)
 
 
+def package_of_module(module: str) -> str:
+    """Return what to tell pip for a missing module: its top package's name, where we know of no other."""
+    top = module.split(".")[0]
+    return PACKAGES.get(module) or PACKAGES.get(top) or top
+
+
 def count_fallbacks(output: str) -> Counter[str]:
     """Count the operators that ran on the CPU, with how often torch_npu said so."""
     return Counter(FALLBACK.findall(output))
@@ -120,11 +126,9 @@ def _of_original(plan: Plan, error: ChildError, place: Place | None) -> Finding 
     if missing and missing.group(1).split(".")[0] == "torch_npu":
         return Finding("MIG140", Status.FAIL, "MIG140.migrated", migrated_args(plan.script, plan.args), place)
     if missing:
-        module = missing.group(1)
-        top = module.split(".")[0]
         args: dict[str, Scalar] = {
             "module": missing.group(1),
-            "package": PACKAGES.get(module) or PACKAGES.get(top) or top,
+            "package": package_of_module(missing.group(1)),
             "python": shlex.quote(plan.python),
             "script": script,
         }

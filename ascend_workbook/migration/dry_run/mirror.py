@@ -123,7 +123,7 @@ def migrate_modules(
 def make_mirror(
     script: Path, folder: Path, contents: Mapping[Path, bytes], root: Path | None = None, real: tuple[Path, ...] = ()
 ) -> tuple[Path, Copies]:
-    """Make `folder` a mirror of `root` (the script's folder) with `contents` in place; the script in it, and its copies.
+    """Make `folder` a mirror of `root` (the script's folder) with `contents` in place: the script in it, and copies.
 
     `folder` must be new or empty. Folders in `real` are made, not linked: a training runs or looks for modules there.
     Links to folders that hold `folder` itself are left out."""

@@ -56,7 +56,7 @@ from ascend_workbook.migration.rewrite.entry import (
 )
 from ascend_workbook.migration.rewrite.explicit import commands, make_explicit
 from ascend_workbook.migration.rewrite.notebook_edit import rewrite_notebook
-from ascend_workbook.migration.scan import not_python, report_unreadable, scan_source
+from ascend_workbook.migration.scan import PARSED, not_python, report_unreadable, scan_source
 from ascend_workbook.migration.texts import decode_text, notebook, read_text, scan_text, settings, shell, text_source
 from ascend_workbook.migration.texts.lines import refuse_broken
 from ascend_workbook.migration.verdict import (
@@ -131,7 +131,7 @@ def report_of(
     }
     rows = tuple(row for file_change in changes for row in file_change.rows)
     table = Table(COLUMNS, rows) if rows else None
-    listing = Listing("diff", make_patch(changes).decode("utf-8", "replace"), "diff")
+    listing = Listing("diff", make_patch(writing.own_changes(changes)).decode("utf-8", "replace"), "diff")
     return Report("migration", "rewrite", (summary, *failed, *rest), table, listing=listing, facts=facts)
 
 
@@ -179,6 +179,7 @@ def rewrite(
     for judged in (_rewrite_python_files, _rewrite_text_files, _rewrite_notebooks):
         judged(work, single=Path(path).is_file())
     work.left += _no_script(work)
+    work.left += writing.report_links(work.where, work.changes.values())
     failed = out_folder.check_expected(expect, work.where, work.changes.values()) if expect is not None else []
     writing.check(work.where, Path(out) if out is not None else None, Path(patch) if patch is not None else None)
     if not work.where.scanned_files:  # said by the report; an empty folder or patch would look like a result
@@ -192,7 +193,7 @@ def rewrite(
         failed += uncopied + write_findings
         written_count = len(result_files) - writing.not_written(write_findings)
     if patch is not None:
-        writing.write_file(Path(patch), make_patch(work.changes.values()))
+        writing.write_file(Path(patch), make_patch(writing.own_changes(work.changes.values())))
     if in_place:
         work.kept, unwritten = writing.in_place(work.where, work.changes.values())
         failed += unwritten
@@ -270,15 +271,10 @@ def _rewrite_python_files(work: Work, *, single: bool) -> None:
             data = file.read_bytes()
             refuse_binary(data)
             speaks = bool(choose_rules(data)) or b"torch" in data
-            if not speaks and work.mode == EXPLICIT:
+            if not speaks and work.mode == EXPLICIT and len(work.where.python) > PARSED:
                 continue
-            try:
-                text, encoding, bom = decode_bytes(data)
-                source = parse_text(text, name, encoding=encoding, bom=bom, file=file)
-            except Unreadable:
-                if speaks:
-                    raise
-                continue
+            text, encoding, bom = decode_bytes(data)
+            source = parse_text(text, name, encoding=encoding, bom=bom, file=file)
             alone = len(work.where.python) == 1 or is_entry(source, unnamed=not heard[file.stem])
             applied_findings, left = judge_source(source, alone=alone, mode=work.mode, root=work.where.root, work=work)
             work.left += _findings_left(left)
@@ -385,7 +381,6 @@ def _exclude_out_folder(where: Tree, out: str | os.PathLike[str] | None) -> Tree
     if out is None or where.root.resolve() not in Path(out).resolve().parents:
         return where
     inside = Path(out).resolve()
-    groups = (where.python, where.cuda_sources, where.others, where.texts, where.notebooks)
-    return Tree(
-        where.root, *([file for file in files if not file.absolute().is_relative_to(inside)] for files in groups)
-    )
+    for files in (where.python, where.cuda_sources, where.others, where.texts, where.notebooks):
+        files[:] = [file for file in files if not file.absolute().is_relative_to(inside)]
+    return where

@@ -66,6 +66,21 @@ def check(where: Tree, out: Path | None, patch: Path | None) -> None:
                 raise WorkbookError("migration.not_a_patch", path=str(patch))
 
 
+def own_changes(changes: Iterable[Change]) -> list[Change]:
+    """The changes without those of links: a patch edits a file once, under its own name."""
+    return [change for change in changes if not change.file.is_symlink()]
+
+
+def report_links(where: Tree, changes: Iterable[Change]) -> Iterator[Finding]:
+    """Report links to files that change: the patch edits what they lead to, where that is in the tree."""
+    links = [change for change in changes if change.file.is_symlink()]
+    for status, key, leading in ((Status.OK, "MIG130.link", False), (Status.WARN, "MIG130.link_out", True)):
+        names = [link for link in links if leads_out(where, link.file) == leading]
+        if names:
+            first = {"first": names[0].name, "target": str(names[0].file.resolve())}
+            yield Finding("MIG130", status, key, {"count": len(names), **first}, Place(names[0].name))
+
+
 def collect_results(where: Tree, changes: dict[str, Change]) -> tuple[dict[str, Result], list[Finding]]:
     """Every script of the tree, changed or not: the result must find what it needs. And those that cannot be copied."""
     results_by_name: dict[str, Result] = {}
@@ -133,8 +148,10 @@ def write_file(target: Path, data: bytes, *, like: Path | None = None) -> None:
             os.fsync(stream.fileno())
         aside.chmod(mode if mode is not None else 0o666 & ~_read_umask())
         aside.replace(target)
-    except BaseException:
+    except BaseException as broken:
         aside.unlink(missing_ok=True)
+        if isinstance(broken, OSError) and broken.filename is None:  # a full disk names no file
+            broken.filename = str(target)
         raise
 
 

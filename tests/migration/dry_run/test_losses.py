@@ -93,7 +93,7 @@ def test_losses_are_shown_with_six_digits() -> None:
     assert shown == ["2.4453", "1.23457e+06", "1.23457e-07", "-"]
 
 
-@pytest.mark.parametrize(("pattern", "key"), REASONS)
+@pytest.mark.parametrize(("pattern", "key"), REASONS.items())
 def test_every_reason_has_words(pattern: str, key: str) -> None:
     assert show({"say": key}, "en") and show({"say": key}, "zh")
 

@@ -89,7 +89,7 @@ def test_the_mirror_has_data_and_files_for_modules(repo: Path, tmp_path: Path) -
     contents = {module: module.read_bytes() for module in found.modules}
     contents[repo / "tools" / "made.py"] = b"x = 1\n"
     work = tmp_path / "out" / "work"
-    script = make_mirror(repo / "tools" / "train.py", work, contents, found.root, (found.cwd, *found.paths))
+    script, _ = make_mirror(repo / "tools" / "train.py", work, contents, found.root, (found.cwd, *found.paths))
     assert script == work / "tools" / "train.py" and (work / "tools" / "made.py").read_bytes() == b"x = 1\n"
     assert (work / "data" / "words.txt").read_text(encoding="utf-8") == "数据"
     assert not (work / "mypkg").is_symlink() and not (work / "mypkg" / "net.py").is_symlink()

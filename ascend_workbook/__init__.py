@@ -13,7 +13,7 @@ _ENTRIES = {
         "files": "ascend_workbook.storage.saving:save_report",
     },
     registry.CASES: {
-        "precision": "ascend_workbook.precision.views.cases:make_cases",
+        "precision": "ascend_workbook.precision.views.questions:make_cases",
     },
     registry.CHART: {"errors": "ascend_workbook.precision.views.error_curve:DRAWING"},
     registry.REMARKS: {

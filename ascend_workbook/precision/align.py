@@ -17,6 +17,9 @@ from ascend_workbook.precision.views import answers
 from ascend_workbook.precision.views.answers import explain_losses
 from ascend_workbook.precision.views.questions import CLASSES, apply_gate
 
+#: Facts of the comparison that the answer keeps.
+FACTS = ("first_divergence", "first_divergence_outcome", "steps", "outcomes", "simulator")
+
 
 def align(
     baseline: str | Path,
@@ -69,15 +72,10 @@ def join(losses: Report, comparison: Report, *, history: Report | None = None, f
     more = [history] if history else []
     todo = answers.next_steps([*asked_first, unpaired, *more])
     joined = join_reports("precision", "align", [*asked_first, todo, *more], tier=comparison.tier)
-    joined = replace(joined, parts=(*asked_first, unpaired, todo, *more), facts=_collect_facts(comparison))
-    return apply_gate(joined, wanted)
+    facts = {name: comparison.facts[name] for name in FACTS if name in comparison.facts}
+    return apply_gate(replace(joined, parts=(*asked_first, unpaired, todo, *more), facts=facts), wanted)
 
 
 def summary(report: Report) -> Report:
     """Return the questions and their answers alone, without the parts: what a notebook shows of `join`."""
     return replace(report, parts=())
-
-
-def _collect_facts(comparison: Report) -> dict[str, object]:
-    names = ("first_divergence", "first_divergence_outcome", "steps", "outcomes", "simulator")
-    return {name: comparison.facts[name] for name in names if name in comparison.facts}

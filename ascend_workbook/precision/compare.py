@@ -111,7 +111,10 @@ def _report_comparison(facts: Comparison, csv: str | Path | None) -> Report:
         open_storage(str(place.parent)).write_text(place.name, table_csv.render_csv(steps))
     findings = keep_headline([*judge_facts(facts, rules_of(rules)), *find_causes(facts)], "ACC230")
     table = _make_table(facts)
-    mark = _find_divergence_row(facts, table)
+    mark: Scalar = None  # the row of the first divergence
+    if facts.first is not None:
+        wanted = (facts.first[0].step, facts.first[0].rank, facts.first[1].name)
+        mark = next((row[0] for row in table.rows if row[1:4] == wanted), None)
     ranked = suspects.rank_suspects(facts)
     return Report(
         "precision",
@@ -131,20 +134,15 @@ def around(report: Report, rows: int = 5) -> Report:
     if report.table is None or not report.table.rows:
         return report
     mark = report.chart.mark if report.chart else None
-    at = report.table.column_values("order").index(mark) if mark is not None else _find_largest_row(report.table)
+    if mark is not None:
+        at = report.table.column_values("order").index(mark)
+    else:  # the largest own error, or output error where nothing was replayed
+        numbers = [report.table.column_values(name) for name in ("own_error", "error_out")]
+        sizes = [[value if isinstance(value, (int, float)) else 0.0 for value in column] for column in numbers]
+        largest = sizes[0] if any(sizes[0]) else sizes[1]
+        at = largest.index(max(largest))
     cut = Table(report.table.columns, report.table.rows[max(0, at - rows) : at + rows + 1])
-    return Report(
-        report.stage, report.verb, report.findings, cut, facts=report.facts, tier=report.tier, parts=report.parts
-    )
-
-
-def _find_largest_row(table: Table) -> int:
-    """Find the row with the largest own error, or output error where nothing was replayed."""
-    for name in ("own_error", "error_out"):
-        values = [value if isinstance(value, (int, float)) else 0.0 for value in table.column_values(name)]
-        if any(values):
-            return values.index(max(values))
-    return 0
+    return replace(report, table=cut, chart=None)
 
 
 def _make_table(facts: Comparison) -> Table:
@@ -155,22 +153,10 @@ def _make_table(facts: Comparison) -> Table:
                 rows.append((len(rows), *_make_tensor_row(step, judged, tensor)))
         for side in ("target", "baseline"):
             for operator, why in find_reasons(step.pairing, side):
-                reason: Scalar = Sentence(f"precision.why_{why}")
-                outcome: Scalar = Sentence(f"precision.only_{side}_why", why=reason)
+                outcome: Scalar = Sentence(f"precision.only_{side}_why", why=Sentence(f"precision.why_{why}"))
+                who = (len(rows), step.step, step.rank, operator.name, operator.direction)
                 place = str(operator.place) if operator.place else None
-                rows.append(
-                    (
-                        len(rows),
-                        step.step,
-                        step.rank,
-                        operator.name,
-                        operator.direction,
-                        *[None] * 7,
-                        outcome,
-                        place,
-                        *[None] * 3,
-                    )
-                )
+                rows.append((*who, *[None] * 7, outcome, place, *[None] * 3))
     return Table(tuple(Column(name, detail=name in DETAILS) for name in COLUMNS), tuple(rows))
 
 
@@ -179,21 +165,11 @@ def _make_tensor_row(step: StepComparison, judged: Judgement, tensor: TensorAgre
     place = str(operator.place) if operator.place else None
     who = (step.step, step.rank, operator.name, operator.direction, tensor.slot, tensor.dtype, list(tensor.shape))
     own = judged.own_error if judged.own else None
-    outcome_text = judgement_cell(_choose_outcome(judged), tensor.problem)
-    return (
-        *who,
-        *map(infinity_as_word, (judged.agreement.error_in, tensor.error, own, judged.allowed)),
-        outcome_text,
-        place,
-        *map(infinity_as_word, _compute_plain_differences(tensor)),
-    )
-
-
-def _choose_outcome(judged: Judgement) -> str:
-    """Return the outcome to show: where more than the result's own size is allowed it is a sum that cancels; a reduced
-    format has little to say.
-    """
-    return CANCELLED if judged.outcome == ALLOWED and judged.allowed > 1 else judged.outcome
+    # where more than the result's own size is allowed it is a sum that cancels; a reduced format has little to say
+    outcome = CANCELLED if judged.outcome == ALLOWED and judged.allowed > 1 else judged.outcome
+    errors = map(infinity_as_word, (judged.agreement.error_in, tensor.error, own, judged.allowed))
+    plain = map(infinity_as_word, _compute_plain_differences(tensor))
+    return (*who, *errors, judgement_cell(outcome, tensor.problem), place, *plain)
 
 
 def _compute_plain_differences(tensor: TensorAgreement) -> tuple[float | None, float | None, float | None]:
@@ -207,18 +183,9 @@ def _compute_plain_differences(tensor: TensorAgreement) -> tuple[float | None, f
     return metrics.max_absolute, metrics.euclidean / math.sqrt(max(metrics.measured, 1)), metrics.cosine
 
 
-def _find_divergence_row(facts: Comparison, table: Table) -> Scalar:
-    """Find the row of the first divergence, or None."""
-    if facts.first is None:
-        return None
-    step, judged = facts.first
-    wanted = (step.step, step.rank, judged.name)
-    orders = [row[0] for row in table.rows if row[1:4] == wanted]
-    return orders[0] if orders else None
-
-
 def _collect_facts(facts: Comparison, mark: Scalar) -> dict[str, object]:
     counts = Counter(judged.outcome for step in facts.steps for judged in step.judged)
+    heads = {(pair.baseline.head, pair.target.head) for step in facts.steps for pair in step.pairing.renamed_pairs}
     first = facts.first
     return {
         "baseline": str(facts.baseline.folder),
@@ -233,21 +200,10 @@ def _collect_facts(facts: Comparison, mark: Scalar) -> dict[str, object]:
             for side in ("target", "baseline")
             for operator, why in find_reasons(step.pairing, side)
         ],
-        "renamed": sorted(
-            [
-                list(names)
-                for names in {
-                    (renamed_pair.baseline.head, renamed_pair.target.head)
-                    for step in facts.steps
-                    for renamed_pair in step.pairing.renamed_pairs
-                }
-            ]
-        ),
+        "renamed": sorted(map(list, heads)),
         "first_divergence": ", ".join(facts.named) or None,
         "first_divergence_outcome": first[1].outcome if first else None,
-        "parting": [
-            renamed_pair.name for step in facts.steps for renamed_pair in step.judged if renamed_pair.outcome in PARTING
-        ],
+        "parting": [judged.name for step in facts.steps for judged in step.judged if judged.outcome in PARTING],
         "status": Status.FAIL.name if first or facts.start else Status.OK.name,
         "judged": not facts.stopped,
         "sides": [platform.platform_facts(side) for side in (facts.baseline, facts.target)],

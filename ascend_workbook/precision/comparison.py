@@ -208,7 +208,9 @@ def examine_captures(
     """Reads both sides, pairs and judges them, step after step; different experiments only where `anyway`. `measure`
     reads the tensors."""
     left, right = read_side(baseline), read_side(target)
-    numerics, different = _merge_numerics(left, right), differences(left.about, right.about)
+    different, numerics = differences(left.about, right.about), dict[str, str]()
+    for about in filter(None, (left.about, right.about)):  # the reduced formats that either side allowed
+        numerics = {**about.numerics, **{kind: form for kind, form in numerics.items() if form}}
     recorded = left.about is not None and right.about is not None
     steps: list[StepComparison] = []
     common = sorted(left.runs.keys() & right.runs.keys())
@@ -248,7 +250,10 @@ def _compare_step(
     if replaying and doubtful:
         replays = replay_pairs(pairing, numerics, recorded=recorded, doubtful=doubtful)
     numerics = {**numerics, **replays.seen}
-    containers = frozenset(name for name in target.containers if not _shows_more(name, target))
+    # in backward, where an API's entry is its last autograd node only, a module around nothing but APIs tells more
+    # than they: the whole gradient
+    more = [op.name for op in target.operators if op.name in target.leaves and op.direction == BACKWARD]
+    containers = target.containers - set(more)
     possible = formats.possible_kinds(agreements, numerics, recorded=recorded)
     judged = divergence.judge_operators(agreements, replays.found, numerics, containers, reached, possible)
     while (guilty := divergence.first_parting(judged)) and (
@@ -257,19 +262,3 @@ def _compare_step(
         agreements = [sound if agreement is guilty.agreement else agreement for agreement in agreements]
         judged = divergence.judge_operators(agreements, replays.found, numerics, containers, reached, possible)
     return StepComparison(pairing, tuple(judged), replays)
-
-
-def _shows_more(name: str, run: Run) -> bool:
-    """Return whether a module entry tells what the APIs inside do not: in backward, where an API's entry is its last
-    autograd node only, a module around nothing but APIs shows the whole gradient."""
-    operator = run.by_name.get(name)
-    return name in run.leaves and operator is not None and operator.direction == BACKWARD
-
-
-def _merge_numerics(*sides: Side) -> dict[str, str]:
-    """Merge the reduced formats that either side allowed."""
-    merged: dict[str, str] = {}
-    for side in sides:
-        for kind, form in (side.about.numerics if side.about else {}).items():
-            merged[kind] = merged.get(kind) or form
-    return merged

@@ -4,7 +4,7 @@ API names and the dispatcher's operators: `Functional.conv2d` runs `aten::convol
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -65,6 +65,12 @@ class Operator:
         """Return the API's own name: `conv2d` of `Functional.conv2d`."""
         return self.head.rpartition(".")[2]
 
+    def add_tensor(self, record: TensorRecord) -> Operator:
+        """Return the call with one tensor more, an output where its slot says so."""
+        if record.slot.startswith("output"):
+            return replace(self, outputs=(*self.outputs, record))
+        return replace(self, inputs=(*self.inputs, record))
+
 
 @dataclass(frozen=True)
 class Run:
@@ -118,14 +124,3 @@ def kernels_of_operator(operator: Operator) -> list[str]:
     """Return the aten operators that this call may have run, in the table's order; empty where it knows none."""
     api = operator.api.lower() if operator.is_module else operator.api
     return [name for name, apis in load_operator_table().get(operator.direction, {}).items() if api in apis]
-
-
-def apis_of_kernel(kernel: str) -> list[str]:
-    """Return the API names that run an aten operator; an overload name (`aten::add.Tensor`) may be left out."""
-    names = [
-        names
-        for side in load_operator_table().values()
-        for name, names in side.items()
-        if kernel in (name, name.partition(".")[0])
-    ]
-    return sorted({name for names in names for name in names})

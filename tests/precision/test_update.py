@@ -9,7 +9,7 @@ import pytest
 
 from ascend_workbook.precision.comparison import Comparison
 from ascend_workbook.precision.record import BACKWARD, FORWARD
-from ascend_workbook.precision.rules.update import check
+from ascend_workbook.precision.rules.uncompared import check_update as check
 
 
 def judged(direction: str, error_in: float, error_out: float | None) -> Any:

@@ -55,10 +55,8 @@ class Seen:
 
     def baseline_by_name(self) -> dict[str, Operator]:
         """The baseline's operator by the target's name."""
-        return {
-            judgement.agreement.pair.target.name: judgement.agreement.pair.baseline
-            for judgement in self.forward_judgements()
-        }
+        pairs = (judgement.agreement.pair for judgement in self.forward_judgements())
+        return {pair.target.name: pair.baseline for pair in pairs}
 
     def forward_operators(self) -> Iterator[Operator]:
         """The target's forward calls, those without a partner too. Raises CannotCheck as `steps` does."""
@@ -88,7 +86,7 @@ def describe_operator(operator: Operator) -> str:
 def describe_places(operators: list[Operator]) -> list[Scalar]:
     """Return the first few operators as a sentence names them; of several calls in one line the first."""
     by_line = {str(operator.place or operator.name): operator for operator in reversed(operators)}
-    named: list[Scalar] = [describe_operator(operator) for operator in reversed(list(by_line.values()))]
+    named: list[Scalar] = [*map(describe_operator, reversed(by_line.values()))]
     return named[:SHOWN]
 
 
@@ -100,12 +98,6 @@ def floating_dtypes(tensors: tuple[TensorRecord, ...]) -> set[str]:
 def in_half(operator: Operator) -> str:
     """`float16` or `bfloat16` where inputs and outputs are that and nothing wider; else an empty string. Parameters,
     which mixed precision keeps in float32, do not count."""
-    input_dtypes = floating_dtypes(
-        tuple(tensor for tensor in operator.inputs if not tensor.slot.startswith("parameters"))
-    )
-    output_dtypes = floating_dtypes(operator.outputs)
-    return (
-        output_dtypes.pop()
-        if len(output_dtypes) == 1 and output_dtypes <= set(HALF) and input_dtypes and input_dtypes <= set(HALF)
-        else ""
-    )
+    inputs = floating_dtypes(tuple(t for t in operator.inputs if not t.slot.startswith("parameters")))
+    outputs = floating_dtypes(operator.outputs)
+    return outputs.pop() if len(outputs) == 1 and inputs and inputs | outputs <= set(HALF) else ""

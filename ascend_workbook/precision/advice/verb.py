@@ -20,13 +20,8 @@ from ascend_workbook.precision.comparison import Comparison, examine_captures
 from ascend_workbook.precision.curves.readers import read
 from ascend_workbook.precision.curves.series import Curve
 
-COLUMNS = (
-    Column("rule"),
-    Column("cause", wrap=28),
-    Column("advice_seen", wrap=60),
-    Column("advice_change", wrap=60),
-    Column("advice_source", detail=True),
-)
+_WIDTHS = (("rule", 0), ("cause", 28), ("advice_seen", 60), ("advice_change", 60))
+COLUMNS = (*(Column(name, wrap=wrap) for name, wrap in _WIDTHS), Column("advice_source", detail=True))
 
 
 def advise(
@@ -72,19 +67,11 @@ def make_report(seen: Seen) -> Report:
         name: sum(finding.status is status for finding in findings)
         for name, status in (("changes", Status.WARN), ("remarks", Status.NOTE), ("skipped", Status.SKIPPED))
     }
-    return Report(
-        "precision",
-        "advise",
-        (_summarise_findings(seen, counts, len(checks)), *findings),
-        Table(COLUMNS, rows),
-        facts={
-            **counts,
-            "baseline": str(sides[0].folder),
-            "target": str(sides[1].folder),
-            "simulator": join_simulator_parts(side.about.about for side in sides if side.about),
-        },
-        tier=about.tier if about else "",
-    )
+    facts: dict[str, object] = {**counts, "baseline": str(sides[0].folder), "target": str(sides[1].folder)}
+    facts["simulator"] = join_simulator_parts(side.about.about for side in sides if side.about)
+    told = (_summarise_findings(seen, counts, len(checks)), *findings)
+    tier = about.tier if about else ""
+    return Report("precision", "advise", told, Table(COLUMNS, rows), facts=facts, tier=tier)
 
 
 def find_causes(facts: Comparison) -> list[Finding]:
@@ -120,24 +107,18 @@ def _make_rows(code: str, findings: list[Finding]) -> list[tuple[Scalar, ...]]:
     cause: Scalar = Sentence(f"{code}.cause")
     if not findings:
         return [(code, cause, Sentence("advice.nothing"), None, None)]
-    return [
-        (code, cause, Sentence(finding.key, **finding.args), _suggest_change(finding), finding.args.get("source"))
-        for finding in findings
-    ]
-
-
-def _suggest_change(finding: Finding) -> Scalar:
-    if not load_catalogue()[finding.key].hint_en:
-        return None
-    return NextStep(finding.key, **finding.args)
+    rows: list[tuple[Scalar, ...]] = []
+    for finding in findings:
+        change = NextStep(finding.key, **finding.args) if load_catalogue()[finding.key].hint_en else None
+        rows.append((code, cause, Sentence(finding.key, **finding.args), change, finding.args.get("source")))
+    return rows
 
 
 def _summarise_findings(seen: Seen, counts: dict[str, int], rules_run: int) -> Finding:
     args: dict[str, Scalar] = {**counts, "rules": rules_run}
     if seen.comparison.stopped:
-        return Finding(
-            "ACC259", Status.FAIL, "ACC259.other_experiment", {**args, "what": seen.different_settings}, weight=100
-        )
+        args["what"] = seen.different_settings
+        return Finding("ACC259", Status.FAIL, "ACC259.other_experiment", args, weight=100)
     if seen.comparison.bare:
         return Finding("ACC259", Status.SKIPPED, "ACC259.no_operators", args, weight=100)
     if counts["changes"]:

@@ -19,8 +19,8 @@ from ascend_workbook.precision.baselines.bundle import list_files
 from ascend_workbook.precision.capturing import manifest
 from ascend_workbook.precision.capturing.withheld import FOLDERS, make_portable
 from ascend_workbook.precision.curves.finals import final_value
-from ascend_workbook.precision.curves.names import GRAD_NORM, LOSS, LOSS_SCALE, LR
 from ascend_workbook.precision.curves.readers import read
+from ascend_workbook.precision.curves.series import GRAD_NORM, LOSS, LOSS_SCALE, LR
 from ascend_workbook.precision.layouts import read_dump
 from ascend_workbook.precision.record import Run
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import re
 from collections.abc import Callable, Sequence
@@ -11,17 +12,21 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.precision.curves.aligned import align_series
-from ascend_workbook.precision.curves.names import GRAD_NORM, LOSS, LOSS_SCALE, LR, SKIPPED_STEPS, normalise_name
-from ascend_workbook.precision.curves.series import Curve, to_scalar
+from ascend_workbook.precision.curves.series import (
+    GRAD_NORM,
+    LOSS,
+    LOSS_SCALE,
+    LR,
+    SKIPPED_STEPS,
+    Curve,
+    normalise_name,
+    to_scalar,
+)
 
 # A final metric against its target: `val_loss<=2.9`, `accuracy>=0.76`.
 
-SIGNS: dict[str, Callable[[float, float], bool]] = {
-    ">=": operator.ge,
-    "<=": operator.le,
-    ">": operator.gt,
-    "<": operator.lt,
-}
+SIGNS: dict[str, Callable[[float, float], bool]]
+SIGNS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 
 
 @dataclass(frozen=True)
@@ -32,22 +37,14 @@ class Target:
     sign: str
     value: float
 
-    def is_met(self, value: float) -> bool:
-        """NaN meets nothing."""
-        return SIGNS[self.sign](value, self.value)
-
     @classmethod
     def parse_target(cls, text: str) -> Target:
         """Raises WorkbookError where it is not NAME, a sign and a number."""
         match = re.fullmatch(r"\s*([^<>=]+?)\s*(>=|<=|>|<)\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*", text)
-        try:
-            return cls(match[1], match[2], float(match[3])) if match else _refuse_target(text)
-        except ValueError:
-            return _refuse_target(text)
-
-
-def _refuse_target(text: str) -> Target:
-    raise WorkbookError("curves.target", given=text, signs=list(SIGNS))
+        if match:
+            with contextlib.suppress(ValueError):  # 1.2.3
+                return cls(match[1], match[2], float(match[3]))
+        raise WorkbookError("curves.target", given=text, signs=list(SIGNS))
 
 
 def final_value(curve: Curve, name: str) -> tuple[int, float, str, int] | None:
@@ -72,7 +69,7 @@ def judge_targets(targets: Sequence[Target], baseline: Curve, target: Curve) -> 
             continue
         step, value, path, line = reached
         args.update(value=value, step=step, baseline=before[1] if before else None)
-        met = wanted.is_met(value)
+        met = SIGNS[wanted.sign](value, wanted.value)  # NaN meets nothing
         key, status, weight = ("met", Status.NOTE, 0) if met else ("missed", Status.FAIL, 140)
         findings.append(Finding("ACC255", status, f"ACC255.{key}", args, place=Place(path, line), weight=weight))
     return findings
@@ -92,13 +89,8 @@ def judge_finals(left: Curve, right: Curve, shift: int, tolerance: float) -> lis
     for name in sorted(left.series.keys() & right.series.keys() - OTHERS):
         pair = align_series(left.series[name], right.series[name], shift)
         if len(pair.steps):
-            sentence: Scalar = Sentence(
-                "curves.final",
-                name=name,
-                baseline=to_scalar(pair.baseline[-1]),
-                target=to_scalar(pair.target[-1]),
-                step=int(pair.steps[-1]),
-            )
+            ends = {"baseline": to_scalar(pair.baseline[-1]), "target": to_scalar(pair.target[-1])}
+            sentence: Scalar = Sentence("curves.final", name=name, **ends, step=int(pair.steps[-1]))
             (apart if pair.excess[-1] > tolerance else near).append(sentence)
     findings = []
     for key, status, some in (("differs", Status.WARN, apart), ("finals", Status.NOTE, near)):

@@ -9,8 +9,16 @@ import numpy as np
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.precision.curves.aligned import Aligned, Steps, align_series, exceeds_tolerance, first_place
-from ascend_workbook.precision.curves.names import GRAD_NORM, LOSS, LOSS_SCALE, LR
-from ascend_workbook.precision.curves.series import Checkpoint, Curve, last_before, to_scalar
+from ascend_workbook.precision.curves.series import (
+    GRAD_NORM,
+    LOSS,
+    LOSS_SCALE,
+    LR,
+    Checkpoint,
+    Curve,
+    last_before,
+    to_scalar,
+)
 from ascend_workbook.precision.curves.spikes import Spike
 
 # The norm of the gradient beside the loss: it tells a backward that is wrong while the forward still agrees.
@@ -40,11 +48,8 @@ def judge_gradient(
     if at is None or odd[at] or (loss_step is not None and int(pair.steps[at]) >= loss_step):
         return []
     place = Place(*right.place_of_value(right.series[GRAD_NORM], int(pair.at_target[at])))
-    args: dict[str, Scalar] = {
-        "step": int(pair.steps[at]),
-        "baseline": float(pair.baseline[at]),
-        "target": float(pair.target[at]),
-    }
+    args: dict[str, Scalar] = {"step": int(pair.steps[at])}
+    args.update(baseline=float(pair.baseline[at]), target=float(pair.target[at]))
     factor = _common_factor(pair, odd)
     if factor is not None:
         return [Finding("ACC258", Status.WARN, "ACC258.factor", {**args, "factor": factor}, place=place, weight=60)]
@@ -128,20 +133,14 @@ def judge_alignment(left: Curve, right: Curve, pair: Aligned, shift: int) -> lis
 
 
 def _find_repeats(curve: Curve) -> list[Finding]:
-    series = curve.series[LOSS]
-    steps = np.array(series.steps, dtype=np.int64)
+    steps = np.array(curve.series[LOSS].steps, dtype=np.int64)
     unique, counts = np.unique(steps, return_counts=True)
     again = unique[counts > 1]
     if not len(again):
         return []
     times = int((np.diff(steps) < 0).sum())
-    args: dict[str, Scalar] = {
-        "path": curve.display_name,
-        "count": len(again),
-        "steps": describe_ranges(again),
-        "times": times,
-    }
-    return [Finding("ACC252", Status.SKIPPED, f"ACC252.{'resumed' if times else 'several'}", args)]
+    args: dict[str, Scalar] = {"path": curve.display_name, "count": len(again), "steps": describe_ranges(again)}
+    return [Finding("ACC252", Status.SKIPPED, f"ACC252.{'resumed' if times else 'several'}", {**args, "times": times})]
 
 
 def find_coarse_logs(left: Curve, right: Curve, pair: Aligned, tolerance: float) -> list[Finding]:
@@ -163,7 +162,7 @@ def find_shift(left: Curve, right: Curve, tolerance: float, shift: int) -> list[
     for more in (0, 1, -1):
         pair = align_series(left.series[LOSS], right.series[LOSS], shift + more)
         by_shift[more] = float(np.median(pair.excess)) if len(pair.steps) >= 5 else math.inf
-    best = min(by_shift, key=lambda more: by_shift[more])
+    best = min(by_shift, key=by_shift.__getitem__)
     if best and by_shift[0] > tolerance >= by_shift[best]:
         args: dict[str, Scalar] = {"shift": shift + best, "median": by_shift[best], "median_now": by_shift[0]}
         return [Finding("ACC252", Status.WARN, "ACC252.shifted", args, weight=120)]
@@ -231,27 +230,16 @@ def _describe_spike(spike: Spike, side: str, twin: bool, curve: Curve, known: li
     if checkpoint:
         resume = Sentence("curves.checkpoint", step=checkpoint.step, where=checkpoint.where)
     who: Scalar = Sentence("curves.both") if twin else Sentence(f"precision.side_{side}")
-    args: dict[str, Scalar] = {
-        "side": who,
-        "first": spike.first,
-        "last": spike.last,
-        "peak": spike.peak,
-        "level": spike.level,
-        "skip_first": spike.skip_first,
-        "resume": resume,
-    }
+    args: dict[str, Scalar] = {"side": who, "first": spike.first, "last": spike.last, "peak": spike.peak}
+    args.update(level=spike.level, skip_first=spike.skip_first, resume=resume)
     key = "lasting" if spike.lasting else "data" if twin else "one_side"
-    series = curve.series[LOSS]
-    place = Place(*curve.place_of_value(series, spike.at))
+    place = Place(*curve.place_of_value(curve.series[LOSS], spike.at))
     return Finding("ACC253", Status.WARN, f"ACC253.{key}", args, place=place, weight=40)
 
 
 def describe_ranges(steps: Steps) -> str:
     """`3-7, 12`: at most five runs of neighbours by the usual distance, then how it goes on."""
-    if not len(steps):
-        return ""
     gaps = np.diff(steps)
-    every = int(gaps.min()) if len(gaps) else 1
-    parts = np.split(steps, np.flatnonzero(gaps > every) + 1)
-    ranges_text = [str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts[:5]]
+    parts = np.split(steps, np.flatnonzero(gaps > gaps.min()) + 1 if len(gaps) else [])
+    ranges_text = [str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts[:5] if len(part)]
     return ", ".join(ranges_text) + (", ..." if len(parts) > 5 else "")

@@ -10,9 +10,8 @@ from pathlib import Path
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.sentence import Scalar, say
 from ascend_workbook.precision.curves.aligned import align_series, first_place
-from ascend_workbook.precision.curves.names import LOSS
 from ascend_workbook.precision.curves.readers import Log
-from ascend_workbook.precision.curves.series import Curve
+from ascend_workbook.precision.curves.series import LOSS, Curve
 
 ENDED, TIMEOUT, IDLE, STOPPED = "ended", "timeout", "idle", "stopped"
 

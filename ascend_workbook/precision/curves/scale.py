@@ -8,8 +8,7 @@ import numpy as np
 
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.sentence import Scalar
-from ascend_workbook.precision.curves.names import LOSS_SCALE, SKIPPED_STEPS
-from ascend_workbook.precision.curves.series import Curve
+from ascend_workbook.precision.curves.series import LOSS_SCALE, SKIPPED_STEPS, Curve
 
 #: Below this a scale no longer keeps small gradients from underflow: Megatron-LM's --min-loss-scale and DeepSpeed's
 #: min_loss_scale are 1.
@@ -65,12 +64,8 @@ def judge_scale(baseline: Curve, target: Curve) -> list[Finding]:
         args: dict[str, Scalar] = {"step": now.lowest_step, "lowest": now.lowest, "falls": now.falls}
         findings.append(Finding("ACC254", Status.FAIL, "ACC254.minimum", args, place=now.place, weight=145))
     elif now and now.falls > (before.falls if before else 0) + MORE:
-        args = {
-            "falls": now.falls,
-            "step": now.first_fall,
-            "lowest": now.lowest,
-            "baseline": before.falls if before else None,
-        }
+        args = {"falls": now.falls, "step": now.first_fall, "lowest": now.lowest}
+        args["baseline"] = before.falls if before else None
         findings.append(Finding("ACC254", Status.WARN, "ACC254.falls", args, place=now.place, weight=60))
     skipped = skipped_steps(baseline), skipped_steps(target)
     if skipped[0] != skipped[1]:

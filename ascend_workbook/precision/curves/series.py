@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import re
 from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,48 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ascend_workbook.findings.sentence import Scalar
+
+# What loggers call the same number. A log's own names are kept; these say which of them is the loss.
+
+LOSS, LR, GRAD_NORM, LOSS_SCALE = "loss", "lr", "grad_norm", "loss_scale"
+# ruff: noqa: SIM905 - a column of names reads better without quotes
+#: The name we use -> what loggers write, the first that a log has is taken: our own and the Trainer's, Megatron-LM's
+#: text and TensorBoard tags, Lightning's and mmengine's, and what examples print.
+KNOWN = {
+    LOSS: """
+loss lm_loss train/loss train/lm_loss loss/train train_loss training_loss train_loss_step train/loss_step loss_step
+total_loss train/total_loss loss_train mean_loss avg_loss running_loss ce_loss nll_loss mlm_loss
+lm-loss-training/lm_loss train_loss_epoch train/loss_epoch
+""".split(),
+    LR: """
+lr learning_rate learn_rate learning-rate train/learning_rate train/lr base_lr lr-adam lr-adamw lr-sgd lr/pg0
+train/learning-rate
+""".split(),
+    GRAD_NORM: """
+grad_norm grad-norm train/grad_norm gnorm gradient_norm total_norm global_grad_norm grad_norm_total
+train/global_grad_norm
+""".split(),
+    LOSS_SCALE: "loss_scale loss-scale train/loss_scale grad_scale amp_scale scale".split(),
+}
+SKIPPED_STEPS = ("number_of_skipped_iterations", "skipped_iterations")
+STEPS = """
+step global_step iteration iter _step steps trainer/global_step train/global_step iteration_number update num_updates
+""".split()
+#: Times, rates and sizes are no numbers of the training.
+_ASIDE = re.compile(
+    r"(?:.*[/_ -])?(?:time|data_time|wall_time|timestamp|runtime|elapsed.*|eta|memory|mem|mfu|throughput.*|speed"
+    r"|samples_per_second|steps_per_second|consumed_.*|skipped_samples|batch_size|num_zeros)(?:_?\(?(?:ms|s)\)?)?"
+    r"|(?:it|epochs?|batch|rank|total_flos|v_num|version|pid|max_steps|num_train_epochs)"
+)
+
+
+@lru_cache(maxsize=4096)
+def normalise_name(raw: str) -> str:
+    """A logged name as we key it: lower case, `_` for spaces; "" for a step, a time or a size."""
+    name = re.sub(r"\s+", "_", raw[:120].strip().strip("'\"").lower())
+    name = name.encode("utf-8", "replace").decode("utf-8")  # JSON may hold half a character, which no file can
+    return "" if not name or name in STEPS or _ASIDE.fullmatch(name) else name
+
 
 # From which saved state a run can go on: what its log tells, and what lies beside it.
 
@@ -27,27 +71,18 @@ MOST = 10_000
 def find_checkpoints(curve: Curve, folder: Path | None = None) -> list[Checkpoint]:
     """Find the checkpoints in order of steps: told by the log, and found in `folder`, or in the log's own folder."""
     place = folder or (curve.path if curve.path.is_dir() else curve.path.parent)
-    by_step = {checkpoint.step: checkpoint for checkpoint in (*curve.checkpoints, *_checkpoints_in_folder(place))}
+    by_step = {checkpoint.step: checkpoint for checkpoint in curve.checkpoints}
+    with contextlib.suppress(OSError):
+        for entry, _ in zip(os.scandir(place), range(MOST)):
+            if match := NAME.search(entry.name):
+                by_step[int(match[1])] = Checkpoint(int(match[1]), str(place / entry.name))
     return [by_step[step] for step in sorted(by_step)]
 
 
 def last_before(known: Iterable[Checkpoint], step: int) -> Checkpoint | None:
     """The last state that has not seen the batch of this step."""
-    return max(
-        (checkpoint for checkpoint in known if checkpoint.step < step),
-        key=lambda checkpoint: checkpoint.step,
-        default=None,
-    )
-
-
-def _checkpoints_in_folder(place: Path) -> Iterable[Checkpoint]:
-    try:
-        names = [entry.name for entry, _ in zip(os.scandir(place), range(MOST))]
-    except OSError:
-        return
-    for name in names:
-        if match := NAME.search(name):
-            yield Checkpoint(int(match[1]), str(place / name))
+    earlier = [checkpoint for checkpoint in known if checkpoint.step < step]
+    return max(earlier, key=lambda checkpoint: checkpoint.step, default=None)
 
 
 #: Names one log may bring, and values in all: an endless or hostile file must not take the memory.
@@ -154,11 +189,6 @@ class Curve:
         series.values.append(value)
         series.lines.append(line)
 
-    def add_step(self, step: int, numbers: Iterable[tuple[str, float]], line: int) -> None:
-        """Keeps all values of one step."""
-        for name, value in numbers:
-            self.add_value(name, step, value, line)
-
     def not_understood(self, line: int, text: str) -> None:
         """Remembers the line for the error that tells of a log without numbers."""
         odd = self.unread is None or not any(map(str.isdigit, self.unread[1])) and any(map(str.isdigit, text[:120]))
@@ -174,3 +204,14 @@ class Curve:
         """File and line of the value at this place of the arrays."""
         begun = [file for start, file in series.files if start <= at]
         return self.files[begun[-1]] if begun and self.files else self.display_name, series.lines[at]
+
+
+def rename_series(curve: Curve, loss: str = "") -> None:
+    """Gives loss, learning rate, gradient norm and loss scale our names; `loss` is the log's own name for it."""
+    for ours, known in KNOWN.items():
+        wanted = (normalise_name(loss),) if ours == LOSS and loss else known
+        logged_name = next((name for name in wanted if name in curve.series), None)
+        if logged_name and logged_name != ours:
+            if ours in curve.series:
+                curve.series[f"{ours}*"] = curve.series.pop(ours)
+            curve.series[ours] = curve.series.pop(logged_name)

@@ -36,10 +36,6 @@ class Spike:
     skip_first: int
     lasting: bool = False
 
-    @property
-    def ratio(self) -> float:
-        return self.peak / self.level if self.level else float("inf")
-
 
 def find_spikes(series: Series) -> list[Spike] | None:
     """Find the spikes in order of steps; None where there are too few values to tell."""

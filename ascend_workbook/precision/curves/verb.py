@@ -12,25 +12,31 @@ from numpy.typing import NDArray
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
-from ascend_workbook.findings.report import Chart, Report, parse_fail_on
+from ascend_workbook.findings.report import Chart, Column, Report, Table, parse_fail_on
 from ascend_workbook.findings.sentence import Scalar
 from ascend_workbook.machine.launch import join_simulator_parts
 from ascend_workbook.precision.baselines.reading import Opened, open_side
 from ascend_workbook.precision.curves import findings as say
 from ascend_workbook.precision.curves.aligned import TOLERANCE, Aligned, align_series, first_place
 from ascend_workbook.precision.curves.finals import Target, final_value, judge_finals, judge_targets
-from ascend_workbook.precision.curves.findings import judge_gradient
 from ascend_workbook.precision.curves.follow import Follow, follow_logs
-from ascend_workbook.precision.curves.names import GRAD_NORM, LOSS
 from ascend_workbook.precision.curves.readers import read
-from ascend_workbook.precision.curves.rows import make_table
 from ascend_workbook.precision.curves.scale import judge_scale, scale_history_of, skipped_steps
-from ascend_workbook.precision.curves.series import Curve, find_checkpoints
+from ascend_workbook.precision.curves.series import GRAD_NORM, LOSS, LR, Curve, Series, find_checkpoints, to_scalar
 from ascend_workbook.precision.curves.spikes import Spike, find_spikes
 from ascend_workbook.precision.views.questions import OF_CURVES, apply_gate, keep_headline
 from ascend_workbook.storage import is_address
 
 COMPLETE = ("finished", "stopped_after")
+# ruff: noqa: SIM905 - a column of names reads better without quotes
+COLUMNS = """
+step loss_baseline loss_target absolute_error relative_error smoothed_error lr grad_norm_baseline grad_norm_target
+place_baseline place_target
+""".split()
+#: Rows of a report; a page with more of them is slow, and a picture shows no more.
+MOST = 1500
+#: Steps on either side of what is pointed out that are always kept.
+AROUND = 10
 
 
 @dataclass(frozen=True)
@@ -99,7 +105,7 @@ def _name_paths(curve: Curve, side: Opened) -> Curve:
         return curve
     place = side.shown_path(curve.path)
     notes = [
-        (key, {**args, "path": side.shown_path(str(args["path"]))} if "path" in args else args)
+        (key, {name: side.shown_path(str(value)) if name == "path" else value for name, value in args.items()})
         for key, args in curve.told
     ]
     path, files = curve.path if side.bundle is None else Path(place), [side.shown_path(name) for name in curve.files]
@@ -112,12 +118,14 @@ def make_report(left: Curve, right: Curve, options: Options, followed: str = "")
     by_side = {side: find_spikes(curve.series[LOSS]) for side, curve in (("baseline", left), ("target", right))}
     first = first_place(pair, options.tolerance, _within_spikes(pair, by_side, options.shift))
     known = {"baseline": find_checkpoints(left), "target": find_checkpoints(right, options.checkpoints)}
-    before = _before_update(left, right, pair)
+    begin = [min(curve.series[LOSS].steps) for curve in (left, right)]
+    # the first value of both logs, at step 0 or 1: nothing was learnt before it
+    before = max(begin) <= 1 and int(pair.steps[0]) == begin[0] and not (left.ordinal or right.ordinal)
     parting = None if first is None else int(pair.steps[first])
     findings = [
         say.judge_curves(left, right, pair, first, options.tolerance, before),
         *say.find_shift(left, right, options.tolerance, options.shift),
-        *judge_gradient(left, right, options.shift, options.tolerance, parting, before),
+        *say.judge_gradient(left, right, options.shift, options.tolerance, parting, before),
         *say.judge_learning_rate(left, right, options.shift),
         *say.judge_alignment(left, right, pair, options.shift),
         *say.find_coarse_logs(left, right, pair, options.tolerance),
@@ -132,17 +140,16 @@ def make_report(left: Curve, right: Curve, options: Options, followed: str = "")
     more = {"baseline": 0, "target": options.shift}
     marks = sorted({spike.first + more[side] for side, some in by_side.items() for spike in some or ()})
     pointed = ([] if first is None else [first]) + np.searchsorted(pair.steps, marks).tolist()
-    mark: Any = next((finding.args.get("step") for finding in findings if finding.rule == "ACC250"), None)
+    mark: Any = findings[0].args.get("step")
     below = ("relative_error", "smoothed_error")
-    tier = str(right.meta.get("tier", ""))
     return Report(
         "precision",
         "curves",
         tuple(keep_headline(findings, "ACC250")),
-        make_table(left, right, pair, options.shift, pointed),
+        _make_table(left, right, pair, options.shift, pointed),
         Chart("lines", "step", ("loss_baseline", "loss_target"), mark=mark, below=below, marks=tuple(marks)),
         facts=_collect_facts(left, right, pair, options, by_side, followed),
-        tier=tier,
+        tier=str(right.meta.get("tier", "")),
     )
 
 
@@ -157,13 +164,8 @@ def _align_losses(left: Curve, right: Curve, shift: int) -> Aligned:
     pair = align_series(left.series[LOSS], right.series[LOSS], shift)
     if not len(pair.steps):
         ends = [say.describe_ranges(curve.series[LOSS].last_of_each()[0]) for curve in (left, right)]
-        raise WorkbookError(
-            "curves.no_common",
-            baseline=ends[0],
-            target=ends[1],
-            baseline_path=left.display_name,
-            target_path=right.display_name,
-        )
+        paths = {"baseline_path": left.display_name, "target_path": right.display_name}
+        raise WorkbookError("curves.no_common", baseline=ends[0], target=ends[1], **paths)
     return pair
 
 
@@ -176,12 +178,6 @@ def _within_spikes(pair: Aligned, by_side: dict[str, list[Spike] | None], shift:
                 more = shift if side == "target" else 0
                 inside |= (pair.steps >= spike.first + more) & (pair.steps <= spike.last + more)
     return inside
-
-
-def _before_update(left: Curve, right: Curve, pair: Aligned) -> bool:
-    """The first value of both logs, at step 0 or 1: nothing was learnt before it."""
-    begin = [min(curve.series[LOSS].steps) for curve in (left, right)]
-    return max(begin) <= 1 and int(pair.steps[0]) == begin[0] and not (left.ordinal or right.ordinal)
 
 
 def _check_ended(curve: Curve, followed: str) -> list[Finding]:
@@ -222,3 +218,38 @@ def _collect_facts(
         "tiers": [str(left.meta.get("tier", "")), str(right.meta.get("tier", ""))],
         "simulator": join_simulator_parts((left.meta, right.meta)),
     }
+
+
+def _make_table(left: Curve, right: Curve, pair: Aligned, shift: int, pointed: Iterable[int]) -> Table:
+    """All steps; of more than MOST the extremes of each stretch and the surroundings of the places `pointed` out."""
+    beside: list[dict[int, float]] = []
+    for curve, name, more in ((right, LR, shift), (left, GRAD_NORM, 0), (right, GRAD_NORM, shift)):
+        series = curve.series.get(name, Series(name))
+        steps, at_steps = series.last_of_each()
+        beside.append(dict(zip((steps + more).tolist(), np.asarray(series.values)[at_steps].tolist())))
+    rows = []
+    for at in _choose_rows(pair, pointed):
+        step = int(pair.steps[at])
+        numbers = (pair.baseline[at], pair.target[at], pair.absolute[at], pair.relative[at], pair.smoothed[at])
+        around = (values.get(step) for values in beside)
+        places = (_describe_place(left, int(pair.at_baseline[at])), _describe_place(right, int(pair.at_target[at])))
+        rows.append((step, *map(to_scalar, (*numbers, *around)), *places))
+    return Table(tuple(Column(name, detail=name.startswith("place")) for name in COLUMNS), tuple(rows))
+
+
+def _choose_rows(pair: Aligned, pointed: Iterable[int]) -> list[int]:
+    count = len(pair.steps)
+    if count <= MOST:
+        return list(range(count))
+    chosen = {0, count - 1}
+    for stretch in np.array_split(np.arange(count), MOST // 5):
+        values, relative = np.nan_to_num(pair.target[stretch]), np.nan_to_num(pair.relative[stretch])
+        chosen |= {int(stretch[at]) for at in (0, values.argmin(), values.argmax(), relative.argmax())}
+    for place in list(pointed)[:20]:
+        chosen |= set(range(max(0, place - AROUND), min(count, place + AROUND + 1)))
+    return sorted(chosen)
+
+
+def _describe_place(curve: Curve, at: int) -> Scalar:
+    path, line = curve.place_of_value(curve.series[LOSS], at)
+    return f"{path}:{line}" if line else path

@@ -9,9 +9,8 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Chart, Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
-from ascend_workbook.precision.curves.names import LOSS, LOSS_SCALE
 from ascend_workbook.precision.curves.readers import read
-from ascend_workbook.precision.curves.series import Curve, Series
+from ascend_workbook.precision.curves.series import LOSS, LOSS_SCALE, Curve, Series
 from ascend_workbook.precision.halves.exponents import FLOAT16, format_scale
 
 BACKOFF, GROWTH = "backoff", "growth"

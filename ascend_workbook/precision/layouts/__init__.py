@@ -60,14 +60,11 @@ def read_runs(folder: Place, root: Path | None = None) -> tuple[list[Run], list[
 def _read_storage(storage: LocalStorage, root: Path | None) -> tuple[list[Run], list[WorkbookError]]:
     layout = next((candidate for candidate in LAYOUTS if candidate.recognises(storage)), None)
     if layout is None:
-        raise WorkbookError("precision.no_dump", path=storage.describe_place(""), found=_list_contents(storage))
+        names = storage.list_children()
+        more = [f"and {len(names) - SHOWN} more"] if len(names) > SHOWN else []
+        contents = ", ".join([*names[:SHOWN], *more]) or "nothing"
+        raise WorkbookError("precision.no_dump", path=storage.describe_place(""), found=contents)
     runs, troubles = layout.read(storage, root)
     if not runs:
         raise troubles[0]
     return sorted(runs, key=lambda run: (run.step, run.rank)), troubles
-
-
-def _list_contents(storage: Storage) -> str:
-    names = storage.list_children()
-    more = [f"and {len(names) - SHOWN} more"] if len(names) > SHOWN else []
-    return ", ".join([*names[:SHOWN], *more]) or "nothing"

@@ -89,7 +89,9 @@ def read_places(content: Any, root: Path | None) -> dict[str, Place]:
     """Map each operator name to the innermost frame that is not a library's. Raises TypeError, AttributeError or
     ValueError where the content is no stack.json."""
     by_operator: dict[str, Place] = {}
-    for names, frames in _iterate_stacks(content):
+    for key, value in content.items():
+        shared = len(value) == 2 and isinstance(value[0], list)  # before 8.3 each name had its own: {name: frames}
+        names, frames = value if shared else ([key], value)
         file_lines = ((match["file"], match["line"]) for frame in frames if (match := FRAME.match(frame.strip())))
         place = find_innermost_place(file_lines, root)
         if place:
@@ -112,33 +114,16 @@ def find_containers(content: object) -> tuple[frozenset[str], frozenset[str]]:
     TypeError where the content is no construct.json; at level L1 it is `{}`."""
     if not isinstance(content, dict):
         raise TypeError(f"{type(content).__name__} at the top")
-    parents = {child: _parent_name(value) for child, value in content.items()}
-    holders = frozenset(parent for parent in parents.values() if parent)
+    named = {child: value[0] if isinstance(value, list) and value else value for child, value in content.items()}
+    parents = {child: parent for child, parent in named.items() if isinstance(parent, str)}
+    holders = frozenset(filter(None, parents.values()))
     branches = {parent for child, parent in parents.items() if child.startswith(("Module.", "Cell."))}
     return holders, holders - branches
 
 
-def _iterate_stacks(content: Any) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield the names that share a stack, and its frames. Before 8.3 each name had its own: {name: frames}."""
-    for key, value in content.items():
-        grouped = len(value) == 2 and isinstance(value[0], list)
-        yield (value[0], value[1]) if grouped else ([key], value)
-
-
-def _parent_name(value: object) -> str | None:
-    first = value[0] if isinstance(value, list) and value else value
-    return first if isinstance(first, str) else None
-
-
 #: Which part of an entry holds what. In backward, `input` is the gradient of the operator's output, which before 8.x
 #: went by autograd's names: `grad_output` is handed in, `grad_input` comes out.
-INPUTS = (
-    ("input_args", "input"),
-    ("input_kwargs", "input"),
-    ("input", "input"),
-    ("grad_output", "input"),
-    ("parameters", "parameters"),
-)
+INPUTS = (*((part, "input") for part in ("input_args", "input_kwargs", "input", "grad_output")), ("parameters",) * 2)
 OUTPUTS = ("output", "grad_input")
 #: With beta=0 their first input is ignored, NaN in it too, and often never written (torch.empty).
 #: https://docs.pytorch.org/docs/stable/generated/torch.baddbmm.html

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.sentence import Scalar
 from ascend_workbook.precision.layouts import folders
 from ascend_workbook.precision.layouts.entries import find_innermost_place, parse_ptdbg_name, read_statistic
 from ascend_workbook.precision.record import FORWARD, Operator, Run, TensorRecord
@@ -91,14 +92,12 @@ def _find_tensor_folder(storage: Storage, name: str) -> Path | None:
         for child in storage.list_children(above)
         if child == f"{own}/" or child.startswith(f"{own}_") and child.endswith("/")
     ]
-    if len(file_names) > 1 and f"{own}/" not in file_names:
-        raise WorkbookError(
-            "precision.pkl_malformed", path=storage.describe_place(name), error=f"which is it: {file_names}"
-        )
-    if not file_names:
-        return None
-    chosen = f"{own}/" if f"{own}/" in file_names else file_names[0]
-    return storage.local_path(f"{above}{chosen}")
+    if f"{own}/" in file_names:
+        file_names = [f"{own}/"]
+    if len(file_names) > 1:
+        error = f"which is it: {file_names}"
+        raise WorkbookError("precision.pkl_malformed", path=storage.describe_place(name), error=error)
+    return storage.local_path(f"{above}{file_names[0]}") if file_names else None
 
 
 def _read_lines(storage: Storage, name: str) -> tuple[list[Line], WorkbookError | None]:
@@ -113,21 +112,16 @@ def _read_lines(storage: Storage, name: str) -> tuple[list[Line], WorkbookError 
         if not line.strip():
             continue
         try:
-            lines.append(_parse_line(line))
+            content = json.loads(line)
+            if not isinstance(content, list) or len(content) < 2 or not isinstance(content[0], str):
+                raise ValueError("expected [name, ...]")
+            lines.append(content)
         except (ValueError, RecursionError) as cause:
             if not lines:
                 raise WorkbookError("precision.pkl_refused", path=path) from cause
-            return lines, WorkbookError(
-                "precision.json_salvaged", path=path, line=at, error=str(cause), count=len(lines)
-            )
+            damage: dict[str, Scalar] = {"line": at, "error": str(cause), "count": len(lines)}
+            return lines, WorkbookError("precision.json_salvaged", path=path, **damage)
     return lines, None
-
-
-def _parse_line(line: bytes) -> Line:
-    content = json.loads(line)
-    if not isinstance(content, list) or len(content) < 2 or not isinstance(content[0], str):
-        raise ValueError("expected [name, ...]")
-    return content
 
 
 def _gather_operators(lines: list[Line], files: Path | None, root: Path | None) -> tuple[Operator, ...]:
@@ -149,29 +143,17 @@ def _add_line(operator: Operator, slot: str, line: Line, files: Path | None, roo
         return replace(operator, place=place)
     dtype = str(line[3])
     if dtype in PLAIN:
-        is_input = operator.direction == FORWARD and slot.startswith("input")
-        more = ((slot, PLAIN[dtype](line[5][0])),) if is_input else ()
-        return replace(operator, arguments=(*operator.arguments, *more))
-    record = _make_record(line, slot, files)
-    if slot.startswith("input"):
-        return replace(operator, inputs=(*operator.inputs, record))
-    return replace(operator, outputs=(*operator.outputs, record))
+        if operator.direction != FORWARD or not slot.startswith("input"):
+            return operator
+        return replace(operator, arguments=(*operator.arguments, (slot, PLAIN[dtype](line[5][0]))))
+    return operator.add_tensor(_make_record(line, slot, files))
 
 
 def _make_record(line: Line, slot: str, files: Path | None) -> TensorRecord:
     name, _, checksum, dtype, shape, numbers = line[:6]
     if Path(name).name != name:
         raise ValueError(f"{name!r} leaves the folder")
-    maximum, minimum, mean, norm = (read_statistic(value) for value in (*numbers, None, None, None, None)[:4])
-    file = files / f"{name}.npy" if files else None
-    return TensorRecord(
-        slot,
-        str(dtype).rpartition(".")[2].lower(),
-        tuple(map(int, shape)),
-        maximum,
-        minimum,
-        mean,
-        norm,
-        file,
-        str(checksum) if checksum else None,
-    )
+    maximum, minimum, mean, norm = map(read_statistic, (*numbers, None, None, None, None)[:4])
+    file, checksum = files / f"{name}.npy" if files else None, str(checksum) if checksum else None
+    dtype = str(dtype).rpartition(".")[2].lower()
+    return TensorRecord(slot, dtype, tuple(map(int, shape)), maximum, minimum, mean, norm, file, checksum)

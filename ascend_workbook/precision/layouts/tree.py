@@ -78,11 +78,7 @@ def _gather_operators(storage: Storage, files: list[str]) -> tuple[Operator, ...
             call = Call(str(path), str(path), FORWARD, 0, "output.0")
         key = (str(path.parent), call.name)
         operator = by_call.get(key) or call.make_operator(0)
-        record = _read_record(storage, name, call.slot)
-        if call.slot.startswith("output"):
-            by_call[key] = replace(operator, outputs=(*operator.outputs, record))
-        else:
-            by_call[key] = replace(operator, inputs=(*operator.inputs, record))
+        by_call[key] = operator.add_tensor(_read_record(storage, name, call.slot))
     ordered = sorted(
         by_call.values(), key=lambda operator: (WAYS.index(operator.direction), natural_key(operator.name))
     )

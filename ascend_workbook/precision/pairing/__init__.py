@@ -139,11 +139,12 @@ def pair_runs(target: Run, baseline: Run) -> Pairing:
         partner = baseline.by_call.get((head, call, operator.direction))
         if partner is not None:
             pairs.append(Pair(operator, partner))
-    taken_target = {matched.target.name for matched in pairs}
-    taken_baseline = {matched.baseline.name for matched in pairs}
-    left = tuple(operator for operator in target.operators if operator.name not in taken_target)
-    right = tuple(operator for operator in baseline.operators if operator.name not in taken_baseline)
-    return Pairing(target, baseline, tuple(pairs), left, right)
+    taken = {pair.target.name for pair in pairs}, {pair.baseline.name for pair in pairs}
+    rest = (
+        tuple(operator for operator in run.operators if operator.name not in names)
+        for run, names in zip((target, baseline), taken)
+    )
+    return Pairing(target, baseline, tuple(pairs), *rest)
 
 
 def _forward_calls(target: Run, baseline: Run) -> dict[tuple[str, int], tuple[str, int]]:

@@ -24,11 +24,8 @@ def check_completeness(facts: Comparison) -> Iterator[Finding]:
     for side in (facts.baseline, facts.target):
         changed = side.about.changed_files() if side.about else []
         if changed:
-            args: dict[str, Scalar] = {
-                "count": len(changed),
-                "files": changed[:COMPLETENESS_SHOWN],
-                "path": str(side.folder),
-            }
+            args: dict[str, Scalar] = {"count": len(changed), "files": changed[:COMPLETENESS_SHOWN]}
+            args["path"] = str(side.folder)
             yield Finding("ACC201", Status.FAIL, "ACC201.changed", args, weight=400)
     for name, left in zip(("baseline", "target"), facts.only):
         if left:

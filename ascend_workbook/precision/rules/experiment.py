@@ -9,7 +9,7 @@ from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.precision.comparison import Comparison
 from ascend_workbook.precision.experiment import compare_surroundings, find_remarks, list_unrecorded
-from ascend_workbook.precision.experiment.start import Changed, Start
+from ascend_workbook.precision.experiment.start import Changed
 
 BASIS = "facts"
 START_SHOWN = 3
@@ -26,22 +26,10 @@ def check_start(facts: Comparison) -> Iterator[Finding]:
     if not start:
         return
     worst = sorted((*start.weights, *start.data), key=lambda change: -change.error)
-    args: dict[str, Scalar] = {
-        "count": len(start.weights),
-        "total": start.total,
-        "names": [_describe_change(change) for change in worst[:START_SHOWN]],
-    }
-    yield Finding("ACC204", Status.FAIL, f"ACC204.{_choose_start_key(start)}", args, weight=400)
-
-
-def _choose_start_key(start: Start) -> str:
-    if not start.weights:
-        return "data"
-    if start.data:
-        return "seed"
-    if len(start.weights) >= MOST * start.total:
-        return "weights"
-    return "few"
+    names = [_describe_change(change) for change in worst[:START_SHOWN]]
+    args: dict[str, Scalar] = {"count": len(start.weights), "total": start.total, "names": names}
+    of_weights = "seed" if start.data else "weights" if len(start.weights) >= MOST * start.total else "few"
+    yield Finding("ACC204", Status.FAIL, f"ACC204.{of_weights if start.weights else 'data'}", args, weight=400)
 
 
 def _describe_change(change: Changed) -> Scalar:
@@ -64,9 +52,8 @@ def check_experiment(facts: Comparison) -> Iterator[Finding]:
         yield Finding("ACC205", Status.FAIL, f"ACC205.{difference.fact}", difference.words, weight=600 - at)
     if len(facts.differences) > KINDS_SHOWN:
         more = [difference.name for difference in facts.differences[KINDS_SHOWN:]]
-        yield Finding(
-            "ACC205", Status.FAIL, "ACC205.more", {"count": len(more), "names": more[:EXPERIMENT_SHOWN]}, weight=500
-        )
+        count: dict[str, Scalar] = {"count": len(more), "names": more[:EXPERIMENT_SHOWN]}
+        yield Finding("ACC205", Status.FAIL, "ACC205.more", count, weight=500)
     for difference in find_remarks(left, right):
         yield Finding("ACC205", Status.NOTE, f"ACC205.{difference.fact}", difference.words, weight=20)
     missing = list_unrecorded(left, right)
@@ -84,14 +71,9 @@ def check_settings(facts: Comparison) -> Iterator[Finding]:
     if not differences:
         return
     first = differences[0]
-    args: dict[str, Scalar] = {
-        "count": len(differences),
-        "what": first.name,
-        "baseline": first.left,
-        "target": first.right,
-        "why": Sentence(f"settings.why.{first.why}"),
-        "others": [difference.name for difference in differences[1:4]] or "-",
-    }
+    args: dict[str, Scalar] = {"count": len(differences), "what": first.name, "baseline": first.left}
+    args.update(target=first.right, why=Sentence(f"settings.why.{first.why}"))
+    args["others"] = [difference.name for difference in differences[1:4]] or "-"
     yield Finding("ACC207", Status.NOTE, "ACC207.differ", args, weight=30)
 
 

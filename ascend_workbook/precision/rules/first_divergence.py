@@ -10,20 +10,7 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.precision import divergence
 from ascend_workbook.precision.capturing.recapture import recapture_command
 from ascend_workbook.precision.comparison import Comparison, StepComparison
-from ascend_workbook.precision.divergence import (
-    AGREES,
-    ALLOWED,
-    ARGUMENT,
-    DIVERGES,
-    DRAWN,
-    EXPLAINED,
-    JUMP,
-    NOT_COMPARED,
-    POSSIBLE,
-    STRUCTURE,
-    Judgement,
-    devices,
-)
+from ascend_workbook.precision.divergence import AGREES, ALLOWED, DRAWN, EXPLAINED, POSSIBLE, Judgement, devices
 from ascend_workbook.precision.divergence.arguments import different_arguments
 from ascend_workbook.precision.divergence.drawn import SOURCE, draws_numbers
 from ascend_workbook.precision.record import FORWARD, kernels_of_operator
@@ -34,9 +21,8 @@ SHOWN = 3
 
 def check(facts: Comparison) -> Iterator[Finding]:
     if facts.stopped:
-        raise CannotCheck(
-            "ACC230.other_experiment", what=list(dict.fromkeys(difference.name for difference in facts.differences))
-        )
+        what = list(dict.fromkeys(difference.name for difference in facts.differences))
+        raise CannotCheck("ACC230.other_experiment", what=what)
     if facts.bare:
         raise CannotCheck("ACC230.no_operators")
     if facts.first is None and facts.start:
@@ -46,7 +32,9 @@ def check(facts: Comparison) -> Iterator[Finding]:
         return
     step, judged = facts.first
     args = _collect_arguments(step, judged)
-    key = _choose_key(judged)
+    by_outcome = {divergence.STRUCTURE: "structure", divergence.ARGUMENT: "argument", divergence.JUMP: "unseen"}
+    key = by_outcome.get(judged.outcome, "")
+    key = key or ("handed_back" if judged.handed_by else "replayed" if judged.own else "amplified")
     if key == "unseen" and facts.missing_forward_calls and facts.named == facts.missing_forward_calls:
         key = "missing"
         args.update(operator=list(facts.named), receiver=judged.name)
@@ -81,53 +69,28 @@ def _suggest_next_step(facts: Comparison, step: StepComparison, judged: Judgemen
 
 def _suggest_capture(why: str, facts: Comparison, side: str, step: int) -> Scalar:
     line = recapture_command(facts.target if side == "target" else facts.baseline, step)
-    capture_args: dict[str, Scalar] = {"step": step, "side": Sentence(f"precision.side_{side}")}
-    return (
-        Sentence(f"ACC230.{why}", **capture_args, command=line)
-        if line
-        else Sentence(f"ACC230.{why}_by_hand", **capture_args)
-    )
+    args: dict[str, Scalar] = {"step": step, "side": Sentence(f"precision.side_{side}")}
+    return Sentence(f"ACC230.{why}", **args, command=line) if line else Sentence(f"ACC230.{why}_by_hand", **args)
 
 
 def _kernels_of_names(step: StepComparison, names: list[str]) -> Scalar:
-    names_of_kernels = [
-        kernel for name in names if (op := step.pairing.target.by_name.get(name)) for kernel in kernels_of_operator(op)
-    ]
-    return list(dict.fromkeys(names_of_kernels)) or None
-
-
-def _choose_key(judged: Judgement) -> str:
-    if judged.outcome == STRUCTURE:
-        return "structure"
-    if judged.outcome == ARGUMENT:
-        return "argument"
-    if judged.outcome == JUMP:
-        return "unseen"
-    if judged.handed_by:
-        return "handed_back"
-    return "replayed" if judged.own else "amplified"
+    operators = filter(None, map(step.pairing.target.by_name.get, names))
+    return list(dict.fromkeys(kernel for operator in operators for kernel in kernels_of_operator(operator))) or None
 
 
 def _collect_arguments(step: StepComparison, judged: Judgement) -> dict[str, Scalar]:
     agreement = judged.agreement
     operator = agreement.pair.target
-    args: dict[str, Scalar] = {
-        "operator": operator.name,
-        "kernels": list(kernels_of_operator(operator)) or None,
-        "place": str(operator.place) if operator.place else None,
-        "step": step.step,
-        "rank": step.rank,
-        "error_in": agreement.error_in,
-        "error_out": agreement.error_out,
-        "allowed": judged.allowed,
-    }
-    if judged.outcome == STRUCTURE:
+    args: dict[str, Scalar] = {"operator": operator.name, "kernels": list(kernels_of_operator(operator)) or None}
+    args.update(place=str(operator.place) if operator.place else None, step=step.step, rank=step.rank)
+    args.update(error_in=agreement.error_in, error_out=agreement.error_out, allowed=judged.allowed)
+    if judged.outcome == divergence.STRUCTURE:
         args["detail"] = [f"{slot.slot} {slot.detail or slot.problem}" for slot in agreement.outputs if slot.problem]
-    if judged.outcome == DIVERGES and not judged.own:
+    if judged.outcome == divergence.DIVERGES and not judged.own:
         args["why"] = Sentence(f"precision.replay_{step.replays.why_not(operator)}")
-    if judged.outcome == ARGUMENT:
+    if judged.outcome == divergence.ARGUMENT:
         args["detail"] = different_arguments(agreement, 0.0)
-    if judged.outcome == JUMP:
+    if judged.outcome == divergence.JUMP:
         args["before"] = _find_uncompared_before(step, judged)
     if judged.own and judged.side:
         args.update(side=Sentence(f"precision.side_{judged.side}"), own=judged.own.worst)
@@ -154,25 +117,20 @@ def _report_healthy(facts: Comparison) -> Iterator[Finding]:
     args: dict[str, Scalar] = {
         kind: sum(judgement.outcome == kind for judgement in compared) for kind in (AGREES, EXPLAINED)
     }
-    args["left"] = sum(judgement.outcome == NOT_COMPARED for judgement in judged) + sum(
+    args["left"] = sum(judgement.outcome == divergence.NOT_COMPARED for judgement in judged) + sum(
         len(step.pairing.only_target) + len(step.pairing.only_baseline) for step in facts.steps
     )
     reduced = [judgement for judgement in compared if judgement.outcome == ALLOWED]
     possible = [judgement for judgement in compared if judgement.outcome == POSSIBLE]
     if possible:
         worst = max(possible, key=lambda judgement: judgement.agreement.error_out or 0.0)
-        args.update(
-            count=len(possible),
-            operators=[judgement.name for judgement in possible[:SHOWN]],
-            allowed=worst.allowed,
-            own=worst.agreement.error_out,
-        )
+        args.update(count=len(possible), operators=[judgement.name for judgement in possible[:SHOWN]])
+        args.update(allowed=worst.allowed, own=worst.agreement.error_out)
         yield Finding(CODE, Status.SKIPPED, "ACC230.possible", args, weight=100)
     elif reduced:
         worst = _pick_largest_error(reduced)
-        args.update(
-            count=len(reduced), form=worst.form.upper(), operator=worst.name, own=worst.own_error, allowed=worst.allowed
-        )
+        args.update(count=len(reduced), form=worst.form.upper(), operator=worst.name)
+        args.update(own=worst.own_error, allowed=worst.allowed)
         yield Finding(CODE, Status.OK, "ACC230.reduced", args, weight=100)
     elif not any(judgement.agreement.error_out for judgement in compared):
         args["count"] = len(compared)
@@ -186,36 +144,23 @@ def _report_healthy(facts: Comparison) -> Iterator[Finding]:
 def _make_drawn(steps: tuple[StepComparison, ...]) -> Finding:
     """Other random numbers: what ran from there on, in that step and in those after it, is no agreement. An operator
     that was run again from its own inputs is judged all the same."""
-    where = min(
-        (step.step, at) for step in steps for at, judgement in enumerate(step.judged) if judgement.outcome == DRAWN
-    )
     seen = [
         ((step.step, at), judgement)
         for step in steps
         for at, judgement in enumerate(step.judged)
         if judgement.outcome in (AGREES, EXPLAINED, ALLOWED, POSSIBLE, DRAWN)
     ]
+    where = min(at for at, judgement in seen if judgement.outcome == DRAWN)
     behind = [judgement for at, judgement in seen if at >= where]
     first = next(judgement for judgement in behind if judgement.outcome == DRAWN).agreement.pair.target
-    drawing = [
-        judgement
-        for judgement in behind
-        if draws_numbers(judgement.agreement.pair.target) and judgement.agreement.pair.target.direction == FORWARD
-    ]
-    again = [judgement for judgement in behind if judgement.own is not None]
-    args: dict[str, Scalar] = {
-        "place": str(first.place) if first.place else None,
-        "operator": first.name,
-        "step": where[0],
-        "api": list(dict.fromkeys(judgement.agreement.pair.target.api for judgement in drawing)),
-        "count": len(drawing),
-        "before": len(seen) - len(behind),
-        "behind": len(behind),
-        "replayed": len(again),
-        "own": max((judgement.own_error for judgement in again), default=None),
-        "error": max(judgement.agreement.error_out or 0.0 for judgement in behind),
-        "source": SOURCE,
-    }
+    calls = [judgement.agreement.pair.target for judgement in behind]
+    drawing = [call for call in calls if draws_numbers(call) and call.direction == FORWARD]
+    again = [judgement.own_error for judgement in behind if judgement.own is not None]
+    args: dict[str, Scalar] = {"operator": first.name, "step": where[0], "source": SOURCE}
+    args.update(place=str(first.place) if first.place else None, api=list(dict.fromkeys(call.api for call in drawing)))
+    args.update(count=len(drawing), before=len(seen) - len(behind), behind=len(behind))
+    args.update(replayed=len(again), own=max(again, default=None))
+    args["error"] = max(judgement.agreement.error_out or 0.0 for judgement in behind)
     return Finding(CODE, Status.WARN, "ACC230.drawn", args, first.place, weight=300)
 
 

@@ -15,12 +15,6 @@ from ascend_workbook.precision.record import kernels_of_operator
 BASIS = "facts"
 #: Below the first divergence: what overflows may have been wrong before.
 WEIGHT = 250.0
-STATUS = {
-    devices.AGAIN: Status.WARN,
-    devices.ONLY_DTYPE: Status.WARN,
-    devices.NOT_AGAIN: Status.WARN,
-    devices.UNKNOWN: Status.SKIPPED,
-}
 
 
 def check_nonfinite(facts: Comparison) -> Iterator[Finding]:
@@ -37,21 +31,11 @@ def check_nonfinite(facts: Comparison) -> Iterator[Finding]:
 
 def _report_nonfinite(step: StepComparison, first: Origin, ranks: list[int]) -> Finding:
     operator, record = first.operator, first.record
-    limit = LARGEST.get(record.dtype)
-    args: dict[str, Scalar] = {
-        "side": Sentence(f"precision.side_{first.side}"),
-        "operator": list(first.names),
-        "receiver": operator.name,
-        "kind": Sentence(f"ACC232.{first.kind}"),
-        "step": step.step,
-        "ranks": ranks,
-        "slot": record.slot,
-        "dtype": record.dtype,
-        "limit": limit,
-        "expected": first.expected,
-        "kernels": list(kernels_of_operator(operator)) or None,
-        "place": str(operator.place) if operator.place else None,
-    }
+    args: dict[str, Scalar] = {"side": Sentence(f"precision.side_{first.side}"), "operator": list(first.names)}
+    args.update(receiver=operator.name, kind=Sentence(f"ACC232.{first.kind}"), step=step.step, ranks=ranks)
+    args.update(slot=record.slot, dtype=record.dtype, limit=LARGEST.get(record.dtype), expected=first.expected)
+    args["kernels"] = list(kernels_of_operator(operator)) or None
+    args["place"] = str(operator.place) if operator.place else None
     return Finding("ACC232", Status.FAIL, f"ACC232.{first.how}", args, operator.place, weight=WEIGHT)
 
 
@@ -62,15 +46,12 @@ def check_confirmed(facts: Comparison) -> Iterator[Finding]:
     confirmation = facts.confirmation
     if confirmation is None:
         return
-    args: dict[str, Scalar] = {
-        "operator": confirmation.judged.name,
-        "side": Sentence(f"precision.side_{confirmation.judged.side}"),
-        "runs": [_describe_run(run) for run in confirmation.runs],
-        "allowed": confirmation.judged.allowed,
-        "own": confirmation.judged.own_error,
-    }
-    place = confirmation.judged.agreement.pair.target.place
-    yield Finding("ACC233", STATUS[confirmation.verdict], f"ACC233.{confirmation.verdict}", args, place, weight=200)
+    judged = confirmation.judged
+    args: dict[str, Scalar] = {"operator": judged.name, "side": Sentence(f"precision.side_{judged.side}")}
+    args.update(runs=list(map(_describe_run, confirmation.runs)), allowed=judged.allowed, own=judged.own_error)
+    place = judged.agreement.pair.target.place
+    status = Status.SKIPPED if confirmation.verdict == devices.UNKNOWN else Status.WARN
+    yield Finding("ACC233", status, f"ACC233.{confirmation.verdict}", args, place, weight=200)
 
 
 def _describe_run(run: Again) -> Scalar:

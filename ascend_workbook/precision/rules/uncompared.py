@@ -1,4 +1,4 @@
-"""What was not compared, or could not have been seen."""
+"""What was not compared or could not have been seen, and the optimizer's update, which only the next step shows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from statistics import median
 
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.sentence import Scalar, Sentence
-from ascend_workbook.precision.comparison import Comparison
+from ascend_workbook.precision.comparison import Comparison, StepComparison
 from ascend_workbook.precision.divergence import AGREES, ALLOWED, EXPLAINED, NOT_COMPARED, POSSIBLE, Judgement
 from ascend_workbook.precision.layouts import tree
 from ascend_workbook.precision.record import BACKWARD, FORWARD, PARAMETERS
@@ -23,7 +23,7 @@ from ascend_workbook.precision.tensors.agreement import (
 )
 from ascend_workbook.precision.tensors.workers import ALONE
 
-BASIS = {"ACC209": "defined", "ACC215": "defined", "ACC217": "defined", "ACC218": "reasoned"}
+BASIS = {**dict.fromkeys(("ACC209", "ACC215", "ACC217"), "defined"), "ACC218": "reasoned", "ACC235": "facts"}
 SHOWN = 4
 DOUBLE = {"float32", "float64"}
 #: A fault of one percent shows in training; where half of the operators could hide one, that is said.
@@ -33,14 +33,9 @@ LARGE = 0.01
 def check_slower(facts: Comparison) -> Iterator[Finding]:
     """ACC209: were the tensors measured by numpy for want of the compiled kernel? The numbers are the same; of much
     data it is told, for it takes several times as long."""
-    slots = (
-        slot
-        for step in facts.steps
-        for judgement in step.judged
-        for slot in judgement.agreement.outputs
-        if slot.metrics
-    )
-    if sum(slot.metrics.measured for slot in slots if slot.metrics) <= ALONE:
+    judged = (judgement for step in facts.steps for judgement in step.judged)
+    outputs = (slot for judgement in judged for slot in judgement.agreement.outputs)
+    if sum(slot.metrics.measured for slot in outputs if slot.metrics) <= ALONE:
         return
     why = fused.explain_missing_kernel()
     if why is not None:
@@ -82,13 +77,9 @@ def _other_node(judgement: Judgement) -> bool:
     """
     if judgement.agreement.find_problems(UNREADABLE, NO_VALUES, CHECKSUM):
         return False
-    dtypes = judgement.agreement.pair.target.direction == BACKWARD and judgement.agreement.find_problems(DTYPE)
-    return (
-        bool(dtypes)
-        or judgement.outcome == NOT_COMPARED
-        and bool(judgement.agreement.outputs)
-        and not _is_adrift(judgement)
-    )
+    if judgement.agreement.pair.target.direction == BACKWARD and judgement.agreement.find_problems(DTYPE):
+        return True
+    return judgement.outcome == NOT_COMPARED and bool(judgement.agreement.outputs) and not _is_adrift(judgement)
 
 
 def _is_adrift(judgement: Judgement) -> bool:
@@ -116,14 +107,10 @@ def _report_checksums(judged: list[Judgement]) -> Iterator[Finding]:
     """Report checksums, which tell equal from different. How different decides whether it is rounding: no tensor is to
     blame.
     """
-    odd = [
-        f"{judgement.name} {slot.slot}" for judgement in judged for slot in judgement.agreement.find_problems(CHECKSUM)
-    ]
+    odd = [f"{pair.name} {slot.slot}" for pair in judged for slot in pair.agreement.find_problems(CHECKSUM)]
     if odd:
         yield Finding("ACC215", Status.WARN, "ACC215.checksum", {"count": len(odd), "names": odd[:SHOWN]}, weight=60)
-    equal = sum(
-        slot.summed for judgement in judged for slot in (*judgement.agreement.inputs, *judgement.agreement.outputs)
-    )
+    equal = sum(slot.summed for pair in judged for slot in (*pair.agreement.inputs, *pair.agreement.outputs))
     if equal:
         yield Finding("ACC215", Status.NOTE, "ACC215.summed", {"count": equal})
 
@@ -153,20 +140,15 @@ def check_selected(facts: Comparison) -> Iterator[Finding]:
         args: dict[str, Scalar] = {"count": count, "names": list(selection.names)}
         yield Finding("ACC217", Status.NOTE, "ACC217.selected", args)
     if selection.sample.share < 1:
-        skipped = [
-            slot.metrics
-            for step in facts.steps
-            for judgement in step.judged
-            for slot in (*judgement.agreement.inputs, *judgement.agreement.outputs)
-            if slot.metrics
-        ]
+        agreements = [judgement.agreement for step in facts.steps for judgement in step.judged]
+        sampled = [slot.metrics for pair in agreements for slot in (*pair.inputs, *pair.outputs) if slot.metrics]
         shares = [
-            judgement.sampling / judgement.relative_l2
-            for judgement in skipped
-            if judgement.sampling is not None and judgement.relative_l2 > 0 and math.isfinite(judgement.sampling)
+            metrics.sampling / metrics.relative_l2
+            for metrics in sampled
+            if metrics.sampling is not None and metrics.relative_l2 > 0 and math.isfinite(metrics.sampling)
         ]
         worst: Scalar = max(shares, default=0.0)
-        args = {"share": selection.sample.share, "seed": selection.sample.seed, "count": len(skipped), "worst": worst}
+        args = {"share": selection.sample.share, "seed": selection.sample.seed, "count": len(sampled), "worst": worst}
         yield Finding("ACC217", Status.NOTE, "ACC217.sampled", args)
 
 
@@ -179,7 +161,7 @@ def check_blind(facts: Comparison) -> Iterator[Finding]:
         judgement
         for step in facts.steps
         for judgement in step.judged
-        if judgement.agreement.pair.target.direction == FORWARD
+        if _is_forward(judgement)
         and judgement.own is None
         and judgement.outcome in (AGREES, EXPLAINED, ALLOWED, POSSIBLE)
     ]
@@ -197,4 +179,62 @@ def check_blind(facts: Comparison) -> Iterator[Finding]:
     yield Finding("ACC218", Status.NOTE, "ACC218.room", {"count": len(rooms), "room": room, "why": list(why) or None})
 
 
-RULES = {"ACC209": check_slower, "ACC215": check_uncompared, "ACC217": check_selected, "ACC218": check_blind}
+UPDATE = "ACC235"
+#: Relative L2 error of what the first operator of the next step reads, its weights among it. Rounding leaves about
+#: 1e-5 after one update; an optimizer that is off by half leaves the update's own size, 1e-3 and more.
+LIMIT = 1e-4
+#: Weights differ by no more than the gradients that moved them, where the update is no larger than the weights.
+#: Measured with HF32, a network with batch norm, 16 samples: gradients 5e-2 apart, weights 7e-3 after one update.
+
+
+def check_update(facts: Comparison) -> Iterator[Finding]:
+    """ACC235: did the optimizer's update agree? It is not captured itself; it shows in the weights that the first
+    operator of the next step reads. Where no step was captured with the one after it, an optimizer that computes wrong
+    values stays unseen, and that is said."""
+    if facts.stopped or facts.bare or facts.first is not None:
+        return
+    pairs = pair_following_steps(facts)
+    if not pairs:
+        yield Finding(UPDATE, Status.NOTE, "ACC235.unseen", {"steps": sorted({step.step for step in facts.steps})})
+    for before, after in pairs:
+        yield from _check_weights(before, after)
+
+
+def pair_following_steps(facts: Comparison) -> list[tuple[StepComparison, StepComparison]]:
+    """Pair each step with the one after it, between which the update shows; none where no tensor was compared, and
+    where an operator parts the runs, so that weights differ for that alone."""
+    if facts.stopped or facts.bare or facts.first is not None:
+        return []
+    by_key = {(step.step, step.rank): step for step in facts.steps}
+    return [(step, by_key[step.step + 1, step.rank]) for step in facts.steps if (step.step + 1, step.rank) in by_key]
+
+
+def _check_weights(before: StepComparison, after: StepComparison) -> Iterator[Finding]:
+    """Held against what the step before began with: later steps inherit the difference of earlier updates."""
+    first, began = (next(filter(_is_forward, step.judged), None) for step in (after, before))
+    if first is None or began is None:
+        return
+    error, had = first.agreement.error_in, began.agreement.error_in
+    if error <= max(LIMIT, 30 * had):
+        return
+    errors = [
+        judgement.agreement.error_out
+        for judgement in before.judged
+        if judgement.agreement.pair.target.direction == BACKWARD
+    ]
+    # in the middle: single gradients may be next to nothing on both sides
+    gradients = median([error for error in errors if error is not None and math.isfinite(error)] or [0.0])
+    where: dict[str, Scalar] = {"step": before.step, "rank": after.rank, "operator": first.name, "error": error}
+    if error <= gradients:
+        yield Finding(UPDATE, Status.NOTE, "ACC235.explained", {**where, "gradients": gradients}, weight=60)
+    else:
+        yield Finding(UPDATE, Status.WARN, "ACC235.parted", {**where, "limit": max(LIMIT, gradients)}, weight=200)
+
+
+RULES = {
+    "ACC209": check_slower,
+    "ACC215": check_uncompared,
+    "ACC217": check_selected,
+    "ACC218": check_blind,
+    UPDATE: check_update,
+}

@@ -73,17 +73,19 @@ class Agreement:
 
 
 def compare_pairs(pairs: Iterable[Pair], sample: Sample = WHOLE, measure: Measure = measure_all) -> list[Agreement]:
-    """Compare all pairs, their tensors measured by workers on all cores or wherever `measure` does it."""
+    """Compare all pairs, their tensors measured by workers on all cores or wherever `measure` does it. Files that could
+    not be read become a problem of their tensor."""
     pairs = list(pairs)
     jobs = {(job.target, job.baseline): job for pair in pairs for job in _list_jobs(pair)}
     measured = dict(zip(jobs, measure(list(jobs.values()), sample)))
-    return [compare_pair(pair, measured) for pair in pairs]
-
-
-def compare_pair(pair: Pair, measured: Measured) -> Agreement:
-    """Compares all tensors of a pair. Files that could not be read become a problem of their tensor."""
-    inputs = _compare_slots(pair.target.inputs, pair.baseline.inputs, measured)
-    return Agreement(pair, inputs, _compare_slots(pair.target.outputs, pair.baseline.outputs, measured))
+    return [
+        Agreement(
+            pair,
+            _compare_slots(pair.target.inputs, pair.baseline.inputs, measured),
+            _compare_slots(pair.target.outputs, pair.baseline.outputs, measured),
+        )
+        for pair in pairs
+    ]
 
 
 def verify_files(compared: Agreement) -> Agreement:
@@ -97,9 +99,8 @@ def verify_files(compared: Agreement) -> Agreement:
         [_recheck_slot(slot, [side.get(slot.slot) for side in sides]) for slot in part]
         for part in (compared.inputs, compared.outputs)
     ]
-    if slots == [list(compared.inputs), list(compared.outputs)]:
-        return compared
-    return Agreement(compared.pair, tuple(slots[0]), tuple(slots[1]))
+    same = slots == [list(compared.inputs), list(compared.outputs)]
+    return compared if same else Agreement(compared.pair, tuple(slots[0]), tuple(slots[1]))
 
 
 def _recheck_slot(slot: TensorAgreement, files: list[Path | None]) -> TensorAgreement:
@@ -113,12 +114,10 @@ def _recheck_slot(slot: TensorAgreement, files: list[Path | None]) -> TensorAgre
 
 def _list_jobs(pair: Pair) -> Iterable[Job]:
     """List the tensors of a pair whose values were saved on both sides and have one shape."""
-    for target_records, baseline_records in (
-        (pair.target.inputs, pair.baseline.inputs),
-        (pair.target.outputs, pair.baseline.outputs),
-    ):
-        partners = {record.slot: record for record in baseline_records}
-        for record in target_records:
+    target, baseline = pair.target, pair.baseline
+    for records, other_records in ((target.inputs, baseline.inputs), (target.outputs, baseline.outputs)):
+        partners = {record.slot: record for record in other_records}
+        for record in records:
             other = partners.get(record.slot)
             if other and record.file and other.file and record.shape == other.shape:
                 yield Job(record.file, other.file, record.shape, other.shape)
@@ -140,16 +139,14 @@ def _one_sided_slot(record: TensorRecord, problem: str) -> TensorAgreement:
 def _compare_tensor(target: TensorRecord, baseline: TensorRecord | None, measured: Measured) -> TensorAgreement:
     if baseline is None:
         return _one_sided_slot(target, ONLY_TARGET)
-    trouble = target.trouble or baseline.trouble
-    if trouble:
-        return TensorAgreement(target.slot, target.dtype, target.shape, None, problem=UNREADABLE, detail=trouble)
+    who, problem, detail = (target.slot, target.dtype, target.shape), "", ""
+    if trouble := target.trouble or baseline.trouble:
+        return TensorAgreement(*who, None, problem=UNREADABLE, detail=trouble)
     if target.shape != baseline.shape:
         detail = f"{list(target.shape)} / {list(baseline.shape)}"
-        return TensorAgreement(target.slot, target.dtype, target.shape, None, problem=SHAPE, detail=detail)
-    problem, detail = ("", "")
+        return TensorAgreement(*who, None, problem=SHAPE, detail=detail)
     if target.dtype != baseline.dtype:
         problem, detail = DTYPE, f"{target.dtype} / {baseline.dtype}"
-    who = (target.slot, target.dtype, target.shape)
     if target.file is None or baseline.file is None:
         return _compare_figures(target, baseline, problem, detail)
     metrics = measured[target.file, baseline.file]
@@ -212,7 +209,11 @@ def _possible_checksums(path: Path, like: str) -> Iterator[str]:
     """Yield what msprobe's versions make of the tensor, in the manner of `like`."""
     for raw in (True, False):  # they differ for a bfloat16 alone
         if like.startswith(XOR):
-            yield f"{XOR}{_xor_words(path, raw):016x}"
+            total = 0
+            for block in _read_blocks(path, raw):
+                data = block.tobytes()
+                total ^= int(np.bitwise_xor.reduce(np.frombuffer(data + bytes(-len(data) % 8), np.uint64)))
+            yield f"{XOR}{total:016x}"
         elif len(like) == CRC_DIGITS:
             crc = 0
             for block in _read_blocks(path, raw):
@@ -220,15 +221,6 @@ def _possible_checksums(path: Path, like: str) -> Iterator[str]:
             yield f"{crc:0{CRC_DIGITS}x}"
         else:  # xor tells a scalar itself
             yield str(read_tensor(path).item())
-
-
-def _xor_words(path: Path, raw: bool) -> int:
-    total = 0
-    for block in _read_blocks(path, raw):
-        data = block.tobytes()
-        words = np.frombuffer(data + bytes(-len(data) % 8), np.uint64)
-        total ^= int(np.bitwise_xor.reduce(words))
-    return total
 
 
 def _read_blocks(path: Path, raw: bool) -> Iterator[Array]:

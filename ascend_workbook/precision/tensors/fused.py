@@ -67,7 +67,7 @@ def add_all(meter: Meter, left: Stored, right: Stored, block: int, chosen: Seque
             if at >= count:
                 return
             number = at if chosen is None else chosen[at]
-            meter.add_all(zip(left.read_blocks(block, iter([number])), right.read_blocks(block, iter([number]))))
+            meter.add_all(zip(left.read_blocks(block, [number]), right.read_blocks(block, [number])))
             at += 1
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,13 +72,11 @@ def measure_files(job: Job, sample: Sample = WHOLE, block: int = BLOCK) -> Metri
     if fused.kernel_takes(left, right):
         fused.add_all(meter, left, right, count, chosen)
     else:
-        pairs = zip(left.read_blocks(count, _iterate_chosen(chosen)), right.read_blocks(count, _iterate_chosen(chosen)))
-        meter.add_all((_real_parts(x), _real_parts(y)) for x, y in pairs)
+        meter.add_all(
+            (_real_parts(x), _real_parts(y))
+            for x, y in zip(left.read_blocks(count, chosen), right.read_blocks(count, chosen))
+        )
     return meter.make_metrics(left.size)
-
-
-def _iterate_chosen(chosen: list[int] | None) -> Iterator[int] | None:
-    return iter(chosen) if chosen is not None else None
 
 
 def _real_parts(values: Array) -> Array:

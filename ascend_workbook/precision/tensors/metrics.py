@@ -232,11 +232,12 @@ class Meter:
         top = max((exponent for exponent, sums in self.sums.items() if sums.any()), default=0)
         total = sum((sums * 2.0 ** max(2 * (e - top), -1070) for e, sums in self.sums.items()), np.zeros(4))
         apart, own, other, product = (float(value) for value in total)
-        norms = [_scale_up(math.sqrt(value), top) for value in (apart, own, other)]
+        with np.errstate(over="ignore"):
+            norms = [float(np.ldexp(math.sqrt(value), top)) for value in (apart, own, other)]
         cosine = product / math.sqrt(own) / math.sqrt(other) if own > 0 and other > 0 else None
         count = max(self.count, 1)
         shares = (self.near / count, self.nearer / count) if self.count else (1.0, 1.0)
-        relative = _relative_error(math.sqrt(apart), math.sqrt(other))
+        relative = math.sqrt(apart) / math.sqrt(other) if other > 0 else math.inf if apart else 0.0
         return Metrics(
             self.largest,
             relative,
@@ -275,16 +276,3 @@ def _scaling_exponent(a: Array, b: Array) -> int:
     """Return the power of two by which squares must be scaled down to stay inside float64; 0 in all but odd data."""
     peak = max(float(a.max()), -float(a.min()), float(b.max()), -float(b.min()))
     return 0 if peak == 0.0 or NARROWEST < peak < WIDEST else math.frexp(peak)[1]
-
-
-def _scale_up(value: float, exponent: int) -> float:
-    try:
-        return math.ldexp(value, exponent)
-    except OverflowError:
-        return math.inf
-
-
-def _relative_error(apart: float, size: float) -> float:
-    if size > 0:
-        return apart / size
-    return 0.0 if apart == 0 else math.inf

@@ -9,12 +9,16 @@ read by its header, which numpy evaluates as a literal only; arrays of objects a
 
 from __future__ import annotations
 
+import contextlib
 import io
+import math
 import pickle
 import stat
 import struct
+import tokenize
 import zipfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +30,7 @@ from ascend_workbook.findings.errors import WorkbookError
 
 Array = npt.NDArray[Any]
 #: Storage class of torch -> how its bytes are read. bfloat16 has no numpy type: its bits become a float32.
-STORAGES: dict[str, str] = {
+STORAGES = {
     "FloatStorage": "<f4",
     "DoubleStorage": "<f8",
     "HalfStorage": "<f2",
@@ -45,6 +49,10 @@ PICKLE_LIMIT = 1 << 16
 #: A zip member's local header without name and extra field; the lengths of both are its last two numbers.
 LOCAL_HEADER = 30
 NUMPY_KINDS = "fiubc"
+#: What damage raises: in a zip (an encrypted member a RuntimeError), a pickle, numpy's header, and what is no tensor.
+_BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, pickle.UnpicklingError, tokenize.TokenError, SyntaxError)
+_DAMAGE = (*_BROKEN, OSError, EOFError, ValueError, KeyError, RuntimeError, MemoryError, ArithmeticError)
+_OTHER_PICKLE = (TypeError, AttributeError, IndexError, StopIteration)
 
 
 @dataclass(frozen=True)
@@ -62,10 +70,7 @@ class Stored:
     @property
     def size(self) -> int:
         """Return the number of elements."""
-        count = 1
-        for side in self.shape:
-            count *= side
-        return count
+        return math.prod(self.shape)
 
     @property
     def element(self) -> np.dtype[Any]:
@@ -79,7 +84,7 @@ class Stored:
         except OSError as cause:
             raise unreadable_error(self.path, str(cause)) from cause
 
-    def read_blocks(self, count: int, at: Iterator[int] | None = None) -> Iterator[Array]:
+    def read_blocks(self, count: int, at: Iterable[int] | None = None) -> Iterator[Array]:
         """Yield flat blocks of `count` elements (the last one shorter), all of them or those whose numbers `at` gives.
         One buffer is used again and again: a block is gone with the next. Only for strides None."""
         raw = np.dtype(self.dtype)
@@ -117,9 +122,8 @@ def read_tensor(path: Path) -> Array:
     with _naming_file(path), zipfile.ZipFile(path) as archive:
         raw = np.frombuffer(archive.read(_find_data_member(archive, _read_description(archive))), dtype=stored.dtype)
         offset = (stored.start - _find_storage_start(path, archive)) // raw.itemsize
-        return _make_view(
-            raw, stored.bfloat16, offset, stored.shape, stored.strides or _contiguous_strides(stored.shape)
-        )
+        strides = stored.strides or _contiguous_strides(stored.shape)
+        return _make_view(raw, stored.bfloat16, offset, stored.shape, strides)
 
 
 def locate_tensor(path: Path) -> Stored:
@@ -141,37 +145,19 @@ def verify_checksum(path: Path) -> str:
         with zipfile.ZipFile(path) as archive:
             bad = archive.testzip()
         return f"Bad CRC-32 for file {bad!r}" if bad else ""
-    except (OSError, zipfile.BadZipFile, EOFError, ValueError) as cause:
-        return str(cause)
+    except _DAMAGE as cause:
+        return str(cause) or type(cause).__name__
 
 
-class _naming_file:
-    """Turns everything that a damaged file can raise into one error that names the file."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, cause: BaseException | None, trace: object) -> None:
-        known = (
-            OSError,
-            zipfile.BadZipFile,
-            pickle.UnpicklingError,
-            EOFError,
-            ValueError,
-            KeyError,
-            struct.error,
-            NotImplementedError,
-            SyntaxError,
-            MemoryError,
-            OverflowError,
-        )
-        if isinstance(cause, known):
-            raise unreadable_error(self.path, str(cause)) from cause
-        if isinstance(cause, (TypeError, AttributeError, IndexError, StopIteration)):  # a pickle of another shape
-            raise unreadable_error(self.path, "not one plain tensor") from cause
+@contextlib.contextmanager
+def _naming_file(path: Path) -> Iterator[None]:
+    """Turn everything that a damaged file can raise into one error that names the file."""
+    try:
+        yield
+    except _DAMAGE as cause:
+        raise unreadable_error(path, str(cause) or type(cause).__name__) from cause
+    except _OTHER_PICKLE as cause:
+        raise unreadable_error(path, "not one plain tensor") from cause
 
 
 def unreadable_error(path: Path, error: str) -> WorkbookError:
@@ -265,20 +251,12 @@ def _make_view(flat: Array, bfloat16: bool, offset: int, shape: tuple[int, ...],
     return np.lib.stride_tricks.as_strided(flat[offset:], shape, steps, writeable=False)
 
 
-def _rebuild_tensor(*parts: object) -> tuple[object, ...]:
-    return ("tensor", *parts)
-
-
-def _rebuild_parameter(data: object, *_: object) -> object:
-    return data
-
-
 class _TensorUnpickler(pickle.Unpickler):
     """Gives tuples instead of objects; a name that a tensor does not need is refused."""
 
     KNOWN: dict[tuple[str, str], object] = {
-        ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor,
-        ("torch._utils", "_rebuild_parameter"): _rebuild_parameter,
+        ("torch._utils", "_rebuild_tensor_v2"): lambda *parts: ("tensor", *parts),
+        ("torch._utils", "_rebuild_parameter"): lambda data, *_: data,
         ("collections", "OrderedDict"): dict,
     }
 

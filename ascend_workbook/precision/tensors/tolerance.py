@@ -10,16 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 #: Fraction bits that are kept, the hidden one counted.
-BITS = {
-    "float64": 53,
-    "float32": 24,
-    "float16": 11,
-    "bfloat16": 8,
-    "complex128": 53,
-    "complex64": 24,
-    "float8_e4m3fn": 4,
-    "float8_e5m2": 3,
-}
+BITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8, "float8_e4m3fn": 4, "float8_e5m2": 3}
+BITS.update(complex128=53, complex64=24)
 REDUCED_BITS = {"hf32": 12, "tf32": 11}
 #: Units by which an operator may be off through the order of its sums. Measured against float64 on CPU kernels: every
 #: operator of a small residual network and of a small GPT, forward and backward, is at most 11 units off. Sums of

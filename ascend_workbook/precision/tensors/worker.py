@@ -22,9 +22,7 @@ FIELDS = tuple(Metrics.__dataclass_fields__)
 
 
 def write_order(jobs: list[Job], sample: Sample, block: int = BLOCK) -> str:
-    """Write the line that asks for these jobs. Sums of `block` elements are added up: another block, other last
-    digits.
-    """
+    """Write the line that asks for these jobs. Sums of `block` elements are added up: another block, other digits."""
     rows = [[str(job.target), str(job.baseline), job.target_shape, job.baseline_shape] for job in jobs]
     return json.dumps({"jobs": rows, "share": sample.share, "seed": sample.seed, "block": block})
 
@@ -41,12 +39,6 @@ def parse_request(line: str) -> tuple[list[Job], Sample, int]:
     content = json.loads(line)
     jobs = [Job(Path(row[0]), Path(row[1]), tuple(row[2]), tuple(row[3])) for row in content["jobs"]]
     return jobs, Sample(content["share"], content["seed"]), int(content["block"])
-
-
-def answer_line(line: str) -> str:
-    """Answer one line of jobs."""
-    jobs, sample, block = parse_request(line)
-    return write_answer([measure_job(job, sample, block) for job in jobs])
 
 
 def write_answer(results: list[Metrics | WorkbookError]) -> str:
@@ -70,7 +62,8 @@ def measure_job(job: Job, sample: Sample, block: int) -> Metrics | WorkbookError
 
 def main() -> None:
     for line in sys.stdin:
-        print(answer_line(line), flush=True)
+        jobs, sample, block = parse_request(line)
+        print(write_answer([measure_job(job, sample, block) for job in jobs]), flush=True)
 
 
 if __name__ == "__main__":

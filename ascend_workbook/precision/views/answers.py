@@ -9,16 +9,16 @@ from dataclasses import replace
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Column, Report, Table
 from ascend_workbook.findings.sentence import NextStep, Scalar, Sentence
-from ascend_workbook.precision.curves import rows
+from ascend_workbook.precision.curves.verb import MOST
 from ascend_workbook.precision.tensors.tolerance import AMPLIFICATION
 from ascend_workbook.precision.views import platform
-from ascend_workbook.precision.views.cases import head_of_name
 from ascend_workbook.precision.views.questions import (
     DEVICE,
     EXPERIMENT,
     INCOMPLETE,
     NO_MANIFEST,
     UNPAIRED,
+    head_of_name,
     is_unseen,
     question_of,
 )
@@ -29,8 +29,6 @@ from ascend_workbook.precision.views.questions import (
 UPDATE = "ACC235"
 #: Rules from here on are of curves, bundles and attempts; those before it are of the comparison by tensor.
 OF_CURVES = "ACC250"
-#: Of longer runs the table of losses lacks steps.
-MOST = rows.MOST
 #: Answers of the comparison that found an error, and none too large. Without any there is nothing to amplify.
 ROUNDING = ("ACC230.none", "ACC230.reduced")
 
@@ -69,25 +67,17 @@ def _shows_rounding(comparison: Report) -> bool:
 def _find_gap_beside(losses: Report, comparison: Report, tolerance: float) -> dict[str, Scalar]:
     """Find the first dumped step whose losses differ by far more than its tensors do; empty where there is none."""
     assert losses.table
-    largest = _largest_errors(comparison)
+    largest: dict[int, float] = defaultdict(float)  # of the tensors of each dumped step
+    if comparison.table and comparison.table.rows:
+        for step, *errors in zip(*(comparison.table.column_values(name) for name in ("step", "error_in", "error_out"))):
+            largest[step] = max(largest[step], *(float(str(error)) for error in errors if error is not None), 0.0)
     for step, gap in enumerate(losses.table.column_values("relative_error")) if len(losses.table.rows) < MOST else ():
         if step in largest and isinstance(gap, float) and gap > max(tolerance, AMPLIFICATION * largest[step]):
             return {"at": step, "gap": gap, "most": largest[step]}
     return {}
 
 
-def _largest_errors(comparison: Report) -> dict[int, float]:
-    """Return the largest tensor error of each dumped step."""
-    by_step: dict[int, float] = defaultdict(float)
-    if comparison.table and comparison.table.rows:
-        for step, *errors in zip(*(comparison.table.column_values(name) for name in ("step", "error_in", "error_out"))):
-            by_step[step] = max(by_step[step], *(float(str(error)) for error in errors if error is not None), 0.0)
-    return by_step
-
-
 FIRST = (EXPERIMENT, DEVICE, INCOMPLETE)
-#: The good answer to the first question
-SAME = ("ACC205.same", "ACC205.beside")
 #: The last answer: what is to be done, the gravest first.
 STEPS = "ACC291"
 
@@ -101,32 +91,27 @@ def answer_experiment(comparison: Report) -> Report:
     ]
     table = platform.platform_table(comparison)
     if not any(finding.status >= Status.WARN or finding.key == NO_MANIFEST for finding in selected):
-        selected.insert(0, _same_experiment(platform.list_unexplained(table)))
-    simulator = comparison.facts.get("simulator") or {}
-    return Report(
-        "precision",
-        "experiment",
-        _put_first(selected, SAME),
-        table,
-        facts={"simulator": simulator},
-        tier=comparison.tier,
-    )
+        beside = platform.list_unexplained(table)  # the good answer names what the table under it shows as different
+        args: dict[str, Scalar] = {"what": beside} if beside else {}
+        key = "ACC205.beside" if beside else "ACC205.same"
+        # remarks lower the status of the good answer, but it stays the headline
+        worst = max([Status.OK, *(finding.status for finding in selected)])
+        selected.insert(0, Finding("ACC205", worst, key, args, weight=90))
+    facts: dict[str, object] = {"simulator": comparison.facts.get("simulator") or {}}
+    return Report("precision", "experiment", tuple(selected), table, facts=facts, tier=comparison.tier)
 
 
 def answer_divergence(comparison: Report) -> Report:
     """Answer which operator parts the runs first, with the error curve through the network."""
     apart = (*FIRST, UNPAIRED)
-    selected = tuple(
-        finding for finding in comparison.findings if question_of(finding) not in apart and not _of_curves(finding)
-    )
-    return replace(comparison, verb="divergence", findings=selected)
+    rest = (finding for finding in comparison.findings if question_of(finding) not in apart and not _of_curves(finding))
+    return replace(comparison, verb="divergence", findings=tuple(rest))
 
 
 def answer_unpaired(comparison: Report) -> Report:
     """What only one side called, by API and side, with the likely reason: it was not compared."""
     counts: dict[tuple[str, str, str], list[list[Scalar]]] = {}
-    for entry in comparison.facts.get("unpaired", []):
-        step, rank, side, name, why = entry
+    for step, rank, side, name, why in comparison.facts.get("unpaired", []):
         counts.setdefault((side, head_of_name(name), why), []).append([step, rank, name])
     rows = tuple(
         (Sentence(f"precision.side_{side}"), name, len(amount), Sentence(f"precision.why_{why}"), *amount[0])
@@ -163,16 +148,3 @@ def next_steps(reports: Iterable[Report]) -> Report:
 def _of_curves(finding: Finding) -> bool:
     """Return whether the finding is of the curves, which have a part of their own here."""
     return finding.rule.startswith("ACC25")
-
-
-def _same_experiment(beside: list[Scalar]) -> Finding:
-    """Return the good answer; it names what the table under it shows as different."""
-    if not beside:
-        return Finding("ACC205", Status.OK, "ACC205.same", weight=90)
-    return Finding("ACC205", Status.OK, "ACC205.beside", {"what": beside}, weight=90)
-
-
-def _put_first(findings: list[Finding], keys: tuple[str, ...]) -> tuple[Finding, ...]:
-    """Remarks lower the status of a good answer, but the answer stays the headline."""
-    worst = max(finding.status for finding in findings)
-    return tuple(replace(finding, status=worst) if finding.key in keys else finding for finding in findings)

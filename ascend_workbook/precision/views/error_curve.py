@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ascend_workbook.findings.report import Chart, Table
 from ascend_workbook.findings.sentence import Scalar, say, show, title
@@ -24,7 +24,7 @@ COLUMNS = 500
 DOTS, NAMED = 150, 12
 COLOURS = ("#1f77b4", "#ff7f0e", "#6e40c9", "#57606a")
 MARKERS = ("o", "^", "s", "D")
-RED = "#cf222e"
+RED, GREY = "#cf222e", "#57606a"
 
 
 @dataclass(frozen=True)
@@ -47,18 +47,11 @@ def draw_errors(axes: Axes, chart: Chart, table: Table, lang: str) -> None:
         shown = thin_points(some, width)
         line = _break_line(shown, every)
         x, y = [point.x for point in line], [_place_value(point.error, bottom, top) for point in line]
-        few = len(shown) <= DOTS
-        axes.plot(
-            x,
-            y,
-            "-",
-            marker=marker if few else ".",
-            markersize=3.5 if few else 1,
-            linewidth=1,
-            color=colour,
-            label=title(name, lang),
-        )
-    _draw_limits(axes, thin_points(every, width), bottom, top, title(chart.limit, lang))
+        dot, size = (marker, 3.5) if len(shown) <= DOTS else (".", 1)
+        axes.plot(x, y, "-", marker=dot, markersize=size, linewidth=1, color=colour, label=title(name, lang))
+    known = [point for point in thin_points(every, width) if point.limit > 0]
+    x, y = [point.x for point in known], [_place_value(point.limit, bottom, top) for point in known]
+    axes.step(x, y, where="mid", color=GREY, linewidth=1, linestyle="--", label=title(chart.limit, lang))
     axes.set_yscale("log")
     axes.set_ylim(bottom / 2, top * 4)
     _draw_zero(axes, every, bottom)
@@ -147,12 +140,6 @@ def _place_value(value: float, bottom: float, top: float) -> float:
     return value if math.isnan(value) else min(max(value, bottom), top)
 
 
-def _draw_limits(axes: Axes, shown: list[Point], bottom: float, top: float, label: str) -> None:
-    known = [point for point in shown if point.limit > 0]
-    x, y = [point.x for point in known], [_place_value(point.limit, bottom, top) for point in known]
-    axes.step(x, y, where="mid", color="#57606a", linewidth=1, linestyle="--", label=label)
-
-
 def _draw_zero(axes: Axes, every: list[Point], bottom: float) -> None:
     """Draw where zero lies: a logarithmic axis has none, so it is the bottom, and the tick says so."""
     if any(point.error == 0 for point in every):
@@ -175,15 +162,8 @@ def _draw_groups(axes: Axes, table: Table, every: list[Point]) -> None:
         if len(begins) <= NAMED:
             step, rank = where[point.row]
             text = f" step {step}" + (f", rank {rank}" if ranks else "")
-            axes.text(
-                point.x,
-                0.93 if number % 2 else 0.98,
-                text,
-                transform=axes.get_xaxis_transform(),
-                fontsize=7,
-                va="top",
-                color="#57606a",
-            )
+            height, across = 0.93 if number % 2 else 0.98, axes.get_xaxis_transform()
+            axes.text(point.x, height, text, transform=across, fontsize=7, va="top", color=GREY)
 
 
 def _draw_mark(axes: Axes, chart: Chart, table: Table, lang: str, every: list[Point]) -> None:
@@ -198,14 +178,8 @@ def _draw_mark(axes: Axes, chart: Chart, table: Table, lang: str, every: list[Po
     operators = table.column_values("operator") if "operator" in [column.name for column in table.columns] else []
     name = show(operators[row] if operators else chart.mark, lang)
     box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1}
+    where: dict[str, Any] = {"xycoords": axes.get_xaxis_transform(), "textcoords": "offset points"}
+    text, offset = say("chart.first", lang, operator=name), (-5 if left else 5, 22)
     axes.annotate(
-        say("chart.first", lang, operator=name),
-        (at, 0.06),
-        xycoords=axes.get_xaxis_transform(),
-        xytext=(-5 if left else 5, 22),
-        textcoords="offset points",
-        ha="right" if left else "left",
-        fontsize=8,
-        color=RED,
-        bbox=box,
+        text, (at, 0.06), xytext=offset, ha="right" if left else "left", fontsize=8, color=RED, bbox=box, **where
     )

@@ -27,17 +27,10 @@ def tolerance_box(comparison: Report, lang: str | None = None) -> object:
 
 def _make_box(widgets: Any, comparison: Report, lang: str) -> object:
     measures_taken = read_measures(comparison)
-    slider = widgets.FloatLogSlider(
-        value=1.0,
-        min=LOWEST,
-        max=HIGHEST,
-        step=0.1,
-        description=title("factor", lang),
-        readout_format=".3g",
-        style={"description_width": "initial"},
-        layout=widgets.Layout(width="98%"),
-    )
-    answer_box = widgets.HTML(render_answer(measures_taken, 1.0, lang), layout=widgets.Layout(width="98%"))
+    ends = {"value": 1.0, "min": LOWEST, "max": HIGHEST, "step": 0.1, "readout_format": ".3g"}
+    looks = {"style": {"description_width": "initial"}, "layout": widgets.Layout(width="98%")}
+    slider = widgets.FloatLogSlider(description=title("factor", lang), **ends, **looks)
+    answer_box = widgets.HTML(render_answer(measures_taken, 1.0, lang), layout=looks["layout"])
 
     def on_change(change: Any) -> None:
         answer_box.value = render_answer(measures_taken, float(change["new"]), lang)

@@ -36,46 +36,31 @@ def fixed_limits(comparison: Report, *, cosine: float = COSINE, atol: float = AT
     table = comparison.table or Table((), ())
     for step, rank, name, slot, near, error, allowed, judgement in zip(*map(table.column_values, names)):
         operator_outcome = read_outcome(judgement)
-        files = [
-            _find_tensor_file(side.runs.get((int(str(step)), int(str(rank)))), str(name), str(slot))
-            for side in (left, right)
-        ]
+        files: list[Path | None] = []
+        for side in (left, right):
+            run = side.runs.get((int(str(step)), int(str(rank))))
+            operator = run.by_name.get(str(name)) if run else None
+            files.append(next((t.file for t in operator.outputs if t.slot == slot), None) if operator else None)
         if operator_outcome in (CONTAINER, NOT_COMPARED) or error is None or not all(files):
             continue
-        beyond = _share_beyond([path for path in files if path], atol, rtol)
+        b, a = (np.asarray(read_tensor(path), dtype=np.float64) for path in files if path)
+        close = np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=True)  # NaN in one place alone is beyond
+        beyond = 1.0 - float(close.mean()) if close.size else 0.0
         far = isinstance(near, (int, float)) and near < cosine
         elements = (beyond, _say_verdict(beyond > 0))
         noise = (error, allowed, _say_verdict(operator_outcome in PARTING))
         rows.append((name, step, near, _say_verdict(far), *elements, *noise))
-    return Report(
-        "precision", "fixed_limits", (_count_verdicts(rows),), Table(LIMIT_COLUMNS, tuple(rows)), tier=comparison.tier
-    )
-
-
-def _find_tensor_file(run: object, name: str, slot: str) -> Path | None:
-    operator = getattr(run, "by_name", {}).get(name)
-    return next((record.file for record in operator.outputs if record.slot == slot), None) if operator else None
-
-
-def _share_beyond(files: list[Path], atol: float, rtol: float) -> float:
-    """Return the share of elements of the target beyond the limits; NaN in one place alone is beyond."""
-    b, a = (np.asarray(read_tensor(path), dtype=np.float64) for path in files)
-    near = np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=True)
-    return 1.0 - float(near.mean()) if near.size else 0.0
+    of = (("cosine", 3), ("elements", 5), ("noise", 8))
+    counts: dict[str, Scalar] = {name: sum(row[at] == _say_verdict(True) for row in rows) for name, at in of}
+    answer = Finding("ACC294", Status.SKIPPED, "ACC294.nothing")
+    if rows:
+        answer = Finding("ACC294", Status.NOTE, "ACC294.counts", {**counts, "of": len(rows)})
+    limits = Table(LIMIT_COLUMNS, tuple(rows))
+    return Report("precision", "fixed_limits", (answer,), limits, tier=comparison.tier)
 
 
 def _say_verdict(failed: bool) -> Scalar:
     return Sentence("layer.failed" if failed else "layer.passed")
-
-
-def _count_verdicts(rows: list[tuple[Scalar, ...]]) -> Finding:
-    counts: dict[str, Scalar] = {
-        name: sum(row[at] == _say_verdict(True) for row in rows)
-        for name, at in (("cosine", 3), ("elements", 5), ("noise", 8))
-    }
-    if not rows:
-        return Finding("ACC294", Status.SKIPPED, "ACC294.nothing")
-    return Finding("ACC294", Status.NOTE, "ACC294.counts", {**counts, "of": len(rows)})
 
 
 COLUMNS = tuple(
@@ -107,12 +92,14 @@ def layers(comparison: Report) -> Report:
         name: sum(row[-1] == Sentence(f"layer.{name}") for row in layer_rows) for name in ("passed", "failed", "unseen")
     }
     status = Status.FAIL if counts["failed"] else Status.SKIPPED if not counts["passed"] else Status.OK
-    args: dict[str, Scalar] = {
-        **counts,
-        "first": next((row[0] for row in layer_rows if row[-1] == Sentence("layer.failed")), None),
-    }
-    table = platform.platform_table(comparison)
-    side = Report("precision", "platform", (_report_platform(comparison),), table, tier=comparison.tier)
+    args: dict[str, Scalar] = dict(counts)
+    args["first"] = next((row[0] for row in layer_rows if row[-1] == Sentence("layer.failed")), None)
+    sides = comparison.facts.get("sides") or [{}, {}]
+    told = Finding("ACC293", Status.SKIPPED, "ACC293.no_platform")
+    if all(sides):
+        tiers = {name: str(side.get("tier")) for name, side in zip(("baseline", "target"), sides)}
+        told = Finding("ACC293", Status.OK, "ACC293.platform", {**tiers})
+    part = Report("precision", "platform", (told,), platform.platform_table(comparison), tier=comparison.tier)
     return Report(
         "precision",
         "layers",
@@ -120,7 +107,7 @@ def layers(comparison: Report) -> Report:
         Table(COLUMNS, layer_rows),
         facts={"simulator": comparison.facts.get("simulator") or {}},
         tier=comparison.tier,
-        parts=(side,),
+        parts=(part,),
     )
 
 
@@ -140,11 +127,3 @@ def _judge_layer(some: list[dict[str, Scalar]], judged: bool) -> str:
     empty = all(row["error_out"] is None for row in some)
     unseen = empty or all(layer_outcome in (NOT_COMPARED, CONTAINER, DRAWN) for layer_outcome in outcomes)
     return "unseen" if unseen or not judged else "passed"
-
-
-def _report_platform(comparison: Report) -> Finding:
-    sides = comparison.facts.get("sides") or [{}, {}]
-    if not all(sides):
-        return Finding("ACC293", Status.SKIPPED, "ACC293.no_platform")
-    tiers: list[Scalar] = [str(side.get("tier")) for side in sides]
-    return Finding("ACC293", Status.OK, "ACC293.platform", {"baseline": tiers[0], "target": tiers[1]})

@@ -6,6 +6,7 @@ finished chart, scale_history, shows the same.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import time
@@ -14,9 +15,8 @@ from typing import Any
 
 from ascend_workbook.findings.sentence import choose_language
 from ascend_workbook.machine.launch import Progress
-from ascend_workbook.precision.curves.names import LOSS_SCALE, rename_series
 from ascend_workbook.precision.curves.readers.text import TextFeed
-from ascend_workbook.precision.curves.series import Curve
+from ascend_workbook.precision.curves.series import LOSS_SCALE, Curve, rename_series
 from ascend_workbook.precision.halves.history import draw_scale
 from ascend_workbook.show.boxed import HEADLESS
 from ascend_workbook.show.charts import draw_chart
@@ -30,7 +30,12 @@ class LiveScale:
 
     def __init__(self, lang: str | None = None) -> None:
         self.lang = choose_language(lang)
-        self.box: Any = None if os.environ.get(HEADLESS) == "1" else _make_image_box()
+        self.box: Any = None
+        if os.environ.get(HEADLESS) != "1":
+            with contextlib.suppress(ImportError):
+                import ipywidgets as widgets
+
+                self.box = widgets.Image(format="png", layout=widgets.Layout(max_width="100%"))
         self.drawings = 0
         self._curve = Curve(Path("output.log"), "text")
         self._feed = TextFeed(self._curve, "output.log")
@@ -57,11 +62,3 @@ class LiveScale:
         self.box.value = stream.getvalue()
         self.drawings += 1
         self._drawn_at = time.monotonic()
-
-
-def _make_image_box() -> Any:
-    try:
-        import ipywidgets as widgets
-    except ImportError:
-        return None
-    return widgets.Image(format="png", layout=widgets.Layout(max_width="100%"))

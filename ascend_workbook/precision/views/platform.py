@@ -26,18 +26,16 @@ def platform_facts(side: Side) -> dict[str, object]:
     """Return what one capture ran on, as plain JSON; empty for a plain dump, which does not record it."""
     if side.about is None:
         return {}
-    details = side.about.about
+    details, numerics = side.about.about, side.about.numerics
     simulator = details.get("simulator") or {}
-    named = {name: details.get(name) for name in SHOWN if name in details}
-    versions = {name: value for name, value in dict(details.get("versions") or {}).items() if name in SHOWN}
+    recorded = {**(details.get("versions") or {}), **details}
     return {
-        **versions,
-        **named,
+        **{name: recorded[name] for name in SHOWN if name in recorded},
         "simulated": side.about.tier == "npu-simulated",
         "numerics": simulator.get("numerics"),
         "faults": list(simulator.get("faults") or []),
-        "conv": side.about.numerics.get("conv"),
-        "matmul": side.about.numerics.get("matmul"),
+        "conv": numerics.get("conv"),
+        "matmul": numerics.get("matmul"),
     }
 
 
@@ -54,11 +52,7 @@ def platform_table(comparison: Report) -> Table:
 
 def list_unexplained(table: Table) -> list[Scalar]:
     """List what differs by the table although neither the devices nor the tolerances answer for it."""
-    return [
-        fact
-        for fact, same in zip(table.column_values("what"), table.column_values("same"))
-        if same == Sentence(DIFFERS)
-    ]
+    return [fact for fact, *_, same in table.rows if same == Sentence(DIFFERS)]
 
 
 def _compare_fact(name: str, sides: list[dict[str, Any]]) -> str:

@@ -12,7 +12,9 @@ from dataclasses import replace
 from ascend_workbook.findings import report as gates
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Report
-from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.findings.sentence import Scalar, Sentence, say, show
+from ascend_workbook.precision.divergence import NOT_COMPARED, PARTING
+from ascend_workbook.show.junit import Case
 
 # A judgement as a comparison's table keeps it: the operator's outcome, and what is odd about one tensor beside it.
 
@@ -57,41 +59,22 @@ experiment device incomplete divergence nan unpaired dtype spike scale metric ot
 #: What a comparison by tensor answers, what curves answer, and both together.
 OF_COMPARE = (EXPERIMENT, DEVICE, INCOMPLETE, DIVERGENCE, NAN, UNPAIRED, DTYPE)
 OF_CURVES = (EXPERIMENT, INCOMPLETE, DIVERGENCE, NAN, SPIKE, SCALE, METRIC)
-CLASSES = (EXPERIMENT, DEVICE, INCOMPLETE, DIVERGENCE, NAN, UNPAIRED, DTYPE, SPIKE, SCALE, METRIC)
+CLASSES = (*OF_COMPARE, SPIKE, SCALE, METRIC)
 #: By the sentence's key where a rule answers more than one, else by its rule.
-_BY_KEY = {
-    "ACC215.dtype": DTYPE,
-    "ACC215.double": DTYPE,
-    "ACC251.nan": NAN,
-    "ACC251.nan_gradient": NAN,
-    "ACC235.unseen": INCOMPLETE,
+_BY_KEY = {"ACC215.dtype": DTYPE, "ACC215.double": DTYPE, "ACC251.nan": NAN, "ACC251.nan_gradient": NAN}
+_BY_KEY["ACC235.unseen"] = INCOMPLETE
+_RULES_OF = {
+    EXPERIMENT: "ACC204 ACC205 ACC207 ACC256",
+    INCOMPLETE: "ACC201 ACC202 ACC203 ACC215 ACC217 ACC251 ACC252 ACC257 ACC284",
+    DIVERGENCE: "ACC218 ACC230 ACC235 ACC250 ACC258",
+    DEVICE: "ACC206",
+    NAN: "ACC232",
+    UNPAIRED: "ACC210",
+    SPIKE: "ACC253",
+    SCALE: "ACC254",
+    METRIC: "ACC255",
 }
-_BY_RULE = {
-    "ACC201": INCOMPLETE,
-    "ACC202": INCOMPLETE,
-    "ACC203": INCOMPLETE,
-    "ACC204": EXPERIMENT,
-    "ACC205": EXPERIMENT,
-    "ACC206": DEVICE,
-    "ACC207": EXPERIMENT,
-    "ACC210": UNPAIRED,
-    "ACC215": INCOMPLETE,
-    "ACC217": INCOMPLETE,
-    "ACC218": DIVERGENCE,
-    "ACC230": DIVERGENCE,
-    "ACC232": NAN,
-    "ACC235": DIVERGENCE,
-    "ACC250": DIVERGENCE,
-    "ACC251": INCOMPLETE,
-    "ACC252": INCOMPLETE,
-    "ACC253": SPIKE,
-    "ACC254": SCALE,
-    "ACC255": METRIC,
-    "ACC256": EXPERIMENT,
-    "ACC257": INCOMPLETE,
-    "ACC258": DIVERGENCE,
-    "ACC284": INCOMPLETE,
-}
+_BY_RULE = {rule: name for name, rules in _RULES_OF.items() for rule in rules.split()}
 NO_MANIFEST = "ACC205.no_manifest"
 #: What leaves several questions open: no record of the runs, and no operator compared.
 _OF_OPERATORS = (DIVERGENCE, NAN, UNPAIRED, DTYPE)
@@ -123,14 +106,10 @@ def questions_of(finding: Finding) -> tuple[str, ...]:
     """Return all questions that the finding speaks of: several where what they ask about was not there."""
     if finding.key in _SEVERAL:
         return _SEVERAL[finding.key]
-    return OF_CURVES if _no_curves(finding) else (question_of(finding),)
-
-
-def _no_curves(finding: Finding) -> bool:
-    """Return whether the finding says that the curves were not read at all."""
-    if finding.rule not in _CURVES_UNREAD or finding.status is not Status.SKIPPED:
-        return False
-    return finding.key == _NO_CURVES or not finding.key.startswith(finding.rule)
+    unread = finding.rule in _CURVES_UNREAD and finding.status is Status.SKIPPED
+    if unread and (finding.key == _NO_CURVES or not finding.key.startswith(finding.rule)):
+        return OF_CURVES
+    return (question_of(finding),)
 
 
 def is_unseen(finding: Finding) -> bool:
@@ -153,7 +132,13 @@ def apply_gate(report: Report, fail_on: Iterable[str], classes: tuple[str, ...] 
     asked = gates.parse_fail_on(fail_on, classes)
     findings = _all_findings(report)
     failed = {name: [finding for finding in findings if fails_question(finding, name)] for name in asked}
-    new = [_make_gate(name, matching) for name, matching in failed.items() if matching]
+    new = []
+    for name, matching in failed.items():
+        if matching:
+            worst = max(matching, key=lambda finding: (finding.status, finding.weight))
+            args: dict[str, Scalar] = {"name": name, "kind": Sentence(f"question.{name}"), "count": len(matching)}
+            args["first"] = Sentence(worst.key, **worst.args)
+            new.append(Finding(CODE, Status.FAIL, "ACC290.gate", args, weight=WEIGHT))
     gate_facts = {"fail_on": list(asked), "failed_on": [name for name, matching in failed.items() if matching]}
     return replace(report, findings=(*report.findings, *new), facts={**report.facts, **gate_facts})
 
@@ -164,13 +149,83 @@ def _all_findings(report: Report) -> list[Finding]:
     return list({(finding.key, repr(finding.args)): finding for finding in own}.values())
 
 
-def _make_gate(name: str, findings: list[Finding]) -> Finding:
-    worst = max(findings, key=lambda finding: (finding.status, finding.weight))
-    first: Scalar = Sentence(worst.key, **worst.args)
-    args: dict[str, Scalar] = {
-        "name": name,
-        "kind": Sentence(f"question.{name}"),
-        "count": len(findings),
-        "first": first,
-    }
-    return Finding(CODE, Status.FAIL, "ACC290.gate", args, weight=WEIGHT)
+# A precision report as test cases: one for each question, and one for each group of operators of a comparison.
+
+_OF_VERB = {
+    "compare": OF_COMPARE,
+    "curves": OF_CURVES,
+    "experiment": (EXPERIMENT, DEVICE, INCOMPLETE),
+    "divergence": (DIVERGENCE, NAN, DTYPE),
+    "unpaired": (UNPAIRED,),
+}
+SHOWN = 20
+
+
+def make_cases(report: Report, lang: str) -> list[Case]:
+    """Make a test case of each question of a report, with its findings, then of its groups of operators. A question
+    without a finding has nothing against it and passes; advice and remarks are a case only where there are some."""
+    by_question: dict[str, list[Finding]] = {name: [] for name in _OF_VERB.get(report.verb, ())}
+    for finding in report.findings:
+        for name in [question for question in questions_of(finding) if question in by_question] or [
+            question_of(finding)
+        ]:
+            by_question.setdefault(name, []).append(finding)
+    names = sorted(by_question, key=(*CLASSES, OTHER).index)
+    test_cases = [_question_case(f"{report.stage}.{report.verb}", name, by_question[name], lang) for name in names]
+    return test_cases + (_group_cases(report, lang) if report.verb in ("compare", "divergence") else [])
+
+
+def _question_case(classname: str, name: str, findings: Iterable[Finding], lang: str) -> Case:
+    ordered = sorted(findings, key=lambda finding: (-finding.status, -finding.weight))
+    details = tuple(
+        " ".join(filter(None, (finding.status.name, finding.rule, finding.message(lang), finding.hint(lang))))
+        for finding in ordered
+    )
+    if not ordered:
+        return Case(classname, name, Status.OK, "", (), "")
+    unseen = ordered[0].status is not Status.FAIL and any(map(is_unseen, ordered))
+    status = Status.SKIPPED if unseen else ordered[0].status
+    return Case(classname, name, status, ordered[0].message(lang), details, ordered[0].key)
+
+
+def _group_cases(report: Report, lang: str) -> list[Case]:
+    """Make one case of all calls of one API or module in one direction, on one step and rank."""
+    if report.table is None:
+        return []
+    names = ("step", "rank", "operator", "direction", "judgement", "error_out", "allowed")
+    groups: dict[tuple[Scalar, ...], list[tuple[Scalar, ...]]] = {}
+    for row in zip(*(report.table.column_values(name) for name in names)):
+        groups.setdefault((row[0], row[1], head_of_name(str(row[2])), row[3]), []).append(row[2:])
+    return [_group_case(report, key, rows, lang) for key, rows in groups.items()]
+
+
+def head_of_name(name: str) -> str:
+    """Return a name without the call's number and direction: `Functional.conv2d` of `Functional.conv2d.3.forward`,
+    `Module.layer1.Conv2d` of `Module.layer1.Conv2d.forward.0`."""
+    pieces = name.split(".")
+    keep = [
+        piece
+        for piece in pieces[-2:]
+        if not piece.isdigit() and piece not in ("forward", "backward", "parameters_grad")
+    ]
+    return ".".join([*pieces[:-2], *keep])
+
+
+def _group_case(report: Report, key: tuple[Scalar, ...], rows: list[tuple[Scalar, ...]], lang: str) -> Case:
+    step, rank, name, direction = key
+    judgements = [read_outcome(row[2]) for row in rows]
+    parted = [row for row, outcome in zip(rows, judgements) if outcome in PARTING]
+    status, message = Status.OK, ""
+    if not report.facts.get("judged", True):
+        status, message = Status.SKIPPED, say("case.not_judged", lang)
+    elif parted:
+        status, message = Status.FAIL, say("case.parted", lang, count=len(parted), of=len(rows), first=parted[0][0])
+    elif all(row[3] is None for row in rows) or set(judgements) == {NOT_COMPARED}:
+        status, message = Status.SKIPPED, say("case.not_compared", lang, count=len(rows))
+    lines = [
+        say("case.line", lang, operator=operator, judgement=show(judgement, lang), error=error, allowed=allowed)
+        for operator, _, judgement, error, allowed in (parted or rows)[: SHOWN if status is not Status.OK else 0]
+    ]
+    kind = f"precision.{PARTING[0]}" if status is Status.FAIL else ""
+    where = f"{report.stage}.{report.verb}.step{step}.rank{rank}"
+    return Case(where, f"{name} {direction}", status, message, tuple(lines), kind)

@@ -25,14 +25,11 @@ def rank_suspects(facts: Comparison) -> Report | None:
     rows = tuple(
         (at, *_make_candidate_row(candidate, candidates[0], facts)) for at, candidate in enumerate(candidates, 1)
     )
-    args: dict[str, Scalar] = {
-        "first": candidates[0].name,
-        "step": candidates[0].step.step,
-        "rank": candidates[0].step.rank,
-        "count": total,
-        "shown": len(candidates),
-        "kinds": _count_reasons(candidates),
-    }
+    counts = {why: sum(candidate.why == why for candidate in candidates[1:]) for why in WHYS}
+    kinds: list[Scalar] = [Sentence(f"suspects.count_{why}", count=count) for why, count in counts.items() if count]
+    step = candidates[0].step
+    args: dict[str, Scalar] = {"first": candidates[0].name, "step": step.step, "rank": step.rank}
+    args.update(count=total, shown=len(candidates), kinds=kinds)
     finding = Finding(CODE, Status.OK, "ACC236.ranked" if total > 1 else "ACC236.alone", args)
     columns = tuple(Column(name, wrap=44 if name in ("replay", "why_here") else 0) for name in COLUMNS)
     return Report("precision", "suspects", (finding,), Table(columns, rows))
@@ -47,15 +44,8 @@ def _make_candidate_row(candidate: Candidate, first: Candidate, facts: Compariso
     allowed = None if candidate.times is None else candidate.judged.allowed
     numbers = (agreement.error_in, agreement.error_out, own, allowed, candidate.times)
     direction = candidate.name.rpartition(".")[2] if candidate.why == MAKER else agreement.pair.target.direction
-    return (
-        candidate.name,
-        direction,
-        candidate.step.step,
-        candidate.step.rank,
-        *map(infinity_as_word, numbers),
-        _describe_replay(candidate, facts),
-        why,
-    )
+    who = (candidate.name, direction, candidate.step.step, candidate.step.rank)
+    return (*who, *map(infinity_as_word, numbers), _describe_replay(candidate, facts), why)
 
 
 def _describe_gap(candidate: Candidate, facts: Comparison) -> Scalar:
@@ -76,14 +66,6 @@ def _describe_replay(candidate: Candidate, facts: Comparison) -> Scalar:
     if own is None:
         if candidate.judged.outcome in (STRUCTURE, ARGUMENT):
             return None
-        why: Scalar = Sentence(
-            f"precision.replay_{candidate.step.replays.why_not(candidate.judged.agreement.pair.target)}"
-        )
-        return Sentence("suspects.not_replayed", why=why)
+        reason = candidate.step.replays.why_not(candidate.judged.agreement.pair.target)
+        return Sentence("suspects.not_replayed", why=Sentence(f"precision.replay_{reason}"))
     return Sentence("suspects.replayed", target=own.target, baseline=own.baseline)
-
-
-def _count_reasons(candidates: list[Candidate]) -> list[Scalar]:
-    """How many stand behind the first for which reason."""
-    counts = {why: sum(candidate.why == why for candidate in candidates[1:]) for why in WHYS}
-    return [Sentence(f"suspects.count_{why}", count=count) for why, count in counts.items() if count]

@@ -15,20 +15,8 @@ from ascend_workbook.precision.tensors.agreement import NONFINITE, SHAPE, Agreem
 from ascend_workbook.precision.tensors.metrics import Metrics
 
 METRICS = ("Cosine", "EucDist", "MaxAbsErr", "MaxRelativeErr", "One Thousandth Err Ratio", "Five Thousandths Err Ratio")
-COLUMNS = (
-    "NPU Name",
-    "Bench Name",
-    "NPU Dtype",
-    "Bench Dtype",
-    "NPU Tensor Shape",
-    "Bench Tensor Shape",
-    *METRICS,
-    "RelativeL2Err",
-    "MaxUlpErr",
-    "NPU l2norm",
-    "Bench l2norm",
-    "Err_message",
-)
+_OF_SIDES = ("NPU Name", "Bench Name", "NPU Dtype", "Bench Dtype", "NPU Tensor Shape", "Bench Tensor Shape")
+COLUMNS = (*_OF_SIDES, *METRICS, "RelativeL2Err", "MaxUlpErr", "NPU l2norm", "Bench l2norm", "Err_message")
 NOT_THERE, UNSUPPORTED = "N/A", "unsupported"
 #: Cosines above this are rounded to 6 decimals, everything else to 12.
 NEAR_ONE = 0.9999
@@ -42,8 +30,10 @@ def render_csv(steps: Iterable[tuple[Pairing, Iterable[Agreement]]]) -> str:
     for pairing, agreements in steps:
         for agreement in agreements:
             writer.writerows(_tensor_rows(agreement))
-        for side, operators in (("NPU", pairing.only_target), ("Bench", pairing.only_baseline)):
-            writer.writerows(_one_sided_row(operator, side) for operator in operators)
+        rest = [(operator.name, NOT_THERE, "NPU") for operator in pairing.only_target]
+        rest += [(NOT_THERE, operator.name, "Bench") for operator in pairing.only_baseline]
+        for *names, side in rest:
+            writer.writerow((*names, *((NOT_THERE,) * (4 + len(METRICS))), None, None, None, None, f"only in {side}"))
     return stream.getvalue()
 
 
@@ -104,8 +94,3 @@ def _tensor_columns(tensor: TensorAgreement) -> tuple[object, ...]:
     odd = f"{NONFINITE}: {metrics.nonfinite_places}" if metrics.nonfinite_places else message
     norms = metrics.norm_target, metrics.norm_baseline
     return (*format_metrics(metrics), metrics.relative_l2, metrics.max_ulp, *norms, odd)
-
-
-def _one_sided_row(operator: Operator, side: str) -> tuple[object, ...]:
-    names = (operator.name, NOT_THERE) if side == "NPU" else (NOT_THERE, operator.name)
-    return (*names, *((NOT_THERE,) * (4 + len(METRICS))), None, None, None, None, f"only in {side}")

@@ -13,7 +13,7 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding
 from ascend_workbook.precision.curves import findings
 from ascend_workbook.precision.curves.aligned import align_series, first_place, smooth_difference
-from ascend_workbook.precision.curves.finals import Target
+from ascend_workbook.precision.curves.finals import SIGNS, Target
 from ascend_workbook.precision.curves.scale import judge_scale
 from ascend_workbook.precision.curves.series import Curve, Series
 from ascend_workbook.precision.curves.spikes import Spike, find_spikes
@@ -22,7 +22,6 @@ from ascend_workbook.precision.curves.spikes import Spike, find_spikes
 def curve(begin: int = 1, **series: Sequence[float]) -> Curve:
     made = Curve(Path("a.log"), "text")
     for name, values in series.items():
-        made.add_step(begin, [], 0)
         for at, value in enumerate(values):
             made.add_value(name, begin + at, value, at + 1)
     return made
@@ -121,8 +120,8 @@ def test_at_most_five_runs_of_steps_are_named() -> None:
 def test_a_target_is_met_on_its_own_value_or_not() -> None:
     for sign, met in ((">=", True), ("<=", True), (">", False), ("<", False)):
         assert Target.parse_target(f" acc {sign} 0.5 ") == Target("acc", sign, 0.5)
-        assert Target("acc", sign, 0.5).is_met(0.5) is met
-        assert not Target("acc", sign, 0.5).is_met(math.nan)
+        assert SIGNS[sign](0.5, 0.5) is met
+        assert not SIGNS[sign](math.nan, 0.5)
     with pytest.raises(WorkbookError, match="1.2.3"):
         Target.parse_target("acc>=1.2.3")
 

@@ -206,7 +206,6 @@ def test_a_spike_of_both_sides_is_told_once_and_of_one_with_its_side() -> None:
     assert [one.args["side"] for one in told] == [{"say": f"precision.side_{side}"} for side in ("target", "baseline")]
     lasting = Spike(3, 5, 2, 2.0, 1.0, 2, lasting=True)
     assert keys(findings.spike_findings({"baseline": None, "target": [lasting]}, made, none, 0)) == ["ACC253.lasting"]
-    assert left.ratio == 2.0 and Spike(1, 1, 0, 1.0, 0.0, 0).ratio == math.inf
 
 
 def test_differences_of_odd_values() -> None:

@@ -15,7 +15,7 @@ from ascend_workbook.findings.report import Report
 from ascend_workbook.precision.compare import compare
 from ascend_workbook.precision.curves import curves
 from ascend_workbook.precision.views import questions
-from ascend_workbook.precision.views.cases import head_of_name
+from ascend_workbook.precision.views.questions import head_of_name
 from tests.precision.dumps import as_capture
 from tests.precision.networks import convolutions
 from tests.run import count

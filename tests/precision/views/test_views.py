@@ -20,10 +20,9 @@ from ascend_workbook.precision.compare import compare
 from ascend_workbook.precision.divergence import PARTING, SEVERITY
 from ascend_workbook.precision.tensors import agreement
 from ascend_workbook.precision.views import factors as tolerance
-from ascend_workbook.precision.views.cases import make_cases
 from ascend_workbook.precision.views.factors import FACTORS, find_operators_out, read_measures, tolerances
 from ascend_workbook.precision.views.layers import layers
-from ascend_workbook.precision.views.questions import judgement_cell, read_outcome
+from ascend_workbook.precision.views.questions import judgement_cell, make_cases, read_outcome
 from ascend_workbook.show.boxed import HEADLESS
 from tests.precision.curves.test_verb import log
 from tests.precision.dumps import Dump, as_capture

@@ -63,26 +63,19 @@ def check_hf32(seen: Seen) -> Iterator[Finding]:
         raise CannotCheck("ACC260.no_record")
     forms = {**(facts.target.about.numerics if facts.target.about else {}), **observed}
     for kind, apis in KINDS.items():
-        judgements = [
-            judgement for judgement in seen.forward_judgements() if judgement.agreement.pair.target.api in apis
-        ]
-        calls = [judgement for judgement in judgements if _exceeds_rounding(judgement)]
-        if forms.get(kind) != "hf32" or not judgements:
+        judged = [pair for pair in seen.forward_judgements() if pair.agreement.pair.target.api in apis]
+        if forms.get(kind) != "hf32" or not judged:
             continue
-        if not any(judgement.own or judgement.agreement.error_out is not None for judgement in judgements):
-            raise CannotCheck("ACC260.no_values", count=len(judgements))
+        if not any(pair.own or pair.agreement.error_out is not None for pair in judged):
+            raise CannotCheck("ACC260.no_values", count=len(judged))
+        calls = list(filter(_exceeds_rounding, judged))
         if not calls:
             continue
         worst = max(calls, key=_output_error)
         baseline = facts.baseline.about.numerics.get(kind, "") if facts.baseline.about else ""
-        args: dict[str, Scalar] = {
-            "what": Sentence(f"ACC208.{kind}"),
-            "count": len(calls),
-            "operator": describe_operator(worst.agreement.pair.target),
-            "error": _output_error(worst),
-            "switch": f"torch.npu.{kind}.allow_hf32 = False",
-            "source": HF32_SOURCE,
-        }
+        args: dict[str, Scalar] = {"what": Sentence(f"ACC208.{kind}"), "count": len(calls), "source": HF32_SOURCE}
+        args.update(operator=describe_operator(worst.agreement.pair.target), error=_output_error(worst))
+        args["switch"] = f"torch.npu.{kind}.allow_hf32 = False"
         if baseline == "tf32":
             yield Finding("ACC260", Status.NOTE, "ACC260.alike", args)
         elif seen.parted:
@@ -122,19 +115,12 @@ def check_mixed_precision(seen: Seen) -> Iterator[Finding]:
     for kind, half in half_by_kind.items():
         wider = [operator for operator in half if (partner := partners.get(operator.name)) and not in_half(partner)]
         first = (wider or half)[0]
-        args: dict[str, Scalar] = {
-            "what": Sentence(f"ACC261.{kind}"),
-            "count": len(half),
-            "dtype": in_half(first),
-            "wider": len(wider),
-            "names": describe_places(wider or half),
-            "api": first.api,
-            "source": MIXED_PRECISION_SOURCE,
-        }
+        args: dict[str, Scalar] = {"what": Sentence(f"ACC261.{kind}"), "count": len(half), "dtype": in_half(first)}
+        args.update(wider=len(wider), names=describe_places(wider or half), api=first.api)
+        args["source"] = MIXED_PRECISION_SOURCE
         status = Status.WARN if wider or seen.parted else Status.NOTE
-        yield Finding(
-            "ACC261", status, "ACC261.wider" if wider else "ACC261.half", args, first.place, weight=50 + bool(wider)
-        )
+        key = "ACC261.wider" if wider else "ACC261.half"
+        yield Finding("ACC261", status, key, args, first.place, weight=50 + bool(wider))
 
 
 def _kind_of_operator(operator: Operator) -> str:
@@ -164,7 +150,9 @@ def check_double(seen: Seen) -> Iterator[Finding]:
         raise CannotCheck("ACC264.no_npu", tier=about.tier)
     partners = seen.baseline_by_name()
     in_double, lost = [], []
-    for operator in filter(_called_by_script, seen.forward_operators()):
+    for operator in seen.forward_operators():
+        if operator.place is not None and "torch_npu" in Path(operator.place.path).parts:
+            continue  # the script did not make the call, but torch_npu itself, as its GradScaler does (ACC215)
         partner = partners.get(operator.name)
         if "float64" in _all_dtypes(operator):
             in_double.append(operator)
@@ -172,17 +160,9 @@ def check_double(seen: Seen) -> Iterator[Finding]:
             lost.append(operator)
     for key, affected in (("lost", lost), ("kept", in_double)):
         if affected:
-            args: dict[str, Scalar] = {
-                "count": len(affected),
-                "names": describe_places(affected),
-                "source": DOUBLE_SOURCE,
-            }
+            args: dict[str, Scalar] = {"count": len(affected), "names": describe_places(affected)}
+            args["source"] = DOUBLE_SOURCE
             yield Finding("ACC264", Status.WARN, f"ACC264.{key}", args, affected[0].place, weight=45)
-
-
-def _called_by_script(operator: Operator) -> bool:
-    """Return whether the script made the call, and not torch_npu itself, as its GradScaler does; ACC215 notes those."""
-    return operator.place is None or "torch_npu" not in Path(operator.place.path).parts
 
 
 def _all_dtypes(operator: Operator) -> set[str]:
@@ -199,14 +179,8 @@ def check_accumulation(seen: Seen) -> Iterator[Finding]:
         if operator.api in SUMS and in_half(operator) and _count_terms(operator) >= 2 ** BITS[in_half(operator)]
     ]
     if long:
-        args: dict[str, Scalar] = {
-            "count": len(long),
-            "names": describe_places(long),
-            "terms": max(map(_count_terms, long)),
-            "dtype": in_half(long[0]),
-            "api": long[0].api,
-            "source": ACCUMULATION_SOURCE,
-        }
+        args: dict[str, Scalar] = {"count": len(long), "names": describe_places(long), "dtype": in_half(long[0])}
+        args.update(terms=max(map(_count_terms, long)), api=long[0].api, source=ACCUMULATION_SOURCE)
         status = Status.WARN if seen.parted else Status.NOTE
         yield Finding("ACC265", status, "ACC265.sums", args, long[0].place, weight=40)
     products = [operator for operator in operators if operator.api in MATMULS and in_half(operator)]
@@ -222,13 +196,8 @@ def check_accumulation(seen: Seen) -> Iterator[Finding]:
         mine = [operator for operator in products if in_half(operator) == dtype]
         if mine and record.flags.get(FLAGS[dtype]) is True:
             name = f"allow_{'fp16' if dtype == 'float16' else 'bf16'}_reduced_precision_reduction"
-            args = {
-                "count": len(mine),
-                "names": describe_places(mine),
-                "dtype": dtype,
-                "source": ACCUMULATION_SOURCE,
-                "switch": f"torch.backends.cuda.matmul.{name} = False",
-            }
+            args = {"count": len(mine), "names": describe_places(mine), "dtype": dtype, "source": ACCUMULATION_SOURCE}
+            args["switch"] = f"torch.backends.cuda.matmul.{name} = False"
             status = Status.WARN if seen.parted else Status.NOTE
             yield Finding("ACC265", status, "ACC265.split", args, mine[0].place, weight=42)
 
@@ -261,14 +230,8 @@ def check_communication(seen: Seen) -> Iterator[Finding]:
         if (partner := partners.get(operator.name)) and not floating_dtypes(partner.inputs) & set(HALF)
     ]
     first = (wider or half)[0]
-    args: dict[str, Scalar] = {
-        "count": len(half),
-        "all": len(operators),
-        "names": describe_places(wider or half),
-        "ranks": ranks,
-        "dtype": min(floating_dtypes(first.inputs) & set(HALF)),
-        "source": COMMUNICATION_SOURCE,
-    }
+    args: dict[str, Scalar] = {"count": len(half), "all": len(operators), "names": describe_places(wider or half)}
+    args.update(ranks=ranks, dtype=min(floating_dtypes(first.inputs) & set(HALF)), source=COMMUNICATION_SOURCE)
     status = Status.WARN if wider or seen.parted else Status.NOTE
     yield Finding("ACC269", status, "ACC269.wider" if wider else "ACC269.half", args, first.place, weight=48)
 

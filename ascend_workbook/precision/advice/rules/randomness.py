@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,8 +15,7 @@ from ascend_workbook.precision.advice.seen import (
     recorded_fact,
     recorded_settings,
 )
-from ascend_workbook.precision.comparison import StepComparison
-from ascend_workbook.precision.divergence import DRAWN, Judgement
+from ascend_workbook.precision.divergence import DRAWN
 from ascend_workbook.precision.divergence.drawn import MASKS, SOURCE, draws_numbers, other_numbers
 from ascend_workbook.precision.tensors.agreement import CHECKSUM, SHAPE, TensorAgreement
 
@@ -33,26 +31,20 @@ def check_nondeterminism(seen: Seen) -> Iterator[Finding]:
         raise CannotCheck("ACC263.once")
     if seen.again.differences:
         raise CannotCheck("ACC263.other_experiment")
-    judged = [(step, judgement) for step in seen.again.steps for judgement in step.judged]
-    if all(
-        judgement.error is None and not _tensor_differs(judgement)
-        for _, judged_operator in judged
-        for judgement in judged_operator.agreement.outputs
-    ):
+    judged = [(step.step, judgement.agreement) for step in seen.again.steps for judgement in step.judged]
+    outputs = (tensor for _, agreement in judged for tensor in agreement.outputs)
+    if all(tensor.error is None and not _tensor_differs(tensor) for tensor in outputs):
         raise CannotCheck("ACC263.no_values")
-    apart = [(step, judgement) for step, judgement in judged if any(map(_tensor_differs, judgement.agreement.outputs))]
+    apart = [(step, agreement) for step, agreement in judged if any(map(_tensor_differs, agreement.outputs))]
     if not apart:
         return
-    step, first = _first_difference(apart)
-    operator = first.agreement.pair.target
+    # the earliest whose inputs agree; where a gap hides it, the earliest of all
+    apart.sort(key=lambda pair: (any(map(_tensor_differs, pair[1].inputs)), pair[0], pair[1].pair.order))
+    step, first = apart[0]
+    operator = first.pair.target
     record = recorded_settings(seen.again.target)
-    args: dict[str, Scalar] = {
-        "operator": describe_operator(operator),
-        "step": step.step,
-        "count": len(apart),
-        "source": NONDETERMINISM_SOURCE,
-        "error": first.agreement.error_out or Sentence("advice.unknown_size"),
-    }
+    args: dict[str, Scalar] = {"operator": describe_operator(operator), "step": step, "count": len(apart)}
+    args.update(source=NONDETERMINISM_SOURCE, error=first.error_out or Sentence("advice.unknown_size"))
     if operator.head.startswith("Distributed."):
         key, args["source"] = "collective", COLLECTIVE
     elif record is not None and record.flags.get("deterministic_algorithms") is True:
@@ -60,21 +52,6 @@ def check_nondeterminism(seen: Seen) -> Iterator[Finding]:
     else:
         key = "operator"
     yield Finding("ACC263", Status.WARN, f"ACC263.{key}", args, operator.place, weight=90)
-
-
-def _first_difference(apart: list[tuple[StepComparison, Judgement]]) -> tuple[StepComparison, Judgement]:
-    """Return the earliest difference whose inputs agree; where a gap hides it, the earliest of all."""
-    ordered = sorted(
-        apart, key=lambda step_and_judgement: (step_and_judgement[0].step, step_and_judgement[1].agreement.pair.order)
-    )
-    return next(
-        (
-            step_and_judgement
-            for step_and_judgement in ordered
-            if not any(map(_tensor_differs, step_and_judgement[1].agreement.inputs))
-        ),
-        ordered[0],
-    )
 
 
 def _tensor_differs(tensor: TensorAgreement) -> bool:
@@ -97,12 +74,8 @@ def check_random_numbers(seen: Seen) -> Iterator[Finding]:
         if judgement.outcome == DRAWN or other_numbers(judgement.agreement)
     ]
     if other:
-        args: dict[str, Scalar] = {
-            "count": len(other),
-            "all": len(known),
-            "names": describe_places(other),
-            "source": SOURCE,
-        }
+        args: dict[str, Scalar] = {"count": len(other), "all": len(known), "names": describe_places(other)}
+        args["source"] = SOURCE
         key = "masks" if other[0].api in MASKS else "draws"
         yield Finding("ACC266", Status.WARN, f"ACC266.{key}", args, other[0].place, weight=80)
 
@@ -130,37 +103,19 @@ def check_data_order(seen: Seen) -> Iterator[Finding]:
 def _make_finding(
     seen: Seen, rank: str, differ: list[str], batches: Mapping[str, Any], other: Mapping[str, Any]
 ) -> Finding:
-    step = differ[0]
+    step, facts = differ[0], seen.comparison
     elsewhere = next((at for at, batch in other.items() if batch == batches[step]), None)
-    args: dict[str, Scalar] = {
-        "count": len(differ),
-        "step": step,
-        "rank": rank,
-        "at": elsewhere,
-        "source": DATA_ORDER_SOURCE,
-        "loader": _describe_loader(seen),
-    }
-    if elsewhere is not None:
-        return Finding("ACC267", Status.WARN, "ACC267.steps", args, weight=85)
-    samples = [
-        _samples_of_batch(recorded_fact(side, "batches"), step)
-        for side in (seen.comparison.baseline, seen.comparison.target)
-    ]
-    if samples[0] and samples[1] and Counter(samples[0]) == Counter(samples[1]):
-        return Finding("ACC267", Status.WARN, "ACC267.within", args, weight=85)
-    return Finding("ACC267", Status.WARN, "ACC267.other", args, weight=85)
-
-
-def _samples_of_batch(batches: Any, step: str) -> list[str]:
-    """Fingerprints of the samples of a batch's first tensor; empty where the capture has none."""
-    tensors = (batches or {}).get(step) or [{}]
-    return list(tensors[0].get("samples") or [])
-
-
-def _describe_loader(seen: Seen) -> str:
-    """How the target's first DataLoader chooses: sampler and generator; `-` where that was not recorded."""
-    first = next(iter(recorded_fact(seen.comparison.target, "loaders") or ()), None)
-    return f"{first.get('sampler')}, generator {first.get('generator')}" if first else "-"
+    loader = next(iter(recorded_fact(facts.target, "loaders") or ()), None)  # the first: how it chooses
+    args: dict[str, Scalar] = {"count": len(differ), "step": step, "rank": rank, "at": elsewhere}
+    args["loader"] = f"{loader.get('sampler')}, generator {loader.get('generator')}" if loader else "-"
+    args["source"] = DATA_ORDER_SOURCE
+    samples: list[list[str]] = []  # of the batch's first tensor; empty where the capture has none
+    for side in (facts.baseline, facts.target):
+        tensors = (recorded_fact(side, "batches") or {}).get(step) or [{}]
+        samples.append(sorted(tensors[0].get("samples") or []))
+    within = samples[0] and samples[0] == samples[1]
+    key = "steps" if elsewhere is not None else "within" if within else "other"
+    return Finding("ACC267", Status.WARN, f"ACC267.{key}", args, weight=85)
 
 
 RULES = {"ACC263": check_nondeterminism, "ACC266": check_random_numbers, "ACC267": check_data_order}

@@ -12,7 +12,7 @@ from ascend_workbook.findings.sentence import Scalar
 from ascend_workbook.precision.advice.seen import Seen, describe_places, in_half, recorded_fact, recorded_settings
 from ascend_workbook.precision.curves.scale import judge_scale, scale_history_of
 from ascend_workbook.precision.curves.series import Curve
-from ascend_workbook.precision.rules import update
+from ascend_workbook.precision.rules.uncompared import check_update, pair_following_steps
 
 LOSS_SCALE_SOURCE = "https://www.hiascend.com/document/detail/zh/Pytorch/600/apiref/Envvariables/Envir_004.html"
 AMP = "https://docs.pytorch.org/docs/stable/amp.html#gradient-scaling"
@@ -37,15 +37,13 @@ def check_loss_scale(seen: Seen) -> Iterator[Finding]:
         args: dict[str, Scalar] = {**finding.args, "source": AMP}
         key, status = f"ACC262.{finding.key.partition('.')[2]}", min(finding.status, Status.WARN)
         yield Finding("ACC262", status, key, args, finding.place, weight=70)
-    half = [
-        operator for operator in seen.forward_operators() if in_half(operator) == "float16"
-    ]  # the logs tell where this cannot look
+    # the logs tell where this cannot look
+    half = [operator for operator in seen.forward_operators() if in_half(operator) == "float16"]
     record = recorded_settings(seen.comparison.target)
     saturating = [name for name, value in SATURATES if record and record.environment.get(name) == value]
     if saturating and (half or scaled):
-        yield Finding(
-            "ACC262", Status.WARN, "ACC262.saturated", {"name": saturating[0], "source": LOSS_SCALE_SOURCE}, weight=75
-        )
+        args = {"name": saturating[0], "source": LOSS_SCALE_SOURCE}
+        yield Finding("ACC262", Status.WARN, "ACC262.saturated", args, weight=75)
     if half and scaler is not None and not scaler.get("enabled") and not scaled:
         args = {"count": len(half), "names": describe_places(half), "source": AMP}
         yield Finding("ACC262", Status.WARN, "ACC262.without", args, half[0].place, weight=55)
@@ -64,17 +62,12 @@ def check_optimizer_form(seen: Seen) -> Iterator[Finding]:
     if not differ:
         return
     left, right, optimizer = differ[0]
-    parted = any(finding.key == "ACC235.parted" for finding in update.check(seen.comparison))
-    key = "parted" if parted else "differ" if update.pair_following_steps(seen.comparison) else "unseen"
-    npu = optimizer["class"].startswith("NpuFused")
-    args: dict[str, Scalar] = {
-        "name": optimizer["class"],
-        "baseline": left,
-        "target": right,
-        "count": len(differ),
-        "plain": optimizer["class"].replace("NpuFused", ""),
-        "source": FUSED if npu else OPTIMIZER_FORM_SOURCE,
-    }
+    parted = any(finding.key == "ACC235.parted" for finding in check_update(seen.comparison))
+    key = "parted" if parted else "differ" if pair_following_steps(seen.comparison) else "unseen"
+    name = str(optimizer["class"])
+    args: dict[str, Scalar] = {"name": name, "baseline": left, "target": right, "count": len(differ)}
+    args["plain"] = name.replace("NpuFused", "")
+    args["source"] = FUSED if name.startswith("NpuFused") else OPTIMIZER_FORM_SOURCE
     yield Finding("ACC268", Status.WARN if parted else Status.NOTE, f"ACC268.{key}", args, weight=65)
 
 

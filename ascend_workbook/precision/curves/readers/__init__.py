@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ascend_workbook.findings.errors import WorkbookError, explain_os_error
-from ascend_workbook.precision.curves.names import rename_series
 from ascend_workbook.precision.curves.readers.events import EventsFeed
 from ascend_workbook.precision.curves.readers.feed import Feed
-from ascend_workbook.precision.curves.readers.jsonlog import JsonFeed, JsonLinesFeed
-from ascend_workbook.precision.curves.readers.table import TableFeed
+from ascend_workbook.precision.curves.readers.records import JsonFeed, JsonLinesFeed, TableFeed
 from ascend_workbook.precision.curves.readers.text import TextFeed
-from ascend_workbook.precision.curves.series import Curve
+from ascend_workbook.precision.curves.series import Curve, rename_series
+from ascend_workbook.storage import natural_key
 
 # Which files a path stands for, and what they are: by name where it says so, else by their first bytes.
 
@@ -24,7 +23,8 @@ HEAD = 8192
 #: Entries of a folder that are looked at.
 MOST = 10_000
 GPULOG = "gpulog.json"
-KINDS = ("json", "jsonl", "table", "events", "text")
+#: Of a folder the first of these that it has, and one alone.
+LOGS = ((".csv", ".tsv"), (".jsonl", "scalars.json", ".log.json"), (".log",), (".out", ".txt"), (".json",))
 
 
 def files_of(place: Path) -> list[Path]:
@@ -38,18 +38,22 @@ def files_of(place: Path) -> list[Path]:
     for wanted in (GPULOG, "trainer_state.json"):
         if wanted in names:
             return [place / wanted]
-    if events := [name for name in names if ".tfevents." in name]:
-        return [place / name for name in sorted(events, key=_time_written)]
-    states = sorted(place.glob("checkpoint-*/trainer_state.json"), key=_checkpoint_number)
-    if states:  # the Trainer keeps the whole history in each checkpoint
-        return [states[-1]]
+    if events := [name for name in names if ".tfevents." in name]:  # events.out.tfevents.<seconds>.<host>...
+        return [place / name for name in sorted(events, key=lambda name: natural_key(name.partition(".tfevents.")[2]))]
+    if states := sorted(place.glob("checkpoint-*/trainer_state.json"), key=lambda path: natural_key(path.parent.name)):
+        return [states[-1]]  # the Trainer keeps the whole history in each checkpoint
     if below := sorted({path.parent for path in place.glob("*/*.tfevents.*")}):
         return files_of(_only_file(place, below))
-    return _find_logs(place, names)
+    if "metrics.csv" in names:
+        return [place / "metrics.csv"]
+    for endings in LOGS:
+        if paths := [place / name for name in names if name.endswith(endings)]:
+            return [_only_file(place, paths)]
+    raise WorkbookError("precision.no_log", path=str(place / GPULOG))
 
 
 def kind_of(path: Path, head: bytes) -> str:
-    """One of KINDS. Raises WorkbookError for an empty file, or a binary one that is no event file."""
+    """json, jsonl, table, events or text. Raises WorkbookError for an empty file, or a binary one without events."""
     if not head.strip():
         raise WorkbookError("curves.empty", path=str(path))
     if ".tfevents." in path.name or b"brain.Event:" in head[:64]:
@@ -63,38 +67,14 @@ def kind_of(path: Path, head: bytes) -> str:
         return "table"
     if name.endswith((".jsonl", ".ndjson")):
         return "jsonl"
-    if start[:1] == b"{" and _line_is_record(start):
+    first, newline, more = start.partition(b"\n")
+    whole = newline and first.rstrip().endswith(b"}") and more.lstrip()[:1] in (b"{", b"")
+    if start[:1] == b"{" and whole:  # the first line is a record, and another follows it
         return "jsonl"
-    if start[:1] == b"[" and start[1:].lstrip()[:1] in (b"{", b"]") or start[:2] == b'{"' or name.endswith(".json"):
-        return "json"
-    if start[:1] == b"{" and start[1:].lstrip()[:1] == b'"':
+    inner = start[1:].lstrip()[:1]
+    if name.endswith(".json") or start[:1] == b"[" and inner in (b"{", b"]") or start[:1] == b"{" and inner == b'"':
         return "json"
     return "text"
-
-
-def _line_is_record(start: bytes) -> bool:
-    """Whether the first line is a whole record and another follows it."""
-    first, newline, more = start.partition(b"\n")
-    return bool(newline) and first.rstrip().endswith(b"}") and more.lstrip()[:1] in (b"{", b"")
-
-
-def _find_logs(place: Path, names: list[str]) -> list[Path]:
-    for fits in (
-        lambda name: name == "metrics.csv",
-        _matches_ending(".csv", ".tsv"),
-        _matches_ending(".jsonl", "scalars.json", ".log.json"),
-        _matches_ending(".log"),
-        _matches_ending(".out", ".txt"),
-        _matches_ending(".json"),
-    ):
-        paths = [place / name for name in names if fits(name)]
-        if paths:
-            return [_only_file(place, paths)]
-    raise WorkbookError("precision.no_log", path=str(place / GPULOG))
-
-
-def _matches_ending(*endings: str) -> Callable[[str], bool]:
-    return lambda name: name.endswith(endings)
 
 
 def _only_file(place: Path, paths: list[Path]) -> Path:
@@ -103,17 +83,9 @@ def _only_file(place: Path, paths: list[Path]) -> Path:
     return paths[0]
 
 
-def _time_written(name: str) -> tuple[str, str]:
-    """`events.out.tfevents.<seconds>.<host>...`"""
-    return name.partition(".tfevents.")[2].partition(".")[0].zfill(20), name
-
-
-def _checkpoint_number(path: Path) -> int:
-    tail = path.parent.name.rpartition("-")[2]
-    return int(tail) if tail.isdecimal() else -1
-
-
 CHUNK = 1 << 20
+FEEDS: dict[str, Callable[[Curve, str], Feed]] = {"json": JsonFeed, "jsonl": JsonLinesFeed}
+FEEDS.update(table=TableFeed, events=EventsFeed)
 
 
 def read(place: Path, *, pattern: str = "", loss: str = "") -> Curve:
@@ -160,17 +132,9 @@ class Log:
         with _open_log(path) as stream:
             kind = "text" if self.pattern else kind_of(path, stream.read(HEAD))
         self._curve.kind, self._curve.path = kind, path
-        feeds: dict[str, Callable[[Curve, str], Feed]] = {
-            "json": JsonFeed,
-            "jsonl": JsonLinesFeed,
-            "table": TableFeed,
-            "events": EventsFeed,
-        }
-        new_feed = (
-            feeds[kind](self._curve, str(path)) if kind in feeds else TextFeed(self._curve, str(path), self.pattern)
-        )
+        feed = FEEDS.get(kind)
         self._files.append(path)
-        self._feeds.append(new_feed)
+        self._feeds.append(feed(self._curve, str(path)) if feed else TextFeed(self._curve, str(path), self.pattern))
         self._offsets.append(0)
         self._states.append((0, 0, 0))
 

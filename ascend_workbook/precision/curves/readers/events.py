@@ -10,11 +10,9 @@ import struct
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ascend_workbook.precision.curves.names import normalise_name
 from ascend_workbook.precision.curves.readers.feed import Feed
-from ascend_workbook.precision.curves.series import Curve
+from ascend_workbook.precision.curves.series import Curve, normalise_name
 
 HEAD, TAIL = 12, 4
 #: Records beyond this hold images, audio or graphs, never one number.
@@ -76,19 +74,16 @@ class EventsFeed(Feed):
         self.curve.add_note("ACC257.unframed", path=self.path, offset=offset)
 
     def _take_records(self, taken: list[tuple[int, bytes, int, bytes, int]]) -> None:
-        heads, bodies = (
-            masked_checksums([record[1] for record in taken]),
-            masked_checksums([record[3] for record in taken]),
-        )
+        heads = masked_checksums([record[1] for record in taken])
+        bodies = masked_checksums([record[3] for record in taken])
         first = self.records - len(taken) + 1
         for number, (record, head, body) in enumerate(zip(taken, heads, bodies), first):
             offset, _, head_told, event, body_told = record
             if head != head_told:
                 return self._give_up(offset)
-            if body != body_told:
-                self.curve.add_note("ACC257.checksum", path=self.path, line=number)
-                continue
             try:
+                if body != body_told:
+                    raise Malformed("checksum")
                 step, scalars = read_scalars(event)
             except Malformed:
                 self.curve.add_note("ACC257.checksum", path=self.path, line=number)
@@ -103,14 +98,9 @@ POLYNOMIAL = 0x82F63B78
 MASK = 0xA282EAD8
 
 
-def _make_table() -> NDArray[np.uint32]:
-    values = np.arange(256, dtype=np.uint32)
-    for _ in range(8):
-        values = np.where(values & 1, (values >> 1) ^ np.uint32(POLYNOMIAL), values >> 1)
-    return values.astype(np.uint32)
-
-
-TABLE = _make_table()
+TABLE = np.arange(256, dtype=np.uint32)
+for _ in range(8):
+    TABLE = np.where(TABLE & 1, (TABLE >> 1) ^ np.uint32(POLYNOMIAL), TABLE >> 1).astype(np.uint32)
 
 
 def masked_checksums(strings: Sequence[bytes]) -> list[int]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
-from functools import partial
 
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.precision.curves.names import normalise_name
 from ascend_workbook.precision.curves.readers.feed import LineFeed
-from ascend_workbook.precision.curves.series import Checkpoint, Curve
+from ascend_workbook.precision.curves.series import Checkpoint, Curve, normalise_name
 
 # Chinese log lines in the words that the patterns know: 步, 轮, 损失, 学习率 and the like, with full-width marks.
 
@@ -44,12 +43,8 @@ def translate_line(text: str) -> str:
     for pattern, word in _WORDS:
         text = pattern.sub(word, text)
     for name, pattern in _METRICS.items():
-        text = pattern.sub(partial(_replace_metric, name), text)
+        text = pattern.sub(lambda match: f" {_SIDES.get(match[1], '')}{name} ", text)  # noqa: B023 - used at once
     return text
-
-
-def _replace_metric(name: str, match: re.Match[str]) -> str:
-    return f" {_SIDES.get(match[1], '')}{name} "
 
 
 # Where a log line says its step and its numbers: nanoGPT's, mmengine's, Lightning's, and what examples print.
@@ -69,15 +64,8 @@ BAR = re.compile(r"(?:\|\s{0,8}(?=\d{1,12}/\d{1,12} \[)|(?<![\w./])(?=\d{1,12}it
 PAIR = re.compile(r"([A-Za-z_][\w./@-]{0,60})['\"]?\s{0,3}([:=]?)\s{0,8}['\"]?(" + NUMBER + r")(?![\w/%]|\.\d)")
 #: A name that may stand before its number without `:` or `=`.
 BARE = re.compile(r"loss|^lr$|acc|norm|scale|ppl|perplexity|top\d|iou|^map|f1|bleu|learning_rate", re.I)
-PHASES = {
-    "train": "",
-    "training": "",
-    "val": "val_",
-    "valid": "val_",
-    "validation": "val_",
-    "eval": "eval_",
-    "test": "test_",
-}
+PHASES = {"train": "", "training": "", **dict.fromkeys(("val", "valid", "validation"), "val_")}
+PHASES.update(eval="eval_", test="test_")
 
 
 def step_of(text: str) -> tuple[int | None, str]:
@@ -178,38 +166,28 @@ class TextFeed(LineFeed):
 
     def _read_megatron(self, text: str) -> bool:
         head, *cells = text.split("|")
-        match = MEGATRON.search(head)
         prefix = ""
-        if not match:
-            match = VALIDATION.search(head)
-            if not match:
-                return False
+        if match := MEGATRON.search(head):
+            self._begin_step(int(match[1]))
+        elif match := VALIDATION.search(head):
             prefix = f"{match[1]}_"
-        self._begin_step(int(match[2] if prefix else match[1]))
+            self._begin_step(int(match[2]))
+        else:
+            return False
         for cell in cells:
             name, _, printed = cell.partition(":")
             key = normalise_name(name)
+            key = prefix + key.replace("_value", "") if prefix and key else key
             if key and printed:
-                try:
-                    value = float(printed)
-                except ValueError:
-                    continue
-                self.curve.add_value(
-                    prefix + key.replace("_value", "") if prefix else key,
-                    self._step,
-                    value,
-                    self.number,
-                    printed.strip() if self.number < LEARNT else "",
-                )
+                self._add_value(key, self._step, printed.strip(), self.number < LEARNT)
         return True
 
     def _read_generic(self, text: str) -> None:
         is_dict = text.lstrip().startswith("{")
         step, phase = (None, "") if is_dict else step_of(text)
         if step is None and is_dict:
-            step = next(
-                (int(float(value)) for value in re.findall(r"['\"]step['\"]\s?:\s?['\"]?(\d{1,15})", text)), self._bar
-            )
+            match = re.search(r"['\"]step['\"]\s?:\s?['\"]?(\d{1,15})", text)
+            step = int(match[1]) if match else self._bar
         elif step is not None and (bar := BAR.search(text)):
             self._bar = int(bar[1])
         for name, printed in find_pairs(text, phase):
@@ -220,12 +198,9 @@ class TextFeed(LineFeed):
                 count = self._counts[name] = self._counts.get(name, 0) + 1
                 self._unnumbered.add_value(name, count, float(printed), self.number, printed)
 
-    def _add_value(self, name: str, step: int, printed: str) -> None:
-        try:
-            value = float(printed)
-        except ValueError:
-            return
-        self.curve.add_value(name, step, value, self.number, printed)
+    def _add_value(self, name: str, step: int, printed: str, learn: bool = True) -> None:
+        with contextlib.suppress(ValueError):
+            self.curve.add_value(name, step, float(printed), self.number, printed if learn else "")
 
     def _note_checkpoint(self, text: str) -> None:
         if SAVED.search(text):

@@ -1,29 +1,30 @@
-"""JSON: our gpulog.json, the Trainer's trainer_state.json, any list or dict of records; and a record a line."""
+"""Records. JSON: our gpulog.json, the Trainer's trainer_state.json, any list or dict of records; a record a line. CSV
+and TSV: a heading, then a row a step; Lightning's metrics.csv leaves cells empty, TensorBoard's export too."""
 
 from __future__ import annotations
 
+import contextlib
+import csv
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.machine.launch import RunLog
-from ascend_workbook.precision.curves.names import STEPS, normalise_name
 from ascend_workbook.precision.curves.readers.feed import Feed, LineFeed
-from ascend_workbook.precision.curves.series import Checkpoint, Curve
+from ascend_workbook.precision.curves.readers.text import translate_line
+from ascend_workbook.precision.curves.series import STEPS, Checkpoint, Curve, normalise_name
 
 # Records of any JSON or table: the numbers of one step under the names that their writer chose.
 
 
 def parse_number(value: object) -> float | None:
     """A number, or a string that holds one ("nan" too: JSON has none); None for anything else."""
-    if isinstance(value, bool) or value is None:
-        return None
-    if isinstance(value, (int, float, str)):
-        try:
+    if isinstance(value, (int, float, str)) and not isinstance(value, bool):
+        with contextlib.suppress(ValueError, OverflowError):
             return float(value)
-        except (ValueError, OverflowError):
-            return None
     return None
 
 
@@ -105,8 +106,9 @@ def _read_gpulog(curve: Curve) -> None:
     log = RunLog.load_log(curve.path)
     curve.status, curve.meta, curve.skipped, curve.kind = log.status, log.meta, log.skipped_steps, "gpulog"
     for step in log.steps:
-        named = (("loss", step.loss), ("lr", step.lr), ("grad_norm", step.grad_norm))
-        curve.add_step(step.step, [(name, value) for name, value in named if value is not None], 0)
+        for name, value in (("loss", step.loss), ("lr", step.lr), ("grad_norm", step.grad_norm)):
+            if value is not None:
+                curve.add_value(name, step.step, value, 0)
 
 
 def _read_document(curve: Curve, content: object, path: str) -> bool:
@@ -114,8 +116,10 @@ def _read_document(curve: Curve, content: object, path: str) -> bool:
     if records is not None:
         for at, record in enumerate(records, 1):
             _read_record(curve, record, at)
-    elif isinstance(content, Mapping):
-        _read_columns(curve, content)
+    elif isinstance(content, Mapping):  # {"step": [...], "loss": [...]}; without steps they are counted from 1
+        lists = {str(key): value for key, value in content.items() if isinstance(value, list)}
+        for at in range(max(map(len, lists.values()), default=0)):
+            _read_record(curve, {key: column[at] for key, column in lists.items() if at < len(column)}, at + 1)
     if isinstance(content, Mapping) and isinstance(content.get("log_history"), list):
         curve.kind = "trainer_state"
         saved = parse_number(content.get("global_step"))
@@ -130,9 +134,8 @@ def _find_records(content: object) -> list[Mapping[str, object]] | None:
         return [record for record in content if isinstance(record, dict)] or None
     if not isinstance(content, dict):
         return None
-    known = [key for key in KEYS if key in content] + [key for key in content if key not in KEYS]
-    for key in known:
-        inner = content[key]
+    for key in (*KEYS, *content):
+        inner = content.get(key)
         if isinstance(inner, list) and any(isinstance(record, dict) for record in inner):
             return [record for record in inner if isinstance(record, dict)]
     return [
@@ -142,17 +145,66 @@ def _find_records(content: object) -> list[Mapping[str, object]] | None:
     ] or None
 
 
-def _read_columns(curve: Curve, content: Mapping[str, object]) -> None:
-    """A dict of lists: {"step": [...], "loss": [...]}; without steps they are counted from 1."""
-    lists = {str(key): value for key, value in content.items() if isinstance(value, list)}
-    for at in range(max(map(len, lists.values()), default=0)):
-        _read_record(curve, {key: column[at] for key, column in lists.items() if at < len(column)}, at + 1)
-
-
 def _read_record(curve: Curve, record: Mapping[str, object], line: int) -> None:
     step = step_in(record)
-    numbers = list(numbers_in(record))
-    if step is None and numbers:
-        curve.ordinal, step = True, line
-    if step is not None:
-        curve.add_step(step, numbers, line)
+    for name, value in numbers_in(record):
+        curve.ordinal |= step is None
+        curve.add_value(name, line if step is None else step, value, line)
+
+
+DECIMAL = re.compile(r"[-+]?\d{0,20}([.,])\d{1,20}(?:[eE][-+]?\d{1,4})?")
+
+
+class TableFeed(LineFeed):
+    """The separator is the one of tab, comma and semicolon that the heading holds most of. Only where it is a semicolon
+    a comma is a decimal point; a file that has both `0,5` and `0.5` is told, and the row left out."""
+
+    def __init__(self, curve: Curve, path: str) -> None:
+        super().__init__(curve, path)
+        self._separator = ","
+        self._names: list[str] = []
+        self._step = -1
+        self._marks: set[str] = set()
+
+    def read_line(self, text: str, last: bool) -> None:
+        if not text.strip():
+            return
+        if not self._names:
+            return self._read_heading(text.lstrip("\ufeff"))
+        cells = self._read_cells(text)
+        if len(cells) != len(self._names):
+            return self.curve.add_note("ACC257.cut" if last else "ACC257.line", path=self.path, line=self.number)
+        step = parse_number(cells[self._step]) if self._step >= 0 else float(self.number - 1)
+        if step is None or not abs(step) < 1e15:  # a NaN too
+            return self.curve.add_note("ACC257.no_step", path=self.path, line=self.number)
+        before = self.curve.values
+        for name, cell in zip(self._names, cells):
+            value = parse_number(cell) if name and cell else None
+            if value is not None:
+                self.curve.add_value(name, int(step), value, self.number, cell.strip())
+        if self.curve.values == before:
+            self.curve.not_understood(self.number, text)
+
+    def _read_cells(self, text: str) -> list[str]:
+        cells = next(csv.reader([text], delimiter=self._separator)) if '"' in text else text.split(self._separator)
+        if self._separator != ";" or not self._names:
+            return cells
+        self._marks |= {match[1] for cell in cells if (match := DECIMAL.fullmatch(cell.strip()))}
+        if len(self._marks) > 1:
+            return []
+        return [cell.replace(",", ".") if DECIMAL.fullmatch(cell.strip()) else cell for cell in cells]
+
+    def _read_heading(self, text: str) -> None:
+        self._separator = max("\t,;", key=text.count)
+        heads = [translate_line(head).strip() for head in self._read_cells(text)]
+        if all(parse_number(head) is not None for head in heads):
+            raise WorkbookError("curves.no_heading", path=self.path)
+        lower = [head.lower() for head in heads]
+        known = [name for name in (*STEPS, "epoch") if name in lower]
+        self._step = lower.index(known[0]) if known else -1
+        self.curve.ordinal = not known
+        self._names = [normalise_name(head) for head in heads]
+        if [name for name in self._names if name] == ["value"]:  # TensorBoard's export of one tag
+            stem = Path(self.path).stem.lower()
+            ours = "loss" if "loss" in stem or "tag-" not in stem else stem.rpartition("tag-")[2]
+            self._names = [ours if name == "value" else name for name in self._names]

@@ -69,9 +69,9 @@ def make_report(seen: Seen) -> Report:
     }
     facts: dict[str, object] = {**counts, "baseline": str(sides[0].folder), "target": str(sides[1].folder)}
     facts["simulator"] = join_simulator_parts(side.about.about for side in sides if side.about)
-    told = (_summarise_findings(seen, counts, len(checks)), *findings)
+    summary = (_summarise_findings(seen, counts, len(checks)), *findings)
     tier = about.tier if about else ""
-    return Report("precision", "advise", told, Table(COLUMNS, rows), facts=facts, tier=tier)
+    return Report("precision", "advise", summary, Table(COLUMNS, rows), facts=facts, tier=tier)
 
 
 def find_causes(facts: Comparison) -> list[Finding]:

@@ -95,11 +95,11 @@ def layers(comparison: Report) -> Report:
     args: dict[str, Scalar] = dict(counts)
     args["first"] = next((row[0] for row in layer_rows if row[-1] == Sentence("layer.failed")), None)
     sides = comparison.facts.get("sides") or [{}, {}]
-    told = Finding("ACC293", Status.SKIPPED, "ACC293.no_platform")
+    answer = Finding("ACC293", Status.SKIPPED, "ACC293.no_platform")
     if all(sides):
         tiers = {name: str(side.get("tier")) for name, side in zip(("baseline", "target"), sides)}
-        told = Finding("ACC293", Status.OK, "ACC293.platform", {**tiers})
-    part = Report("precision", "platform", (told,), platform.platform_table(comparison), tier=comparison.tier)
+        answer = Finding("ACC293", Status.OK, "ACC293.platform", {**tiers})
+    part = Report("precision", "platform", (answer,), platform.platform_table(comparison), tier=comparison.tier)
     return Report(
         "precision",
         "layers",

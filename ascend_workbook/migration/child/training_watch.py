@@ -1,6 +1,8 @@
 """A launch plugin: what a training held in memory, which low-precision types it used, and when it drew at random.
 
-Runs in the user's process by path and imports nothing of the workbook. Notes `low_precision` with the dtype, once for
+Runs in the user's process by path and imports nothing of the workbook. Writes proof.json into the launch's folder: of
+every parameter that is trained some values before the first update and after the last step, and of what `torch.save`
+wrote the same by its path. Notes `low_precision` with the dtype, once for
 each: autocast regions, and parameters held in half. Keeps in the log's meta, at every step:
 
     "memory": {"host_peak_mib": 812, "device_peak_mib": 40, "steps": [[600, 31], ...],
@@ -16,21 +18,29 @@ operator is looked at and none is slower.
 
 from __future__ import annotations
 
+import functools
+import json
 import os
 import resource
 import signal
 import sys
 import threading
 import time
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import torch
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 MIB = 2**20
 LOOK_EVERY_S = 0.2
 PAGE = os.sysconf("SC_PAGESIZE")
 #: Modules that are named.
 SHOWN = 3
+#: Values kept of a tensor, and tensors of a training.
+SAMPLE, MOST_TENSORS = 256, 2000
 
 
 def attach(observer: Any, config: dict[str, Any]) -> None:
@@ -38,6 +48,8 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
     watch_memory(observer, config)
     watch_types(observer)
     watch_random(observer, config)
+    if not observer.rank:
+        watch_proof(observer)
 
 
 def resident_mib() -> int:
@@ -166,3 +178,66 @@ def _draws_at_random(module: torch.nn.Module) -> bool:
         if isinstance(chance, (int, float)) and not isinstance(chance, bool) and 0 < chance <= 1:
             return "drop" in kind or "attention" in kind or isinstance(module, torch.nn.RNNBase)
     return False
+
+
+def watch_proof(observer: Any) -> None:
+    """Keep what shows that a training trained: values of parameters at both ends, and of saved files."""
+    trained: dict[int, tuple[str, torch.Tensor]] = {}
+    proof: dict[str, Any] = {"begin": {}, "end": {}, "saved": {}}
+
+    def note_parameters(named: Iterable[tuple[str, torch.Tensor]]) -> None:
+        for name, parameter in named:
+            if id(parameter) not in trained and len(trained) < MOST_TENSORS:
+                trained[id(parameter)] = name, parameter  # held, so that no other tensor gets its id
+                proof["begin"][name] = take_sample(parameter)
+
+    def before_update(optimizer: torch.optim.Optimizer, *_: object) -> None:
+        for at, group in enumerate(optimizer.param_groups):
+            note_parameters((f"optimizer.{at}.{place}", held) for place, held in enumerate(group["params"]))
+
+    def write_proof(*_: object) -> None:
+        if not proof["end"]:
+            proof["end"] = {name: take_sample(parameter) for name, parameter in trained.values()}
+            (Path(observer.out) / "proof.json").write_text(json.dumps(proof), encoding="utf-8")
+
+    save = torch.save
+
+    @functools.wraps(save)
+    def note_saved(content: object, target: object, *args: object, **kwargs: object) -> object:
+        result = save(content, target, *args, **kwargs)
+        if isinstance(target, (str, os.PathLike)) and len(proof["saved"]) < MOST_TENSORS:
+            tensors = dict(islice(walk_tensors("", content), MOST_TENSORS))
+            name = os.path.relpath(os.path.abspath(target))  # noqa: PTH100
+            proof["saved"][name] = {at: [list(tensor.shape), take_sample(tensor)] for at, tensor in tensors.items()}
+        return result
+
+    torch.save = torch.serialization.save = note_saved
+    observer.on_model(lambda model: note_parameters(model.named_parameters()))
+    register_optimizer_step_pre_hook(before_update)
+    observer.on_step(lambda step: write_proof() if step["step"] == observer.limit else None)
+    observer.on_end(write_proof)
+
+
+def take_sample(tensor: torch.Tensor) -> list[float]:
+    """Return values of a tensor, evenly spread over it; none of one that has none to read."""
+    try:
+        with torch.no_grad():
+            plain = tensor.detach().to_local() if hasattr(tensor, "to_local") else tensor.detach()
+            values = torch.view_as_real(plain) if plain.is_complex() else plain
+            values = values.cpu().to(torch.float64).reshape(-1)
+            listed: list[float] = values[:: -(-len(values) // SAMPLE) or 1][:SAMPLE].tolist()
+    except (RuntimeError, ValueError, NotImplementedError):  # not yet made, sparse, or on no device
+        return []
+    return listed
+
+
+def walk_tensors(name: str, content: object) -> Iterator[tuple[str, torch.Tensor]]:
+    """Yield the tensors in what is saved, by the keys that lead to them."""
+    if isinstance(content, torch.Tensor):
+        yield name, content
+    elif isinstance(content, torch.nn.Module):
+        yield from walk_tensors(name, dict(content.state_dict()))
+    elif isinstance(content, (dict, list, tuple)):
+        pairs = content.items() if isinstance(content, dict) else enumerate(content)
+        for key, value in pairs:
+            yield from walk_tensors(f"{name}.{key}" if name else str(key), value)

@@ -18,7 +18,7 @@ from ascend_workbook.findings.sentence import Scalar
 from ascend_workbook.machine import device as devices
 from ascend_workbook.machine.device import Device
 from ascend_workbook.machine.launch import LaunchResult, Plugin
-from ascend_workbook.migration.dry_run import judge, memory
+from ascend_workbook.migration.dry_run import judge, memory, proof
 from ascend_workbook.migration.dry_run.failed import count_fallbacks, find_failures, refuse_migrated
 from ascend_workbook.migration.dry_run.judge import (
     LOSS_DIGITS,
@@ -173,7 +173,8 @@ def _make_report(plan: Plan, base: Device, target: Device, before: LaunchResult,
     if after is None and before.ok:
         findings.append(Finding("MIG140", Status.SKIPPED, "MIG140.not_run", {"tier": target.tier}, weight=WEIGHT))
     if after is not None and after.ok:
-        findings += [*judge.judge_losses(plan, pairs, dtype, base, after), *_report_uncompared(pairs)]
+        verdict = judge.judge_losses(plan, pairs, dtype, base, after)
+        findings += [*proof.judge_proof(before, after, dtype, verdict), *_report_uncompared(pairs)]
         findings += [*judge.step_counts(before, after), *which_loss(before, plan.loss_regex)]
         where = after.parameter_devices
         if where and not any(name.startswith("npu") for name in where):  # equal losses say nothing then
@@ -183,6 +184,7 @@ def _make_report(plan: Plan, base: Device, target: Device, before: LaunchResult,
     rows = tuple((entry.step, entry.baseline, entry.target, entry.error) for entry in pairs)
     chart = Chart("lines", "step", LOSSES) if after is not None and after.ok else None
     facts = _collect_facts(plan, base, target, before, after, dtype)
+    facts["proof"] = proof.collect_proof_facts(before, after, dtype) if after is not None and after.ok else None
     tier = target.tier if after is not None else base.tier
     quiet = report_quiet_findings((finding for finding in findings if finding.weight < WEIGHT), tier)
     parts, table = (*quiet, *list_new_warnings(before, after)), Table(COLUMNS, rows)

@@ -218,7 +218,7 @@ def judge_worst_step(pairs: list[LossPair], dtype: str, base: Device) -> Finding
     far = find_worst_step(pairs)
     if far is None or far.error is None:
         if any(entry.both_broken for entry in pairs):
-            return Finding("MIG140", Status.WARN, "MIG140.not_finite", {"steps": len(pairs)}, weight=WEIGHT)
+            return Finding("MIG140", Status.SKIPPED, "MIG140.not_finite", {"steps": len(pairs)}, weight=WEIGHT)
         return Finding("MIG140", Status.SKIPPED, "MIG140.no_loss", {"steps": len(pairs)}, weight=WEIGHT)
     allowed = TOLERANCE[dtype]
     status = Status.OK if far.error <= allowed else Status.WARN if far.error <= FAR * allowed else Status.FAIL

@@ -30,6 +30,11 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "open_ = np.where(np.isfinite(blur) & (a != 0), blur / np.abs(a), 1.0)",
     ): "beside a value of 0 the relative difference is 0 or infinite, and less 1 it is so too",
     (
+        "ascend_workbook/migration/rules/float64.py",
+        'dtype = find_argument(call, 99, "dtype")',
+        'dtype = find_argument(call, 100, "dtype")',
+    ): "by keyword alone: the calls looked at are those that have it, and the position is beyond any",
+    (
         "ascend_workbook/migration/texts/shell_words.py",
         "if close < 0:",
         "if close <= 0:",

@@ -106,8 +106,8 @@ def parse_commands(text: str) -> Iterator[Command]:
             at = redirection.end()
             while at < len(text) and text[at] in " \t\v":
                 at += 1
-            no_word = at == len(text) or text[at] in "\n;|&"
-            at = at + (text[at : at + 1] == "&") if no_word else _parse_word(text, at)[1]
+            if at < len(text) and text[at] not in "\n;|&":
+                at = _parse_word(text, at)[1]
         elif end:
             if command.words:
                 command.end, command.source = end, " ".join(text[begun:at].split())

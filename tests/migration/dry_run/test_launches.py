@@ -187,3 +187,9 @@ def test_arguments_of_the_script_are_counted_from_one() -> None:
     assert found.words == ("python", "t.py", "--cfg", "c.yaml", "--name", "a b")
     (lacking,) = find_launches("python t.py $3\n", ".", ["c", "d"], {"3": "e"})
     assert not lacking.words
+
+
+def test_a_quote_behind_a_backslash_ends_nothing() -> None:
+    text = 'python train.py --title "说 \\" 好; python other.py" --lr 1 > a.log\n'
+    (first,) = find_launches(text, ".", [], {})
+    assert first.words == ("python", "train.py", "--title", '说 " 好; python other.py', "--lr", "1")

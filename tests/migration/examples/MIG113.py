@@ -26,7 +26,7 @@ def f():
 from cpm_kernels.kernels.base import LazyKernelCModule as M
 ^ MIG113.library unsupported
 核 = M(code)
-#    ^ MIG113.use unsupported
+#      ^ MIG113.use unsupported
 
 # --- case
 from apex import amp
@@ -86,6 +86,12 @@ from kernels import get_kernel
 ^ MIG113.library unsupported
 k = get_kernel('kernels-community/flash-attn3')
 #   ^ MIG113.use unsupported
+
+# --- case: a function under another name
+import flash_attn
+^ MIG113.library unsupported
+注意 = flash_attn.flash_attn_func
+#      ^ MIG113.use unsupported
 
 # --- near miss
 import mindspeed.megatron_adaptor

@@ -44,6 +44,11 @@ from packaging import version
 new = version.parse(torch.version.cuda) >= v
 #                   ^ MIG119.version_asked manual
 
+# --- case: asked by a parser that is not known
+import torch
+新 = self.v.parse(torch.version.cuda)
+#                 ^ MIG119.version_asked manual
+
 # --- near miss
 import torch
 torch.backends.mkldnn.enabled = False

@@ -193,3 +193,9 @@ def test_a_quote_behind_a_backslash_ends_nothing() -> None:
     text = 'python train.py --title "说 \\" 好; python other.py" --lr 1 > a.log\n'
     (first,) = find_launches(text, ".", [], {})
     assert first.words == ("python", "train.py", "--title", '说 " 好; python other.py', "--lr", "1")
+
+
+def test_what_a_loop_leaves_in_its_variable_is_not_known() -> None:
+    text = "GPU=0\nfor GPU in 1 2; do\n  echo $GPU\ndone\npython train.py --gpu $GPU\nif true; then\n  :\nfi\n"
+    (launch,) = find_launches(text, ".", [], {"true": "x"})
+    assert launch.words == () and launch.line == 5 and launch.why is not None

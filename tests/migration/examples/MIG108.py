@@ -24,6 +24,12 @@ s = amp.GradScaler('cuda')
 from ultralytics.utils.torch_utils import autocast as 混合
 #                                         ^ MIG108.wrapped manual
 
+# --- case: another option says cpu
+import torch
+with torch.autocast('cuda', 备注='cpu'):
+#    ^ MIG108.works auto
+    pass
+
 # --- near miss
 from torch.cuda.amp import autocast  # 只导入
 

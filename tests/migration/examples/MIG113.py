@@ -26,7 +26,7 @@ def f():
 from cpm_kernels.kernels.base import LazyKernelCModule as M
 ^ MIG113.library unsupported
 核 = M(code)
-#      ^ MIG113.use unsupported
+#    ^ MIG113.use unsupported
 
 # --- case
 from apex import amp

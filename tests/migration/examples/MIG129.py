@@ -60,3 +60,6 @@ from mine import ascend_op
 class Profiler:
     pass
 p = ascend_op.Profiler()
+
+# --- near miss: a text of that name
+路 = 'MSPROBE_PATH'

@@ -12,7 +12,7 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.machine import versions
-from ascend_workbook.migration.assess import REPEATED, assess, kinds_of, rank_risks
+from ascend_workbook.migration.assess import REPEATED, assess, kinds_of, rank_risks, report_versions
 from ascend_workbook.migration.assess.effort import TESTING_LEAST_H, TESTING_SHARE
 from ascend_workbook.migration.repair import CLASSES
 from ascend_workbook.migration.rewrite import rewrite
@@ -231,3 +231,12 @@ def test_kernels_are_counted_alike_everywhere(tmp_path: Path) -> None:
     assert count == report.facts["counts"]["unsupported"] == scanned.facts["counts"]["unsupported"]
     assert count == made.facts["scan_of_the_result"]["unsupported"] >= 3
     assert all(f"{count} " in one.verdict("en") for one in (report, scanned, made))
+
+
+def test_the_versions_to_take_are_whole() -> None:
+    """The row of the recommended set has its driver and the range of its Pythons."""
+    best, table = versions.recommended_versions(), report_versions([]).table
+    assert table is not None and best.python and best.driver
+    assert table.column_values("versions_python") == [f"{best.python[0]} – {best.python[-1]}"]
+    assert table.column_values("versions_driver") == [best.driver]
+    assert table.column_values("versions_torch") == [best.torch] and table.column_values("versions_cann") == [best.cann]

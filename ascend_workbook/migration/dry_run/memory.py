@@ -13,6 +13,7 @@ from typing import Any
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine.launch import LaunchResult
+from ascend_workbook.migration import api_map
 from ascend_workbook.migration.closure import list_imported_modules
 from ascend_workbook.migration.dry_run.sides import Plan
 from ascend_workbook.migration.reading.source import read_source
@@ -20,22 +21,7 @@ from ascend_workbook.migration.reading.undecoded import Unreadable
 
 BATCH, ACCUMULATE, LAYERS, WIDTH, HEADS, LENGTH = "batch", "accumulate", "layers", "width", "heads", "length"
 #: By role, what names it; the first that fits counts.
-NAMES = (
-    (ACCUMULATE, r"accum"),
-    (BATCH, r"(^|_)(batch|batchsize|bs|bsz|bz)(_|$)"),
-    (LAYERS, r"(^|_)(n_?|num_?)?(hidden_|decoder_|encoder_|dec_|enc_)?(layers?|depth|blocks)$"),
-    (HEADS, r"(^|_)(n_?|num_?)?(attention_)?heads?$"),
-    (
-        WIDTH,
-        r"(^|_)(hidden(_?(size|dim|units))?|d_?model|n?_?embd|emb(ed)?(ding)?_?(dim|size)?|em_?size|width|model_dim"
-        r"|n_?hid|ff(n|_dim)?|dim_feedforward|inner(_dim)?|d_ff|intermediate_size)$",
-    ),
-    (
-        LENGTH,
-        r"(^|_)(seq(uence)?_?(len(gth)?)?|context(_len(gth)?)?|block_size|max_?(seq_?)?len(gth)?|bptt"
-        r"|max_(source|target)_length)$",
-    ),
-)
+NAMES: list[tuple[str, str]] = api_map.list_names("option_roles")
 #: What a role is brought down to. A batch of one breaks batch norm.
 SMALL = {BATCH: 2, ACCUMULATE: 1, LAYERS: 2, WIDTH: 64, LENGTH: 64}
 HEAD_WIDTH = 16

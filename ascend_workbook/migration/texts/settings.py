@@ -16,10 +16,9 @@ from pathlib import Path
 
 from ascend_workbook.findings.finding import Edit, Finding, Place, Status
 from ascend_workbook.findings.sentence import Sentence
+from ascend_workbook.migration import api_map
 from ascend_workbook.migration.reading.source import Source
 from ascend_workbook.migration.repair import (
-    ADVICE,
-    AUTO,
     DOCUMENTED,
     IMAGES,
     MANUAL,
@@ -149,7 +148,6 @@ SPEAKS = re.compile(
 )
 SUFFIXES = (".yaml", ".yml", ".json")
 LARGEST_BYTES = 1 << 20
-YES = "true|yes|on"
 
 
 @dataclass(frozen=True)
@@ -163,29 +161,7 @@ class Choice:
     new: str = ""
 
 
-CHOICES = (
-    Choice(r"(?:\w+_)?device(?:_type|_map|_name)?|map_location", r"cuda(?::\d+)?", "device", AUTO),
-    Choice(r"(?!comm_)(?:\w+_)?backend", "nccl", "backend", AUTO),
-    Choice(r"(?!comm_)(?:\w+_)?backend", "NCCL", "upper_case", MANUAL),
-    Choice("comm_backend_name", "nccl", "one_bit", REWRITE, "hccl"),
-    Choice("distributed_type", "MULTI_GPU", "distributed_type", REWRITE, "MULTI_NPU"),
-    Choice("(?:torch_)?dynamo_backend", "(?i:inductor)", "inductor", MANUAL),
-    Choice("torch_compile", f"(?i:{YES})", "inductor", MANUAL),
-    Choice(r"(?:trainer\.)?accelerator", "gpu|cuda", "accelerator", MANUAL),
-    Choice("(?:mixed_)?precision", "fp8|transformer-engine(?:-float16)?", "fp8", MANUAL),
-    Choice("precision|(?:torch_)?dtype", "64|64-true|double|fp64|float64", "float64", MANUAL),
-    Choice("load_in_[48]bit", f"(?i:{YES})", "bitsandbytes", MANUAL),
-    Choice("optim", r"(?:paged_)?adamw(?:_bnb)?_8bit|paged_adamw(?:_32bit)?", "bitsandbytes", MANUAL),
-    Choice("_?attn_implementation", "flash_attention_[23]", "flash", MANUAL),
-    Choice("cudnn_(?:benchmark|deterministic|enabled)", f"(?i:{YES}|false|no|off)", "no_effect", ADVICE),
-    Choice(r"(?:allow_|use_|enable_)?tf32", f"(?i:{YES})", "no_effect", ADVICE),
-    Choice("memory_format", r"(?:torch\.)?channels_last(?:_3d)?", "layout", MANUAL),
-    Choice("(?:use_)?channels_last", f"(?i:{YES})", "layout", MANUAL),
-    Choice("runtime|driver|default-runtime", "nvidia", "runtime", MANUAL),
-    Choice(r"nvidia\.com/(?:gpu|mig-[\w.]+)", r"\d+", "resource", MANUAL),
-    Choice("(?:slurm_)?gres", r"gpu(?::[\w.]+)*", "gres", MANUAL),
-    Choice(r"(?:n|num_|n_)?gpus(?:_per_node)?|gpu_ids", r"-?\d+(?:,\d+)*|all|auto", "cards", ADVICE),
-)
+CHOICES = [Choice(*row) for row in api_map.list_names("settings")]
 #: Values of a container's image that bring CUDA.
 IMAGE = re.compile(
     r"(?:docker\.io/)?nvidia/cuda\b[\w.:@/-]*|nvcr\.io/nvidia/[\w.:@/-]+|pytorch/pytorch:[\w.-]*cuda[\w.-]*"

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 
 from ascend_workbook.findings.finding import Edit, Finding
+from ascend_workbook.migration import api_map
 from ascend_workbook.migration.reading.source import Source
 from ascend_workbook.migration.repair import (
     ADVICE,
@@ -62,23 +63,7 @@ BACKEND = re.compile(
 FIXED_CHOICES = {"--distributed-backend"}
 #: What a job asks of SLURM.
 ASKED = r"--gres[= ]gpu[^\s#]*|--gpus(?:-per-\w+)?[= ][^\s#]+|-G\s*\d+"
-COMMANDS = (
-    (re.compile(r"(?<![\w/.-])nvidia-smi(?![\w-])"), "smi", MANUAL),
-    (re.compile(r"(?<![\w/.-])(?:nsys|ncu|nvprof|nv-nsight-cu-cli)(?=\s)"), "nvidia_profiler", MANUAL),
-    (
-        re.compile(
-            r"(?<![\w/.-])(?:module\s+(?:load|add)|ml)(?:\s+[\w./-]+)*?\s+(?:cuda|cudnn|nccl)(?![\w.-])[/\w.-]*"
-        ),
-        "toolkit",
-        MANUAL,
-    ),
-    (re.compile(r"(?<![\w/.-])nvcc(?![\w-])|/usr/local/cuda[\w.-]*|(?<!\w)CUDA_HOME(?!\w)"), "toolkit", MANUAL),
-    (re.compile(r"download\.pytorch\.org/whl/(?:[\w/]*/)?cu\d+"), "wheel", MANUAL),
-    (re.compile(r"--gpus[= ]\S{1,200}(?!\S)(?=\s+\S)|--runtime[= ]nvidia"), "docker", MANUAL),
-    (re.compile(rf"(?<![\w/.-])(?:srun|sbatch|salloc)(?:\s+-\S+(?:\s+[^-\s]\S*)?)*?\s+(?:{ASKED})"), "slurm", MANUAL),
-    (re.compile(r"(?<!\w)msprof-analyze\s+-[di]\b|(?<!\w)MSPROBE_PATH(?!\w)"), "analyse", MANUAL),
-    (re.compile(r"-m\s+torch\.distributed\.launch(?!\w)"), "launch", ADVICE),
-)
+COMMANDS = [(re.compile(pattern), *row) for pattern, *row in api_map.list_names("commands")]
 #: What it asks for itself stands in a comment.
 SBATCH = re.compile(rf"^#SBATCH\s+(?:.*\s)?(?P<asked>{ASKED})")
 DOCKER = re.compile(r"(?<!\w)docker\s+run")

@@ -93,6 +93,12 @@ import flash_attn
 注意 = flash_attn.flash_attn_func
 #      ^ MIG113.use unsupported
 
+# --- case: a framework is one decision
+import mmcv
+^ MIG113.library manual
+图 = mmcv.imread('a')
+mmcv.开 = 1
+
 # --- near miss
 import mindspeed.megatron_adaptor
 from megatron.core import mpu  # 已适配

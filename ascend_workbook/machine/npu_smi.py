@@ -190,13 +190,13 @@ def _make_chip(row: dict[str, str]) -> Chip | None:
 
 
 def _parse_whole(text: str | None) -> int | None:
-    return int(text) if text and text.isascii() and text.isdigit() else None
+    return int(text) if text and re.fullmatch(r"\d{1,18}", text, re.ASCII) else None
 
 
 def _parse_number(text: str | None) -> float | None:
-    return float(text) if text and re.fullmatch(r"-?\d+(\.\d+)?", text, re.ASCII) else None
+    return float(text) if text and re.fullmatch(r"-?\d{1,18}(\.\d+)?", text, re.ASCII) else None
 
 
 def _parse_pair(text: str | None) -> tuple[int | None, int | None]:
-    parts = re.fullmatch(r"(-?\d+)\s*/\s*(-?\d+)", text, re.ASCII) if text else None
+    parts = re.fullmatch(r"(-?\d{1,18})\s*/\s*(-?\d{1,18})", text, re.ASCII) if text else None
     return (int(parts[1]), int(parts[2])) if parts else (None, None)

@@ -177,7 +177,8 @@ def _report_profile(
     verdict = summarise_profile(profile, findings)
     if profile.trace.cut_at is not None:  # then it is one of what is left of the file
         args: dict[str, Scalar] = {"bytes": profile.trace.cut_at, "what": Sentence(verdict.key, **verdict.args)}
-        verdict = replace(verdict, status=max(Status.WARN, verdict.status), key="PRF310.cut", args=args)
+        verdict = replace(verdict, status=max(Status.WARN, verdict.status), args=args)
+        verdict = replace(verdict, key="PRF310.damaged" if profile.trace.damage else "PRF310.cut")
     recorded = {code: [finding for finding in findings if finding.rule == code] for code in ("PRF301", "PRF305")}
     by_code = {ten: [finding for finding in findings if finding.rule[:5] == ten] for ten in ("PRF30", "PRF31", "PRF33")}
     parts = [
@@ -203,7 +204,8 @@ def join(recorded: Report | None, answer: Report, speed: Report | None = None) -
 def summarise_profile(profile: Profile, findings: list[Finding]) -> Finding:
     """Say in one sentence what costs most, the costliest operator, and the most that one change can save."""
     if not profile.conclusive:
-        return Finding("PRF310", Status.SKIPPED, "PRF310.blind", {"path": profile.trace.source}, weight=1000.0)
+        key = "PRF310.blind" if profile.operators else "PRF310.nothing"
+        return Finding("PRF310", Status.SKIPPED, key, {"path": profile.trace.source}, weight=1000.0)
     kind = max(PARTS, key=profile.breakdown.share_of)
     first = profile.operators[0] if profile.operators else None
     saving = find_largest_saving(findings)

@@ -57,8 +57,9 @@ class Profile:
     @property
     def conclusive(self) -> bool:
         """Return whether the profile tells where time goes. Host operators of an accelerator only hand out work:
-        without its own times theirs mean nothing. On a CPU, and on the simulated NPU, they are the work."""
-        return self.trace.on_device or self.tier in ("cpu", SIMULATED)
+        without its own times theirs mean nothing. On a CPU, and on the simulated NPU, they are the work. Steps in which
+        nothing was recorded tell nothing."""
+        return bool(self.operators) and (self.trace.on_device or self.tier in ("cpu", SIMULATED))
 
     @property
     def simulated(self) -> bool:
@@ -149,7 +150,9 @@ def tier_of(trace: Trace) -> str:
         return "npu" if trace.on_device else ""
     if trace.on_device:
         return "cuda"
-    return "" if trace.about.get("deviceProperties") else "cpu"  # cards that ran nothing, or whose part is missing
+    # launches, cards, or events of a device that is not known here: its part is missing, and a CPU's is no answer
+    devices = trace.count_events("runtime") or trace.about.get("deviceProperties") or "foreign_device" in trace.left_out
+    return "cpu" if trace.count_events("host_op") and not devices else ""
 
 
 def _read_record(*places: Path) -> dict[str, object]:

@@ -73,16 +73,14 @@ ERRORS: dict[str, tuple[Spoil, str]] = {
     "an empty file": (lambda at: put(at, b""), "cut_short"),
     "an empty gzip": (lambda at: put(at, b"", "a.trace.json.gz"), "cut_short"),
     "cut before any event": (lambda at: put(at, CUDA[:20]), "cut_short"),
-    "a gzip that is none": (lambda at: put(at, CUDA, "a.trace.json.gz"), "unreadable"),
-    "a gzip that unpacks to far more": (lambda at: put(at, BOMB, "a.trace.json.gz"), "too_long"),
+    "a gzip that is none": (lambda at: put(at, CUDA, "a.trace.json.gz"), "damaged_gzip"),
+    "a gzip that unpacks to far more": (lambda at: put(at, BOMB, "a.trace.json.gz"), "cut_short"),
     "an empty folder": (lambda at: at, "no_profile"),
     "no such path": (lambda at: at / "gone", "no_such_path"),
     "a folder instead of a file": (lambda at: folder_called(at, "a.pt.trace.json"), "no_profile"),
     "a folder for a timeline": (lambda at: folder_called(at, "x_ascend_pt/trace_view.json").parent, "not_parsed"),
     "a pipe": (pipe, "no_profile"),
-    "bad UTF-8": (lambda at: put(at, CUDA.replace(b"aten::item", b"aten::\xff\xfe")), "not_utf8"),
-    "a bracket too many": (lambda at: put(at, CUDA.rstrip() + b"}"), "broken_json"),
-    "arguments nested without end": (lambda at: put(at, b'[{"args":' * 99_999 + b"1" + b"}]" * 99_999), "broken_json"),
+    "arguments nested without end": (lambda at: put(at, b'[{"args":' * 99_999 + b"1" + b"}]" * 99_999), "no_events"),
     "JSON that is no trace": (lambda at: put(at, b'{"losses": [1, 2]}'), "not_a_trace"),
     "no step has any time": (lambda at: put(at, _one(dur=0)), "no_steps"),
     "a missing column": (lambda at: tables(at, "kernel_details.csv", "Name,Start Time(us)\na,1\n"), "no_column"),
@@ -139,6 +137,17 @@ def kernels(**changed: object) -> Callable[[list[dict[str, Any]]], object]:
     ("content", "key"),
     [
         (CUDA[: len(CUDA) * 3 // 4], "PRF304.cut_short"),
+        (CUDA.replace(b"aten::item", b"aten::\xff\xfe"), "PRF304.replaced_bytes"),
+        (CUDA.rstrip() + b"}", "PRF304.damaged"),
+        (CUDA.replace(b'"ph": "X"', b'"ph" "X"').replace(b'"ph" "X"', b'"ph": "X"', 20), "PRF304.damaged"),
+        (CUDA.replace(b"aten::item", b"aten::\0"), "PRF304.control_characters"),
+        (CUDA.replace(b"aten::item", b"a" * 5000), "PRF304.long_texts"),
+        (CUDA.replace(b'"traceEvents": [', b'"traceEvents": [{"a": "' + b"b" * 2**25 + b'"}, '), "PRF304.too_long"),
+        (
+            CUDA.replace(b'"traceEvents": [', b'"traceEvents": [' + b"[" * 99_999 + b"]" * 99_999 + b", "),
+            "PRF304.too_deep",
+        ),
+        (CUDA.replace(b'"traceEvents": [', b'"traceEvents": [], "traceEvents": ['), "PRF304.more_lists"),
         (events(kernels(dur=-1)), "PRF304.negative_duration"),
         (events(kernels(dur=float("nan"))), "PRF304.no_time"),
         (events(kernels(ts=float("inf"))), "PRF304.no_time"),
@@ -152,6 +161,7 @@ def test_one_finding_and_the_rest_is_read(tmp_path: Path, content: bytes, key: s
     assert told(report, key) == [Status.WARN]
     assert told(report, "PRF304.all") == []
     assert ("cut short" in report.verdict("en")) is (key == "PRF304.cut_short")
+    assert ("is damaged" in report.verdict("en")) is (key == "PRF304.damaged")
 
 
 def test_a_gzip_cut_short_is_a_finding_too(tmp_path: Path) -> None:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import gzip
 import json
-import sys
+import random
 import tracemalloc
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.profiling.readers.document import Document
-from ascend_workbook.profiling.readers.records import KINDS, Arguments, Arrow, Complete, Record, make_record
 
 ODD = ("}, {", "]", '"', "\\", '\\"', "追踪", "\U0001f600", "\n", '{"a": [', "traceEvents")
 TEXT = st.one_of(st.text(max_size=6), st.sampled_from(ODD))
@@ -52,34 +50,16 @@ def written(value: object, layout: tuple[tuple[str, str], int | None, bool]) -> 
     return json.dumps(value, separators=separators, indent=indent, ensure_ascii=ascii_only).encode()
 
 
-def plain(one: Record) -> tuple[object, ...]:
-    """What a record says, the JSON texts in it as values; of all that is unused the same."""
-    fields = type(one).__name__ if type(one) in KINDS else "Record"
-    return (fields, *(_plain(getattr(one, name)) for name in one.__struct_fields__))
-
-
-def _plain(value: Any) -> object:
-    if isinstance(value, Arguments):
-        return value.task or "", _value(value.dims), value.external, value.stream
-    return _value(value) if isinstance(value, msgspec.Raw) else value or ""
-
-
-def _value(raw: Any) -> object:
-    return repr(json.loads(bytes(raw), parse_float=str)) if bytes(raw) else None
-
-
-def expected(text: bytes) -> list[tuple[object, ...]]:
+def expected(text: bytes) -> list[object]:
     """The same by json alone."""
     found = json.loads(text, parse_float=str)
     events = found["traceEvents"] if isinstance(found, dict) else found
-    made = [make_record(one) for one in events if isinstance(one, dict)]
-    passed_over = Arrow if isinstance(found, dict) else ()
-    return [plain(Record() if isinstance(one, passed_over) else one) for one in made]
+    return [repr(one) for one in events if isinstance(one, dict)]
 
 
-def read(path: Path, text: bytes, piece: int = 2**20) -> list[tuple[object, ...]]:
+def read(path: Path, text: bytes, piece: int = 2**20) -> list[object]:
     path.write_bytes(text)
-    return [plain(one) for batch in Document(path, piece).read_batches() for one in batch]
+    return [repr(one) for batch in Document(path, piece).read_batches() for one in batch]
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -129,20 +109,16 @@ def test_cut_at_every_byte_gives_what_is_whole(tmp_path: Path) -> None:
     [
         (b'{"traceEvents": [{"na', "profiling.cut_short", {"line": 1, "byte": 21}),
         (b"", "profiling.cut_short", {"byte": 0}),
-        (b'[{"ts": 1},\n {"ts" 2}]', "profiling.broken_json", {"line": 2, "column": 8, "byte": 19}),
-        (b'[{"ts": 1} {"ts": 2}]', "profiling.broken_json", {"byte": 11}),
-        (b'[{"ts": 1},]', "profiling.broken_json", {"byte": 10 if sys.version_info >= (3, 13) else 11}),  # the comma
-        (b'[{"ts": 1}] 2', "profiling.broken_json", {"byte": 12}),
-        (b'[{"ts": 1}}, {}]', "profiling.broken_json", {"byte": 10}),
+        (b'[5,\n {"ts" 2}]', "profiling.broken_json", {"line": 2, "column": 8, "byte": 11}),
+        (b"[5 6]", "profiling.broken_json", {"byte": 3}),
+        (b"[5,]", "profiling.broken_json", {"byte": 3}),
+        (b"[] 2", "profiling.broken_json", {"byte": 3}),
+        (b"[5}, {}]", "profiling.broken_json", {"byte": 2}),
         (b'{"a" 1}', "profiling.broken_json", {"byte": 5}),
         (b'{"a": 1,}', "profiling.broken_json", {"byte": 8}),
         (b"{1: 1}", "profiling.broken_json", {"byte": 1}),
-        (b'{"traceEvents": [{}], "traceEvents": [{}]}', "profiling.broken_json", {"byte": 22}),
-        (b'[{"name": "\xff\xfe"}]', "profiling.not_utf8", {"byte": 11}),
-        (b'[{"name": 1, "unused": "\xff"}]', "profiling.not_utf8", {"byte": 24}),
-        (b'[{"name": "a\nb"}]', "profiling.broken_json", {"byte": 12}),
-        (b'[{"pid": ' + b"9" * 5000 + b"}]", "profiling.broken_json", {"byte": 1}),
-        (b'[{"x":' * 100_000 + b"1" + b"}]" * 100_000, "profiling.broken_json", {"byte": 1}),
+        (b"\xef\xbb\xbf[5 6]", "profiling.broken_json", {"byte": 6, "line": 1, "column": 4}),
+        (b"[\0\0]", "profiling.broken_json", {"byte": 1}),
     ],
 )
 def test_a_broken_file_is_named_with_the_place(tmp_path: Path, content: bytes, key: str, place: dict[str, int]) -> None:
@@ -158,12 +134,74 @@ def test_a_broken_file_is_named_with_the_place(tmp_path: Path, content: bytes, k
     assert caught.value.hint("en")
 
 
-def test_a_value_without_end_is_not_held(tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_bytes(b'[{"name": "a"}, {"name": "' + b"a" * 50_000)
-    with pytest.raises(WorkbookError) as caught:
-        list(Document(tmp_path / "a.json", piece=100, longest=1000).read_batches())
-    assert caught.value.key == "profiling.too_long"
-    assert caught.value.arguments.items() >= {"byte": 16, "limit": 1000}.items()
+def damaged(path: Path, content: bytes, **limits: int) -> tuple[list[dict[str, Any]], Document]:
+    path.write_bytes(content)
+    document = Document(path, **limits)
+    return [event for batch in document.read_batches() for event in batch], document
+
+
+@pytest.mark.parametrize(
+    ("content", "names", "byte", "error"),
+    [
+        (b'[{"name": 1},\n {"name" 2}]', [1], 23, "Expecting ':' delimiter"),
+        (b'[{"name": 1} {"name": 2}]', [1], 13, "expected ',', found '{'"),
+        (b'[{"name": 1},]', [1], 13, "nothing follows the comma"),
+        (b'[{"name": 1}] 2', [1], 14, "something follows the trace"),
+        (b'[{"name": 1}}, {}]', [1], 12, "expected ',', found '}'"),
+        (b'[{"name": "\xe8\xbf\xbd"}, {"name": 2},\0\0 {"name": 3}]', ["追", 2], 30, "Expecting value"),
+    ],
+)
+def test_what_stands_before_the_damage_is_read(
+    tmp_path: Path, content: bytes, names: list[object], byte: int, error: str
+) -> None:
+    events, document = damaged(tmp_path / "a.json", content)
+    assert [event["name"] for event in events] == names
+    assert document.damage is not None and document.damage["say"] == "profiling.broken_json"
+    assert (document.cut_at, document.damage["args"]["byte"], document.damage["args"]["error"]) == (byte, byte, error)
+
+
+@pytest.mark.parametrize("piece", [7, 2**18])
+def test_bytes_that_are_no_utf8_are_replaced_and_counted(tmp_path: Path, piece: int) -> None:
+    content = b'\xef\xbb\xbf[{"name": "a\xff\xfe"}, {"name": "\xe8\xbf\xbd\xe8\xbf", "x": "\xed\xa0\x80"}]'
+    events, document = damaged(tmp_path / "a.json", content, piece=piece)
+    assert [event["name"] for event in events] == ["a\ufffd\ufffd", "追\ufffd\ufffd"]
+    assert document.odd == {"replaced_bytes": 7} and document.cut_at is None
+    events, document = damaged(tmp_path / "a.json", content.replace(b"[", b"[5 ", 1).replace(b"5", b"{}"), piece=piece)
+    assert (events, document.cut_at) == ([{}], 7), "the mark counts in the file's bytes"
+
+
+@pytest.mark.parametrize(
+    ("value", "odd"),
+    [
+        (b'"' + b"a" * 5000 + b'\\"\\\\"', "too_long"),
+        (b'{"a": ["' + b"]}" * 3000 + b'"], "b": {}}', "too_long"),
+        (b'{"x":[' * 100_000 + b"1" + b"]}" * 100_000, "too_deep"),
+    ],
+)
+@pytest.mark.parametrize("piece", [64, 2**10])
+def test_a_value_that_is_too_long_or_too_deep_is_passed_over(
+    tmp_path: Path, value: bytes, odd: str, piece: int
+) -> None:
+    content = b'[{"name": 1}, {"name": %b}, {"name": 2}]' % value
+    events, document = damaged(tmp_path / "a.json", content, piece=piece, longest=4000)
+    assert [event["name"] for event in events] == [1, 2]
+    assert (document.odd, document.cut_at) == ({odd: 1}, None)
+    events, document = damaged(tmp_path / "a.json", content[:-30], piece=piece, longest=4000)
+    assert [event["name"] for event in events] == [1] and document.cut_at == len(content) - 30
+
+
+def test_control_characters_and_a_second_list(tmp_path: Path) -> None:
+    content = b'{"traceEvents": [{"name": "a\0b"}, {"name": "a\nb"}], "traceEvents": [{"name": "c"}]}'
+    events, document = damaged(tmp_path / "a.json", content)
+    assert [event["name"] for event in events] == ["a\0b", "a\nb", "c"]
+    assert document.odd == {"control_characters": 2, "more_lists": 1} and document.cut_at is None
+
+
+def test_numbers_without_end_are_no_numbers(tmp_path: Path) -> None:
+    events, _ = damaged(
+        tmp_path / "a.json", b'[{"pid": ' + b"9" * 5000 + b', "ts": NaN, "dur": -Infinity}, {"pid": 1}]'
+    )
+    assert [event["pid"] for event in events] == ["9" * 5000, 1]
 
 
 def test_a_gzip_cut_short_gives_what_is_whole(tmp_path: Path) -> None:
@@ -171,7 +209,7 @@ def test_a_gzip_cut_short_gives_what_is_whole(tmp_path: Path) -> None:
     packed = gzip.compress(json.dumps([{"ph": "X", "name": str(number)} for number in range(5000)]).encode())
     path.write_bytes(packed[: len(packed) // 2])
     document = Document(path)
-    names = [one.name for batch in document.read_batches() for one in batch if isinstance(one, Complete)]
+    names = [one["name"] for batch in document.read_batches() for one in batch]
     assert document.cut_at
     assert 1000 < len(names) < 4000
     assert names == [str(number) for number in range(len(names))]
@@ -181,13 +219,27 @@ def test_a_gzip_cut_short_gives_what_is_whole(tmp_path: Path) -> None:
     assert document.cut_at
 
 
-@pytest.mark.parametrize("spoil", [lambda packed: packed[:10], lambda packed: packed[:-8] + b"\0" * 8, lambda _: b"[]"])
-def test_a_gzip_that_is_damaged(tmp_path: Path, spoil: Any) -> None:
+@pytest.mark.parametrize(
+    ("spoil", "key"), [(lambda packed: packed[:10], "cut_short"), (lambda _: b"[]", "damaged_gzip")]
+)
+def test_a_gzip_of_which_nothing_can_be_unpacked(tmp_path: Path, spoil: Any, key: str) -> None:
     path = tmp_path / "a.json.gz"
     path.write_bytes(spoil(gzip.compress(b'{"traceEvents": [{}]}' * 50)))
     with pytest.raises(WorkbookError) as caught:
         list(Document(path).read_batches())
-    assert caught.value.key in ("profiling.unreadable", "profiling.cut_short", "profiling.broken_json")
+    assert caught.value.key == f"profiling.{key}" and str(path) == caught.value.arguments["path"]
+
+
+def test_a_damaged_gzip_is_blamed_and_what_came_before_is_read(tmp_path: Path) -> None:
+    dice = random.Random(0)
+    events = [{"ph": "X", "name": f"{dice.random()}"} for _ in range(20_000)]
+    packed = gzip.compress(json.dumps(events).encode())
+    middle = len(packed) // 2
+    for content in (packed[:middle] + bytes(200) + packed[middle + 200 :], packed[:-8] + bytes(8)):
+        found, document = damaged(tmp_path / "a.json.gz", content)
+        assert document.damage is not None and document.damage["say"] == "profiling.damaged_gzip"
+        assert 0 < document.damage["args"]["byte"] <= len(packed) and document.cut_at is not None
+        assert 5000 < len(found) <= len(events) and found[:5000] == events[:5000]
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:

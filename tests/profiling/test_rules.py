@@ -123,6 +123,8 @@ def test_without_a_device_the_lines_that_read_values_are_told(profile_of: Make, 
     placed = replace(profile.trace, stacks=stacks, stack=(profile.trace.name == profile.trace.name[4]).astype("int32"))
     found = judged(replace(profile, trace=placed), "PRF314")
     assert (found.key, found.args["where"]) == ("PRF314.read", ["/home/me/train.py:12"])
+    marked = profile_of([read, mm, ("annotation", "my own mark", 0, 100)], tier=tier)
+    assert judged(marked, "PRF314").key == "PRF314.read_somewhere", "only an optimizer's reads wait for no device"
     near = [profile_of([mm], tier=tier), profile_of([read, mm, ("loading", "l", 0, 100)], tier=tier)]
     near.append(profile_of([read, mm, ("annotation", "Optimizer.step#Adam.step", 0, 100)], tier=tier))
     assert {judged(one, "PRF314").key for one in near} == {"PRF314.cpu" if tier == "cpu" else "PRF314.no_device"}

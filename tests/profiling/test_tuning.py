@@ -127,6 +127,9 @@ def test_reading_values(profile_of: Make) -> None:
     assert (found.status, found.args["calls"], found.args["share"]) == (Status.NOTE, 1.0, 30.0)
     assert judged(launched(profile_of([*ITEM[:3], ("host_op", "aten::mm", 0, 9)]), 100), "PRF390").status is Status.OK
     assert judged(profile_of([KERNEL]), "PRF390").key == "advice.no_host"
+    others = [("host_op", "aten::nonzero", start, 5) for start in (610, 620, 630)]
+    found = judged(launched(profile_of([*ITEM, *others]), 100), "PRF390")
+    assert (found.args["calls"], found.args["operator"]) == (4.0, "aten::nonzero"), "the one that reads most often"
 
 
 def test_building_kernels(profile_of: Make) -> None:

@@ -1,4 +1,4 @@
-"""The command lines of `analyse`, `benchmark` and `profile`."""
+"""The command lines of `analyse` and `profile`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from ascend_workbook.findings.report import TIERS, Report
 from ascend_workbook.findings.sentence import say
 from ascend_workbook.profiling import profile
 from ascend_workbook.profiling.answers import analyse
-from ascend_workbook.profiling.benchmark.script import of_script
 from ascend_workbook.profiling.collecting.options import Options
 from ascend_workbook.profiling.export import ENDINGS
 
@@ -45,18 +44,6 @@ VERBS = {
         run_analyse,
         last=last_analyse,
         details="--all",
-    ),
-    "benchmark": Verb(
-        of_script,
-        {
-            "device": Row(choices=("auto", *TIERS)),
-            "sweep": "NAME=VALUES",
-            "loader": "NAME=VALUES",
-            "baseline": "FILE",
-            "out": "DIR",
-            "timeout_s": Row("--timeout", metavar="SECONDS"),
-            **dict.fromkeys(("steps", "warmup", "repeats", "samples", "tokens", "nproc"), "N"),
-        },
     ),
     "profile": Verb(
         profile,

@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import time
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -27,15 +28,39 @@ from ascend_workbook.machine.sandbox import Account, Enclosure
 GRACE_S = 5.0
 
 
+#: Name of the mark that all processes of one launch have in their environment
+MARK = "ASCEND_WORKBOOK_LAUNCH"
+#: Outlives a launcher that is killed, whatever kills it, for then its standard input ends, and ends what that left: the
+#: script's own processes too, in whatever group or session they are. $1 is the mark with its value.
+GUARD = """read ended && exit
+for round in 1 2 3 4 5 6; do
+  for place in $(grep -ls "$1" /proc/[0-9]*/environ); do
+    process=${place%/environ}
+    kill -KILL "${process#/proc/}"
+  done
+  sleep 0.5
+done"""
+
+
 class Child:
     """The child writes straight into the file: what it said is there even if this process dies."""
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str], cwd: Path | None, output: Path) -> None:
         output.unlink(missing_ok=True)  # an earlier script may have left a link there
+        mark = uuid.uuid4().hex
+        self._guard = subprocess.Popen(
+            ("/bin/sh", "-c", GUARD, "guard", f"{MARK}={mark}"),
+            env={"PATH": os.defpath},  # without the mark of a launch around this one
+            cwd="/",
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
         with output.open("xb") as sink:
             self._process = subprocess.Popen(
                 command,
-                env=dict(env),
+                env={**env, MARK: mark},
                 cwd=cwd,
                 stdin=subprocess.DEVNULL,
                 stdout=sink,
@@ -67,6 +92,10 @@ class Child:
             self._tail.close()
             lines.append(self._rest)
         return tuple(line for line in lines if line)
+
+    def release_guard(self) -> None:
+        """Let the guard go: what the script leaves now, it leaves on purpose."""
+        self._guard.communicate(b"ended\n")
 
     def end_group(self) -> None:
         """Ask the whole process group to end, then make it."""
@@ -223,6 +252,8 @@ def launch(spec: LaunchSpec, on_progress: Callable[[Progress], None] | None = No
         except BaseException:
             child.end_group()
             raise
+        finally:
+            child.release_guard()
         exit_code = child.exit_code
         account = enclosed.read_account(ended_early=timed_out)
     return conclude_launch(spec, exit_code, timed_out, time.monotonic() - started, account)

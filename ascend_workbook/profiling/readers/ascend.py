@@ -103,6 +103,7 @@ def read_timeline(loaded: Loaded) -> Trace:
         memory_records=tables.count_rows(loaded.path.with_name(tables.MEMORY)),
         simulated=any(task == SIMULATED for _, _, task in events.groups),
         cut_at=loaded.cut_at,
+        damage=loaded.damage,
         slower=loaded.slower,
         detail=(events.details, columns.detail),
         launch_ns=launch_ns,

@@ -156,6 +156,8 @@ def _read_marks(path: Path) -> tuple[list[Mark], int, int]:
             keep_from = max(0, end - REACH)
             text, begin = text[keep_from:], max(begin, end) - keep_from
     candidates += _marks_of(text, begin, len(text))
+    if source.damage and not candidates:
+        raise WorkbookError("profiling.damaged_gzip", path=str(path), **source.damage)
     marks = sorted((mark for mark in candidates if mark), key=lambda mark: mark.start_ns)
     return marks, len(candidates) - len(marks), size
 

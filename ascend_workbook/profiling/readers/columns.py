@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Union
+from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from ascend_workbook.profiling.intervals import I64
+from ascend_workbook.profiling.readers.document import Event
 from ascend_workbook.profiling.readers.native.scanner import Order, Scanner, Shares
-from ascend_workbook.profiling.readers.records import (
-    NONE,
-    RAW,
-    UNKNOWN,
-    Arguments,
-    Arrow,
-    Begin,
-    Complete,
-    Counter,
-    End,
-    Head,
-    Instant,
-    Label,
-    Metadata,
-    Record,
-    Tail,
-    pair_halves,
-)
+from ascend_workbook.profiling.readers.records import UNKNOWN, Label, dict_in, json_in, label_in, pair_halves, text_in
 from ascend_workbook.profiling.readers.values import nanoseconds_of
 from ascend_workbook.profiling.trace import I32, Detail
 
@@ -100,7 +84,8 @@ class Events:
 
 
 class Collector:
-    """Takes batches of records, gives Events: of them and of what the scanner took of the same trace."""
+    """Takes batches of events as json reads them, gives Events: of them and of what the scanner took of the same trace.
+    `arrows`: whether the file is of those whose arrows link events."""
 
     def __init__(self, scanner: Scanner | None = None, window: Window | None = None) -> None:
         self._window = window
@@ -108,26 +93,33 @@ class Collector:
         self._places, self._ids, self._details = Interned(), Interned(), Interned({NOTHING: 0})
         self._columns: list[tuple[I32, I32, I32, I32, I64, I64, I64, I64]] = []
         self._flows: list[tuple[I32, I64, I32, I64]] = []
-        self._halves: list[Union[Begin, End]] = []
+        self._halves: list[Event] = []
+        self.odd: Counter[str] = Counter()  # what was cut, by PRF304's words
         self._processes: dict[Label, str] = {}
         self._memory_records = 0
         self._order, self._flow_order, self._scanner = Order(), Order(), scanner
         tables = (self._names, self._origins, self._called, self._details, self._places)
         self._shares = Shares(scanner, *tables) if scanner else None
 
-    def take_batch(self, batch: Sequence[Record]) -> None:
-        complete = [record for record in batch if type(record) is Complete]
-        if complete:
-            self._add_complete(complete)
-        if len(complete) < len(batch):
-            others = [record for record in batch if type(record) is not Complete and type(record) is not Counter]
-            self._add_others(others)
+    def take_batch(self, batch: Sequence[Event], arrows: bool = True) -> None:
+        by_letter: dict[str, list[Event]] = {}
+        for event in batch:
+            letter = event.get("ph")
+            by_letter.setdefault(letter if isinstance(letter, str) else "", []).append(event)
+        self._add_complete(by_letter.get("X", []))
+        if arrows and ("s" in by_letter or "f" in by_letter):
+            self._add_flows([event for event in batch if event.get("ph") in ("s", "f") and event.get("cat") == FLOW])
+        self._halves += [event for event in batch if event.get("ph") in ("B", "E")]
+        for letter in ("i", "I"):
+            self._memory_records += sum(event.get("name") == MEMORY for event in by_letter.get(letter, ()))
+        for event in by_letter.get("M", ()):
+            if event.get("name") == "process_name" and (args := dict_in(event, "args")):
+                self._processes[label_in(event, "pid")] = text_in(args, "name", self.odd)
 
     def collect_events(self) -> Events:
         """Return all that was taken; to be called once, for beginnings and ends become events here."""
         paired, unpaired = pair_halves(self._halves)
-        if paired:
-            self._add_complete(paired)
+        self._add_complete(paired)
         (name, origin, *others), flows = self._join_columns()
         lanes, groups = Interned(), Interned()
         lane = lanes.encode_keys([origin[:4] for origin in self._origins], len(self._origins))
@@ -166,69 +158,64 @@ class Collector:
             self._order.extend_span(True, events)
             self._flow_order.extend_span(True, flows)
 
-    def _add_complete(self, batch: list[Complete]) -> None:
+    def _add_complete(self, batch: Sequence[Event]) -> None:
+        if not batch:
+            return
+        start, duration = (nanoseconds_of([event.get(key) for event in batch]) for key in ("ts", "dur"))
         if self._window:
-            batch = [
-                event for event, reaches in zip(batch, self._reach_window(batch, [e.dur for e in batch])) if reaches
-            ]
+            rows = self._reach_window(start, duration)
+            batch, start, duration = [batch[row] for row in rows.tolist()], start[rows], duration[rows]
         self._settle_scanner_events()
-        count = len(batch)
-        args = [event.args or NONE for event in batch]
-        origins = [(e.pid, e.tid, a.device, a.stream, e.cat, a.task) for e, a in zip(batch, args)]
-        external = self._number_labels([a.external for a in args], [a.external_old for a in args])
-        correlation = self._number_labels([a.correlation for a in args], [a.connection for a in args])
+        count, odd = len(batch), self.odd
+        args: list[Event] = [dict_in(event, "args") for event in batch]
+        name = self._names.encode_keys([text_in(event, "name", odd) for event in batch], count)
+        origins = [
+            (*(label_in(e, key) for key in ("pid", "tid")), *(label_in(a, key) for key in ("device", "stream")))
+            + (text_in(e, "cat", odd), text_in(a, "Task Type", odd))
+            for e, a in zip(batch, args)
+        ]
         called = [
-            NOT_CALLED if a.dims is RAW and a.stack is RAW else (bytes(a.dims), bytes(a.types), bytes(a.stack))
+            tuple(json_in(a, key, odd) for key in ("Input Dims", "Input type", "Call stack"))
+            if "Input Dims" in a or "Call stack" in a
+            else NOT_CALLED
             for a in args
         ]
-        name = self._names.encode_keys([event.name for event in batch], count)
+        details = [
+            NOTHING if a.keys().isdisjoint(("Collective name", "dst rank")) else self._detail_in(a) for a in args
+        ]
+        numbers = []
+        for first, second in (("External id", "external id"), ("correlation", "connection_id")):
+            own, others = ([label_in(a, key, UNKNOWN) for a in args] for key in (first, second))
+            numbers.append(self._number_labels(own, others))
         origin, call = self._origins.encode_keys(origins, count), self._called.encode_keys(called, count)
-        start, duration = nanoseconds_of([e.ts for e in batch]), nanoseconds_of([e.dur for e in batch])
-        self._columns.append((name, origin, call, self._encode_details(args), external, correlation, start, duration))
+        detail = self._details.encode_keys(details, count)
+        self._columns.append((name, origin, call, detail, numbers[0], numbers[1], start, duration))
         self._order.add_rows(count)
 
-    def _reach_window(self, batch: Sequence[Complete | Arrow], durations: Sequence[msgspec.Raw] = ()) -> list[bool]:
+    def _detail_in(self, args: Event) -> tuple[Any, ...]:
+        keys = ("Collective name", "Process Group Name", "", "dtype", "Seq", "In msg nelems", "dst rank")
+        first, group, _, *others = (label_in(args, key) for key in keys)
+        if first is None and others[-1] is None:
+            return NOTHING
+        return (first, group, json_in(args, "Process Group Ranks", self.odd), *others)
+
+    def _reach_window(self, start: I64, lasts: I64) -> npt.NDArray[np.intp]:
         """Return which of these reach into the window; what tells no usable time does, and is counted later."""
         begin, end = self._window or (-FAR, FAR)
-        start = nanoseconds_of([event.ts for event in batch])
-        lasts = nanoseconds_of(durations) if durations else np.zeros(start.size, np.int64)
         odd = (start < 0) | (lasts < 0)  # none, out of range, or backwards
-        reaches: list[bool] = (odd | ((start < end) & (start + lasts >= begin))).tolist()
-        return reaches
+        return np.flatnonzero(odd | ((start < end) & (start + lasts >= begin)))
 
-    def _encode_details(self, args: list[Arguments]) -> I32:
-        """Return the code of each event's detail; few events have any, so only these are looked at."""
-        code = np.zeros(len(args), np.int32)
-        peers, collectives = [a.peer for a in args], [a.collective for a in args]
-        if peers.count(None) == collectives.count(None) == len(args):
-            return code
-        at = [at for at, both in enumerate(zip(peers, collectives)) if both != (None, None)]
-        detailed = [args[position] for position in at]
-        keys = [(a.collective, a.group, bytes(a.ranks), a.dtype, a.number, a.elements, a.peer) for a in detailed]
-        code[at] = self._details.encode_keys(keys, len(keys))
-        return code
-
-    def _add_others(self, rest: Sequence[Record]) -> None:
-        arrows = [record for record in rest if type(record) is Tail or type(record) is Head]
-        flows = [record for record in arrows if record.cat == FLOW]
-        if flows and self._window:
-            flows = [record for record, reaches in zip(flows, self._reach_window(flows)) if reaches]
-        if flows:
-            self._settle_scanner_events()
-            is_head = np.array([type(record) is Head for record in flows], np.int32)
-            places = self._places.encode_keys([(record.pid, record.tid) for record in flows], len(flows))
-            number, at_ns = self._number_labels([flow.id for flow in flows]), nanoseconds_of([f.ts for f in flows])
-            self._flows.append((is_head, number, places, at_ns))
-            self._flow_order.add_rows(len(flows))
-        if len(arrows) < len(rest):
-            self._add_marks([record for record in rest if type(record) is not Tail and type(record) is not Head])
-
-    def _add_marks(self, rest: Sequence[Record]) -> None:
-        self._halves += [record for record in rest if isinstance(record, (Begin, End))]
-        self._memory_records += sum(isinstance(record, Instant) and record.name == MEMORY for record in rest)
-        for record in rest:
-            if isinstance(record, Metadata) and record.name == "process_name" and record.args is not None:
-                self._processes[record.pid] = str(record.args.name)
+    def _add_flows(self, flows: Sequence[Event]) -> None:
+        at_ns = nanoseconds_of([flow.get("ts") for flow in flows])
+        if self._window:
+            rows = self._reach_window(at_ns, np.zeros(at_ns.size, np.int64))
+            flows, at_ns = [flows[row] for row in rows.tolist()], at_ns[rows]
+        self._settle_scanner_events()
+        is_head = np.array([flow["ph"] == "f" for flow in flows], np.int32)
+        places = self._places.encode_keys([(label_in(f, "pid"), label_in(f, "tid")) for f in flows], len(flows))
+        numbers = self._number_labels([label_in(flow, "id") for flow in flows])
+        self._flows.append((is_head, numbers, places, at_ns))
+        self._flow_order.add_rows(len(flows))
 
     def _number_labels(self, labels: list[Label], otherwise: list[Label] | None = None) -> I64:
         """Whole numbers as they are; what `otherwise` says or -1 for none; other texts by numbers from -FAR down."""

@@ -44,6 +44,8 @@ CATEGORIES = {
 }
 #: cuda_runtime, cuda_driver, hip_runtime, xpu_runtime, privateuse1_runtime, mtia_runtime, ...
 RUNTIME_ENDINGS = ("_runtime", "_driver")
+#: What devices do that are not read here: Meta's MTIA, Intel's Gaudi, Glow
+FOREIGN = ("mtia_ccp_events", "mtia_workloadd", "mtia_insight", "hpu_op", "glow_runtime")
 #: Members of the file beside its events: the rank among others, and the machine's name
 ABOUT = ("distributedInfo", "host_name", "trace_id", "deviceProperties")
 COLLECTIVES = ("nccl", "rccl", "hccl", "oneccl")
@@ -54,6 +56,9 @@ SPANS = {"ProfilerStep#": "step", "enumerate(DataLoader)#": "loading", "Optimize
 def read_timeline(loaded: Loaded) -> Trace:
     """Return the Trace of a Kineto file. Raises WorkbookError where nothing in it can be used."""
     events = loaded.events
+    foreign = [category.lower() in FOREIGN for _, category, _ in events.groups]
+    if count := int(np.bincount(events.columns.group, minlength=len(foreign))[foreign].sum()):
+        loaded.left_out["foreign_device"] = count
     kind = number_kinds([kind_of(category) for _, category, _ in events.groups])[events.columns.group]
     kind = rename_kinds(kind, events, ("host_op", "annotation"), span_kind)
     kind = rename_kinds(kind, events, ("compute",), _collective_kind)
@@ -82,6 +87,7 @@ def read_timeline(loaded: Loaded) -> Trace:
         left_out=dict(loaded.left_out),
         memory_records=events.memory_records,
         cut_at=loaded.cut_at,
+        damage=loaded.damage,
         slower=loaded.slower,
         detail=(events.details, columns.detail),
         about={name: loaded.members[name] for name in ABOUT if name in loaded.members},

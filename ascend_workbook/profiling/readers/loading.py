@@ -29,15 +29,16 @@ NO_KIND = -1
 
 @dataclass
 class Loaded:
-    """What a trace file holds. `members`: of the object around the events; `cut_at`: see Document; `slower`: why the
-    scanner had no part in it, empty where it had. `window`: what of it was loaded, None: all; `unread`: which of the
-    Trace's events have an end outside it (unread.halves), where a reader looked for such."""
+    """What a trace file holds. `members`: of the object around the events; `cut_at`, `damage`: see Document; `slower`:
+    why the scanner had no part in it, empty where it had. `window`: what of it was loaded, None: all; `unread`: which
+    of the Trace's events have an end outside it (unread.halves), where a reader looked for such."""
 
     path: Path
     is_list: bool
     members: dict[str, object]
     events: Events
     cut_at: int | None
+    damage: Sentence | None = None
     slower: Scalar = ""
     left_out: Counter[str] = field(default_factory=Counter)
     window: Window | None = None
@@ -53,10 +54,11 @@ def load_events(path: Path, window: Window | None = None) -> Loaded:
     document, collector = Document(path, scanner=scanner), Collector(scanner, window)
     with without_garbage_collection():
         for batch in document.read_batches():
-            collector.take_batch(batch)
+            collector.take_batch(batch, document.is_list)
         events = collector.collect_events()
-    left_out = Counter({"unpaired": events.unpaired} if events.unpaired else {})
-    return Loaded(path, document.is_list, document.members, events, document.cut_at, slower, left_out, window)
+    left_out = +(document.odd + collector.odd + Counter(unpaired=events.unpaired))  # what happened at all
+    about = (path, document.is_list, document.members, events, document.cut_at, document.damage)
+    return Loaded(*about, slower, left_out, window)
 
 
 def _make_scanner() -> tuple[Scanner | None, Scalar]:

@@ -332,9 +332,10 @@ def _read_allocations(path: Path) -> tuple[tuple[str, ...], F64, I64, I64]:
     sizes, starts, ends = array("d"), array("q"), array("q")
     for first, columns in read_columns(path, *needed):
         for line, (name, size, start, end) in enumerate(zip(*columns), first):
-            if start:  # else taken before the recording: only its release
+            kib = _size_of(size, needed[1], path, line)
+            if start and not isnan(kib):  # else its size is not told, or only its release: it was taken before
                 names.append(intern(name))
-                sizes.append(_size_of(size, needed[1], path, line) / 1024)
+                sizes.append(kib / 1024)
                 starts.append(time_ns(start, needed[2], path, line))
                 ends.append(time_ns(end, needed[3], path, line) if end else FOREVER)
     return tuple(names), np.array(sizes), np.array(starts), np.array(ends)

@@ -6,11 +6,9 @@ best: as text they lose nothing.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
 
-import msgspec
 import numpy as np
 
 from ascend_workbook.profiling.intervals import I64
@@ -29,7 +27,9 @@ def to_nanoseconds(microseconds: object) -> int:
         return microseconds * 1000
     text = str(microseconds).strip()
     whole, _, part = text.partition(".")
-    if whole.isdigit() and (part.isdigit() or not part) and part[3:4] != "5":  # whether it is half needs a closer look
+    if (
+        whole.isdigit() and len(whole) <= MOST_DIGITS + 2 and (part.isdigit() or not part) and part[3:4] != "5"
+    ):  # whether it is half needs a closer look
         return int(whole) * 1000 + int((part + "000")[:3]) + (part[3:4] > "5")
     try:
         time = Decimal(text)
@@ -40,17 +40,15 @@ def to_nanoseconds(microseconds: object) -> int:
         raise ValueError(f"not a time: {microseconds!r}") from None
 
 
-def nanoseconds_of(texts: Sequence[msgspec.Raw | bytes]) -> I64:
-    """Turn microseconds as JSON text into nanoseconds (n,), NO_TIME or OUT_OF_RANGE where there are none."""
-    return np.fromiter(map(_time_of_json, texts), np.int64, len(texts))
+def nanoseconds_of(times: Sequence[object]) -> I64:
+    """Turn microseconds as json reads them, floats as texts, into nanoseconds (n,), NO_TIME or OUT_OF_RANGE where there
+    are none."""
+    return np.fromiter(map(_time_or_mark, times), np.int64, len(times))
 
 
-def _time_of_json(raw: msgspec.Raw | bytes) -> int:
-    text = bytes(raw)
-    bare = text[1:-1] if text[:1] == b'"' else text
+def _time_or_mark(microseconds: object) -> int:
     try:
-        plain = bare.replace(b".", b"", 1).isdigit()
-        time = to_nanoseconds(bare.decode() if plain else json.loads(text, parse_float=str))
+        time = to_nanoseconds(microseconds)
     except ValueError:
         return NO_TIME
     return time if -LIMIT < time < LIMIT else OUT_OF_RANGE

@@ -139,7 +139,7 @@ def _find_enclosing(profile: Profile, marks: npt.NDArray[np.intp]) -> npt.NDArra
         rows, parent = np.asarray(thread.rows), np.asarray(thread.parent)
         above = parent[np.isin(rows, marks)]
         enclosing.append(rows[above[above >= 0]])
-    return np.unique(np.concatenate(enclosing)) if enclosing else np.empty(0, np.intp)
+    return np.unique(np.concatenate(enclosing))
 
 
 def check_casts(profile: Profile) -> Iterator[Finding]:

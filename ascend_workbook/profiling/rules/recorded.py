@@ -33,7 +33,7 @@ def check_device_data(profile: Profile) -> Iterator[Finding]:
     args: dict[str, Scalar] = {"kernels": kernels, "operators": profile.trace.count_events("host_op")}
     if profile.simulated:
         yield Finding("PRF301", Status.SKIPPED, "PRF301.simulated" if kernels else "PRF301.simulated_host", args)
-    elif profile.tier == "cpu":
+    elif profile.tier == "cpu" and args["operators"]:
         yield Finding("PRF301", Status.OK, "PRF301.cpu", args)
     elif not profile.trace.on_device:
         yield Finding("PRF301", Status.SKIPPED, "PRF301.absent", args)
@@ -103,9 +103,11 @@ def check_usable(profile: Profile) -> Iterator[Finding]:
     if back is not None and profile.trace.marked:
         yield Finding("PRF304", Status.WARN, "PRF304.backwards", {"step": back})
     if profile.trace.cut_at is not None:
-        args: dict[str, Scalar] = {"path": profile.trace.source, "byte": profile.trace.cut_at}
-        args["events"] = len(profile.trace)
-        yield Finding("PRF304", Status.WARN, "PRF304.cut_short", args)
+        args: dict[str, Scalar] = {"byte": profile.trace.cut_at, "events": len(profile.trace)}
+        if profile.trace.damage:
+            yield Finding("PRF304", Status.WARN, "PRF304.damaged", {**args, "why": profile.trace.damage})
+        else:
+            yield Finding("PRF304", Status.WARN, "PRF304.cut_short", {**args, "path": profile.trace.source})
     if profile.trace.slower:
         yield Finding("PRF304", Status.NOTE, "PRF304.slower", {"reason": profile.trace.slower})
     if profile.trace.cut_at is None and not profile.trace.left_out:

@@ -62,6 +62,17 @@ def test_the_peak_and_who_held_it(tmp_path: Path) -> None:
     assert peak.unused_share == pytest.approx(0.79)
 
 
+def test_an_allocation_of_unknown_size_holds_nothing(profile_of: Make, tmp_path: Path) -> None:
+    operators = [("aten::mm", 100, "110", ""), ("aten::add", float("nan"), "120", "")]
+    output = written(tmp_path, [(130, 400, 1000)], operators)
+    table = output / "operator_memory.csv"
+    table.write_text(table.read_text().replace("nan", "N/A"))
+    found = read_memory_tables(output)
+    assert found is not None and peak_of(found).holders == {"aten::mm": (100, 1)}
+    profile = replace(profile_of([("compute", "k", 0, 500)]), output=output)
+    assert judged(profile, "PRF324").args["operator_mb"] == 100
+
+
 def test_reports_of_memory(profile_of: Make, tmp_path: Path) -> None:
     profile = profile_of([("compute", "k", 0, 500)])
     assert judged(profile, "PRF324").status is Status.SKIPPED

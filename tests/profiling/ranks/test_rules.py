@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 
 from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.profiling.ranks.facts import Group, Link, Packets, RankFacts
+from ascend_workbook.profiling.ranks.rules.waiting import short_rank_name
 from ascend_workbook.profiling.ranks.tables import report_links
 from ascend_workbook.profiling.ranks.together import group_ranks_by_run
+from ascend_workbook.profiling.ranks.waiting import FIRST_UNMAPPED, NOBODY
 from tests.profiling.ranks.conftest import MS, judged, make_rank, together
 
 
@@ -185,3 +188,10 @@ def test_ranks_of_two_runs() -> None:
     assert group_ranks_by_run({0: replace(first[0], world_size=2), 1: wide}) in ([[0], [1]], [[1], [0]])
     silent = make_rank(2, ahead_ms=3_600_000)
     assert group_ranks_by_run({one.rank: one for one in [*first, silent]}) == [[0, 1], [2]]
+
+
+def test_the_rank_that_is_waited_for_as_a_cell_of_a_table() -> None:
+    cluster = together(make_rank(0), make_rank(1))
+    cluster = replace(cluster, waits=replace(cluster.waits, unmapped=(("g", 3), ("h", 5))))
+    assert [short_rank_name(cluster, who) for who in (0, 1, NOBODY)] == [0, 1, None]
+    assert short_rank_name(cluster, FIRST_UNMAPPED - 1) == Sentence("ranks.of_its_group", number=5)

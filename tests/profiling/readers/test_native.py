@@ -46,7 +46,7 @@ class Watched(Scanner):
 def read(path: Path, by: Scanner | None, piece: int = 2**18) -> tuple[Document, Events]:
     document, collector = Document(path, piece, scanner=by), Collector(by)
     for batch in document.read_batches():
-        collector.take_batch(batch)
+        collector.take_batch(batch, document.is_list)
     return document, collector.collect_events()
 
 

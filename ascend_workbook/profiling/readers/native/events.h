@@ -12,6 +12,9 @@
 
 namespace trace {
 
+// What is longer is shortened in Python (records.py), and counted.
+constexpr std::size_t kLongestName = 4096, kLongestJson = 65536;
+
 class Events {
  public:
   explicit Events(std::uint64_t seed)
@@ -90,6 +93,10 @@ class Events {
     const auto text = [&](int field) { return event.absent(field) || event.is_text(field); };
     const bool name = !(event.seen & bit(kName)) || event.is_text(kName);
     const bool args = event.absent(kArgs) || event.kind(kArgs) == Kind::nested;
+    for (int field : {kName, kCat, kPid, kTid, kTask, kDevice, kStream})
+      if ((event.seen & bit(field)) && event.tokens[field].size > kLongestName) return false;
+    for (int field : {kDims, kTypes, kStack, kRanks})
+      if ((event.seen & bit(field)) && event.tokens[field].size > kLongestJson) return false;
     if (!name || !args || !text(kCat) || !text(kTask) || !text(kStack) || !event.is_label(kPid) || !event.is_label(kTid)) return false;
     constexpr std::uint32_t rare = bit(kDevice) | bit(kStream) | bit(kCollective) | bit(kGroup) | bit(kNumber) |
                                    bit(kElements) | bit(kDtype) | bit(kPeer);

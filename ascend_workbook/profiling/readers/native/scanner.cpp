@@ -103,7 +103,10 @@ class Scanner {
 
   const char* stack(const Json& json, const char* p, Event& event, Token& token) {
     event.stack = events_.stack_at(p, json.end());
-    if (event.stack) return p + events_.stacks.size_of(event.stack);
+    if (event.stack) {
+      token = Token{p, events_.stacks.size_of(event.stack), Kind::string};
+      return p + token.size;
+    }
     p = json.value(p, kDepth, token);
     const bool text = token.kind == Kind::string || token.kind == Kind::escaped || token.kind == Kind::null;
     if (p && text) event.stack = events_.stack(token);

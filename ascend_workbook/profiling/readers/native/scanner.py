@@ -161,7 +161,7 @@ class Shares:
         odd = [(row, text) for row, kind, text in self._scanner.odd_times() if kind == which]
         if odd:
             column = column if column.flags.writeable else column.copy()
-            column[[row for row, _ in odd]] = nanoseconds_of([text for _, text in odd])
+            column[[row for row, _ in odd]] = nanoseconds_of([json.loads(text, parse_float=str) for _, text in odd])
         return column
 
 

@@ -1,0 +1,22 @@
+"""The command line of `benchmark`, which starts without what reads profiles."""
+
+from __future__ import annotations
+
+from ascend_workbook.cli.options import Row, Verb
+from ascend_workbook.findings.report import TIERS
+from ascend_workbook.profiling.benchmark.script import of_script
+
+VERBS = {
+    "benchmark": Verb(
+        of_script,
+        {
+            "device": Row(choices=("auto", *TIERS)),
+            "sweep": "NAME=VALUES",
+            "loader": "NAME=VALUES",
+            "baseline": "FILE",
+            "out": "DIR",
+            "timeout_s": Row("--timeout", metavar="SECONDS"),
+            **dict.fromkeys(("steps", "warmup", "repeats", "samples", "tokens", "nproc"), "N"),
+        },
+    ),
+}

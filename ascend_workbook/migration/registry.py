@@ -138,10 +138,6 @@ def _find_tokens(data: bytes) -> tuple[set[bytes], set[bytes]]:
     return present_names & tokens, words
 
 
-def find_knowledge(code: str) -> Known | None:
-    return next((rule.known for rule in load_rules() if rule.code == code), None)
-
-
 def _make_rule(module: ModuleType) -> Rule:
     words, tokens, needs = (tuple(map(str.encode, getattr(module, name, ()))) for name in ("WORDS", "TOKENS", "NEEDS"))
     pattern: str = getattr(module, "PATTERN", "")

@@ -239,4 +239,16 @@ def test_the_versions_to_take_are_whole() -> None:
     assert table is not None and best.python and best.driver
     assert table.column_values("versions_python") == [f"{best.python[0]} – {best.python[-1]}"]
     assert table.column_values("versions_driver") == [best.driver]
+    wraps = {column.name: column.wrap for column in table.columns if column.wrap}
+    assert wraps == {"versions_for": 40, "risk_first": 40, "versions_state": 44, "versions_advice": 50}
     assert table.column_values("versions_torch") == [best.torch] and table.column_values("versions_cann") == [best.cann]
+
+
+def test_testing_has_hours_and_no_places(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("import torch\nx.cuda()\nm = torch.nn.DataParallel(m)\n", encoding="utf-8")
+    table = assess(tmp_path).table
+    assert table is not None
+    # unsupported, manual, rewrite, advice, auto; testing last
+    assert table.column_values("repair_count") == [1, 0, 0, 0, 1, None]
+    assert table.column_values("repair_kinds") == [1, 0, 0, 0, 1, None]
+    assert table.column_values("effort") == [4.0, 0.0, 0.0, 0.0, 0.0, 8.0]

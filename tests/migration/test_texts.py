@@ -470,3 +470,11 @@ def test_a_string_over_several_lines_holds_no_keys(key: str) -> None:
     assert not scan_text(text_source(f'{key}: "首行\n  backend: NCCL"\n', "a.yaml"))
     behind = scan_text(text_source(f'{key}: "首行\n  文"\nbackend: NCCL\n', "a.yaml"))
     assert [(finding.key, str(finding.place)) for finding in behind] == [("MIG152.upper_case", "a.yaml:3:10")]
+
+
+def test_only_the_dependencies_of_an_environment_are_asked_for() -> None:
+    text = "name: cudatoolkit\nchannels:\n  - cupy\ndependencies:\n  - numpy\n{}prefix: /opt/cudatoolkit  # 前缀\n"
+    for name in ("environment.yml", "environment.yaml"):
+        assert scan_text(text_source(text.format(""), name)) == []
+        (finding,) = scan_text(text_source(text.format("  - cudatoolkit=10\n"), name))
+        assert (finding.key, str(finding.place)) == ("MIG128.toolkit", f"{name}:6:5")

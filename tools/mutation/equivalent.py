@@ -35,6 +35,16 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         'dtype = find_argument(call, 100, "dtype")',
     ): "by keyword alone: the calls looked at are those that have it, and the position is beyond any",
     (
+        "ascend_workbook/migration/texts/embedded.py",
+        "while at < len(text):",
+        "while at <= len(text):",
+    ): "one more round at the end of the text finds no line and goes beyond it",
+    (
+        "ascend_workbook/migration/rules/jit_script.py",
+        "used = False",
+        "used = True",
+    ): "only spares a look: what is scripted names torch.jit.script, which sets it",
+    (
         "ascend_workbook/migration/texts/shell_words.py",
         "if close < 0:",
         "if close <= 0:",

@@ -32,7 +32,9 @@ TOKENS |= CARDS | {card.lower() for card in CARDS}
 def check(source: Source) -> Findings:
     reported = set()
     for node in source.nodes_of_type(ast.Constant):
-        if isinstance(node.value, float) and node.value in PEAKS and _is_written_out(source.text_of(node)):
+        text = source.text_of(node) if isinstance(node.value, float) and node.value in PEAKS else ""
+        # with an exponent, as people write such figures
+        if not TOKENS.isdisjoint(re.split(r"\W", text)) or any(word in text for word in WORDS):
             reported.add(node)
             yield finding_at(source, node, "MIG120.peak", MANUAL)
     for name, fact in _find_table_pairs(source):
@@ -57,8 +59,3 @@ def _read_words(node: ast.expr) -> list[str]:
     """The strings of `"a100"` or `["h100", "pcie"]`."""
     among = node.elts if isinstance(node, (ast.List, ast.Tuple)) else [node]
     return [text for text in map(string_value, among) if text]
-
-
-def _is_written_out(text: str) -> bool:
-    """With an exponent, as people write such figures."""
-    return not TOKENS.isdisjoint(re.split(r"\W", text)) or any(word in text for word in WORDS)

@@ -18,10 +18,9 @@ RUNNERS = re.compile(r"(subprocess\.|os\.(system|popen)|shutil\.which)")
 def check(source: Source) -> Findings:
     for node in source.nodes_of_type(ast.Constant):
         text = string_value(node)
-        if text and "nvidia-smi" in text and _is_run(source, node):
+        if (
+            text
+            and "nvidia-smi" in text
+            and any(RUNNERS.match(source.names.resolve_call(call)) for call in source.names.nodes_above(node))
+        ):
             yield finding_at(source, node, "MIG123.tool", MANUAL)
-
-
-def _is_run(source: Source, node: ast.AST) -> bool:
-    calls = (up for up in source.names.nodes_above(node) if isinstance(up, ast.Call))
-    return any(RUNNERS.match(source.names.resolve_call(call)) for call in calls)

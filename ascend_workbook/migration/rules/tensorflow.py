@@ -40,7 +40,10 @@ LISTED = {
 
 
 def check(source: Source) -> Findings:
-    if _uses_torch(source):  # a PyTorch script that reads data or exports with TensorFlow's help
+    plain = {name.name.split(".")[0] for node in source.nodes_of_type(ast.Import) for name in node.names}
+    parts = [node.module or "" for node in source.nodes_of_type(ast.ImportFrom)]
+    if "torch" in plain or any(part.startswith("torch.") for part in parts):
+        # a PyTorch script that reads data or exports with TensorFlow's help
         return
     used = [(node, name, level_of(name)) for node, name in _find_used_names(source)]
     counts = Counter(name for _, name, _ in used)
@@ -97,13 +100,6 @@ def _find_used_names(source: Source) -> Iterator[tuple[ast.AST, str]]:
         above = source.names.parent_of(node)
         if not (isinstance(above, ast.Attribute) and above.value is node):
             yield node, short
-
-
-def _uses_torch(source: Source) -> bool:
-    plain = {name.name.split(".")[0] for node in source.nodes_of_type(ast.Import) for name in node.names}
-    return "torch" in plain or any(
-        (node.module or "").startswith("torch.") for node in source.nodes_of_type(ast.ImportFrom)
-    )
 
 
 def _shorten_name(name: str) -> str:

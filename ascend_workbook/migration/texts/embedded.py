@@ -118,14 +118,10 @@ def _read_here_document(
         body_text = text[end + 1 : close.start()]
         code = re.sub(r"(?m)^\t+", "", body_text) if here.group("tabs") else body_text
         literal = bool(here.group("quoted") or here.group("escaped"))
-        exact = code == body_text and (literal or not CHANGED.search(code)) and _passes_unchanged(code, outer)
+        unchanged = not any(letter in code for letter in MEANT[outer])
+        exact = code == body_text and (literal or not CHANGED.search(code)) and unchanged
         yield Program(end + 1, close.start(), code, exact, MEANT[outer] + ("" if literal else "$`\\"))
     return close.end()
-
-
-def _passes_unchanged(code: str, outer: str) -> bool:
-    """Whether the shell whose quote stands around a program hands it on letter by letter."""
-    return not any(letter in code for letter in MEANT[outer])
 
 
 def _is_python(line: str, start: int, end: int) -> bool:
@@ -141,7 +137,7 @@ def _read_inline_program(text: str, inline: re.Match[str], outer: str) -> Genera
     if close is None:
         return inline.end()
     code = text[inline.end() : close.start()]
-    exact = (quote == "'" or not CHANGED.search(code)) and _passes_unchanged(code, outer)
+    exact = (quote == "'" or not CHANGED.search(code)) and not any(letter in code for letter in MEANT[outer])
     yield Program(inline.end(), close.start(), code, exact, MEANT[quote[-1]] + MEANT[outer])
     return close.end()
 

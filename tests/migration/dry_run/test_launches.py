@@ -199,3 +199,8 @@ def test_what_a_loop_leaves_in_its_variable_is_not_known() -> None:
     text = "GPU=0\nfor GPU in 1 2; do\n  echo $GPU\ndone\npython train.py --gpu $GPU\nif true; then\n  :\nfi\n"
     (launch,) = find_launches(text, ".", [], {"true": "x"})
     assert launch.words == () and launch.line == 5 and launch.why is not None
+
+
+def test_what_stands_before_a_command_is_none_of_it() -> None:
+    (launch,) = find_launches("nohup env -i A=1 B=显卡 python train.py --x 1\n", ".", [], {})
+    assert launch.words == ("python", "train.py", "--x", "1") and launch.environment == {"A": "1", "B": "显卡"}

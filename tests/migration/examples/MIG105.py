@@ -91,6 +91,13 @@ if x.is_cuda:
 #  ^ MIG105.true auto
     x = x.cpu()
 
+# --- case: a flag of the class's own says nothing of a tensor
+class 层:
+    def f(self, x):
+        self.is_cuda = True
+        return x.is_cuda
+#              ^ MIG105.true auto
+
 # --- near miss
 x.is_cuda = True
 

@@ -49,6 +49,14 @@ import torch
 新 = self.v.parse(torch.version.cuda)
 #                 ^ MIG119.version_asked manual
 
+# --- case: asked for its truth
+import torch
+if torch.version.cuda:
+#  ^ MIG119.version_asked manual
+    有 = True
+值 = torch.version.cuda if 有 else None
+#    ^ MIG119.version advice
+
 # --- near miss
 import torch
 torch.backends.mkldnn.enabled = False

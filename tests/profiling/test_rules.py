@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.rules import judge_facts, rules_of
 from ascend_workbook.findings.sentence import LANGUAGES
 from ascend_workbook.profiling import rules
+from ascend_workbook.profiling.exposed import KINDS, Exposed
 from ascend_workbook.profiling.facts import Profile
 from ascend_workbook.profiling.trace import Event, build_trace
 
@@ -88,6 +90,16 @@ def test_communication_counts_only_where_nothing_hides_it(profile_of: Make) -> N
     assert judged(profile_of([KERNEL]), "PRF312").key == "PRF312.none"
 
 
+def test_what_two_ranks_exchange_is_no_waiting_for_a_late_one(profile_of: Make) -> None:
+    """All 300 us that nothing hides are waiting for a stage's other rank: pairwise, and none of it `waiting`."""
+    profile = profile_of([("compute", "k", 0, 700), ("communication", "nccl", 600, 400)])
+    none = dict.fromkeys(KINDS, 0)
+    exchange = {**none, "pairwise": int(0.3 * profile.breakdown.total_ns)}
+    profile.__dict__["exposed"] = Exposed(none, exchange, none, 1, np.empty(0, np.int64))
+    found = judged(profile, "PRF312")
+    assert (found.key, found.args["gain_ms"], found.args["share"]) == ("PRF312.pairwise", 0.3, 30.0)
+
+
 def test_loading_counts_only_while_the_device_is_idle(profile_of: Make) -> None:
     waits = profile_of([("loading", "l", 0, 300), ("compute", "k", 200, 800)])
     hidden = profile_of([("loading", "l", 0, 300), KERNEL])
@@ -102,6 +114,7 @@ def test_synchronisation_counts_the_idle_time_that_begins_in_it(profile_of: Make
     other = profile_of([("compute", "k", 0, 700), ("runtime", "cudaStreamSynchronize", 100, 300)])
     named = profile_of([("compute", "k", 0, 700), ("runtime", "AscendCL@aclrtMemcpyAsync", 500, 210)])
     assert judged(dry, "PRF314").status is Status.WARN
+    assert judged(profile_of([KERNEL]), "PRF314").key == "PRF314.no_host"
     assert judged(dry, "PRF314").args["share"] == 30.0
     assert judged(other, "PRF314").key == judged(named, "PRF314").key == "PRF314.harmless"
 

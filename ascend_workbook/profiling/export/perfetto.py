@@ -47,6 +47,8 @@ def write_perfetto(trace: Trace, path: str | os.PathLike[str]) -> int:
                 stream.write(",\n".join(["", *piece]).encode("utf-8", "backslashreplace"))
             stream.write(b"\n]}\n")
         aside.replace(target)
+    except OSError as error:  # a full disk names no file
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
     finally:
         aside.unlink(missing_ok=True)
     return len(trace)

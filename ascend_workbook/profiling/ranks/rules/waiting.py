@@ -160,7 +160,7 @@ def _is_sure(cluster: Cluster, rank: int) -> bool:
     middle = median(more) if more else 0.0
     noise = median(abs(value - middle) for value in more) if len(more) > 2 else 0.0
     above = cluster.mean_part_ms(rank, "own") - usual
-    return above > SURE * spread and (not more or (middle > 0 and middle > noise))
+    return above > SURE * spread and (not more or middle > noise)
 
 
 def _report_slow_rank(cluster: Cluster, rank: int) -> Finding:

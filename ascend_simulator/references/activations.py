@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from .numeric import as_wide
-from .registry import FLOATS, reference
+from .registry import FLOATS, Arguments, reference, takes
 
 FAST_GELU_SLOPE = 1.702
 
@@ -126,25 +126,20 @@ def npu_geglu_grad(
 
 
 @reference("npu::npu_clipped_swiglu", dtypes={"x": FLOATS})
-def npu_clipped_swiglu(
-    x: Tensor,
-    *,
-    group_index: Tensor | None = None,
-    dim: int = -1,
-    alpha: float = 1.702,
-    limit: float = 7.0,
-    bias: float = 1.0,
-    interleaved: bool = True,
-) -> Tensor:
+@takes(
+    "Tensor x, *, Tensor? group_index=None, int dim=-1, float alpha=1.702, float limit=7.0, float bias=1.0, "
+    "bool interleaved=True"
+)
+def npu_clipped_swiglu(call: Arguments) -> Tensor:
     """a * sigmoid(alpha * a) * (b + bias), a = min(a, limit), b within +-limit; rows beyond the groups are zero."""
-    axis = dim % x.dim()
-    rows = as_wide(x).reshape(x.shape[:axis].numel(), -1)
-    a, b = (rows[:, ::2], rows[:, 1::2]) if interleaved else rows.chunk(2, 1)
-    a, b = a.clamp(max=limit), b.clamp(-limit, limit)
-    y = a * torch.sigmoid(alpha * a) * (b + bias)
-    if group_index is not None:
-        y[int(group_index.sum()) :] = 0
-    return y.reshape(*x.shape[:axis], x.shape[axis] // 2, *x.shape[axis + 1 :]).to(x.dtype)
+    axis = call.dim % call.x.dim()
+    rows = as_wide(call.x).reshape(call.x.shape[:axis].numel(), -1)
+    a, b = (rows[:, ::2], rows[:, 1::2]) if call.interleaved else rows.chunk(2, 1)
+    a, b = a.clamp(max=call.limit), b.clamp(-call.limit, call.limit)
+    y = a * torch.sigmoid(call.alpha * a) * (b + call.bias)
+    if call.group_index is not None:
+        y[int(call.group_index.sum()) :] = 0
+    return y.reshape(*call.x.shape[:axis], call.x.shape[axis] // 2, *call.x.shape[axis + 1 :]).to(call.x.dtype)
 
 
 def _hide_scores(x: Tensor, mask: Tensor, fixed: bool) -> Tensor:

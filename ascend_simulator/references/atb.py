@@ -22,7 +22,7 @@ from torch import Tensor
 from .attention_core import repeat_heads
 from .cache_updates import scatter_rows, scattered_into_parts
 from .numeric import as_wide
-from .registry import FLOATS, HALVES, derived_from, reference
+from .registry import FLOATS, HALVES, Arguments, derived_from, reference, takes
 from .rotary import rotate_half
 
 PACKED = {"query": HALVES, "key": HALVES, "value": HALVES, "seq_len": (torch.int32,)}
@@ -103,19 +103,14 @@ def _attend_packed(
 
 
 @reference("atb::_npu_flash_attention", dtypes={**PACKED, "mask": HALVES}, writes=("out",))
-def npu_flash_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    mask: Tensor,
-    seq_len: Tensor,
-    scale_value: float,
-    num_heads: int,
-    num_kv_heads: int,
-) -> Tensor:
+@takes(
+    "Tensor query, Tensor key, Tensor value, Tensor mask, Tensor seq_len, float scale_value, int num_heads, "
+    "int num_kv_heads"
+)
+def npu_flash_attention(call: Arguments) -> Tensor:
     """Sequences (T, N, D) one after the other, each with the mask (S, S) added."""
-    settings = (seq_len.tolist(), scale_value, num_heads, num_kv_heads, mask)
-    return _attend_packed("_npu_flash_attention", query, key, value, *settings)
+    settings = (call.seq_len.tolist(), call.scale_value, call.num_heads, call.num_kv_heads, call.mask)
+    return _attend_packed("_npu_flash_attention", call.query, call.key, call.value, *settings)
 
 
 @reference("atb::_npu_flash_attention_unpad", dtypes=PACKED, writes=("out",))
@@ -132,164 +127,140 @@ def npu_flash_attention_unpad(
     dtypes={"query": HALVES, "key": HALVES, "value": HALVES, "mask": HALVES},
     writes=("out",),
 )
-def npu_flash_attention_v2(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    seq_len: Sequence[int],
-    *,
-    mask: Tensor | None = None,
-    kernel_type: int = 0,
-    mask_type: int = 2,
-    scale_value: float = 1.0,
-    num_heads: int = 0,
-    num_kv_heads: int = 0,
-) -> Tensor:
+@takes(
+    "Tensor query, Tensor key, Tensor value, int[] seq_len, *, Tensor? mask=None, int kernel_type=0, int mask_type=2, "
+    "float scale_value=1.0, int num_heads=0, int num_kv_heads=0"
+)
+def npu_flash_attention_v2(call: Arguments) -> Tensor:
     """Sequences (T, N * D) or (T, N, D); the mask (S, S), (B, S, S) or, with mask_type 2, (B, N, S, S) is added.
 
     kernel_type, the hardware's precision, changes nothing here.
     """
-    name, flat = "_npu_flash_attention_v2", query.dim() == 2
-    if mask_type not in (0, 1, 2) or (mask is None) != (mask_type == 0):
-        raise NotImplementedError(f"the NPU simulator lacks {name} with mask_type {mask_type}, mask {mask is not None}")
-    if mask is not None and mask.dim() not in ((2, 3) if mask_type == 1 else (4,)):
-        raise NotImplementedError(f"the NPU simulator lacks {name} with mask_type {mask_type}, {mask.dim()} dimensions")
+    name, flat = "_npu_flash_attention_v2", call.query.dim() == 2
+    if call.mask_type not in (0, 1, 2) or (call.mask is None) != (call.mask_type == 0):
+        raise NotImplementedError(
+            f"the NPU simulator lacks {name} with mask_type {call.mask_type}, mask {call.mask is not None}"
+        )
+    if call.mask is not None and call.mask.dim() not in ((2, 3) if call.mask_type == 1 else (4,)):
+        raise NotImplementedError(
+            f"the NPU simulator lacks {name} with mask_type {call.mask_type}, {call.mask.dim()} dimensions"
+        )
     if flat:
-        query, key, value = (
+        call.query, call.key, call.value = (
             x.unflatten(-1, (heads, -1))
-            for x, heads in ((query, num_heads), (key, num_kv_heads), (value, num_kv_heads))
+            for x, heads in (
+                (call.query, call.num_heads),
+                (call.key, call.num_kv_heads),
+                (call.value, call.num_kv_heads),
+            )
         )
-    lengths, outputs = list(seq_len), []
-    _check_heads(name, query, num_heads, key.shape[1], num_kv_heads)
-    if sum(lengths) != query.shape[0] or key.shape[0] != query.shape[0]:
-        raise RuntimeError(f"{name}: seq_len {lengths} for {query.shape[0]} tokens")
-    if mask is not None:
-        _check_mask(name, mask, max(lengths))
-        if mask.dim() > 2 and mask.shape[0] not in (1, len(lengths)):
-            raise RuntimeError(f"{name}: a mask {list(mask.shape)} for {len(lengths)} sequences")
-    for i, (q, k, v) in enumerate(zip(query.split(lengths), key.split(lengths), value.split(lengths))):
-        added = mask if mask is None or mask.dim() == 2 else mask[i if mask.shape[0] > 1 else 0]
+    lengths, outputs = list(call.seq_len), []
+    _check_heads(name, call.query, call.num_heads, call.key.shape[1], call.num_kv_heads)
+    if sum(lengths) != call.query.shape[0] or call.key.shape[0] != call.query.shape[0]:
+        raise RuntimeError(f"{name}: seq_len {lengths} for {call.query.shape[0]} tokens")
+    if call.mask is not None:
+        _check_mask(name, call.mask, max(lengths))
+        if call.mask.dim() > 2 and call.mask.shape[0] not in (1, len(lengths)):
+            raise RuntimeError(f"{name}: a mask {list(call.mask.shape)} for {len(lengths)} sequences")
+    for i, (q, k, v) in enumerate(zip(call.query.split(lengths), call.key.split(lengths), call.value.split(lengths))):
+        added = (
+            call.mask if call.mask is None or call.mask.dim() == 2 else call.mask[i if call.mask.shape[0] > 1 else 0]
+        )
         outputs.append(
-            compute_attention(q, k, v, scale_value, None if added is None else added[..., : len(q), : len(q)])[0]
+            compute_attention(q, k, v, call.scale_value, None if added is None else added[..., : len(q), : len(q)])[0]
         )
-    out = torch.cat(outputs).to(query.dtype)
+    out = torch.cat(outputs).to(call.query.dtype)
     return out.flatten(1) if flat else out
 
 
 @reference("atb::_npu_paged_attention", dtypes=PAGED, writes=("out",))
-def npu_paged_attention(
-    query: Tensor,
-    key_cache: Tensor,
-    value_cache: Tensor,
-    num_kv_heads: int,
-    num_heads: int,
-    scale_value: float,
-    block_table: Tensor,
-    context_lens: Tensor,
-    *,
-    workspace: Tensor | None = None,
-) -> Tensor:
+@takes(
+    "Tensor query, Tensor key_cache, Tensor value_cache, int num_kv_heads, int num_heads, float scale_value, "
+    "Tensor block_table, Tensor context_lens, *, Tensor? workspace=None"
+)
+def npu_paged_attention(call: Arguments) -> Tensor:
     """One token (N, D) for each entry; context_lens says how many tokens of its pages it sees."""
-    _check_heads("_npu_paged_attention", query, num_heads, key_cache.shape[2], num_kv_heads)
-    lengths = context_lens.tolist()
-    _check_entries("_npu_paged_attention", len(query), block_table, lengths)
-    _check_pages("_npu_paged_attention", key_cache, block_table, lengths)
+    _check_heads("_npu_paged_attention", call.query, call.num_heads, call.key_cache.shape[2], call.num_kv_heads)
+    lengths = call.context_lens.tolist()
+    _check_entries("_npu_paged_attention", len(call.query), call.block_table, lengths)
+    _check_pages("_npu_paged_attention", call.key_cache, call.block_table, lengths)
     outputs = []
-    for q, table, size in zip(query.split(1), block_table, lengths):
-        key, value = read_pages(key_cache, table, size), read_pages(value_cache, table, size)
-        outputs.append(compute_attention(q, key, value, scale_value)[0])
-    return torch.cat(outputs).to(query.dtype)
+    for q, table, size in zip(call.query.split(1), call.block_table, lengths):
+        key, value = read_pages(call.key_cache, table, size), read_pages(call.value_cache, table, size)
+        outputs.append(compute_attention(q, key, value, call.scale_value)[0])
+    return torch.cat(outputs).to(call.query.dtype)
 
 
 @reference(
     "atb::_npu_paged_attention_mla", dtypes={name: PAGED[name] for name in ("query", "key_cache")}, writes=("out",)
 )
-def npu_paged_attention_mla(
-    query: Tensor,
-    key_cache: Tensor,
-    num_kv_heads: int,
-    num_heads: int,
-    scale_value: float,
-    block_table: Tensor,
-    context_lens: Tensor,
-    mla_vheadsize: int,
-) -> Tensor:
+@takes(
+    "Tensor query, Tensor key_cache, int num_kv_heads, int num_heads, float scale_value, Tensor block_table, "
+    "Tensor context_lens, int mla_vheadsize"
+)
+def npu_paged_attention_mla(call: Arguments) -> Tensor:
     """As _npu_paged_attention; the values are the first elements of the keys."""
-    values = key_cache[..., :mla_vheadsize]
-    settings = (num_kv_heads, num_heads, scale_value, block_table, context_lens)
-    return npu_paged_attention(query, key_cache, values, *settings)
+    values = call.key_cache[..., : call.mla_vheadsize]
+    settings = (call.num_kv_heads, call.num_heads, call.scale_value, call.block_table, call.context_lens)
+    return npu_paged_attention(call.query, call.key_cache, values, *settings)
 
 
 @reference("atb::_npu_paged_attention_splitfuse", dtypes={**PAGED, "mask": HALVES}, writes=("out",))
-def npu_paged_attention_splitfuse(
-    query: Tensor,
-    key_cache: Tensor,
-    value_cache: Tensor,
-    block_table: Tensor,
-    context_lens: Tensor,
-    mask: Tensor,
-    seq_len: Tensor,
-    num_kv_heads: int,
-    num_heads: int,
-    scale_value: float,
-) -> Tensor:
+@takes(
+    "Tensor query, Tensor key_cache, Tensor value_cache, Tensor block_table, Tensor context_lens, Tensor mask, "
+    "Tensor seq_len, int num_kv_heads, int num_heads, float scale_value"
+)
+def npu_paged_attention_splitfuse(call: Arguments) -> Tensor:
     """The last tokens (T, N, D) of each entry, with the rows of a mask (T, longest) added."""
     name = "_npu_paged_attention_splitfuse"
-    _check_heads(name, query, num_heads, key_cache.shape[2], num_kv_heads)
-    rows, lengths = seq_len.tolist(), context_lens.tolist()
-    _check_entries(name, len(rows), block_table, lengths)
-    _check_pages(name, key_cache, block_table, lengths)
-    if sum(rows) != query.shape[0]:
-        raise RuntimeError(f"{name}: seq_len {rows} for {query.shape[0]} tokens")
-    if mask.dim() != 2 or mask.shape[0] != query.shape[0] or mask.shape[1] < max(lengths):
-        raise NotImplementedError(f"the NPU simulator lacks {name} with a mask of shape {list(mask.shape)}")
+    _check_heads(name, call.query, call.num_heads, call.key_cache.shape[2], call.num_kv_heads)
+    rows, lengths = call.seq_len.tolist(), call.context_lens.tolist()
+    _check_entries(name, len(rows), call.block_table, lengths)
+    _check_pages(name, call.key_cache, call.block_table, lengths)
+    if sum(rows) != call.query.shape[0]:
+        raise RuntimeError(f"{name}: seq_len {rows} for {call.query.shape[0]} tokens")
+    if call.mask.dim() != 2 or call.mask.shape[0] != call.query.shape[0] or call.mask.shape[1] < max(lengths):
+        raise NotImplementedError(f"the NPU simulator lacks {name} with a mask of shape {list(call.mask.shape)}")
     outputs = []
-    for q, added, table, size in zip(query.split(rows), mask.split(rows), block_table, lengths):
-        key, value = read_pages(key_cache, table, size), read_pages(value_cache, table, size)
-        outputs.append(compute_attention(q, key, value, scale_value, added[:, :size])[0])
-    return torch.cat(outputs).to(query.dtype)
+    for q, added, table, size in zip(call.query.split(rows), call.mask.split(rows), call.block_table, lengths):
+        key, value = read_pages(call.key_cache, table, size), read_pages(call.value_cache, table, size)
+        outputs.append(compute_attention(q, key, value, call.scale_value, added[:, :size])[0])
+    return torch.cat(outputs).to(call.query.dtype)
 
 
 @reference("atb::npu_multi_head_latent_attention.lse", dtypes=LATENT)
-def npu_multi_head_latent_attention_lse(
-    q_nope: Tensor,
-    q_rope: Tensor,
-    ctkv: Tensor,
-    k_rope: Tensor,
-    block_tables: Tensor,
-    context_lens: Sequence[int],
-    q_headnum: int,
-    qk_scale: float,
-    kv_headnum: int,
-    return_lse: bool,
-    *,
-    mask_type: str | None = None,
-    calc_type: str | None = None,
-    cache_mode: str | None = None,
-    workspace: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:
+@takes(
+    "Tensor q_nope, Tensor q_rope, Tensor ctkv, Tensor k_rope, Tensor block_tables, int[] context_lens, "
+    "int q_headnum, float qk_scale, int kv_headnum, bool return_lse, *, str? mask_type=None, str? calc_type=None, "
+    "str? cache_mode=None, Tensor? workspace=None"
+)
+def npu_multi_head_latent_attention_lse(call: Arguments) -> tuple[Tensor, Tensor]:
     """((T, N, 512), log-sum-exp (T, N, 1)) of one token for each entry; keys and values share ctkv."""
     name = "npu_multi_head_latent_attention"
-    if mask_type not in (None, "undefined") or cache_mode not in (None, "krope_ctkv"):
-        raise NotImplementedError(f"the NPU simulator lacks {name} with mask_type {mask_type}, cache_mode {cache_mode}")
-    if calc_type not in (None, *LATENT_TYPES) or (return_lse and calc_type != "calc_type_ring"):
-        raise NotImplementedError(f"the NPU simulator lacks {name} with calc_type {calc_type}, return_lse {return_lse}")
-    _check_heads(name, q_nope, q_headnum, ctkv.shape[2], kv_headnum)
-    _check_entries(name, len(q_nope), block_tables, context_lens)
-    room, longest = block_tables.shape[1] * ctkv.shape[1], max(context_lens, default=0)
+    if call.mask_type not in (None, "undefined") or call.cache_mode not in (None, "krope_ctkv"):
+        raise NotImplementedError(
+            f"the NPU simulator lacks {name} with mask_type {call.mask_type}, cache_mode {call.cache_mode}"
+        )
+    if call.calc_type not in (None, *LATENT_TYPES) or (call.return_lse and call.calc_type != "calc_type_ring"):
+        raise NotImplementedError(
+            f"the NPU simulator lacks {name} with calc_type {call.calc_type}, return_lse {call.return_lse}"
+        )
+    _check_heads(name, call.q_nope, call.q_headnum, call.ctkv.shape[2], call.kv_headnum)
+    _check_entries(name, len(call.q_nope), call.block_tables, call.context_lens)
+    room, longest = call.block_tables.shape[1] * call.ctkv.shape[1], max(call.context_lens, default=0)
     if longest > room:
         warnings.warn(
             f"{name}: context_lens asks for {longest} tokens, and the block table names blocks of {room}: the rest is "
             "left out on the simulated NPU; a real one reads whatever memory lies beyond the table",
             stacklevel=2,
         )
-    query, results = torch.cat((q_nope, q_rope), -1), []
-    for i, (table, size) in enumerate(zip(block_tables, context_lens)):
-        value = read_pages(ctkv, table, size)
-        key = torch.cat((value, read_pages(k_rope, table, size)), -1)
-        results.append(compute_attention(query[i : i + 1], key, value, qk_scale))
-    out = torch.cat([output for output, _ in results]).to(q_nope.dtype)
-    return out, torch.cat([sums for _, sums in results])[..., None].to(q_nope.dtype)
+    query, results = torch.cat((call.q_nope, call.q_rope), -1), []
+    for i, (table, size) in enumerate(zip(call.block_tables, call.context_lens)):
+        value = read_pages(call.ctkv, table, size)
+        key = torch.cat((value, read_pages(call.k_rope, table, size)), -1)
+        results.append(compute_attention(query[i : i + 1], key, value, call.qk_scale))
+    out = torch.cat([output for output, _ in results]).to(call.q_nope.dtype)
+    return out, torch.cat([sums for _, sums in results])[..., None].to(call.q_nope.dtype)
 
 
 @reference("atb::npu_multi_head_latent_attention.lse_out", dtypes=LATENT, writes=("output", "lse"))
@@ -394,23 +365,19 @@ LOADED = {"key_cache": STORED, "value_cache": STORED, "block_table": (torch.int3
 
 @reference("atb::npu_paged_cache_load", dtypes=LOADED)
 @reference("atb::npu_paged_cache_load.out", dtypes=LOADED, writes=("key", "value"))
-def npu_paged_cache_load(
-    key_cache: Tensor,
-    value_cache: Tensor,
-    block_table: Tensor,
-    context_lens: Tensor,
-    *,
-    seq_starts: Tensor | None = None,
-    cumsum: bool = False,
-) -> tuple[Tensor, Tensor]:
+@takes(
+    "Tensor key_cache, Tensor value_cache, Tensor block_table, Tensor context_lens, *, Tensor? seq_starts=None, "
+    "bool cumsum=False"
+)
+def npu_paged_cache_load(call: Arguments) -> tuple[Tensor, Tensor]:
     """Keys and values (T, N, D) of the entries, one after the other, from caches (blocks, block, N, D).
 
     An entry starts in the block of its table where seq_starts lies.
     """
-    lengths = context_lens.diff() if cumsum else context_lens
-    block, tokens = key_cache.shape[1], int(lengths.sum())
+    lengths = call.context_lens.diff() if call.cumsum else call.context_lens
+    block, tokens = call.key_cache.shape[1], int(lengths.sum())
     entry = torch.arange(lengths.numel(), device=lengths.device).repeat_interleave(lengths.long(), output_size=tokens)
     position = torch.arange(tokens, device=lengths.device) - (lengths.cumsum(0) - lengths)[entry]
-    first = 0 if seq_starts is None else (seq_starts // block)[entry]
-    place = block_table[entry, (first + position // block).long()].long(), (position % block).long()
-    return key_cache[place], value_cache[place]
+    first = 0 if call.seq_starts is None else (call.seq_starts // block)[entry]
+    place = call.block_table[entry, (first + position // block).long()].long(), (position % block).long()
+    return call.key_cache[place], call.value_cache[place]

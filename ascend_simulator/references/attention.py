@@ -16,7 +16,7 @@ from torch import Tensor
 from .attention_core import LAYOUTS, Entry, Masking, from_entries, lengths_of, repeat_heads, sum_heads, to_entries
 from .dropout import draw_keep_mask, seed_of, unpack_bits
 from .numeric import as_wide, wide_or_none
-from .registry import FLOATS, derived_from, reference
+from .registry import FLOATS, Arguments, derived_from, reference, takes
 
 Forward = tuple[Tensor, Tensor, Tensor, Tensor, int, int, int]
 Backward = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
@@ -256,108 +256,43 @@ FAR = 2147483647
 
 
 @reference("npu::npu_fusion_attention", dtypes=QKV, random=True)
-def npu_fusion_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    head_num: int,
-    input_layout: str,
-    pse: Tensor | None = None,
-    padding_mask: Tensor | None = None,
-    atten_mask: Tensor | None = None,
-    scale: float = 1.0,
-    keep_prob: float = 1.0,
-    pre_tockens: int = FAR,
-    next_tockens: int = FAR,
-    inner_precise: int = 0,
-    prefix: Sequence[int] | None = None,
-    actual_seq_qlen: Sequence[int] | None = None,
-    actual_seq_kvlen: Sequence[int] | None = None,
-    sparse_mode: int = 0,
-    gen_mask_parallel: bool = True,
-    sync: bool = False,
-    softmax_layout: str = "",
-    sink: Tensor | None = None,
-    dropout_mask: Tensor | None = None,
-    seed: int = 0,
-    offset: int = 0,
-    *,
-    generator: torch.Generator | None = None,
-) -> Forward:
-    return _run_forward(locals())
+@takes(
+    "Tensor query, Tensor key, Tensor value, int head_num, str input_layout, Tensor? pse=None, "
+    "Tensor? padding_mask=None, Tensor? atten_mask=None, float scale=1.0, float keep_prob=1.0, "
+    "int pre_tockens=2147483647, int next_tockens=2147483647, int inner_precise=0, int[]? prefix=None, "
+    "int[]? actual_seq_qlen=None, int[]? actual_seq_kvlen=None, int sparse_mode=0, bool gen_mask_parallel=True, "
+    'bool sync=False, str softmax_layout="", Tensor? sink=None, Tensor? dropout_mask=None, int seed=0, int offset=0, '
+    "*, Generator? generator=None"
+)
+def npu_fusion_attention(call: Arguments) -> Forward:
+    return _run_forward(vars(call))
 
 
 @reference("npu::npu_fusion_attention_grad", dtypes={**QKV, "dy": FLOATS})
-def npu_fusion_attention_grad(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    dy: Tensor,
-    head_num: int,
-    input_layout: str,
-    *,
-    pse: Tensor | None = None,
-    padding_mask: Tensor | None = None,
-    atten_mask: Tensor | None = None,
-    softmax_max: Tensor | None = None,
-    softmax_sum: Tensor | None = None,
-    softmax_in: Tensor | None = None,
-    attention_in: Tensor | None = None,
-    scale_value: float = 1.0,
-    keep_prob: float = 1.0,
-    pre_tockens: int = FAR,
-    next_tockens: int = FAR,
-    inner_precise: int = 0,
-    seed: int = 0,
-    offset: int = 0,
-    numels: int = 0,
-    prefix: Sequence[int] | None = None,
-    actual_seq_qlen: Sequence[int] | None = None,
-    actual_seq_kvlen: Sequence[int] | None = None,
-    sparse_mode: int = 0,
-    gen_mask_parallel: bool = True,
-    sync: bool = False,
-    softmax_layout: str = "",
-    sink: Tensor | None = None,
-) -> Backward:
-    return _run_backward(locals())
+@takes(
+    "Tensor query, Tensor key, Tensor value, Tensor dy, int head_num, str input_layout, *, Tensor? pse=None, "
+    "Tensor? padding_mask=None, Tensor? atten_mask=None, Tensor? softmax_max=None, Tensor? softmax_sum=None, "
+    "Tensor? softmax_in=None, Tensor? attention_in=None, float scale_value=1.0, float keep_prob=1.0, "
+    "int pre_tockens=2147483647, int next_tockens=2147483647, int inner_precise=0, int seed=0, int offset=0, "
+    "int numels=0, int[]? prefix=None, int[]? actual_seq_qlen=None, int[]? actual_seq_kvlen=None, int sparse_mode=0, "
+    'bool gen_mask_parallel=True, bool sync=False, str softmax_layout="", Tensor? sink=None'
+)
+def npu_fusion_attention_grad(call: Arguments) -> Backward:
+    return _run_backward(vars(call))
 
 
 @reference("npu::npu_fusion_attention_v2", dtypes=QKV, random=True)
-def npu_fusion_attention_v2(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    head_num: int,
-    input_layout: str,
-    *,
-    pse: Tensor | None = None,
-    padding_mask: Tensor | None = None,
-    atten_mask: Tensor | None = None,
-    query_rope: Tensor | None = None,
-    key_rope: Tensor | None = None,
-    scale: float = 1.0,
-    keep_prob: float = 1.0,
-    pre_tokens: int = FAR,
-    next_tokens: int = FAR,
-    inner_precise: int = 0,
-    prefix: Sequence[int] | None = None,
-    actual_seq_qlen: Sequence[int] | None = None,
-    actual_seq_kvlen: Sequence[int] | None = None,
-    sparse_mode: int = 0,
-    gen_mask_parallel: bool = True,
-    sync: bool = False,
-    pse_type: int = 1,
-    q_start_idx: Sequence[int] | None = None,
-    kv_start_idx: Sequence[int] | None = None,
-    softmax_layout: str = "",
-    sink: Tensor | None = None,
-    dropout_mask: Tensor | None = None,
-    seed: int = 0,
-    offset: int = 0,
-    generator: torch.Generator | None = None,
-) -> Forward:
-    return _run_forward(locals())
+@takes(
+    "Tensor query, Tensor key, Tensor value, int head_num, str input_layout, *, Tensor? pse=None, "
+    "Tensor? padding_mask=None, Tensor? atten_mask=None, Tensor? query_rope=None, Tensor? key_rope=None, "
+    "float scale=1.0, float keep_prob=1.0, int pre_tokens=2147483647, int next_tokens=2147483647, "
+    "int inner_precise=0, int[]? prefix=None, int[]? actual_seq_qlen=None, int[]? actual_seq_kvlen=None, "
+    "int sparse_mode=0, bool gen_mask_parallel=True, bool sync=False, int pse_type=1, int[]? q_start_idx=None, "
+    'int[]? kv_start_idx=None, str softmax_layout="", Tensor? sink=None, Tensor? dropout_mask=None, int seed=0, '
+    "int offset=0, Generator? generator=None"
+)
+def npu_fusion_attention_v2(call: Arguments) -> Forward:
+    return _run_forward(vars(call))
 
 
 @reference("npu::npu_fusion_attention_grad_v2", dtypes={**QKV, "dy": FLOATS})

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from .attention_core import Entry, Masking, repeat_heads, to_entries
 from .numeric import as_wide, wide_or_none
-from .registry import HALVES, derived_from, reference
+from .registry import HALVES, Arguments, derived_from, reference, takes
 
 FAR = 2147483647
 
@@ -249,88 +249,51 @@ def masking_of(operator: str, mode: int, mask: Tensor | None, before: int, after
 
 
 @reference("npu::npu_prompt_flash_attention", dtypes=QKV)
-def npu_prompt_flash_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    *,
-    padding_mask: Tensor | None = None,
-    atten_mask: Tensor | None = None,
-    pse_shift: Tensor | None = None,
-    actual_seq_lengths: Sequence[int] | None = None,
-    num_heads: int = 1,
-    scale_value: float = 1.0,
-    pre_tokens: int = FAR,
-    next_tokens: int = 0,
-    input_layout: str = "BSH",
-    num_key_value_heads: int = 0,
-    actual_seq_lengths_kv: Sequence[int] | None = None,
-    sparse_mode: int = 0,
-) -> Tensor:
+@takes(
+    "Tensor query, Tensor key, Tensor value, *, Tensor? padding_mask=None, Tensor? atten_mask=None, "
+    "Tensor? pse_shift=None, int[]? actual_seq_lengths=None, int num_heads=1, float scale_value=1.0, "
+    'int pre_tokens=2147483647, int next_tokens=0, str input_layout="BSH", int num_key_value_heads=0, '
+    "int[]? actual_seq_lengths_kv=None, int sparse_mode=0"
+)
+def npu_prompt_flash_attention(call: Arguments) -> Tensor:
     """padding_mask is reserved. next_tokens is 0: a mask without it counts up to the diagonal only."""
-    arguments, name = dict(locals(), scale=scale_value), "npu_prompt_flash_attention"
-    _check_layout(name, input_layout, PLAIN)
-    _check_packed(name, input_layout, sparse_mode, atten_mask)
-    masking = masking_of(name, sparse_mode, atten_mask, pre_tokens, next_tokens, False)
+    arguments, name = dict(vars(call), scale=call.scale_value), "npu_prompt_flash_attention"
+    _check_layout(name, call.input_layout, PLAIN)
+    _check_packed(name, call.input_layout, call.sparse_mode, call.atten_mask)
+    masking = masking_of(name, call.sparse_mode, call.atten_mask, call.pre_tokens, call.next_tokens, False)
     return run_inference(name, masking, arguments)[0]
 
 
 @reference("npu::npu_incre_flash_attention", dtypes={**QKV, "block_table": (torch.int32,)})
-def npu_incre_flash_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    *,
-    padding_mask: Tensor | None = None,
-    atten_mask: Tensor | None = None,
-    pse_shift: Tensor | None = None,
-    actual_seq_lengths: Sequence[int] | None = None,
-    block_table: Tensor | None = None,
-    num_heads: int = 1,
-    scale_value: float = 1.0,
-    input_layout: str = "BSH",
-    num_key_value_heads: int = 0,
-    block_size: int = 0,
-    inner_precise: int = 1,
-) -> Tensor:
+@takes(
+    "Tensor query, Tensor key, Tensor value, *, Tensor? padding_mask=None, Tensor? atten_mask=None, "
+    "Tensor? pse_shift=None, int[]? actual_seq_lengths=None, Tensor? block_table=None, int num_heads=1, "
+    'float scale_value=1.0, str input_layout="BSH", int num_key_value_heads=0, int block_size=0, int inner_precise=1'
+)
+def npu_incre_flash_attention(call: Arguments) -> Tensor:
     """One row of query for each entry; the lengths are those of key and value."""
-    arguments, name = dict(locals(), scale=scale_value), "npu_incre_flash_attention"
-    arguments.update(actual_seq_lengths=None, actual_seq_lengths_kv=actual_seq_lengths)
-    _check_layout(name, input_layout, ("BSH", "BSND", "BNSD"))
-    if inner_precise not in (0, 1):
-        raise RuntimeError(f"{name} supports inner_precise 0 and 1, but got {inner_precise}")
-    if query.shape[2 if input_layout == "BNSD" else 1] != 1:
-        raise RuntimeError(f"{name} takes a query of sequence length 1, but got {list(query.shape)}")
-    masking = masking_of(name, 0, atten_mask, FAR, FAR, True)
+    arguments, name = dict(vars(call), scale=call.scale_value), "npu_incre_flash_attention"
+    arguments.update(actual_seq_lengths=None, actual_seq_lengths_kv=call.actual_seq_lengths)
+    _check_layout(name, call.input_layout, ("BSH", "BSND", "BNSD"))
+    if call.inner_precise not in (0, 1):
+        raise RuntimeError(f"{name} supports inner_precise 0 and 1, but got {call.inner_precise}")
+    if call.query.shape[2 if call.input_layout == "BNSD" else 1] != 1:
+        raise RuntimeError(f"{name} takes a query of sequence length 1, but got {list(call.query.shape)}")
+    masking = masking_of(name, 0, call.atten_mask, FAR, FAR, True)
     return run_inference(name, masking, arguments)[0]
 
 
 @reference("npu::npu_fused_infer_attention_score", dtypes=FUSED)
-def npu_fused_infer_attention_score(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    *,
-    pse_shift: Tensor | None = None,
-    atten_mask: Tensor | None = None,
-    actual_seq_lengths: Sequence[int] | None = None,
-    actual_seq_lengths_kv: Sequence[int] | None = None,
-    block_table: Tensor | None = None,
-    query_rope: Tensor | None = None,
-    key_rope: Tensor | None = None,
-    num_heads: int = 1,
-    scale: float = 1.0,
-    pre_tokens: int = FAR,
-    next_tokens: int = FAR,
-    input_layout: str = "BSH",
-    num_key_value_heads: int = 0,
-    sparse_mode: int = 0,
-    inner_precise: int = 0,
-    block_size: int = 0,
-    softmax_lse_flag: bool = False,
-) -> tuple[Tensor, Tensor]:
+@takes(
+    "Tensor query, Tensor key, Tensor value, *, Tensor? pse_shift=None, Tensor? atten_mask=None, "
+    "int[]? actual_seq_lengths=None, int[]? actual_seq_lengths_kv=None, Tensor? block_table=None, "
+    "Tensor? query_rope=None, Tensor? key_rope=None, int num_heads=1, float scale=1.0, int pre_tokens=2147483647, "
+    'int next_tokens=2147483647, str input_layout="BSH", int num_key_value_heads=0, int sparse_mode=0, '
+    "int inner_precise=0, int block_size=0, bool softmax_lse_flag=False"
+)
+def npu_fused_infer_attention_score(call: Arguments) -> tuple[Tensor, Tensor]:
     """(attention, log-sum-exp, or one zero where it is not asked for)."""
-    return _run_fused("npu_fused_infer_attention_score", dict(locals()))
+    return _run_fused("npu_fused_infer_attention_score", dict(vars(call)))
 
 
 @reference("npu::npu_fused_infer_attention_score.out", dtypes=FUSED, writes=("out",))

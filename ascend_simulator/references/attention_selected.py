@@ -23,7 +23,7 @@ from torch import Tensor
 
 from .attention_core import Entry, from_entries, lengths_of, repeat_heads, sum_heads, to_entries
 from .numeric import as_wide
-from .registry import FLOATS, HALVES, reference
+from .registry import FLOATS, HALVES, Arguments, reference, takes
 
 SELECTED = {"query": HALVES, "key": HALVES, "value": HALVES, "topk_indices": (torch.int32,)}
 
@@ -53,26 +53,20 @@ class Selection:
 
 
 @reference("npu::npu_nsa_select_attention", dtypes=SELECTED)
-def npu_nsa_select_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    topk_indices: Tensor,
-    scale_value: float,
-    head_num: int,
-    select_block_size: int,
-    select_block_count: int,
-    *,
-    actual_seq_qlen: Sequence[int] | None = None,
-    actual_seq_kvlen: Sequence[int] | None = None,
-) -> tuple[Tensor, Tensor, Tensor]:
+@takes(
+    "Tensor query, Tensor key, Tensor value, Tensor topk_indices, float scale_value, int head_num, "
+    "int select_block_size, int select_block_count, *, int[]? actual_seq_qlen=None, int[]? actual_seq_kvlen=None"
+)
+def npu_nsa_select_attention(call: Arguments) -> tuple[Tensor, Tensor, Tensor]:
     """(attention (T, N, D of value), max (T, N, 8), sum (T, N, 8)), the last two in float32."""
-    if query.shape[-1] != 192 or value.shape[-1] != 128:
-        raise RuntimeError(f"npu_nsa_select_attention takes D 192, and 128 of value, but got {list(value.shape)}")
-    block, lengths = (select_block_size, select_block_count), (actual_seq_qlen, actual_seq_kvlen)
-    entries = _make_selections(query, key, value, topk_indices, scale_value, head_num, block, *lengths)
-    results = [entry.attend_forward(query.dtype) for entry in entries]
-    out = torch.cat([result[0].transpose(0, 1) for result in results]).to(query.dtype)
+    if call.query.shape[-1] != 192 or call.value.shape[-1] != 128:
+        raise RuntimeError(f"npu_nsa_select_attention takes D 192, and 128 of value, but got {list(call.value.shape)}")
+    block, lengths = (call.select_block_size, call.select_block_count), (call.actual_seq_qlen, call.actual_seq_kvlen)
+    entries = _make_selections(
+        call.query, call.key, call.value, call.topk_indices, call.scale_value, call.head_num, block, *lengths
+    )
+    results = [entry.attend_forward(call.query.dtype) for entry in entries]
+    out = torch.cat([result[0].transpose(0, 1) for result in results]).to(call.query.dtype)
     largest, total = (
         torch.cat([result[i].t() for result in results])[..., None].repeat(1, 1, 8).float() for i in (1, 2)
     )
@@ -119,71 +113,73 @@ QKV = {"query": HALVES, "key": HALVES, "value": HALVES, "block_sparse_mask": (to
 
 
 @reference("npu::npu_block_sparse_attention", dtypes=QKV)
-def npu_block_sparse_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    block_sparse_mask: Tensor,
-    block_shape: Sequence[int],
-    *,
-    q_input_layout: str = "TND",
-    kv_input_layout: str = "TND",
-    num_key_value_heads: int = 1,
-    scale_value: float = 0.0,
-    inner_precise: int = 1,
-    actual_seq_lengths: Sequence[int] | None = None,
-    actual_seq_lengths_kv: Sequence[int] | None = None,
-    softmax_lse_flag: int | None = 0,
-) -> tuple[Tensor, Tensor]:
+@takes(
+    "Tensor query, Tensor key, Tensor value, Tensor block_sparse_mask, int[] block_shape, *, "
+    'str q_input_layout="TND", str kv_input_layout="TND", int num_key_value_heads=1, float scale_value=0.0, '
+    "int inner_precise=1, int[]? actual_seq_lengths=None, int[]? actual_seq_lengths_kv=None, int? softmax_lse_flag=0"
+)
+def npu_block_sparse_attention(call: Arguments) -> tuple[Tensor, Tensor]:
     """(attention, log-sum-exp (B, N, S, 1) or (T, N, 1)); without the flag the second is memory nobody wrote: nan."""
-    if inner_precise not in (0, 1) or (inner_precise == 1 and query.dtype == torch.bfloat16):
-        raise RuntimeError(f"npu_block_sparse_attention: inner_precise {inner_precise} with {query.dtype}")
-    if query.shape[-1] not in (64, 128):
-        raise RuntimeError(f"npu_block_sparse_attention supports head dimensions 64 and 128, got {query.shape[-1]}")
-    arguments = (query, key, value, block_sparse_mask, block_shape, scale_value)
-    layout = _common_layout(q_input_layout, kv_input_layout)
-    entries = list(_make_entries(layout, num_key_value_heads, actual_seq_lengths, actual_seq_lengths_kv, *arguments))
+    if call.inner_precise not in (0, 1) or (call.inner_precise == 1 and call.query.dtype == torch.bfloat16):
+        raise RuntimeError(f"npu_block_sparse_attention: inner_precise {call.inner_precise} with {call.query.dtype}")
+    if call.query.shape[-1] not in (64, 128):
+        raise RuntimeError(
+            f"npu_block_sparse_attention supports head dimensions 64 and 128, got {call.query.shape[-1]}"
+        )
+    arguments = (call.query, call.key, call.value, call.block_sparse_mask, call.block_shape, call.scale_value)
+    layout = _common_layout(call.q_input_layout, call.kv_input_layout)
+    entries = list(
+        _make_entries(layout, call.num_key_value_heads, call.actual_seq_lengths, call.actual_seq_lengths_kv, *arguments)
+    )
     results = [entry.attend_forward() for entry in entries]
     sums = [(largest + total.log())[..., None] for _, largest, total in results]
-    out = _join_entries([result[0] for result in results], layout, query)
-    shape = (*query.shape[:-1], 1)
-    if not softmax_lse_flag:
-        return out, query.new_full(shape, float("nan"), dtype=torch.float32)
-    return out, _join_entries(sums, layout, query.new_zeros(shape, dtype=torch.float32))
+    out = _join_entries([result[0] for result in results], layout, call.query)
+    shape = (*call.query.shape[:-1], 1)
+    if not call.softmax_lse_flag:
+        return out, call.query.new_full(shape, float("nan"), dtype=torch.float32)
+    return out, _join_entries(sums, layout, call.query.new_zeros(shape, dtype=torch.float32))
 
 
 @reference("npu::npu_block_sparse_attention_backward", dtypes={**QKV, "d_out": HALVES})
-def npu_block_sparse_attention_backward(
-    d_out: Tensor,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attention_out: Tensor,
-    softmax_lse: Tensor,
-    block_sparse_mask: Tensor,
-    block_shape: Sequence[int] | None,
-    actual_seq_lengths: Sequence[int] | None,
-    actual_seq_lengths_kv: Sequence[int] | None,
-    q_input_layout: str,
-    kv_input_layout: str,
-    num_key_value_heads: int,
-    scale_value: float,
-) -> tuple[Tensor, Tensor, Tensor]:
+@takes(
+    "Tensor d_out, Tensor query, Tensor key, Tensor value, Tensor attention_out, Tensor softmax_lse, "
+    "Tensor block_sparse_mask, int[]? block_shape, int[]? actual_seq_lengths, int[]? actual_seq_lengths_kv, "
+    "str q_input_layout, str kv_input_layout, int num_key_value_heads, float scale_value"
+)
+def npu_block_sparse_attention_backward(call: Arguments) -> tuple[Tensor, Tensor, Tensor]:
     """(dq, dk, dv) from the forward's log-sum-exp, which must have been asked for."""
-    if query.shape[-1] != 128:
-        raise RuntimeError(f"npu_block_sparse_attention_backward supports head dimension 128, got {query.shape[-1]}")
-    arguments = (query, key, value, block_sparse_mask, block_shape or [128, 128], scale_value)
-    layout, heads = _common_layout(q_input_layout, kv_input_layout), num_key_value_heads
-    entries = list(_make_entries(layout, heads, actual_seq_lengths, actual_seq_lengths_kv, *arguments))
+    if call.query.shape[-1] != 128:
+        raise RuntimeError(
+            f"npu_block_sparse_attention_backward supports head dimension 128, got {call.query.shape[-1]}"
+        )
+    arguments = (
+        call.query,
+        call.key,
+        call.value,
+        call.block_sparse_mask,
+        call.block_shape or [128, 128],
+        call.scale_value,
+    )
+    layout, heads = _common_layout(call.q_input_layout, call.kv_input_layout), call.num_key_value_heads
+    entries = list(_make_entries(layout, heads, call.actual_seq_lengths, call.actual_seq_lengths_kv, *arguments))
     rows = [entry.query.shape[1] for entry in entries]
-    parts = zip(*(_split_entries(part, layout, query.shape[1], rows) for part in (d_out, attention_out, softmax_lse)))
+    parts = zip(
+        *(
+            _split_entries(part, layout, call.query.shape[1], rows)
+            for part in (call.d_out, call.attention_out, call.softmax_lse)
+        )
+    )
     grads = [
         entry.attend_backward(grad, out, lse[..., 0], torch.ones_like(lse[..., 0]))
         for entry, (grad, out, lse) in zip(entries, parts)
     ]
     dk, dv = ([sum_heads(grad[name], heads) for grad in grads] for name in ("key", "value"))
     dq = [grad["query"] for grad in grads]
-    return _join_entries(dq, layout, query), _join_entries(dk, layout, key), _join_entries(dv, layout, value)
+    return (
+        _join_entries(dq, layout, call.query),
+        _join_entries(dk, layout, call.key),
+        _join_entries(dv, layout, call.value),
+    )
 
 
 def _common_layout(of_query: str, of_key: str) -> str:
@@ -268,31 +264,26 @@ def _hidden_scores(chosen: Tensor, block_shape: Sequence[int], rows: int, column
 
 
 @reference("npu::npu_ring_attention_update", dtypes={"prev_attn_out": FLOATS, "cur_attn_out": FLOATS})
-def npu_ring_attention_update(
-    prev_attn_out: Tensor,
-    prev_softmax_max: Tensor,
-    prev_softmax_sum: Tensor,
-    cur_attn_out: Tensor,
-    cur_softmax_max: Tensor,
-    cur_softmax_sum: Tensor,
-    *,
-    actual_seq_qlen: Tensor | None = None,
-    input_layout: str = "SBH",
-    input_softmax_layout: str = "",
-) -> tuple[Tensor, Tensor, Tensor]:
+@takes(
+    "Tensor prev_attn_out, Tensor prev_softmax_max, Tensor prev_softmax_sum, Tensor cur_attn_out, "
+    'Tensor cur_softmax_max, Tensor cur_softmax_sum, *, Tensor? actual_seq_qlen=None, str input_layout="SBH", '
+    'str input_softmax_layout=""'
+)
+def npu_ring_attention_update(call: Arguments) -> tuple[Tensor, Tensor, Tensor]:
     """(attention, softmax_max, softmax_sum) of both blocks; statistics as npu_fusion_attention gives them."""
-    if input_layout not in ("SBH", "TND"):
-        raise RuntimeError(f"The input_layout should be SBH or TND, but got {input_layout}")
-    largest = torch.maximum(prev_softmax_max, cur_softmax_max)
-    before = prev_softmax_sum * (prev_softmax_max - largest).exp()
-    after = cur_softmax_sum * (cur_softmax_max - largest).exp()
+    if call.input_layout not in ("SBH", "TND"):
+        raise RuntimeError(f"The input_layout should be SBH or TND, but got {call.input_layout}")
+    largest = torch.maximum(call.prev_softmax_max, call.cur_softmax_max)
+    before = call.prev_softmax_sum * (call.prev_softmax_max - largest).exp()
+    after = call.cur_softmax_sum * (call.cur_softmax_max - largest).exp()
     total = before + after
-    parts = (prev_attn_out, before / total), (cur_attn_out, after / total)
+    parts = (call.prev_attn_out, before / total), (call.cur_attn_out, after / total)
     out = sum(
-        _weight_block(as_wide(block), share[..., 0], input_layout, input_softmax_layout) for block, share in parts
+        _weight_block(as_wide(block), share[..., 0], call.input_layout, call.input_softmax_layout)
+        for block, share in parts
     )
     assert isinstance(out, Tensor)
-    return out.to(prev_attn_out.dtype), largest, total
+    return out.to(call.prev_attn_out.dtype), largest, total
 
 
 def _weight_block(block: Tensor, share: Tensor, layout: str, softmax_layout: str) -> Tensor:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from .numeric import as_wide
-from .registry import FLOATS, reference
+from .registry import FLOATS, Arguments, reference, takes
 
 
 def _over_channels(tensor: Tensor) -> list[int]:
@@ -46,70 +46,55 @@ def batch_norm_elemt(
 
 
 @reference("aten::batch_norm_backward_reduce", dtypes={"grad_out": FLOATS, "input": FLOATS})
-def batch_norm_backward_reduce(
-    grad_out: Tensor,
-    input: Tensor,
-    mean: Tensor,
-    invstd: Tensor,
-    weight: Tensor | None,
-    input_g: bool,
-    weight_g: bool,
-    bias_g: bool,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+@takes(
+    "Tensor grad_out, Tensor input, Tensor mean, Tensor invstd, Tensor? weight, bool input_g, bool weight_g, "
+    "bool bias_g"
+)
+def batch_norm_backward_reduce(call: Arguments) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(sum of dy, sum of dy * (x - mean), gradient of weight, gradient of bias) of each channel of this card."""
-    over = _over_channels(input)
-    sum_dy = as_wide(grad_out).sum(over)
-    sum_dy_xmu = (as_wide(grad_out) * (as_wide(input) - _along_channels(mean, input))).sum(over)
-    dtype = input.dtype if weight is None else weight.dtype
+    over = _over_channels(call.input)
+    sum_dy = as_wide(call.grad_out).sum(over)
+    sum_dy_xmu = (as_wide(call.grad_out) * (as_wide(call.input) - _along_channels(call.mean, call.input))).sum(over)
+    dtype = call.input.dtype if call.weight is None else call.weight.dtype
     none = torch.empty(0, dtype=dtype)
-    grad_weight = (sum_dy_xmu * as_wide(invstd)).to(dtype) if weight_g else none
-    grad_bias = sum_dy.to(dtype) if bias_g else none
-    return (sum_dy, sum_dy_xmu, grad_weight, grad_bias) if input_g else (none, none, grad_weight, grad_bias)
+    grad_weight = (sum_dy_xmu * as_wide(call.invstd)).to(dtype) if call.weight_g else none
+    grad_bias = sum_dy.to(dtype) if call.bias_g else none
+    return (sum_dy, sum_dy_xmu, grad_weight, grad_bias) if call.input_g else (none, none, grad_weight, grad_bias)
 
 
 @reference("aten::batch_norm_backward_elemt", dtypes={"grad_out": FLOATS, "input": FLOATS})
-def batch_norm_backward_elemt(
-    grad_out: Tensor,
-    input: Tensor,
-    mean: Tensor,
-    invstd: Tensor,
-    weight: Tensor | None,
-    sum_dy: Tensor,
-    sum_dy_xmu: Tensor,
-    count: Tensor,
-) -> Tensor:
-    total = count.to(torch.float32).sum()
-    centred = as_wide(input) - _along_channels(mean, input)
-    slope = _along_channels(as_wide(sum_dy_xmu) / total * as_wide(invstd).square(), input)
-    scale = as_wide(invstd) if weight is None else as_wide(invstd) * as_wide(weight)
-    grad = as_wide(grad_out) - _along_channels(as_wide(sum_dy) / total, input) - centred * slope
-    return (grad * _along_channels(scale, input)).to(input.dtype)
+@takes(
+    "Tensor grad_out, Tensor input, Tensor mean, Tensor invstd, Tensor? weight, Tensor sum_dy, Tensor sum_dy_xmu, "
+    "Tensor count"
+)
+def batch_norm_backward_elemt(call: Arguments) -> Tensor:
+    total = call.count.to(torch.float32).sum()
+    centred = as_wide(call.input) - _along_channels(call.mean, call.input)
+    slope = _along_channels(as_wide(call.sum_dy_xmu) / total * as_wide(call.invstd).square(), call.input)
+    scale = as_wide(call.invstd) if call.weight is None else as_wide(call.invstd) * as_wide(call.weight)
+    grad = as_wide(call.grad_out) - _along_channels(as_wide(call.sum_dy) / total, call.input) - centred * slope
+    return (grad * _along_channels(scale, call.input)).to(call.input.dtype)
 
 
 @reference("aten::batch_norm_gather_stats_with_counts", dtypes={"input": FLOATS})
-def batch_norm_gather_stats_with_counts(
-    input: Tensor,
-    mean: Tensor,
-    invstd: Tensor,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    momentum: float,
-    eps: float,
-    counts: Tensor,
-) -> tuple[Tensor, Tensor]:
+@takes(
+    "Tensor input, Tensor mean, Tensor invstd, Tensor? running_mean, Tensor? running_var, float momentum, float eps, "
+    "Tensor counts"
+)
+def batch_norm_gather_stats_with_counts(call: Arguments) -> tuple[Tensor, Tensor]:
     """(mean, 1 / deviation) of all cards from each card's (cards, channels), in the dtype of `mean`.
 
     Updates the running ones in place.
     """
-    count = counts.to(torch.float32)[:, None]
+    count = call.counts.to(torch.float32)[:, None]
     total = count.sum()
-    average = (as_wide(mean) * count).sum(0) / total
-    squares = (as_wide(invstd).reciprocal().square() - eps + (as_wide(mean) - average).square()) * count
+    average = (as_wide(call.mean) * count).sum(0) / total
+    squares = (as_wide(call.invstd).reciprocal().square() - call.eps + (as_wide(call.mean) - average).square()) * count
     variance = squares.sum(0) / total
-    for running, value in ((running_mean, average), (running_var, squares.sum(0) / (total - 1))):
+    for running, value in ((call.running_mean, average), (call.running_var, squares.sum(0) / (total - 1))):
         if running is not None:
-            running.copy_(momentum * value + (1 - momentum) * as_wide(running))
-    return average.to(mean.dtype), (variance + eps).rsqrt().to(mean.dtype)
+            running.copy_(call.momentum * value + (1 - call.momentum) * as_wide(running))
+    return average.to(call.mean.dtype), (variance + call.eps).rsqrt().to(call.mean.dtype)
 
 
 @reference("npu::batch_norm_reduce", dtypes={"input": FLOATS})
@@ -122,24 +107,19 @@ def batch_norm_reduce(input: Tensor, eps: float) -> tuple[Tensor, Tensor]:
 
 
 @reference("npu::batch_norm_gather_stats_update", dtypes={"input": FLOATS})
-def batch_norm_gather_stats_update(
-    input: Tensor,
-    mean: Tensor,
-    invstd: Tensor,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    momentum: float,
-    eps: float,
-    counts: Tensor,
-) -> tuple[Tensor, Tensor]:
+@takes(
+    "Tensor input, Tensor mean, Tensor invstd, Tensor? running_mean, Tensor? running_var, float momentum, float eps, "
+    "Tensor counts"
+)
+def batch_norm_gather_stats_update(call: Arguments) -> tuple[Tensor, Tensor]:
     """(mean, 1 / deviation) of all cards. `mean` and `invstd` are each card's sum and sum of squares.
 
     The running statistics are updated in place; the variance is the biased one.
     """
-    count = counts.to(torch.float32).sum()
-    average = as_wide(mean).sum(0) / count
-    variance = as_wide(invstd).sum(0) / count - average.square()
-    for running, value in ((running_mean, average), (running_var, variance)):
+    count = call.counts.to(torch.float32).sum()
+    average = as_wide(call.mean).sum(0) / count
+    variance = as_wide(call.invstd).sum(0) / count - average.square()
+    for running, value in ((call.running_mean, average), (call.running_var, variance)):
         if running is not None:
-            running.copy_(momentum * value + (1 - momentum) * as_wide(running))
-    return average.to(mean.dtype), (variance + eps).rsqrt().to(mean.dtype)
+            running.copy_(call.momentum * value + (1 - call.momentum) * as_wide(running))
+    return average.to(call.mean.dtype), (variance + call.eps).rsqrt().to(call.mean.dtype)

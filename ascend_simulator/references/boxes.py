@@ -27,7 +27,7 @@ import torch
 from torch import Tensor
 
 from .numeric import as_wide, compute_gradients
-from .registry import reference
+from .registry import Arguments, reference, takes
 
 PAIRED = {"input": (torch.float32, torch.float16), "gtboxes": (torch.float32, torch.float16)}
 TINY = 1e-9
@@ -157,17 +157,12 @@ def npu_ciou(
 
 
 @reference("npu::npu_ciou_backward")
-def npu_ciou_backward(
-    grad: Tensor,
-    bboxes: Tensor,
-    gtboxes: Tensor,
-    atan_sub: Tensor | None,
-    trans: bool = False,
-    is_cross: bool = True,
-    mode: int = 0,
-) -> tuple[Tensor, Tensor]:
-    _plain_iou("npu_ciou_backward", mode)
-    return _pair_of_gradients(lambda a, b: _compute_ciou(a, b, trans, is_cross)[0], bboxes, gtboxes, grad)
+@takes("Tensor grad, Tensor bboxes, Tensor gtboxes, Tensor? atan_sub, bool trans=False, bool is_cross=True, int mode=0")
+def npu_ciou_backward(call: Arguments) -> tuple[Tensor, Tensor]:
+    _plain_iou("npu_ciou_backward", call.mode)
+    return _pair_of_gradients(
+        lambda a, b: _compute_ciou(a, b, call.trans, call.is_cross)[0], call.bboxes, call.gtboxes, call.grad
+    )
 
 
 def _centres_of(boxes: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -177,57 +172,43 @@ def _centres_of(boxes: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 
 @reference("npu::npu_bounding_box_encode")
-def npu_bounding_box_encode(
-    anchor_box: Tensor,
-    ground_truth_box: Tensor,
-    means0: float,
-    means1: float,
-    means2: float,
-    means3: float,
-    stds0: float,
-    stds1: float,
-    stds2: float,
-    stds3: float,
-) -> Tensor:
+@takes(
+    "Tensor anchor_box, Tensor ground_truth_box, float means0, float means1, float means2, float means3, float stds0, "
+    "float stds1, float stds2, float stds3"
+)
+def npu_bounding_box_encode(call: Arguments) -> Tensor:
     """Deltas from anchors to boxes, less the means, over the deviations: in float16 whatever the dtype.
 
     So are the expected values of the operator's own test on an A2 (Ascend/op-plugin).
     """
-    px, py, pw, ph = _centres_of(as_wide(anchor_box))
-    gx, gy, gw, gh = _centres_of(as_wide(ground_truth_box))
+    px, py, pw, ph = _centres_of(as_wide(call.anchor_box))
+    gx, gy, gw, gh = _centres_of(as_wide(call.ground_truth_box))
     ratios = (gw / pw).log(), (gh / ph).log()  # NaN for a box turned inside out, on an A2
     deltas = torch.stack([(gx - px) / pw, (gy - py) / ph, *ratios], -1).half()
-    means = deltas.new_tensor([means0, means1, means2, means3])
-    stds = torch.tensor([stds0, stds1, stds2, stds3], dtype=torch.float32)
-    return ((deltas - means) * stds.reciprocal().half()).to(anchor_box.dtype)
+    means = deltas.new_tensor([call.means0, call.means1, call.means2, call.means3])
+    stds = torch.tensor([call.stds0, call.stds1, call.stds2, call.stds3], dtype=torch.float32)
+    return ((deltas - means) * stds.reciprocal().half()).to(call.anchor_box.dtype)
 
 
 @reference("npu::npu_bounding_box_decode")
-def npu_bounding_box_decode(
-    rois: Tensor,
-    deltas: Tensor,
-    means0: float,
-    means1: float,
-    means2: float,
-    means3: float,
-    stds0: float,
-    stds1: float,
-    stds2: float,
-    stds3: float,
-    max_shape: Sequence[int],
-    wh_ratio_clip: float,
-) -> Tensor:
+@takes(
+    "Tensor rois, Tensor deltas, float means0, float means1, float means2, float means3, float stds0, float stds1, "
+    "float stds2, float stds3, int[] max_shape, float wh_ratio_clip"
+)
+def npu_bounding_box_decode(call: Arguments) -> Tensor:
     """Boxes from anchors and deltas, within max_shape (height, width)."""
-    px, py, pw, ph = _centres_of(as_wide(rois))
-    scaled = as_wide(deltas) * deltas.new_tensor([stds0, stds1, stds2, stds3], dtype=px.dtype)
-    dx, dy, dw, dh = (scaled + scaled.new_tensor([means0, means1, means2, means3])).unbind(-1)
-    limit = abs(math.log(wh_ratio_clip))
+    px, py, pw, ph = _centres_of(as_wide(call.rois))
+    scaled = as_wide(call.deltas) * call.deltas.new_tensor(
+        [call.stds0, call.stds1, call.stds2, call.stds3], dtype=px.dtype
+    )
+    dx, dy, dw, dh = (scaled + scaled.new_tensor([call.means0, call.means1, call.means2, call.means3])).unbind(-1)
+    limit = abs(math.log(call.wh_ratio_clip))
     gw, gh = pw * dw.clamp(-limit, limit).exp(), ph * dh.clamp(-limit, limit).exp()
     gx, gy = px + pw * dx, py + ph * dy
     corners = [gx - gw / 2 + 0.5, gy - gh / 2 + 0.5, gx + gw / 2 - 0.5, gy + gh / 2 - 0.5]
-    height, width = max_shape[0], max_shape[-1]
+    height, width = call.max_shape[0], call.max_shape[-1]
     limits = [width - 1, height - 1, width - 1, height - 1]
-    return torch.stack([value.clamp(0, top) for value, top in zip(corners, limits)], -1).to(rois.dtype)
+    return torch.stack([value.clamp(0, top) for value, top in zip(corners, limits)], -1).to(call.rois.dtype)
 
 
 @reference("npu::npu_anchor_response_flags", dtypes={"input": PAIRED["input"]})
@@ -307,30 +288,23 @@ def npu_yolo_boxes_encode(input: Tensor, gt_bboxes: Tensor, stride: Tensor, perf
         "box_responsible_flags": (torch.uint8,),
     },
 )
-def npu_grid_assign_positive(
-    input: Tensor,
-    overlaps: Tensor,
-    box_responsible_flags: Tensor,
-    max_overlaps: Tensor,
-    argmax_overlaps: Tensor,
-    gt_max_overlaps: Tensor,
-    gt_argmax_overlaps: Tensor,
-    num_gts: int,
-    pos_iou_thr: float,
-    min_pos_iou: float,
-    gt_max_assign_all: bool,
-) -> Tensor:
+@takes(
+    "Tensor input, Tensor overlaps, Tensor box_responsible_flags, Tensor max_overlaps, Tensor argmax_overlaps, "
+    "Tensor gt_max_overlaps, Tensor gt_argmax_overlaps, int num_gts, float pos_iou_thr, float min_pos_iou, "
+    "bool gt_max_assign_all"
+)
+def npu_grid_assign_positive(call: Arguments) -> Tensor:
     """(n,): the ground truth of each positive box, counted from 1; the input's value for the others."""
-    responsible = box_responsible_flags != 0
-    assigned = input.clone()
-    positive = (max_overlaps >= pos_iou_thr) & responsible
-    assigned[positive] = (argmax_overlaps[positive] + 1).to(assigned.dtype)
-    for truth in range(min(num_gts, overlaps.shape[0])):
-        if gt_max_overlaps[truth] <= min_pos_iou:
+    responsible = call.box_responsible_flags != 0
+    assigned = call.input.clone()
+    positive = (call.max_overlaps >= call.pos_iou_thr) & responsible
+    assigned[positive] = (call.argmax_overlaps[positive] + 1).to(assigned.dtype)
+    for truth in range(min(call.num_gts, call.overlaps.shape[0])):
+        if call.gt_max_overlaps[truth] <= call.min_pos_iou:
             continue
-        best = overlaps[truth] == gt_max_overlaps[truth]
-        if not gt_max_assign_all:
-            best = torch.arange(len(assigned)) == gt_argmax_overlaps[truth]
+        best = call.overlaps[truth] == call.gt_max_overlaps[truth]
+        if not call.gt_max_assign_all:
+            best = torch.arange(len(assigned)) == call.gt_argmax_overlaps[truth]
         assigned[best & responsible] = truth + 1
     return assigned
 

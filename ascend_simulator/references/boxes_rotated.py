@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from .numeric import as_wide
-from .registry import reference
+from .registry import Arguments, reference, takes
 
 TYPES = (torch.float32, torch.float16)
 MAX_QUERIES = 1600
@@ -86,27 +86,25 @@ def _check_arguments(name: str, boxes: Tensor, queries: Tensor, trans: bool) -> 
 
 
 @reference("npu::npu_rotated_iou", dtypes={"input": TYPES, "query_boxes": TYPES})
-def npu_rotated_iou(
-    input: Tensor,
-    query_boxes: Tensor,
-    trans: bool = False,
-    mode: int = 0,
-    is_cross: bool = True,
-    v_threshold: float = 0.0,
-    e_threshold: float = 0.0,
-) -> Tensor:
+@takes(
+    "Tensor input, Tensor query_boxes, bool trans=False, int mode=0, bool is_cross=True, float v_threshold=0.0, "
+    "float e_threshold=0.0"
+)
+def npu_rotated_iou(call: Arguments) -> Tensor:
     """(B, N, K): each of N boxes with each of K."""
     name = "npu_rotated_iou"
-    _check_arguments(name, input, query_boxes, trans)
-    if mode != 0:
-        raise NotImplementedError(f"the NPU simulator lacks {name} with mode {mode} (the operator supports iou only)")
-    if not is_cross:
+    _check_arguments(name, call.input, call.query_boxes, call.trans)
+    if call.mode != 0:
+        raise NotImplementedError(
+            f"the NPU simulator lacks {name} with mode {call.mode} (the operator supports iou only)"
+        )
+    if not call.is_cross:
         raise NotImplementedError(f"the NPU simulator lacks {name} with is_cross=False")
-    if v_threshold or e_threshold:
+    if call.v_threshold or call.e_threshold:
         raise NotImplementedError(f"the NPU simulator lacks {name} with v_threshold or e_threshold")
-    if query_boxes.shape[1] > MAX_QUERIES:
-        raise RuntimeError(f"{name}: query_boxes supports at most {MAX_QUERIES} boxes, got {query_boxes.shape[1]}")
-    return _all_pairs(union_shares, input, query_boxes)
+    if call.query_boxes.shape[1] > MAX_QUERIES:
+        raise RuntimeError(f"{name}: query_boxes supports at most {MAX_QUERIES} boxes, got {call.query_boxes.shape[1]}")
+    return _all_pairs(union_shares, call.input, call.query_boxes)
 
 
 @reference("npu::npu_rotated_overlaps", dtypes={"input": TYPES, "query_boxes": TYPES})
@@ -202,29 +200,26 @@ def npu_nms_rotated(
 
 
 @reference("npu::npu_batch_nms", dtypes={"input": TYPES, "scores": TYPES})
-def npu_batch_nms(
-    input: Tensor,
-    scores: Tensor,
-    score_threshold: float,
-    iou_threshold: float,
-    max_size_per_class: int,
-    max_total_size: int,
-    change_coordinate_frame: bool = False,
-    transpose_box: bool = False,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+@takes(
+    "Tensor input, Tensor scores, float score_threshold, float iou_threshold, int max_size_per_class, "
+    "int max_total_size, bool change_coordinate_frame=False, bool transpose_box=False"
+)
+def npu_batch_nms(call: Arguments) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(boxes, scores, classes, how many) of each image, the best of all classes first, 0 after the valid ones."""
-    if change_coordinate_frame:
+    if call.change_coordinate_frame:
         raise RuntimeError("npu_batch_nms: change_coordinate_frame needs a clip window, which torch_npu does not pass")
-    if transpose_box:
+    if call.transpose_box:
         raise RuntimeError("npu_batch_nms: transpose_box must be False")
-    batch, count, classes = scores.shape
-    if input.dim() != 4 or input.shape[:2] != (batch, count) or input.shape[2] not in (1, classes):
-        raise RuntimeError(f"npu_batch_nms: boxes {tuple(input.shape)} do not fit scores {tuple(scores.shape)}")
+    batch, count, classes = call.scores.shape
+    if call.input.dim() != 4 or call.input.shape[:2] != (batch, count) or call.input.shape[2] not in (1, classes):
+        raise RuntimeError(
+            f"npu_batch_nms: boxes {tuple(call.input.shape)} do not fit scores {tuple(call.scores.shape)}"
+        )
     chosen = [
-        _of_image(image, values, score_threshold, iou_threshold, max_size_per_class, max_total_size)
-        for image, values in zip(as_wide(input), as_wide(scores))
+        _of_image(image, values, call.score_threshold, call.iou_threshold, call.max_size_per_class, call.max_total_size)
+        for image, values in zip(as_wide(call.input), as_wide(call.scores))
     ]
-    columns = [torch.stack(column).to(input.dtype) for column in list(zip(*chosen))[:3]]
+    columns = [torch.stack(column).to(call.input.dtype) for column in list(zip(*chosen))[:3]]
     return columns[0], columns[1], columns[2], torch.tensor([image[3] for image in chosen], dtype=torch.int32)
 
 

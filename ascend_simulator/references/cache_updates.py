@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from .numeric import as_wide
-from .registry import HALVES, reference
+from .registry import HALVES, Arguments, reference, takes
 from .rotary import rotate_half
 
 RMS, ROPE = 512, 64
@@ -32,36 +32,31 @@ INTEGERS = (torch.int32, torch.int64)
 
 @reference("npu::npu_kv_rmsnorm_rope_cache", dtypes=LATENT, writes=("k_cache", "ckv_cache"))
 @reference("npu::npu_kv_rmsnorm_rope_cache_v2", dtypes=LATENT, writes=("k_cache", "ckv_cache"))
-def npu_kv_rmsnorm_rope_cache(
-    kv: Tensor,
-    gamma: Tensor,
-    cos: Tensor,
-    sin: Tensor,
-    index: Tensor,
-    k_cache: Tensor,
-    ckv_cache: Tensor,
-    *,
-    k_rope_scale: Tensor | None = None,
-    c_kv_scale: Tensor | None = None,
-    epsilon: float = 1e-5,
-    cache_mode: str = "Norm",
-    is_output_kv: bool = False,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+@takes(
+    "Tensor kv, Tensor gamma, Tensor cos, Tensor sin, Tensor index, Tensor k_cache, Tensor ckv_cache, *, "
+    'Tensor? k_rope_scale=None, Tensor? c_kv_scale=None, float epsilon=1e-5, str cache_mode="Norm", '
+    "bool is_output_kv=False"
+)
+def npu_kv_rmsnorm_rope_cache(call: Arguments) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(k_cache, ckv_cache, the rotated (B, 1, S, 64), the normalised (B, 1, S, 512)) of kv (B, 1, S, 576).
 
     The last two are memory nobody wrote, nan, where they are not asked for.
     """
-    _check_latent(kv, gamma, k_cache, ckv_cache, k_rope_scale, c_kv_scale, cache_mode)
-    first, last = as_wide(kv).split([RMS, ROPE], -1)
-    latent = first * (first.square().mean(-1, keepdim=True) + epsilon).rsqrt() * as_wide(gamma)
+    _check_latent(
+        call.kv, call.gamma, call.k_cache, call.ckv_cache, call.k_rope_scale, call.c_kv_scale, call.cache_mode
+    )
+    first, last = as_wide(call.kv).split([RMS, ROPE], -1)
+    latent = first * (first.square().mean(-1, keepdim=True) + call.epsilon).rsqrt() * as_wide(call.gamma)
     pairs = torch.cat((last[..., ::2], last[..., 1::2]), -1)
-    rope = pairs * as_wide(cos) + rotate_half(pairs, "half") * as_wide(sin)
+    rope = pairs * as_wide(call.cos) + rotate_half(pairs, "half") * as_wide(call.sin)
     caches = []
-    for cache, rows, scale in ((k_cache, rope, k_rope_scale), (ckv_cache, latent, c_kv_scale)):
+    for cache, rows, scale in ((call.k_cache, rope, call.k_rope_scale), (call.ckv_cache, latent, call.c_kv_scale)):
         stored = rows if scale is None else (rows * scale).round().clamp(-128, 127)
-        caches.append(_store_rows(cache, stored.to(cache.dtype), index, cache_mode))
-    returned = is_output_kv and cache_mode != "Norm"
-    rope, latent = (x.to(kv.dtype) if returned else kv.new_full(x.shape, float("nan")) for x in (rope, latent))
+        caches.append(_store_rows(cache, stored.to(cache.dtype), call.index, call.cache_mode))
+    returned = call.is_output_kv and call.cache_mode != "Norm"
+    rope, latent = (
+        x.to(call.kv.dtype) if returned else call.kv.new_full(x.shape, float("nan")) for x in (rope, latent)
+    )
     return caches[0], caches[1], rope, latent
 
 
@@ -136,27 +131,22 @@ def scatter_rows(cache: Tensor, rows: Tensor, slots: Tensor) -> Tensor:
     dtypes={"key": SCATTERED, "value": SCATTERED, "slot_mapping": INTEGERS},
     writes=("key_cache", "value_cache"),
 )
-def npu_scatter_pa_kv_cache(
-    key: Tensor,
-    value: Tensor,
-    key_cache: Tensor,
-    value_cache: Tensor,
-    slot_mapping: Tensor,
-    *,
-    cache_mode: str | None = "PA_NZ",
-) -> tuple[Tensor, Tensor]:
+@takes(
+    'Tensor key, Tensor value, Tensor key_cache, Tensor value_cache, Tensor slot_mapping, *, str? cache_mode="PA_NZ"'
+)
+def npu_scatter_pa_kv_cache(call: Arguments) -> tuple[Tensor, Tensor]:
     """Tokens (T, N, D) into caches (blocks, N * D / part, block, part), or with Norm (blocks, block, N, D)."""
-    if cache_mode not in (None, "Norm", "PA_NZ"):
-        raise RuntimeError(f"npu_scatter_pa_kv_cache supports cache_mode Norm and PA_NZ, but got {cache_mode}")
-    if key.dim() != 3 or value.dim() != 3:
+    if call.cache_mode not in (None, "Norm", "PA_NZ"):
+        raise RuntimeError(f"npu_scatter_pa_kv_cache supports cache_mode Norm and PA_NZ, but got {call.cache_mode}")
+    if call.key.dim() != 3 or call.value.dim() != 3:
         raise NotImplementedError("the NPU simulator lacks npu_scatter_pa_kv_cache with key of 4 dimensions")
-    if {value.dtype, key_cache.dtype, value_cache.dtype} != {key.dtype}:
+    if {call.value.dtype, call.key_cache.dtype, call.value_cache.dtype} != {call.key.dtype}:
         raise RuntimeError("npu_scatter_pa_kv_cache: key, value and their caches must have one dtype")
     first, second = (
-        scattered_into_parts(cache, rows.flatten(1), slot_mapping)
-        if cache_mode == "PA_NZ"
-        else scatter_rows(cache.flatten(0, 1), rows, slot_mapping).view_as(cache)
-        for cache, rows in ((key_cache, key), (value_cache, value))
+        scattered_into_parts(cache, rows.flatten(1), call.slot_mapping)
+        if call.cache_mode == "PA_NZ"
+        else scatter_rows(cache.flatten(0, 1), rows, call.slot_mapping).view_as(cache)
+        for cache, rows in ((call.key_cache, call.key), (call.value_cache, call.value))
     )
     return first, second
 

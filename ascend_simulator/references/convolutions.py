@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from .numeric import as_wide, wide_or_none
-from .registry import FLOATS, derived_from, reference
+from .registry import FLOATS, Arguments, derived_from, reference, takes
 
 Ints = Sequence[int]
 Gradients = tuple[Optional[Tensor], Optional[Tensor], Optional[Tensor]]
@@ -86,17 +86,21 @@ def npu_convolution(
 
 @reference("npu::npu_convolution_backward", dtypes=TYPES)
 @reference("npu::npu_conv2d_backward", dtypes=TYPES)
-def npu_convolution_backward(
-    input: Tensor,
-    grad_output: Tensor,
-    weight: Tensor,
-    stride: Ints,
-    padding: Ints,
-    dilation: Ints,
-    groups: int,
-    output_mask: Sequence[bool],
-) -> Gradients:
-    return _convolve_backward(input, grad_output, weight, stride, padding, dilation, groups, output_mask)
+@takes(
+    "Tensor input, Tensor grad_output, Tensor weight, int[] stride, int[] padding, int[] dilation, int groups, "
+    "bool[] output_mask"
+)
+def npu_convolution_backward(call: Arguments) -> Gradients:
+    return _convolve_backward(
+        call.input,
+        call.grad_output,
+        call.weight,
+        call.stride,
+        call.padding,
+        call.dilation,
+        call.groups,
+        call.output_mask,
+    )
 
 
 @reference("npu::npu_conv3d_backward", dtypes=TYPES)
@@ -107,34 +111,33 @@ def npu_conv3d_backward(**arguments: Any) -> Gradients:
 
 @reference("npu::npu_conv_transpose2d", dtypes=TYPES)
 @reference("npu::npu_convolution_transpose", dtypes=TYPES)
-def npu_conv_transpose2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    padding: Ints,
-    output_padding: Ints,
-    stride: Ints,
-    dilation: Ints,
-    groups: int,
-) -> Tensor:
-    return _convolve(input, weight, bias, stride, padding, dilation, groups, output_padding)
+@takes(
+    "Tensor input, Tensor weight, Tensor? bias, int[] padding, int[] output_padding, int[] stride, int[] dilation, "
+    "int groups"
+)
+def npu_conv_transpose2d(call: Arguments) -> Tensor:
+    return _convolve(
+        call.input, call.weight, call.bias, call.stride, call.padding, call.dilation, call.groups, call.output_padding
+    )
 
 
 @reference("npu::npu_conv_transpose2d_backward", dtypes=TYPES)
 @reference("npu::npu_conv_transpose3d_backward", dtypes=TYPES)
-def npu_conv_transpose2d_backward(
-    input: Tensor,
-    grad_output: Tensor,
-    weight: Tensor,
-    padding: Ints,
-    output_padding: Ints,
-    stride: Ints,
-    dilation: Ints,
-    groups: int,
-    output_mask: Sequence[bool],
-) -> Gradients:
+@takes(
+    "Tensor input, Tensor grad_output, Tensor weight, int[] padding, int[] output_padding, int[] stride, "
+    "int[] dilation, int groups, bool[] output_mask"
+)
+def npu_conv_transpose2d_backward(call: Arguments) -> Gradients:
     return _convolve_backward(
-        input, grad_output, weight, stride, padding, dilation, groups, output_mask, output_padding
+        call.input,
+        call.grad_output,
+        call.weight,
+        call.stride,
+        call.padding,
+        call.dilation,
+        call.groups,
+        call.output_mask,
+        call.output_padding,
     )
 
 
@@ -145,48 +148,46 @@ def npu_convolution_transpose_backward(**arguments: Any) -> Gradients:
 
 
 @reference("npu::_conv_depthwise2d_backward", dtypes=TYPES)
-def conv_depthwise2d_backward(
-    grad_output: Tensor,
-    input: Tensor,
-    weight: Tensor,
-    kernel_size: Ints,
-    stride: Ints,
-    padding: Ints,
-    dilation: Ints,
-    output_mask: Sequence[bool],
-) -> tuple[Tensor | None, Tensor | None]:
-    mask = [*output_mask, False]
-    dx, dweight, _ = _convolve_backward(input, grad_output, weight, stride, padding, dilation, input.shape[1], mask)
+@takes(
+    "Tensor grad_output, Tensor input, Tensor weight, int[] kernel_size, int[] stride, int[] padding, int[] dilation, "
+    "bool[] output_mask"
+)
+def conv_depthwise2d_backward(call: Arguments) -> tuple[Tensor | None, Tensor | None]:
+    mask = [*call.output_mask, False]
+    dx, dweight, _ = _convolve_backward(
+        call.input, call.grad_output, call.weight, call.stride, call.padding, call.dilation, call.input.shape[1], mask
+    )
     return dx, dweight
 
 
 @reference("npu::slow_conv_dilated2d_backward", dtypes=TYPES)
-def slow_conv_dilated2d_backward(
-    grad_output: Tensor,
-    input: Tensor,
-    weight: Tensor,
-    kernel_size: Ints,
-    stride: Ints,
-    padding: Ints,
-    dilation: Ints,
-    output_mask: Sequence[bool],
-) -> Gradients:
-    return _convolve_backward(input, grad_output, weight, stride, padding, dilation, 1, output_mask)
+@takes(
+    "Tensor grad_output, Tensor input, Tensor weight, int[] kernel_size, int[] stride, int[] padding, int[] dilation, "
+    "bool[] output_mask"
+)
+def slow_conv_dilated2d_backward(call: Arguments) -> Gradients:
+    return _convolve_backward(
+        call.input, call.grad_output, call.weight, call.stride, call.padding, call.dilation, 1, call.output_mask
+    )
 
 
 @reference("npu::slow_conv_transpose2d_backward", dtypes=TYPES)
-def slow_conv_transpose2d_backward(
-    grad_output: Tensor,
-    input: Tensor,
-    weight: Tensor,
-    kernel_size: Ints,
-    stride: Ints,
-    padding: Ints,
-    output_padding: Ints,
-    dilation: Ints,
-    output_mask: Sequence[bool],
-) -> Gradients:
-    return _convolve_backward(input, grad_output, weight, stride, padding, dilation, 1, output_mask, output_padding)
+@takes(
+    "Tensor grad_output, Tensor input, Tensor weight, int[] kernel_size, int[] stride, int[] padding, "
+    "int[] output_padding, int[] dilation, bool[] output_mask"
+)
+def slow_conv_transpose2d_backward(call: Arguments) -> Gradients:
+    return _convolve_backward(
+        call.input,
+        call.grad_output,
+        call.weight,
+        call.stride,
+        call.padding,
+        call.dilation,
+        1,
+        call.output_mask,
+        call.output_padding,
+    )
 
 
 @dataclass(frozen=True)
@@ -262,57 +263,59 @@ def _check_offset(name: str, input: Tensor, offset: Tensor, window: Window) -> N
 
 
 @reference("npu::npu_deformable_conv2d", dtypes={"input": FLOATS, "weight": FLOATS, "offset": FLOATS, "bias": FLOATS})
-def npu_deformable_conv2d(
-    input: Tensor,
-    weight: Tensor,
-    offset: Tensor,
-    bias: Tensor | None,
-    kernel_size: Sequence[int],
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int] = (1, 1, 1, 1),
-    groups: int = 1,
-    deformable_groups: int = 1,
-    modulated: bool = True,
-) -> tuple[Tensor, Tensor]:
+@takes(
+    "Tensor input, Tensor weight, Tensor offset, Tensor? bias, int[] kernel_size, int[] stride, int[] padding, "
+    "int[] dilation=[1, 1, 1, 1], int groups=1, int deformable_groups=1, bool modulated=True"
+)
+def npu_deformable_conv2d(call: Arguments) -> tuple[Tensor, Tensor]:
     """(the convolution, what its kernel met), in float32."""
     name = "npu_deformable_conv2d"
-    window = _make_window(name, kernel_size, stride, padding, dilation, groups, deformable_groups, modulated)
-    _check_offset(name, input, offset, window)
-    met = _sample_input(input.float(), offset.float(), window)
-    biases = None if bias is None else bias.float()
-    return functional.conv2d(met, weight.float(), biases, stride=window.kernel, groups=groups), met
+    window = _make_window(
+        name,
+        call.kernel_size,
+        call.stride,
+        call.padding,
+        call.dilation,
+        call.groups,
+        call.deformable_groups,
+        call.modulated,
+    )
+    _check_offset(name, call.input, call.offset, window)
+    met = _sample_input(call.input.float(), call.offset.float(), window)
+    biases = None if call.bias is None else call.bias.float()
+    return functional.conv2d(met, call.weight.float(), biases, stride=window.kernel, groups=call.groups), met
 
 
 @reference(
     "npu::npu_deformable_conv2dbk",
     dtypes={"input": FLOATS, "grad_output": FLOATS, "offset_out": FLOATS, "weight": FLOATS, "offset": FLOATS},
 )
-def npu_deformable_conv2dbk(
-    input: Tensor,
-    grad_output: Tensor,
-    offset_out: Tensor,
-    weight: Tensor,
-    offset: Tensor,
-    kernel_size: Sequence[int],
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int] = (1, 1, 1, 1),
-    groups: int = 1,
-    deformable_groups: int = 1,
-    modulated: bool = True,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+@takes(
+    "Tensor input, Tensor grad_output, Tensor offset_out, Tensor weight, Tensor offset, int[] kernel_size, "
+    "int[] stride, int[] padding, int[] dilation=[1, 1, 1, 1], int groups=1, int deformable_groups=1, "
+    "bool modulated=True"
+)
+def npu_deformable_conv2dbk(call: Arguments) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Gradients of input, weight, offset and bias, in float32."""
     name = "npu_deformable_conv2dbk"
-    window = _make_window(name, kernel_size, stride, padding, dilation, groups, deformable_groups, modulated)
-    _check_offset(name, input, offset, window)
-    tensors = grad_output.float(), offset_out.float(), weight.float()
-    places = _list_places(window.kernel, (0, 0), (1, 1), groups, None)
+    window = _make_window(
+        name,
+        call.kernel_size,
+        call.stride,
+        call.padding,
+        call.dilation,
+        call.groups,
+        call.deformable_groups,
+        call.modulated,
+    )
+    _check_offset(name, call.input, call.offset, window)
+    tensors = call.grad_output.float(), call.offset_out.float(), call.weight.float()
+    places = _list_places(window.kernel, (0, 0), (1, 1), call.groups, None)
     grad_met, grad_weight, grad_bias = torch.ops.aten.convolution_backward(
-        *tensors, [weight.shape[0]], *places, [True, True, True]
+        *tensors, [call.weight.shape[0]], *places, [True, True, True]
     )
     # float64 from the points on: what follows is differences of large sums
-    leaves = [input.detach().double().requires_grad_(), offset.detach().float().clone().requires_grad_()]
+    leaves = [call.input.detach().double().requires_grad_(), call.offset.detach().float().clone().requires_grad_()]
     with torch.enable_grad():
         met = _sample_input(leaves[0], leaves[1], window)
     grad_input, grad_offset = torch.autograd.grad(met, leaves, grad_met.double())

@@ -11,14 +11,13 @@ Dropout and its masks: _npu_dropout.md and its neighbours (registry.DOCUMENTS).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 
 import torch
 from torch import Tensor
 
 from .numeric import as_wide
-from .registry import FLOATS, reference
+from .registry import FLOATS, Arguments, reference, takes
 
 ALIGNMENT = 128
 WEIGHTS = (1, 2, 4, 8, 16, 32, 64, 128)
@@ -139,33 +138,20 @@ def npu_dropout_do_mask(input: Tensor, mask: Tensor, p: float) -> tuple[Tensor, 
 
 
 @reference("npu::_npu_dropout_gen_mask.Tensor")
-def npu_dropout_gen_mask_of(
-    input: Tensor,
-    size: Sequence[int],
-    p: float,
-    seed: int,
-    offset: int,
-    *,
-    parallel: bool | None = True,
-    sync: bool | None = None,
-) -> Tensor:
+@takes("Tensor input, int[] size, float p, int seed, int offset, *, bool? parallel=True, bool? sync=None")
+def npu_dropout_gen_mask_of(call: Arguments) -> Tensor:
     """The mask in bits of a tensor of this size; `p` is the probability to drop."""
-    _check_probability(p)
-    return pack_bits(draw_keep_mask(prod(size), p, seed, offset).to(input.device))
+    _check_probability(call.p)
+    return pack_bits(draw_keep_mask(prod(call.size), call.p, call.seed, call.offset).to(call.input.device))
 
 
 @reference("npu::npu_dropout_gen_mask", random=True)
-def npu_dropout_gen_mask(
-    size: Sequence[int],
-    p: float,
-    *,
-    dtype: torch.dtype | None = None,
-    layout: torch.layout | None = None,
-    device: torch.device | None = None,
-    pin_memory: bool | None = None,
-    generator: torch.Generator | None = None,
-) -> Tensor:
-    return pack_bits(_draw_mask(prod(size), p, generator).to(device or "cpu"))
+@takes(
+    "int[] size, float p, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, "
+    "Generator? generator=None"
+)
+def npu_dropout_gen_mask(call: Arguments) -> Tensor:
+    return pack_bits(_draw_mask(prod(call.size), call.p, call.generator).to(call.device or "cpu"))
 
 
 @reference("npu::_dropout_with_byte_mask", random=True)

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from .numeric import as_wide, compute_gradients
-from .registry import FLOATS, reference
+from .registry import FLOATS, Arguments, reference, takes
 
 SOFTMAX, SIGMOID = 0, 1
 
@@ -64,52 +64,40 @@ def _scale_output(norm: Tensor, experts: Tensor, norm_type: int, factor: float, 
 
 
 @reference("npu::npu_moe_gating_top_k", dtypes={"x": FLOATS, "bias": FLOATS})
-def npu_moe_gating_top_k(
-    x: Tensor,
-    k: int,
-    *,
-    bias: Tensor | None = None,
-    k_group: int = 1,
-    group_count: int = 1,
-    group_select_mode: int = 0,
-    renorm: int = 0,
-    norm_type: int = 0,
-    out_flag: bool = False,
-    routed_scaling_factor: float = 1.0,
-    eps: float = 1e-20,
-) -> tuple[Tensor, Tensor, Tensor]:
+@takes(
+    "Tensor x, int k, *, Tensor? bias=None, int k_group=1, int group_count=1, int group_select_mode=0, int renorm=0, "
+    "int norm_type=0, bool out_flag=False, float routed_scaling_factor=1.0, float eps=1e-20"
+)
+def npu_moe_gating_top_k(call: Arguments) -> tuple[Tensor, Tensor, Tensor]:
     """(weights of the k experts, the experts, all scores in float32); a bias changes the choice, not the weights."""
-    if renorm:
+    if call.renorm:
         raise NotImplementedError("the NPU simulator lacks npu_moe_gating_top_k with renorm")
-    norm = torch.sigmoid(as_wide(x)) if norm_type == SIGMOID else as_wide(x).softmax(-1)
-    scores = norm if bias is None else norm + as_wide(bias)
-    order = _mask_groups(scores, group_count, k_group, group_select_mode).sort(dim=-1, descending=True, stable=True)[1]
-    experts = order[:, :k].to(torch.int32).contiguous()
-    y = _scale_output(norm, experts, norm_type, routed_scaling_factor, eps).to(x.dtype)
+    norm = torch.sigmoid(as_wide(call.x)) if call.norm_type == SIGMOID else as_wide(call.x).softmax(-1)
+    scores = norm if call.bias is None else norm + as_wide(call.bias)
+    order = _mask_groups(scores, call.group_count, call.k_group, call.group_select_mode).sort(
+        dim=-1, descending=True, stable=True
+    )[1]
+    experts = order[:, : call.k].to(torch.int32).contiguous()
+    y = _scale_output(norm, experts, call.norm_type, call.routed_scaling_factor, call.eps).to(call.x.dtype)
     return y, experts, norm.to(torch.float32)
 
 
 @reference("npu::npu_moe_gating_top_k_backward", dtypes={"grad_y": FLOATS})
-def npu_moe_gating_top_k_backward(
-    x_norm: Tensor,
-    grad_y: Tensor,
-    expertIdx: Tensor,
-    *,
-    renorm: int = 0,
-    norm_type: int = 0,
-    routed_scaling_factor: float = 1.0,
-    eps: float = 1e-20,
-) -> Tensor:
+@takes(
+    "Tensor x_norm, Tensor grad_y, Tensor expertIdx, *, int renorm=0, int norm_type=0, "
+    "float routed_scaling_factor=1.0, float eps=1e-20"
+)
+def npu_moe_gating_top_k_backward(call: Arguments) -> Tensor:
     """Of the scores with norm_type 1, the only one that the operator knows."""
-    if norm_type != SIGMOID:
+    if call.norm_type != SIGMOID:
         raise RuntimeError("npu_moe_gating_top_k_backward supports norm_type 1 (sigmoid) only")
 
     def run_forward(norm: Tensor) -> Tensor:
-        return _scale_output(norm, expertIdx, norm_type, routed_scaling_factor, eps)
+        return _scale_output(norm, call.expertIdx, call.norm_type, call.routed_scaling_factor, call.eps)
 
-    inner = compute_gradients(run_forward, [x_norm], [grad_y])[0]
+    inner = compute_gradients(run_forward, [call.x_norm], [call.grad_y])[0]
     assert inner is not None
-    return (inner * x_norm * (1 - x_norm)).to(grad_y.dtype)
+    return (inner * call.x_norm * (1 - call.x_norm)).to(call.grad_y.dtype)
 
 
 TOKENS = (*FLOATS, torch.int8)
@@ -195,46 +183,47 @@ def _pad_rows(rows: Tensor, length: int, value: float = 0.0) -> Tensor:
     "npu::npu_moe_init_routing_v2",
     dtypes={"x": TOKENS, "expert_idx": (torch.int32,), "scale": (torch.float32,), "offset": (torch.float32,)},
 )
-def npu_moe_init_routing_v2(
-    x: Tensor,
-    expert_idx: Tensor,
-    *,
-    scale: Tensor | None = None,
-    offset: Tensor | None = None,
-    active_num: int = -1,
-    expert_capacity: int = -1,
-    expert_num: int = -1,
-    drop_pad_mode: int = 0,
-    expert_tokens_num_type: int = 0,
-    expert_tokens_num_flag: bool = False,
-    quant_mode: int = -1,
-    active_expert_range: Sequence[int] = (),
-    row_idx_type: int = 0,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+@takes(
+    "Tensor x, Tensor expert_idx, *, Tensor? scale=None, Tensor? offset=None, int active_num=-1, "
+    "int expert_capacity=-1, int expert_num=-1, int drop_pad_mode=0, int expert_tokens_num_type=0, "
+    "bool expert_tokens_num_flag=False, int quant_mode=-1, int[] active_expert_range=[], int row_idx_type=0"
+)
+def npu_moe_init_routing_v2(call: Arguments) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(tokens by expert, where each choice went or came from, tokens of each expert, scale of each row)."""
     name = "npu_moe_init_routing_v2"
-    start, end = active_expert_range or (0, expert_num)
-    _check_modes(name, drop_pad_mode, quant_mode, (-1, STATIC, DYNAMIC))
-    if not 0 <= start < end <= expert_num:
-        raise RuntimeError(f"{name}: active_expert_range {[start, end]} of {expert_num} experts")
-    if row_idx_type not in (0, 1) or expert_tokens_num_type not in (0, 1, 2):
-        raise RuntimeError(f"{name}: row_idx_type {row_idx_type}, expert_tokens_num_type {expert_tokens_num_type}")
-    if x.shape[0] == 0 and quant_mode != STATIC:
-        scale = None
-    elif quant_mode != -1:
-        _check_quantisation(name, x, quant_mode, scale, offset, end - start)
-    elif offset is not None or (scale is not None and scale.shape != x.shape[:1]):
-        raise RuntimeError(f"{name}: quant_mode -1 takes scale of shape ({x.shape[0]}) and no offset")
-    route = route_choices(expert_idx, start, end)
-    if drop_pad_mode == 1:
-        if (start, end) != (0, expert_num) or row_idx_type != 0 or expert_tokens_num_type != 1:
+    start, end = call.active_expert_range or (0, call.expert_num)
+    _check_modes(name, call.drop_pad_mode, call.quant_mode, (-1, STATIC, DYNAMIC))
+    if not 0 <= start < end <= call.expert_num:
+        raise RuntimeError(f"{name}: active_expert_range {[start, end]} of {call.expert_num} experts")
+    if call.row_idx_type not in (0, 1) or call.expert_tokens_num_type not in (0, 1, 2):
+        raise RuntimeError(
+            f"{name}: row_idx_type {call.row_idx_type}, expert_tokens_num_type {call.expert_tokens_num_type}"
+        )
+    if call.x.shape[0] == 0 and call.quant_mode != STATIC:
+        call.scale = None
+    elif call.quant_mode != -1:
+        _check_quantisation(name, call.x, call.quant_mode, call.scale, call.offset, end - start)
+    elif call.offset is not None or (call.scale is not None and call.scale.shape != call.x.shape[:1]):
+        raise RuntimeError(f"{name}: quant_mode -1 takes scale of shape ({call.x.shape[0]}) and no offset")
+    route = route_choices(call.expert_idx, start, end)
+    if call.drop_pad_mode == 1:
+        if (start, end) != (0, call.expert_num) or call.row_idx_type != 0 or call.expert_tokens_num_type != 1:
             raise RuntimeError(f"{name}: drop_pad_mode 1 takes all experts, row_idx_type 0, expert_tokens_num_type 1")
-        tokens, rows, scales = _into_capacity(x, route, expert_idx.shape[1], expert_capacity, quant_mode, scale, offset)
+        tokens, rows, scales = _into_capacity(
+            call.x, route, call.expert_idx.shape[1], call.expert_capacity, call.quant_mode, call.scale, call.offset
+        )
     else:
-        length = expert_idx.numel() if active_num <= 0 else min(active_num, expert_idx.numel())
-        tokens, scales = _in_order(x, route, expert_idx.shape[1], length, quant_mode, scale, offset)
-        rows = route.order.to(torch.int32) if row_idx_type == 1 else route.places
-    return tokens, rows, _token_counts(route, expert_num, expert_tokens_num_type, expert_tokens_num_flag), scales
+        length = call.expert_idx.numel() if call.active_num <= 0 else min(call.active_num, call.expert_idx.numel())
+        tokens, scales = _in_order(
+            call.x, route, call.expert_idx.shape[1], length, call.quant_mode, call.scale, call.offset
+        )
+        rows = route.order.to(torch.int32) if call.row_idx_type == 1 else route.places
+    return (
+        tokens,
+        rows,
+        _token_counts(route, call.expert_num, call.expert_tokens_num_type, call.expert_tokens_num_flag),
+        scales,
+    )
 
 
 def _check_modes(name: str, drop_pad_mode: int, quant_mode: int, known: Sequence[int]) -> None:
@@ -291,33 +280,27 @@ def _into_capacity(
     "npu::npu_moe_init_routing_quant",
     dtypes={"x": FLOATS, "expert_idx": (torch.int32,), "scale": (torch.float32,), "offset": (torch.float32,)},
 )
-def npu_moe_init_routing_quant(
-    x: Tensor,
-    expert_idx: Tensor,
-    *,
-    scale: Tensor | None = None,
-    offset: Tensor | None = None,
-    active_num: int = 1024,
-    expert_capacity: int = 0,
-    expert_num: int = 256,
-    drop_pad_mode: int = 0,
-    expert_tokens_num_mode: int = 0,
-    expert_tokens_before_capacity_flag: bool = False,
-    quant_mode: int = 1,
-) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None, Tensor | None]:
+@takes(
+    "Tensor x, Tensor expert_idx, *, Tensor? scale=None, Tensor? offset=None, int active_num=1024, "
+    "int expert_capacity=0, int expert_num=256, int drop_pad_mode=0, int expert_tokens_num_mode=0, "
+    "bool expert_tokens_before_capacity_flag=False, int quant_mode=1"
+)
+def npu_moe_init_routing_quant(call: Arguments) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None, Tensor | None]:
     """(int8 tokens by expert, where each choice went, sums (mode 1) or numbers (2), numbers before, scale of rows)."""
     name = "npu_moe_init_routing_quant"
-    _check_modes(name, drop_pad_mode, quant_mode, (STATIC, DYNAMIC))
-    _check_quantisation(name, x, quant_mode, scale, offset, expert_num)
-    if expert_tokens_num_mode not in (0, 1, 2):
-        raise RuntimeError(f"{name}: expert_tokens_num_mode must be 0, 1, or 2, but got: {expert_tokens_num_mode}")
-    route, choices = route_choices(expert_idx, 0, expert_num), expert_idx.shape[1]
+    _check_modes(name, call.drop_pad_mode, call.quant_mode, (STATIC, DYNAMIC))
+    _check_quantisation(name, call.x, call.quant_mode, call.scale, call.offset, call.expert_num)
+    if call.expert_tokens_num_mode not in (0, 1, 2):
+        raise RuntimeError(f"{name}: expert_tokens_num_mode must be 0, 1, or 2, but got: {call.expert_tokens_num_mode}")
+    route, choices = route_choices(call.expert_idx, 0, call.expert_num), call.expert_idx.shape[1]
     counts = route.counts.to(torch.int32)
-    if drop_pad_mode == 1:
-        tokens, rows, scales = _into_capacity(x, route, choices, expert_capacity, quant_mode, scale, offset)
-        before = counts if expert_tokens_before_capacity_flag else None
-        return tokens, rows, None, before, scales if quant_mode == DYNAMIC else None
-    length = expert_idx.numel() if active_num <= 0 else min(active_num, expert_idx.numel())
-    tokens, scales = _in_order(x, route, choices, length, quant_mode, scale, offset)
-    whole = {0: None, 1: counts.cumsum(0, dtype=torch.int32), 2: counts}[expert_tokens_num_mode]
-    return tokens, route.places, whole, None, scales if quant_mode == DYNAMIC else None
+    if call.drop_pad_mode == 1:
+        tokens, rows, scales = _into_capacity(
+            call.x, route, choices, call.expert_capacity, call.quant_mode, call.scale, call.offset
+        )
+        before = counts if call.expert_tokens_before_capacity_flag else None
+        return tokens, rows, None, before, scales if call.quant_mode == DYNAMIC else None
+    length = call.expert_idx.numel() if call.active_num <= 0 else min(call.active_num, call.expert_idx.numel())
+    tokens, scales = _in_order(call.x, route, choices, length, call.quant_mode, call.scale, call.offset)
+    whole = {0: None, 1: counts.cumsum(0, dtype=torch.int32), 2: counts}[call.expert_tokens_num_mode]
+    return tokens, route.places, whole, None, scales if call.quant_mode == DYNAMIC else None

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from .numeric import as_wide
-from .registry import FLOATS, reference
+from .registry import FLOATS, Arguments, reference, takes
 
 
 @reference("npu::npu_moe_gating_top_k_softmax", dtypes={"x": FLOATS, "finished": (torch.bool,)})
@@ -59,30 +59,26 @@ def npu_moe_compute_expert_tokens(sorted_expert_for_source_row: Tensor, num_expe
 
 
 @reference("npu::npu_moe_finalize_routing", dtypes={"expanded_permuted_rows": FLOATS})
-def npu_moe_finalize_routing(
-    expanded_permuted_rows: Tensor,
-    skip1: Tensor | None,
-    skip2: Tensor | None,
-    bias: Tensor | None,
-    scales: Tensor | None,
-    expanded_src_to_dst_row: Tensor,
-    export_for_source_row: Tensor | None,
-    drop_pad_mode: int | None = 0,
-    k: int | None = 1,
-) -> Tensor:
+@takes(
+    "Tensor expanded_permuted_rows, Tensor? skip1, Tensor? skip2, Tensor? bias, Tensor? scales, "
+    "Tensor expanded_src_to_dst_row, Tensor? export_for_source_row, int? drop_pad_mode=0, int? k=1"
+)
+def npu_moe_finalize_routing(call: Arguments) -> Tensor:
     """For each row skip1 + skip2 + the sum over its choices of scale * (expert's result + the expert's bias)."""
-    if drop_pad_mode not in (None, 0, 1):
-        raise NotImplementedError(f"the NPU simulator lacks npu_moe_finalize_routing in drop_pad_mode {drop_pad_mode}")
-    results = as_wide(expanded_permuted_rows).reshape(-1, expanded_permuted_rows.shape[-1])
-    choices = scales.shape[1] if scales is not None else (k or 1)
-    places = expanded_src_to_dst_row.reshape(choices, -1).t()
+    if call.drop_pad_mode not in (None, 0, 1):
+        raise NotImplementedError(
+            f"the NPU simulator lacks npu_moe_finalize_routing in drop_pad_mode {call.drop_pad_mode}"
+        )
+    results = as_wide(call.expanded_permuted_rows).reshape(-1, call.expanded_permuted_rows.shape[-1])
+    choices = call.scales.shape[1] if call.scales is not None else (call.k or 1)
+    places = call.expanded_src_to_dst_row.reshape(choices, -1).t()
     picked = results[places.clamp(min=0)] * (places >= 0)[..., None]
-    if bias is not None and export_for_source_row is not None:
-        picked = picked + as_wide(bias)[export_for_source_row.long()]
-    total = (picked if scales is None else picked * as_wide(scales)[..., None]).sum(1)
-    for skip in (skip1, skip2):
+    if call.bias is not None and call.export_for_source_row is not None:
+        picked = picked + as_wide(call.bias)[call.export_for_source_row.long()]
+    total = (picked if call.scales is None else picked * as_wide(call.scales)[..., None]).sum(1)
+    for skip in (call.skip1, call.skip2):
         total = total if skip is None else total + as_wide(skip)
-    return total.to(expanded_permuted_rows.dtype)
+    return total.to(call.expanded_permuted_rows.dtype)
 
 
 def _count_rows(indices: Tensor, num_out_tokens: int | None) -> int:
@@ -166,18 +162,14 @@ def _unpermute_gradients(
 
 
 @reference("npu::npu_moe_token_unpermute_grad_v2", dtypes={"grad_unpermuted_tokens": FLOATS})
-def npu_moe_token_unpermute_grad_v2(
-    grad_unpermuted_tokens: Tensor,
-    sorted_indices: Tensor,
-    permuted_tokens_size_0: int,
-    permuted_tokens_dtype: torch.dtype,
-    probs: Tensor | None = None,
-    padded_mode: bool = False,
-    restore_shape: Sequence[int] | None = None,
-    permuted_tokens: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:
-    rest = (permuted_tokens_size_0, permuted_tokens_dtype, probs, permuted_tokens)
-    return _unpermute_gradients(grad_unpermuted_tokens, sorted_indices, *rest)
+@takes(
+    "Tensor grad_unpermuted_tokens, Tensor sorted_indices, int permuted_tokens_size_0, "
+    "ScalarType permuted_tokens_dtype, Tensor? probs=None, bool padded_mode=False, int[]? restore_shape=None, "
+    "Tensor? permuted_tokens=None"
+)
+def npu_moe_token_unpermute_grad_v2(call: Arguments) -> tuple[Tensor, Tensor]:
+    rest = (call.permuted_tokens_size_0, call.permuted_tokens_dtype, call.probs, call.permuted_tokens)
+    return _unpermute_gradients(call.grad_unpermuted_tokens, call.sorted_indices, *rest)
 
 
 @reference("npu::npu_moe_token_unpermute_grad", dtypes={"grad_unpermuted_tokens": FLOATS})
@@ -221,64 +213,53 @@ def npu_moe_token_permute_with_routing_map(
 
 
 @reference("npu::npu_moe_token_permute_with_routing_map_grad", dtypes={"permuted_token_out_grad": FLOATS})
-def npu_moe_token_permute_with_routing_map_grad(
-    permuted_token_out_grad: Tensor,
-    probs_grad: Tensor | None,
-    sorted_indices: Tensor,
-    routing_map: Tensor,
-    experts_num: int,
-    tokens_num: int,
-    drop_and_pad: bool,
-) -> tuple[Tensor, Tensor | None]:
-    experts, rows = _list_choices(_require_map(drop_and_pad, routing_map))
-    grad = as_wide(permuted_token_out_grad)
-    dtokens = grad.new_zeros(tokens_num, grad.shape[1]).index_add(0, rows, grad).to(permuted_token_out_grad.dtype)
-    if probs_grad is None:
+@takes(
+    "Tensor permuted_token_out_grad, Tensor? probs_grad, Tensor sorted_indices, Tensor routing_map, int experts_num, "
+    "int tokens_num, bool drop_and_pad"
+)
+def npu_moe_token_permute_with_routing_map_grad(call: Arguments) -> tuple[Tensor, Tensor | None]:
+    experts, rows = _list_choices(_require_map(call.drop_and_pad, call.routing_map))
+    grad = as_wide(call.permuted_token_out_grad)
+    dtokens = (
+        grad.new_zeros(call.tokens_num, grad.shape[1]).index_add(0, rows, grad).to(call.permuted_token_out_grad.dtype)
+    )
+    if call.probs_grad is None:
         return dtokens, None
-    dprobs = probs_grad.new_zeros(tokens_num, experts_num)
-    dprobs[rows, experts] = probs_grad
+    dprobs = call.probs_grad.new_zeros(call.tokens_num, call.experts_num)
+    dprobs[rows, experts] = call.probs_grad
     return dtokens, dprobs
 
 
 @reference("npu::_npu_moe_token_unpermute_with_routing_map", dtypes={"permuted_tokens": FLOATS})
-def npu_moe_token_unpermute_with_routing_map(
-    permuted_tokens: Tensor,
-    sorted_indices: Tensor,
-    restore_shape: Sequence[int],
-    *,
-    probs: Tensor | None = None,
-    routing_map: Tensor | None = None,
-    drop_and_pad: bool = False,
-) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+@takes(
+    "Tensor permuted_tokens, Tensor sorted_indices, int[] restore_shape, *, Tensor? probs=None, "
+    "Tensor? routing_map=None, bool drop_and_pad=False"
+)
+def npu_moe_token_unpermute_with_routing_map(call: Arguments) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
     """(the sum over each token's experts, two indices that only padding uses, the probabilities of the choices)."""
-    experts, rows = _list_choices(_require_map(drop_and_pad, routing_map))
-    results = as_wide(permuted_tokens)
-    picked = None if probs is None else probs[rows, experts]
+    experts, rows = _list_choices(_require_map(call.drop_and_pad, call.routing_map))
+    results = as_wide(call.permuted_tokens)
+    picked = None if call.probs is None else call.probs[rows, experts]
     results = results if picked is None else results * as_wide(picked)[:, None]
-    total = results.new_zeros(list(restore_shape)).index_add(0, rows, results)
-    return total.to(permuted_tokens.dtype), sorted_indices.clone(), sorted_indices.clone(), picked
+    total = results.new_zeros(list(call.restore_shape)).index_add(0, rows, results)
+    return total.to(call.permuted_tokens.dtype), call.sorted_indices.clone(), call.sorted_indices.clone(), picked
 
 
 @reference("npu::npu_moe_token_unpermute_with_routing_map_grad", dtypes={"unpermuted_tokens_grad": FLOATS})
-def npu_moe_token_unpermute_with_routing_map_grad(
-    unpermuted_tokens_grad: Tensor,
-    out_index: Tensor,
-    permuted_token_id: Tensor,
-    routing_map: Tensor | None,
-    permuted_tokens: Tensor | None,
-    probs: Tensor | None,
-    drop_and_pad: bool,
-    restore_shape: Sequence[int],
-) -> tuple[Tensor, Tensor | None]:
-    experts, rows = _list_choices(_require_map(drop_and_pad, routing_map))
-    grad = as_wide(unpermuted_tokens_grad)[rows]
-    dtype = unpermuted_tokens_grad.dtype
-    if probs is None:
+@takes(
+    "Tensor unpermuted_tokens_grad, Tensor out_index, Tensor permuted_token_id, Tensor? routing_map, "
+    "Tensor? permuted_tokens, Tensor? probs, bool drop_and_pad, int[] restore_shape"
+)
+def npu_moe_token_unpermute_with_routing_map_grad(call: Arguments) -> tuple[Tensor, Tensor | None]:
+    experts, rows = _list_choices(_require_map(call.drop_and_pad, call.routing_map))
+    grad = as_wide(call.unpermuted_tokens_grad)[rows]
+    dtype = call.unpermuted_tokens_grad.dtype
+    if call.probs is None:
         return grad.to(dtype), None
-    assert permuted_tokens is not None
-    dprobs = grad.new_zeros(probs.shape)
-    dprobs[rows, experts] = (grad * as_wide(permuted_tokens)).sum(-1)
-    return (grad * as_wide(probs[rows, experts])[:, None]).to(dtype), dprobs.to(dtype)
+    assert call.permuted_tokens is not None
+    dprobs = grad.new_zeros(call.probs.shape)
+    dprobs[rows, experts] = (grad * as_wide(call.permuted_tokens)).sum(-1)
+    return (grad * as_wide(call.probs[rows, experts])[:, None]).to(dtype), dprobs.to(dtype)
 
 
 @reference(

@@ -17,7 +17,7 @@ from torch.nn import functional
 from .numeric import as_wide
 from .quantisation import asked_dtype, round_to_dtype, scale_of, whole_product, with_bias
 from .quantised_products import BIASES, dequantise
-from .registry import FLOATS, HALVES, reference
+from .registry import FLOATS, HALVES, Arguments, reference, takes
 
 NAME = "npu_ffn"
 PLAIN: dict[str, Callable[[Tensor], Tensor]] = {
@@ -133,49 +133,36 @@ SCALES = (torch.int64, torch.float32, torch.bfloat16)
         **dict.fromkeys(WEIGHT_ONLY, HALVES),
     },
 )
-def npu_ffn(
-    x: Tensor,
-    weight1: Tensor,
-    weight2: Tensor,
-    activation: str,
-    *,
-    expert_tokens: Sequence[int] | None = None,
-    expert_tokens_index: Sequence[int] | None = None,
-    bias1: Tensor | None = None,
-    bias2: Tensor | None = None,
-    scale: Tensor | None = None,
-    offset: Tensor | None = None,
-    deq_scale1: Tensor | None = None,
-    deq_scale2: Tensor | None = None,
-    antiquant_scale1: Tensor | None = None,
-    antiquant_scale2: Tensor | None = None,
-    antiquant_offset1: Tensor | None = None,
-    antiquant_offset2: Tensor | None = None,
-    inner_precise: int | None = None,
-    output_dtype: torch.dtype | int | None = None,
-) -> Tensor:
+@takes(
+    "Tensor x, Tensor weight1, Tensor weight2, str activation, *, int[]? expert_tokens=None, "
+    "int[]? expert_tokens_index=None, Tensor? bias1=None, Tensor? bias2=None, Tensor? scale=None, "
+    "Tensor? offset=None, Tensor? deq_scale1=None, Tensor? deq_scale2=None, Tensor? antiquant_scale1=None, "
+    "Tensor? antiquant_scale2=None, Tensor? antiquant_offset1=None, Tensor? antiquant_offset2=None, "
+    "int? inner_precise=None, int? output_dtype=None"
+)
+def npu_ffn(call: Arguments) -> Tensor:
     """activation(x @ weight1 + bias1) @ weight2 + bias2, expert by expert."""
-    every = locals()
+    every = vars(call)
     names = ("weight1", "weight2", "bias1", "bias2", *QUANTISED, *WEIGHT_ONLY)
     arguments: Given = {name: every[name] for name in names if every[name] is not None}
-    sizes = _rows_of_experts(expert_tokens, expert_tokens_index, x.shape[:-1].numel())
-    _check_arguments(x, arguments, activation, sizes is not None)
-    _check_each(x, arguments, sizes)
-    result = asked_dtype(output_dtype, torch.float16, HALVES, f"{NAME}: output_dtype")
-    if x.dtype == torch.int8:
+    sizes = _rows_of_experts(call.expert_tokens, call.expert_tokens_index, call.x.shape[:-1].numel())
+    _check_arguments(call.x, arguments, call.activation, sizes is not None)
+    _check_each(call.x, arguments, sizes)
+    result = asked_dtype(call.output_dtype, torch.float16, HALVES, f"{NAME}: output_dtype")
+    if call.x.dtype == torch.int8:
         first, second = arguments["deq_scale1"].dtype, arguments["deq_scale2"].dtype
         if first != second or (first == torch.bfloat16) != (result == torch.bfloat16):
             raise RuntimeError(f"{NAME}: deq_scale1 of {first} and deq_scale2 of {second} for a result of {result}")
-    fast, rows = inner_precise == 1 and x.dtype == torch.float16, x.reshape(-1, x.shape[-1])
+    fast, rows = call.inner_precise == 1 and call.x.dtype == torch.float16, call.x.reshape(-1, call.x.shape[-1])
 
     def run_expert(part: Tensor, of: Given) -> Tensor:
-        if x.dtype == torch.int8:
-            return _run_quantised(part, of, activation, result)
-        return _half_precision(part, of, activation, fast)
+        if call.x.dtype == torch.int8:
+            return _run_quantised(part, of, call.activation, result)
+        return _half_precision(part, of, call.activation, fast)
 
     if sizes is None:
-        return run_expert(rows, arguments).reshape(x.shape)
+        return run_expert(rows, arguments).reshape(call.x.shape)
     parts = enumerate(rows.split(sizes))
     return torch.cat(
         [run_expert(part, {name: each[i] for name, each in arguments.items()}) for i, part in parts]
-    ).reshape(x.shape)
+    ).reshape(call.x.shape)

@@ -28,7 +28,7 @@ from .quantisation import (
     with_bias,
 )
 from .quantised_products import BIASES, by_rows, dequantise
-from .registry import FLOATS, HALVES, derived_from, reference
+from .registry import FLOATS, HALVES, Arguments, derived_from, reference, takes
 
 NAME = "npu_grouped_matmul"
 
@@ -302,33 +302,20 @@ def _by_columns(x: Tensor, weight: list[Tensor], spans: list[tuple[int, int, int
 
 
 @reference("npu::npu_grouped_matmul", dtypes=TYPES)
-def npu_grouped_matmul(
-    x: Sequence[Tensor],
-    weight: Sequence[Tensor],
-    *,
-    bias: Sequence[Tensor] | None = None,
-    scale: Sequence[Tensor] | None = None,
-    offset: Sequence[Tensor] | None = None,
-    antiquant_scale: Sequence[Tensor] | None = None,
-    antiquant_offset: Sequence[Tensor] | None = None,
-    per_token_scale: Sequence[Tensor] | None = None,
-    group_list: Tensor | None = None,
-    activation_input: Sequence[Tensor] | None = None,
-    activation_quant_scale: Sequence[Tensor] | None = None,
-    activation_quant_offset: Sequence[Tensor] | None = None,
-    split_item: int | None = 0,
-    group_type: int | None = None,
-    group_list_type: int | None = 0,
-    act_type: int | None = 0,
-    tuning_config: Sequence[int] | None = None,
-    output_dtype: torch.dtype | int | None = None,
-) -> list[Tensor]:
+@takes(
+    "Tensor[] x, Tensor[] weight, *, Tensor[]? bias=None, Tensor[]? scale=None, Tensor[]? offset=None, "
+    "Tensor[]? antiquant_scale=None, Tensor[]? antiquant_offset=None, Tensor[]? per_token_scale=None, "
+    "Tensor? group_list=None, Tensor[]? activation_input=None, Tensor[]? activation_quant_scale=None, "
+    "Tensor[]? activation_quant_offset=None, int? split_item=0, int? group_type=None, int? group_list_type=0, "
+    "int? act_type=0, int[]? tuning_config=None, int? output_dtype=None"
+)
+def npu_grouped_matmul(call: Arguments) -> list[Tensor]:
     """A product per group; split_item 2 or 3 joins the results to one tensor. `tuning_config` is about speed only."""
-    if group_type is None:
+    if call.group_type is None:
         raise RuntimeError("Requires manual passing group_type, current is None.")
-    if group_type not in (-1, 0, 2):
-        raise RuntimeError(f"The group type must be -1, 0 or 2, but now is [{group_type}]")
-    return _grouped_matmul(locals())
+    if call.group_type not in (-1, 0, 2):
+        raise RuntimeError(f"The group type must be -1, 0 or 2, but now is [{call.group_type}]")
+    return _grouped_matmul(vars(call))
 
 
 @reference("npu::npu_grouped_matmul.List", dtypes=TYPES)
@@ -340,23 +327,17 @@ def npu_grouped_matmul_list(**arguments: Any) -> list[Tensor]:
 
 @reference("npu::npu_grouped_matmul_add", dtypes=ADDED)
 @reference("npu::npu_grouped_matmul_add_", dtypes=ADDED, writes=("input",))
-def npu_grouped_matmul_add(
-    input: Tensor,
-    x: Tensor,
-    weight: Tensor,
-    group_list: Tensor,
-    *,
-    transpose_x: bool = True,
-    transpose_weight: bool = False,
-    group_type: int = 2,
-    group_list_type: int | None = 0,
-) -> Tensor:
+@takes(
+    "Tensor input, Tensor x, Tensor weight, Tensor group_list, *, bool transpose_x=True, bool transpose_weight=False, "
+    "int group_type=2, int? group_list_type=0"
+)
+def npu_grouped_matmul_add(call: Arguments) -> Tensor:
     """input + the product x_g^T @ weight_g of each group of rows: a weight's gradient, accumulated."""
     name = "npu_grouped_matmul_add"
-    refuse_if(group_type != 2, f"group_type {group_type}, not 2", name)
-    if not transpose_x or transpose_weight:
+    refuse_if(call.group_type != 2, f"group_type {call.group_type}, not 2", name)
+    if not call.transpose_x or call.transpose_weight:
         raise RuntimeError("npu_grouped_matmul_add supports transpose_x=True and transpose_weight=False only")
-    spans = spans_of(group_list, group_list_type or 0, name)
-    refuse_if(spans[-1][2] > x.shape[0], f"group_list ends beyond the {x.shape[0]} rows of x", name)
-    products = [as_wide(x[start:end]).t() @ as_wide(weight[start:end]) for _, start, end in spans]
-    return (as_wide(input) + torch.stack(products).reshape(input.shape)).to(input.dtype)
+    spans = spans_of(call.group_list, call.group_list_type or 0, name)
+    refuse_if(spans[-1][2] > call.x.shape[0], f"group_list ends beyond the {call.x.shape[0]} rows of x", name)
+    products = [as_wide(call.x[start:end]).t() @ as_wide(call.weight[start:end]) for _, start, end in spans]
+    return (as_wide(call.input) + torch.stack(products).reshape(call.input.shape)).to(call.input.dtype)

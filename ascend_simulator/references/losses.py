@@ -17,7 +17,7 @@ from torch import Tensor
 
 from .dropout import WEIGHTS
 from .numeric import as_wide, compute_gradients
-from .registry import FLOATS, HALVES, reference
+from .registry import FLOATS, HALVES, Arguments, reference, takes
 
 MEAN, SUM = 1, 2
 
@@ -47,42 +47,31 @@ def _check_loss(target: Tensor, reduction: str, scale: float, zloss: bool) -> No
 
 
 @reference("npu::npu_cross_entropy_loss", dtypes={"input": FLOATS, "weight": (torch.float32,)})
-def npu_cross_entropy_loss(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    reduction: str = "mean",
-    ignore_index: int = -100,
-    label_smoothing: float = 0.0,
-    lse_square_scale_for_zloss: float = 0.0,
-    return_zloss: bool = False,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+@takes(
+    'Tensor input, Tensor target, Tensor? weight=None, str reduction="mean", int ignore_index=-100, '
+    "float label_smoothing=0.0, float lse_square_scale_for_zloss=0.0, bool return_zloss=False"
+)
+def npu_cross_entropy_loss(call: Arguments) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(loss of shape [1] or [N], log probabilities, two empty tensors)."""
-    _check_loss(target, reduction, lse_square_scale_for_zloss, return_zloss)
-    log_prob = as_wide(input).log_softmax(1)
-    loss = _cross_entropy(log_prob, target, weight, reduction, ignore_index, label_smoothing)
-    return loss.to(input.dtype), log_prob.to(input.dtype), input.new_empty(0), input.new_empty(0)
+    _check_loss(call.target, call.reduction, call.lse_square_scale_for_zloss, call.return_zloss)
+    log_prob = as_wide(call.input).log_softmax(1)
+    loss = _cross_entropy(log_prob, call.target, call.weight, call.reduction, call.ignore_index, call.label_smoothing)
+    return loss.to(call.input.dtype), log_prob.to(call.input.dtype), call.input.new_empty(0), call.input.new_empty(0)
 
 
 @reference("npu::npu_cross_entropy_loss_backward", dtypes={"grad_loss": FLOATS, "log_prob": FLOATS})
-def npu_cross_entropy_loss_backward(
-    grad_loss: Tensor,
-    log_prob: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    grad_zloss: Tensor | None = None,
-    lse_for_zloss: Tensor | None = None,
-    reduction: str = "mean",
-    ignore_index: int = -100,
-    label_smoothing: float = 0.0,
-    lse_square_scale_for_zloss: float = 0.0,
-) -> Tensor:
+@takes(
+    "Tensor grad_loss, Tensor log_prob, Tensor target, Tensor? weight=None, Tensor? grad_zloss=None, "
+    'Tensor? lse_for_zloss=None, str reduction="mean", int ignore_index=-100, float label_smoothing=0.0, '
+    "float lse_square_scale_for_zloss=0.0"
+)
+def npu_cross_entropy_loss_backward(call: Arguments) -> Tensor:
     def run_forward(values: Tensor) -> Tensor:
-        return _cross_entropy(values, target, weight, reduction, ignore_index, label_smoothing)
+        return _cross_entropy(values, call.target, call.weight, call.reduction, call.ignore_index, call.label_smoothing)
 
-    inner = compute_gradients(run_forward, [log_prob.float()], [grad_loss])[0]
+    inner = compute_gradients(run_forward, [call.log_prob.float()], [call.grad_loss])[0]
     assert inner is not None
-    return (inner - as_wide(log_prob).exp() * inner.sum(1, keepdim=True)).to(log_prob.dtype)
+    return (inner - as_wide(call.log_prob).exp() * inner.sum(1, keepdim=True)).to(call.log_prob.dtype)
 
 
 @reference("npu::npu_softmax_cross_entropy_with_logits", dtypes={"input": FLOATS, "labels": FLOATS})
@@ -233,32 +222,32 @@ def _compute_softmax(logits: Tensor, largest: Tensor, total: Tensor) -> Tensor:
         "masked_target": INDICES,
     },
 )
-def npu_fused_linear_cross_entropy_loss_with_max_sum_backward(
-    grad: Tensor,
-    input: Tensor,
-    weight: Tensor,
-    target_mask: Tensor,
-    masked_target: Tensor,
-    label_smoothing: float = 0.0,
-    logits_max: Tensor | None = None,
-    sum_exp_logits: Tensor | None = None,
-    softmax: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:
+@takes(
+    "Tensor grad, Tensor input, Tensor weight, Tensor target_mask, Tensor masked_target, float label_smoothing=0.0, "
+    "Tensor? logits_max=None, Tensor? sum_exp_logits=None, Tensor? softmax=None"
+)
+def npu_fused_linear_cross_entropy_loss_with_max_sum_backward(call: Arguments) -> tuple[Tensor, Tensor]:
     """(gradient of input, of weight): from the softmax where given, else from the logits computed again."""
     name = "npu_fused_linear_cross_entropy_loss_with_max_sum_backward"
-    _no_smoothing(name, label_smoothing)
-    _same_dtype(name, input, weight)
-    if weight.shape[0] < SMALLEST_VOCABULARY:
-        raise RuntimeError(f"{name}: dimension 0 of weight must be at least 128, but got {weight.shape[0]}")
-    if target_mask.numel() * 8 < grad.numel():
-        raise RuntimeError(f"{name}: target_mask of {target_mask.numel()} bytes holds less than {grad.numel()} rows")
-    if softmax is None:
-        if logits_max is None or sum_exp_logits is None:
+    _no_smoothing(name, call.label_smoothing)
+    _same_dtype(name, call.input, call.weight)
+    if call.weight.shape[0] < SMALLEST_VOCABULARY:
+        raise RuntimeError(f"{name}: dimension 0 of weight must be at least 128, but got {call.weight.shape[0]}")
+    if call.target_mask.numel() * 8 < call.grad.numel():
+        raise RuntimeError(
+            f"{name}: target_mask of {call.target_mask.numel()} bytes holds less than {call.grad.numel()} rows"
+        )
+    if call.softmax is None:
+        if call.logits_max is None or call.sum_exp_logits is None:
             raise RuntimeError(f"{name}: without softmax, logits_max and sum_exp_logits must be given")
-        softmax = _compute_softmax(as_wide(_compute_logits(input, weight)), logits_max, sum_exp_logits)
-    bits = ((target_mask[:, None] & torch.tensor(WEIGHTS, dtype=torch.uint8)) != 0).flatten()[: grad.numel()]
-    rows = torch.arange(grad.numel())
-    dlogits = softmax.clone()
-    dlogits[rows, masked_target.long()] -= (~bits).float()
-    dlogits = as_wide((dlogits * grad[:, None]).to(input.dtype))
-    return (dlogits @ as_wide(weight)).to(input.dtype), (dlogits.t() @ as_wide(input)).to(weight.dtype)
+        call.softmax = _compute_softmax(
+            as_wide(_compute_logits(call.input, call.weight)), call.logits_max, call.sum_exp_logits
+        )
+    bits = ((call.target_mask[:, None] & torch.tensor(WEIGHTS, dtype=torch.uint8)) != 0).flatten()[: call.grad.numel()]
+    rows = torch.arange(call.grad.numel())
+    dlogits = call.softmax.clone()
+    dlogits[rows, call.masked_target.long()] -= (~bits).float()
+    dlogits = as_wide((dlogits * call.grad[:, None]).to(call.input.dtype))
+    return (dlogits @ as_wide(call.weight)).to(call.input.dtype), (dlogits.t() @ as_wide(call.input)).to(
+        call.weight.dtype
+    )

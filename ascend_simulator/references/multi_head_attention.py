@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from .dropout import _draw_mask, pack_bits, unpack_bits
-from .registry import reference
+from .registry import Arguments, reference, takes
 
 HALF = (torch.float16,)
 INPUTS = (
@@ -59,43 +59,27 @@ def _apply_dropout(x: Tensor, mask: Tensor, dropout_prob: float) -> Tensor:
 
 
 @reference("npu::npu_multi_head_attention", dtypes={**dict.fromkeys(INPUTS, HALF), "attn_mask": HALF}, random=True)
-def npu_multi_head_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    query_weight: Tensor,
-    key_weight: Tensor,
-    value_weight: Tensor,
-    attn_mask: Tensor,
-    out_proj_weight: Tensor,
-    query_bias: Tensor | None,
-    key_bias: Tensor | None,
-    value_bias: Tensor | None,
-    out_proj_bias: Tensor | None,
-    dropout_mask: Tensor | None,
-    attn_head_num: int,
-    attn_dim_per_head: int,
-    src_len: int,
-    tgt_len: int,
-    dropout_prob: float,
-    softmax_use_float: bool,
-    *,
-    generator: torch.Generator | None = None,
-) -> tuple[Tensor, ...]:
+@takes(
+    "Tensor query, Tensor key, Tensor value, Tensor query_weight, Tensor key_weight, Tensor value_weight, "
+    "Tensor attn_mask, Tensor out_proj_weight, Tensor? query_bias, Tensor? key_bias, Tensor? value_bias, "
+    "Tensor? out_proj_bias, Tensor? dropout_mask, int attn_head_num, int attn_dim_per_head, int src_len, int tgt_len, "
+    "float dropout_prob, bool softmax_use_float, *, Generator? generator=None"
+)
+def npu_multi_head_attention(call: Arguments) -> tuple[Tensor, ...]:
     """(y, dropout mask in bits, query, key and value of the heads, softmax, that after dropout, context)."""
-    _check_arguments("npu_multi_head_attention", locals())
-    q = _project(query, query_weight, query_bias)
-    q = _split_heads((q.float() * attn_dim_per_head**-0.5).half(), tgt_len, attn_head_num)
-    k = _split_heads(_project(key, key_weight, key_bias), src_len, attn_head_num)
-    v = _split_heads(_project(value, value_weight, value_bias), src_len, attn_head_num)
-    scores = (_compute_product(q, k.transpose(2, 3)).float() + attn_mask.float()).half()
+    _check_arguments("npu_multi_head_attention", vars(call))
+    q = _project(call.query, call.query_weight, call.query_bias)
+    q = _split_heads((q.float() * call.attn_dim_per_head**-0.5).half(), call.tgt_len, call.attn_head_num)
+    k = _split_heads(_project(call.key, call.key_weight, call.key_bias), call.src_len, call.attn_head_num)
+    v = _split_heads(_project(call.value, call.value_weight, call.value_bias), call.src_len, call.attn_head_num)
+    scores = (_compute_product(q, k.transpose(2, 3)).float() + call.attn_mask.float()).half()
     softmax = scores.float().softmax(-1)
-    if dropout_mask is None or dropout_prob == 0:
-        dropout_mask = pack_bits(_draw_mask(softmax.numel(), dropout_prob, generator))
-    attention = _apply_dropout(softmax.half(), dropout_mask, dropout_prob)
+    if call.dropout_mask is None or call.dropout_prob == 0:
+        call.dropout_mask = pack_bits(_draw_mask(softmax.numel(), call.dropout_prob, call.generator))
+    attention = _apply_dropout(softmax.half(), call.dropout_mask, call.dropout_prob)
     context = _join_heads(_compute_product(attention, v))
-    y = _project(context, out_proj_weight, out_proj_bias)
-    return y, dropout_mask, q.contiguous(), k.contiguous(), v.contiguous(), softmax, attention, context
+    y = _project(context, call.out_proj_weight, call.out_proj_bias)
+    return y, call.dropout_mask, q.contiguous(), k.contiguous(), v.contiguous(), softmax, attention, context
 
 
 def _gradients_of(grad: Tensor, x: Tensor, weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -104,43 +88,26 @@ def _gradients_of(grad: Tensor, x: Tensor, weight: Tensor) -> tuple[Tensor, Tens
 
 
 @reference("npu::npu_multi_head_attention_backward", dtypes={**dict.fromkeys(INPUTS, HALF), "y_grad": HALF})
-def npu_multi_head_attention_backward(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    query_weight: Tensor,
-    key_weight: Tensor,
-    value_weight: Tensor,
-    out_proj_weight: Tensor,
-    query_bias: Tensor | None,
-    key_bias: Tensor | None,
-    value_bias: Tensor | None,
-    out_proj_bias: Tensor | None,
-    query_res: Tensor,
-    key_res: Tensor,
-    value_res: Tensor,
-    attn_scores: Tensor,
-    attn_res: Tensor,
-    context: Tensor,
-    y_grad: Tensor,
-    dropout_mask: Tensor,
-    attn_head_num: int,
-    attn_dim_per_head: int,
-    src_len: int,
-    tgt_len: int,
-    dropout_prob: float,
-    softmax_use_float: bool,
-) -> tuple[Tensor, ...]:
+@takes(
+    "Tensor query, Tensor key, Tensor value, Tensor query_weight, Tensor key_weight, Tensor value_weight, "
+    "Tensor out_proj_weight, Tensor? query_bias, Tensor? key_bias, Tensor? value_bias, Tensor? out_proj_bias, "
+    "Tensor query_res, Tensor key_res, Tensor value_res, Tensor attn_scores, Tensor attn_res, Tensor context, "
+    "Tensor y_grad, Tensor dropout_mask, int attn_head_num, int attn_dim_per_head, int src_len, int tgt_len, "
+    "float dropout_prob, bool softmax_use_float"
+)
+def npu_multi_head_attention_backward(call: Arguments) -> tuple[Tensor, ...]:
     """Gradients: the four weights; query, key and value; the four biases (1, columns)."""
-    _check_arguments("npu_multi_head_attention_backward", locals())
-    dwo, dcontext, dbo = _gradients_of(y_grad, context, out_proj_weight)
-    dheads = _split_heads(dcontext, tgt_len, attn_head_num)
-    dv = _compute_product(attn_res.transpose(2, 3), dheads)
-    dsoftmax = _apply_dropout(_compute_product(dheads, value_res.transpose(2, 3)), dropout_mask, dropout_prob).float()
-    dscores = (attn_scores * (dsoftmax - (attn_scores * dsoftmax).sum(-1, keepdim=True))).half()
-    dq = (_compute_product(dscores, key_res).float() * attn_dim_per_head**-0.5).half()
-    dk = _compute_product(dscores.transpose(2, 3), query_res)
-    dwq, dquery, dbq = _gradients_of(_join_heads(dq), query, query_weight)
-    dwk, dkey, dbk = _gradients_of(_join_heads(dk), key, key_weight)
-    dwv, dvalue, dbv = _gradients_of(_join_heads(dv), value, value_weight)
+    _check_arguments("npu_multi_head_attention_backward", vars(call))
+    dwo, dcontext, dbo = _gradients_of(call.y_grad, call.context, call.out_proj_weight)
+    dheads = _split_heads(dcontext, call.tgt_len, call.attn_head_num)
+    dv = _compute_product(call.attn_res.transpose(2, 3), dheads)
+    dsoftmax = _apply_dropout(
+        _compute_product(dheads, call.value_res.transpose(2, 3)), call.dropout_mask, call.dropout_prob
+    ).float()
+    dscores = (call.attn_scores * (dsoftmax - (call.attn_scores * dsoftmax).sum(-1, keepdim=True))).half()
+    dq = (_compute_product(dscores, call.key_res).float() * call.attn_dim_per_head**-0.5).half()
+    dk = _compute_product(dscores.transpose(2, 3), call.query_res)
+    dwq, dquery, dbq = _gradients_of(_join_heads(dq), call.query, call.query_weight)
+    dwk, dkey, dbk = _gradients_of(_join_heads(dk), call.key, call.key_weight)
+    dwv, dvalue, dbv = _gradients_of(_join_heads(dv), call.value, call.value_weight)
     return dwq, dwk, dwv, dwo, dquery, dkey, dvalue, dbq, dbk, dbv, dbo

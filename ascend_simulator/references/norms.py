@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from .numeric import as_wide, compute_gradients, wide_or_none
-from .registry import FLOATS, reference
+from .registry import FLOATS, Arguments, reference, takes
 
 
 def _dimensions_of(x: Tensor, gamma: Tensor) -> list[int]:
@@ -141,24 +141,18 @@ def npu_group_norm_swish(
 
 
 @reference("npu::npu_group_norm_swish_grad", dtypes={"grad": FLOATS, "input": FLOATS})
-def npu_group_norm_swish_grad(
-    grad: Tensor,
-    input: Tensor,
-    num_groups: int,
-    weight: Tensor,
-    bias: Tensor,
-    mean: Tensor,
-    rstd: Tensor,
-    grad_input_mask: Sequence[bool],
-    swish_scale: float | None = 1.0,
-) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+@takes(
+    "Tensor grad, Tensor input, int num_groups, Tensor weight, Tensor bias, Tensor mean, Tensor rstd, "
+    "bool[] grad_input_mask, float? swish_scale=1.0"
+)
+def npu_group_norm_swish_grad(call: Arguments) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
     """(dinput, dweight, dbias), from the statistics of the forward."""
-    scale = 1.0 if swish_scale is None else swish_scale
-    shape = (input.shape[0], num_groups, 1)
-    epsilon = (1 / as_wide(rstd).square()).reshape(shape)
+    scale = 1.0 if call.swish_scale is None else call.swish_scale
+    shape = (call.input.shape[0], call.num_groups, 1)
+    epsilon = (1 / as_wide(call.rstd).square()).reshape(shape)
 
     def run_forward(x: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
-        parts = x.reshape(x.shape[0], num_groups, -1)
+        parts = x.reshape(x.shape[0], call.num_groups, -1)
         centred = parts - parts.mean(-1, keepdim=True)
         variance = centred.square().mean(-1, keepdim=True)
         normal = (centred / (variance + (epsilon - variance.detach())).sqrt()).reshape(x.shape)
@@ -166,8 +160,8 @@ def npu_group_norm_swish_grad(
         y = normal * gamma.reshape(channels) + beta.reshape(channels)
         return y * torch.sigmoid(scale * y)
 
-    dx, dgamma, dbeta = compute_gradients(run_forward, [input, weight, bias], [grad])
-    keep = list(grad_input_mask)
+    dx, dgamma, dbeta = compute_gradients(run_forward, [call.input, call.weight, call.bias], [call.grad])
+    keep = list(call.grad_input_mask)
     return dx if keep[0] else None, dgamma if keep[1] else None, dbeta if keep[2] else None
 
 
@@ -248,19 +242,19 @@ def npu_layer_norm_eval(
 
 
 @reference("npu::npu_layernorm_grad", dtypes={"input": FLOATS})
-def npu_layernorm_grad(
-    grad_out: Tensor,
-    input: Tensor,
-    normalized_shape: Sequence[int],
-    mean: Tensor,
-    rstd: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-) -> tuple[Tensor, Tensor, Tensor]:
+@takes("Tensor grad_out, Tensor input, int[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias")
+def npu_layernorm_grad(call: Arguments) -> tuple[Tensor, Tensor, Tensor]:
     """(dinput, dweight, dbias)."""
-    gamma = torch.ones(list(normalized_shape), dtype=input.dtype, device=input.device) if weight is None else weight
-    shape = [*input.shape[: input.dim() - gamma.dim()], *[1] * gamma.dim()]
-    normal, grad = (as_wide(input) - as_wide(mean).reshape(shape)) * as_wide(rstd).reshape(shape), as_wide(grad_out)
-    dx = _input_gradient(grad, normal, gamma, as_wide(rstd).reshape(shape))
+    gamma = (
+        torch.ones(list(call.normalized_shape), dtype=call.input.dtype, device=call.input.device)
+        if call.weight is None
+        else call.weight
+    )
+    shape = [*call.input.shape[: call.input.dim() - gamma.dim()], *[1] * gamma.dim()]
+    normal, grad = (
+        (as_wide(call.input) - as_wide(call.mean).reshape(shape)) * as_wide(call.rstd).reshape(shape),
+        as_wide(call.grad_out),
+    )
+    dx = _input_gradient(grad, normal, gamma, as_wide(call.rstd).reshape(shape))
     dgamma, dbeta = (grad * normal).sum_to_size(gamma.shape), grad.sum_to_size(gamma.shape)
-    return dx.to(input.dtype), dgamma.to(gamma.dtype), dbeta.to(gamma.dtype)
+    return dx.to(call.input.dtype), dgamma.to(gamma.dtype), dbeta.to(gamma.dtype)

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from .numeric import as_wide, compute_gradients, wide_or_none
-from .registry import FLOATS, reference
+from .registry import FLOATS, Arguments, reference, takes
 
 PRODUCTS = (*FLOATS, torch.int32)
 
@@ -85,29 +85,27 @@ def npu_fused_matmul(
 
 
 @reference("npu::npu_transpose_batchmatmul", dtypes={"input": FLOATS, "weight": FLOATS})
-def npu_transpose_batchmatmul(
-    input: Tensor,
-    weight: Tensor,
-    *,
-    bias: Tensor | None = None,
-    scale: Tensor | None = None,
-    perm_x1: Sequence[int] | None = None,
-    perm_x2: Sequence[int] | None = None,
-    perm_y: Sequence[int] | None = None,
-    batch_split_factor: int | None = 1,
-) -> Tensor:
+@takes(
+    "Tensor input, Tensor weight, *, Tensor? bias=None, Tensor? scale=None, int[]? perm_x1=None, int[]? perm_x2=None, "
+    "int[]? perm_y=None, int? batch_split_factor=1"
+)
+def npu_transpose_batchmatmul(call: Arguments) -> Tensor:
     """permute(permute(input) @ permute(weight)); with a split factor f of shape (f, M, batch * N / f)."""
-    if bias is not None or scale is not None:
+    if call.bias is not None or call.scale is not None:
         raise NotImplementedError("the NPU simulator lacks npu_transpose_batchmatmul with bias or scale")
-    first, second = list(perm_x1 or (0, 1, 2)), list(perm_x2 or (0, 1, 2))
+    first, second = list(call.perm_x1 or (0, 1, 2)), list(call.perm_x2 or (0, 1, 2))
     if first not in ([0, 1, 2], [1, 0, 2]):
         raise RuntimeError("perm_x1 should be [0, 1, 2] or [1, 0, 2]")
     if second not in ([0, 1, 2], [0, 2, 1]):
         raise RuntimeError("perm_x2 should be [0, 1, 2] or [0, 2, 1]")
-    if list(perm_y or (1, 0, 2)) != [1, 0, 2]:
+    if list(call.perm_y or (1, 0, 2)) != [1, 0, 2]:
         raise RuntimeError("perm_y should be [1, 0, 2]")
-    result = (as_wide(input).permute(first) @ as_wide(weight).permute(second)).permute(1, 0, 2).to(input.dtype)
-    factor = batch_split_factor or 1
+    result = (
+        (as_wide(call.input).permute(first) @ as_wide(call.weight).permute(second))
+        .permute(1, 0, 2)
+        .to(call.input.dtype)
+    )
+    factor = call.batch_split_factor or 1
     return result if factor == 1 else result.reshape(result.shape[0], factor, -1).transpose(0, 1)
 
 
@@ -148,18 +146,13 @@ def matmul_backward(
 
 
 @reference("aten::_conv_depthwise2d", dtypes={"self": FLOATS, "weight": FLOATS})
-def conv_depthwise2d(
-    self: Tensor,
-    weight: Tensor,
-    kernel_size: Sequence[int],
-    bias: Tensor | None,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-) -> Tensor:
-    wide_bias = None if bias is None else as_wide(bias)
-    places = list(stride), list(padding), list(dilation)
-    return torch.conv2d(as_wide(self), as_wide(weight), wide_bias, *places, self.size(1)).to(self.dtype)
+@takes("Tensor self, Tensor weight, int[] kernel_size, Tensor? bias, int[] stride, int[] padding, int[] dilation")
+def conv_depthwise2d(call: Arguments) -> Tensor:
+    wide_bias = None if call.bias is None else as_wide(call.bias)
+    places = list(call.stride), list(call.padding), list(call.dilation)
+    return torch.conv2d(as_wide(call.self), as_wide(call.weight), wide_bias, *places, call.self.size(1)).to(
+        call.self.dtype
+    )
 
 
 @reference("aten::_masked_scale", dtypes={"self": FLOATS})

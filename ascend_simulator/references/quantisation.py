@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from .numeric import as_wide
-from .registry import FLOATS, HALVES, derived_from, reference
+from .registry import FLOATS, HALVES, Arguments, derived_from, reference, takes
 
 INT4 = torch.quint4x2  # how torch_npu names int4; torch has no int4 tensors
 LARGEST = {torch.int8: 127.0, INT4: 7.0}
@@ -266,17 +266,13 @@ DYNAMIC = {"input": HALVES, "smooth_scales": HALVES, "group_index": (torch.int32
 
 
 @reference("npu::npu_dynamic_quant", dtypes=DYNAMIC)
-def npu_dynamic_quant(
-    input: Tensor,
-    *,
-    smooth_scales: Tensor | None = None,
-    group_index: Tensor | None = None,
-    dst_type: torch.dtype | int | None = None,
-    quant_mode: str = "pertoken",
-    dst_type_max: float = 0.0,
-) -> tuple[Tensor, Tensor]:
+@takes(
+    "Tensor input, *, Tensor? smooth_scales=None, Tensor? group_index=None, int? dst_type=None, "
+    'str quant_mode="pertoken", float dst_type_max=0.0'
+)
+def npu_dynamic_quant(call: Arguments) -> tuple[Tensor, Tensor]:
     """(x / scale, scale = largest magnitude of the row / 127)."""
-    return by_largest(*_smooth_per_token("npu_dynamic_quant", **locals()))
+    return by_largest(*_smooth_per_token("npu_dynamic_quant", **vars(call)))
 
 
 @reference("npu::npu_dynamic_quant_asymmetric", dtypes=DYNAMIC)

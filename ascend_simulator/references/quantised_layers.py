@@ -35,7 +35,7 @@ from .quantisation import (
     unpack_int4,
     unpacked_matrix,
 )
-from .registry import FLOATS, HALVES, reference
+from .registry import FLOATS, HALVES, Arguments, reference, takes
 
 NORM = "npu_add_rms_norm_dynamic_quant"
 
@@ -55,36 +55,30 @@ def _outputs_asked(mask: Sequence[bool] | None, first: Tensor | None, second: Te
     "npu::npu_add_rms_norm_dynamic_quant",
     dtypes=dict.fromkeys(("x1", "x2", "gamma", "smooth_scale1", "smooth_scale2", "beta"), HALVES),
 )
-def npu_add_rms_norm_dynamic_quant(
-    x1: Tensor,
-    x2: Tensor,
-    gamma: Tensor,
-    *,
-    smooth_scale1: Tensor | None = None,
-    smooth_scale2: Tensor | None = None,
-    beta: Tensor | None = None,
-    epsilon: float = 1e-6,
-    output_mask: Sequence[bool] | None = None,
-    y_dtype: torch.dtype | int | None = None,
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+@takes(
+    "Tensor x1, Tensor x2, Tensor gamma, *, Tensor? smooth_scale1=None, Tensor? smooth_scale2=None, "
+    "Tensor? beta=None, float epsilon=1e-6, bool[]? output_mask=None, int? y_dtype=None"
+)
+def npu_add_rms_norm_dynamic_quant(call: Arguments) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """(y1, y2, x1 + x2, scale1, scale2): the normalised sum times each smoothing scale, quantised row by row."""
-    if x1.shape != x2.shape or not 2 <= x1.dim() <= 8:
+    if call.x1.shape != call.x2.shape or not 2 <= call.x1.dim() <= 8:
         raise RuntimeError(f"{NORM}: x1 and x2 should have one shape, of 2 to 8 dimensions")
-    for vector in (gamma, smooth_scale1, smooth_scale2, beta):
-        if vector is not None and (vector.shape != x1.shape[-1:] or vector.dtype != x1.dtype):
+    for vector in (call.gamma, call.smooth_scale1, call.smooth_scale2, call.beta):
+        if vector is not None and (vector.shape != call.x1.shape[-1:] or vector.dtype != call.x1.dtype):
             raise RuntimeError(f"{NORM}: gamma, beta and the smooth scales should have the dtype and columns of x1")
-    kind = asked_dtype(y_dtype, torch.int8, (torch.int8, INT4), f"{NORM}: y_dtype")
-    total = as_wide(x1) + as_wide(x2)
-    normal = rms_norm(total, gamma, epsilon)[0]
-    normal = normal if beta is None else normal + as_wide(beta)
+    kind = asked_dtype(call.y_dtype, torch.int8, (torch.int8, INT4), f"{NORM}: y_dtype")
+    total = as_wide(call.x1) + as_wide(call.x2)
+    normal = rms_norm(total, call.gamma, call.epsilon)[0]
+    normal = normal if call.beta is None else normal + as_wide(call.beta)
     nothing = torch.zeros((), dtype=torch.int32 if kind == INT4 else torch.int8), torch.zeros((), dtype=torch.float32)
     results = [
         by_largest(normal if smooth is None else normal * as_wide(smooth), kind) if asked else nothing
         for asked, smooth in zip(
-            _outputs_asked(output_mask, smooth_scale1, smooth_scale2), (smooth_scale1, smooth_scale2)
+            _outputs_asked(call.output_mask, call.smooth_scale1, call.smooth_scale2),
+            (call.smooth_scale1, call.smooth_scale2),
         )
     ]
-    return results[0][0], results[1][0], total.to(x1.dtype), results[0][1], results[1][1]
+    return results[0][0], results[1][0], total.to(call.x1.dtype), results[0][1], results[1][1]
 
 
 def of_rows(values: Tensor, groups: Tensor, neutral: float) -> Tensor:
@@ -97,37 +91,39 @@ def of_rows(values: Tensor, groups: Tensor, neutral: float) -> Tensor:
     "npu::npu_swiglu_quant",
     dtypes={"x": FLOATS, "smooth_scales": (torch.float32,), "offsets": (torch.float32,), "group_index": (torch.int32,)},
 )
-def npu_swiglu_quant(
-    x: Tensor,
-    *,
-    smooth_scales: Tensor | None = None,
-    offsets: Tensor | None = None,
-    group_index: Tensor | None = None,
-    activate_left: bool = False,
-    quant_mode: int = 0,
-    group_list_type: int = 0,
-    dst_type: torch.dtype | int | None = None,
-) -> tuple[Tensor, Tensor]:
+@takes(
+    "Tensor x, *, Tensor? smooth_scales=None, Tensor? offsets=None, Tensor? group_index=None, "
+    "bool activate_left=False, int quant_mode=0, int group_list_type=0, int? dst_type=None"
+)
+def npu_swiglu_quant(call: Arguments) -> tuple[Tensor, Tensor]:
     """(silu(one half) * the other, smoothed, in int8 or two int4 in an int8; 127 over the largest of a row)."""
-    kind = asked_dtype(dst_type, torch.int8, (torch.int8, INT4), "npu_swiglu_quant: dst_type")
-    _check_swiglu(x, smooth_scales, offsets, group_index, quant_mode, group_list_type, 4 if kind == INT4 else 2)
-    first, second = as_wide(x).reshape(-1, x.shape[-1]).chunk(2, -1)
-    gate, other = (first, second) if activate_left else (second, first)
+    kind = asked_dtype(call.dst_type, torch.int8, (torch.int8, INT4), "npu_swiglu_quant: dst_type")
+    _check_swiglu(
+        call.x,
+        call.smooth_scales,
+        call.offsets,
+        call.group_index,
+        call.quant_mode,
+        call.group_list_type,
+        4 if kind == INT4 else 2,
+    )
+    first, second = as_wide(call.x).reshape(-1, call.x.shape[-1]).chunk(2, -1)
+    gate, other = (first, second) if call.activate_left else (second, first)
     values = functional.silu(gate) * other
-    ends = [values.shape[0]] if group_index is None else group_index.tolist()
-    ends = torch.tensor(ends).cumsum(0).tolist() if group_list_type == 1 and group_index is not None else ends
+    ends = [values.shape[0]] if call.group_index is None else call.group_index.tolist()
+    ends = torch.tensor(ends).cumsum(0).tolist() if call.group_list_type == 1 and call.group_index is not None else ends
     groups = rows_of_groups(ends, values.shape[0], "npu_swiglu_quant: group_index")
-    values = values if smooth_scales is None else values * of_rows(smooth_scales, groups, 1)
+    values = values if call.smooth_scales is None else values * of_rows(call.smooth_scales, groups, 1)
     largest, scale = LARGEST[kind], values.new_zeros(values.shape[0])
-    if quant_mode == 1:
+    if call.quant_mode == 1:
         scale = largest / values.abs().amax(-1)
         values = values * scale[:, None]
-    elif offsets is not None:
-        values = values + of_rows(offsets, groups, 0)
+    elif call.offsets is not None:
+        values = values + of_rows(call.offsets, groups, 0)
     whole = round_to_dtype(values.clamp(-1 - largest, largest), torch.int8)
     if kind == INT4:  # pairs in an int8, the first in the lower bits
         whole = (whole[..., ::2] & 15) | (whole[..., 1::2] << 4)
-    return whole.reshape(*x.shape[:-1], -1), scale.reshape(x.shape[:-1])
+    return whole.reshape(*call.x.shape[:-1], -1), scale.reshape(call.x.shape[:-1])
 
 
 def _check_swiglu(
@@ -161,42 +157,40 @@ SWIGLU = "npu_dequant_swiglu_quant"
         "group_index": (torch.int64,),
     },
 )
-def npu_dequant_swiglu_quant(
-    x: Tensor,
-    *,
-    weight_scale: Tensor | None = None,
-    activation_scale: Tensor | None = None,
-    bias: Tensor | None = None,
-    quant_scale: Tensor | None = None,
-    quant_offset: Tensor | None = None,
-    group_index: Tensor | None = None,
-    activate_left: bool = False,
-    quant_mode: int = 0,
-    swiglu_mode: int = 0,
-    clamp_limit: float = 7.0,
-    glu_alpha: float = 1.702,
-    glu_bias: float = 1.0,
-) -> tuple[Tensor, Tensor]:
+@takes(
+    "Tensor x, *, Tensor? weight_scale=None, Tensor? activation_scale=None, Tensor? bias=None, "
+    "Tensor? quant_scale=None, Tensor? quant_offset=None, Tensor? group_index=None, bool activate_left=False, "
+    "int quant_mode=0, int swiglu_mode=0, float clamp_limit=7.0, float glu_alpha=1.702, float glu_bias=1.0"
+)
+def npu_dequant_swiglu_quant(call: Arguments) -> tuple[Tensor, Tensor]:
     """(int8 rows, their scales) of the gated, dequantised x; group_index holds the number of rows of each group."""
-    if quant_mode not in (0, 1):
-        raise RuntimeError(f"quant_mode only support 0 or 1, but got {quant_mode}")
-    half = x.shape[-1] // 2
-    if x.dim() != 2 or x.shape[-1] % 2 or (group_index is not None and (half % 64 or half > 10496 or bias is not None)):
-        raise RuntimeError(f"{SWIGLU}: x of {x.shape} with this group_index and bias (npu_dequant_swiglu_quant.md)")
-    sizes = [x.shape[0]] if group_index is None else group_index.tolist()
-    groups = rows_of_groups(torch.tensor(sizes).cumsum(0).tolist(), x.shape[0], f"{SWIGLU}: the sum of group_index")
-    values = _dequantise(x, weight_scale, activation_scale, bias, groups, len(sizes))
-    values = _apply_gate(values, activate_left, swiglu_mode, clamp_limit, glu_alpha, glu_bias)
+    if call.quant_mode not in (0, 1):
+        raise RuntimeError(f"quant_mode only support 0 or 1, but got {call.quant_mode}")
+    half = call.x.shape[-1] // 2
+    if (
+        call.x.dim() != 2
+        or call.x.shape[-1] % 2
+        or (call.group_index is not None and (half % 64 or half > 10496 or call.bias is not None))
+    ):
+        raise RuntimeError(
+            f"{SWIGLU}: x of {call.x.shape} with this group_index and bias (npu_dequant_swiglu_quant.md)"
+        )
+    sizes = [call.x.shape[0]] if call.group_index is None else call.group_index.tolist()
+    groups = rows_of_groups(
+        torch.tensor(sizes).cumsum(0).tolist(), call.x.shape[0], f"{SWIGLU}: the sum of group_index"
+    )
+    values = _dequantise(call.x, call.weight_scale, call.activation_scale, call.bias, groups, len(sizes))
+    values = _apply_gate(values, call.activate_left, call.swiglu_mode, call.clamp_limit, call.glu_alpha, call.glu_bias)
     values = values * (groups < len(sizes))[:, None]
-    if quant_mode == 1:
-        if quant_offset is not None:
+    if call.quant_mode == 1:
+        if call.quant_offset is not None:
             raise RuntimeError(f"{SWIGLU}: quant_offset is for quant_mode 0 (static) alone")
-        if quant_scale is not None:
-            _check_rows_of_groups("quant_scale", quant_scale, (len(sizes), half))
-            values = values * of_rows(torch.atleast_2d(quant_scale), groups, 1)
+        if call.quant_scale is not None:
+            _check_rows_of_groups("quant_scale", call.quant_scale, (len(sizes), half))
+            values = values * of_rows(torch.atleast_2d(call.quant_scale), groups, 1)
         return by_largest(values, torch.int8)
-    none = torch.zeros(x.shape[0], dtype=torch.float32)
-    return _quantise_static(values, quant_scale, quant_offset, groups, len(sizes)), none
+    none = torch.zeros(call.x.shape[0], dtype=torch.float32)
+    return _quantise_static(values, call.quant_scale, call.quant_offset, groups, len(sizes)), none
 
 
 def _quantise_static(values: Tensor, scale: Tensor | None, offset: Tensor | None, groups: Tensor, count: int) -> Tensor:
@@ -301,17 +295,10 @@ def _quantised_rows(
 
 
 @reference("npu::npu_grouped_matmul_swiglu_quant", dtypes={**TYPES, "bias": (torch.float32,)})
-def npu_grouped_matmul_swiglu_quant(
-    x: Tensor,
-    weight: Tensor,
-    group_list: Tensor,
-    weight_scale: Tensor,
-    x_scale: Tensor,
-    *,
-    bias: Tensor | None = None,
-) -> tuple[Tensor, Tensor, Tensor]:
+@takes("Tensor x, Tensor weight, Tensor group_list, Tensor weight_scale, Tensor x_scale, *, Tensor? bias=None")
+def npu_grouped_matmul_swiglu_quant(call: Arguments) -> tuple[Tensor, Tensor, Tensor]:
     """(int8 rows, their scales, nothing); group_list is cumulative, the bias is what A8W4 adds."""
-    result = _quantised_rows(x, weight, weight_scale, x_scale, group_list, 0, bias, None)
+    result = _quantised_rows(call.x, call.weight, call.weight_scale, call.x_scale, call.group_list, 0, call.bias, None)
     return (*result, torch.zeros((), dtype=torch.float32))
 
 
@@ -319,32 +306,40 @@ def npu_grouped_matmul_swiglu_quant(
     "npu::npu_grouped_matmul_swiglu_quant_v2",
     dtypes={**TYPES, "group_list": (torch.int64,), "smooth_scale": (torch.float32,)},
 )
-def npu_grouped_matmul_swiglu_quant_v2(
-    x: Tensor,
-    weight: Sequence[Tensor],
-    weight_scale: Sequence[Tensor],
-    x_scale: Tensor,
-    group_list: Tensor,
-    *,
-    smooth_scale: Tensor | None = None,
-    weight_assist_matrix: Sequence[Tensor] | None = None,
-    dequant_mode: int | None = 0,
-    dequant_dtype: torch.dtype | int | None = 6,
-    quant_mode: int | None = 0,
-    quant_dtype: torch.dtype | int | None = 1,
-    group_list_type: int | None = 0,
-    tuning_config: Sequence[int] | None = None,
-) -> tuple[Tensor, Tensor]:
+@takes(
+    "Tensor x, Tensor[] weight, Tensor[] weight_scale, Tensor x_scale, Tensor group_list, *, "
+    "Tensor? smooth_scale=None, Tensor[]? weight_assist_matrix=None, int? dequant_mode=0, int? dequant_dtype=6, "
+    "int? quant_mode=0, int? quant_dtype=1, int? group_list_type=0, int[]? tuning_config=None"
+)
+def npu_grouped_matmul_swiglu_quant_v2(call: Arguments) -> tuple[Tensor, Tensor]:
     """(int8 rows, their scales) of silu(first half) * second half. `tuning_config` is about speed only."""
-    _refuse_grouped(len(weight) != 1 or len(weight_scale) != 1, "weight and weight_scale should have one tensor")
-    by_rows = weight_scale[0].dim() == 3
-    _refuse_grouped((dequant_mode or 0) not in (0, 1) or bool(dequant_mode) != by_rows, f"dequant_mode {dequant_mode}")
-    _refuse_grouped(quant_mode not in (None, 0), f"quant_mode {quant_mode} on an Ascend A2")
-    if dequant_dtype != 0:  # the page's default, which stands for float32
-        asked_dtype(dequant_dtype, torch.float32, (torch.float32,), f"{GROUPED}: dequant_dtype")
-    if quant_dtype != 0:
-        asked_dtype(quant_dtype, torch.int8, (torch.int8,), f"{GROUPED}: quant_dtype")
-    assist = weight_assist_matrix[0] if weight_assist_matrix else None
-    smooth = smooth_scale[:, None] if smooth_scale is not None and smooth_scale.dim() == 1 else smooth_scale
-    arguments = (x, weight[0], weight_scale[0], x_scale, group_list, group_list_type or 0, assist, smooth)
+    _refuse_grouped(
+        len(call.weight) != 1 or len(call.weight_scale) != 1, "weight and weight_scale should have one tensor"
+    )
+    by_rows = call.weight_scale[0].dim() == 3
+    _refuse_grouped(
+        (call.dequant_mode or 0) not in (0, 1) or bool(call.dequant_mode) != by_rows,
+        f"dequant_mode {call.dequant_mode}",
+    )
+    _refuse_grouped(call.quant_mode not in (None, 0), f"quant_mode {call.quant_mode} on an Ascend A2")
+    if call.dequant_dtype != 0:  # the page's default, which stands for float32
+        asked_dtype(call.dequant_dtype, torch.float32, (torch.float32,), f"{GROUPED}: dequant_dtype")
+    if call.quant_dtype != 0:
+        asked_dtype(call.quant_dtype, torch.int8, (torch.int8,), f"{GROUPED}: quant_dtype")
+    assist = call.weight_assist_matrix[0] if call.weight_assist_matrix else None
+    smooth = (
+        call.smooth_scale[:, None]
+        if call.smooth_scale is not None and call.smooth_scale.dim() == 1
+        else call.smooth_scale
+    )
+    arguments = (
+        call.x,
+        call.weight[0],
+        call.weight_scale[0],
+        call.x_scale,
+        call.group_list,
+        call.group_list_type or 0,
+        assist,
+        smooth,
+    )
     return _quantised_rows(*arguments)

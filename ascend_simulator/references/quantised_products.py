@@ -10,8 +10,6 @@ has 19 bits there and here. Where int4 meets int8 the NPU multiplies (x - 8), an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
@@ -28,7 +26,7 @@ from .quantisation import (
     whole_product,
     with_bias,
 )
-from .registry import FLOATS, HALVES, reference
+from .registry import FLOATS, HALVES, Arguments, reference, takes
 
 WEIGHT_ONLY = "npu_weight_quant_batchmatmul"
 #: The dtype of the bias by the dtype of x, here, in npu_grouped_matmul and in npu_ffn.
@@ -79,35 +77,40 @@ def by_rows(values: Tensor, weight: Tensor, size: int) -> Tensor:
         "bias": (torch.float16, torch.float32),
     },
 )
-def npu_weight_quant_batchmatmul(
-    x: Tensor,
-    weight: Tensor,
-    antiquant_scale: Tensor,
-    antiquant_offset: Tensor | None = None,
-    quant_scale: Tensor | None = None,
-    quant_offset: Tensor | None = None,
-    bias: Tensor | None = None,
-    antiquant_group_size: int = 0,
-    inner_precise: int = 0,
-) -> Tensor:
+@takes(
+    "Tensor x, Tensor weight, Tensor antiquant_scale, Tensor? antiquant_offset=None, Tensor? quant_scale=None, "
+    "Tensor? quant_offset=None, Tensor? bias=None, int antiquant_group_size=0, int inner_precise=0"
+)
+def npu_weight_quant_batchmatmul(call: Arguments) -> Tensor:
     """x @ ((weight + antiquant_offset) * antiquant_scale) + bias, then * quant_scale + quant_offset to int8."""
-    if antiquant_scale.dtype == torch.int64:
+    if call.antiquant_scale.dtype == torch.int64:
         raise NotImplementedError(f"the NPU simulator lacks {WEIGHT_ONLY} with an int64 antiquant_scale")
-    weight = unpacked_matrix(weight) if weight.dtype == torch.int32 else weight
-    _check_weight_only(x, weight, antiquant_scale, antiquant_offset, bias, antiquant_group_size, inner_precise)
-    scale, moved = antiquant_scale, antiquant_offset
-    if antiquant_group_size and scale.dim() == 2 and scale.shape[0] > 1:
-        scale = by_rows(scale, weight, antiquant_group_size)
-        moved = None if moved is None else by_rows(moved, weight, antiquant_group_size)
-    values = x.float() @ dequantise(weight, scale, moved).float()
-    values = values if bias is None else values + as_wide(bias)
-    if quant_scale is None:
-        if quant_offset is not None:
+    call.weight = unpacked_matrix(call.weight) if call.weight.dtype == torch.int32 else call.weight
+    _check_weight_only(
+        call.x,
+        call.weight,
+        call.antiquant_scale,
+        call.antiquant_offset,
+        call.bias,
+        call.antiquant_group_size,
+        call.inner_precise,
+    )
+    scale, moved = call.antiquant_scale, call.antiquant_offset
+    if call.antiquant_group_size and scale.dim() == 2 and scale.shape[0] > 1:
+        scale = by_rows(scale, call.weight, call.antiquant_group_size)
+        moved = None if moved is None else by_rows(moved, call.weight, call.antiquant_group_size)
+    values = call.x.float() @ dequantise(call.weight, scale, moved).float()
+    values = values if call.bias is None else values + as_wide(call.bias)
+    if call.quant_scale is None:
+        if call.quant_offset is not None:
             raise RuntimeError(f"{WEIGHT_ONLY}: quant_offset cannot exist in isolation from quant_scale")
-        return values.to(x.dtype)
-    packed_scales = quant_scale if quant_scale.dtype == torch.int64 else packed_scale(quant_scale, quant_offset)
+        return values.to(call.x.dtype)
+    packed_scales = (
+        call.quant_scale if call.quant_scale.dtype == torch.int64 else packed_scale(call.quant_scale, call.quant_offset)
+    )
     return round_to_dtype(
-        (values * scale_of(packed_scales)).round() + kept_offset(packed_scales, quant_offset, WEIGHT_ONLY), torch.int8
+        (values * scale_of(packed_scales)).round() + kept_offset(packed_scales, call.quant_offset, WEIGHT_ONLY),
+        torch.int8,
     )
 
 
@@ -160,31 +163,27 @@ def _refuse_if(condition: bool, text: str) -> None:
         "bias": (*FLOATS, torch.int32),
     },
 )
-def npu_quant_matmul(
-    x1: Tensor,
-    x2: Tensor,
-    scale: Tensor,
-    *,
-    offset: Tensor | None = None,
-    pertoken_scale: Tensor | None = None,
-    bias: Tensor | None = None,
-    output_dtype: torch.dtype | int | None = None,
-    group_sizes: Sequence[int] | None = None,
-) -> Tensor:
+@takes(
+    "Tensor x1, Tensor x2, Tensor scale, *, Tensor? offset=None, Tensor? pertoken_scale=None, Tensor? bias=None, "
+    "int? output_dtype=None, int[]? group_sizes=None"
+)
+def npu_quant_matmul(call: Arguments) -> Tensor:
     """((x1 @ x2 + int32 bias) * scale * scale per token) + another bias, or + offset where the result is int8."""
-    result = asked_dtype(output_dtype, torch.int8, RESULTS, f"{NAME}: output_dtype")
-    beside = (scale, offset, pertoken_scale, bias, result)
-    _refuse_if(x1.dtype == torch.int32 and x2.dtype != torch.int32, "x2 should have the dtype of x1")
-    groups = [size for size in group_sizes or [] if size not in (0, 1)]
-    _refuse_if(bool(groups) and (groups != [GROUP] or scale.dim() != 2), f"group_sizes {group_sizes} with this scale")
-    if x1.dtype == torch.int8 and x2.dtype == torch.int32:
-        return _int8_with_int4(x1, unpacked_matrix(x2), beside)
-    if x1.dtype == torch.int32:
+    result = asked_dtype(call.output_dtype, torch.int8, RESULTS, f"{NAME}: output_dtype")
+    beside = (call.scale, call.offset, call.pertoken_scale, call.bias, result)
+    _refuse_if(call.x1.dtype == torch.int32 and call.x2.dtype != torch.int32, "x2 should have the dtype of x1")
+    groups = [size for size in call.group_sizes or [] if size not in (0, 1)]
+    _refuse_if(
+        bool(groups) and (groups != [GROUP] or call.scale.dim() != 2), f"group_sizes {call.group_sizes} with this scale"
+    )
+    if call.x1.dtype == torch.int8 and call.x2.dtype == torch.int32:
+        return _int8_with_int4(call.x1, unpacked_matrix(call.x2), beside)
+    if call.x1.dtype == torch.int32:
         _refuse_if(result not in HALVES, "int4 matrices give float16 or bfloat16")
-        x1, x2 = unpack_int4(x1), unpacked_matrix(x2)
-        if scale.dim() == 2:
-            return _int4_by_groups(x1, x2, beside)
-    return _compute_product(x1, x2, beside)
+        call.x1, call.x2 = unpack_int4(call.x1), unpacked_matrix(call.x2)
+        if call.scale.dim() == 2:
+            return _int4_by_groups(call.x1, call.x2, beside)
+    return _compute_product(call.x1, call.x2, beside)
 
 
 def _compute_product(x1: Tensor, x2: Tensor, beside: Beside) -> Tensor:

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from .numeric import as_wide
-from .registry import reference
+from .registry import Arguments, reference, takes
 
 SCALE_AT_END = 1  # the region ends at its last pixel, which counts
 HALF_PIXEL = (2, 3)  # 3: what torch_npu.contrib.module.ROIAlign asks for, with the expected values of its test
@@ -69,42 +69,37 @@ def _check_arguments(name: str, rois: Tensor, images: int, mode: int) -> None:
     "npu::npu_roi_align",
     dtypes={"input": (torch.float32, torch.float16), "rois": (torch.float32, torch.float16)},
 )
-def npu_roi_align(
-    input: Tensor,
-    rois: Tensor,
-    spatial_scale: float,
-    pooled_height: int,
-    pooled_width: int,
-    sample_num: int,
-    roi_end_mode: int,
-) -> Tensor:
+@takes(
+    "Tensor input, Tensor rois, float spatial_scale, int pooled_height, int pooled_width, int sample_num, "
+    "int roi_end_mode"
+)
+def npu_roi_align(call: Arguments) -> Tensor:
     """(N, C, pooled_height, pooled_width)."""
-    _check_arguments("npu_roi_align", rois, input.shape[0], roi_end_mode)
-    features, pooled = as_wide(input), (pooled_height, pooled_width)
+    _check_arguments("npu_roi_align", call.rois, call.input.shape[0], call.roi_end_mode)
+    features, pooled = as_wide(call.input), (call.pooled_height, call.pooled_width)
     aligned = [
         rows @ features[image] @ columns.t()
-        for image, rows, columns in _region_weights(rois, input.shape, pooled, spatial_scale, sample_num, roi_end_mode)
+        for image, rows, columns in _region_weights(
+            call.rois, call.input.shape, pooled, call.spatial_scale, call.sample_num, call.roi_end_mode
+        )
     ]
-    return torch.stack(aligned).to(input.dtype) if aligned else input.new_empty(0, input.shape[1], *pooled)
+    return (
+        torch.stack(aligned).to(call.input.dtype) if aligned else call.input.new_empty(0, call.input.shape[1], *pooled)
+    )
 
 
 @reference("npu::npu_roi_alignbk", dtypes={"input": (torch.float32,), "rois": (torch.float32,)})
-def npu_roi_alignbk(
-    input: Tensor,
-    rois: Tensor,
-    xdiff_shape: Sequence[int],
-    pooled_width: int,
-    pooled_height: int,
-    spatial_scale: float,
-    sample_num: int,
-    roi_end_mode: int | None = None,
-) -> Tensor:
+@takes(
+    "Tensor input, Tensor rois, int[] xdiff_shape, int pooled_width, int pooled_height, float spatial_scale, "
+    "int sample_num, int? roi_end_mode=None"
+)
+def npu_roi_alignbk(call: Arguments) -> Tensor:
     """The gradient (xdiff_shape) of the features; without a mode, that of mode 1."""
-    mode = SCALE_AT_END if roi_end_mode is None else roi_end_mode
-    _check_arguments("npu_roi_alignbk", rois, xdiff_shape[0], mode)
-    grad, pooled = torch.zeros(tuple(xdiff_shape), dtype=torch.float32), (pooled_height, pooled_width)
-    regions = _region_weights(rois, xdiff_shape, pooled, spatial_scale, sample_num, mode)
-    for region_grad, (image, rows, columns) in zip(input, regions):
+    mode = SCALE_AT_END if call.roi_end_mode is None else call.roi_end_mode
+    _check_arguments("npu_roi_alignbk", call.rois, call.xdiff_shape[0], mode)
+    grad, pooled = torch.zeros(tuple(call.xdiff_shape), dtype=torch.float32), (call.pooled_height, call.pooled_width)
+    regions = _region_weights(call.rois, call.xdiff_shape, pooled, call.spatial_scale, call.sample_num, mode)
+    for region_grad, (image, rows, columns) in zip(call.input, regions):
         grad[image] += rows.t() @ region_grad @ columns
     return grad
 

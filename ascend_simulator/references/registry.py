@@ -6,13 +6,19 @@ import functools
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Callable, TypeVar
+from types import SimpleNamespace
+from typing import Any, Callable, TypeVar, cast
 
 import torch
 
 Function = TypeVar("Function", bound=Callable[..., object])
 Result = TypeVar("Result")
 Dtypes = tuple[torch.dtype, ...]
+
+
+class Arguments(SimpleNamespace):
+    """The arguments of one call, by name."""
+
 
 FLOATS: Dtypes = (torch.float32, torch.float16, torch.bfloat16)
 HALVES: Dtypes = (torch.float16, torch.bfloat16)
@@ -52,6 +58,35 @@ def reference(
     return register_function
 
 
+def _bind_to(signature: inspect.Signature, function: Function, call: Callable[[dict[str, Any]], object]) -> Function:
+    """Return the function with this signature: `call` gets every argument by its name."""
+
+    @functools.wraps(function)
+    def call_function(*args: object, **kwargs: object) -> object:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        return call(bound.arguments)
+
+    vars(call_function)["__signature__"] = signature
+    return cast(Function, call_function)
+
+
+def takes(schema: str) -> Callable[[Callable[[Arguments], Result]], Callable[..., Result]]:
+    """Gives a function of one namespace the arguments that torch_npu's schema lists: "Tensor x, *, int dim=-1"."""
+    kinds = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    parameters = [
+        inspect.Parameter(
+            argument.name,
+            kinds[argument.kwarg_only],
+            default=argument.default_value if argument.has_default_value() else inspect.Parameter.empty,
+        )
+        for argument in torch._C.parse_schema(f"f({schema}) -> ()").arguments
+    ]
+    return lambda function: _bind_to(
+        inspect.Signature(parameters), function, lambda names: function(Arguments(**names))
+    )
+
+
 def derived_from(
     base: Callable[..., object], *, without: Sequence[str] = (), **renamed: str
 ) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
@@ -59,6 +94,7 @@ def derived_from(
 
     `without`: parameters that the operator lacks. renamed: what it calls a parameter of `base`.
     """
+    names = {new: name for name, new in renamed.items()}
 
     def take_parameters(function: Callable[..., Result]) -> Callable[..., Result]:
         own = [value for value in inspect.signature(function).parameters.values() if value.kind != value.VAR_KEYWORD]
@@ -68,16 +104,9 @@ def derived_from(
             if name not in (*without, *(value.name for value in own))
         ]
         signature = inspect.signature(function).replace(parameters=[*inherited, *own])
-        names = {new: name for name, new in renamed.items()}
-
-        @functools.wraps(function)
-        def call_function(*args: object, **kwargs: object) -> Result:
-            bound = signature.bind(*args, **kwargs)
-            bound.apply_defaults()
-            return function(**{names.get(name, name): value for name, value in bound.arguments.items()})
-
-        vars(call_function)["__signature__"] = signature
-        return call_function
+        return _bind_to(
+            signature, function, lambda by_name: function(**{names.get(k, k): v for k, v in by_name.items()})
+        )
 
     return take_parameters
 

@@ -10,13 +10,11 @@ Formula and limits: npu_mrope.md (registry.DOCUMENTS).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
 from .numeric import as_wide, sum_to
-from .registry import FLOATS, reference
+from .registry import FLOATS, Arguments, reference, takes
 
 
 def rotate_half(x: Tensor, mode: str) -> Tensor:
@@ -87,26 +85,22 @@ SECTIONS = ([16, 24, 24], [24, 20, 20], [8, 12, 12], [16, 16, 16, 16])
 
 
 @reference("npu::npu_mrope", dtypes={"positions": INTEGERS, "query": FLOATS, "key": FLOATS, "cos_sin_cache": FLOATS})
-def npu_mrope(
-    positions: Tensor,
-    query: Tensor,
-    key: Tensor,
-    cos_sin_cache: Tensor,
-    head_size: int,
-    *,
-    mrope_section: Sequence[int] | None = None,
-    rotary_mode: str | None = "half",
-    cache_mode: str | None = "default",
-) -> tuple[Tensor, Tensor]:
+@takes(
+    "Tensor positions, Tensor query, Tensor key, Tensor cos_sin_cache, int head_size, *, int[]? mrope_section=None, "
+    'str? rotary_mode="half", str? cache_mode="default"'
+)
+def npu_mrope(call: Arguments) -> tuple[Tensor, Tensor]:
     """positions (tokens) or (sections, tokens), queries (tokens, heads * head_size), cache (length, 2 * half).
 
     Rotates the first 2 * half elements of each head; the rest stays.
     """
-    mode, sections = rotary_mode or "half", list(mrope_section or [])
-    _check_mrope(positions, query, cos_sin_cache, head_size, sections, mode, cache_mode or "default")
-    cos, sin = as_wide(cos_sin_cache)[positions.long()].chunk(2, -1)
-    if positions.dim() == 2:
-        cos, sin = (_by_section(part, sections, cache_mode == "interleave") for part in (cos, sin))
+    mode, sections = call.rotary_mode or "half", list(call.mrope_section or [])
+    _check_mrope(
+        call.positions, call.query, call.cos_sin_cache, call.head_size, sections, mode, call.cache_mode or "default"
+    )
+    cos, sin = as_wide(call.cos_sin_cache)[call.positions.long()].chunk(2, -1)
+    if call.positions.dim() == 2:
+        cos, sin = (_by_section(part, sections, call.cache_mode == "interleave") for part in (cos, sin))
     if mode == "half":
         cos, sin = (torch.cat((part, part), -1)[:, None] for part in (cos, sin))
     else:
@@ -114,12 +108,12 @@ def npu_mrope(
     size = cos.shape[-1]
 
     def rotate_part(x: Tensor) -> Tensor:
-        heads = as_wide(x).unflatten(-1, (-1, head_size))
+        heads = as_wide(x).unflatten(-1, (-1, call.head_size))
         first = heads[..., :size]
         turned = first * cos + rotate_half(first, "half" if mode == "half" else "interleave") * sin
         return torch.cat((turned, heads[..., size:]), -1).flatten(1).to(x.dtype)
 
-    return rotate_part(query), rotate_part(key)
+    return rotate_part(call.query), rotate_part(call.key)
 
 
 def _by_section(x: Tensor, sections: list[int], interleaved: bool) -> Tensor:

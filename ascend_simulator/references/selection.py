@@ -18,7 +18,7 @@ from torch import Tensor
 
 from .numeric import as_wide
 from .quantisation import INDICES, asked_dtype, quantise_by_scales
-from .registry import FLOATS, HALVES, reference
+from .registry import FLOATS, HALVES, Arguments, reference, takes
 
 Ints = Sequence[int]
 
@@ -227,35 +227,32 @@ QUANTISED = {
 
 @reference("npu::npu_quant_scatter", dtypes=QUANTISED)
 @reference("npu::npu_quant_scatter_", dtypes=QUANTISED, writes=("input",))
-def npu_quant_scatter(
-    input: Tensor,
-    indices: Tensor,
-    updates: Tensor,
-    quant_scales: Tensor,
-    quant_zero_points: Tensor | None = None,
-    axis: int = -2,
-    quant_axis: int = -1,
-    reduce: str = "update",
-    dst_type: torch.dtype | int | None = None,
-    round_mode: str | None = "rint",
-) -> Tensor:
+@takes(
+    "Tensor input, Tensor indices, Tensor updates, Tensor quant_scales, Tensor? quant_zero_points=None, int axis=-2, "
+    'int quant_axis=-1, str reduce="update", int? dst_type=None, str? round_mode="rint"'
+)
+def npu_quant_scatter(call: Arguments) -> Tensor:
     """A copy of the tensor with slices replaced by round(updates / scales + zero_points)."""
-    name, rank = "npu_quant_scatter", updates.dim()
-    asked_dtype(dst_type, torch.int8, (torch.int8,), "npu_quant_scatter: dst_type")
-    if round_mode not in (None, "rint"):
-        raise NotImplementedError(f"the NPU simulator lacks npu_quant_scatter with round_mode {round_mode}")
-    if reduce != "update":
-        raise RuntimeError(f"{name}: reduce should be 'update', but got '{reduce}'")
-    if quant_axis % rank != rank - 1 or axis % rank in (0, rank - 1):
+    name, rank = "npu_quant_scatter", call.updates.dim()
+    asked_dtype(call.dst_type, torch.int8, (torch.int8,), "npu_quant_scatter: dst_type")
+    if call.round_mode not in (None, "rint"):
+        raise NotImplementedError(f"the NPU simulator lacks npu_quant_scatter with round_mode {call.round_mode}")
+    if call.reduce != "update":
+        raise RuntimeError(f"{name}: reduce should be 'update', but got '{call.reduce}'")
+    if call.quant_axis % rank != rank - 1 or call.axis % rank in (0, rank - 1):
         raise RuntimeError(f"{name}: quant_axis should be the last dimension, and axis neither the first nor the last")
-    if updates.shape[-1] % 32:
+    if call.updates.shape[-1] % 32:
         raise RuntimeError(f"{name}: the last dimension should be a multiple of 32 bytes, in int8")
-    brain = updates.dtype == torch.bfloat16
-    for values, dtype in ((quant_scales, torch.float32), (quant_zero_points, torch.int32)):
+    brain = call.updates.dtype == torch.bfloat16
+    for values, dtype in ((call.quant_scales, torch.float32), (call.quant_zero_points, torch.int32)):
         dtype = torch.bfloat16 if brain else dtype
-        if values is not None and (values.numel() != updates.shape[-1] or values.dtype != dtype):
+        if values is not None and (values.numel() != call.updates.shape[-1] or values.dtype != dtype):
             raise RuntimeError(f"{name}: quant_scales or quant_zero_points of {values.dtype} {values.shape} do not fit")
-    zeros = None if quant_zero_points is None else quant_zero_points.reshape(-1)
+    zeros = None if call.quant_zero_points is None else call.quant_zero_points.reshape(-1)
     return replace_rows(
-        name, input, indices, quantise_by_scales(updates, quant_scales.reshape(-1), zeros, torch.int8, -1), axis
+        name,
+        call.input,
+        call.indices,
+        quantise_by_scales(call.updates, call.quant_scales.reshape(-1), zeros, torch.int8, -1),
+        call.axis,
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from .registry import reference
+from .registry import Arguments, reference, takes
 
 Ints = Sequence[int]
 
@@ -76,32 +76,28 @@ def npu_stride_copy(input: Tensor, shape: Ints, stride: Ints, storage_offset: in
 
 @reference("npu::npu_indexing")
 @reference("npu::npu_indexing.out", writes=("out",))
-def npu_indexing(
-    input: Tensor,
-    begin: Ints,
-    end: Ints,
-    strides: Ints,
-    begin_mask: int = 0,
-    end_mask: int = 0,
-    ellipsis_mask: int = 0,
-    new_axis_mask: int = 0,
-    shrink_axis_mask: int = 0,
-) -> Tensor:
+@takes(
+    "Tensor input, int[] begin, int[] end, int[] strides, int begin_mask=0, int end_mask=0, int ellipsis_mask=0, "
+    "int new_axis_mask=0, int shrink_axis_mask=0"
+)
+def npu_indexing(call: Arguments) -> Tensor:
     """As TensorFlow's StridedSlice slices."""
-    if ellipsis_mask or new_axis_mask:
+    if call.ellipsis_mask or call.new_axis_mask:
         raise NotImplementedError("the NPU simulator lacks npu_indexing with ellipsis_mask or new_axis_mask")
     shrunk = []
-    for dim, (first, last, step) in enumerate(zip(begin, end, strides)):
-        places = list(range(input.shape[dim]))
-        if shrink_axis_mask >> dim & 1:
-            places = [first % input.shape[dim]]
+    for dim, (first, last, step) in enumerate(zip(call.begin, call.end, call.strides)):
+        places = list(range(call.input.shape[dim]))
+        if call.shrink_axis_mask >> dim & 1:
+            places = [first % call.input.shape[dim]]
             shrunk.append(dim)
         else:
-            places = places[None if begin_mask >> dim & 1 else first : None if end_mask >> dim & 1 else last : step]
-        input = input.index_select(dim, torch.tensor(places, dtype=torch.int64, device=input.device))
+            places = places[
+                None if call.begin_mask >> dim & 1 else first : None if call.end_mask >> dim & 1 else last : step
+            ]
+        call.input = call.input.index_select(dim, torch.tensor(places, dtype=torch.int64, device=call.input.device))
     for dim in reversed(shrunk):
-        input = input.squeeze(dim)
-    return input.contiguous()
+        call.input = call.input.squeeze(dim)
+    return call.input.contiguous()
 
 
 @reference("npu::npu_stride_add")

@@ -109,20 +109,14 @@ def npu_geglu(input: Tensor, dim: int = -1, approximate: int = 1, activate_left:
 
 
 @reference("npu::npu_geglu_grad", dtypes={"grad_output": FLOATS, "input": FLOATS})
-def npu_geglu_grad(
-    grad_output: Tensor,
-    input: Tensor,
-    gelu: Tensor,
-    dim: int = -1,
-    approximate: int = 1,
-    activate_left: bool = False,
-) -> Tensor:
-    left, right = _split_halves(as_wide(input), dim)
-    gate, x = (left, right) if activate_left else (right, left)
-    kind = "tanh" if approximate == 1 else "none"
-    dgate = torch.ops.aten.gelu_backward(as_wide(grad_output) * x, gate, approximate=kind)
-    dx = as_wide(grad_output) * as_wide(gelu)
-    return torch.cat([dgate, dx] if activate_left else [dx, dgate], dim).to(input.dtype)
+@takes("Tensor grad_output, Tensor input, Tensor gelu, int dim=-1, int approximate=1, bool activate_left=False")
+def npu_geglu_grad(call: Arguments) -> Tensor:
+    left, right = _split_halves(as_wide(call.input), call.dim)
+    gate, x = (left, right) if call.activate_left else (right, left)
+    kind = "tanh" if call.approximate == 1 else "none"
+    dgate = torch.ops.aten.gelu_backward(as_wide(call.grad_output) * x, gate, approximate=kind)
+    dx = as_wide(call.grad_output) * as_wide(call.gelu)
+    return torch.cat([dgate, dx] if call.activate_left else [dx, dgate], call.dim).to(call.input.dtype)
 
 
 @reference("npu::npu_clipped_swiglu", dtypes={"x": FLOATS})
@@ -162,19 +156,14 @@ def npu_scaled_masked_softmax_backward(
 
 
 @reference("npu::npu_masked_softmax_with_rel_pos_bias", dtypes={"x": FLOATS})
-def npu_masked_softmax_with_rel_pos_bias(
-    x: Tensor,
-    atten_mask: Tensor | None,
-    relative_pos_bias: Tensor,
-    scale_value: float = 1.0,
-    inner_precision_mode: int = 0,
-) -> Tensor:
+@takes("Tensor x, Tensor? atten_mask, Tensor relative_pos_bias, float scale_value=1.0, int inner_precision_mode=0")
+def npu_masked_softmax_with_rel_pos_bias(call: Arguments) -> Tensor:
     """softmax(x * scale + mask + bias): the mask is added, as Swin Transformer's."""
-    scores = as_wide(x) * scale_value + as_wide(relative_pos_bias)
-    if atten_mask is not None:
-        mask = as_wide(atten_mask)
-        scores = scores + (mask.unsqueeze(-3) if x.dim() > 4 and mask.dim() == x.dim() - 2 else mask)
-    return scores.softmax(-1).to(x.dtype)
+    scores = as_wide(call.x) * call.scale_value + as_wide(call.relative_pos_bias)
+    if call.atten_mask is not None:
+        mask = as_wide(call.atten_mask)
+        scores = scores + (mask.unsqueeze(-3) if call.x.dim() > 4 and mask.dim() == call.x.dim() - 2 else mask)
+    return scores.softmax(-1).to(call.x.dtype)
 
 
 @reference("npu::npu_attn_softmax_", writes=("input",))

@@ -142,18 +142,12 @@ def npu_diou_backward(
 
 
 @reference("npu::_npu_ciou", dtypes=PAIRED)
-def npu_ciou(
-    input: Tensor,
-    gtboxes: Tensor,
-    trans: bool = False,
-    is_cross: bool = True,
-    mode: int = 0,
-    atan_sub_flag: bool = False,
-) -> tuple[Tensor, Tensor]:
+@takes("Tensor input, Tensor gtboxes, bool trans=False, bool is_cross=True, int mode=0, bool atan_sub_flag=False")
+def npu_ciou(call: Arguments) -> tuple[Tensor, Tensor]:
     """(the value, the difference of the angles)."""
-    _plain_iou("npu_ciou", mode)
-    value, difference = _compute_ciou(as_wide(input), as_wide(gtboxes), trans, is_cross)
-    return value.to(input.dtype), difference
+    _plain_iou("npu_ciou", call.mode)
+    value, difference = _compute_ciou(as_wide(call.input), as_wide(call.gtboxes), call.trans, call.is_cross)
+    return value.to(call.input.dtype), difference
 
 
 @reference("npu::npu_ciou_backward")

@@ -141,18 +141,17 @@ def _order_falling(scores: Tensor, allowed: Tensor) -> Tensor:
 
 
 @reference("npu::npu_nms_v4", dtypes={"input": TYPES, "scores": TYPES})
-def npu_nms_v4(
-    input: Tensor,
-    scores: Tensor,
-    max_output_size: float,
-    iou_threshold: Tensor,
-    scores_threshold: Tensor,
-    pad_to_max_output_size: bool = False,
-) -> tuple[Tensor, Tensor]:
+@takes(
+    "Tensor input, Tensor scores, float max_output_size, Tensor iou_threshold, Tensor scores_threshold, "
+    "bool pad_to_max_output_size=False"
+)
+def npu_nms_v4(call: Arguments) -> tuple[Tensor, Tensor]:
     """(indices, how many are valid): torch_npu's are always max_output_size long, 0 after the valid ones here."""
-    order = _order_falling(scores, as_wide(scores) > float(scores_threshold))
-    selected = _select_greedily(as_wide(input), order, _overlap_shares, float(iou_threshold), int(max_output_size))
-    indices = torch.zeros(int(max_output_size), dtype=torch.int32)
+    order = _order_falling(call.scores, as_wide(call.scores) > float(call.scores_threshold))
+    selected = _select_greedily(
+        as_wide(call.input), order, _overlap_shares, float(call.iou_threshold), int(call.max_output_size)
+    )
+    indices = torch.zeros(int(call.max_output_size), dtype=torch.int32)
     indices[: len(selected)] = selected.to(torch.int32)
     return indices, torch.tensor(len(selected), dtype=torch.int32)
 
@@ -178,24 +177,20 @@ def _rotated_shares(box: Tensor, others: Tensor) -> Tensor:
 
 
 @reference("npu::npu_nms_rotated", dtypes={"input": TYPES, "scores": TYPES})
-def npu_nms_rotated(
-    input: Tensor,
-    scores: Tensor,
-    iou_threshold: float,
-    scores_threshold: float = 0.0,
-    max_output_size: int = -1,
-    mode: int = 0,
-) -> tuple[Tensor, Tensor]:
+@takes(
+    "Tensor input, Tensor scores, float iou_threshold, float scores_threshold=0.0, int max_output_size=-1, int mode=0"
+)
+def npu_nms_rotated(call: Arguments) -> tuple[Tensor, Tensor]:
     """(indices kept, how many (1,)), int32. Mode 0 is centre and size, mode 1 corners; angles in degrees."""
-    if mode not in (0, 1):
-        raise RuntimeError(f"npu_nms_rotated: mode must be 0 or 1, but got {mode}")
-    boxes = as_wide(input)
-    if mode == 1:  # corners, and an angle that counts the other way round
+    if call.mode not in (0, 1):
+        raise RuntimeError(f"npu_nms_rotated: mode must be 0 or 1, but got {call.mode}")
+    boxes = as_wide(call.input)
+    if call.mode == 1:  # corners, and an angle that counts the other way round
         first, second = boxes[:, :2], boxes[:, 2:4]
         boxes = torch.cat([(first + second) / 2, second - first, -boxes[:, 4:]], 1)
-    order = _order_falling(scores, as_wide(scores) >= scores_threshold)
-    most = len(boxes) if max_output_size < 0 else max_output_size
-    selected = _select_greedily(boxes, order, _rotated_shares, iou_threshold, most)
+    order = _order_falling(call.scores, as_wide(call.scores) >= call.scores_threshold)
+    most = len(boxes) if call.max_output_size < 0 else call.max_output_size
+    selected = _select_greedily(boxes, order, _rotated_shares, call.iou_threshold, most)
     return selected.to(torch.int32), torch.tensor([len(selected)], dtype=torch.int32)
 
 

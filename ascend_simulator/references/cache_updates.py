@@ -6,8 +6,6 @@ aclnnScatterList.md of https://gitcode.com/cann/ops-nn.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
@@ -166,26 +164,26 @@ LISTED = {"input": SCATTERED, "indices": INTEGERS, "mask": (torch.uint8,)}
 
 @reference("npu::npu_scatter_list", dtypes=LISTED)
 @reference("npu::npu_scatter_list_", dtypes=LISTED, writes=("input",))
-def npu_scatter_list(
-    input: Sequence[Tensor],
-    indices: Tensor,
-    updates: Tensor,
-    mask: Tensor | None = None,
-    reduce: str = "update",
-    axis: int = -2,
-) -> list[Tensor]:
+@takes('Tensor[] input, Tensor indices, Tensor updates, Tensor? mask=None, str reduce="update", int axis=-2')
+def npu_scatter_list(call: Arguments) -> list[Tensor]:
     """Copies of the tensors, with updates[i] of length 1 along the axis at indices[i] of tensor i."""
-    if reduce != "update" or axis not in (-1, -2):
-        raise RuntimeError(f"npu_scatter_list supports reduce update, and axis -1 and -2, got {reduce} and {axis}")
-    if indices.shape != (len(input),) or updates.shape[0] != len(input) or updates.shape[axis] != 1:
-        raise NotImplementedError(
-            f"the NPU simulator lacks npu_scatter_list with indices {list(indices.shape)} and updates of length "
-            f"{updates.shape[axis]} along the axis"
+    if call.reduce != "update" or call.axis not in (-1, -2):
+        raise RuntimeError(
+            f"npu_scatter_list supports reduce update, and axis -1 and -2, got {call.reduce} and {call.axis}"
         )
-    if mask is not None and not bool(mask.all()):
+    if (
+        call.indices.shape != (len(call.input),)
+        or call.updates.shape[0] != len(call.input)
+        or call.updates.shape[call.axis] != 1
+    ):
+        raise NotImplementedError(
+            f"the NPU simulator lacks npu_scatter_list with indices {list(call.indices.shape)} and updates of length "
+            f"{call.updates.shape[call.axis]} along the axis"
+        )
+    if call.mask is not None and not bool(call.mask.all()):
         raise NotImplementedError("the NPU simulator lacks npu_scatter_list with a mask that hides")
-    result = [tensor.clone() for tensor in input]
-    for tensor, place, update in zip(result, indices.tolist(), updates):
-        _check_update(tensor, place, update, axis)
-        tensor.select(axis, place).copy_(update.select(axis, 0))
+    result = [tensor.clone() for tensor in call.input]
+    for tensor, place, update in zip(result, call.indices.tolist(), call.updates):
+        _check_update(tensor, place, update, call.axis)
+        tensor.select(call.axis, place).copy_(update.select(call.axis, 0))
     return result

@@ -22,28 +22,22 @@ SOFTMAX, SIGMOID = 0, 1
 
 
 @reference("npu::npu_moe_gating_top_k_softmax_v2", dtypes={"x": FLOATS, "finished": (torch.bool,)})
-def npu_moe_gating_top_k_softmax_v2(
-    x: Tensor,
-    *,
-    k: int = 1,
-    finished: Tensor | None = None,
-    renorm: int | None = 0,
-    output_softmax: bool | None = False,
-) -> tuple[Tensor, Tensor, Tensor]:
+@takes("Tensor x, *, int k=1, Tensor? finished=None, int? renorm=0, bool? output_softmax=False")
+def npu_moe_gating_top_k_softmax_v2(call: Arguments) -> tuple[Tensor, Tensor, Tensor]:
     """(k scores, their experts, the softmax or nothing): softmax before the choice, or after it with renorm 1.
 
     The whole softmax is given in float32 where it comes first and is asked for.
     """
-    if renorm not in (None, 0, 1):
-        raise RuntimeError(f"renorm must be 0 or 1, but got: {renorm}")
-    scores = as_wide(x) if renorm else as_wide(x).softmax(-1)
+    if call.renorm not in (None, 0, 1):
+        raise RuntimeError(f"renorm must be 0 or 1, but got: {call.renorm}")
+    scores = as_wide(call.x) if call.renorm else as_wide(call.x).softmax(-1)
     values, experts = scores.sort(dim=-1, descending=True, stable=True)
-    values, experts = values[..., :k], experts[..., :k].to(torch.int32)
-    if finished is not None:
-        experts = experts.masked_fill(finished[..., None], x.shape[-1])
-    values = values.softmax(-1) if renorm else values
-    third = scores.float() if output_softmax and not renorm else x.new_empty(0, dtype=torch.float32)
-    return values.to(x.dtype).contiguous(), experts.contiguous(), third
+    values, experts = values[..., : call.k], experts[..., : call.k].to(torch.int32)
+    if call.finished is not None:
+        experts = experts.masked_fill(call.finished[..., None], call.x.shape[-1])
+    values = values.softmax(-1) if call.renorm else values
+    third = scores.float() if call.output_softmax and not call.renorm else call.x.new_empty(0, dtype=torch.float32)
+    return values.to(call.x.dtype).contiguous(), experts.contiguous(), third
 
 
 def _mask_groups(scores: Tensor, groups: int, chosen: int, mode: int) -> Tensor:

@@ -101,15 +101,17 @@ def npu_moe_token_permute(
 
 
 @reference("npu::npu_moe_token_permute_grad_v2", dtypes={"grad_permuted_tokens": FLOATS})
-def npu_moe_token_permute_grad_v2(
-    grad_permuted_tokens: Tensor,
-    sorted_indices: Tensor,
-    tokens_size_0: int,
-    tokens_dtype: torch.dtype,
-    num_topK: int,
-    padded_mode: bool = False,
-) -> Tensor:
-    return _gather_rows(grad_permuted_tokens, sorted_indices).unflatten(0, (-1, num_topK)).sum(1).to(tokens_dtype)
+@takes(
+    "Tensor grad_permuted_tokens, Tensor sorted_indices, int tokens_size_0, ScalarType tokens_dtype, int num_topK, "
+    "bool padded_mode=False"
+)
+def npu_moe_token_permute_grad_v2(call: Arguments) -> Tensor:
+    return (
+        _gather_rows(call.grad_permuted_tokens, call.sorted_indices)
+        .unflatten(0, (-1, call.num_topK))
+        .sum(1)
+        .to(call.tokens_dtype)
+    )
 
 
 @reference("npu::npu_moe_token_permute_grad", dtypes={"grad_permuted_tokens": FLOATS})
@@ -173,16 +175,13 @@ def npu_moe_token_unpermute_grad_v2(call: Arguments) -> tuple[Tensor, Tensor]:
 
 
 @reference("npu::npu_moe_token_unpermute_grad", dtypes={"grad_unpermuted_tokens": FLOATS})
-def npu_moe_token_unpermute_grad(
-    permuted_tokens: Tensor,
-    grad_unpermuted_tokens: Tensor,
-    sorted_indices: Tensor,
-    probs: Tensor | None = None,
-    padded_mode: bool = False,
-    restore_shape: Sequence[int] | None = None,
-) -> tuple[Tensor, Tensor]:
-    rest = (permuted_tokens.shape[0], permuted_tokens.dtype, probs, permuted_tokens)
-    return _unpermute_gradients(grad_unpermuted_tokens, sorted_indices, *rest)
+@takes(
+    "Tensor permuted_tokens, Tensor grad_unpermuted_tokens, Tensor sorted_indices, Tensor? probs=None, "
+    "bool padded_mode=False, int[]? restore_shape=None"
+)
+def npu_moe_token_unpermute_grad(call: Arguments) -> tuple[Tensor, Tensor]:
+    rest = (call.permuted_tokens.shape[0], call.permuted_tokens.dtype, call.probs, call.permuted_tokens)
+    return _unpermute_gradients(call.grad_unpermuted_tokens, call.sorted_indices, *rest)
 
 
 def _require_map(padded: bool, routing_map: Tensor | None) -> Tensor:
@@ -198,18 +197,12 @@ def _list_choices(routing_map: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @reference("npu::npu_moe_token_permute_with_routing_map", dtypes={"tokens": FLOATS, "probs": FLOATS})
-def npu_moe_token_permute_with_routing_map(
-    tokens: Tensor,
-    routing_map: Tensor,
-    *,
-    probs: Tensor | None = None,
-    num_out_tokens: int | None = None,
-    drop_and_pad: bool = False,
-) -> tuple[Tensor, Tensor | None, Tensor]:
+@takes("Tensor tokens, Tensor routing_map, *, Tensor? probs=None, int? num_out_tokens=None, bool drop_and_pad=False")
+def npu_moe_token_permute_with_routing_map(call: Arguments) -> tuple[Tensor, Tensor | None, Tensor]:
     """(tokens expert by expert, their probabilities, where the choices went, token by token)."""
-    experts, rows = _list_choices(_require_map(drop_and_pad, routing_map))
-    permuted = None if probs is None else probs[rows, experts]
-    return tokens[rows], permuted, rows.argsort(stable=True).to(torch.int32)
+    experts, rows = _list_choices(_require_map(call.drop_and_pad, call.routing_map))
+    permuted = None if call.probs is None else call.probs[rows, experts]
+    return call.tokens[rows], permuted, rows.argsort(stable=True).to(torch.int32)
 
 
 @reference("npu::npu_moe_token_permute_with_routing_map_grad", dtypes={"permuted_token_out_grad": FLOATS})
@@ -270,29 +263,26 @@ def npu_moe_token_unpermute_with_routing_map_grad(call: Arguments) -> tuple[Tens
         "per_token_scales": (torch.float32,),
     },
 )
-def npu_moe_re_routing(
-    tokens: Tensor,
-    expert_token_num_per_rank: Tensor,
-    *,
-    per_token_scales: Tensor | None = None,
-    expert_token_num_type: int = 1,
-    idx_type: int = 0,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+@takes(
+    "Tensor tokens, Tensor expert_token_num_per_rank, *, Tensor? per_token_scales=None, int expert_token_num_type=1, "
+    "int idx_type=0"
+)
+def npu_moe_re_routing(call: Arguments) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(tokens by expert, their scales, where each came from, tokens of each expert) of tokens (A, H) by rank.
 
     Counts (ranks, experts) say how many of a rank's tokens are for each expert; they must add up to A.
     """
-    counts = expert_token_num_per_rank
-    if expert_token_num_type != 1 or idx_type != 0:
+    counts = call.expert_token_num_per_rank
+    if call.expert_token_num_type != 1 or call.idx_type != 0:
         raise RuntimeError("npu_moe_re_routing supports expert_token_num_type 1 and idx_type 0 only")
-    if int(counts.sum()) != tokens.shape[0]:
+    if int(counts.sum()) != call.tokens.shape[0]:
         raise RuntimeError(
             f"npu_moe_re_routing: expert_token_num_per_rank adds up to {int(counts.sum())}, "
-            f"but there are {tokens.shape[0]} tokens"
+            f"but there are {call.tokens.shape[0]} tokens"
         )
-    experts = torch.arange(counts.shape[1], device=tokens.device).repeat(counts.shape[0])
+    experts = torch.arange(counts.shape[1], device=call.tokens.device).repeat(counts.shape[0])
     order = experts.repeat_interleave(counts.flatten().long()).sort(stable=True)[1]
-    scales = tokens.new_full(tokens.shape[:1], float("nan"), dtype=torch.float32)
-    if per_token_scales is not None:
-        scales = per_token_scales[order]
-    return tokens[order], scales, order.to(torch.int32), counts.sum(0, dtype=counts.dtype)
+    scales = call.tokens.new_full(call.tokens.shape[:1], float("nan"), dtype=torch.float32)
+    if call.per_token_scales is not None:
+        scales = call.per_token_scales[order]
+    return call.tokens[order], scales, order.to(torch.int32), counts.sum(0, dtype=counts.dtype)

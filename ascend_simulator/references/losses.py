@@ -91,19 +91,13 @@ def _spread_gradient(grad: Tensor, count: int, reduction: int) -> Tensor:
 
 
 @reference("npu::npu_binary_cross_entropy_with_logits_backward", dtypes={"input": FLOATS})
-def npu_binary_cross_entropy_with_logits_backward(
-    grad_output: Tensor,
-    input: Tensor,
-    target: Tensor,
-    weight_opt: Tensor | None,
-    pos_weight_opt: Tensor | None,
-    reduction: int,
-) -> Tensor:
-    gate, wanted = torch.sigmoid(as_wide(input)), as_wide(target)
-    positive = 1.0 if pos_weight_opt is None else as_wide(pos_weight_opt)
+@takes("Tensor grad_output, Tensor input, Tensor target, Tensor? weight_opt, Tensor? pos_weight_opt, int reduction")
+def npu_binary_cross_entropy_with_logits_backward(call: Arguments) -> Tensor:
+    gate, wanted = torch.sigmoid(as_wide(call.input)), as_wide(call.target)
+    positive = 1.0 if call.pos_weight_opt is None else as_wide(call.pos_weight_opt)
     inner = gate * (1 - wanted) - positive * wanted * (1 - gate)
-    inner = inner if weight_opt is None else inner * as_wide(weight_opt)
-    return (inner * _spread_gradient(grad_output, input.numel(), reduction)).to(input.dtype)
+    inner = inner if call.weight_opt is None else inner * as_wide(call.weight_opt)
+    return (inner * _spread_gradient(call.grad_output, call.input.numel(), call.reduction)).to(call.input.dtype)
 
 
 @reference("npu::kl_div_backward", dtypes={"input": FLOATS})
@@ -161,52 +155,54 @@ def _pack_mask(mask: Tensor) -> Tensor:
 
 
 @reference("npu::npu_fused_linear_online_max_sum", dtypes={"input": HALVES, "weight": HALVES, "target": INDICES})
-def npu_fused_linear_online_max_sum(
-    input: Tensor,
-    weight: Tensor,
-    target: Tensor,
-    vocab_start_index: int,
-    vocab_end_index: int,
-    return_logits: bool = False,
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor | None]:
+@takes(
+    "Tensor input, Tensor weight, Tensor target, int vocab_start_index, int vocab_end_index, bool return_logits=False"
+)
+def npu_fused_linear_online_max_sum(call: Arguments) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor | None]:
     """(max, sum of exponentials, the target's logit less the max, mask in bits, target from start, logits or None)."""
     name = "npu_fused_linear_online_max_sum"
-    _same_dtype(name, input, weight)
-    if not 0 <= vocab_start_index <= vocab_end_index:
-        raise RuntimeError(f"{name}: must be 0 <= vocab_start_index {vocab_start_index} <= {vocab_end_index}")
-    logits = _compute_logits(input, weight)
+    _same_dtype(name, call.input, call.weight)
+    if not 0 <= call.vocab_start_index <= call.vocab_end_index:
+        raise RuntimeError(f"{name}: must be 0 <= vocab_start_index {call.vocab_start_index} <= {call.vocab_end_index}")
+    logits = _compute_logits(call.input, call.weight)
     largest = as_wide(logits).amax(-1)
     shifted = as_wide(logits) - largest[:, None]
-    mask = (target < vocab_start_index) | (target >= vocab_end_index)
-    local = torch.where(mask, 0, target - vocab_start_index)
-    if local.numel() and int(local.max()) >= weight.shape[0]:
-        raise RuntimeError(f"{name}: vocab_end_index {vocab_end_index} is beyond the {weight.shape[0]} rows of weight")
+    mask = (call.target < call.vocab_start_index) | (call.target >= call.vocab_end_index)
+    local = torch.where(mask, 0, call.target - call.vocab_start_index)
+    if local.numel() and int(local.max()) >= call.weight.shape[0]:
+        raise RuntimeError(
+            f"{name}: vocab_end_index {call.vocab_end_index} is beyond the {call.weight.shape[0]} rows of weight"
+        )
     predicted = torch.where(mask, 0.0, shifted.gather(1, local.long()[:, None])[:, 0])
     sums = shifted.exp().sum(-1)
-    return largest, sums, predicted, _pack_mask(mask), local.to(target.dtype), logits if return_logits else None
+    return (
+        largest,
+        sums,
+        predicted,
+        _pack_mask(mask),
+        local.to(call.target.dtype),
+        logits if call.return_logits else None,
+    )
 
 
 @reference(
     "npu::npu_fused_cross_entropy_loss_with_max_sum",
     dtypes={"logits_max": ONE, "sum_exp_logits": ONE, "predicted_logits": ONE, "vocab_parallel_logits": FLOATS},
 )
-def npu_fused_cross_entropy_loss_with_max_sum(
-    logits_max: Tensor,
-    sum_exp_logits: Tensor,
-    predicted_logits: Tensor,
-    *,
-    label_smoothing: float | None = 0.0,
-    vocab_parallel_logits: Tensor | None = None,
-) -> tuple[Tensor, Tensor | None]:
+@takes(
+    "Tensor logits_max, Tensor sum_exp_logits, Tensor predicted_logits, *, float? label_smoothing=0.0, "
+    "Tensor? vocab_parallel_logits=None"
+)
+def npu_fused_cross_entropy_loss_with_max_sum(call: Arguments) -> tuple[Tensor, Tensor | None]:
     """(loss of each row, softmax of the logits or None), in float32."""
     name = "npu_fused_cross_entropy_loss_with_max_sum"
-    _no_smoothing(name, label_smoothing)
-    if not logits_max.shape == sum_exp_logits.shape == predicted_logits.shape:
+    _no_smoothing(name, call.label_smoothing)
+    if not call.logits_max.shape == call.sum_exp_logits.shape == call.predicted_logits.shape:
         raise RuntimeError(f"{name}: logits_max, sum_exp_logits and predicted_logits must have one shape")
-    loss = sum_exp_logits.log() - predicted_logits
-    if vocab_parallel_logits is None:
+    loss = call.sum_exp_logits.log() - call.predicted_logits
+    if call.vocab_parallel_logits is None:
         return loss, None
-    return loss, _compute_softmax(as_wide(vocab_parallel_logits), logits_max, sum_exp_logits)
+    return loss, _compute_softmax(as_wide(call.vocab_parallel_logits), call.logits_max, call.sum_exp_logits)
 
 
 def _compute_softmax(logits: Tensor, largest: Tensor, total: Tensor) -> Tensor:

@@ -13,8 +13,6 @@ https://arxiv.org/abs/2203.00555: LayerNorm(alpha * x + gx). Statistics are floa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -124,20 +122,14 @@ def npu_group_norm_silu(
 
 
 @reference("npu::npu_group_norm_swish", dtypes={"input": FLOATS, "weight": FLOATS, "bias": FLOATS})
-def npu_group_norm_swish(
-    input: Tensor,
-    num_groups: int,
-    weight: Tensor,
-    bias: Tensor,
-    eps: float | None = 1e-5,
-    swish_scale: float | None = 1.0,
-) -> tuple[Tensor, Tensor, Tensor]:
+@takes("Tensor input, int num_groups, Tensor weight, Tensor bias, float? eps=1e-5, float? swish_scale=1.0")
+def npu_group_norm_swish(call: Arguments) -> tuple[Tensor, Tensor, Tensor]:
     """(swish(group_norm(input)), mean, rstd), swish(y) = y * sigmoid(swish_scale * y)."""
-    eps, scale = 1e-5 if eps is None else eps, 1.0 if swish_scale is None else swish_scale
-    y = functional.group_norm(as_wide(input), num_groups, as_wide(weight), as_wide(bias), eps)
+    call.eps, scale = 1e-5 if call.eps is None else call.eps, 1.0 if call.swish_scale is None else call.swish_scale
+    y = functional.group_norm(as_wide(call.input), call.num_groups, as_wide(call.weight), as_wide(call.bias), call.eps)
     y = y * torch.sigmoid(scale * y)
-    mean, rstd = _compute_statistics(input, num_groups, eps)
-    return y.to(input.dtype), mean.to(input.dtype), rstd.to(input.dtype)
+    mean, rstd = _compute_statistics(call.input, call.num_groups, call.eps)
+    return y.to(call.input.dtype), mean.to(call.input.dtype), rstd.to(call.input.dtype)
 
 
 @reference("npu::npu_group_norm_swish_grad", dtypes={"grad": FLOATS, "input": FLOATS})
@@ -230,15 +222,12 @@ def npu_deep_norm_backward(
 
 
 @reference("npu::npu_layer_norm_eval", dtypes={"input": FLOATS})
-def npu_layer_norm_eval(
-    input: Tensor,
-    normalized_shape: Sequence[int],
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
-) -> Tensor:
-    y = functional.layer_norm(as_wide(input), list(normalized_shape), wide_or_none(weight), wide_or_none(bias), eps)
-    return y.to(input.dtype)
+@takes("Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-5")
+def npu_layer_norm_eval(call: Arguments) -> Tensor:
+    y = functional.layer_norm(
+        as_wide(call.input), list(call.normalized_shape), wide_or_none(call.weight), wide_or_none(call.bias), call.eps
+    )
+    return y.to(call.input.dtype)
 
 
 @reference("npu::npu_layernorm_grad", dtypes={"input": FLOATS})

@@ -162,27 +162,25 @@ def _check_division(x: Tensor, scales: Tensor, zero_points: Tensor | None) -> No
     "npu::npu_quantize",
     dtypes={"input": FLOATS, "scales": FLOATS, "zero_points": (*FLOATS, torch.int8, torch.uint8, torch.int32)},
 )
-def npu_quantize(
-    input: Tensor,
-    scales: Tensor,
-    zero_points: Tensor | None,
-    dtype: torch.dtype | int,
-    axis: int = 1,
-    div_mode: bool = True,
-) -> Tensor:
+@takes("Tensor input, Tensor scales, Tensor? zero_points, int dtype, int axis=1, bool div_mode=True")
+def npu_quantize(call: Arguments) -> Tensor:
     """round(input / scales + zero_points), or with * where div_mode is False; int4 is eight in an int32."""
     where = "npu_quantize: dtype"
-    if div_mode:
-        kind = asked_dtype(dtype, torch.qint8, [*PLAIN, *PLAIN.values()], where)
-        _check_division(input, scales, zero_points)
-        return quantise_by_scales(input, scales, zero_points, PLAIN.get(kind, kind), axis)
-    kind = asked_dtype(dtype, torch.qint8, (torch.qint8, torch.int8, INT4), where + " with div_mode False")
-    if input.dtype != scales.dtype or (zero_points is not None and zero_points.dtype != input.dtype):
-        raise RuntimeError(f"npu_quantize: scales and zero_points should be {input.dtype} like input, div_mode False")
-    place = -2 if axis < -1 else -1
-    values = as_wide(input) * along_axis(scales, input, place)
-    if zero_points is not None:
-        values = values + along_axis(zero_points, input, place)
+    if call.div_mode:
+        kind = asked_dtype(call.dtype, torch.qint8, [*PLAIN, *PLAIN.values()], where)
+        _check_division(call.input, call.scales, call.zero_points)
+        return quantise_by_scales(call.input, call.scales, call.zero_points, PLAIN.get(kind, kind), call.axis)
+    kind = asked_dtype(call.dtype, torch.qint8, (torch.qint8, torch.int8, INT4), where + " with div_mode False")
+    if call.input.dtype != call.scales.dtype or (
+        call.zero_points is not None and call.zero_points.dtype != call.input.dtype
+    ):
+        raise RuntimeError(
+            f"npu_quantize: scales and zero_points should be {call.input.dtype} like input, div_mode False"
+        )
+    place = -2 if call.axis < -1 else -1
+    values = as_wide(call.input) * along_axis(call.scales, call.input, place)
+    if call.zero_points is not None:
+        values = values + along_axis(call.zero_points, call.input, place)
     return round_to_dtype(values, PLAIN.get(kind, kind))
 
 
@@ -196,23 +194,19 @@ def rows_of_groups(ends: Sequence[int], rows: int, where: str) -> Tensor:
 
 
 @reference("npu::npu_group_quant", dtypes={"x": FLOATS, "scale": FLOATS, "group_index": INDICES, "offset": FLOATS})
-def npu_group_quant(
-    x: Tensor,
-    scale: Tensor,
-    group_index: Tensor,
-    *,
-    offset: Tensor | None = None,
-    dst_dtype: torch.dtype | int | None = None,
-) -> Tensor:
+@takes("Tensor x, Tensor scale, Tensor group_index, *, Tensor? offset=None, int? dst_dtype=None")
+def npu_group_quant(call: Arguments) -> Tensor:
     """round(x * scale of the row's group + offset); group_index holds the rows up to each group's end."""
-    kind = asked_dtype(dst_dtype, torch.int8, (torch.int8, torch.qint8, INT4), "npu_group_quant: dst_dtype")
-    ends = group_index.tolist()
-    if len(ends) != scale.shape[0] or not ends or ends[-1] != x.shape[0]:
+    kind = asked_dtype(call.dst_dtype, torch.int8, (torch.int8, torch.qint8, INT4), "npu_group_quant: dst_dtype")
+    ends = call.group_index.tolist()
+    if len(ends) != call.scale.shape[0] or not ends or ends[-1] != call.x.shape[0]:
         raise RuntimeError("npu_group_quant: group_index should have one entry per row of scale and end at x.shape[0]")
-    if offset is not None and (offset.dtype != scale.dtype or offset.numel() != 1):
+    if call.offset is not None and (call.offset.dtype != call.scale.dtype or call.offset.numel() != 1):
         raise RuntimeError("npu_group_quant: offset should be one value with the dtype of scale")
-    values = as_wide(x) * as_wide(scale)[rows_of_groups(ends, x.shape[0], "npu_group_quant: group_index")]
-    values = values if offset is None else values + as_wide(offset)
+    values = (
+        as_wide(call.x) * as_wide(call.scale)[rows_of_groups(ends, call.x.shape[0], "npu_group_quant: group_index")]
+    )
+    values = values if call.offset is None else values + as_wide(call.offset)
     return round_to_dtype(values, PLAIN.get(kind, kind))
 
 
@@ -303,23 +297,17 @@ def npu_trans_quant_param(scale: Tensor, offset: Tensor | None = None, round_mod
     "npu::npu_anti_quant",
     dtypes={"x": (torch.int8, torch.int32), "scale": (torch.float32, torch.bfloat16), "offset": FLOATS},
 )
-def npu_anti_quant(
-    x: Tensor,
-    scale: Tensor,
-    *,
-    offset: Tensor | None = None,
-    dst_dtype: torch.dtype | int | None = None,
-    src_dtype: torch.dtype | int | None = None,
-) -> Tensor:
+@takes("Tensor x, Tensor scale, *, Tensor? offset=None, int? dst_dtype=None, int? src_dtype=None")
+def npu_anti_quant(call: Arguments) -> Tensor:
     """(x + offset) * scale; an int32 is eight int4."""
-    result = asked_dtype(dst_dtype, torch.float16, HALVES, "npu_anti_quant: dst_dtype")
-    stored = INT4 if x.dtype == torch.int32 else torch.int8
-    asked_dtype(src_dtype, stored, (stored,), f"npu_anti_quant: src_dtype for x of {x.dtype}")
-    if offset is not None and (offset.dtype != scale.dtype or offset.shape != scale.shape):
+    result = asked_dtype(call.dst_dtype, torch.float16, HALVES, "npu_anti_quant: dst_dtype")
+    stored = INT4 if call.x.dtype == torch.int32 else torch.int8
+    asked_dtype(call.src_dtype, stored, (stored,), f"npu_anti_quant: src_dtype for x of {call.x.dtype}")
+    if call.offset is not None and (call.offset.dtype != call.scale.dtype or call.offset.shape != call.scale.shape):
         raise RuntimeError("npu_anti_quant: offset should have the dtype and the shape of scale")
-    values = (unpack_int4(x) if x.dtype == torch.int32 else x).float()
-    values = values if offset is None else values + along_axis(offset, values, -1)
-    return (values * along_axis(scale, values, -1)).to(result)
+    values = (unpack_int4(call.x) if call.x.dtype == torch.int32 else call.x).float()
+    values = values if call.offset is None else values + along_axis(call.offset, values, -1)
+    return (values * along_axis(call.scale, values, -1)).to(result)
 
 
 @reference(
@@ -331,20 +319,16 @@ def npu_anti_quant(
         "bias": (*FLOATS, torch.int32),
     },
 )
-def npu_dequant_bias(
-    x: Tensor,
-    weight_scale: Tensor,
-    activation_scale: Tensor | None,
-    bias: Tensor | None,
-    *,
-    output_dtype: torch.dtype | int | None = None,
-) -> Tensor:
+@takes("Tensor x, Tensor weight_scale, Tensor? activation_scale, Tensor? bias, *, int? output_dtype=None")
+def npu_dequant_bias(call: Arguments) -> Tensor:
     """x * weight_scale * activation_scale, with an int32 bias added before and any other after."""
-    result = torch.float16 if weight_scale.dtype == torch.float32 else torch.bfloat16
-    where = f"npu_dequant_bias: output_dtype for weight_scale of {weight_scale.dtype}"
-    asked_dtype(output_dtype, torch.float16, (result,), where)
-    whole = bias is not None and bias.dtype == torch.int32
-    values = (x.long() + bias if bias is not None and whole else x).float() * weight_scale.float()
-    if activation_scale is not None:
-        values = values * activation_scale[:, None]
-    return (values if bias is None or whole else values + as_wide(bias)).to(result)
+    result = torch.float16 if call.weight_scale.dtype == torch.float32 else torch.bfloat16
+    where = f"npu_dequant_bias: output_dtype for weight_scale of {call.weight_scale.dtype}"
+    asked_dtype(call.output_dtype, torch.float16, (result,), where)
+    whole = call.bias is not None and call.bias.dtype == torch.int32
+    values = (
+        call.x.long() + call.bias if call.bias is not None and whole else call.x
+    ).float() * call.weight_scale.float()
+    if call.activation_scale is not None:
+        values = values * call.activation_scale[:, None]
+    return (values if call.bias is None or whole else values + as_wide(call.bias)).to(result)

@@ -156,21 +156,15 @@ def npu_ps_roi_pooling(input: Tensor, rois: Tensor, spatial_scale: float, group_
 
 
 @reference("npu::npu_ps_roi_pooling_backward", dtypes={"output_grad": TYPES, "rois": TYPES})
-def npu_ps_roi_pooling_backward(
-    output_grad: Tensor,
-    rois: Tensor,
-    spatial_scale: float,
-    group_size: int,
-    output_dim: int,
-    input_size: Sequence[int],
-) -> Tensor:
+@takes("Tensor output_grad, Tensor rois, float spatial_scale, int group_size, int output_dim, int[] input_size")
+def npu_ps_roi_pooling_backward(call: Arguments) -> Tensor:
     """The gradient of the input (batch of rois, output_dim * group_size ** 2, *input_size)."""
     name = "npu_ps_roi_pooling_backward"
-    channels = output_dim * group_size**2
-    _check_pooling(name, rois, channels, group_size, output_dim)
-    shape = (rois.shape[0], output_dim, group_size, group_size, *input_size[:2])
+    channels = call.output_dim * call.group_size**2
+    _check_pooling(name, call.rois, channels, call.group_size, call.output_dim)
+    shape = (call.rois.shape[0], call.output_dim, call.group_size, call.group_size, *call.input_size[:2])
     grad = torch.zeros(shape, dtype=torch.float32)
-    regions = _regions_of(name, rois, spatial_scale, group_size, input_size, rois.shape[0])
-    for region_grad, (image, rows, columns) in zip(as_wide(output_grad), regions):
+    regions = _regions_of(name, call.rois, call.spatial_scale, call.group_size, call.input_size, call.rois.shape[0])
+    for region_grad, (image, rows, columns) in zip(as_wide(call.output_grad), regions):
         grad[image] += torch.einsum("oij,ih,jw->oijhw", region_grad, rows, columns)
-    return grad.flatten(1, 3).to(output_grad.dtype)
+    return grad.flatten(1, 3).to(call.output_grad.dtype)

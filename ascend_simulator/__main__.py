@@ -22,7 +22,11 @@ MOST_DEVICES = 64
 def main(argv: list[str] | None = None) -> int:
     """Run one action and return the exit code."""
     words = sys.argv[1:] if argv is None else argv
-    args = make_parser(find_language(words)).parse_args(words)
+    # help is printed before the words are parsed: its language is that of the words before a command to run
+    own = words[: words.index("--")] if "--" in words else words
+    asked = [word for name, word in zip(own, own[1:]) if name == "--lang"]
+    asked += [word.partition("=")[2] for word in own if word.startswith("--lang=")]
+    args = make_parser(asked[0] if asked and asked[0] in LANGUAGES else None).parse_args(words)
     if args.lang:
         os.environ["ASCEND_WORKBOOK_LANG"] = args.lang
     try:
@@ -32,14 +36,6 @@ def main(argv: list[str] | None = None) -> int:
         if error.hint():
             print(say("simulator.next_step", hint=error.hint()), file=sys.stderr)
         return 2
-
-
-def find_language(words: list[str]) -> str | None:
-    """Return the language that the words before a command to run ask for: help is printed before they are parsed."""
-    own = words[: words.index("--")] if "--" in words else words
-    asked = [word for name, word in zip(own, own[1:]) if name == "--lang"]
-    asked += [word.partition("=")[2] for word in own if word.startswith("--lang=")]
-    return asked[0] if asked and asked[0] in LANGUAGES else None
 
 
 def make_parser(lang: str | None = None) -> argparse.ArgumentParser:

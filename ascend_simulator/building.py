@@ -40,7 +40,10 @@ def build(location: Path | None = None, *, force: bool = False) -> bool:
             return False
         aside = location.with_name(f".{location.name}.new")
         fill_folder(aside, plan, location)
-        replace_folder(location, aside)
+        if location.exists():
+            location.rename(location.with_name(f".{location.name}.old"))
+        aside.rename(location)
+        clear_away(location)  # what set-up put into python/ moves over
     return True
 
 
@@ -55,15 +58,6 @@ def one_build_at_a_time(location: Path) -> Iterator[None]:
     with (location.parent / f".{location.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-
-
-def replace_folder(location: Path, aside: Path) -> None:
-    """Put the new folder in place. What set-up put into python/ moves over."""
-    old = location.with_name(f".{location.name}.old")
-    if location.exists():
-        location.rename(old)
-    aside.rename(location)
-    clear_away(location)
 
 
 def clear_away(location: Path) -> None:
@@ -82,28 +76,18 @@ def fill_folder(out: Path, plan: Plan, location: Path) -> None:
     for name in ("lib64", "opp", "runtime", "compiler"):
         (out / name).mkdir(parents=True)
     make_libraries(plan, objects_of(location), out / "lib64")
-    copy_references(out / "references")
-    copy_npu_smi(out)
+    # operators.txt is what the native kernels read at start-up: names, and "checked" behind those that check their
+    # data types themselves
+    shutil.copytree(REFERENCES, out / "references", ignore=shutil.ignore_patterns("__pycache__"))
+    known = names_with_dtypes(REFERENCES)
+    lines = [f"{name} checked\n" if name in known else f"{name}\n" for name in names_of_references(REFERENCES)]
+    (out / "references" / "operators.txt").write_text("".join(lines), encoding="utf-8")
+    (out / "bin").mkdir()
+    shutil.copyfile(NATIVE / "npu_smi.py", out / "bin" / "npu-smi")
+    (out / "bin" / "npu-smi").chmod(0o755)
     copy_msprof(out)
     write_cann_files(out, plan, location)
     (out / "stamp.json").write_text(json.dumps(plan.make_stamp(), indent=1) + "\n", encoding="utf-8")
-
-
-def copy_references(target: Path) -> None:
-    """The references of torch_npu's own operators, and operators.txt, which the native kernels read at start-up: names,
-    and `names_with_dtypes` behind those that check their data types themselves."""
-    shutil.copytree(REFERENCES, target, ignore=shutil.ignore_patterns("__pycache__"))
-    known = names_with_dtypes(target)
-    lines = [f"{name} checked\n" if name in known else f"{name}\n" for name in names_of_references(target)]
-    (target / "operators.txt").write_text("".join(lines), encoding="utf-8")
-
-
-def copy_npu_smi(out: Path) -> None:
-    """Copy the stand-in npu-smi, as a command."""
-    (out / "bin").mkdir(exist_ok=True)
-    command = out / "bin" / "npu-smi"
-    shutil.copyfile(NATIVE / "npu_smi.py", command)
-    command.chmod(0o755)
 
 
 def copy_msprof(out: Path) -> None:
@@ -113,7 +97,6 @@ def copy_msprof(out: Path) -> None:
     parser = tools / "profiler_tool" / "analysis" / "msprof"
     shutil.copytree(MSPROF, parser, ignore=shutil.ignore_patterns("__pycache__"))
     (tools / "bin").mkdir()
-    (out / "bin").mkdir(exist_ok=True)
     command = tools / "bin" / "msprof"
     shutil.copyfile(NATIVE / "msprof.sh", command)
     command.chmod(0o755)
@@ -148,8 +131,7 @@ def names_with_dtypes(folder: Path) -> set[str]:
     Those of aten have their lists, and CANN's documents, in native/kernels/dtypes.txt.
     """
     sources = (path.read_text(encoding="utf-8") for path in folder.glob("*.py"))
-    operators = {name for source in sources for name in _names_in(source, "dtypes")}
-    return {name for name in operators if name.startswith("npu::")}
+    return {name for source in sources for name in _names_in(source, "dtypes") if name.startswith("npu::")}
 
 
 def _names_in(source: str, keyword: str = "") -> Iterator[str]:

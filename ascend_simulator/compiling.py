@@ -45,8 +45,7 @@ def compile_all(plan: Plan, objects: Path, stubs: dict[str, Path]) -> list[Job]:
     jobs = [make_job(plan, part, source, objects) for part, source in [*kernels, *stubs.items(), *sources]]
     due = [job for job in jobs if not job.target.is_file()]
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 2) as pool:
-        for _ in pool.map(lambda job: compile_one(plan, job), due):
-            pass
+        list(pool.map(lambda job: compile_one(plan, job), due))
     needed = {job.target for job in jobs} | set(stubs.values()) | {unit for _, unit in kernels}
     for path in objects.iterdir():
         if path not in needed:
@@ -66,7 +65,9 @@ def kernel_units(objects: Path) -> list[Path]:
 
 
 def make_job(plan: Plan, part: str, source: Path, objects: Path) -> Job:
-    flags = [*common_flags(plan), *(torch_flags(plan) if part == "kernels" else cann_flags(plan))]
+    abi = f"-D_GLIBCXX_USE_CXX11_ABI={int(plan.cxx11_abi)}"
+    flags = ["-fPIC", f"-std={plan.standard}", "-fvisibility=hidden", abi]
+    flags += torch_flags(plan) if part == "kernels" else cann_flags(plan)
     beside = ("kernels", "recording") if part == "kernels" else ("acl", "hccl", "recording")
     kinds = ("*.h", "*.cpp") if part == "kernels" else ("*.h",)
     beside_it = [path for folder in beside for kind in kinds for path in sorted(NATIVE.glob(f"{folder}/{kind}"))]
@@ -82,35 +83,21 @@ def compile_one(plan: Plan, job: Job) -> None:
     unfinished.rename(job.target)
 
 
-def common_flags(plan: Plan) -> list[str]:
-    abi = f"-D_GLIBCXX_USE_CXX11_ABI={int(plan.cxx11_abi)}"
-    return ["-fPIC", f"-std={plan.standard}", "-fvisibility=hidden", abi]
-
-
 def torch_flags(plan: Plan) -> list[str]:
-    """Return flags for kernels that call PyTorch's own; -O1 costs them nothing that can be measured and saves a quarter
-    of the build.
-    """
+    """Return flags for kernels that call PyTorch's own; -O1 costs nothing measurable, saves a quarter of a build."""
     include = plan.torch.root / "include"
     folders = (include, include / "torch" / "csrc" / "api" / "include", plan.torch_npu.root / "include")
     return ["-O1", "-w", *(part for folder in folders for part in ("-isystem", str(folder)))]
 
 
 def cann_flags(plan: Plan) -> list[str]:
-    """Return flags for the headers inside torch_npu's wheel, which declare every function with the visibility asked for
-    here.
-    """
+    """Return flags for the headers in torch_npu's wheel, which declare each function with the visibility asked here."""
     include = plan.torch_npu.root / "include"
     own = (include, include / "third_party" / "acl" / "inc", include / "third_party" / "hccl" / "inc")
     folders = (*own, plan.torch.root / "include")  # of torch only c10/util/Half.h and BFloat16.h, which need no library
-    rebuild = "ascend-workbook simulator build"
-    texts = {
-        "SIM_CANN_VERSION": CANN_VERSION,
-        "SIM_TORCH_VERSION": plan.torch.version,
-        "SIM_TORCH_NPU_VERSION": plan.torch_npu.version,
-        "SIM_REBUILD": rebuild,
-    }
-    defines = [f'-D{name}="{text}"' for name, text in texts.items()]
+    texts = {"CANN_VERSION": CANN_VERSION, "REBUILD": "ascend-workbook simulator build"}
+    texts |= {"TORCH_VERSION": plan.torch.version, "TORCH_NPU_VERSION": plan.torch_npu.version}
+    defines = [f'-DSIM_{name}="{text}"' for name, text in texts.items()]
     headers = [part for folder in folders for part in ("-isystem", str(folder))]
     flags = ["-O2", "-Wall", "-Wextra", "-Wno-deprecated-declarations"]
     return [*flags, "-DFUNC_VISIBILITY", f"-I{NATIVE / 'acl'}", *defines, *headers]

@@ -77,17 +77,10 @@ class Plan:
     sources: dict[str, str]
 
     def make_stamp(self) -> dict[str, object]:
-        return {
-            "torch": self.torch.version,
-            "torch_npu": self.torch_npu.version,
-            "torch_root": str(self.torch.root),
-            "torch_npu_root": str(self.torch_npu.root),
-            "compiler": self.compiler,
-            "standard": self.standard,
-            "cxx11_abi": self.cxx11_abi,
-            "cann": CANN_VERSION,
-            "sources": self.sources,
-        }
+        stamp: dict[str, object] = {name: getattr(self, name) for name in ("compiler", "standard", "cxx11_abi")}
+        for package in (self.torch, self.torch_npu):
+            stamp |= {package.name: package.version, f"{package.name}_root": str(package.root)}
+        return {**stamp, "cann": CANN_VERSION, "sources": self.sources}
 
 
 def make_plan(location: Path) -> Plan:

@@ -18,25 +18,20 @@ _VISIBLE = '__attribute__((visibility("default")))'
 
 def unsupported_functions(torch_npu: Package) -> str:
     """Return C++ that defines each function that torch_npu needs and no source defines."""
-    missing = sorted((listed_functions() | linked_functions(torch_npu)) - defined_functions())
-    return "\n".join([f"namespace sim {{ {_VISIBLE} int unsupported(const char*); }}", *map(_make_stub, missing), ""])
-
-
-def _make_stub(name: str) -> str:
-    """Make the stub of a function; HCCL has codes of its own: 5 is HCCL_E_NOT_SUPPORT."""
-    call = f'sim::unsupported("{name}")'
-    body = f"{call}; return 5;" if name.startswith("Hccl") else f"return {call};"
-    return f'extern "C" {_VISIBLE} int {name}() {{ {body} }}'
+    stubs = [f"namespace sim {{ {_VISIBLE} int unsupported(const char*); }}"]
+    for name in sorted((listed_functions() | linked_functions(torch_npu)) - defined_functions()):
+        call = f'sim::unsupported("{name}")'
+        body = f"{call}; return 5;" if name.startswith("Hccl") else f"return {call};"  # 5 is HCCL_E_NOT_SUPPORT
+        stubs.append(f'extern "C" {_VISIBLE} int {name}() {{ {body} }}')
+    return "\n".join([*stubs, ""])
 
 
 def atb_functions(torch_npu: Package) -> str:
     """Return C++ that defines each function of ATB as one that throws: with it torch_npu knows the schemas of atb::"""
     text = "the NPU simulator lacks ATB of the NNAL package (function {})"
-    stubs = [
-        f'extern "C" {_VISIBLE} void {name}() {{ throw std::runtime_error("{text.format(name)}"); }}'
-        for name in sorted(undefined_symbols(torch_npu))
-        if ATB_FUNCTION.fullmatch(name)
-    ]
+    names = sorted(filter(ATB_FUNCTION.fullmatch, undefined_symbols(torch_npu)))
+    throw = f'extern "C" {_VISIBLE} void {{}}() {{{{ throw std::runtime_error("{{}}"); }}}}'
+    stubs = [throw.format(name, text.format(name)) for name in names]
     return "\n".join(["#include <stdexcept>", *stubs, ""])
 
 

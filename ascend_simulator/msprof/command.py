@@ -45,7 +45,11 @@ def main(arguments: Sequence[str]) -> int:
     if options.export == "on":
         export_profile(profile)
     if options.analyze == "on":
-        analyze_profile(profile)
+        folder = profile.folder / "analyze"
+        folder.mkdir(exist_ok=True)
+        for name in ("communication", "communication_matrix"):
+            facts = getattr(communication, f"{name}_facts")(profile)
+            _write_file(folder / f"{name}.json", json.dumps(facts))
     return 0
 
 
@@ -56,16 +60,8 @@ def export_profile(profile: Profile) -> None:
     now = datetime.now().strftime("%Y%m%d%H%M%S")
     _write_file(output / f"msprof_{now}.json", json.dumps(timeline.make_events(profile)))
     for name, table in TABLES.items():
-        rows = table(profile)
-        _write_file(output / f"{name}_{now}.csv", _render_csv(rows))
+        _write_file(output / f"{name}_{now}.csv", _render_csv(table(profile)))
     time.sleep(SEEN_S)
-
-
-def analyze_profile(profile: Profile) -> None:
-    folder = profile.folder / "analyze"
-    folder.mkdir(exist_ok=True)
-    _write_file(folder / "communication.json", json.dumps(communication.communication_facts(profile)))
-    _write_file(folder / "communication_matrix.json", json.dumps(communication.communication_matrix(profile)))
 
 
 def _render_csv(rows: list[tables.Row]) -> str:
@@ -77,9 +73,7 @@ def _render_csv(rows: list[tables.Row]) -> str:
 
 
 def _write_file(path: Path, text: str) -> None:
-    """Write the file aside, then rename it: a reader never sees half a file. The name aside matches nothing that is
-    looked for.
-    """
+    """Write the file aside, then rename it: a reader never sees half a file, nor looks for the name aside."""
     aside = path.with_name(f".{path.name}.part")
     aside.write_text(text, encoding="utf-8")
     aside.chmod(0o640)

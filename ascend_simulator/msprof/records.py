@@ -71,9 +71,7 @@ class Profile:
 
     @property
     def detailed(self) -> bool:
-        """Return whether types and shapes of operators are known, at level 1 and above (ACL_PROF_TASK_TIME,
-        acl_prof.h).
-        """
+        """Return whether types and shapes of operators are known: from level 1 on (ACL_PROF_TASK_TIME, acl_prof.h)."""
         return bool(self.data_types & 0x2)
 
 

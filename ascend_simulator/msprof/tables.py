@@ -12,9 +12,7 @@ NOT_KNOWN = "N/A"
 
 
 def op_summary(profile: Profile) -> list[Row]:
-    """Return a row for each kernel and collective. "Task Wait Time" is the time since the task before on the same
-    stream ended.
-    """
+    """Return a row for each kernel and collective; it waits from the end of the task before on the same stream."""
     last: dict[tuple[int, int], int] = {}
     rows = []
     for task in profile.tasks_of("kernel", "collective"):

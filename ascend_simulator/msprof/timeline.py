@@ -43,11 +43,6 @@ def subtract_spans(spans: list[Span], holes: list[Span]) -> list[Span]:
     return left
 
 
-def gaps_between(spans: list[Span]) -> list[Span]:
-    """Return the gaps between the spans of a union, where there is time between them."""
-    return [(end, start) for (_, end), (start, _) in zip(spans, spans[1:])]
-
-
 Event = dict[str, Any]
 NO_MODEL = 4294967295
 #: name, label, place in the order of lanes, as CANN numbers them
@@ -65,7 +60,11 @@ def make_events(profile: Profile) -> list[Event]:
         tasks = [task for task in profile.tasks if task.device == device]
         if tasks:
             events += [*_hardware_events(profile, device, tasks), *_collective_events(profile, device, tasks)]
-            events += _overlap_events(profile, device, tasks)
+            pid = _make_pid(profile, OVERLAP, device)
+            events += _process_events(pid, OVERLAP, device)
+            for lane, (name, spans) in enumerate(compute_overlap(tasks).items()):
+                events += _thread_events(pid, lane, name)
+                events += [_span_event(name, pid, lane, start_ns, end_ns) for start_ns, end_ns in spans]
     return events
 
 
@@ -126,15 +125,9 @@ def _hardware_events(profile: Profile, device: int, tasks: list[Task]) -> Iterat
     for task in tasks:
         if task.kind == "collective":
             continue
-        args = {
-            "Model Id": NO_MODEL,
-            "Task Type": "MEMCPY_ASYNC" if task.kind == "copy" else CORE,
-            "Physic Stream Id": task.stream,
-            "Task Id": task.number,
-            "Batch Id": 0,
-            "Subtask Id": NO_MODEL,
-            "connection_id": task.number,
-        }
+        args = {"Model Id": NO_MODEL, "Task Type": "MEMCPY_ASYNC" if task.kind == "copy" else CORE}
+        args.update({"Physic Stream Id": task.stream, "Task Id": task.number, "Batch Id": 0, "Subtask Id": NO_MODEL})
+        args["connection_id"] = task.number
         yield _span_event(task.name, pid, task.stream, task.start_ns, task.end_ns, args)
         yield _flow_event("f", task, pid, task.stream, task.start_ns)
 
@@ -161,9 +154,7 @@ def _collective_events(profile: Profile, device: int, tasks: list[Task]) -> Iter
 
 
 def split_collective(task: Task) -> list[tuple[str, int, int, Event]]:
-    """Return (name, start, end, arguments) of what a collective consists of: waiting for the other ranks, then moving
-    data.
-    """
+    """Return (name, start, end, arguments) of a collective's parts: waiting for the other ranks, then moving data."""
     rank = task.more["rank"]
     agreed_ns = min(max(task.more["agreed_ns"], task.start_ns), task.end_ns)
     pieces = []
@@ -182,14 +173,6 @@ def compute_overlap(tasks: list[Task]) -> dict[str, list[Span]]:
     """Return the four lanes of "Overlap Analysis" for one device's tasks."""
     computing = join_spans((task.start_ns, task.end_ns) for task in tasks if task.kind == "kernel")
     communication = join_spans((task.start_ns, task.end_ns) for task in tasks if task.kind == "collective")
-    free = gaps_between(join_spans([*computing, *communication]))
+    busy = join_spans([*computing, *communication])
+    free = [(end, start) for (_, end), (start, _) in zip(busy, busy[1:])]
     return dict(zip(OVERLAP_LANES, (computing, communication, subtract_spans(communication, computing), free)))
-
-
-def _overlap_events(profile: Profile, device: int, tasks: list[Task]) -> Iterator[Event]:
-    pid = _make_pid(profile, OVERLAP, device)
-    yield from _process_events(pid, OVERLAP, device)
-    for lane, (name, spans) in enumerate(compute_overlap(tasks).items()):
-        yield from _thread_events(pid, lane, name)
-        for start_ns, end_ns in spans:
-            yield _span_event(name, pid, lane, start_ns, end_ns)

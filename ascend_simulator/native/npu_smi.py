@@ -21,7 +21,6 @@ from pathlib import Path
 WIDTHS = (27, 15, 52)
 RULE, DOUBLE = ("+" + "+".join(mark * width for width in WIDTHS) + "+" for mark in "-=")
 MIB = 1 << 20
-TYPES = ("board", "usages", "memory", "health", "common")
 
 
 class Npus:
@@ -74,65 +73,28 @@ def render_table(npus: Npus) -> list[str]:
     return [*lines, render_wide("SIMULATED NPUs: no hardware. Processes and memory in use are not known here."), DOUBLE]
 
 
-def render_listing(npus: Npus) -> list[str]:
-    lines = [render_field("Total Count", npus.count), render_field("SIMULATED", "no hardware")]
-    for npu in range(npus.count):
-        lines += ["", render_field("NPU ID", npu), render_field("Chip Count", 1)]
-    return lines
-
-
-def render_mapping(npus: Npus) -> list[str]:
-    heads = ("NPU ID", "Chip ID", "Chip Logic ID", "Chip Name")
-    rows = [(str(npu), "0", str(npu), f"{npus.soc} SIMULATED") for npu in range(npus.count)]
-    return ["".join(f"{cell:<26}" for cell in cells).rstrip() for cells in (heads, *rows)]
-
-
 def render_field(name: str, value: object) -> str:
     return f"        {name:<31}: {value}"
 
 
+#: The fields of a type; a simulated NPU has no value (NA) for most. {npu} and {memory} are filled in.
+DETAILS = {
+    "board": "Product Name=SIMULATED; Model=SIMULATED; Manufacturer=SIMULATED; Serial Number=SIMULATED-{npu:02d}; "
+    "Software Version=SIMULATED; Firmware Version=SIMULATED; Board ID=NA; PCIe Bus Info=NA; Chip Count=1",
+    "usages": "DDR Capacity(MB)=0; HBM Capacity(MB)={memory}; HBM Usage Rate(%)=NA; Aicore Usage Rate(%)=NA; "
+    "Aicpu Usage Rate(%)=NA; Ctrlcpu Usage Rate(%)=NA; HBM Bandwidth Usage Rate(%)=NA",
+    "memory": "DDR Capacity(MB)=0; DDR Clock Speed(MHz)=0; HBM Capacity(MB)={memory}; HBM Clock Speed(MHz)=NA; "
+    "HBM Temperature(C)=NA; HBM Manufacturer ID=SIMULATED",
+    "health": "Health=OK; Error Code=NA; Error Information=NA",
+    "common": "Memory Usage Rate(%)=NA; HBM Usage Rate(%)=NA; Aicore Usage Rate(%)=NA; Temperature(C)=NA; "
+    "NPU Real-time Power(W)=NA",
+}
+
+
 def render_details(npus: Npus, kind: str, npu: int) -> list[str]:
-    memory = npus.memory_mib(npu)
-    fields: dict[str, list[tuple[str, object]]] = {
-        "board": [
-            ("Product Name", "SIMULATED"),
-            ("Model", "SIMULATED"),
-            ("Manufacturer", "SIMULATED"),
-            ("Serial Number", f"SIMULATED-{npu:02d}"),
-            ("Software Version", "SIMULATED"),
-            ("Firmware Version", "SIMULATED"),
-            ("Board ID", "NA"),
-            ("PCIe Bus Info", "NA"),
-            ("Chip Count", 1),
-        ],
-        "usages": [
-            ("DDR Capacity(MB)", 0),
-            ("HBM Capacity(MB)", memory),
-            ("HBM Usage Rate(%)", "NA"),
-            ("Aicore Usage Rate(%)", "NA"),
-            ("Aicpu Usage Rate(%)", "NA"),
-            ("Ctrlcpu Usage Rate(%)", "NA"),
-            ("HBM Bandwidth Usage Rate(%)", "NA"),
-        ],
-        "memory": [
-            ("DDR Capacity(MB)", 0),
-            ("DDR Clock Speed(MHz)", 0),
-            ("HBM Capacity(MB)", memory),
-            ("HBM Clock Speed(MHz)", "NA"),
-            ("HBM Temperature(C)", "NA"),
-            ("HBM Manufacturer ID", "SIMULATED"),
-        ],
-        "health": [("Health", "OK"), ("Error Code", "NA"), ("Error Information", "NA")],
-        "common": [
-            ("Memory Usage Rate(%)", "NA"),
-            ("HBM Usage Rate(%)", "NA"),
-            ("Aicore Usage Rate(%)", "NA"),
-            ("Temperature(C)", "NA"),
-            ("NPU Real-time Power(W)", "NA"),
-        ],
-    }
-    lines = [render_field("NPU ID", npu), render_field("SIMULATED", "no hardware"), render_field("Chip ID", 0)]
-    return [*lines, *(render_field(name, value) for name, value in fields[kind])]
+    text = "NPU ID={npu}; SIMULATED=no hardware; Chip ID=0; " + DETAILS[kind]
+    fields = text.format(npu=npu, memory=npus.memory_mib(npu)).split("; ")
+    return [render_field(*field.split("=")) for field in fields]
 
 
 def main() -> int:
@@ -143,7 +105,7 @@ def main() -> int:
     parser.add_argument("action", nargs="?", choices=("info",))
     parser.add_argument("-l", action="store_true")
     parser.add_argument("-m", action="store_true")
-    parser.add_argument("-t", choices=TYPES)
+    parser.add_argument("-t", choices=DETAILS)
     parser.add_argument("-i", type=int)
     parser.add_argument("-c", type=int, default=0)
     args = parser.parse_args()
@@ -156,8 +118,16 @@ def main() -> int:
     if args.t and (args.i is None or not 0 <= args.i < npus.count or args.c != 0):
         print(f"Error parameter of -i or -c: expected an NPU from 0 to {npus.count - 1} and chip 0 (SIMULATED)")
         return 1
-    lines = render_mapping(npus) if args.m else render_listing(npus) if args.l else []
-    lines = lines or (render_details(npus, args.t, args.i) if args.t else render_table(npus))
+    if args.m:
+        heads = ("NPU ID", "Chip ID", "Chip Logic ID", "Chip Name")
+        rows = [(str(npu), "0", str(npu), f"{npus.soc} SIMULATED") for npu in range(npus.count)]
+        lines = ["".join(f"{cell:<26}" for cell in cells).rstrip() for cells in (heads, *rows)]
+    elif args.l:
+        lines = [render_field("Total Count", npus.count), render_field("SIMULATED", "no hardware")]
+        for npu in range(npus.count):
+            lines += ["", render_field("NPU ID", npu), render_field("Chip Count", 1)]
+    else:
+        lines = render_details(npus, args.t, args.i) if args.t else render_table(npus)
     print("\n".join(lines))
     return 0
 

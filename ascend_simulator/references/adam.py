@@ -50,11 +50,7 @@ def npu_apply_adam_w_out(call: Arguments) -> Step:
     mean, square = _update_moments(
         m, v, -as_wide(call.grad) if call.maximize else as_wide(call.grad), call.beta1, call.beta2
     )
-    largest = (
-        torch.maximum(as_wide(call.max_grad_norm), square)
-        if call.amsgrad and call.max_grad_norm is not None
-        else square
-    )
+    largest = torch.maximum(as_wide(call.max_grad_norm), square) if call.amsgrad else square
     denominator = (largest / (1 - call.beta2_power * call.beta2)).sqrt() + call.epsilon
     decayed = as_wide(var) * (1 - call.lr * call.weight_decay)
     return _same_dtypes(

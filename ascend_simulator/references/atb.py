@@ -27,11 +27,8 @@ from .rotary import rotate_half
 
 PACKED = {"query": HALVES, "key": HALVES, "value": HALVES, "seq_len": (torch.int32,)}
 PAGED = {
-    "query": HALVES,
-    "key_cache": HALVES,
-    "value_cache": HALVES,
-    "block_table": (torch.int32,),
-    "context_lens": (torch.int32,),
+    **dict.fromkeys(("query", "key_cache", "value_cache"), HALVES),
+    **dict.fromkeys(("block_table", "context_lens"), (torch.int32,)),
 }
 LATENT = {"q_nope": HALVES, "q_rope": HALVES, "ctkv": HALVES, "k_rope": HALVES, "block_tables": (torch.int32,)}
 LATENT_TYPES = ("calc_type_undefined", "calc_type_ring")
@@ -68,38 +65,22 @@ def _check_entries(name: str, tokens: int, table: Tensor, lengths: Sequence[int]
         )
 
 
-def _check_pages(name: str, cache: Tensor, table: Tensor, lengths: Sequence[int]) -> None:
-    if max(lengths, default=0) > table.shape[1] * cache.shape[1]:
-        raise RuntimeError(f"{name}: {max(lengths)} tokens in {table.shape[1]} blocks of {cache.shape[1]}")
-
-
-def _check_mask(name: str, mask: Tensor, longest: int) -> None:
-    if min(mask.shape[-2:]) < longest:
-        raise RuntimeError(f"{name}: a mask {list(mask.shape)} for {longest} tokens")
-
-
-def _attend_packed(
-    name: str,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    lengths: Sequence[int],
-    scale: float,
-    heads: int,
-    key_heads: int,
-    mask: Tensor | None,
-) -> Tensor:
-    _check_heads(name, query, heads, key.shape[1], key_heads)
+def _attend_packed(name: str, call: Arguments, lengths: Sequence[int], mask: Tensor | None) -> Tensor:
+    """Attend within sequences one after the other; the mask (S, S), (B, S, S) or (B, N, S, S) is added."""
+    query, key, value = call.query, call.key, call.value
+    _check_heads(name, query, call.num_heads, key.shape[1], call.num_kv_heads)
     if sum(lengths) != query.shape[0] or key.shape[0] != query.shape[0]:
         raise RuntimeError(f"{name}: seq_len {list(lengths)} for {query.shape[0]} tokens")
-    if mask is not None and mask.dim() != 2:
-        raise NotImplementedError(f"the NPU simulator lacks {name} with a mask of {mask.dim()} dimensions")
-    if mask is not None:
-        _check_mask(name, mask, max(lengths))
-    parts = zip(lengths, query.split(lengths), key.split(lengths), value.split(lengths))
-    return torch.cat(
-        [compute_attention(q, k, v, scale, None if mask is None else mask[:size, :size])[0] for size, q, k, v in parts]
-    ).to(query.dtype)
+    if mask is not None and min(mask.shape[-2:]) < max(lengths):
+        raise RuntimeError(f"{name}: a mask {list(mask.shape)} for {max(lengths)} tokens")
+    if mask is not None and mask.dim() > 2 and mask.shape[0] not in (1, len(lengths)):
+        raise RuntimeError(f"{name}: a mask {list(mask.shape)} for {len(lengths)} sequences")
+    outputs = []
+    for i, (q, k, v) in enumerate(zip(query.split(lengths), key.split(lengths), value.split(lengths))):
+        added = mask if mask is None or mask.dim() == 2 else mask[i if mask.shape[0] > 1 else 0]
+        added = None if added is None else added[..., : len(q), : len(q)]
+        outputs.append(compute_attention(q, k, v, call.scale_value, added)[0])
+    return torch.cat(outputs).to(query.dtype)
 
 
 @reference("atb::_npu_flash_attention", dtypes={**PACKED, "mask": HALVES}, writes=("out",))
@@ -109,17 +90,17 @@ def _attend_packed(
 )
 def npu_flash_attention(call: Arguments) -> Tensor:
     """Sequences (T, N, D) one after the other, each with the mask (S, S) added."""
-    settings = (call.seq_len.tolist(), call.scale_value, call.num_heads, call.num_kv_heads, call.mask)
-    return _attend_packed("_npu_flash_attention", call.query, call.key, call.value, *settings)
+    name = "_npu_flash_attention"
+    if call.mask.dim() != 2:
+        raise NotImplementedError(f"the NPU simulator lacks {name} with a mask of {call.mask.dim()} dimensions")
+    return _attend_packed(name, call, call.seq_len.tolist(), call.mask)
 
 
 @reference("atb::_npu_flash_attention_unpad", dtypes=PACKED, writes=("out",))
-def npu_flash_attention_unpad(
-    query: Tensor, key: Tensor, value: Tensor, seq_len: Tensor, scale_value: float, num_heads: int, num_kv_heads: int
-) -> Tensor:
+@takes("Tensor query, Tensor key, Tensor value, Tensor seq_len, float scale_value, int num_heads, int num_kv_heads")
+def npu_flash_attention_unpad(call: Arguments) -> Tensor:
     """As _npu_flash_attention without a mask."""
-    settings = (seq_len.tolist(), scale_value, num_heads, num_kv_heads, None)
-    return _attend_packed("_npu_flash_attention_unpad", query, key, value, *settings)
+    return _attend_packed("_npu_flash_attention_unpad", call, call.seq_len.tolist(), None)
 
 
 @reference(
@@ -136,40 +117,15 @@ def npu_flash_attention_v2(call: Arguments) -> Tensor:
 
     kernel_type, the hardware's precision, changes nothing here.
     """
-    name, flat = "_npu_flash_attention_v2", call.query.dim() == 2
-    if call.mask_type not in (0, 1, 2) or (call.mask is None) != (call.mask_type == 0):
-        raise NotImplementedError(
-            f"the NPU simulator lacks {name} with mask_type {call.mask_type}, mask {call.mask is not None}"
-        )
-    if call.mask is not None and call.mask.dim() not in ((2, 3) if call.mask_type == 1 else (4,)):
-        raise NotImplementedError(
-            f"the NPU simulator lacks {name} with mask_type {call.mask_type}, {call.mask.dim()} dimensions"
-        )
-    if flat:
-        call.query, call.key, call.value = (
-            x.unflatten(-1, (heads, -1))
-            for x, heads in (
-                (call.query, call.num_heads),
-                (call.key, call.num_kv_heads),
-                (call.value, call.num_kv_heads),
-            )
-        )
-    lengths, outputs = list(call.seq_len), []
-    _check_heads(name, call.query, call.num_heads, call.key.shape[1], call.num_kv_heads)
-    if sum(lengths) != call.query.shape[0] or call.key.shape[0] != call.query.shape[0]:
-        raise RuntimeError(f"{name}: seq_len {lengths} for {call.query.shape[0]} tokens")
-    if call.mask is not None:
-        _check_mask(name, call.mask, max(lengths))
-        if call.mask.dim() > 2 and call.mask.shape[0] not in (1, len(lengths)):
-            raise RuntimeError(f"{name}: a mask {list(call.mask.shape)} for {len(lengths)} sequences")
-    for i, (q, k, v) in enumerate(zip(call.query.split(lengths), call.key.split(lengths), call.value.split(lengths))):
-        added = (
-            call.mask if call.mask is None or call.mask.dim() == 2 else call.mask[i if call.mask.shape[0] > 1 else 0]
-        )
-        outputs.append(
-            compute_attention(q, k, v, call.scale_value, None if added is None else added[..., : len(q), : len(q)])[0]
-        )
-    out = torch.cat(outputs).to(call.query.dtype)
+    name, flat, mask, kind = "_npu_flash_attention_v2", call.query.dim() == 2, call.mask, call.mask_type
+    if kind not in (0, 1, 2) or (mask is None) != (kind == 0):
+        raise NotImplementedError(f"the NPU simulator lacks {name} with mask_type {kind}, mask {mask is not None}")
+    if mask is not None and mask.dim() not in ((2, 3) if kind == 1 else (4,)):
+        raise NotImplementedError(f"the NPU simulator lacks {name} with mask_type {kind}, {mask.dim()} dimensions")
+    for part, heads in (("query", call.num_heads), ("key", call.num_kv_heads), ("value", call.num_kv_heads)):
+        if flat:
+            setattr(call, part, getattr(call, part).unflatten(-1, (heads, -1)))
+    out = _attend_packed(name, call, list(call.seq_len), mask)
     return out.flatten(1) if flat else out
 
 
@@ -180,15 +136,27 @@ def npu_flash_attention_v2(call: Arguments) -> Tensor:
 )
 def npu_paged_attention(call: Arguments) -> Tensor:
     """One token (N, D) for each entry; context_lens says how many tokens of its pages it sees."""
-    _check_heads("_npu_paged_attention", call.query, call.num_heads, call.key_cache.shape[2], call.num_kv_heads)
-    lengths = call.context_lens.tolist()
-    _check_entries("_npu_paged_attention", len(call.query), call.block_table, lengths)
-    _check_pages("_npu_paged_attention", call.key_cache, call.block_table, lengths)
+    return _attend_pages("_npu_paged_attention", call, call.value_cache, [1] * len(call.query))
+
+
+def _attend_pages(name: str, call: Arguments, values: Tensor, rows: list[int], mask: Tensor | None = None) -> Tensor:
+    """Attend so many rows of each entry to the tokens of its pages, with the rows of a mask (T, longest) added."""
+    query, keys, table, lengths = call.query, call.key_cache, call.block_table, call.context_lens.tolist()
+    _check_heads(name, query, call.num_heads, keys.shape[2], call.num_kv_heads)
+    _check_entries(name, len(rows), table, lengths)
+    if max(lengths, default=0) > table.shape[1] * keys.shape[1]:
+        raise RuntimeError(f"{name}: {max(lengths)} tokens in {table.shape[1]} blocks of {keys.shape[1]}")
+    if sum(rows) != query.shape[0]:
+        raise RuntimeError(f"{name}: seq_len {rows} for {query.shape[0]} tokens")
+    if mask is not None and (mask.dim() != 2 or len(mask) != len(query) or mask.shape[1] < max(lengths)):
+        raise NotImplementedError(f"the NPU simulator lacks {name} with a mask of shape {list(mask.shape)}")
+    masks = [None] * len(rows) if mask is None else mask.split(rows)
     outputs = []
-    for q, table, size in zip(call.query.split(1), call.block_table, lengths):
-        key, value = read_pages(call.key_cache, table, size), read_pages(call.value_cache, table, size)
-        outputs.append(compute_attention(q, key, value, call.scale_value)[0])
-    return torch.cat(outputs).to(call.query.dtype)
+    for q, added, blocks, size in zip(query.split(rows), masks, table, lengths):
+        key, value = read_pages(keys, blocks, size), read_pages(values, blocks, size)
+        added = None if added is None else added[:, :size]
+        outputs.append(compute_attention(q, key, value, call.scale_value, added)[0])
+    return torch.cat(outputs).to(query.dtype)
 
 
 @reference(
@@ -200,9 +168,7 @@ def npu_paged_attention(call: Arguments) -> Tensor:
 )
 def npu_paged_attention_mla(call: Arguments) -> Tensor:
     """As _npu_paged_attention; the values are the first elements of the keys."""
-    values = call.key_cache[..., : call.mla_vheadsize]
-    settings = (call.num_kv_heads, call.num_heads, call.scale_value, call.block_table, call.context_lens)
-    return npu_paged_attention(call.query, call.key_cache, values, *settings)
+    return _attend_pages("_npu_paged_attention", call, call.key_cache[..., : call.mla_vheadsize], [1] * len(call.query))
 
 
 @reference("atb::_npu_paged_attention_splitfuse", dtypes={**PAGED, "mask": HALVES}, writes=("out",))
@@ -212,20 +178,7 @@ def npu_paged_attention_mla(call: Arguments) -> Tensor:
 )
 def npu_paged_attention_splitfuse(call: Arguments) -> Tensor:
     """The last tokens (T, N, D) of each entry, with the rows of a mask (T, longest) added."""
-    name = "_npu_paged_attention_splitfuse"
-    _check_heads(name, call.query, call.num_heads, call.key_cache.shape[2], call.num_kv_heads)
-    rows, lengths = call.seq_len.tolist(), call.context_lens.tolist()
-    _check_entries(name, len(rows), call.block_table, lengths)
-    _check_pages(name, call.key_cache, call.block_table, lengths)
-    if sum(rows) != call.query.shape[0]:
-        raise RuntimeError(f"{name}: seq_len {rows} for {call.query.shape[0]} tokens")
-    if call.mask.dim() != 2 or call.mask.shape[0] != call.query.shape[0] or call.mask.shape[1] < max(lengths):
-        raise NotImplementedError(f"the NPU simulator lacks {name} with a mask of shape {list(call.mask.shape)}")
-    outputs = []
-    for q, added, table, size in zip(call.query.split(rows), call.mask.split(rows), call.block_table, lengths):
-        key, value = read_pages(call.key_cache, table, size), read_pages(call.value_cache, table, size)
-        outputs.append(compute_attention(q, key, value, call.scale_value, added[:, :size])[0])
-    return torch.cat(outputs).to(call.query.dtype)
+    return _attend_pages("_npu_paged_attention_splitfuse", call, call.value_cache, call.seq_len.tolist(), call.mask)
 
 
 @reference("atb::npu_multi_head_latent_attention.lse", dtypes=LATENT)
@@ -237,14 +190,11 @@ def npu_paged_attention_splitfuse(call: Arguments) -> Tensor:
 def npu_multi_head_latent_attention_lse(call: Arguments) -> tuple[Tensor, Tensor]:
     """((T, N, 512), log-sum-exp (T, N, 1)) of one token for each entry; keys and values share ctkv."""
     name = "npu_multi_head_latent_attention"
-    if call.mask_type not in (None, "undefined") or call.cache_mode not in (None, "krope_ctkv"):
-        raise NotImplementedError(
-            f"the NPU simulator lacks {name} with mask_type {call.mask_type}, cache_mode {call.cache_mode}"
-        )
-    if call.calc_type not in (None, *LATENT_TYPES) or (call.return_lse and call.calc_type != "calc_type_ring"):
-        raise NotImplementedError(
-            f"the NPU simulator lacks {name} with calc_type {call.calc_type}, return_lse {call.return_lse}"
-        )
+    mask, cache, kind = call.mask_type, call.cache_mode, call.calc_type
+    if mask not in (None, "undefined") or cache not in (None, "krope_ctkv"):
+        raise NotImplementedError(f"the NPU simulator lacks {name} with mask_type {mask}, cache_mode {cache}")
+    if kind not in (None, *LATENT_TYPES) or (call.return_lse and kind != "calc_type_ring"):
+        raise NotImplementedError(f"the NPU simulator lacks {name} with calc_type {kind}, return_lse {call.return_lse}")
     _check_heads(name, call.q_nope, call.q_headnum, call.ctkv.shape[2], call.kv_headnum)
     _check_entries(name, len(call.q_nope), call.block_tables, call.context_lens)
     room, longest = call.block_tables.shape[1] * call.ctkv.shape[1], max(call.context_lens, default=0)

@@ -199,15 +199,11 @@ def _run_backward(arguments: dict[str, Any]) -> Backward:
             raise RuntimeError(f"npu_fusion_attention_grad needs {name}")
     seed, offset = int(arguments["seed"] or 0), int(arguments["offset"] or 0)
     call.kept = _dropout_mask(call, sum(call.count_scores()), None, seed, offset)
-    parts = zip(
-        call.make_entries(),
-        *(
-            to_entries(arguments[name], call.layout, call.head_num, call.query_lengths)
-            for name in ("dy", "attention_in")
-        ),
-        *(_rows_of(as_wide(arguments[name]), call) for name in ("softmax_max", "softmax_sum")),
-    )
-    gradients = [entry.attend_backward(*rest) for entry, *rest in parts]
+    tensors = [
+        to_entries(arguments[name], call.layout, call.head_num, call.query_lengths) for name in ("dy", "attention_in")
+    ]
+    statistics = [_rows_of(as_wide(arguments[name]), call) for name in ("softmax_max", "softmax_sum")]
+    gradients = [entry.attend_backward(*rest) for entry, *rest in zip(call.make_entries(), *tensors, *statistics)]
     heads = call.key_heads
     dq = from_entries([grads["query"] for grads in gradients], call.layout, call.query)
     dk, dv = (

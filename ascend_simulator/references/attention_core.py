@@ -70,9 +70,7 @@ class Entry:
         return self.apply_dropout(self.compute_probabilities(largest, total)) @ self.value, largest, total
 
     def attend_backward(self, grad: Tensor, out: Tensor, largest: Tensor, total: Tensor) -> dict[str, Tensor]:
-        """Return gradients of query, key, value (heads still repeated), pse and sink from the forward's out, max and
-        sum.
-        """
+        """Return gradients of query, key, value (heads still repeated), pse and sink from the forward's results."""
         probabilities = self.compute_probabilities(largest, total)
         delta = (grad * out).sum(-1, keepdim=True)
         dscores = probabilities * (self.apply_dropout(grad @ self.value.transpose(-1, -2)) - delta)

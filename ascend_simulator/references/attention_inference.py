@@ -181,9 +181,7 @@ def _keys_and_values(call: Inference, batches: int) -> tuple[list[Tensor], list[
 
 
 def _read_paged(call: Inference, cache: Tensor, batches: int) -> list[Tensor]:
-    """Read from the blocks (n, block, H), (n, N, block, D) or (n, N, D / 16, block, 16) that each row of the table
-    names.
-    """
+    """Read the blocks (n, block, H), (n, N, block, D) or (n, N, D / 16, block, 16) that each row of the table names."""
     assert call.block_table is not None
     if cache.dim() == 5:
         cache = cache.permute(0, 1, 3, 2, 4).flatten(3)

@@ -15,8 +15,7 @@ Joining the attention of two blocks of keys. Formula: npu_ring_attention_update;
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -28,30 +27,6 @@ from .registry import FLOATS, HALVES, Arguments, reference, takes
 SELECTED = {"query": HALVES, "key": HALVES, "value": HALVES, "topk_indices": (torch.int32,)}
 
 
-@dataclass(frozen=True)
-class Selection:
-    """One batch entry: q (N, Sq, D), k and v (N, Skv, D), heads repeated; how often each key counts (N, Sq, Skv)."""
-
-    query: Tensor
-    key: Tensor
-    value: Tensor
-    counts: Tensor
-    scale: float
-
-    def compute_scores(self) -> Tensor:
-        return (self.query @ self.key.transpose(-1, -2) * self.scale).masked_fill(self.counts == 0, -math.inf)
-
-    def attend_forward(self, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
-        """Return (attention, max, sum of exp(score - max)); the probabilities are rounded to `dtype` before the
-        product.
-        """
-        scores = self.compute_scores()
-        largest = scores.amax(-1)
-        weights = self.counts * (scores - largest[..., None]).exp()
-        total = weights.sum(-1)
-        return (weights / total[..., None]).to(dtype).to(weights.dtype) @ self.value, largest, total
-
-
 @reference("npu::npu_nsa_select_attention", dtypes=SELECTED)
 @takes(
     "Tensor query, Tensor key, Tensor value, Tensor topk_indices, float scale_value, int head_num, "
@@ -59,56 +34,50 @@ class Selection:
 )
 def npu_nsa_select_attention(call: Arguments) -> tuple[Tensor, Tensor, Tensor]:
     """(attention (T, N, D of value), max (T, N, 8), sum (T, N, 8)), the last two in float32."""
-    if call.query.shape[-1] != 192 or call.value.shape[-1] != 128:
-        raise RuntimeError(f"npu_nsa_select_attention takes D 192, and 128 of value, but got {list(call.value.shape)}")
-    block, lengths = (call.select_block_size, call.select_block_count), (call.actual_seq_qlen, call.actual_seq_kvlen)
-    entries = _make_selections(
-        call.query, call.key, call.value, call.topk_indices, call.scale_value, call.head_num, block, *lengths
-    )
-    results = [entry.attend_forward(call.query.dtype) for entry in entries]
-    out = torch.cat([result[0].transpose(0, 1) for result in results]).to(call.query.dtype)
+    name, query, key, value, heads = "npu_nsa_select_attention", call.query, call.key, call.value, call.head_num
+    if query.shape[-1] != 192 or value.shape[-1] != 128:
+        raise RuntimeError(f"{name} takes D 192, and 128 of value, but got {list(value.shape)}")
+    rows, columns = lengths_of(call.actual_seq_qlen), lengths_of(call.actual_seq_kvlen)
+    size, count = call.select_block_size, call.select_block_count
+    if (size, count) != (64, 16):
+        raise RuntimeError(f"{name} takes 16 blocks of 64, but got {count} of {size}")
+    if not rows or len(rows) != len(columns) or sum(rows) != query.shape[0] or sum(columns) != key.shape[0]:
+        raise RuntimeError(f"{name}: lengths {rows} and {columns} do not fit query and key")
+    if any(length % 64 or length < 1024 for length in columns):
+        raise RuntimeError(f"{name}: lengths of key are multiples of 64 from 1024, got {columns}")
+    groups, rest = divmod(heads, int(key.shape[1]))
+    if rest or not 1 <= groups <= 32 or query.shape[1] != heads:
+        raise RuntimeError(f"{name}: {heads} heads of query, {key.shape[1]} of key")
+    whole = zip(query.split(rows), key.split(columns), value.split(columns), call.topk_indices.split(rows))
+    results = [_attend_selected(name, *entry, call.scale_value) for entry in whole]
+    out = torch.cat([result[0].transpose(0, 1) for result in results]).to(query.dtype)
     largest, total = (
         torch.cat([result[i].t() for result in results])[..., None].repeat(1, 1, 8).float() for i in (1, 2)
     )
     return out, largest, total
 
 
-def _make_selections(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    chosen: Tensor,
-    scale: float,
-    heads: int,
-    block: tuple[int, int],
-    query_ends: Sequence[int] | None,
-    key_ends: Sequence[int] | None,
-) -> Iterator[Selection]:
-    rows, columns = lengths_of(query_ends), lengths_of(key_ends)
-    if block != (64, 16):
-        raise RuntimeError(f"npu_nsa_select_attention takes 16 blocks of 64, but got {block[1]} of {block[0]}")
-    if not rows or len(rows) != len(columns) or sum(rows) != query.shape[0] or sum(columns) != key.shape[0]:
-        raise RuntimeError(f"npu_nsa_select_attention: lengths {rows} and {columns} do not fit query and key")
-    if any(count % 64 or count < 1024 for count in columns):
-        raise RuntimeError(f"npu_nsa_select_attention: lengths of key are multiples of 64 from 1024, got {columns}")
-    groups, rest = divmod(heads, int(key.shape[1]))
-    if rest or not 1 <= groups <= 32 or query.shape[1] != heads:
-        raise RuntimeError(f"npu_nsa_select_attention: {heads} heads of query, {key.shape[1]} of key")
-    whole = zip(query.split(rows), key.split(columns), value.split(columns), chosen.split(rows))
-    for q, k, v, blocks in whole:
-        if bool((blocks < 0).any()) or bool((blocks >= k.shape[0] // 64).any()):
-            raise RuntimeError("npu_nsa_select_attention: topk_indices names a block that key does not have")
-        counts = torch.zeros(*blocks.shape[:2], k.shape[0] // 64, dtype=torch.float32, device=q.device)
-        counts = counts.scatter_add(2, blocks.long(), torch.ones_like(blocks, dtype=counts.dtype))
-        yield Selection(
-            as_wide(q).transpose(0, 1),
-            repeat_heads(as_wide(k).transpose(0, 1), heads),
-            repeat_heads(as_wide(v).transpose(0, 1), heads),
-            repeat_heads(counts.transpose(0, 1), heads).repeat_interleave(64, -1),
-            scale,
-        )
+def _attend_selected(
+    name: str, q: Tensor, k: Tensor, v: Tensor, blocks: Tensor, scale: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return (attention, max, sum of exp(score - max)) of one batch entry (S, N, D), whose blocks are counted as often
+    as they are named; the probabilities are rounded to the dtype before the product.
+    """
+    if bool((blocks < 0).any()) or bool((blocks >= k.shape[0] // 64).any()):
+        raise RuntimeError(f"{name}: topk_indices names a block that key does not have")
+    heads = q.shape[1]
+    named = torch.zeros(*blocks.shape[:2], k.shape[0] // 64, dtype=torch.float32, device=q.device)
+    named = named.scatter_add(2, blocks.long(), torch.ones_like(blocks, dtype=named.dtype))
+    counts = repeat_heads(named.transpose(0, 1), heads).repeat_interleave(64, -1)
+    query, key, value = (repeat_heads(as_wide(x).transpose(0, 1), heads) for x in (q, k, v))
+    scores = (query @ key.transpose(-1, -2) * scale).masked_fill(counts == 0, -math.inf)
+    largest = scores.amax(-1)
+    weights = counts * (scores - largest[..., None]).exp()
+    total = weights.sum(-1)
+    return (weights / total[..., None]).to(q.dtype).to(weights.dtype) @ value, largest, total
 
 
+BLOCKS = "npu_block_sparse_attention"
 QKV = {"query": HALVES, "key": HALVES, "value": HALVES, "block_sparse_mask": (torch.int8,)}
 
 
@@ -123,14 +92,8 @@ def npu_block_sparse_attention(call: Arguments) -> tuple[Tensor, Tensor]:
     if call.inner_precise not in (0, 1) or (call.inner_precise == 1 and call.query.dtype == torch.bfloat16):
         raise RuntimeError(f"npu_block_sparse_attention: inner_precise {call.inner_precise} with {call.query.dtype}")
     if call.query.shape[-1] not in (64, 128):
-        raise RuntimeError(
-            f"npu_block_sparse_attention supports head dimensions 64 and 128, got {call.query.shape[-1]}"
-        )
-    arguments = (call.query, call.key, call.value, call.block_sparse_mask, call.block_shape, call.scale_value)
-    layout = _common_layout(call.q_input_layout, call.kv_input_layout)
-    entries = list(
-        _make_entries(layout, call.num_key_value_heads, call.actual_seq_lengths, call.actual_seq_lengths_kv, *arguments)
-    )
+        raise RuntimeError(f"{BLOCKS} supports head dimensions 64 and 128, got {call.query.shape[-1]}")
+    layout, entries = _make_entries(call)
     results = [entry.attend_forward() for entry in entries]
     sums = [(largest + total.log())[..., None] for _, largest, total in results]
     out = _join_entries([result[0] for result in results], layout, call.query)
@@ -149,64 +112,34 @@ def npu_block_sparse_attention(call: Arguments) -> tuple[Tensor, Tensor]:
 def npu_block_sparse_attention_backward(call: Arguments) -> tuple[Tensor, Tensor, Tensor]:
     """(dq, dk, dv) from the forward's log-sum-exp, which must have been asked for."""
     if call.query.shape[-1] != 128:
-        raise RuntimeError(
-            f"npu_block_sparse_attention_backward supports head dimension 128, got {call.query.shape[-1]}"
-        )
-    arguments = (
-        call.query,
-        call.key,
-        call.value,
-        call.block_sparse_mask,
-        call.block_shape or [128, 128],
-        call.scale_value,
-    )
-    layout, heads = _common_layout(call.q_input_layout, call.kv_input_layout), call.num_key_value_heads
-    entries = list(_make_entries(layout, heads, call.actual_seq_lengths, call.actual_seq_lengths_kv, *arguments))
-    rows = [entry.query.shape[1] for entry in entries]
-    parts = zip(
-        *(
-            _split_entries(part, layout, call.query.shape[1], rows)
-            for part in (call.d_out, call.attention_out, call.softmax_lse)
-        )
-    )
+        raise RuntimeError(f"{BLOCKS}_backward supports head dimension 128, got {call.query.shape[-1]}")
+    layout, entries = _make_entries(call)
+    rows, heads = [entry.query.shape[1] for entry in entries], call.num_key_value_heads
+    grouped = (call.d_out, call.attention_out, call.softmax_lse)
+    parts = zip(*(_split_entries(part, layout, call.query.shape[1], rows) for part in grouped))
     grads = [
         entry.attend_backward(grad, out, lse[..., 0], torch.ones_like(lse[..., 0]))
         for entry, (grad, out, lse) in zip(entries, parts)
     ]
     dk, dv = ([sum_heads(grad[name], heads) for grad in grads] for name in ("key", "value"))
-    dq = [grad["query"] for grad in grads]
-    return (
-        _join_entries(dq, layout, call.query),
-        _join_entries(dk, layout, call.key),
-        _join_entries(dv, layout, call.value),
-    )
-
-
-def _common_layout(of_query: str, of_key: str) -> str:
-    if of_query not in ("TND", "BNSD") or of_query != of_key:
-        raise RuntimeError(f"npu_block_sparse_attention takes TND or BNSD for all, but got {of_query} and {of_key}")
-    return of_query
+    results = (([grad["query"] for grad in grads], call.query), (dk, call.key), (dv, call.value))
+    dq_all, dk_all, dv_all = (_join_entries(grad, layout, like) for grad, like in results)
+    return dq_all, dk_all, dv_all
 
 
 def _read_lengths(layout: str, listed: Sequence[int] | None, tensor: Tensor, name: str) -> list[int]:
-    if layout == "TND":
-        if not listed:
-            raise RuntimeError(f"{name} must be specified when the input layout is TND")
-        return list(listed)
+    if layout == "TND" and not listed:
+        raise RuntimeError(f"{name} must be specified when the input layout is TND")
     return list(listed or [tensor.shape[2]] * tensor.shape[0])
 
 
 def _check_lengths(layout: str, lengths: Sequence[int], tensor: Tensor, entries: int, name: str) -> None:
-    """Check that there is one length for each row of the mask; with TND they make up all tokens, else each is within
-    its entry.
-    """
+    """Check: one length for each row of the mask; with TND they make up all tokens, else each is within its entry."""
     packed = layout == "TND"
     fits = sum(lengths) == tensor.shape[0] if packed else max(lengths) <= tensor.shape[2]
     if len(lengths) != entries or min(lengths) < 0 or not fits or not (packed or tensor.shape[0] == entries):
-        raise RuntimeError(
-            f"npu_block_sparse_attention: {name} {list(lengths)} with {layout} {list(tensor.shape)} and a "
-            f"block_sparse_mask of {entries} entries"
-        )
+        what = f"{name} {list(lengths)} with {layout} {list(tensor.shape)}"
+        raise RuntimeError(f"{BLOCKS}: {what} and a block_sparse_mask of {entries} entries")
 
 
 def _split_entries(tensor: Tensor, layout: str, heads: int, lengths: Sequence[int]) -> list[Tensor]:
@@ -220,36 +153,31 @@ def _join_entries(entries: Sequence[Tensor], layout: str, like: Tensor) -> Tenso
     return from_entries(entries, layout, like)
 
 
-def _make_entries(
-    layout: str,
-    key_heads: int,
-    rows: Sequence[int] | None,
-    columns: Sequence[int] | None,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    mask: Tensor,
-    block_shape: Sequence[int],
-    scale: float,
-) -> Iterator[Entry]:
-    row_counts = _read_lengths(layout, rows, query, "actual_seq_lengths")
-    column_counts = _read_lengths(layout, columns, key, "actual_seq_lengths_kv")
-    if (rows is None) != (columns is None):
-        raise RuntimeError("npu_block_sparse_attention: actual_seq_lengths and actual_seq_lengths_kv go together")
-    heads = int(query.shape[1])
-    if key.shape[1] != key_heads or heads % key_heads or query.dtype != key.dtype or query.dtype != value.dtype:
-        raise RuntimeError(f"npu_block_sparse_attention: {heads} heads of {query.dtype}, keys {list(key.shape)}")
+def _make_entries(call: Arguments) -> tuple[str, list[Entry]]:
+    """Return the layout, and an entry for each row of the mask."""
+    query, key, mask, key_heads = call.query, call.key, call.block_sparse_mask, call.num_key_value_heads
+    layout, block_shape, heads = call.q_input_layout, call.block_shape or [128, 128], int(call.query.shape[1])
+    if layout not in ("TND", "BNSD") or layout != call.kv_input_layout:
+        raise RuntimeError(f"{BLOCKS} takes TND or BNSD for all, but got {layout} and {call.kv_input_layout}")
+    rows = _read_lengths(layout, call.actual_seq_lengths, query, "actual_seq_lengths")
+    columns = _read_lengths(layout, call.actual_seq_lengths_kv, key, "actual_seq_lengths_kv")
+    if (call.actual_seq_lengths is None) != (call.actual_seq_lengths_kv is None):
+        raise RuntimeError(f"{BLOCKS}: actual_seq_lengths and actual_seq_lengths_kv go together")
+    if key.shape[1] != key_heads or heads % key_heads or {key.dtype, call.value.dtype} != {query.dtype}:
+        raise RuntimeError(f"{BLOCKS}: {heads} heads of {query.dtype}, keys {list(key.shape)}")
     if len(block_shape) < 2 or block_shape[0] <= 0 or block_shape[1] <= 0 or block_shape[1] % 128:
-        raise RuntimeError(f"npu_block_sparse_attention: block_shape {list(block_shape)}; the second is 128 or more")
+        raise RuntimeError(f"{BLOCKS}: block_shape {list(block_shape)}; the second is 128 or more")
     if mask.dim() != 4 or mask.shape[1] != heads:
-        raise RuntimeError(f"npu_block_sparse_attention: block_sparse_mask {list(mask.shape)} for {heads} heads")
-    _check_lengths(layout, row_counts, query, len(mask), "actual_seq_lengths")
-    _check_lengths(layout, column_counts, key, len(mask), "actual_seq_lengths_kv")
-    queries = _split_entries(query, layout, heads, row_counts)
-    keys, values = (_split_entries(part, layout, key_heads, column_counts) for part in (key, value))
+        raise RuntimeError(f"{BLOCKS}: block_sparse_mask {list(mask.shape)} for {heads} heads")
+    _check_lengths(layout, rows, query, len(mask), "actual_seq_lengths")
+    _check_lengths(layout, columns, key, len(mask), "actual_seq_lengths_kv")
+    queries = _split_entries(query, layout, heads, rows)
+    keys, values = (_split_entries(part, layout, key_heads, columns) for part in (key, call.value))
+    entries = []
     for chosen, q, k, v in zip(mask, queries, keys, values):
         hidden = _hidden_scores(chosen, block_shape, q.shape[1], k.shape[1])
-        yield Entry(q, repeat_heads(k, heads), repeat_heads(v, heads), hidden, scale)
+        entries.append(Entry(q, repeat_heads(k, heads), repeat_heads(v, heads), hidden, call.scale_value))
+    return layout, entries
 
 
 def _hidden_scores(chosen: Tensor, block_shape: Sequence[int], rows: int, columns: int) -> Tensor:
@@ -278,12 +206,9 @@ def npu_ring_attention_update(call: Arguments) -> tuple[Tensor, Tensor, Tensor]:
     after = call.cur_softmax_sum * (call.cur_softmax_max - largest).exp()
     total = before + after
     parts = (call.prev_attn_out, before / total), (call.cur_attn_out, after / total)
-    out = sum(
-        _weight_block(as_wide(block), share[..., 0], call.input_layout, call.input_softmax_layout)
-        for block, share in parts
-    )
-    assert isinstance(out, Tensor)
-    return out.to(call.prev_attn_out.dtype), largest, total
+    layouts = call.input_layout, call.input_softmax_layout
+    first, second = (_weight_block(as_wide(block), share[..., 0], *layouts) for block, share in parts)
+    return (first + second).to(call.prev_attn_out.dtype), largest, total
 
 
 def _weight_block(block: Tensor, share: Tensor, layout: str, softmax_layout: str) -> Tensor:

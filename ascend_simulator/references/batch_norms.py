@@ -15,6 +15,11 @@ from torch import Tensor
 from .numeric import as_wide
 from .registry import FLOATS, Arguments, reference, takes
 
+GATHERED = (
+    "Tensor input, Tensor mean, Tensor invstd, Tensor? running_mean, Tensor? running_var, float momentum, float eps, "
+    "Tensor counts"
+)
+
 
 def _over_channels(tensor: Tensor) -> list[int]:
     return [dim for dim in range(tensor.dim()) if dim != 1]
@@ -77,10 +82,7 @@ def batch_norm_backward_elemt(call: Arguments) -> Tensor:
 
 
 @reference("aten::batch_norm_gather_stats_with_counts", dtypes={"input": FLOATS})
-@takes(
-    "Tensor input, Tensor mean, Tensor invstd, Tensor? running_mean, Tensor? running_var, float momentum, float eps, "
-    "Tensor counts"
-)
+@takes(GATHERED)
 def batch_norm_gather_stats_with_counts(call: Arguments) -> tuple[Tensor, Tensor]:
     """(mean, 1 / deviation) of all cards from each card's (cards, channels), in the dtype of `mean`.
 
@@ -91,7 +93,12 @@ def batch_norm_gather_stats_with_counts(call: Arguments) -> tuple[Tensor, Tensor
     average = (as_wide(call.mean) * count).sum(0) / total
     squares = (as_wide(call.invstd).reciprocal().square() - call.eps + (as_wide(call.mean) - average).square()) * count
     variance = squares.sum(0) / total
-    for running, value in ((call.running_mean, average), (call.running_var, squares.sum(0) / (total - 1))):
+    return _update_running(call, average, variance, squares.sum(0) / (total - 1))
+
+
+def _update_running(call: Arguments, average: Tensor, variance: Tensor, unbiased: Tensor) -> tuple[Tensor, Tensor]:
+    """Update the running statistics in place; return (mean, 1 / deviation)."""
+    for running, value in ((call.running_mean, average), (call.running_var, unbiased)):
         if running is not None:
             running.copy_(call.momentum * value + (1 - call.momentum) * as_wide(running))
     return average.to(call.mean.dtype), (variance + call.eps).rsqrt().to(call.mean.dtype)
@@ -102,15 +109,11 @@ def batch_norm_reduce(input: Tensor, eps: float) -> tuple[Tensor, Tensor]:
     """(the sum, the sum of squares) of each channel, in float32."""
     if input.dim() < 2:
         raise RuntimeError("The dim input tensor [self] must more than 1.")
-    over = [dim for dim in range(input.dim()) if dim != 1]
-    return as_wide(input).sum(over), as_wide(input).square().sum(over)
+    return as_wide(input).sum(_over_channels(input)), as_wide(input).square().sum(_over_channels(input))
 
 
 @reference("npu::batch_norm_gather_stats_update", dtypes={"input": FLOATS})
-@takes(
-    "Tensor input, Tensor mean, Tensor invstd, Tensor? running_mean, Tensor? running_var, float momentum, float eps, "
-    "Tensor counts"
-)
+@takes(GATHERED)
 def batch_norm_gather_stats_update(call: Arguments) -> tuple[Tensor, Tensor]:
     """(mean, 1 / deviation) of all cards. `mean` and `invstd` are each card's sum and sum of squares.
 
@@ -119,7 +122,4 @@ def batch_norm_gather_stats_update(call: Arguments) -> tuple[Tensor, Tensor]:
     count = call.counts.to(torch.float32).sum()
     average = as_wide(call.mean).sum(0) / count
     variance = as_wide(call.invstd).sum(0) / count - average.square()
-    for running, value in ((call.running_mean, average), (call.running_var, variance)):
-        if running is not None:
-            running.copy_(call.momentum * value + (1 - call.momentum) * as_wide(running))
-    return average.to(call.mean.dtype), (variance + call.eps).rsqrt().to(call.mean.dtype)
+    return _update_running(call, average, variance, variance)

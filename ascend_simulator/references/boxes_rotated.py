@@ -94,14 +94,13 @@ def npu_rotated_iou(call: Arguments) -> Tensor:
     """(B, N, K): each of N boxes with each of K."""
     name = "npu_rotated_iou"
     _check_arguments(name, call.input, call.query_boxes, call.trans)
-    if call.mode != 0:
-        raise NotImplementedError(
-            f"the NPU simulator lacks {name} with mode {call.mode} (the operator supports iou only)"
-        )
-    if not call.is_cross:
-        raise NotImplementedError(f"the NPU simulator lacks {name} with is_cross=False")
-    if call.v_threshold or call.e_threshold:
-        raise NotImplementedError(f"the NPU simulator lacks {name} with v_threshold or e_threshold")
+    for wanted, what in (
+        (call.mode != 0, f"mode {call.mode} (the operator supports iou only)"),
+        (not call.is_cross, "is_cross=False"),
+        (call.v_threshold or call.e_threshold, "v_threshold or e_threshold"),
+    ):
+        if wanted:
+            raise NotImplementedError(f"the NPU simulator lacks {name} with {what}")
     if call.query_boxes.shape[1] > MAX_QUERIES:
         raise RuntimeError(f"{name}: query_boxes supports at most {MAX_QUERIES} boxes, got {call.query_boxes.shape[1]}")
     return _all_pairs(union_shares, call.input, call.query_boxes)

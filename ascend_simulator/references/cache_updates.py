@@ -19,10 +19,8 @@ CACHE = (*HALVES, torch.int8)
 LATENT = {
     **dict.fromkeys(("kv", "gamma", "cos", "sin"), HALVES),
     "index": (torch.int64,),
-    "k_cache": CACHE,
-    "ckv_cache": CACHE,
-    "k_rope_scale": (torch.float32,),
-    "c_kv_scale": (torch.float32,),
+    **dict.fromkeys(("k_cache", "ckv_cache"), CACHE),
+    **dict.fromkeys(("k_rope_scale", "c_kv_scale"), (torch.float32,)),
 }
 SCATTERED = (*HALVES, torch.float32, torch.int8, torch.uint8, torch.int16, torch.int32)
 INTEGERS = (torch.int32, torch.int64)
@@ -40,9 +38,7 @@ def npu_kv_rmsnorm_rope_cache(call: Arguments) -> tuple[Tensor, Tensor, Tensor, 
 
     The last two are memory nobody wrote, nan, where they are not asked for.
     """
-    _check_latent(
-        call.kv, call.gamma, call.k_cache, call.ckv_cache, call.k_rope_scale, call.c_kv_scale, call.cache_mode
-    )
+    _check_latent(call)
     first, last = as_wide(call.kv).split([RMS, ROPE], -1)
     latent = first * (first.square().mean(-1, keepdim=True) + call.epsilon).rsqrt() * as_wide(call.gamma)
     pairs = torch.cat((last[..., ::2], last[..., 1::2]), -1)
@@ -52,16 +48,13 @@ def npu_kv_rmsnorm_rope_cache(call: Arguments) -> tuple[Tensor, Tensor, Tensor, 
         stored = rows if scale is None else (rows * scale).round().clamp(-128, 127)
         caches.append(_store_rows(cache, stored.to(cache.dtype), call.index, call.cache_mode))
     returned = call.is_output_kv and call.cache_mode != "Norm"
-    rope, latent = (
-        x.to(call.kv.dtype) if returned else call.kv.new_full(x.shape, float("nan")) for x in (rope, latent)
-    )
-    return caches[0], caches[1], rope, latent
+    results = [x.to(call.kv.dtype) if returned else call.kv.new_full(x.shape, torch.nan) for x in (rope, latent)]
+    return caches[0], caches[1], results[0], results[1]
 
 
-def _check_latent(
-    kv: Tensor, gamma: Tensor, k_cache: Tensor, ckv_cache: Tensor, k_scale: object, kv_scale: object, mode: str
-) -> None:
-    name = "npu_kv_rmsnorm_rope_cache"
+def _check_latent(call: Arguments) -> None:
+    name, kv, gamma, mode = "npu_kv_rmsnorm_rope_cache", call.kv, call.gamma, call.cache_mode
+    k_cache, ckv_cache, k_scale, kv_scale = call.k_cache, call.ckv_cache, call.k_rope_scale, call.c_kv_scale
     if mode != "Norm" and mode not in PAGED:
         raise RuntimeError(f"{name} supports cache_mode Norm, {', '.join(PAGED)}, but got {mode}")
     if kv.dim() != 4 or kv.shape[1] != 1 or kv.shape[3] != RMS + ROPE or gamma.shape != (RMS,):

@@ -18,11 +18,14 @@ from torch import Tensor
 from torch.nn import functional
 
 from .numeric import as_wide, wide_or_none
-from .registry import FLOATS, Arguments, derived_from, reference, takes
+from .registry import FLOATS, Arguments, reference, takes
 
 Ints = Sequence[int]
 Gradients = tuple[Optional[Tensor], Optional[Tensor], Optional[Tensor]]
 TYPES = {"input": FLOATS, "weight": FLOATS}
+#: As torch_npu's schemas list them.
+PLACES = "int[] stride, int[] padding, int[] dilation"
+TRANSPOSED = "int[] padding, int[] output_padding, int[] stride, int[] dilation, int groups"
 
 
 def _list_places(
@@ -37,38 +40,20 @@ def _list_places(
     return list(stride), list(padding), list(dilation), output_padding is not None, added, groups
 
 
-def _convolve(
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: Ints,
-    padding: Ints,
-    dilation: Ints,
-    groups: int,
-    output_padding: Ints | None = None,
-) -> Tensor:
-    """Convolve; with `output_padding` it is the transposed convolution."""
-    places = _list_places(stride, padding, dilation, groups, output_padding)
+def _convolve(x: Tensor, weight: Tensor, bias: Tensor | None, places: Sequence[Any]) -> Tensor:
     return torch.convolution(as_wide(x), as_wide(weight), wide_or_none(bias), *places).to(x.dtype)
 
 
-def _convolve_backward(
-    x: Tensor,
-    grad: Tensor,
-    weight: Tensor,
-    stride: Ints,
-    padding: Ints,
-    dilation: Ints,
-    groups: int,
-    mask: Sequence[bool],
-    output_padding: Ints | None = None,
-) -> Gradients:
-    """Return (dinput, dweight, dbias), None where the mask asks for none."""
-    places = _list_places(stride, padding, dilation, groups, output_padding)
-    tensors = as_wide(grad), as_wide(x), as_wide(weight)
+def _convolve_backward(call: Arguments) -> Gradients:
+    """Return (dinput, dweight, dbias), None where the mask asks for none; without `groups` there is one."""
+    given = {"groups": 1, "output_padding": None, **vars(call)}
+    grad, mask = given.get("grad_output", given.get("grad")), given.get("output_mask", given.get("grad_input_mask"))
+    assert grad is not None and mask is not None
+    places = _list_places(*(given[name] for name in ("stride", "padding", "dilation", "groups", "output_padding")))
+    tensors = as_wide(grad), as_wide(call.input), as_wide(call.weight)
     gradients = torch.ops.aten.convolution_backward(*tensors, [grad.shape[1]], *places, list(mask))
     dx, dweight, dbias = (
-        None if value is None or not wanted else value.to(weight.dtype) for value, wanted in zip(gradients, mask)
+        None if value is None or not wanted else value.to(call.weight.dtype) for value, wanted in zip(gradients, mask)
     )
     return dx, dweight, dbias
 
@@ -81,94 +66,54 @@ def _convolve_backward(
 def npu_convolution(
     input: Tensor, weight: Tensor, bias: Tensor | None, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Tensor:
-    return _convolve(input, weight, bias, stride, padding, dilation, groups)
+    return _convolve(input, weight, bias, _list_places(stride, padding, dilation, groups, None))
 
 
 @reference("npu::npu_convolution_backward", dtypes=TYPES)
 @reference("npu::npu_conv2d_backward", dtypes=TYPES)
-@takes(
-    "Tensor input, Tensor grad_output, Tensor weight, int[] stride, int[] padding, int[] dilation, int groups, "
-    "bool[] output_mask"
-)
+@takes(f"Tensor input, Tensor grad_output, Tensor weight, {PLACES}, int groups, bool[] output_mask")
 def npu_convolution_backward(call: Arguments) -> Gradients:
-    return _convolve_backward(
-        call.input,
-        call.grad_output,
-        call.weight,
-        call.stride,
-        call.padding,
-        call.dilation,
-        call.groups,
-        call.output_mask,
-    )
+    return _convolve_backward(call)
 
 
 @reference("npu::npu_conv3d_backward", dtypes=TYPES)
-@derived_from(npu_convolution_backward, grad_output="grad")
-def npu_conv3d_backward(**arguments: Any) -> Gradients:
-    return npu_convolution_backward(**arguments)
+@takes(f"Tensor input, Tensor grad, Tensor weight, {PLACES}, int groups, bool[] output_mask")
+def npu_conv3d_backward(call: Arguments) -> Gradients:
+    return _convolve_backward(call)
 
 
 @reference("npu::npu_conv_transpose2d", dtypes=TYPES)
 @reference("npu::npu_convolution_transpose", dtypes=TYPES)
-@takes(
-    "Tensor input, Tensor weight, Tensor? bias, int[] padding, int[] output_padding, int[] stride, int[] dilation, "
-    "int groups"
-)
+@takes(f"Tensor input, Tensor weight, Tensor? bias, {TRANSPOSED}")
 def npu_conv_transpose2d(call: Arguments) -> Tensor:
-    return _convolve(
-        call.input, call.weight, call.bias, call.stride, call.padding, call.dilation, call.groups, call.output_padding
-    )
+    places = _list_places(call.stride, call.padding, call.dilation, call.groups, call.output_padding)
+    return _convolve(call.input, call.weight, call.bias, places)
 
 
 @reference("npu::npu_conv_transpose2d_backward", dtypes=TYPES)
 @reference("npu::npu_conv_transpose3d_backward", dtypes=TYPES)
-@takes(
-    "Tensor input, Tensor grad_output, Tensor weight, int[] padding, int[] output_padding, int[] stride, "
-    "int[] dilation, int groups, bool[] output_mask"
-)
+@takes(f"Tensor input, Tensor grad_output, Tensor weight, {TRANSPOSED}, bool[] output_mask")
 def npu_conv_transpose2d_backward(call: Arguments) -> Gradients:
-    return _convolve_backward(
-        call.input,
-        call.grad_output,
-        call.weight,
-        call.stride,
-        call.padding,
-        call.dilation,
-        call.groups,
-        call.output_mask,
-        call.output_padding,
-    )
+    return _convolve_backward(call)
 
 
 @reference("npu::npu_convolution_transpose_backward", dtypes=TYPES)
-@derived_from(npu_conv_transpose2d_backward, grad_output="grad", output_mask="grad_input_mask")
-def npu_convolution_transpose_backward(**arguments: Any) -> Gradients:
-    return npu_conv_transpose2d_backward(**arguments)
+@takes(f"Tensor input, Tensor grad, Tensor weight, {TRANSPOSED}, bool[] grad_input_mask")
+def npu_convolution_transpose_backward(call: Arguments) -> Gradients:
+    return _convolve_backward(call)
 
 
 @reference("npu::_conv_depthwise2d_backward", dtypes=TYPES)
-@takes(
-    "Tensor grad_output, Tensor input, Tensor weight, int[] kernel_size, int[] stride, int[] padding, int[] dilation, "
-    "bool[] output_mask"
-)
+@takes(f"Tensor grad_output, Tensor input, Tensor weight, int[] kernel_size, {PLACES}, bool[] output_mask")
 def conv_depthwise2d_backward(call: Arguments) -> tuple[Tensor | None, Tensor | None]:
-    mask = [*call.output_mask, False]
-    dx, dweight, _ = _convolve_backward(
-        call.input, call.grad_output, call.weight, call.stride, call.padding, call.dilation, call.input.shape[1], mask
-    )
-    return dx, dweight
+    more = {"groups": call.input.shape[1], "output_mask": [*call.output_mask, False]}
+    return _convolve_backward(Arguments(**{**vars(call), **more}))[:2]
 
 
 @reference("npu::slow_conv_dilated2d_backward", dtypes=TYPES)
-@takes(
-    "Tensor grad_output, Tensor input, Tensor weight, int[] kernel_size, int[] stride, int[] padding, int[] dilation, "
-    "bool[] output_mask"
-)
+@takes(f"Tensor grad_output, Tensor input, Tensor weight, int[] kernel_size, {PLACES}, bool[] output_mask")
 def slow_conv_dilated2d_backward(call: Arguments) -> Gradients:
-    return _convolve_backward(
-        call.input, call.grad_output, call.weight, call.stride, call.padding, call.dilation, 1, call.output_mask
-    )
+    return _convolve_backward(call)
 
 
 @reference("npu::slow_conv_transpose2d_backward", dtypes=TYPES)
@@ -177,17 +122,7 @@ def slow_conv_dilated2d_backward(call: Arguments) -> Gradients:
     "int[] output_padding, int[] dilation, bool[] output_mask"
 )
 def slow_conv_transpose2d_backward(call: Arguments) -> Gradients:
-    return _convolve_backward(
-        call.input,
-        call.grad_output,
-        call.weight,
-        call.stride,
-        call.padding,
-        call.dilation,
-        1,
-        call.output_mask,
-        call.output_padding,
-    )
+    return _convolve_backward(call)
 
 
 @dataclass(frozen=True)
@@ -202,25 +137,23 @@ class Window:
     deformable_groups: int
 
 
-def _make_window(
-    name: str,
-    kernel_size: Sequence[int],
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    groups: int,
-    deformable_groups: int,
-    modulated: bool,
-) -> Window:
-    if not modulated:
+def _make_window(name: str, call: Arguments) -> Window:
+    """Make the window of a call that is checked: its modulation, its strides and the channels of its offset."""
+    if not call.modulated:
         raise NotImplementedError(f"the NPU simulator lacks {name} with modulated=False (documented as not supported)")
+    stride, padding, dilation = call.stride, call.padding, call.dilation
     if not len(stride) == len(padding) == len(dilation) == 4:
         raise RuntimeError(f"{name}: stride, padding and dilation must have 4 elements")
     if any(value != 1 for value in (*stride[:2], *dilation[:2])):
         raise RuntimeError(f"{name}: stride and dilation must be 1 in N and C, but got {stride}, {dilation}")
-    height, width = kernel_size
-    steps, dilations = (stride[2], stride[3]), (dilation[2], dilation[3])
-    return Window((height, width), steps, (padding[0], padding[2]), dilations, groups, deformable_groups)
+    height, width = call.kernel_size
+    channels = 3 * call.deformable_groups * height * width
+    if call.input.dim() != 4 or call.offset.dim() != 4 or call.offset.shape[1] != channels:
+        raise RuntimeError(f"{name}: offset must be (N, {channels}, H, W), but got {tuple(call.offset.shape)}")
+    if call.input.shape[1] % call.deformable_groups:
+        raise RuntimeError(f"{name}: deformable_groups must divide the {call.input.shape[1]} channels of the input")
+    steps, dilations, start = (stride[2], stride[3]), (dilation[2], dilation[3]), (padding[0], padding[2])
+    return Window((height, width), steps, start, dilations, call.groups, call.deformable_groups)
 
 
 def _sampling_points(offset: Tensor, window: Window) -> tuple[Tensor, Tensor, Tensor]:
@@ -254,14 +187,6 @@ def _sample_input(input: Tensor, offset: Tensor, window: Window) -> Tensor:
     return taps.permute(0, 1, 4, 2, 5, 3).reshape(batch, channels, y.shape[4] * y.shape[2], y.shape[5] * y.shape[3])
 
 
-def _check_offset(name: str, input: Tensor, offset: Tensor, window: Window) -> None:
-    channels = 3 * window.deformable_groups * window.kernel[0] * window.kernel[1]
-    if input.dim() != 4 or offset.dim() != 4 or offset.shape[1] != channels:
-        raise RuntimeError(f"{name}: offset must be (N, {channels}, H, W), but got {tuple(offset.shape)}")
-    if input.shape[1] % window.deformable_groups:
-        raise RuntimeError(f"{name}: deformable_groups must divide the {input.shape[1]} channels of the input")
-
-
 @reference("npu::npu_deformable_conv2d", dtypes={"input": FLOATS, "weight": FLOATS, "offset": FLOATS, "bias": FLOATS})
 @takes(
     "Tensor input, Tensor weight, Tensor offset, Tensor? bias, int[] kernel_size, int[] stride, int[] padding, "
@@ -269,18 +194,7 @@ def _check_offset(name: str, input: Tensor, offset: Tensor, window: Window) -> N
 )
 def npu_deformable_conv2d(call: Arguments) -> tuple[Tensor, Tensor]:
     """(the convolution, what its kernel met), in float32."""
-    name = "npu_deformable_conv2d"
-    window = _make_window(
-        name,
-        call.kernel_size,
-        call.stride,
-        call.padding,
-        call.dilation,
-        call.groups,
-        call.deformable_groups,
-        call.modulated,
-    )
-    _check_offset(name, call.input, call.offset, window)
+    window = _make_window("npu_deformable_conv2d", call)
     met = _sample_input(call.input.float(), call.offset.float(), window)
     biases = None if call.bias is None else call.bias.float()
     return functional.conv2d(met, call.weight.float(), biases, stride=window.kernel, groups=call.groups), met
@@ -297,18 +211,7 @@ def npu_deformable_conv2d(call: Arguments) -> tuple[Tensor, Tensor]:
 )
 def npu_deformable_conv2dbk(call: Arguments) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Gradients of input, weight, offset and bias, in float32."""
-    name = "npu_deformable_conv2dbk"
-    window = _make_window(
-        name,
-        call.kernel_size,
-        call.stride,
-        call.padding,
-        call.dilation,
-        call.groups,
-        call.deformable_groups,
-        call.modulated,
-    )
-    _check_offset(name, call.input, call.offset, window)
+    window = _make_window("npu_deformable_conv2dbk", call)
     tensors = call.grad_output.float(), call.offset_out.float(), call.weight.float()
     places = _list_places(window.kernel, (0, 0), (1, 1), call.groups, None)
     grad_met, grad_weight, grad_bias = torch.ops.aten.convolution_backward(

@@ -42,9 +42,7 @@ def unmix_bits(x: int) -> int:
 
 
 def seed_of(generator: torch.Generator | None) -> int:
-    """Return the seed that with offset 0 draws as this generator, made for a call, does: the NPU's own in the first
-    call.
-    """
+    """Return the seed that with offset 0 draws as this generator of a call does: the NPU's own in the first call."""
     drawn = generator.initial_seed() if generator is not None else torch.initial_seed()
     return as_signed(unmix_bits(drawn % MODULUS) ^ mix_bits(0))
 

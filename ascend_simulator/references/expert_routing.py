@@ -138,14 +138,11 @@ def route_choices(expert_idx: Tensor, start: int, end: int) -> Route:
     return Route(order, flat[order], int(inside.sum()), start, end)
 
 
-def quantise_rows(
-    rows: Tensor, mode: int, scale: Tensor | None, offset: Tensor | None, experts: Tensor
-) -> tuple[Tensor, Tensor]:
+def _quantise_rows(rows: Tensor, call: Arguments, experts: Tensor) -> tuple[Tensor, Tensor]:
     """Return (int8 rows, the scale of each row, nan if it is given); `experts` from 0, for a scale by expert."""
-    rows = as_wide(rows)
-    if mode == STATIC:
-        assert scale is not None
-        rows = rows * scale + (0.0 if offset is None else offset)
+    rows, scale = as_wide(rows), call.scale
+    if call.quant_mode == STATIC:
+        rows = rows * scale + (0.0 if call.offset is None else call.offset)
         return rows.round().clamp(-128, 127).to(torch.int8), rows.new_full(rows.shape[:1], float("nan"))
     if scale is not None:
         rows = rows * (scale if scale.shape[0] == 1 else scale[experts])
@@ -154,9 +151,8 @@ def quantise_rows(
     return divided.round().clamp(-128, 127).to(torch.int8), scales
 
 
-def _check_quantisation(
-    name: str, x: Tensor, mode: int, scale: Tensor | None, offset: Tensor | None, experts: int
-) -> None:
+def _check_quantisation(name: str, call: Arguments, experts: int) -> None:
+    x, mode, scale, offset = call.x, call.quant_mode, call.scale, call.offset
     if x.dtype == torch.int8:
         raise RuntimeError(f"{name}: a result of int8 tokens in quant_mode {mode} has no meaning")
     if mode == STATIC and (scale is None or scale.shape != (1,) or offset is None or offset.shape != (1,)):
@@ -189,35 +185,34 @@ def npu_moe_init_routing_v2(call: Arguments) -> tuple[Tensor, Tensor, Tensor, Te
     _check_modes(name, call.drop_pad_mode, call.quant_mode, (-1, STATIC, DYNAMIC))
     if not 0 <= start < end <= call.expert_num:
         raise RuntimeError(f"{name}: active_expert_range {[start, end]} of {call.expert_num} experts")
-    if call.row_idx_type not in (0, 1) or call.expert_tokens_num_type not in (0, 1, 2):
-        raise RuntimeError(
-            f"{name}: row_idx_type {call.row_idx_type}, expert_tokens_num_type {call.expert_tokens_num_type}"
-        )
+    kind = call.expert_tokens_num_type
+    if call.row_idx_type not in (0, 1) or kind not in (0, 1, 2):
+        raise RuntimeError(f"{name}: row_idx_type {call.row_idx_type}, expert_tokens_num_type {kind}")
     if call.x.shape[0] == 0 and call.quant_mode != STATIC:
         call.scale = None
     elif call.quant_mode != -1:
-        _check_quantisation(name, call.x, call.quant_mode, call.scale, call.offset, end - start)
+        _check_quantisation(name, call, end - start)
     elif call.offset is not None or (call.scale is not None and call.scale.shape != call.x.shape[:1]):
         raise RuntimeError(f"{name}: quant_mode -1 takes scale of shape ({call.x.shape[0]}) and no offset")
     route = route_choices(call.expert_idx, start, end)
     if call.drop_pad_mode == 1:
-        if (start, end) != (0, call.expert_num) or call.row_idx_type != 0 or call.expert_tokens_num_type != 1:
+        if (start, end) != (0, call.expert_num) or call.row_idx_type != 0 or kind != 1:
             raise RuntimeError(f"{name}: drop_pad_mode 1 takes all experts, row_idx_type 0, expert_tokens_num_type 1")
-        tokens, rows, scales = _into_capacity(
-            call.x, route, call.expert_idx.shape[1], call.expert_capacity, call.quant_mode, call.scale, call.offset
-        )
+        tokens, rows, scales = _into_capacity(call, route)
     else:
-        length = call.expert_idx.numel() if call.active_num <= 0 else min(call.active_num, call.expert_idx.numel())
-        tokens, scales = _in_order(
-            call.x, route, call.expert_idx.shape[1], length, call.quant_mode, call.scale, call.offset
-        )
+        tokens, scales = _in_order(call, route, _active_rows(call))
         rows = route.order.to(torch.int32) if call.row_idx_type == 1 else route.places
-    return (
-        tokens,
-        rows,
-        _token_counts(route, call.expert_num, call.expert_tokens_num_type, call.expert_tokens_num_flag),
-        scales,
-    )
+    counts = route.counts  # sums up to each expert (kind 0), numbers (1), or pairs (expert, number) of those used (2)
+    if kind == 2:
+        used = counts.nonzero().flatten()
+        counts = _pad_rows(torch.stack((used + start, counts[used]), -1), call.expert_num)
+    counts = counts.cumsum(0) if kind == 0 else counts
+    return tokens, rows, counts if call.expert_tokens_num_flag else torch.full_like(counts, -1), scales
+
+
+def _active_rows(call: Arguments) -> int:
+    choices = int(call.expert_idx.numel())
+    return choices if call.active_num <= 0 else min(call.active_num, choices)
 
 
 def _check_modes(name: str, drop_pad_mode: int, quant_mode: int, known: Sequence[int]) -> None:
@@ -227,42 +222,28 @@ def _check_modes(name: str, drop_pad_mode: int, quant_mode: int, known: Sequence
         raise NotImplementedError(f"the NPU simulator lacks {name} with quant_mode {quant_mode}")
 
 
-def _token_counts(route: Route, experts: int, kind: int, asked: bool) -> Tensor:
-    """Return sums up to each expert (kind 0), numbers (1), or pairs (expert, number) without zero numbers (2)."""
-    counts = route.counts
-    if kind == 2:
-        used = counts.nonzero().flatten()
-        counts = _pad_rows(torch.stack((used + route.start, counts[used]), -1), experts)
-    elif kind == 0:
-        counts = counts.cumsum(0)
-    return counts if asked else torch.full_like(counts, -1)
-
-
-def _in_order(
-    x: Tensor, route: Route, choices: int, length: int, mode: int, scale: Tensor | None, offset: Tensor | None
-) -> tuple[Tensor, Tensor]:
-    count = min(length, route.count)
-    source = route.order[:count] // max(choices, 1)
-    if mode != -1:
-        tokens, scales = quantise_rows(x[source], mode, scale, offset, route.experts[:count] - route.start)
+def _in_order(call: Arguments, route: Route, length: int) -> tuple[Tensor, Tensor]:
+    x, scale, count = call.x, call.scale, min(length, route.count)
+    source = route.order[:count] // max(call.expert_idx.shape[1], 1)
+    if call.quant_mode != -1:
+        tokens, scales = _quantise_rows(x[source], call, route.experts[:count] - route.start)
     else:
         tokens = x[source]
         scales = x.new_empty(0, dtype=torch.float32) if scale is None else scale[source]
     return _pad_rows(tokens, length), _pad_rows(scales, length, float("nan"))
 
 
-def _into_capacity(
-    x: Tensor, route: Route, choices: int, capacity: int, mode: int, scale: Tensor | None, offset: Tensor | None
-) -> tuple[Tensor, Tensor, Tensor]:
+def _into_capacity(call: Arguments, route: Route) -> tuple[Tensor, Tensor, Tensor]:
     """Return tokens (experts, capacity, H); what an expert cannot take is dropped, its place is -1."""
+    x, capacity, mode = call.x, call.expert_capacity, call.quant_mode
     if not 0 < capacity <= x.shape[0]:
         raise RuntimeError(f"expert_capacity must be from 1 to {x.shape[0]}, but got {capacity}")
     slots = route.place_in_capacity(capacity)
     placed_rows, total = slots >= 0, (route.end - route.start) * capacity
-    tokens, scales = _in_order(x, route, choices, route.count, mode, scale, offset)
+    tokens, scales = _in_order(call, route, route.count)
     placed = tokens.new_zeros(total, x.shape[1])
     placed[slots[placed_rows]] = tokens[placed_rows]
-    written = mode == DYNAMIC or (mode == -1 and scale is not None)
+    written = mode == DYNAMIC or (mode == -1 and call.scale is not None)
     whole = scales.new_full((total,), 0.0 if written else float("nan"))
     whole[slots[placed_rows]] = scales[placed_rows]
     rows = torch.full_like(route.order, -1)
@@ -283,18 +264,15 @@ def npu_moe_init_routing_quant(call: Arguments) -> tuple[Tensor, Tensor, Tensor 
     """(int8 tokens by expert, where each choice went, sums (mode 1) or numbers (2), numbers before, scale of rows)."""
     name = "npu_moe_init_routing_quant"
     _check_modes(name, call.drop_pad_mode, call.quant_mode, (STATIC, DYNAMIC))
-    _check_quantisation(name, call.x, call.quant_mode, call.scale, call.offset, call.expert_num)
+    _check_quantisation(name, call, call.expert_num)
     if call.expert_tokens_num_mode not in (0, 1, 2):
         raise RuntimeError(f"{name}: expert_tokens_num_mode must be 0, 1, or 2, but got: {call.expert_tokens_num_mode}")
-    route, choices = route_choices(call.expert_idx, 0, call.expert_num), call.expert_idx.shape[1]
+    route = route_choices(call.expert_idx, 0, call.expert_num)
     counts = route.counts.to(torch.int32)
     if call.drop_pad_mode == 1:
-        tokens, rows, scales = _into_capacity(
-            call.x, route, choices, call.expert_capacity, call.quant_mode, call.scale, call.offset
-        )
+        tokens, rows, scales = _into_capacity(call, route)
         before = counts if call.expert_tokens_before_capacity_flag else None
         return tokens, rows, None, before, scales if call.quant_mode == DYNAMIC else None
-    length = call.expert_idx.numel() if call.active_num <= 0 else min(call.active_num, call.expert_idx.numel())
-    tokens, scales = _in_order(call.x, route, choices, length, call.quant_mode, call.scale, call.offset)
+    tokens, scales = _in_order(call, route, _active_rows(call))
     whole = {0: None, 1: counts.cumsum(0, dtype=torch.int32), 2: counts}[call.expert_tokens_num_mode]
     return tokens, route.places, whole, None, scales if call.quant_mode == DYNAMIC else None

@@ -106,12 +106,8 @@ def npu_moe_token_permute(
     "bool padded_mode=False"
 )
 def npu_moe_token_permute_grad_v2(call: Arguments) -> Tensor:
-    return (
-        _gather_rows(call.grad_permuted_tokens, call.sorted_indices)
-        .unflatten(0, (-1, call.num_topK))
-        .sum(1)
-        .to(call.tokens_dtype)
-    )
+    rows = _gather_rows(call.grad_permuted_tokens, call.sorted_indices)
+    return rows.unflatten(0, (-1, call.num_topK)).sum(1).to(call.tokens_dtype)
 
 
 @reference("npu::npu_moe_token_permute_grad", dtypes={"grad_permuted_tokens": FLOATS})

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Callable
 
 import torch
 from torch import Tensor
@@ -67,9 +67,8 @@ def compute_product(group: Group, asked: torch.dtype | None) -> tuple[Tensor, to
         refuse_if(weight_only or asked not in (None, x.dtype), f"{pair} take no antiquant_scale and give {x.dtype}")
         return _add_bias(as_wide(x) @ as_wide(weight), group.bias), x.dtype
     refuse_if(x.dtype not in HALVES or weight.dtype not in (torch.int8, torch.int32), f"{pair} do not go together")
-    refuse_if(
-        not weight_only or asked not in (None, x.dtype), f"{pair} need antiquant_scale, and a result of {x.dtype}"
-    )
+    fits = weight_only and asked in (None, x.dtype)
+    refuse_if(not fits, f"{pair} need antiquant_scale, and a result of {x.dtype}")
     return _weight_only(group), x.dtype
 
 
@@ -103,10 +102,8 @@ def _product_int8(group: Group, asked: torch.dtype | None) -> tuple[Tensor, torc
 def scaled_by_groups(x: Tensor, weight: Tensor, scale: Tensor) -> Tensor:
     """Return x @ (weight * scale) of whole numbers; `scale` is (N,), or has a row for each of equal groups of rows."""
     rows = torch.atleast_2d(scale)
-    refuse_if(
-        weight.shape[0] % rows.shape[0] != 0, f"{rows.shape[0]} rows of scale for {weight.shape[0]} of the weight"
-    )
-    size = weight.shape[0] // rows.shape[0]
+    size, rest = divmod(weight.shape[0], rows.shape[0])
+    refuse_if(rest != 0, f"{rows.shape[0]} rows of scale for {weight.shape[0]} of the weight")
     parts = zip(x.split(size, 1), weight.split(size), rows)
     return torch.stack([whole_product(a, b).float() * row for a, b, row in parts]).sum(0)
 
@@ -115,9 +112,8 @@ def _int8_with_int4(group: Group, asked: torch.dtype | None) -> tuple[Tensor, to
     """Return ((x - 8) @ (weight * scale) + bias) * scale per token: the bias gives back what the 8 took."""
     scale, bias, token = group.scale, group.bias, group.token
     assert scale is not None
-    refuse_if(
-        scale.dtype != torch.int64 or bias is None or token is None, "int4 weights need int64 scale, bias and token"
-    )
+    whole = scale.dtype == torch.int64 and bias is not None and token is not None
+    refuse_if(not whole, "int4 weights need int64 scale, bias and token")
     refuse_if(asked not in HALVES, "int8 with int4 gives float16 or bfloat16")
     assert bias is not None and token is not None and asked is not None
     values = scaled_by_groups(group.x.to(torch.int16) - 8, unpacked_matrix(group.weight), scale_of(scale))
@@ -128,9 +124,8 @@ def _product_int4(group: Group, asked: torch.dtype | None) -> tuple[Tensor, torc
     scale, pair = group.scale, (group.weight.dtype, group.bias, group.antiquant_scale)
     refuse_if(pair != (torch.int32, None, None) or scale is None, "int4 x needs int4 weight, scale, and no bias")
     assert scale is not None
-    refuse_if(
-        scale.dtype != torch.int64 or asked not in HALVES, "int4 needs int64 scale, and gives float16 or bfloat16"
-    )
+    fits = scale.dtype == torch.int64 and asked in HALVES
+    refuse_if(not fits, "int4 needs int64 scale, and gives float16 or bfloat16")
     assert asked is not None
     values = scaled_by_groups(unpack_int4(group.x), unpacked_matrix(group.weight), scale_of(scale))
     return (values if group.token is None else values * group.token.reshape(-1, 1)), asked
@@ -141,15 +136,12 @@ def _weight_only(group: Group) -> Tensor:
     scale, offset = group.antiquant_scale, group.antiquant_offset
     assert scale is not None
     refuse_if(scale.dtype != group.x.dtype, f"antiquant_scale of {scale.dtype} with x of {group.x.dtype}")
-    refuse_if(
-        offset is None or offset.shape != scale.shape, "antiquant_offset should have the shape of antiquant_scale"
-    )
+    fits = offset is not None and offset.shape == scale.shape
+    refuse_if(not fits, "antiquant_offset should have the shape of antiquant_scale")
     assert offset is not None
     if scale.dim() == 2:
-        refuse_if(
-            group.weight.dtype != torch.int32 or bool(weight.shape[0] % scale.shape[0]), "groups of rows of weight"
-        )
-        size = weight.shape[0] // scale.shape[0]
+        size, rest = divmod(weight.shape[0], scale.shape[0])
+        refuse_if(group.weight.dtype != torch.int32 or rest != 0, "groups of rows of weight")
         scale, offset = by_rows(scale, weight, size), by_rows(offset, weight, size)
     return _add_bias(group.x.float() @ dequantise(weight, scale, offset).float(), group.bias)
 
@@ -158,7 +150,13 @@ STORED = (*FLOATS, torch.int8, torch.int32)
 TYPES = {"x": STORED, "weight": STORED}
 ADDED = {"x": FLOATS, "weight": FLOATS}
 RESULTS = (*FLOATS, torch.int8)
-ACTIVATIONS = {1: "relu", 2: "gelu_tanh", 4: "fast_gelu", 5: "silu"}
+ACTIVATIONS: dict[int, Callable[[Tensor], Tensor]] = {
+    0: lambda x: x,
+    1: functional.relu,
+    2: lambda x: functional.gelu(x, approximate="tanh"),
+    4: lambda x: x * torch.sigmoid(1.702 * x),
+    5: functional.silu,
+}
 EACH = ("bias", "scale", "antiquant_scale", "antiquant_offset")  # one entry per group
 
 
@@ -173,9 +171,7 @@ def ends_of(group_list: Tensor | Sequence[int], kind: int) -> list[int]:
 
 
 def spans_of(group_list: Tensor | Sequence[int], kind: int, name: str = NAME) -> list[tuple[int, int, int]]:
-    """Return (group, its first row, the row after its last), in the order of the rows; kind 2 gives (group, size)
-    pairs.
-    """
+    """Return (group, first row, row after its last), in the order of the rows; kind 2 gives (group, size) pairs."""
     if kind == 2 and isinstance(group_list, Tensor):
         numbers, ends = group_list[:, 0].tolist(), ends_of(group_list[:, 1], 1)
     else:
@@ -185,16 +181,6 @@ def spans_of(group_list: Tensor | Sequence[int], kind: int, name: str = NAME) ->
     starts = [0, *ends[:-1]]
     refuse_if(any(start > end for start, end in zip(starts, ends)), "group_list should not decrease", name)
     return list(zip(numbers, starts, ends))
-
-
-def _activate(x: Tensor, kind: int) -> Tensor:
-    if kind == 0:
-        return x
-    if kind not in ACTIVATIONS:
-        raise RuntimeError(f"act_type should be 0, 1, 2, 4 or 5, but got {kind}")
-    if kind == 2:
-        return functional.gelu(x, approximate="tanh")
-    return {1: functional.relu, 4: lambda value: value * torch.sigmoid(1.702 * value), 5: functional.silu}[kind](x)
 
 
 def _check_arguments(arguments: dict[str, Any]) -> None:
@@ -218,9 +204,8 @@ def _check_mode(arguments: dict[str, Any]) -> None:
     refuse_if(kind == 0 and split not in (2, 3), "group_type 0 needs split_item 2 or 3")
     refuse_if(kind == -1 and split not in (0, 1), "group_type -1 needs split_item 0 or 1")
     refuse_if(kind == -1 and listed, "group_type -1 takes no group_list")
-    refuse_if(
-        kind in (0, 2) and len(arguments["x"]) == 1 and not listed, f"group_type {kind} with one x needs group_list"
-    )
+    unlisted = len(arguments["x"]) == 1 and not listed
+    refuse_if(kind in (0, 2) and unlisted, f"group_type {kind} with one x needs group_list")
     refuse_if(arguments["group_list_type"] == 2 and kind != 0, "group_list_type 2 needs group_type 0")
 
 
@@ -269,10 +254,8 @@ def _check_spans(spans: list[tuple[int, int, int]], x: list[Tensor], weights: in
     refuse_if(not fits or any(not 0 <= i < weights for i, _, _ in spans), f"group_list {spans} for {weights} weights")
     left_out = end < rows and x[0].dtype == torch.int32
     refuse_if(end != rows and not left_out, f"group_list ends at {end}, not at the last of the {rows} rows of x")
-    sizes = [stop - start for _, start, stop in spans]
-    refuse_if(
-        len(x) > 1 and sizes != [tensor.shape[0] for tensor in x], f"groups of {sizes} rows do not fit the tensors of x"
-    )
+    sizes, lengths = [stop - start for _, start, stop in spans], [tensor.shape[0] for tensor in x]
+    refuse_if(len(x) > 1 and sizes != lengths, f"groups of {sizes} rows do not fit the tensors of x")
 
 
 def _grouped_matmul(arguments: dict[str, Any]) -> list[Tensor]:
@@ -286,7 +269,10 @@ def _grouped_matmul(arguments: dict[str, Any]) -> list[Tensor]:
         results = [part.to(x[0].dtype) for part in _by_columns(x[0], list(arguments["weight"]), spans)]
         return [torch.stack(results)] if split in (2, 3) else results
     pairs = [compute_product(group, asked) for group in _make_groups(arguments)]
-    results = [_activate(result, arguments["act_type"] or 0).to(dtype) for result, dtype in pairs]
+    kind = arguments["act_type"] or 0
+    if kind not in ACTIVATIONS:
+        raise RuntimeError(f"act_type should be 0, 1, 2, 4 or 5, but got {kind}")
+    results = [ACTIVATIONS[kind](result).to(dtype) for result, dtype in pairs]
     if split not in (2, 3):
         return results
     joined = torch.cat(results)  # rows of x beyond the last group have no product: they are zero

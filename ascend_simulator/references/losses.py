@@ -148,12 +148,6 @@ def _compute_logits(input: Tensor, weight: Tensor) -> Tensor:
     return (as_wide(input) @ as_wide(weight).t()).to(input.dtype)
 
 
-def _pack_mask(mask: Tensor) -> Tensor:
-    bits = torch.ones(-(-mask.numel() // 8) * 8, dtype=torch.uint8)
-    bits[: mask.numel()] = mask
-    return (bits.reshape(-1, 8) * torch.tensor(WEIGHTS, dtype=torch.uint8)).sum(-1, dtype=torch.uint8)
-
-
 @reference("npu::npu_fused_linear_online_max_sum", dtypes={"input": HALVES, "weight": HALVES, "target": INDICES})
 @takes(
     "Tensor input, Tensor weight, Tensor target, int vocab_start_index, int vocab_end_index, bool return_logits=False"
@@ -170,19 +164,14 @@ def npu_fused_linear_online_max_sum(call: Arguments) -> tuple[Tensor, Tensor, Te
     mask = (call.target < call.vocab_start_index) | (call.target >= call.vocab_end_index)
     local = torch.where(mask, 0, call.target - call.vocab_start_index)
     if local.numel() and int(local.max()) >= call.weight.shape[0]:
-        raise RuntimeError(
-            f"{name}: vocab_end_index {call.vocab_end_index} is beyond the {call.weight.shape[0]} rows of weight"
-        )
+        rows = call.weight.shape[0]
+        raise RuntimeError(f"{name}: vocab_end_index {call.vocab_end_index} is beyond the {rows} rows of weight")
     predicted = torch.where(mask, 0.0, shifted.gather(1, local.long()[:, None])[:, 0])
-    sums = shifted.exp().sum(-1)
-    return (
-        largest,
-        sums,
-        predicted,
-        _pack_mask(mask),
-        local.to(call.target.dtype),
-        logits if call.return_logits else None,
-    )
+    bits = torch.ones(-(-mask.numel() // 8) * 8, dtype=torch.uint8)
+    bits[: mask.numel()] = mask
+    packed = (bits.reshape(-1, 8) * torch.tensor(WEIGHTS, dtype=torch.uint8)).sum(-1, dtype=torch.uint8)
+    local = local.to(call.target.dtype)
+    return largest, shifted.exp().sum(-1), predicted, packed, local, logits if call.return_logits else None
 
 
 @reference(
@@ -225,25 +214,20 @@ def _compute_softmax(logits: Tensor, largest: Tensor, total: Tensor) -> Tensor:
 def npu_fused_linear_cross_entropy_loss_with_max_sum_backward(call: Arguments) -> tuple[Tensor, Tensor]:
     """(gradient of input, of weight): from the softmax where given, else from the logits computed again."""
     name = "npu_fused_linear_cross_entropy_loss_with_max_sum_backward"
+    input, weight, count = call.input, call.weight, call.grad.numel()
     _no_smoothing(name, call.label_smoothing)
-    _same_dtype(name, call.input, call.weight)
-    if call.weight.shape[0] < SMALLEST_VOCABULARY:
-        raise RuntimeError(f"{name}: dimension 0 of weight must be at least 128, but got {call.weight.shape[0]}")
-    if call.target_mask.numel() * 8 < call.grad.numel():
-        raise RuntimeError(
-            f"{name}: target_mask of {call.target_mask.numel()} bytes holds less than {call.grad.numel()} rows"
-        )
+    _same_dtype(name, input, weight)
+    if weight.shape[0] < SMALLEST_VOCABULARY:
+        raise RuntimeError(f"{name}: dimension 0 of weight must be at least 128, but got {weight.shape[0]}")
+    if call.target_mask.numel() * 8 < count:
+        raise RuntimeError(f"{name}: target_mask of {call.target_mask.numel()} bytes holds less than {count} rows")
     if call.softmax is None:
         if call.logits_max is None or call.sum_exp_logits is None:
             raise RuntimeError(f"{name}: without softmax, logits_max and sum_exp_logits must be given")
-        call.softmax = _compute_softmax(
-            as_wide(_compute_logits(call.input, call.weight)), call.logits_max, call.sum_exp_logits
-        )
-    bits = ((call.target_mask[:, None] & torch.tensor(WEIGHTS, dtype=torch.uint8)) != 0).flatten()[: call.grad.numel()]
-    rows = torch.arange(call.grad.numel())
+        logits = as_wide(_compute_logits(input, weight))
+        call.softmax = _compute_softmax(logits, call.logits_max, call.sum_exp_logits)
+    bits = ((call.target_mask[:, None] & torch.tensor(WEIGHTS, dtype=torch.uint8)) != 0).flatten()[:count]
     dlogits = call.softmax.clone()
-    dlogits[rows, call.masked_target.long()] -= (~bits).float()
-    dlogits = as_wide((dlogits * call.grad[:, None]).to(call.input.dtype))
-    return (dlogits @ as_wide(call.weight)).to(call.input.dtype), (dlogits.t() @ as_wide(call.input)).to(
-        call.weight.dtype
-    )
+    dlogits[torch.arange(count), call.masked_target.long()] -= (~bits).float()
+    dlogits = as_wide((dlogits * call.grad[:, None]).to(input.dtype))
+    return (dlogits @ as_wide(weight)).to(input.dtype), (dlogits.t() @ as_wide(input)).to(weight.dtype)

@@ -234,16 +234,11 @@ def npu_layer_norm_eval(call: Arguments) -> Tensor:
 @takes("Tensor grad_out, Tensor input, int[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias")
 def npu_layernorm_grad(call: Arguments) -> tuple[Tensor, Tensor, Tensor]:
     """(dinput, dweight, dbias)."""
-    gamma = (
-        torch.ones(list(call.normalized_shape), dtype=call.input.dtype, device=call.input.device)
-        if call.weight is None
-        else call.weight
-    )
-    shape = [*call.input.shape[: call.input.dim() - gamma.dim()], *[1] * gamma.dim()]
-    normal, grad = (
-        (as_wide(call.input) - as_wide(call.mean).reshape(shape)) * as_wide(call.rstd).reshape(shape),
-        as_wide(call.grad_out),
-    )
-    dx = _input_gradient(grad, normal, gamma, as_wide(call.rstd).reshape(shape))
+    input, grad = call.input, as_wide(call.grad_out)
+    gamma = input.new_ones(list(call.normalized_shape)) if call.weight is None else call.weight
+    shape = [*input.shape[: input.dim() - gamma.dim()], *[1] * gamma.dim()]
+    mean, rstd = (as_wide(statistic).reshape(shape) for statistic in (call.mean, call.rstd))
+    normal = (as_wide(input) - mean) * rstd
+    dx = _input_gradient(grad, normal, gamma, rstd)
     dgamma, dbeta = (grad * normal).sum_to_size(gamma.shape), grad.sum_to_size(gamma.shape)
     return dx.to(call.input.dtype), dgamma.to(gamma.dtype), dbeta.to(gamma.dtype)

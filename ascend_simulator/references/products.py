@@ -100,11 +100,8 @@ def npu_transpose_batchmatmul(call: Arguments) -> Tensor:
         raise RuntimeError("perm_x2 should be [0, 1, 2] or [0, 2, 1]")
     if list(call.perm_y or (1, 0, 2)) != [1, 0, 2]:
         raise RuntimeError("perm_y should be [1, 0, 2]")
-    result = (
-        (as_wide(call.input).permute(first) @ as_wide(call.weight).permute(second))
-        .permute(1, 0, 2)
-        .to(call.input.dtype)
-    )
+    result = as_wide(call.input).permute(first) @ as_wide(call.weight).permute(second)
+    result = result.permute(1, 0, 2).to(call.input.dtype)
     factor = call.batch_split_factor or 1
     return result if factor == 1 else result.reshape(result.shape[0], factor, -1).transpose(0, 1)
 

@@ -185,9 +185,7 @@ def npu_quantize(call: Arguments) -> Tensor:
 
 
 def rows_of_groups(ends: Sequence[int], rows: int, where: str) -> Tensor:
-    """Return the group of each row, from the cumulative ends of the groups; rows beyond the last have the number of
-    groups.
-    """
+    """Return the group of each row, from the cumulative ends; rows beyond the last have the number of groups."""
     if any(a > b for a, b in zip([0, *ends], [*ends, rows])):
         raise RuntimeError(f"{where} should be non-decreasing, from 0 to at most {rows} rows, but got {list(ends)}")
     return torch.searchsorted(torch.tensor(list(ends)), torch.arange(rows), right=True)
@@ -229,9 +227,7 @@ def smooth_rows(name: str, x: Tensor, smooth: Tensor | None, group_index: Tensor
 
 
 def by_largest(values: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """Return (whole numbers, scales): each row over its largest magnitude / 127, or / 7 for int4. A row of zeros stays
-    so.
-    """
+    """Return (whole numbers, scales): each row over its largest magnitude / 127, or / 7 for int4; zeros stay so."""
     scale = values.abs().amax(-1) / LARGEST[dtype]
     return round_to_dtype(values / scale.unsqueeze(-1), dtype), scale
 

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from .grouped_matmul import scaled_by_groups, spans_of
+from .grouped_matmul import refuse_if, scaled_by_groups, spans_of
 from .norms import rms_norm
 from .numeric import as_wide
 from .quantisation import (
@@ -71,12 +71,10 @@ def npu_add_rms_norm_dynamic_quant(call: Arguments) -> tuple[Tensor, Tensor, Ten
     normal = rms_norm(total, call.gamma, call.epsilon)[0]
     normal = normal if call.beta is None else normal + as_wide(call.beta)
     nothing = torch.zeros((), dtype=torch.int32 if kind == INT4 else torch.int8), torch.zeros((), dtype=torch.float32)
+    smooths = call.smooth_scale1, call.smooth_scale2
     results = [
         by_largest(normal if smooth is None else normal * as_wide(smooth), kind) if asked else nothing
-        for asked, smooth in zip(
-            _outputs_asked(call.output_mask, call.smooth_scale1, call.smooth_scale2),
-            (call.smooth_scale1, call.smooth_scale2),
-        )
+        for asked, smooth in zip(_outputs_asked(call.output_mask, *smooths), smooths)
     ]
     return results[0][0], results[1][0], total.to(call.x1.dtype), results[0][1], results[1][1]
 
@@ -98,15 +96,7 @@ def of_rows(values: Tensor, groups: Tensor, neutral: float) -> Tensor:
 def npu_swiglu_quant(call: Arguments) -> tuple[Tensor, Tensor]:
     """(silu(one half) * the other, smoothed, in int8 or two int4 in an int8; 127 over the largest of a row)."""
     kind = asked_dtype(call.dst_type, torch.int8, (torch.int8, INT4), "npu_swiglu_quant: dst_type")
-    _check_swiglu(
-        call.x,
-        call.smooth_scales,
-        call.offsets,
-        call.group_index,
-        call.quant_mode,
-        call.group_list_type,
-        4 if kind == INT4 else 2,
-    )
+    _check_swiglu(call, 4 if kind == INT4 else 2)
     first, second = as_wide(call.x).reshape(-1, call.x.shape[-1]).chunk(2, -1)
     gate, other = (first, second) if call.activate_left else (second, first)
     values = functional.silu(gate) * other
@@ -126,10 +116,9 @@ def npu_swiglu_quant(call: Arguments) -> tuple[Tensor, Tensor]:
     return whole.reshape(*call.x.shape[:-1], -1), scale.reshape(call.x.shape[:-1])
 
 
-def _check_swiglu(
-    x: Tensor, smooth: Tensor | None, offsets: Tensor | None, group_index: Tensor | None, mode: int, kind: int, by: int
-) -> None:
-    name, half = "npu_swiglu_quant", x.shape[-1] // 2
+def _check_swiglu(call: Arguments, by: int) -> None:
+    name, x, half, group_index = "npu_swiglu_quant", call.x, call.x.shape[-1] // 2, call.group_index
+    smooth, offsets, mode, kind = call.smooth_scales, call.offsets, call.quant_mode, call.group_list_type
     if mode not in (0, 1) or kind not in (0, 1):
         raise RuntimeError(f"{name}: quant_mode and group_list_type should be 0 or 1, but got {mode} and {kind}")
     if x.dim() < 2 or x.shape[-1] % by or x.shape[-1] > 8192:
@@ -238,11 +227,6 @@ SCALES = (torch.float32, torch.float16, torch.bfloat16, torch.int64)
 TYPES = {"x": STORED, "weight": STORED, "weight_scale": SCALES, "x_scale": (torch.float32,)}
 
 
-def _refuse_grouped(condition: bool, text: str) -> None:
-    if condition:
-        raise RuntimeError(f"{GROUPED}: {text} (npu_grouped_matmul_swiglu_quant_v2.md)")
-
-
 def _choose_case(
     x: Tensor, weight: Tensor, scale: Tensor, x_scale: Tensor, assisted: bool, smooth: Tensor | None
 ) -> str:
@@ -251,7 +235,7 @@ def _choose_case(
         raise NotImplementedError(f"the NPU simulator lacks {GROUPED} with a weight in a private layout, not (E, K, N)")
     case = f"A{8 if x.dtype == torch.int8 else 4}W{8 if weight.dtype == torch.int8 else 4}"
     wrong = x.dim() != 2 or weight.dim() != 3 or case == "A4W8"
-    _refuse_grouped(wrong, f"x {x.dtype} {x.shape}, weight {weight.dtype}")
+    refuse_if(wrong, f"x {x.dtype} {x.shape}, weight {weight.dtype}", GROUPED)
     dtypes = {"A8W8": SCALES[:3], "A8W4": (torch.int64,), "A4W4": (torch.float32, torch.int64)}[case]
     dimensions = (2, 3) if case == "A8W4" else (2,)
     fits = scale.shape[:1] == weight.shape[:1] and x_scale.shape == x.shape[:1]
@@ -262,27 +246,21 @@ def _choose_case(
         (assisted == (case == "A8W4"), f"weight_assist_matrix is for A8W4 alone, and needed there, not {case}"),
         (smooth is None or case == "A4W4", f"smooth_scale is for A4W4 alone, not {case}"),
     ):
-        _refuse_grouped(not good, text)
+        refuse_if(not good, text, GROUPED)
     return case
 
 
 def _quantised_rows(
-    x: Tensor,
-    weight: Tensor,
-    scale: Tensor,
-    x_scale: Tensor,
-    group_list: Tensor,
-    kind: int,
-    assist: Tensor | None,
-    smooth: Tensor | None,
+    call: Arguments, weight: Tensor, scale: Tensor, kind: int, assist: Tensor | None, smooth: Tensor | None
 ) -> tuple[Tensor, Tensor]:
+    x, x_scale, group_list = call.x, call.x_scale, call.group_list
     case = _choose_case(x, weight, scale, x_scale, assist is not None, smooth)
-    _refuse_grouped(kind not in (0, 1), f"group_list_type {kind}")
-    _refuse_grouped(group_list.shape != weight.shape[:1], "group_list should have one entry per group of the weight")
+    refuse_if(kind not in (0, 1), f"group_list_type {kind}", GROUPED)
+    refuse_if(group_list.shape != weight.shape[:1], "group_list should have one entry per group of the weight", GROUPED)
     rows = unpack_int4(x) if case == "A4W4" else x.to(torch.int16) - 8 if case == "A8W4" else x
     values = torch.zeros(x.shape[0], scale.shape[-1] // 2, dtype=torch.float32)
     for index, start, end in spans_of(group_list, kind, GROUPED):
-        _refuse_grouped(end > x.shape[0], f"group_list ends beyond the {x.shape[0]} rows of x")
+        refuse_if(end > x.shape[0], f"group_list ends beyond the {x.shape[0]} rows of x", GROUPED)
         if start == end:
             continue
         matrix = weight[index] if case == "A8W8" else unpacked_matrix(weight[index])
@@ -298,7 +276,7 @@ def _quantised_rows(
 @takes("Tensor x, Tensor weight, Tensor group_list, Tensor weight_scale, Tensor x_scale, *, Tensor? bias=None")
 def npu_grouped_matmul_swiglu_quant(call: Arguments) -> tuple[Tensor, Tensor, Tensor]:
     """(int8 rows, their scales, nothing); group_list is cumulative, the bias is what A8W4 adds."""
-    result = _quantised_rows(call.x, call.weight, call.weight_scale, call.x_scale, call.group_list, 0, call.bias, None)
+    result = _quantised_rows(call, call.weight, call.weight_scale, 0, call.bias, None)
     return (*result, torch.zeros((), dtype=torch.float32))
 
 
@@ -313,33 +291,17 @@ def npu_grouped_matmul_swiglu_quant(call: Arguments) -> tuple[Tensor, Tensor, Te
 )
 def npu_grouped_matmul_swiglu_quant_v2(call: Arguments) -> tuple[Tensor, Tensor]:
     """(int8 rows, their scales) of silu(first half) * second half. `tuning_config` is about speed only."""
-    _refuse_grouped(
-        len(call.weight) != 1 or len(call.weight_scale) != 1, "weight and weight_scale should have one tensor"
-    )
+    single = len(call.weight) == len(call.weight_scale) == 1
+    refuse_if(not single, "weight and weight_scale should have one tensor", GROUPED)
     by_rows = call.weight_scale[0].dim() == 3
-    _refuse_grouped(
-        (call.dequant_mode or 0) not in (0, 1) or bool(call.dequant_mode) != by_rows,
-        f"dequant_mode {call.dequant_mode}",
-    )
-    _refuse_grouped(call.quant_mode not in (None, 0), f"quant_mode {call.quant_mode} on an Ascend A2")
+    mode = call.dequant_mode or 0
+    refuse_if(mode not in (0, 1) or bool(mode) != by_rows, f"dequant_mode {call.dequant_mode}", GROUPED)
+    refuse_if(call.quant_mode not in (None, 0), f"quant_mode {call.quant_mode} on an Ascend A2", GROUPED)
     if call.dequant_dtype != 0:  # the page's default, which stands for float32
         asked_dtype(call.dequant_dtype, torch.float32, (torch.float32,), f"{GROUPED}: dequant_dtype")
     if call.quant_dtype != 0:
         asked_dtype(call.quant_dtype, torch.int8, (torch.int8,), f"{GROUPED}: quant_dtype")
     assist = call.weight_assist_matrix[0] if call.weight_assist_matrix else None
-    smooth = (
-        call.smooth_scale[:, None]
-        if call.smooth_scale is not None and call.smooth_scale.dim() == 1
-        else call.smooth_scale
-    )
-    arguments = (
-        call.x,
-        call.weight[0],
-        call.weight_scale[0],
-        call.x_scale,
-        call.group_list,
-        call.group_list_type or 0,
-        assist,
-        smooth,
-    )
-    return _quantised_rows(*arguments)
+    smooth = call.smooth_scale
+    smooth = smooth[:, None] if smooth is not None and smooth.dim() == 1 else smooth
+    return _quantised_rows(call, call.weight[0], call.weight_scale[0], call.group_list_type or 0, assist, smooth)

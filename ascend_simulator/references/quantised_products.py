@@ -85,38 +85,28 @@ def npu_weight_quant_batchmatmul(call: Arguments) -> Tensor:
     """x @ ((weight + antiquant_offset) * antiquant_scale) + bias, then * quant_scale + quant_offset to int8."""
     if call.antiquant_scale.dtype == torch.int64:
         raise NotImplementedError(f"the NPU simulator lacks {WEIGHT_ONLY} with an int64 antiquant_scale")
-    call.weight = unpacked_matrix(call.weight) if call.weight.dtype == torch.int32 else call.weight
-    _check_weight_only(
-        call.x,
-        call.weight,
-        call.antiquant_scale,
-        call.antiquant_offset,
-        call.bias,
-        call.antiquant_group_size,
-        call.inner_precise,
-    )
-    scale, moved = call.antiquant_scale, call.antiquant_offset
-    if call.antiquant_group_size and scale.dim() == 2 and scale.shape[0] > 1:
-        scale = by_rows(scale, call.weight, call.antiquant_group_size)
-        moved = None if moved is None else by_rows(moved, call.weight, call.antiquant_group_size)
-    values = call.x.float() @ dequantise(call.weight, scale, moved).float()
+    weight = unpacked_matrix(call.weight) if call.weight.dtype == torch.int32 else call.weight
+    _check_weight_only(call, weight)
+    scale, moved, size = call.antiquant_scale, call.antiquant_offset, call.antiquant_group_size
+    if size and scale.dim() == 2 and scale.shape[0] > 1:
+        scale, moved = by_rows(scale, weight, size), None if moved is None else by_rows(moved, weight, size)
+    values = call.x.float() @ dequantise(weight, scale, moved).float()
     values = values if call.bias is None else values + as_wide(call.bias)
+    if call.quant_scale is None and call.quant_offset is not None:
+        raise RuntimeError(f"{WEIGHT_ONLY}: quant_offset cannot exist in isolation from quant_scale")
     if call.quant_scale is None:
-        if call.quant_offset is not None:
-            raise RuntimeError(f"{WEIGHT_ONLY}: quant_offset cannot exist in isolation from quant_scale")
         return values.to(call.x.dtype)
-    packed_scales = (
-        call.quant_scale if call.quant_scale.dtype == torch.int64 else packed_scale(call.quant_scale, call.quant_offset)
-    )
-    return round_to_dtype(
-        (values * scale_of(packed_scales)).round() + kept_offset(packed_scales, call.quant_offset, WEIGHT_ONLY),
-        torch.int8,
-    )
+    return _quantise_result(values, call.quant_scale, call.quant_offset, WEIGHT_ONLY)
 
 
-def _check_weight_only(
-    x: Tensor, weight: Tensor, scale: Tensor, offset: Tensor | None, bias: Tensor | None, group: int, precise: int
-) -> None:
+def _quantise_result(values: Tensor, scale: Tensor, offset: Tensor | None, name: str) -> Tensor:
+    packed = scale if scale.dtype == torch.int64 else packed_scale(scale, offset)
+    return round_to_dtype((values * scale_of(packed)).round() + kept_offset(packed, offset, name), torch.int8)
+
+
+def _check_weight_only(call: Arguments, weight: Tensor) -> None:
+    x, scale, offset, bias = call.x, call.antiquant_scale, call.antiquant_offset, call.bias
+    group, precise = call.antiquant_group_size, call.inner_precise
     if x.dim() != 2 or weight.dim() != 2 or x.shape[1] != weight.shape[0]:
         raise RuntimeError(f"{WEIGHT_ONLY}: x {x.shape} and weight {weight.shape} should be matrices that fit")
     if scale.dtype != x.dtype or (offset is not None and (offset.dtype, offset.shape) != (scale.dtype, scale.shape)):
@@ -203,11 +193,11 @@ def _compute_product(x1: Tensor, x2: Tensor, beside: Beside) -> Tensor:
         _refuse_if(token is not None and token.dim() != 1, "pertoken_scale should have one dimension")
         values = values if token is None else values * _per_token(token, x1)
         return (values if bias is None or not late else values + as_wide(bias)).to(result)
-    packed_scales = scale if scale.dtype == torch.int64 else packed_scale(scale, offset)
-    values = total.float() * scale_of(packed_scales)
     if result != torch.int8:
-        return values.to(result)
-    return round_to_dtype(values.round() + kept_offset(packed_scales, offset, NAME), torch.int8)
+        return (total.float() * scale_of(scale if scale.dtype == torch.int64 else packed_scale(scale, offset))).to(
+            result
+        )
+    return _quantise_result(total.float(), scale, offset, NAME)
 
 
 def _per_token(token: Tensor, x1: Tensor) -> Tensor:

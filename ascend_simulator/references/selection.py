@@ -178,9 +178,7 @@ UPDATES = {"input": VALUES, "indices": INDICES, "updates": VALUES}
 
 
 def replace_rows(name: str, data: Tensor, indices: Tensor, updates: Tensor, axis: int) -> Tensor:
-    """Return data where data[i, ..., indices[i] + k, ...] = updates[i, ..., k, ...], k along the axis; 2D indices:
-    (batch, start).
-    """
+    """Return data[i, ..., indices[i] + k, ...] = updates[i, ..., k, ...], k along axis; 2D indices: (batch, start)."""
     _check_updates(name, data, indices, updates, axis)
     pairs = indices.tolist() if indices.dim() == 2 else list(enumerate(indices.reshape(-1).tolist()))
     result, dim, length = data.clone(), axis % data.dim() - 1, updates.shape[axis]
@@ -249,10 +247,5 @@ def npu_quant_scatter(call: Arguments) -> Tensor:
         if values is not None and (values.numel() != call.updates.shape[-1] or values.dtype != dtype):
             raise RuntimeError(f"{name}: quant_scales or quant_zero_points of {values.dtype} {values.shape} do not fit")
     zeros = None if call.quant_zero_points is None else call.quant_zero_points.reshape(-1)
-    return replace_rows(
-        name,
-        call.input,
-        call.indices,
-        quantise_by_scales(call.updates, call.quant_scales.reshape(-1), zeros, torch.int8, -1),
-        call.axis,
-    )
+    updates = quantise_by_scales(call.updates, call.quant_scales.reshape(-1), zeros, torch.int8, -1)
+    return replace_rows(name, call.input, call.indices, updates, call.axis)

@@ -8,7 +8,7 @@ of Opdebug files (`"status": 272` = 0x110 = bits 4 and 8). They are decoded by d
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ascend_workbook.diagnose.known import read_data
@@ -47,14 +47,14 @@ class Code:
 def decode_text(text: str) -> list[Code]:
     """Return every code of the text once, from the runtime's number down to the register's bits."""
     codes: dict[tuple[str, str], Code] = {}
-    for code in (
-        *_find_runtime(text),
-        *_find_hccl(text),
-        *_find_cann(text),
-        *_find_registers(text),
-        *_find_suffixes(text),
-    ):
+    for code in (*_find_numbers(text), *_find_cann(text), *_find_registers(text)):
         codes.setdefault((code.kind, code.code), code)
+    for match in SUFFIX.finditer(text):
+        module, kind = f"code.err.module.{match.group(1)}", f"code.err.kind.{match.group(2)}"
+        meaning: Scalar = Sentence("code.err.unknown")
+        if module in load_catalogue() and kind in load_catalogue():
+            meaning = Sentence("code.err.is", module=Sentence(module), kind=Sentence(kind))
+        codes.setdefault(("err", match.group()), Code("err", match.group(), meaning, SOURCES["err"]))
     return list(codes.values())
 
 
@@ -63,18 +63,13 @@ def set_bits(words: list[int]) -> list[int]:
     return [index + WORD_BITS * at for at, word in enumerate(words) for index in range(WORD_BITS) if word >> index & 1]
 
 
-def _find_runtime(text: str) -> Iterator[Code]:
-    for match in ACL.finditer(text):
-        number = match.group(1) or match.group(2)
-        if f"code.aclnn.{number}" in load_catalogue():
-            yield Code("aclnn", number, Sentence(f"code.aclnn.{number}"), SOURCES["aclnn"])
-        else:
-            yield Code("acl", number, _listed_meaning(f"code.acl.{number}"), SOURCES["acl"])
-
-
-def _find_hccl(text: str) -> Iterator[Code]:
-    for match in HCCL.finditer(text):
-        yield Code("hccl", match.group(1), _listed_meaning(f"code.hccl.{match.group(1)}"), SOURCES["hccl"])
+def _find_numbers(text: str) -> Iterator[Code]:
+    """Yield the runtime's numbers, then HCCL's; one in no list has a sentence that says so."""
+    numbers = [match.group(1) or match.group(2) for match in ACL.finditer(text)]
+    kinds = [("aclnn" if f"code.aclnn.{number}" in load_catalogue() else "acl", number) for number in numbers]
+    for kind, number in (*kinds, *(("hccl", match.group(1)) for match in HCCL.finditer(text))):
+        key = f"code.{kind}.{number}"
+        yield Code(kind, number, Sentence(key if key in load_catalogue() else "code.unknown"), SOURCES[kind])
 
 
 def _find_cann(text: str) -> Iterator[Code]:
@@ -93,12 +88,15 @@ def _find_cann(text: str) -> Iterator[Code]:
 
 def _find_registers(text: str) -> Iterator[Code]:
     for match in ERRCODE.finditer(text):
-        words = [int(word, 0) for word in re.findall(r"0x[0-9a-fA-F]+|\d+", match.group(1))]
-        yield from _error_bits(words)
+        yield from _error_bits([int(word, 0) for word in re.findall(r"0x[0-9a-fA-F]+|\d+", match.group(1))])
     for match in AICORE.finditer(text):
         yield from _error_bits([int(match.group(1), 16)])
+    source = read_data("aicore_bits")["sources"]["overflow"]
     for match in STATUS.finditer(text):
-        yield from _overflow_bits(int(match.group(1)))
+        for bit in set_bits([int(match.group(1))]):
+            key = f"code.overflow.{bit}"
+            meaning = Sentence(key if key in load_catalogue() else "code.bit.unknown")
+            yield Code("overflow", f"0x{1 << bit:x}", meaning, source)
 
 
 def _error_bits(words: list[int]) -> Iterator[Code]:
@@ -111,28 +109,6 @@ def _error_bits(words: list[int]) -> Iterator[Code]:
             parts["kind"] = Sentence(f"code.kind.{entry['kind']}")
             meaning = Sentence("code.bit", name=entry["name"], **parts)
         yield Code("bit", f"bit {bit}", meaning, source)
-
-
-def _overflow_bits(status: int) -> Iterator[Code]:
-    source = read_data("aicore_bits")["sources"]["overflow"]
-    for bit in set_bits([status]):
-        is_known = f"code.overflow.{bit}" in load_catalogue()
-        yield Code(
-            "overflow", f"0x{1 << bit:x}", Sentence(f"code.overflow.{bit}" if is_known else "code.bit.unknown"), source
-        )
-
-
-def _find_suffixes(text: str) -> Iterator[Code]:
-    for match in SUFFIX.finditer(text):
-        module, kind = f"code.err.module.{match.group(1)}", f"code.err.kind.{match.group(2)}"
-        meaning: Scalar = Sentence("code.err.unknown")
-        if module in load_catalogue() and kind in load_catalogue():
-            meaning = Sentence("code.err.is", module=Sentence(module), kind=Sentence(kind))
-        yield Code("err", match.group(), meaning, SOURCES["err"])
-
-
-def _listed_meaning(key: str) -> Scalar:
-    return Sentence(key if key in load_catalogue() else "code.unknown")
 
 
 #: A bare code in either case. A small number is an HCCL result, a larger one the overflow status of an Opdebug file.
@@ -148,26 +124,15 @@ BARE = (
 PHRASE_CHARACTERS = 120
 
 
-def _is_number_code(code: str) -> bool:
-    return any(f"code.{kind}.{code}" in load_catalogue() for kind in ("acl", "aclnn"))
-
-
-def _is_component_code(code: str) -> bool:
-    return f"code.module.{code[1]}" in load_catalogue()
-
-
-def _accept_any(_code: str) -> bool:
-    return True
-
-
-#: Inside a phrase a code must be one of a list, or stand behind the name of what counts so.
-INSIDE: tuple[tuple[str, str, Callable[[str], bool]], ...] = (
-    (r"(?<![\w.])(\d{6})(?![\w.]\w)\b", "error code is {0}", _is_number_code),
-    (r"(?<![\w.])([EW][A-Z1-9]\d{4})\b", "{0}:", _is_component_code),
-    (r"\b(ERR\d{5})\b", "{0} PTA", _accept_any),
-    (r"\b(?:ai ?core|errcode|error|register)\b\D{0,20}?\b(0x[0-9a-f]+)\b", "errcode:({0}, 0, 0)", _accept_any),
-    (r"\bhccl\b[^\d\n]{0,30}\b(\d|1\d|2[0-4])\b", "HCCL function error: error code is {0}", _accept_any),
-    (r"\b(?:ai ?core|overflow|status)\b[^\d\n]{0,30}\b(\d{2,5})\b", '"AI Core": {{"status": {0}}}', _accept_any),
+#: Inside a phrase a code must be one of a list, or stand behind the name of what counts so. Keys of which the
+#: catalogue must have one, of the code {0} and its second letter {1}; without any the words before it say enough.
+INSIDE: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    (r"(?<![\w.])(\d{6})(?![\w.]\w)\b", "error code is {0}", ("code.acl.{0}", "code.aclnn.{0}")),
+    (r"(?<![\w.])([EW][A-Z1-9]\d{4})\b", "{0}:", ("code.module.{1}",)),
+    (r"\b(ERR\d{5})\b", "{0} PTA", ()),
+    (r"\b(?:ai ?core|errcode|error|register)\b\D{0,20}?\b(0x[0-9a-f]+)\b", "errcode:({0}, 0, 0)", ()),
+    (r"\bhccl\b[^\d\n]{0,30}\b(\d|1\d|2[0-4])\b", "HCCL function error: error code is {0}", ()),
+    (r"\b(?:ai ?core|overflow|status)\b[^\d\n]{0,30}\b(\d{2,5})\b", '"AI Core": {{"status": {0}}}', ()),
 )
 
 
@@ -192,9 +157,10 @@ def lines_of_codes(text: str) -> str:
     if "\n" in phrase or len(phrase) > PHRASE_CHARACTERS:
         return ""
     lines: list[str] = []
-    for pattern, line, listed in INSIDE:
-        codes = (_fix_case(match.group(1)) for match in re.finditer(pattern, phrase, re.I))
-        lines += [line.format(code) + "\n" for code in codes if listed(code)]
+    for pattern, line, keys in INSIDE:
+        for code in (_fix_case(match.group(1)) for match in re.finditer(pattern, phrase, re.I)):
+            if not keys or any(key.format(code, code[1]) in load_catalogue() for key in keys):
+                lines.append(line.format(code) + "\n")
     return "".join(dict.fromkeys(lines))
 
 

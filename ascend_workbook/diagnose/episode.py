@@ -78,20 +78,20 @@ def _add_to_ranks(hit: Hit, tagged: list[list[Hit]]) -> bool:
     if not (CANN.search(hit.line.message) and any(entry.specific for entry in hit.known)):
         return False
     ranks = [
-        hits for hits in tagged if any(_is_wrapper(other_hit) and _is_beside(other_hit, hit) for other_hit in hits)
+        hits
+        for hits in tagged
+        if any(
+            _is_wrapper(other) and other.first - GAP_LINES <= hit.number <= other.number + GAP_LINES for other in hits
+        )
     ]
     for hits in ranks:
         hits.append(hit)
-        hits.sort(key=lambda other_hit: other_hit.number)
+        hits.sort(key=lambda other: other.number)
     return bool(ranks)
 
 
 def _is_wrapper(hit: Hit) -> bool:
     return hit.strong and not any(entry.specific for entry in hit.known) and bool(WRAPPER.search(hit.line.message))
-
-
-def _is_beside(hit: Hit, other_hit: Hit) -> bool:
-    return hit.first - GAP_LINES <= other_hit.number <= hit.number + GAP_LINES
 
 
 def first_failing(episodes: list[Episode], root_rank: str = "") -> Episode:
@@ -111,21 +111,17 @@ def read_text(episode: Episode) -> list[tuple[int, str]]:
         raw = stream.read(TEXT_BYTES).decode("utf-8", errors="replace")
     last = max(hit.number for hit in episode.hits) + GAP_LINES
     lines = [(begin.first + number, parse_line(text)) for number, text in enumerate(raw.split("\n"))]
-    own_lines = [
-        (number, line.message) for number, line in lines if line.stream == begin.line.stream and number <= last
-    ]
-    own_lines = _cut_at_next(own_lines, {hit.first for hit in episode.hits})[:TEXT_LINES]
+    own_numbers = {hit.first for hit in episode.hits}
+    own_lines: list[tuple[int, str]] = []
+    for number, line in lines:
+        if line.stream == begin.line.stream and number <= last:
+            if TRACEBACK in line.message and number not in own_numbers:  # none of this episode's
+                break
+            own_lines.append((number, line.message))
+    del own_lines[TEXT_LINES:]
     while own_lines and not own_lines[-1][1].strip():
         own_lines.pop()
     return own_lines
-
-
-def _cut_at_next(lines: list[tuple[int, str]], own_numbers: set[int]) -> list[tuple[int, str]]:
-    """Cut the lines where a traceback begins that is none of this episode's."""
-    for at, (number, message) in enumerate(lines):
-        if TRACEBACK in message and number not in own_numbers:
-            return lines[:at]
-    return lines
 
 
 def _make_episode(hits: list[Hit]) -> Episode | None:
@@ -146,5 +142,5 @@ def _weigh_hit(hit: Hit) -> int:
     """Weigh a hit: a narrow cause, a broad one, another rank's, a kind of error, the rest."""
     best = hit.known[0] if hit.known else None
     if best is None or not best.specific:
-        return 1 if best and best.severity == "info" else 0
+        return int(best is not None and best.severity == "info")
     return 2 if best.peer else 3 if best.broad else 4

@@ -61,7 +61,13 @@ def explain(*what: str | os.PathLike[str], symptom: str | None = None) -> Report
         return make_checklist(symptom)
     if not what or any(isinstance(place, str) and not place.strip() for place in what):
         raise WorkbookError("explain.nothing")
-    report = report_on([_scan_log(log) for log in find_logs([_spell_out(place) for place in what])])
+    spelled = [
+        f"{line}\n"
+        if isinstance(place, str) and (line := spell_out(place)) and not Path(place.strip()).exists()
+        else place
+        for place in what
+    ]  # a bare code as the line it stands in
+    report = report_on([_scan_log(log) for log in find_logs(spelled)])
     return replace(report, findings=(*report.findings, *_other_readings(what)))
 
 
@@ -82,13 +88,6 @@ def _find_cause(log: Log) -> Known | None:
     episodes = find_episodes([scan_result])
     entry = first_failing(episodes, scan_result.root_rank).known if episodes else None
     return entry if entry is not None and entry.specific else None
-
-
-def _spell_out(place: str | os.PathLike[str]) -> str | os.PathLike[str]:
-    """Return a bare code as the line it stands in; anything else as it is."""
-    if isinstance(place, str) and (line := spell_out(place)) and not Path(place.strip()).exists():
-        return line + "\n"
-    return place
 
 
 def _other_readings(places: Sequence[str | os.PathLike[str]]) -> Iterator[Finding]:

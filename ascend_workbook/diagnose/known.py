@@ -50,7 +50,10 @@ class Known:
 @cache
 def load_known() -> tuple[Known, ...]:
     """Return all known failures, in the order in which they are tried."""
-    entries = [_make_entry(data) for data in read_data("known_errors")["errors"]]
+    entries = [
+        Known(**{**data, "pattern": re.compile(data["pattern"]), "sources": tuple(data["sources"])})
+        for data in read_data("known_errors")["errors"]
+    ]
     return tuple(sorted(entries, key=lambda entry: SEVERITIES.index(entry.severity)))
 
 
@@ -66,7 +69,3 @@ def read_data(name: str) -> dict[str, Any]:
     """Read a data file of this folder."""
     content: dict[str, Any] = json.loads((DATA / f"{name}.json").read_text(encoding="utf-8"))
     return content
-
-
-def _make_entry(data: dict[str, Any]) -> Known:
-    return Known(**{**data, "pattern": re.compile(data["pattern"]), "sources": tuple(data["sources"])})

@@ -16,7 +16,7 @@ import stat
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Optional, cast
@@ -100,39 +100,33 @@ def _from_utf16(stream: BinaryIO) -> BinaryIO:
 
 def find_logs(places: Sequence[str | os.PathLike[str]]) -> list[Log]:
     """Find the logs behind paths, folders, `-` or texts. Raises WorkbookError for a path that is not there."""
-    return [log for place in places for log in _find_logs_of(place)]
-
-
-def _find_logs_of(place: str | os.PathLike[str]) -> Iterator[Log]:
-    if place == "-":
-        yield Log("-", data=sys.stdin.buffer.read())
-        return
-    path = _parse_path(place)
-    if path is None:
-        yield Log("", data=str(place).encode("utf-8", errors="replace"))
-    elif path.is_dir():
-        files = _find_in_folder(path)
-        if not files:
-            raise WorkbookError("explain.no_logs", path=str(path), suffixes=list(SUFFIXES))
-        yield from (Log(str(file), file, walked=True) for file in files)
-    else:
-        yield Log(str(path), path)
+    logs: list[Log] = []
+    for place in places:
+        path = None if place == "-" else _parse_path(place)
+        if place == "-":
+            logs.append(Log("-", data=sys.stdin.buffer.read()))
+        elif path is None:
+            logs.append(Log("", data=str(place).encode("utf-8", errors="replace")))
+        elif path.is_dir():
+            files = _find_in_folder(path)
+            if not files:
+                raise WorkbookError("explain.no_logs", path=str(path), suffixes=list(SUFFIXES))
+            logs += [Log(str(file), file, walked=True) for file in files]
+        else:
+            logs.append(Log(str(path), path))
+    return logs
 
 
 def _parse_path(place: str | os.PathLike[str]) -> Path | None:
     """Return the path, or None for a text: what is neither a file nor looks like the name of one."""
-    if isinstance(place, os.PathLike):
-        return _require_path(Path(place))
-    if "\n" in place or len(place) > 1000:
-        return None
-    if any(len(os.fsencode(name)) > LONGEST_NAME for name in Path(place).parts):  # Linux refuses to look for it
-        return None
-    if Path(place).exists() or PATH_LIKE.fullmatch(place.strip()):
-        return _require_path(Path(place.strip()))
-    return None
-
-
-def _require_path(path: Path) -> Path:
+    if isinstance(place, str):
+        if "\n" in place or len(place) > 1000:
+            return None
+        if any(len(os.fsencode(name)) > LONGEST_NAME for name in Path(place).parts):  # Linux refuses to look for it
+            return None
+        if not Path(place).exists() and not PATH_LIKE.fullmatch(place.strip()):
+            return None
+    path = Path(place.strip() if isinstance(place, str) else place)
     if not path.exists():
         raise WorkbookError("explain.no_file", path=str(path))
     return path
@@ -199,13 +193,8 @@ def parse_line(text: str) -> Line:
     message = text[at:]
     stream = "/".join(ranks)
     suffix = None if stream.isdigit() else RANK_ID.search(message[:HEAD])
-    return Line(stream, suffix.group(1) if suffix else stream, find_time(text[:HEAD]), message)
-
-
-def find_time(text: str) -> Time | None:
-    """Find the first time in the text."""
-    match = STAMP.search(text) or GLOG.search(text) or AMERICAN.search(text)
-    if match is None:
-        return None
-    month, day, hour, minute, second, fraction = match.groups()[:6]
-    return int(month), int(day), int(hour), int(minute), float(f"{second}.{fraction or 0}")
+    head, time = text[:HEAD], None
+    if found := STAMP.search(head) or GLOG.search(head) or AMERICAN.search(head):
+        month, day, hour, minute, second, fraction = found.groups()[:6]
+        time = int(month), int(day), int(hour), int(minute), float(f"{second}.{fraction or 0}")
+    return Line(stream, suffix.group(1) if suffix else stream, time, message)

@@ -31,7 +31,9 @@ def report_on(scans: list[Scan]) -> Report:
     episodes = find_episodes(scans)
     rows: list[Row] = []
     findings: list[Finding] = []
-    facts: dict[str, Any] = {"logs": [scan.log.name for scan in scans], **_count_totals(scans)}
+    facts: dict[str, Any] = {"logs": [scan.log.name for scan in scans]}
+    for name, part in (("lines", "lines"), ("bytes", "size"), ("repeated", "repeated")):
+        facts[name] = sum(getattr(scan, part) for scan in scans)
     listing = None
     if episodes:
         root = next((scan.root_rank for scan in scans if scan.root_rank), "")
@@ -40,12 +42,12 @@ def report_on(scans: list[Scan]) -> Report:
         codes = decode_text("\n".join(message for _, message in lines))
         findings.append(_first_finding(first, episodes))
         findings += [
-            Finding(
-                "EXP008", Status.NOTE, "EXP008.also", {"cause": cause_of(entry), "fix": fix_of(entry)}, _place_of(hit)
-            )
+            Finding("EXP008", Status.NOTE, "EXP008.also", args_of(entry), _place_of(hit))
             for hit, entry in first.other_causes()
         ]
-        rows += _make_rows(first, codes) + _other_rows(first, episodes)
+        others = [episode for episode in episodes if episode is not first][:OTHERS]
+        rows += _make_rows(first, codes)
+        rows += [_make_row("other", episode.main, episode.known, episode.rank) for episode in others]
         facts["first"] = _collect_facts(first, codes)
         excerpt = "\n".join(f"{number}: {message}" for number, message in lines[:EXCERPT_LINES])
         listing = Listing("log_excerpt", redact_text(excerpt))
@@ -59,7 +61,10 @@ def report_on(scans: list[Scan]) -> Report:
         for scan in scans
         if scan.unread
     ]
-    findings += [_unlisted_finding(scan) for scan in scans if scan.log.is_text and scan.lines and not scan.hits]
+    for scan in scans:
+        if scan.log.is_text and scan.lines and not scan.hits:  # a text that names nothing we know is not clean
+            text = scan.log.data.decode("utf-8", errors="replace").strip()
+            findings.append(Finding("EXP009", Status.NOTE, "EXP009.unlisted", {"text": redact_text(text)[:SHOWN]}))
     warned, warning_rows = _collect_warnings(scans)
     if facts["repeated"]:
         findings.append(Finding("EXP007", Status.OK, "EXP007.repeated", {"count": facts["repeated"]}))
@@ -93,38 +98,32 @@ def fix_of(entry: Known) -> Scalar:
     return NextStep(f"known.{entry.id}")
 
 
+def args_of(entry: Known) -> dict[str, Scalar]:
+    return {"cause": cause_of(entry), "fix": fix_of(entry)}
+
+
 def _first_finding(first: Episode, episodes: list[Episode]) -> Finding:
     """Make the finding that is the verdict."""
     place = _place_of(first.main)
     if first.known is None:
         args: dict[str, Scalar] = {"error": redact_text(first.main.line.message.strip())[:SHOWN]}
         return Finding("EXP002", Status.FAIL, "EXP002.unknown", args, place, 100)
-    args = {"cause": cause_of(first.known), "fix": fix_of(first.known)}
+    args = args_of(first.known)
     if len(episodes) == 1 or not first.rank:
         return Finding("EXP001", Status.FAIL, "EXP001.first", args, place, 100)
     args |= {"rank": first.rank, "ranks": len(episodes)}
     return Finding("EXP001", Status.FAIL, "EXP001.first_rank", args, place, 100)
 
 
-def _unlisted_finding(scan: Scan) -> Finding:
-    """Make the finding for a text that names nothing we know. That does not make it clean."""
-    text = scan.log.data.decode("utf-8", errors="replace").strip()
-    return Finding("EXP009", Status.NOTE, "EXP009.unlisted", {"text": redact_text(text)[:SHOWN]})
-
-
 def _no_error_finding(scans: list[Scan]) -> Finding:
     """Make the finding where there is no error: only follow-ups, only lines at the level ERROR, or clean."""
     hits = [hit for scan in scans for hit in scan.hits]
-    follow_up = next(
-        (hit for hit in hits if hit.known and hit.known[0].severity == "noise" and hit.known[0].peer), None
-    )
-    if follow_up is not None:
-        entry = follow_up.known[0]
-        args: dict[str, Scalar] = {"cause": cause_of(entry), "fix": fix_of(entry)}
-        return Finding("EXP003", Status.FAIL, "EXP003.follow_up", args, _place_of(follow_up))
+    for hit in hits:
+        if hit.known and hit.known[0].severity == "noise" and hit.known[0].peer:
+            return Finding("EXP003", Status.FAIL, "EXP003.follow_up", args_of(hit.known[0]), _place_of(hit))
     levels = [hit for hit in hits if hit.kind == "level"]
     if levels:
-        args = {"count": len(levels), "error": redact_text(levels[0].line.message.strip())[:SHOWN]}
+        args: dict[str, Scalar] = {"count": len(levels), "error": redact_text(levels[0].line.message.strip())[:SHOWN]}
         return Finding("EXP004", Status.WARN, "EXP004.level", args, _place_of(levels[0]))
     args = {"lines": sum(scan.lines for scan in scans), "logs": len(scans)}
     return Finding("EXP006", Status.OK, "EXP006.clean", args)
@@ -138,7 +137,7 @@ def _collect_warnings(scans: list[Scan]) -> tuple[list[Finding], list[Row]]:
     findings, rows = [], []
     for name, count in counts.most_common():
         hit, entry = firsts[name], firsts[name].known[0]
-        args: dict[str, Scalar] = {"cause": cause_of(entry), "fix": fix_of(entry), "count": count}
+        args = {**args_of(entry), "count": count}
         findings.append(Finding("EXP005", Status.WARN, "EXP005.warning", args, _place_of(hit)))
         rows.append(_make_row("warning", hit, entry))
     return findings, rows
@@ -155,14 +154,6 @@ def _make_rows(first: Episode, codes: list[Code]) -> list[Row]:
     return rows
 
 
-def _other_rows(first: Episode, episodes: list[Episode]) -> list[Row]:
-    return [
-        _make_row("other", other_episode.main, other_episode.known, other_episode.rank)
-        for other_episode in episodes
-        if other_episode is not first
-    ][:OTHERS]
-
-
 def _make_row(role: str, hit: Hit, entry: Known | None, rank: str = "") -> Row:
     head: Row = (Sentence(f"explain.role.{role}"), rank or hit.rank or None, str(_place_of(hit) or "") or None)
     if entry is None:
@@ -173,14 +164,6 @@ def _make_row(role: str, hit: Hit, entry: Known | None, rank: str = "") -> Row:
 
 def _place_of(hit: Hit) -> Place | None:
     return Place(hit.log.name, hit.number) if hit.log.name else None
-
-
-def _count_totals(scans: list[Scan]) -> dict[str, int]:
-    return {
-        "lines": sum(scan.lines for scan in scans),
-        "bytes": sum(scan.size for scan in scans),
-        "repeated": sum(scan.repeated for scan in scans),
-    }
 
 
 def _collect_facts(first: Episode, codes: list[Code]) -> dict[str, object]:

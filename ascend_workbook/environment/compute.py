@@ -7,6 +7,7 @@ good nor a wrong value.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -90,22 +91,12 @@ def merge_rows(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def report_on(rows: list[dict[str, object]], broken: Args | None, tier: str) -> Report:
     """Report on measurements already taken."""
     findings = [judge_row(row) for row in rows]
-    table = tuple(_table_row(row, finding) for row, finding in zip(rows, findings) if "operation" in row)
-    timed = any("time_ms" in row for row in rows)
-    return Report(
-        stage=STAGE,
-        verb="compute_check",
-        findings=(make_verdict(rows, findings, broken), *findings),
-        table=Table(COLUMNS, table),
-        chart=Chart("bars", "case", ("time",), "ms", log=True) if timed else None,
-        facts={
-            "measurements": rows,
-            "allowed": ALLOWED,
-            "allowed_add": ALLOWED_ADD,
-            "simulator": requested_settings() if tier == "npu-simulated" else {},
-        },
-        tier=tier,
-    )
+    table = Table(COLUMNS, tuple(_table_row(*pair) for pair in zip(rows, findings) if "operation" in pair[0]))
+    chart = Chart("bars", "case", ("time",), "ms", log=True) if any("time_ms" in row for row in rows) else None
+    facts: dict[str, object] = {"measurements": rows, "allowed": ALLOWED, "allowed_add": ALLOWED_ADD}
+    facts["simulator"] = requested_settings() if tier == "npu-simulated" else {}
+    all_findings = (make_verdict(rows, findings, broken), *findings)
+    return Report(STAGE, "compute_check", all_findings, table, chart=chart, facts=facts, tier=tier)
 
 
 def judge_row(row: dict[str, Any]) -> Finding:
@@ -150,8 +141,8 @@ def make_verdict(rows: list[dict[str, Any]], findings: list[Finding], broken: Ar
     if not checked:
         return Finding("ENV100", Status.SKIPPED, "ENV100.nothing", args, weight=WEIGHT)
     worst = max(finding.status for finding in findings)
-    skipped = [finding for finding in findings if finding.status is Status.SKIPPED]
-    if skipped and worst is Status.SKIPPED:
+    if worst is Status.SKIPPED:
+        skipped = (finding for finding in findings if finding.status is Status.SKIPPED)
         first = max(skipped, key=lambda finding: finding.weight)
         args["first"] = Sentence(first.key, **first.args)
         return Finding("ENV100", worst, "ENV100.partly", args, weight=WEIGHT)
@@ -169,13 +160,9 @@ def rows_of(text: str) -> list[dict[str, Any]]:
     """Return the lines that are JSON objects; a line cut by the child's death is not one."""
     rows = []
     for line in text.splitlines():
-        try:
-            row = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(row, dict):
-            rows.append(row)
-    return rows
+        with contextlib.suppress(ValueError):
+            rows.append(json.loads(line))
+    return [row for row in rows if isinstance(row, dict)]
 
 
 def describe_end(done: bounded.Output, timeout_s: float) -> Sentence:
@@ -241,19 +228,12 @@ def measure_collectives(
     rows = rows_of(done.stdout)
     measured = [join_ranks([row for row in rows if row.get("operation") == name], ranks) for name in operations]
     ended = sum(bool(row.get("done")) for row in rows)
-    if ended < ranks:
-        measured.append(_row_of_unfinished(done, timeout_s, accelerator, ended, ranks))
+    if ended < ranks:  # only an error of a rank on an accelerator is a failure
+        cause = explain_text("\n".join((done.stdout, done.stderr))[-LOG_CHARACTERS:])
+        failed = accelerator != "cpu" and not done.timed_out and done.code > 0
+        untold = cause.cause if cause else describe_end(done, timeout_s)
+        measured.append({"part": "collective", "untold": untold, "ended": ended, "ranks": ranks, "failed": failed})
     return [row for row in measured if row]
-
-
-def _row_of_unfinished(done: bounded.Output, timeout_s: float, accelerator: str, ended: int, ranks: int) -> Row:
-    """Return the row of a collective that did not end; only an error of a rank on an accelerator is a failure."""
-    row: Row = {"part": "collective", "untold": describe_end(done, timeout_s), "ended": ended, "ranks": ranks}
-    cause = explain_text("\n".join((done.stdout, done.stderr))[-LOG_CHARACTERS:])
-    if cause is not None:
-        row["untold"] = cause.cause
-    row["failed"] = accelerator != "cpu" and not done.timed_out and done.code > 0
-    return row
 
 
 def join_ranks(rows: list[Row], ranks: int) -> Row:
@@ -274,8 +254,7 @@ def judge_transfer(row: Row) -> Finding:
     if row.get("failed"):
         return Finding("ENV104", Status.FAIL, "ENV104.failed", {"how": row["untold"], "ranks": row["ranks"]}, weight=45)
     if "part" in row:
-        key = f"ENV103.cut_{row['part']}"
-        return Finding("ENV103", Status.SKIPPED, key, {"how": row["untold"]}, weight=50)
+        return Finding("ENV103", Status.SKIPPED, f"ENV103.cut_{row['part']}", {"how": row["untold"]}, weight=50)
     where: Args = {"case": case_of(row)}
     if "wrong" in row:
         return _judge_collective(row, where)
@@ -291,9 +270,7 @@ def judge_transfer(row: Row) -> Finding:
 
 
 def _judge_collective(row: Row, where: Args) -> Finding:
-    names = ("ranks", "wrong", "elements", "bus_gb_per_s", "mib")
-    args: Args = dict(where)
-    args.update((name, row[name]) for name in names)
+    args: Args = {**where, **{name: row[name] for name in ("ranks", "wrong", "elements", "bus_gb_per_s", "mib")}}
     if not row["wrong"]:
         return Finding("ENV104", Status.OK, "ENV104.ok", args)
     args.update(rank=row["rank"], place=row["place"], got=row["got"], exact=row["exact"])

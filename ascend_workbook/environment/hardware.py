@@ -47,7 +47,7 @@ def read_hardware(system: System) -> Hardware:
         firmware=read_version_info(system, FIRMWARE),
         driver_installed=any(system.path_of(name).parent.is_dir() for name in DRIVER),
         groups=system.process.group_names(),
-        hal=find_library(system, "libascend_hal.so"),
+        hal=_find_hal(system),
         npu_smi_folder=next((name for name in NPU_SMI if system.path_of(name).is_dir()), ""),
         driver_empty=next((name for name in DRIVER_FOLDERS if _is_empty_folder(system.path_of(name))), ""),
     )
@@ -100,13 +100,11 @@ def read_version_info(system: System, names: tuple[str, ...]) -> Told[str]:
     return match[1] if match else Untold("untold.unreadable", {"path": name})
 
 
-def find_library(system: System, name: str) -> str:
-    """Return where the loader's search path finds a library first, its links followed; empty where it does not."""
-    for entry in system.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep):
-        path = system.path_of(entry) / name
-        if entry.startswith("/") and path.is_file():
-            return system.name_of(path.resolve())
-    return ""
+def _find_hal(system: System) -> str:
+    """Return where the loader's search path finds libascend_hal.so first, its links followed; else an empty text."""
+    entries = (entry for entry in system.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if entry[:1] == "/")
+    paths = (system.path_of(entry) / "libascend_hal.so" for entry in entries)
+    return next((system.name_of(path.resolve()) for path in paths if path.is_file()), "")
 
 
 def _is_empty_folder(folder: Path) -> bool:
@@ -196,9 +194,13 @@ INTERFACES = "/sys/class/net"
 
 
 def read_hccl(system: System) -> Hccl:
-    return Hccl(
-        devices=read_device_addresses(system), interfaces=list_interfaces(system), rank_table=read_rank_table(system)
+    """Read addresses, the host's interfaces and the rank table."""
+    interfaces: Told[tuple[str, ...]] = Untold(
+        "untold.file", {"path": INTERFACES, "error": "No such file or directory"}
     )
+    if system.path_of(INTERFACES).is_dir():
+        interfaces = tuple(name.rpartition("/")[2] for name in system.glob_names(f"{INTERFACES}/*"))
+    return Hccl(read_device_addresses(system), interfaces, read_rank_table(system))
 
 
 def read_device_addresses(system: System) -> Told[dict[int, str]] | None:
@@ -210,12 +212,6 @@ def read_device_addresses(system: System) -> Told[dict[int, str]] | None:
         return text
     matches = re.findall(r"^\s*address_(\d{1,4})\s*=\s*([0-9A-Fa-f.:]+)\s*$", text, re.MULTILINE | re.ASCII)
     return {int(number): address for number, address in matches}
-
-
-def list_interfaces(system: System) -> Told[tuple[str, ...]]:
-    if not system.path_of(INTERFACES).is_dir():
-        return Untold("untold.file", {"path": INTERFACES, "error": "No such file or directory"})
-    return tuple(name.rpartition("/")[2] for name in system.glob_names(f"{INTERFACES}/*"))
 
 
 def read_rank_table(system: System) -> RankTable | None:

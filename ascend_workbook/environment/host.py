@@ -17,24 +17,28 @@ NO_LIMIT = 2**60
 
 def read_host(system: System, work_folder: str | os.PathLike[str]) -> Host:
     """Read the facts of the host; the disk is the one that holds `work_folder`, which need not exist yet."""
-    folder = _nearest_folder(Path(work_folder))
+    wanted = Path(work_folder).absolute()
+    folder = next((candidate for candidate in (wanted, *wanted.parents) if candidate.is_dir()), wanted)
+    # `Ubuntu 22.04.4 LTS`; the C library's version as wheels' manylinux tags count it
+    distribution = re.search(r'^PRETTY_NAME="?([^"\n]*)', system.text_or_empty("/etc/os-release"), re.MULTILINE)
+    libc = system.process.libc_version().split()
     kind, kernel, arch = system.process.system_names()
     total, free = read_memory(system)
-    disk = _read_disk(system, folder)
+    disk, shm = _read_disk(system, folder), _read_disk(system, system.path_of("/dev/shm"))
     return Host(
         system=kind,
-        distribution=read_distribution(system),
+        distribution=distribution[1] if distribution else "",
         kernel=kernel,
         arch=arch,
-        glibc=glibc_version(system),
+        glibc=libc[1] if len(libc) == 2 and libc[0] == "glibc" else Untold("untold.glibc"),
         cpus=system.process.count_cpus(),
         cpus_usable=count_usable_cpus(system),
         memory_mib=total,
         memory_free_mib=free,
         work_folder=str(work_folder),
-        disk_free_mib=disk_free_mib(system, folder),
+        disk_free_mib=disk if isinstance(disk, Untold) else disk.free / MIB,
         disk_writable=os.access(folder, os.W_OK | os.X_OK),
-        shm_mib=disk_free_mib(system, system.path_of("/dev/shm")),
+        shm_mib=shm if isinstance(shm, Untold) else shm.free / MIB,
         open_files=read_limit(system, "NOFILE"),
         container=detect_container(system),
         disk_free_entries=disk if isinstance(disk, Untold) else disk.free_entries if disk.entries else UNLIMITED,
@@ -45,33 +49,15 @@ def read_host(system: System, work_folder: str | os.PathLike[str]) -> Host:
     )
 
 
-def read_distribution(system: System) -> str:
-    """Return `Ubuntu 22.04.4 LTS`, or an empty text."""
-    match = re.search(r'^PRETTY_NAME="?([^"\n]*)', system.text_or_empty("/etc/os-release"), re.MULTILINE)
-    return match[1] if match else ""
-
-
-def glibc_version(system: System) -> Told[str]:
-    """Return the version of the C library, as wheels' manylinux tags count it."""
-    parts = system.process.libc_version().split()
-    return parts[1] if len(parts) == 2 and parts[0] == "glibc" else Untold("untold.glibc")
-
-
 def count_usable_cpus(system: System) -> Told[float]:
-    """Count the CPUs this process may use: its affinity, cut by the cgroup's quota."""
+    """Count the CPUs this process may use: its affinity, cut by the cgroup's quota (cpu.max; before it two files)."""
     allowed = float(len(system.process.allowed_cpus()))
-    quota = _cpu_quota(system)
-    return min(allowed, quota) if quota else allowed
-
-
-def _cpu_quota(system: System) -> float | None:
-    """Return the cgroup's quota in CPUs: cpu.max of version 2, else the two files of version 1."""
     v1 = (system.text_or_empty(f"/sys/fs/cgroup/cpu/cpu.cfs_{name}_us") for name in ("quota", "period"))
     for words in (system.text_or_empty("/sys/fs/cgroup/cpu.max").split()[:2], v1):
         quota, period = ([*map(_parse_number, words)] + [None, None])[:2]
         if quota and period and quota > 0:
-            return quota / period
-    return None
+            return min(allowed, quota / period)
+    return allowed
 
 
 def read_memory(system: System) -> tuple[Told[float], Told[float]]:
@@ -99,12 +85,6 @@ def _memory_limit(system: System) -> tuple[float, float]:
     return float("inf"), 0.0
 
 
-def disk_free_mib(system: System, folder: Path) -> Told[float]:
-    """Return the free space for this user on the file system that holds the folder."""
-    disk = _read_disk(system, folder)
-    return disk if isinstance(disk, Untold) else disk.free / MIB
-
-
 def _read_disk(system: System, folder: Path) -> Told[Disk]:
     try:
         return system.process.disk_space(folder)
@@ -115,27 +95,18 @@ def _read_disk(system: System, folder: Path) -> Told[Disk]:
 def process_limit(system: System) -> Told[int]:
     """Return how many processes and threads this user may start: `ulimit -u`, cut by the cgroup's pids.max."""
     soft = read_limit(system, "NPROC")
-    caps = [
-        _parse_number(system.text_or_empty(name))
-        for name in ("/sys/fs/cgroup/pids.max", "/sys/fs/cgroup/pids/pids.max")
-    ]
-    known_caps = [cap for cap in caps if cap]
-    return soft if isinstance(soft, Untold) or not known_caps else min(soft, *known_caps)
+    files = (system.text_or_empty(f"/sys/fs/cgroup/{name}") for name in ("pids.max", "pids/pids.max"))
+    caps = [cap for cap in map(_parse_number, files) if cap]
+    return soft if isinstance(soft, Untold) or not caps else min(soft, *caps)
 
 
 def read_numa_nodes(system: System) -> tuple[tuple[int, ...], ...]:
     """Return the CPUs of each NUMA node, in the order of the nodes; empty where /sys has no nodes."""
     folders = [name for name in system.glob_names("/sys/devices/system/node/node*") if name[-1].isdigit()]
     folders.sort(key=lambda name: int(name.rpartition("node")[2]))
-    return tuple(_parse_cpu_list(system.text_or_empty(f"{folder}/cpulist")) for folder in folders)
-
-
-def _parse_cpu_list(text: str) -> tuple[int, ...]:
-    """Parse `0-3,8` into numbers; parts of another form are left out."""
-    cpus: list[int] = []
-    for first, last in re.findall(r"(\d{1,6})(?:-(\d{1,6}))?", text, re.ASCII):
-        cpus.extend(range(int(first), int(last or first) + 1))
-    return tuple(cpus)
+    lists = (system.text_or_empty(f"{folder}/cpulist") for folder in folders)  # `0-3,8`
+    spans = (re.findall(r"(\d{1,6})(?:-(\d{1,6}))?", text, re.ASCII) for text in lists)
+    return tuple(tuple(cpu for a, b in pairs for cpu in range(int(a), int(b or a) + 1)) for pairs in spans)
 
 
 def read_limit(system: System, name: str) -> Told[int]:
@@ -153,12 +124,6 @@ def detect_container(system: System) -> str:
             return name
     match = re.search(r"kubepods|docker|containerd", system.text_or_empty("/proc/1/cgroup"))
     return {"kubepods": "kubernetes"}.get(match[0], match[0]) if match else ""
-
-
-def _nearest_folder(folder: Path) -> Path:
-    """Return the folder, or the nearest one above it that exists."""
-    folder = folder.absolute()
-    return next((candidate for candidate in (folder, *folder.parents) if candidate.is_dir()), folder)
 
 
 def _parse_number(text: str) -> int | None:

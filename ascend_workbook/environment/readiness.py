@@ -43,16 +43,10 @@ def report_on(machine: Machine, environ: Mapping[str, str] = os.environ) -> Repo
         replace(finding, args=private.redact_tree(finding.args)) for finding in judge_facts(machine, rules_of(rules))
     ]
     modules = modules_of(rules)
-    rows = tuple(_row_of_finding(finding, modules[finding.rule].GROUP) for finding in findings)
-    return Report(
-        stage=STAGE,
-        verb="machine_check",
-        findings=(make_verdict(machine, findings), *findings),
-        table=Table(COLUMNS, rows),
-        chart=Chart("strip", "check", ("status",)),
-        facts={"machine": private.redact_tree(machine.to_dict()), "counts": _count_statuses(findings)},
-        tier=machine.chosen.tier,
-    )
+    table = Table(COLUMNS, tuple(_row_of_finding(finding, modules[finding.rule].GROUP) for finding in findings))
+    facts = {"machine": private.redact_tree(machine.to_dict()), "counts": _count_statuses(findings)}
+    chart, everything = Chart("strip", "check", ("status",)), (make_verdict(machine, findings), *findings)
+    return Report(STAGE, "machine_check", everything, table, chart=chart, facts=facts, tier=machine.chosen.tier)
 
 
 def make_verdict(machine: Machine, findings: list[Finding]) -> Finding:
@@ -78,13 +72,9 @@ def _count_statuses(findings: list[Finding]) -> dict[str, int]:
 
 def _row_of_finding(finding: Finding, group: str) -> tuple[Scalar, ...]:
     fix = f"environment.fix.{finding.key.replace('.', '_')}"
-    return (
-        Sentence(f"environment.group.{group}"),
-        Sentence(f"environment.rule.{finding.rule}"),
-        finding.status.name,
-        Sentence(finding.key, **finding.args),
-        Sentence(fix, **finding.args) if fix in load_catalogue() else None,
-    )
+    names = Sentence(f"environment.group.{group}"), Sentence(f"environment.rule.{finding.rule}")
+    advice = Sentence(fix, **finding.args) if fix in load_catalogue() else None
+    return (*names, finding.status.name, Sentence(finding.key, **finding.args), advice)
 
 
 def probe(wanted: str = "auto", *, work_folder: str | os.PathLike[str] = ".", system: System | None = None) -> Machine:

@@ -68,12 +68,8 @@ def save_settings(
     answer, why = _ask_child(tier)
     known = {name: answer[name] for name in ("packages", "flags") if name in answer}
     untold = {} if answer else {"flags": why}
-    settings = Settings(
-        machine=_machine_values(facts),
-        environment=reader.read_environment(),
-        untold=untold,
-        **{"packages": reader.read_packages(), **known},
-    )
+    known = {"packages": reader.read_packages(), **known}
+    settings = Settings(machine=_machine_values(facts), environment=reader.read_environment(), untold=untold, **known)
     if run is not None:
         settings = settings.with_run(*run)
     settings.save_record(Path(path))
@@ -92,19 +88,12 @@ def compare_settings(left: Side, right: Side) -> Report:
     names = [side.machine.get("device") or side.tier or "?" for side in sides]
     names_of: dict[str, Args] = {"machine": {"names": [*unknown_machine(*sides)]}}
     findings = [Finding("ENV121", Status.SKIPPED, f"ENV121.{name}", names_of.get(name, {})) for name in missing]
-    return Report(
-        STAGE,
-        "compare_settings",
-        (_make_verdict(differences, missing, names), *findings),
-        Table(COLUMNS, tuple(_row_of_difference(difference) for difference in differences)),
-        facts={
-            "left": sides[0].machine,
-            "right": sides[1].machine,
-            "not_compared": missing,
-            "differences": [vars(replace(difference, names=difference.names[:20])) for difference in differences],
-        },
-        tier="npu-simulated" if any(side.tier == "npu-simulated" for side in sides) else "",
-    )
+    facts: dict[str, object] = {"left": sides[0].machine, "right": sides[1].machine, "not_compared": missing}
+    facts["differences"] = [vars(replace(difference, names=difference.names[:20])) for difference in differences]
+    everything = (_make_verdict(differences, missing, names), *findings)
+    table = Table(COLUMNS, tuple(_row_of_difference(difference) for difference in differences))
+    tier = "npu-simulated" if any(side.tier == "npu-simulated" for side in sides) else ""
+    return Report(STAGE, "compare_settings", everything, table, facts=facts, tier=tier)
 
 
 def _make_verdict(differences: tuple[Difference, ...], missing: list[str], names: list[str]) -> Finding:
@@ -122,28 +111,15 @@ def _make_verdict(differences: tuple[Difference, ...], missing: list[str], names
 
 def _row_of_difference(difference: Difference) -> tuple[Scalar, ...]:
     name = f"{difference.name} +{len(difference.names) - 1}" if len(difference.names) > 1 else difference.name
-    return (
-        Sentence(f"settings.risk.{difference.risk}"),
-        Sentence(f"settings.group.{difference.group}"),
-        name,
-        _shown_value(difference.left),
-        _shown_value(difference.right),
-        Sentence(f"settings.why.{difference.why}"),
-        _suggest_fix(difference),
-    )
+    head = (Sentence(f"settings.risk.{difference.risk}"), Sentence(f"settings.group.{difference.group}"), name)
+    fix: Scalar = None  # what to do, where there is something to do: the requirement to install for a package
+    if difference.risk not in (risks.EXPECTED, risks.LOW):
+        exact = difference.group == "packages" and difference.left
+        requirement = f"{difference.name}=={str(difference.left).split('+')[0]}" if exact else difference.name
+        fix = Sentence(f"settings.do.{difference.why}", name=requirement)
+    values = (_shown_value(difference.left), _shown_value(difference.right))
+    return (*head, *values, Sentence(f"settings.why.{difference.why}"), fix)
 
 
 def _shown_value(value: object) -> Scalar:
     return value if value is None or isinstance(value, (int, float)) and not isinstance(value, bool) else str(value)
-
-
-def _suggest_fix(difference: Difference) -> Scalar:
-    """Return what to do, where there is something to do: the requirement to install for a package."""
-    if difference.risk in (risks.EXPECTED, risks.LOW):
-        return None
-    requirement = (
-        f"{difference.name}=={str(difference.left).split('+')[0]}"
-        if difference.group == "packages" and difference.left
-        else difference.name
-    )
-    return Sentence(f"settings.do.{difference.why}", name=requirement)

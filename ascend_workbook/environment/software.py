@@ -64,7 +64,8 @@ def ask_torch_and_device(system: System, wanted: str) -> tuple[Told[Import], Cho
     if _one_child_is_enough(system, wanted):
         answer = system.process.ask_tier("cuda")
         if "cuda" in answer:
-            chosen = choose_tier(wanted, lambda tier, python: _answer_for_tier(answer, tier, system))
+            answers = {"cpu": answer["cpu"], "cuda": answer}  # the tiers above are ruled out without a child
+            chosen = choose_tier(wanted, lambda tier, python: answers.get(tier) or system.process.ask_tier(tier))
             return Import(torch=answer["cpu"]["versions"]["torch"], cuda=answer["cuda"]), chosen
     with ThreadPoolExecutor(1) as pool:
         here = pool.submit(import_torch, system)
@@ -80,14 +81,6 @@ def _one_child_is_enough(system: System, wanted: str) -> bool:
     return wanted in ("cuda", "cpu") or (
         wanted == "auto" and process.cannot_be("npu") and process.cannot_be("npu-simulated")
     )
-
-
-def _answer_for_tier(answer: dict[str, Any], tier: str, system: System) -> dict[str, Any]:
-    """Return the tier's part of the answer for cuda; the tiers above are ruled out without a child."""
-    if tier == "cpu":
-        cpu: dict[str, object] = answer["cpu"]
-        return cpu
-    return answer if tier == "cuda" else system.process.ask_tier(tier)
 
 
 def import_torch(system: System, *, timeout_s: float = IMPORT_TIMEOUT_S) -> Told[Import]:
@@ -151,9 +144,8 @@ def read_kernelspecs(system: System) -> tuple[Kernelspec, ...]:
     """Read Jupyter's Python kernels, from the folders Jupyter looks in."""
     home = system.environ.get("HOME", "")
     prefix = str(Path(system.process.python_version()[1]).parent.parent)
-    extra_folders = [
-        entry for entry in system.environ.get("JUPYTER_PATH", "").split(os.pathsep) if entry.startswith("/")
-    ]
+    listed = system.environ.get("JUPYTER_PATH", "").split(os.pathsep)
+    extra_folders = [entry for entry in listed if entry.startswith("/")]
     usual = [f"{base}/share/jupyter" for base in (f"{home}/.local", prefix, "/usr/local", "/usr")]
     names = (system.glob_names(f"{folder}/kernels/*/kernel.json") for folder in dict.fromkeys([*extra_folders, *usual]))
     specs = (_read_kernelspec(system, name) for name in dict.fromkeys(chain.from_iterable(names)))

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -168,7 +169,8 @@ def test_a_profile_of_a_real_npu_is_refused(tmp_path: Path) -> None:
 def test_spans() -> None:
     joined = spans.join_spans([(5, 7), (0, 2), (2, 3), (6, 9)])
     assert joined == [(0, 3), (5, 9)]
-    assert spans.gaps_between(joined) == [(3, 5)]
+    tasks: Any = [SimpleNamespace(kind="kernel", start_ns=start, end_ns=end) for start, end in joined]
+    assert spans.compute_overlap(tasks)["Free"] == [(3, 5)]
     left = spans.subtract_spans([(0, 10), (20, 30)], [(2, 4), (8, 22), (25, 26), (40, 50)])
     assert left == [(0, 2), (4, 8), (22, 25), (26, 30)]
     assert spans.subtract_spans([(3, 4)], [(0, 10)]) == []

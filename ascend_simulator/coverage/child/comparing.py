@@ -31,11 +31,8 @@ def compare_results(actual: Any, expected: Any, looser: float = 1.0) -> str:
     wrong = compare_structure(actual, expected)
     if wrong:
         return wrong
-    for actual_part, expected_part in zip(tree_flatten(actual)[0], tree_flatten(expected)[0]):
-        wrong = _compare_parts(actual_part, expected_part, looser)
-        if wrong:
-            return wrong
-    return ""
+    parts = zip(tree_flatten(actual)[0], tree_flatten(expected)[0])
+    return next(filter(None, (_compare_parts(*pair, looser) for pair in parts)), "")
 
 
 def _compare_parts(actual: Any, expected: Any, looser: float) -> str:
@@ -72,9 +69,11 @@ def drawn_differently(draw_on_npu: Callable[[int], Any], draw_on_cpu: Callable[[
     npu_moments = [_compute_moments(draw_on_npu(seed)) for seed in range(DRAWS)]
     cpu_moments = [_compute_moments(draw_on_cpu(seed + DRAWS)) for seed in range(DRAWS)]
     for which, name in enumerate(("mean", "mean square")):
-        (mean, error), (wanted, wanted_error) = (
-            _mean_with_error(row[which] for row in rows) for rows in (npu_moments, cpu_moments)
-        )
+        columns = [
+            torch.tensor([row[which] for row in rows], dtype=torch.float64) for rows in (npu_moments, cpu_moments)
+        ]
+        mean, wanted = (column.mean().item() for column in columns)
+        error, wanted_error = (column.std().item() / math.sqrt(DRAWS) for column in columns)
         allowed = SIGMAS * math.hypot(error, wanted_error) + 1e-6
         if abs(mean - wanted) > allowed:
             return f"{name} of {DRAWS} draws {mean:.4g} is not {wanted:.4g} (allowed {allowed:.2g})"
@@ -88,9 +87,3 @@ def _compute_moments(result: Any) -> tuple[float, float]:
     flat = torch.cat([part.detach().double().flatten() for part in parts]).nan_to_num(posinf=1e30, neginf=-1e30)
     squeezed = flat / (1 + flat.abs())
     return squeezed.mean().item(), squeezed.square().mean().item()
-
-
-def _mean_with_error(values: Any) -> tuple[float, float]:
-    """Return (mean, its standard error)."""
-    column = torch.tensor(list(values), dtype=torch.float64)
-    return column.mean().item(), column.std().item() / math.sqrt(len(column))

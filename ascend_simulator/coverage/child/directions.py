@@ -41,9 +41,7 @@ def run_backward(op: OpInfo, sample: SampleInput, inputs: Given) -> object:
 
 
 def _make_weights(output: torch.Tensor) -> torch.Tensor:
-    """Return another weight for each element of the result, so that no mistake cancels out; the same in every data
-    type.
-    """
+    """Return another weight for each element of the result, in every data type the same: no mistake cancels out."""
     weights = torch.linspace(0.5, 1.5, max(output.numel(), 1))[: output.numel()].bfloat16().to(output.dtype)
     return weights.reshape(output.shape).to(output.device)
 

@@ -100,20 +100,16 @@ def _explain_outcome(total: str, counts: dict[str, int], reasons: dict[str, str]
 def _make_samples(op: OpInfo, dtype: torch.dtype, direction: str, most: int) -> Iterator[SampleInput]:
     samples = op.sample_inputs("cpu", dtype, requires_grad=direction == "backward")
     for sample in itertools.islice(samples, most):
-        _settle_precision(sample)
+        options, halves = sample.kwargs.get("options"), (torch.float16, torch.bfloat16)
+        if getattr(options, "acc_policy", "") == "auto" and sample.input.dtype in halves:
+            # halves accumulate alike: torch's own choice is float32 on the CPU, the input's type elsewhere
+            changed = dataclasses.replace(options, acc_policy="accurate", acc_dtype=sample.input.dtype)
+            sample.kwargs = {**sample.kwargs, "options": changed}
         plain = all(tensor.layout == torch.strided for tensor in placing.tensors_in(sample.input))
         if direction != "strided":
             yield sample
         elif plain:  # torch's own noncontiguous() ends the process on a sparse tensor
             yield sample.noncontiguous()
-
-
-def _settle_precision(sample: SampleInput) -> None:
-    """Let half precision accumulate alike: torch's own choice is float32 on the CPU, the input's type elsewhere."""
-    options = sample.kwargs.get("options")
-    if getattr(options, "acc_policy", "") == "auto" and sample.input.dtype in (torch.float16, torch.bfloat16):
-        changed = dataclasses.replace(options, acc_policy="accurate", acc_dtype=sample.input.dtype)
-        sample.kwargs = {**sample.kwargs, "options": changed}
 
 
 def _judge_error(error: Exception) -> tuple[str, str]:

@@ -21,9 +21,7 @@ def tensors_in(value: Any) -> list[torch.Tensor]:
 
 
 def move_value(value: Any, device: str) -> Any:
-    """Return the value with its tensors copied to the device; a view keeps the storage around it (as_strided reads
-    beyond).
-    """
+    """Return the value with its tensors on the device; a view keeps the storage around it (as_strided reads beyond)."""
     if isinstance(value, (str, torch.device)) and str(value) == "cpu":
         return device
     if not isinstance(value, torch.Tensor):

@@ -15,7 +15,7 @@ import resource
 import sys
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from torch.testing._internal.opinfo.core import OpInfo
@@ -35,13 +35,6 @@ def own_package() -> str:
     return name
 
 
-def private_stdout() -> TextIO:
-    """Return the pipe to the parent; whatever else prints goes to stderr."""
-    pipe = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    return pipe
-
-
 def without_fixed_seeds() -> None:
     """Undo the database's wrapping of random operators, which seeds each call alike; then none would look random."""
     for name, module in list(sys.modules.items()):
@@ -49,15 +42,9 @@ def without_fixed_seeds() -> None:
             vars(module)["wrapper_set_seed"] = lambda op, *args, **kwargs: op(*args, **kwargs)
 
 
-def simulator_record() -> str:
-    """Return one line for each operator that torch_npu implements (native/kernels/registration.cpp)."""
-    library = ctypes.CDLL("libnpu_sim_kernels.so")
-    library.npu_sim_operators.restype = ctypes.c_char_p
-    return str(library.npu_sim_operators().decode())
-
-
 def main() -> None:
-    pipe = private_stdout()
+    pipe = os.fdopen(os.dup(1), "w", encoding="utf-8")  # to the parent; whatever else prints goes to stderr
+    os.dup2(2, 1)
     faulthandler.enable()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     warnings.simplefilter("ignore")
@@ -75,7 +62,11 @@ def main() -> None:
 
     if "--list" in sys.argv:
         described = [_describe_entry(entries, torch, op) for op in op_db]
-        send_message({"entries": described, "operators": simulator_record()})
+        library = ctypes.CDLL("libnpu_sim_kernels.so")
+        library.npu_sim_operators.restype = (
+            ctypes.c_char_p
+        )  # a line for each operator (native/kernels/registration.cpp)
+        send_message({"entries": described, "operators": library.npu_sim_operators().decode()})
     for line in sys.stdin:
         request = json.loads(line)
         dtype = getattr(torch, request["dtype"])

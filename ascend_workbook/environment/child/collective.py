@@ -39,7 +39,7 @@ def main(kind: str, backend: str, mib: int, timeout_s: int, operations: list[str
     rank, world = dist.get_rank(), dist.get_world_size()
     for operation in operations:
         row = {"rank": rank, "world": world, "device": device, "operation": operation, "dtype": "float32", "mib": mib}
-        print_row({**row, "backend": backend, **CASES[operation](torch, dist, device, mib)})
+        print_row({**row, "backend": backend, **run_collective(torch, dist, operation, device, mib)})
     dist.barrier()
     dist.destroy_process_group()
     print_row({"rank": rank, "done": True})
@@ -50,38 +50,30 @@ def make_pattern(torch: ModuleType, length: int, rank: int) -> Tensor:
     return torch.arange(length, dtype=torch.int64).remainder(PERIOD).add(rank + 1).float()
 
 
-def run_all_reduce(torch: ModuleType, dist: ModuleType, device: str, mib: int) -> dict[str, object]:
+def run_collective(torch: ModuleType, dist: ModuleType, operation: str, device: str, mib: int) -> dict[str, object]:
+    """Run one collective, hold its result against the exact one, and take its time."""
     rank, world, length = dist.get_rank(), dist.get_world_size(), mib * (1 << 20) // 4
-    values = make_pattern(torch, length, rank).to(device)
+    values, root = make_pattern(torch, length, rank).to(device), world - 1
+    patterns = (make_pattern(torch, length, member) for member in range(world))
+    parts = [torch.zeros_like(values) for _ in range(world)] if operation == "all_gather" else []
     result = values.clone()
-    dist.all_reduce(result)
-    expected = sum(make_pattern(torch, length, member) for member in range(world))
-    milliseconds = median_ms(torch, dist, device, lambda: dist.all_reduce(values))
-    return make_row(result, expected, milliseconds, 2 * (world - 1) / world * values.nbytes)
 
+    def run_once(tensor: Tensor) -> None:
+        if operation == "all_gather":
+            dist.all_gather(parts, tensor)
+        elif operation == "broadcast":
+            dist.broadcast(tensor, src=root)
+        else:
+            dist.all_reduce(tensor)
 
-def run_broadcast(torch: ModuleType, dist: ModuleType, device: str, mib: int) -> dict[str, object]:
-    length = mib * (1 << 20) // 4
-    result = make_pattern(torch, length, dist.get_rank()).to(device)
-    root = dist.get_world_size() - 1
-    dist.broadcast(result, src=root)
-    expected = make_pattern(torch, length, root)
-    milliseconds = median_ms(torch, dist, device, lambda: dist.broadcast(result, src=root))
-    return make_row(result, expected, milliseconds, result.nbytes)
-
-
-def run_all_gather(torch: ModuleType, dist: ModuleType, device: str, mib: int) -> dict[str, object]:
-    rank, world, length = dist.get_rank(), dist.get_world_size(), mib * (1 << 20) // 4
-    values = make_pattern(torch, length, rank).to(device)
-    parts = [torch.zeros_like(values) for _ in range(world)]
-    dist.all_gather(parts, values)
-    expected = torch.cat([make_pattern(torch, length, member) for member in range(world)])
-    result = torch.cat(parts)
-    milliseconds = median_ms(torch, dist, device, lambda: dist.all_gather(parts, values))
-    return make_row(result, expected, milliseconds, (world - 1) / world * result.nbytes)
-
-
-CASES = {"all_reduce": run_all_reduce, "broadcast": run_broadcast, "all_gather": run_all_gather}
+    run_once(result)
+    if operation == "all_gather":
+        result, expected, share = torch.cat(parts), torch.cat(list(patterns)), world - 1.0
+    elif operation == "broadcast":
+        expected, share = make_pattern(torch, length, root), 1.0
+    else:
+        expected, share = sum(patterns), 2 * (world - 1) / world
+    return make_row(result, expected, median_ms(torch, dist, device, lambda: run_once(values)), share * values.nbytes)
 
 
 def make_row(result: Tensor, expected: Tensor, milliseconds: float, bus_bytes: float) -> dict[str, object]:

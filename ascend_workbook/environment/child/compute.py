@@ -42,10 +42,18 @@ def main(kind: str, part: str, *numbers: int) -> None:
 
 
 def run_compute(torch: ModuleType, devices: list[str], size: int, timed_size: int) -> None:
+    """Compare with exact values, on all devices the same; then take times, a device after the other."""
     for dtype in DTYPES:
-        compare_all(torch, devices, dtype, exact_cases(torch, getattr(torch, dtype), size))
+        cases = exact_cases(torch, getattr(torch, dtype), size)
+        for device in devices:
+            for operation, case in cases.items():
+                row = {"device": device, "operation": operation, "dtype": dtype}
+                attempt_measurement(row, compare_with_exact, torch, operation, *case, device)
     for device in devices:
-        time_all(torch, device, timed_size)
+        for dtype in DTYPES:
+            for operation in ("add", "matmul"):
+                timed = {"device": device, "operation": operation, "dtype": dtype, "size": timed_size}
+                attempt_measurement(timed, time_operation, torch, operation, device, getattr(torch, dtype), timed_size)
 
 
 def run_transfers(torch: ModuleType, devices: list[str], host_mib: int, device_mib: int) -> None:
@@ -59,28 +67,13 @@ def run_transfers(torch: ModuleType, devices: list[str], host_mib: int, device_m
             attempt_measurement(row, time_copy, torch, device, operation, host_mib)
 
 
-def compare_all(torch: ModuleType, devices: list[str], dtype: str, cases: dict[str, Case]) -> None:
-    for device in devices:
-        for operation, case in cases.items():
-            row = {"device": device, "operation": operation, "dtype": dtype}
-            attempt_measurement(row, compare_with_exact, torch, operation, *case, device)
-
-
-def time_all(torch: ModuleType, device: str, size: int) -> None:
-    for dtype in DTYPES:
-        for operation, measure in (("add", time_add), ("matmul", time_matmul)):
-            row = {"device": device, "operation": operation, "dtype": dtype, "size": size}
-            attempt_measurement(row, measure, torch, device, getattr(torch, dtype), size)
-
-
 def attempt_measurement(row: Mapping[str, object], measure: Callable[..., dict[str, object]], *args: object) -> None:
     """Make one measurement; an error is its result, not the end of the others."""
     try:
         print_row({**row, **measure(*args)})
     except Exception as error:  # noqa: BLE001 - the text goes into the report
-        print_row(
-            {**row, "error": f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error) else ''}"}
-        )
+        text = str(error).strip().splitlines()[0] if str(error) else ""
+        print_row({**row, "error": f"{type(error).__name__}: {text}"})
 
 
 def exact_cases(torch: ModuleType, dtype: object, size: int) -> dict[str, Case]:
@@ -115,17 +108,12 @@ def compare_with_exact(
     }
 
 
-def time_add(torch: ModuleType, device: str, dtype: object, size: int) -> dict[str, object]:
-    """Median time of one addition; it reads two matrices and writes one."""
+def time_operation(torch: ModuleType, operation: str, device: str, dtype: object, size: int) -> dict[str, object]:
+    """Return the median time of one addition, which reads two matrices and writes one, or of one product."""
     a = torch.rand(size, size, device=device).to(dtype)
-    milliseconds = median_ms(torch, device, lambda: a + a)
-    return {"time_ms": milliseconds, "gb_per_s": 3 * a.nbytes / milliseconds / 1e6}
-
-
-def time_matmul(torch: ModuleType, device: str, dtype: object, size: int) -> dict[str, object]:
-    """Median time of one product; each run is waited for."""
-    a = torch.rand(size, size, device=device).to(dtype)
-    milliseconds = median_ms(torch, device, lambda: a @ a)
+    milliseconds = median_ms(torch, device, (lambda: a + a) if operation == "add" else (lambda: a @ a))
+    if operation == "add":
+        return {"time_ms": milliseconds, "gb_per_s": 3 * a.nbytes / milliseconds / 1e6}
     return {"time_ms": milliseconds, "gflops": 2 * size**3 / milliseconds / 1e6}
 
 
@@ -144,10 +132,7 @@ def time_copy(torch: ModuleType, device: str, operation: str, mib: int) -> dict[
     else:
         there.copy_(host)
         milliseconds = median_ms(torch, device, lambda: landing.copy_(there, non_blocking=True))
-    changed = int((landing != host).sum())
-    if changed:
-        return {"structure": f"int32 {list(host.shape)}, {changed} elements changed"}
-    return {"time_ms": milliseconds, "gb_per_s": host.nbytes / milliseconds / 1e6}
+    return describe_copy(host, landing, milliseconds, 1)
 
 
 def time_copy_on_device(torch: ModuleType, device: str, mib: int) -> dict[str, object]:
@@ -159,10 +144,14 @@ def time_copy_on_device(torch: ModuleType, device: str, mib: int) -> dict[str, o
     source = torch.arange(mib * MIB // 4, dtype=torch.int32).to(device)
     target = torch.zeros_like(source)
     milliseconds = median_ms(torch, device, lambda: target.copy_(source))
+    return describe_copy(source, target, milliseconds, 2)
+
+
+def describe_copy(source: Tensor, target: Tensor, milliseconds: float, passes: int) -> dict[str, object]:
     changed = int((target != source).sum())
     if changed:
         return {"structure": f"int32 {list(source.shape)}, {changed} elements changed"}
-    return {"time_ms": milliseconds, "gb_per_s": 2 * source.nbytes / milliseconds / 1e6}
+    return {"time_ms": milliseconds, "gb_per_s": passes * source.nbytes / milliseconds / 1e6}
 
 
 def median_ms(torch: ModuleType, device: str, work: Callable[[], object]) -> float:

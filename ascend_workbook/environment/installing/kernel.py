@@ -52,17 +52,18 @@ def kernel_environment(
     base = {name: clean[name] for name in BASE if clean.get(name)}
     for name in LISTS:
         if name in base:
-            base[name] = os.pathsep.join(_entries_outside(base[name], install.root))
+            # those of this CANN out: it may have been sourced already, and would stand there twice
+            bases = {install.root, install.root.resolve()}
+            entries = (Path(entry) for entry in _absolute_entries(base[name]))
+            outside = (entry for entry in entries if not any(entry.is_relative_to(folder) for folder in bases))
+            base[name] = os.pathsep.join(map(str, outside))
     sourced = cann.sourced_environment(install.root, base)
     if sourced is None:
         raise WorkbookError("kernelspec.sourcing", path=str(install.root))
-    changed = {
-        name: value
+    variables = {
+        name: os.pathsep.join(_absolute_entries(value)) if name in LISTS else value
         for name, value in sourced.items()
         if value != base.get(name) and not any(word in name.upper() for word in SECRET)
-    }
-    variables = {
-        name: os.pathsep.join(_absolute_entries(value)) if name in LISTS else value for name, value in changed.items()
     }
     if not Path(variables.get("ASCEND_HOME_PATH", "")).is_absolute():
         raise WorkbookError("kernelspec.sourcing", path=str(install.root))
@@ -86,12 +87,6 @@ def count_visible_npus(environment: Mapping[str, str]) -> Scalar:
         return f"> {TIMEOUT_S:g} s"
     words = done.stdout.split()
     return int(words[-1]) if words[-2:-1] == ["NPUS"] and done.code == 0 else done.last_error
-
-
-def _entries_outside(text: str, root: Path) -> list[str]:
-    """Return the entries that are not of this CANN: it may have been sourced already, and would stand there twice."""
-    bases = {root, root.resolve()}
-    return [entry for entry in _absolute_entries(text) if not any(Path(entry).is_relative_to(base) for base in bases)]
 
 
 def _absolute_entries(text: str) -> list[str]:
@@ -122,22 +117,15 @@ def choose_place(prefix: Path | None, environ: Mapping[str, str] = os.environ, *
     user = Path(setting) if setting.startswith("/") else home / ".local" / "share" / "jupyter"
     server = _find_server(proc, os.getpid())
     image = any(name.startswith(("MA_", "VC_")) for name in environ)
-    searched = (
-        None
-        if server is None
-        else {*_folders_of_variable(environ), user, server / "share" / "jupyter", *map(Path, ALL_USERS)}
-    )
+    listed = (Path(entry) for entry in environ.get("JUPYTER_PATH", "").split(os.pathsep) if entry.startswith("/"))
+    always = {*listed, user, *map(Path, ALL_USERS)}
     data = Path(prefix or sys.prefix).absolute() / "share" / "jupyter"
-    if searched is None and image:  # the image's own environment is not known: only what every server reads is sure
-        searched = {*_folders_of_variable(environ), user, *map(Path, ALL_USERS)}
+    # where an image's own environment is not known, only what every server reads is sure
+    searched = {*always, server / "share" / "jupyter"} if server else always if image else None
     if searched is not None and data not in searched and prefix is None:
         data = user
     outlives = not image or data.is_relative_to(IMAGE_WORK)
     return Place(data, None if searched is None else data in searched, outlives)
-
-
-def _folders_of_variable(environ: Mapping[str, str]) -> set[Path]:
-    return {Path(entry) for entry in environ.get("JUPYTER_PATH", "").split(os.pathsep) if entry.startswith("/")}
 
 
 def _find_server(proc: Path, process: int) -> Path | None:

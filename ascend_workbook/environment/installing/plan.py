@@ -72,8 +72,11 @@ class _Draft:
     anywhere: bool = False
 
     def add_step(self, command: list[str] | str, key: str, **args: str) -> None:
-        if self.anywhere and isinstance(command, list):
-            command = _absolute_command(command)
+        if self.anywhere and isinstance(command, list):  # the project's own files by their whole paths
+            entry, wanted = PROJECT / "ascend_workbook", PROJECT / "requirements.txt"
+            if entry.is_dir() and command[1:3] == ["-m", "ascend_workbook"]:
+                command = [command[0], str(entry), *command[3:]]
+            command = [str(wanted) if word == wanted.name and wanted.is_file() else word for word in command]
         self.steps.append(Step(command if isinstance(command, str) else shlex.join(command), key, {**args}))
 
     def add_pip(self, *what: str, key: str, **args: str) -> None:
@@ -90,7 +93,11 @@ def make_plan(machine: Machine, *, anywhere: bool = False) -> Plan:
     """Make the plan for what was found; `anywhere`: for a shell in any folder, else for one in the project's."""
     where = classify_situation(machine)
     executable, packages = machine.python.executable, dict(machine.python.packages)
-    python = executable if anywhere else interpreter_command(executable)
+    python = executable
+    if not anywhere:  # as a shell in the project's folder calls it: `python` if activated, else its path
+        activated = shutil.which("python")
+        beside = activated and Path(activated).parent == Path(executable).parent
+        python = "python" if beside else shorten_path(executable)
     held = [f"{name}=={packages[name]}" for name in KEPT if packages.get(name)]
     draft = _Draft(machine, python, packages, list(held), [], [], anywhere)
     if where == "unsupported":
@@ -98,7 +105,10 @@ def make_plan(machine: Machine, *, anywhere: bool = False) -> Plan:
         return Plan(where, (), tuple(held), tuple(draft.notes))
     if held:
         draft.notes.append(("kept", {"held": list(held)}))
-    {"modelarts": _plan_modelarts, "server": _plan_server, "gpu": _plan_gpu, "laptop": _plan_laptop}[where](draft)
+    if where == "gpu":
+        draft.notes.append(("gpu", {"torch": machine.torch}))
+    else:
+        {"modelarts": _plan_modelarts, "server": _plan_server, "laptop": _plan_laptop}[where](draft)
     if any(key in BLOCKING for key, _ in draft.notes):
         return Plan(where, (), tuple(held), tuple(draft.notes))
     if missing_packages(machine) or draft.steps:
@@ -106,22 +116,6 @@ def make_plan(machine: Machine, *, anywhere: bool = False) -> Plan:
     if where != "gpu":
         draft.add_step([draft.python, "-m", "ascend_workbook", "setup", "--kernelspec", "ascend-npu"], "kernel")
     return Plan(where, tuple(draft.steps), tuple(held), tuple(draft.notes))
-
-
-def _absolute_command(command: list[str]) -> list[str]:
-    """Write the project's own files by their whole paths, where they are beside the package."""
-    entry, wanted = PROJECT / "ascend_workbook", PROJECT / "requirements.txt"
-    if entry.is_dir() and command[1:3] == ["-m", "ascend_workbook"]:
-        command = [command[0], str(entry), *command[3:]]
-    return [str(wanted) if word == wanted.name and wanted.is_file() else word for word in command]
-
-
-def interpreter_command(executable: str) -> str:
-    """Return how a shell in the project's folder calls the interpreter: `python` if activated, else its path."""
-    activated = shutil.which("python")
-    if activated and Path(activated).parent == Path(executable).parent:
-        return "python"
-    return shorten_path(executable)
 
 
 def missing_packages(machine: Machine) -> list[str]:
@@ -249,19 +243,14 @@ def _plan_modules(draft: _Draft, cann: str) -> None:
     """Plan CANN's own Python modules that are missing, and a numpy it takes."""
     installed = draft.packages
     below = versions.numpy_below(cann)
-    absent = [
-        name for name in versions.load_compatibility()["python_modules"] if name.replace("-", "_") not in installed
-    ]
+    modules = versions.load_compatibility()["python_modules"]
+    absent = [name for name in modules if name.replace("-", "_") not in installed]
     numpy = installed.get("numpy", "")
     if below and numpy and versions.parse_version(numpy) >= versions.parse_version(below):
         absent.append("numpy")
     requirements = [f"numpy<{below}" if name == "numpy" and below else name for name in dict.fromkeys(absent)]
     if requirements:
         draft.add_constrained(*requirements, key="modules", cann=cann)
-
-
-def _plan_gpu(draft: _Draft) -> None:
-    draft.notes.append(("gpu", {"torch": draft.machine.torch}))
 
 
 def _plan_laptop(draft: _Draft) -> None:
@@ -279,33 +268,23 @@ def _plan_laptop(draft: _Draft) -> None:
         draft.notes.append(("version", {"text": str(error)}))
         return
     if not wheel_fits(machine, wanted):
-        draft.notes.append(
-            (
-                "simulator_wheel",
-                {"wanted": wanted, "python": machine.python.version, "pythons": _wheel_tags(SIMULATED, machine)[0]},
-            )
-        )
+        pythons, _ = _wheel_tags(SIMULATED, machine)
+        here: Args = {"wanted": wanted, "python": machine.python.version, "pythons": pythons}
+        draft.notes.append(("simulator_wheel", here))
         return
     if wanted != SIMULATED:
         draft.notes.append(("simulator_torch", {"torch": torch, "tested": SIMULATED}))
-    place = Path(machine.simulator or simulator_location(machine))
+    beside = Path(machine.python.executable).parent.parent / "share" / "ascend-workbook" / "simulator"
+    target = str(Path(machine.simulator or beside) / "python")
     if not machine.torch_npu:
-        draft.add_pip(
-            "--no-deps", "--target", str(place / "python"), f"torch_npu=={wanted}", key="beside", version=wanted
-        )
+        draft.add_pip("--no-deps", "--target", target, f"torch_npu=={wanted}", key="beside", version=wanted)
     draft.add_step([machine.python.executable, "-m", "ascend_workbook", "simulator", "build"], "simulator")
-
-
-def simulator_location(machine: Machine) -> str:
-    """Return where the simulator is built by default: beside the interpreter's own environment."""
-    return str(Path(machine.python.executable).parent.parent / "share" / "ascend-workbook" / "simulator")
 
 
 COLUMNS = (Column("installing_step"), Column("installing_command"), Column("installing_why"))
 WEIGHT = 100.0
 #: What a kernel can be for: the others need no environment of their own.
 KERNELS = ("auto", "npu", "npu-simulated")
-GOOD = ("kept", "gpu")
 WARNING = ("pair_outside", "no_pair", "cann_unknown", "version", "simulator_torch")
 
 
@@ -322,33 +301,19 @@ def set_up(device: str = "auto", *, work_folder: str | os.PathLike[str] = ".", a
 def report_on(machine: Machine, *, anywhere: bool = False) -> Report:
     """Report on facts already gathered."""
     drafted = make_plan(machine, anywhere=anywhere)
+    statuses = {**dict.fromkeys(BLOCKING, Status.FAIL), **dict.fromkeys(WARNING, Status.WARN), "kept": Status.OK}
+    statuses["gpu"] = Status.OK
     notes = tuple(
-        Finding("ENV131", _status_of_note(key), f"ENV131.{key}", args, weight=10) for key, args in drafted.notes
+        Finding("ENV131", statuses.get(key, Status.NOTE), f"ENV131.{key}", args, weight=10)
+        for key, args in drafted.notes
     )
-    rows = tuple(
-        (number, step.command, Sentence(f"installing.step.{step.key}", **step.args))
-        for number, step in enumerate(drafted.steps, 1)
-    )
-    text = "\n".join(step.command for step in drafted.steps)
-    return Report(
-        STAGE,
-        "set_up",
-        (_make_verdict(drafted, notes), *notes),
-        Table(COLUMNS, rows),
-        listing=Listing("installing_commands", text + "\n", "bash") if text else None,
-        facts={
-            "situation": drafted.situation,
-            "commands": [step.command for step in drafted.steps],
-            "held": list(drafted.held),
-        },
-        tier=machine.chosen.tier,
-    )
-
-
-def _status_of_note(key: str) -> Status:
-    if key in BLOCKING:
-        return Status.FAIL
-    return Status.WARN if key in WARNING else Status.OK if key in GOOD else Status.NOTE
+    commands = [step.command for step in drafted.steps]
+    reasons = (Sentence(f"installing.step.{step.key}", **step.args) for step in drafted.steps)
+    table = Table(COLUMNS, tuple(zip(range(1, len(commands) + 1), commands, reasons)))
+    listing = Listing("installing_commands", "\n".join(commands) + "\n", "bash") if commands else None
+    facts: dict[str, object] = {"situation": drafted.situation, "commands": commands, "held": list(drafted.held)}
+    findings = (_make_verdict(drafted, notes), *notes)
+    return Report(STAGE, "set_up", findings, table, listing=listing, facts=facts, tier=machine.chosen.tier)
 
 
 def _make_verdict(drafted: Plan, notes: tuple[Finding, ...]) -> Finding:
@@ -398,12 +363,7 @@ def write_kernel(
         findings.append(Finding("ENV132", Status.NOTE, "ENV132.instance", {"path": str(where.data), "name": name}))
     if importlib.util.find_spec("ipykernel") is None:
         findings.append(Finding("ENV132", Status.WARN, "ENV132.no_ipykernel", {}))
-    rows = tuple((name, environment[name]) for name in sorted(environment))
-    return Report(
-        STAGE,
-        "set_up_kernel",
-        tuple(findings),
-        Table((Column("installing_variable"), Column("value")), rows),
-        facts={"folder": str(folder), "environment": environment, "npus": npus},
-        tier="npu-simulated" if simulated else "",
-    )
+    table = Table((Column("installing_variable"), Column("value")), tuple(sorted(environment.items())))
+    facts: dict[str, object] = {"folder": str(folder), "environment": environment, "npus": npus}
+    tier = "npu-simulated" if simulated else ""
+    return Report(STAGE, "set_up_kernel", tuple(findings), table, facts=facts, tier=tier)

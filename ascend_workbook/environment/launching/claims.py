@@ -109,19 +109,14 @@ def read_claims(environ: Mapping[str, str], table: RankTable | None, device_file
     tasks_only = "SLURM_PROCID" in environ and "RANK" not in environ
     routed = environ.get("ROUTE_PLAN", "").lower() == "true"
     for name, field_name in NUMBERS.items():
-        if name == "VC_TASK_INDEX" and routed:
-            name = "RANK_AFTER_ACC"
-        _add_number(claims, environ, name, field_name)
-    if tasks_only:
-        for name, field_name in (
-            ("SLURM_PROCID", "rank"),
-            ("SLURM_LOCALID", "local_rank"),
-            ("SLURM_NTASKS", "world_size"),
-        ):
-            _add_number(claims, environ, name, field_name, only=_tasks_per_node(claims, environ) > 1)
+        _add_number(claims, environ, "RANK_AFTER_ACC" if name == "VC_TASK_INDEX" and routed else name, field_name)
+    if tasks_only and _tasks_per_node(claims, environ) > 1:
+        for name, field_name in (("PROCID", "rank"), ("LOCALID", "local_rank"), ("NTASKS", "world_size")):
+            _add_number(claims, environ, f"SLURM_{name}", field_name)
     _add_master(claims, "MASTER_ADDR", environ.get("MASTER_ADDR", ""))
-    if routed:
-        _add_master(claims, "MA_MASTER_INDEX", _routed_master(environ))
+    if routed:  # the master of a ModelArts job with a route plan: built from the job's and the task's names
+        job, task, index = (environ.get(name, "") for name in ("MA_VJ_NAME", "MA_TASK_NAME", "MA_MASTER_INDEX"))
+        _add_master(claims, "MA_MASTER_INDEX", f"{job}-{task}-{index}.{job}" if job and task and index else "")
     _add_host_list(claims, "VC_WORKER_HOSTS", environ.get("VC_WORKER_HOSTS", ""), master=not routed)
     _add_host_list(claims, "SLURM_JOB_NODELIST", steps, master=True)
     if not routed:  # a route plan numbers the hosts anew
@@ -136,9 +131,9 @@ def read_claims(environ: Mapping[str, str], table: RankTable | None, device_file
     return claims
 
 
-def _add_number(claims: Claims, environ: Mapping[str, str], name: str, field_name: str, *, only: bool = True) -> None:
+def _add_number(claims: Claims, environ: Mapping[str, str], name: str, field_name: str) -> None:
     text = environ.get(name, "").strip()
-    if not text or not only:
+    if not text:
         return
     number = int(text) if re.fullmatch(r"\d{1,7}", text, re.ASCII) else -1
     if not (1 if field_name in FROM_ONE else 0) <= number <= MOST:
@@ -189,12 +184,6 @@ def _tasks_per_node(claims: Claims, environ: Mapping[str, str]) -> int:
     return most
 
 
-def _routed_master(environ: Mapping[str, str]) -> str:
-    """Return the master of a ModelArts job with a route plan: built from the job's and the task's names."""
-    job, task, index = (environ.get(name, "") for name in ("MA_VJ_NAME", "MA_TASK_NAME", "MA_MASTER_INDEX"))
-    return f"{job}-{task}-{index}.{job}" if job and task and index else ""
-
-
 def _add_table(claims: Claims, environ: Mapping[str, str], table: RankTable) -> None:
     name = "RANK_TABLE_FILE"
     claims.hosts[name] = tuple(server.name for server in table.servers)
@@ -203,32 +192,23 @@ def _add_table(claims: Claims, environ: Mapping[str, str], table: RankTable) -> 
     sizes = {len(server.ranks) for server in table.servers}
     if len(sizes) == 1:
         claims.said.append(Said("cards", sizes.pop(), name))
-    where = _own_server(environ, table)
-    if where is not None:
-        claims.said.append(Said("host_rank", where, name))
     ordered = sorted(table.servers, key=lambda server: min(server.ranks, default=0))
+    # this host's server: by its address, else by the rank that this process has
+    address, rank = environ.get("MA_CURRENT_IP", ""), environ.get("RANK_ID", "")
+    own_rank = int(rank) if re.fullmatch(r"\d{1,7}", rank, re.ASCII) else -1
+    for at, server in enumerate(ordered):
+        if (address and address in (server.name, server.address)) or own_rank in server.ranks:
+            claims.said.append(Said("host_rank", at, name))
+            break
     if ordered and HOST.fullmatch(ordered[0].address):
         claims.said.append(Said("master", ordered[0].address, name))
 
 
-def _own_server(environ: Mapping[str, str], table: RankTable) -> int | None:
-    """Return which server this is: by its address, else by the rank that this process has."""
-    ordered = sorted(table.servers, key=lambda server: min(server.ranks, default=0))
-    address, rank = environ.get("MA_CURRENT_IP", ""), environ.get("RANK_ID", "")
-    for at, server in enumerate(ordered):
-        if address and address in (server.name, server.address):
-            return at
-        if re.fullmatch(r"\d{1,7}", rank, re.ASCII) and int(rank) in server.ranks:
-            return at
-    return None
-
-
 def _add_devices(claims: Claims, environ: Mapping[str, str], device_files: int) -> None:
     """Add how many cards this process may use: chosen by a variable, present as device files, or simulated."""
-    simulated = environ.get("ASCEND_WORKBOOK_SIMULATED") == "1"
     if _add_visible(claims, environ, "ASCEND_RT_VISIBLE_DEVICES"):
         return
-    if simulated:
+    if environ.get("ASCEND_WORKBOOK_SIMULATED") == "1":
         text = environ.get("ASCEND_WORKBOOK_SIM_DEVICES") or "2"
         if re.fullmatch(r"[1-9]\d?", text, re.ASCII):
             claims.said.append(Said("visible", int(text), "ASCEND_WORKBOOK_SIM_DEVICES"))

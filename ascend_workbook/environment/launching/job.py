@@ -9,19 +9,16 @@ from typing import Any
 
 from ascend_workbook.environment.launching.claims import Claims
 
-# ruff: noqa: SIM905 - a column of names reads better without quotes
-
 #: torchrun's own default (https://pytorch.org/docs/stable/elastic/run.html).
 PORT = 29500
 #: Who starts the training's processes. `rtf`: ModelArts' preset engine, once a card. `platform`: ModelArts through
 #: torchrun. `worker`: they run already, this is one. `tasks`: srun, once a card. `notebook`: nobody, though a
 #: platform's variables are set. `you`: the boot command, once a host.
 STARTERS = ("worker", "rtf", "platform", "tasks", "notebook", "you")
-
-
-FIELDS = """
-host_count host_rank per_host cards visible world_size master port rank local_rank
-""".split()
+FIELDS = (
+    *("host_count", "host_rank", "per_host", "cards", "visible"),
+    *("world_size", "master", "port", "rank", "local_rank"),
+)
 
 
 @dataclass(frozen=True)
@@ -59,35 +56,24 @@ def describe_job(environ: Mapping[str, str], claims: Claims) -> Job:
         if claim:
             sources[field_name] = claim.name
     count = values["host_count"] or 1
-    per_host, source = _choose_per_host(values, sources, count)
-    host_rank = values["host_rank"] if count > 1 else 0
-    hosts = next((names for names in claims.hosts.values() if len(names) == count), ())
+    # processes a host: as said, else the world over the hosts, else the platform's cards or the visible
+    share, rest = divmod(values["world_size"] or 0, count)
+    choices = {**values, "world_size": None if rest else share}
+    by = next((name for name in ("per_host", "world_size", "cards", "visible") if choices[name]), "")
     return Job(
         starter=detect_starter(environ),
         platform=detect_platform(environ),
         host_count=count,
-        hosts=hosts,
-        host_rank=host_rank,
-        per_host=per_host,
+        hosts=next((names for names in claims.hosts.values() if len(names) == count), ()),
+        host_rank=values["host_rank"] if count > 1 else 0,
+        per_host=choices[by] if by else None,
         master=values["master"] or ("127.0.0.1" if count == 1 else ""),
         port=values["port"] or PORT,
         rank=values["rank"],
         local_rank=values["local_rank"],
         simulated=environ.get("ASCEND_WORKBOOK_SIMULATED") == "1",
-        sources={**sources, "per_host": source} if source else sources,
+        sources={**sources, "per_host": sources[by]} if by else sources,
     )
-
-
-def _choose_per_host(values: dict[str, Any], sources: dict[str, str], hosts: int) -> tuple[int | None, str]:
-    """Return processes a host: as said, else the world over the hosts, else the platform's cards or the visible."""
-    if values["per_host"]:
-        return values["per_host"], sources["per_host"]
-    if values["world_size"] and values["world_size"] % hosts == 0:
-        return values["world_size"] // hosts, sources["world_size"]
-    for field_name in ("cards", "visible"):
-        if values[field_name]:
-            return values[field_name], sources[field_name]
-    return None, ""
 
 
 def detect_platform(environ: Mapping[str, str]) -> str:
@@ -112,14 +98,10 @@ def detect_starter(environ: Mapping[str, str]) -> str:
         return "rtf"
     if where == "modelarts-notebook":
         return "notebook"
-    if where == "slurm" and environ.get("SLURM_PROCID") and _starts_per_card(environ):
+    tasks = environ.get("SLURM_NTASKS_PER_NODE") or environ.get("SLURM_TASKS_PER_NODE") or "1"
+    if where == "slurm" and environ.get("SLURM_PROCID") and tasks != "1" and not tasks.startswith("1("):
         return "tasks"
     return "you"
-
-
-def _starts_per_card(environ: Mapping[str, str]) -> bool:
-    tasks = environ.get("SLURM_NTASKS_PER_NODE") or environ.get("SLURM_TASKS_PER_NODE") or "1"
-    return not (tasks == "1" or tasks.startswith("1("))
 
 
 #: HCCL believes these where they are set; torchrun gives every process its own ranks.

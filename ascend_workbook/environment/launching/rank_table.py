@@ -124,17 +124,10 @@ def parse_table(content: object) -> RankTable:
         version = str(content.get("version", ""))
         if version not in ("1.0", "1.2"):
             raise ValueError("version")
-        return RankTable(
-            version,
-            _checked_status(content),
-            int(content["server_count"]) if "server_count" in content else None,
-            servers,
-        )
-    return RankTable("group_list", _checked_status(content), None, _parse_groups(content["group_list"]))
-
-
-def _checked_status(content: Any) -> str:
-    return str(content["status"]) if content["status"] in STATUSES else "?"
+        counted = int(content["server_count"]) if "server_count" in content else None
+    else:
+        version, counted, servers = "group_list", None, _parse_groups(content["group_list"])
+    return RankTable(version, str(content["status"]) if content["status"] in STATUSES else "?", counted, servers)
 
 
 def _checked_name(value: object) -> str:
@@ -167,5 +160,4 @@ def _parse_groups(groups: Any) -> tuple[Server, ...]:
             count = sum(map(len, joined.values()))
             rank = int(device.get("rank_id", instance.get("rank_id", count)))
             cards.append((int(device["device_id"]), _device_ip(device), rank))
-    servers = (Server(name, name, *map(tuple, zip(*cards))) for name, cards in joined.items() if cards)
-    return tuple(servers)
+    return tuple(Server(name, name, *map(tuple, zip(*cards))) for name, cards in joined.items() if cards)

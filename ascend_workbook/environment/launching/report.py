@@ -47,15 +47,11 @@ def launch_facts(script: Sequence[str] = ("train.py",), *, system: System | None
     )
     contradicted = any(item.status is Status.FAIL for item in findings)
     text = "" if contradicted else launch_line(described, script, left_over=left_over)
-    return Report(
-        STAGE,
-        "launch_facts",
-        (_make_verdict(described, claimed, findings, text), *findings),
-        _make_table(described, claimed),
-        listing=Listing("launching_line", text, "bash") if text else None,
-        facts={"job": described.to_dict(), "line": text, "said": [vars(item) for item in claimed.said]},
-        tier="npu-simulated" if described.simulated else "",
-    )
+    listing = Listing("launching_line", text, "bash") if text else None
+    facts = {"job": described.to_dict(), "line": text, "said": [vars(item) for item in claimed.said]}
+    everything = (_make_verdict(described, claimed, findings, text), *findings)
+    tier, rows = "npu-simulated" if described.simulated else "", _make_table(described, claimed)
+    return Report(STAGE, "launch_facts", everything, rows, listing=listing, facts=facts, tier=tier)
 
 
 def _read_rank_table(environ: dict[str, str], system: System) -> tuple[RankTable | None, list[Finding]]:
@@ -136,11 +132,8 @@ def _find_differences(field_name: str, field_claims: list[Said]) -> Iterator[Fin
             field_name == "master" and _is_address(str(first.value)) != _is_address(str(other.value))
         ):
             continue
-        args: Args = {
-            "what": Sentence(f"launching.{field_name}"),
-            "first": f"{first.name}={first.value}",
-            "second": f"{other.name}={other.value}",
-        }
+        args: Args = {"first": f"{first.name}={first.value}", "second": f"{other.name}={other.value}"}
+        args["what"] = Sentence(f"launching.{field_name}")
         yield Finding("ENV111", Status.FAIL, "ENV111.differ", args, weight=70)
 
 
@@ -155,7 +148,9 @@ def _find_impossible(environ: Mapping[str, str], claims: Claims, job: Job) -> It
             args: Args = {"left": f"{left.name}={left.value}", "right": f"{right.name}={right.value}"}
             yield Finding("ENV113", Status.FAIL, "ENV113.outside", args, weight=55)
     yield from _judge_sizes(claims, job)
-    if job.host_count > 1 and _is_local(job.master):
+    if job.host_count > 1 and (
+        job.master == "localhost" or (_is_address(job.master) and ip_address(job.master).is_loopback)
+    ):
         yield Finding("ENV113", Status.FAIL, "ENV113.local", {"master": job.master, "hosts": job.host_count}, weight=50)
     yield from _judge_port(environ, job)
 
@@ -163,19 +158,13 @@ def _find_impossible(environ: Mapping[str, str], claims: Claims, job: Job) -> It
 def _judge_sizes(claims: Claims, job: Job) -> Iterator[Finding]:
     world, per_host = claims.first_of("world_size"), claims.first_of("per_host") or claims.first_of("cards")
     if world and per_host and int(world.value) != int(per_host.value) * job.host_count:
-        args: Args = {
-            "world": f"{world.name}={world.value}",
-            "hosts": job.host_count,
-            "per_host": f"{per_host.name}={per_host.value}",
-        }
+        args: Args = {"world": f"{world.name}={world.value}", "per_host": f"{per_host.name}={per_host.value}"}
+        args["hosts"] = job.host_count
         yield Finding("ENV113", Status.FAIL, "ENV113.product", args, weight=52)
     visible = claims.first_of("visible")
     if visible and job.per_host and job.per_host > int(visible.value):
-        more: Args = {
-            "ranks": job.per_host,
-            "source": job.sources.get("per_host", "?"),
-            "visible": f"{visible.name}: {visible.value}",
-        }
+        more: Args = {"ranks": job.per_host, "source": job.sources.get("per_host", "?")}
+        more["visible"] = f"{visible.name}: {visible.value}"
         yield Finding("ENV113", Status.FAIL, "ENV113.cards", more, weight=51)
 
 
@@ -215,7 +204,3 @@ def _is_address(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _is_local(master: str) -> bool:
-    return master == "localhost" or (_is_address(master) and ip_address(master).is_loopback)

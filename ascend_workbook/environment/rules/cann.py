@@ -57,9 +57,8 @@ def check_cann_mixed(machine: Machine) -> Iterator[Finding]:
 
     Symptoms: undefined symbol, error 500001, 561103.
     """
-    mixed = {
-        name: roots for name in ("LD_LIBRARY_PATH", "PYTHONPATH") if len(roots := _roots_on_path(machine, name)) > 1
-    }
+    names = ("LD_LIBRARY_PATH", "PYTHONPATH")
+    mixed = {name: roots for name in names if len(roots := _roots_on_path(machine, name)) > 1}
     for name, roots in mixed.items():
         yield Finding("ENV042", Status.WARN, "ENV042.mixed", {"name": name, "roots": sorted(roots)})
     sourced = next((root for root in machine.cann if root.sourced and not root.simulated), None)
@@ -88,14 +87,8 @@ def check_set_env_difference(machine: Machine) -> Iterator[Finding]:
     yield Finding("ENV045", *((Status.OK, "ENV045.ok") if whole else (Status.WARN, "ENV045.differs")), args)
 
 
-FOLDERS = {
-    "310": "ascend310",
-    "310B": "ascend310b",
-    "310P": "ascend310p",
-    "910": "ascend910",
-    "A2": "ascend910b",
-    "A3": "ascend910_93",
-}
+FOLDERS = {kind: f"ascend{kind.lower()}" for kind in ("310", "310B", "310P", "910")}
+FOLDERS |= {"A2": "ascend910b", "A3": "ascend910_93"}
 FIRST = ("910", "910A", "910B", "910ProA", "910ProB")
 A2 = ("910B1", "910B2", "910B2C", "910B3", "910B4")
 KINDS = {**dict.fromkeys(FIRST, "910"), **dict.fromkeys(A2, "A2")}
@@ -120,10 +113,8 @@ def check_kernels(machine: Machine) -> Iterator[Finding]:
     cann = machine.real_cann
     if not machine.needs_npu or cann is None:
         return
-    kinds = sorted(
-        {chip.kind for chip in require_fact(machine.hardware.pci)} or _kinds_by_npu_smi(machine.hardware.npu_smi)
-    )
-    for kind in kinds:
+    kinds = {chip.kind for chip in require_fact(machine.hardware.pci)} or _kinds_by_npu_smi(machine.hardware.npu_smi)
+    for kind in sorted(kinds):
         folder = FOLDERS.get(kind)
         if folder is None:
             yield Finding("ENV043", Status.SKIPPED, "ENV043.unknown", {"kind": kind})
@@ -142,9 +133,10 @@ def check_nnal(machine: Machine) -> Iterator[Finding]:
     """
     nnal, cann = machine.nnal, machine.real_cann
     args: Args = {"told": nnal.told, "path": nnal.path, "version": nnal.version, "cann": cann.version if cann else ""}
+    ours = [_parse_release(version) for version in (nnal.version, cann.version if cann else "")]
     if nnal.told and not nnal.here:
         yield Finding("ENV044", Status.FAIL if machine.needs_npu else Status.WARN, "ENV044.gone", args)
-    elif nnal.path and _versions_differ(nnal.version, cann.version if cann else ""):
+    elif nnal.path and None not in ours and ours[0] != ours[1]:
         yield Finding("ENV044", Status.WARN, "ENV044.differs", args)
     elif nnal.path:
         key = "ENV044.ok" if nnal.told else "ENV044.not_sourced"
@@ -153,11 +145,12 @@ def check_nnal(machine: Machine) -> Iterator[Finding]:
         yield Finding("ENV044", Status.NOTE, "ENV044.none", args)
 
 
-def _versions_differ(nnal: str, cann: str) -> bool:
+def _parse_release(version: str) -> object:
+    """Return what two versions must have in common; None where the text is no version."""
     try:
-        return bool(nnal and cann) and versions.parse_version(nnal)[:3] != versions.parse_version(cann)[:3]
+        return versions.parse_version(version)[:3]
     except versions.NotAVersion:
-        return False
+        return None
 
 
 def check_cann_parts(machine: Machine) -> Iterator[Finding]:
@@ -168,24 +161,18 @@ def check_cann_parts(machine: Machine) -> Iterator[Finding]:
     Source: https://github.com/vllm-project/vllm-ascend/issues/4859
     """
     cann = machine.real_cann
-    parts = {name: version for name, version in cann.components.items() if _is_version(version)} if cann else {}
+    components = cann.components if cann else {}
+    parts = {name: release for name, version in components.items() if (release := _parse_release(version))}
     if cann is None or len(parts) < 2:
         return
-    kinds: dict[object, list[str]] = {}
-    for name, version in parts.items():
-        kinds.setdefault(versions.parse_version(version)[:3], []).append(f"{name} {version}")
-    args: Args = {"count": len(parts), "version": cann.version, "parts": [names[0] for names in kinds.values()]}
+    kinds: dict[object, str] = {}
+    for name, release in parts.items():
+        kinds.setdefault(release, f"{name} {components[name]}")
+    args: Args = {"count": len(parts), "version": cann.version, "parts": list(kinds.values())}
     if len(kinds) == 1:
         yield Finding("ENV046", Status.OK, "ENV046.ok", args)
     else:
         yield Finding("ENV046", Status.FAIL if machine.needs_npu else Status.WARN, "ENV046.differ", args)
-
-
-def _is_version(version: str) -> bool:
-    try:
-        return bool(versions.parse_version(version))
-    except versions.NotAVersion:
-        return False
 
 
 RULES = {

@@ -50,10 +50,8 @@ def check_pci(machine: Machine) -> Iterator[Finding]:
     """
     chips = require_fact(machine.hardware.pci)
     if chips:
-        names = [
-            f"{count} x {load_compatibility()['pci'][device][1]}"
-            for device, count in Counter(chip.device for chip in chips).items()
-        ]
+        listed = Counter(chip.device for chip in chips)
+        names = [f"{count} x {load_compatibility()['pci'][device][1]}" for device, count in listed.items()]
         yield Finding("ENV020", Status.OK, "ENV020.ok", {"names": names})
     elif machine.hardware.chips:
         yield Finding("ENV020", Status.NOTE, "ENV020.hidden", {"count": machine.hardware.chips})
@@ -93,21 +91,16 @@ def check_generation(machine: Machine) -> Iterator[Finding]:
     Source: https://github.com/Ascend/pytorch/issues/148
     Source: https://github.com/hiyouga/LlamaFactory/issues/4165
     """
-    names = sorted({*_chip_names(machine)})
-    old = [name for name in names if name in FIRST]
-    small = [name for name in names if name.startswith("310")]
+    smi, pci = machine.hardware.npu_smi, machine.hardware.pci
+    by_bus = () if isinstance(pci, Untold) else pci
+    names = {chip.kind for chip in by_bus if chip.kind in (*FIRST, *INFERENCE)}
+    names |= {chip.name for chip in smi.chips} if isinstance(smi, NpuSmi) else set()
+    old = sorted(name for name in names if name in FIRST)
+    small = sorted(name for name in names if name.startswith("310"))
     if old:
         yield Finding("ENV023", Status.WARN, "ENV023.first", {"names": old})
     if small:
         yield Finding("ENV023", Status.WARN, "ENV023.inference", {"names": small})
-
-
-def _chip_names(machine: Machine) -> Iterator[str]:
-    smi, pci = machine.hardware.npu_smi, machine.hardware.pci
-    if isinstance(smi, NpuSmi):
-        yield from (chip.name for chip in smi.chips)
-    if not isinstance(pci, Untold):
-        yield from (chip.kind for chip in pci if chip.kind in (*FIRST, *INFERENCE))
 
 
 def check_device_count(machine: Machine) -> Iterator[Finding]:
@@ -214,9 +207,8 @@ def check_device_memory(machine: Machine) -> Iterator[Finding]:
     if not chips:
         return
     held = {(process.npu, process.chip) for process in shown.processes}
-    hidden = [
-        chip for chip in chips if _memory_use(chip) > IDLE and not {(chip.npu, chip.chip), (chip.npu, None)} & held
-    ]
+    busy = (chip for chip in chips if _memory_use(chip) > IDLE)
+    hidden = [chip for chip in busy if not {(chip.npu, chip.chip), (chip.npu, None)} & held]
     free = [(chip.hbm_total_mib or 0) - (chip.hbm_used_mib or 0) for chip in chips]
     args: Args = {"least_gib": f"{min(free) / 1024:.1f}", "total_gib": f"{(chips[0].hbm_total_mib or 0) / 1024:.1f}"}
     if hidden:

@@ -23,8 +23,7 @@ def check_operating_system(machine: Machine) -> Iterator[Finding]:
     Source: https://pypi.org/simple/torch-npu/
     """
     host = machine.host
-    name = host.distribution or host.system
-    args: Args = {"name": name, "kernel": host.kernel, "arch": host.arch}
+    args: Args = {"name": host.distribution or host.system, "kernel": host.kernel, "arch": host.arch}
     if host.system == "Linux" and host.arch in ARCHITECTURES:
         yield Finding("ENV010", Status.OK, "ENV010.ok", args)
     else:
@@ -40,11 +39,10 @@ def check_c_library(machine: Machine) -> Iterator[Finding]:
     """
     glibc = require_fact(machine.host.glibc)
     wheel = versions.find_wheel(machine.torch_npu, machine.host.arch) if machine.torch_npu else None
+    args: Args = {"glibc": glibc, "needed": wheel["glibc"] if wheel else None, "torch_npu": machine.torch_npu}
     if wheel is None:
         yield Finding("ENV011", Status.OK, "ENV011.ok", {"glibc": glibc})
-        return
-    args: Args = {"glibc": glibc, "needed": wheel["glibc"], "torch_npu": machine.torch_npu}
-    if versions.parse_version(glibc) < versions.parse_version(wheel["glibc"]):
+    elif versions.parse_version(glibc) < versions.parse_version(wheel["glibc"]):
         args["command"] = nearest_versions(machine)
         yield Finding("ENV011", Status.FAIL, "ENV011.old", args)
     else:
@@ -89,17 +87,13 @@ def check_disk(machine: Machine) -> Iterator[Finding]:
         yield Finding("ENV014", Status.FAIL, "ENV014.closed", {"folder": shorten_path(host.work_folder)})
         return
     free = require_fact(host.disk_free_mib)
-    args: Args = {
-        "folder": shorten_path(host.work_folder),
-        "free_gib": f"{free / 1024:.1f}",
-        "needed_gib": WARN_MIB // 1024,
-    }
+    args: Args = {"folder": shorten_path(host.work_folder), "free_gib": f"{free / 1024:.1f}"}
+    args["needed_gib"] = WARN_MIB // 1024
     if free < WARN_MIB:
         yield Finding("ENV014", Status.FAIL if free < FAIL_MIB else Status.WARN, "ENV014.full", args)
     elif require_fact(host.disk_free_entries) < FEW_ENTRIES:
-        yield Finding(
-            "ENV014", Status.WARN, "ENV014.entries", {**args, "entries": require_fact(host.disk_free_entries)}
-        )
+        entries = require_fact(host.disk_free_entries)
+        yield Finding("ENV014", Status.WARN, "ENV014.entries", {**args, "entries": entries})
     else:
         yield Finding("ENV014", Status.OK, "ENV014.ok", args)
 
@@ -118,9 +112,8 @@ def check_open_files(machine: Machine) -> Iterator[Finding]:
     """ENV016: the limit of open files; DataLoader workers and HCCL's links take many ("Too many open files")."""
     limit = require_fact(machine.host.open_files)
     args: Args = {"limit": limit, "needed": OPEN_FILES_ENOUGH}
-    yield Finding(
-        "ENV016", *((Status.WARN, "ENV016.low") if limit < OPEN_FILES_ENOUGH else (Status.OK, "ENV016.ok")), args
-    )
+    low = limit < OPEN_FILES_ENOUGH
+    yield Finding("ENV016", *((Status.WARN, "ENV016.low") if low else (Status.OK, "ENV016.ok")), args)
 
 
 def check_limits(machine: Machine) -> Iterator[Finding]:
@@ -130,20 +123,13 @@ def check_limits(machine: Machine) -> Iterator[Finding]:
     what RDMA registers: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
     """
     processes, locked = require_fact(machine.host.processes), require_fact(machine.host.locked_bytes)
-    args: Args = {
-        "processes": _limit_text(processes),
-        "locked": _limit_text(locked // MIB, locked),
-        "needed": LIMITS_ENOUGH,
-    }
-    yield Finding(
-        "ENV017", *((Status.WARN, "ENV017.low") if processes < LIMITS_ENOUGH else (Status.OK, "ENV017.ok")), args
-    )
+    none: Scalar = Sentence("ENV017.unlimited")
+    args: Args = {"processes": none if processes >= UNLIMITED else processes, "needed": LIMITS_ENOUGH}
+    args["locked"] = none if locked >= UNLIMITED else locked // MIB
+    low = processes < LIMITS_ENOUGH
+    yield Finding("ENV017", *((Status.WARN, "ENV017.low") if low else (Status.OK, "ENV017.ok")), args)
     if locked < 64 * MIB and machine.nvidia.gpus > 1:
         yield Finding("ENV017", Status.NOTE, "ENV017.locked", args)
-
-
-def _limit_text(value: int, raw: int | None = None) -> Scalar:
-    return Sentence("ENV017.unlimited") if (value if raw is None else raw) >= UNLIMITED else value
 
 
 def check_numa(machine: Machine) -> Iterator[Finding]:

@@ -37,11 +37,8 @@ def check_modelarts(machine: Machine) -> Iterator[Finding]:
     if "MA_VJ_NAME" not in environ:
         yield Finding("ENV091", Status.NOTE, "ENV091.notebook", {})
         return
-    args: Args = {
-        "hosts": environ.get("MA_NUM_HOSTS") or environ.get("VC_WORKER_NUM") or "?",
-        "cards": environ.get("MA_NUM_GPUS") or "?",
-        "method": environ.get("MA_RUN_METHOD") or "rtf",
-    }
+    args: Args = {"cards": environ.get("MA_NUM_GPUS") or "?", "method": environ.get("MA_RUN_METHOD") or "rtf"}
+    args["hosts"] = environ.get("MA_NUM_HOSTS") or environ.get("VC_WORKER_NUM") or "?"
     rtf = str(args["method"]).lower() == "rtf" and "RANK_TABLE_FILE" in environ
     yield Finding("ENV091", Status.NOTE, "ENV091.rtf" if rtf else "ENV091.job", args)
 

@@ -73,12 +73,8 @@ def check_kernelspecs(machine: Machine) -> Iterator[Finding]:
     real = machine.real_cann
     good = 0
     for spec in machine.kernelspecs:
-        args: Args = {
-            "name": spec.name,
-            "path": shorten_path(spec.path),
-            "names": list(spec.literal),
-            "python": spec.python,
-        }
+        args: Args = {"name": spec.name, "path": shorten_path(spec.path), "python": spec.python}
+        args["names"] = list(spec.literal)
         if not spec.python_here:
             yield Finding("ENV066", Status.WARN, "ENV066.gone", args)
         elif spec.literal:
@@ -88,9 +84,7 @@ def check_kernelspecs(machine: Machine) -> Iterator[Finding]:
     if good and good == len(machine.kernelspecs):
         without = machine.needs_npu and real is not None and not any(spec.cann for spec in machine.kernelspecs)
         count: Args = {"count": good, "script": real.script if real else ""}
-        yield Finding(
-            "ENV066", Status.NOTE if without else Status.OK, "ENV066.without" if without else "ENV066.ok", count
-        )
+        yield Finding("ENV066", *((Status.NOTE, "ENV066.without") if without else (Status.OK, "ENV066.ok")), count)
 
 
 RULES = {

@@ -21,11 +21,8 @@ def check_python_version(machine: Machine) -> Iterator[Finding]:
     Source: https://github.com/Ascend/pytorch/blob/9e73e708ab93/COMPATIBILITY.md
     """
     python = machine.python.version
-    args: Args = {
-        "python": python,
-        "executable": shorten_path(machine.python.executable),
-        "torch_npu": machine.torch_npu,
-    }
+    args: Args = {"python": python, "executable": shorten_path(machine.python.executable)}
+    args["torch_npu"] = machine.torch_npu
     wheel = versions.find_wheel(machine.torch_npu, machine.host.arch) if machine.torch_npu else None
     minor = ".".join(python.split(".")[:2])
     if wheel and minor not in wheel["python"]:
@@ -120,11 +117,9 @@ def check_conflicts(machine: Machine) -> Iterator[Finding]:
     if not machine.torch_npu:
         return
     try:
-        base, exact = versions.base_version(machine.torch_npu), versions.parse_version(machine.torch_npu)
-        old = base in versions.load_compatibility()["end_of_life"]
-        early = any(
-            exact == versions.parse_version(name) for name in versions.load_compatibility()["early"]["torch_npu"]
-        )
+        table, exact = versions.load_compatibility(), versions.parse_version(machine.torch_npu)
+        old = versions.base_version(machine.torch_npu) in table["end_of_life"]
+        early = exact in map(versions.parse_version, table["early"]["torch_npu"])
     except versions.NotAVersion as error:
         raise CannotCheck("untold.version", text=str(error)) from error
     named: Args = {"torch_npu": machine.torch_npu}
@@ -184,21 +179,17 @@ def check_torch_npu_place(machine: Machine) -> Iterator[Finding]:
     Source: https://github.com/Ascend/pytorch/blob/9e73e708ab93/docs/zh/installation_guide/faq.md
     """
     folder, version = machine.python.torch_npu_folder, machine.torch_npu
+    # harmless: a CANN is there to load, real or sourced simulator, or nothing loads torch_npu by itself
+    switched_off = machine.environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD") == "0"
     args: Args = {"folder": shorten_path(folder), "torch_npu": version}
     if not folder and not version:
         yield Finding("ENV052", Status.FAIL if machine.needs_npu else Status.NOTE, "ENV052.none", args)
     elif not folder:
         yield Finding("ENV052", Status.OK, "ENV052.aside", args)
-    elif _is_harmless(machine):
+    elif switched_off or machine.real_cann is not None or any(root.simulated for root in machine.cann):
         yield Finding("ENV052", Status.OK, "ENV052.ok", args)
     else:
         yield Finding("ENV052", Status.WARN, "ENV052.without_cann", args)
-
-
-def _is_harmless(machine: Machine) -> bool:
-    """Return whether a CANN is there to load, real or sourced simulator, or nothing loads torch_npu by itself."""
-    switched_off = machine.environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD") == "0"
-    return switched_off or machine.real_cann is not None or any(root.simulated for root in machine.cann)
 
 
 def nearest_versions(machine: Machine) -> Scalar:
@@ -256,8 +247,10 @@ def check_cann_pair(machine: Machine) -> Iterator[Finding]:
     recommended = [f"{name} {version}" for name, version in versions.load_compatibility()["recommended"].items()]
     args: Args = {"torch_npu": torch_npu, "recommended": recommended}
     try:
-        if machine.chosen.tier == "npu-simulated" or cann is None:
-            yield _note_later(machine, args)
+        if machine.chosen.tier == "npu-simulated" or cann is None:  # what the real machine will need
+            wanted = versions.cann_for(machine.torch_npu)
+            key = "ENV054.later" if wanted else "ENV054.later_not_listed"
+            yield Finding("ENV054", Status.NOTE, key, {**args, "wanted_cann": list(wanted)})
             return
         if not cann.version:
             raise CannotCheck("untold.cann_version", path=cann.path)
@@ -273,21 +266,10 @@ def _judge_pair(machine: Machine, args: Args, cann: str) -> Finding:
         "wanted_npu": list(versions.torch_npu_for(cann, machine.torch) or versions.torch_npu_for(cann)),
         "command": nearest_versions(machine) if fit == "outside" else None,
     }
-    works = machine.chosen.tier == "npu"
-    status = {
-        "recommended": Status.OK,
-        "compatible": Status.OK,
-        "not_listed": Status.NOTE,
-        "outside": Status.WARN if works else Status.FAIL,
-    }[fit]
+    outside = Status.WARN if machine.chosen.tier == "npu" else Status.FAIL
+    statuses = {"recommended": Status.OK, "compatible": Status.OK, "not_listed": Status.NOTE}
+    status = statuses.get(fit, outside)
     return Finding("ENV054", status, f"ENV054.{fit}", {**args, **listed}, weight=30)
-
-
-def _note_later(machine: Machine, args: Args) -> Finding:
-    """Say what the real machine will need where there is no real CANN to pair with."""
-    wanted = versions.cann_for(machine.torch_npu)
-    key = "ENV054.later" if wanted else "ENV054.later_not_listed"
-    return Finding("ENV054", Status.NOTE, key, {**args, "wanted_cann": list(wanted)})
 
 
 RULES = {

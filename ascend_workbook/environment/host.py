@@ -24,7 +24,7 @@ def read_host(system: System, work_folder: str | os.PathLike[str]) -> Host:
     libc = system.process.libc_version().split()
     kind, kernel, arch = system.process.system_names()
     total, free = read_memory(system)
-    disk, shm = _read_disk(system, folder), _read_disk(system, system.path_of("/dev/shm"))
+    disk, shm = read_disk(system, folder), read_disk(system, system.path_of("/dev/shm"))
     return Host(
         system=kind,
         distribution=distribution[1] if distribution else "",
@@ -85,7 +85,7 @@ def _memory_limit(system: System) -> tuple[float, float]:
     return float("inf"), 0.0
 
 
-def _read_disk(system: System, folder: Path) -> Told[Disk]:
+def read_disk(system: System, folder: Path) -> Told[Disk]:
     try:
         return system.process.disk_space(folder)
     except OSError as error:

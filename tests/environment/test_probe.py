@@ -175,7 +175,7 @@ def test_what_cannot_be_told_is_not_zero(tmp_path: Path) -> None:
     assert isinstance(total, Untold) and isinstance(free, Untold)
     write(tmp_path, {"/proc/meminfo": "MemTotal: garbage\n"})
     assert isinstance(host.read_memory(System(tmp_path))[0], Untold)
-    assert isinstance(host.disk_free_mib(System(tmp_path), tmp_path / "nothing"), Untold)
+    assert isinstance(host.read_disk(System(tmp_path), tmp_path / "nothing"), Untold)
 
 
 @pytest.mark.parametrize(

@@ -46,10 +46,11 @@ def _convolve(x: Tensor, weight: Tensor, bias: Tensor | None, places: Sequence[A
 
 def _convolve_backward(call: Arguments) -> Gradients:
     """Return (dinput, dweight, dbias), None where the mask asks for none; without `groups` there is one."""
-    given = {"groups": 1, "output_padding": None, **vars(call)}
-    grad, mask = given.get("grad_output", given.get("grad")), given.get("output_mask", given.get("grad_input_mask"))
+    arguments = {"groups": 1, "output_padding": None, **vars(call)}
+    grad = arguments.get("grad_output", arguments.get("grad"))
+    mask = arguments.get("output_mask", arguments.get("grad_input_mask"))
     assert grad is not None and mask is not None
-    places = _list_places(*(given[name] for name in ("stride", "padding", "dilation", "groups", "output_padding")))
+    places = _list_places(*(arguments[name] for name in ("stride", "padding", "dilation", "groups", "output_padding")))
     tensors = as_wide(grad), as_wide(call.input), as_wide(call.weight)
     gradients = torch.ops.aten.convolution_backward(*tensors, [grad.shape[1]], *places, list(mask))
     dx, dweight, dbias = (

@@ -194,7 +194,7 @@ def parse_line(text: str) -> Line:
     stream = "/".join(ranks)
     suffix = None if stream.isdigit() else RANK_ID.search(message[:HEAD])
     head, time = text[:HEAD], None
-    if found := STAMP.search(head) or GLOG.search(head) or AMERICAN.search(head):
-        month, day, hour, minute, second, fraction = found.groups()[:6]
+    if stamp := STAMP.search(head) or GLOG.search(head) or AMERICAN.search(head):
+        month, day, hour, minute, second, fraction = stamp.groups()[:6]
         time = int(month), int(day), int(hour), int(minute), float(f"{second}.{fraction or 0}")
     return Line(stream, suffix.group(1) if suffix else stream, time, message)

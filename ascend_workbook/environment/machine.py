@@ -205,7 +205,10 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Machine:
-    """All facts of the environment check. `started` is the environment this process began with."""
+    """All facts of the environment check. `started` is the environment this process began with.
+
+    `simulator` is the folder of a build, `simulator_old` whether it fits its sources, torch and torch_npu no more.
+    """
 
     host: Host
     python: Python
@@ -217,6 +220,7 @@ class Machine:
     nvidia: Nvidia = field(default_factory=Nvidia)
     kernelspecs: tuple[Kernelspec, ...] = ()
     simulator: str = ""
+    simulator_old: bool = False
     environ: dict[str, str] = field(default_factory=dict)
     started: Told[dict[str, str]] = field(default_factory=dict)
 

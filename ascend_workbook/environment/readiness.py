@@ -103,6 +103,7 @@ def read_files(system: System, work_folder: str | os.PathLike[str]) -> dict[str,
         "nvidia": read_nvidia(system),
         "kernelspecs": read_kernelspecs(system),
         "simulator": system.process.simulator_folder(),
+        "simulator_old": system.process.simulator_is_old(),
         "environ": software.allowed_variables(system.environ),
         "started": software.read_start_variables(system),
     }

@@ -14,7 +14,7 @@ from importlib import util
 from pathlib import Path
 from typing import Any, TypeVar, Union
 
-from ascend_workbook.findings.errors import explain_os_error
+from ascend_workbook.findings.errors import WorkbookError, explain_os_error
 from ascend_workbook.findings.rules import CannotCheck
 from ascend_workbook.findings.sentence import Scalar
 from ascend_workbook.machine import bounded, device, simulator
@@ -125,6 +125,13 @@ class Process:
     def simulator_folder(self) -> str:
         """Return the folder of the built simulator, or an empty text."""
         return str(simulator.simulator_location()) if simulator.is_built() else ""
+
+    def simulator_is_old(self) -> bool:
+        """Return whether the build does not fit its sources, torch or torch_npu; what cannot be told is not old."""
+        try:
+            return simulator.is_built() and not simulator.is_current()
+        except WorkbookError:
+            return False
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import json
 import os
 import re
 import runpy
+import shlex
 import shutil
 import site
 import subprocess
@@ -61,6 +62,30 @@ def outdated_packages() -> list[str]:
         if name in here and name not in STARTERS and least and _parse_numbers(here[name]) < _parse_numbers(least[1]):
             outdated.append(f"{name} {here[name]} ({line[len(name) :]})")
     return outdated
+
+
+def install_line(*requirements: str, python: str = "python") -> str:
+    """Return the shell line that installs beside what is here: torch and what is built against it stay as they are.
+
+    Of `torchvision` pip alone would bring the newest, and the torch that one asks for; texts have the same form.
+    """
+    pip = f"{shlex.quote(python)} -m pip"
+    return (
+        f"{pip} list --format=freeze | grep -i ^torch > held.txt; {pip} install -c held.txt {shlex.join(requirements)}"
+    )
+
+
+def fitting_companion(name: str, torch: str | None = None) -> str:
+    """Return the requirement of a package that must be of torch's release, where it is known; else its name.
+
+    torchvision 0.N goes with torch 2.(N-15) (https://github.com/pytorch/vision#installation), torchaudio had torch's
+    own number until 2.8 (https://github.com/pytorch/audio).
+    """
+    release = re.match(r"2\.(\d+)\.", installed_versions().get("torch", "") if torch is None else torch)
+    minor = int(release[1]) if release else -1
+    if name == "torchvision" and minor >= 0:
+        return f"torchvision==0.{minor + 15}.*"
+    return f"torchaudio==2.{minor}.*" if name == "torchaudio" and 0 <= minor <= 8 else name
 
 
 def _parse_numbers(version: str) -> list[int]:

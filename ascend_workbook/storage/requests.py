@@ -16,6 +16,7 @@ from typing import Any, Callable
 from urllib.parse import urlsplit
 
 from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.machine.packages import install_line
 from ascend_workbook.storage.credentials import Access, find_access
 from ascend_workbook.storage.names import SCHEME, Address, check, printable_name
 from ascend_workbook.storage.retrying import (
@@ -208,7 +209,7 @@ def import_sdk() -> Any:
         module = import_module("obs")
         module.ObsClient  # noqa: B018 - other packages have that name too
     except (ImportError, AttributeError) as cause:
-        command = f"{sys.executable} -m pip install {PACKAGE}"
+        command = install_line(PACKAGE, python=sys.executable)
         raise WorkbookError("storage.no_sdk", package=PACKAGE, command=command, error=str(cause)) from cause
     return module
 

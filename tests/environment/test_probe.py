@@ -15,7 +15,8 @@ from ascend_workbook.environment import hardware, host, software
 from ascend_workbook.environment.machine import Import
 from ascend_workbook.environment.readiness import probe
 from ascend_workbook.environment.system import PROJECT, Process, System, Untold, shorten_path
-from ascend_workbook.machine import bounded
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.machine import bounded, simulator
 from ascend_workbook.machine.npu_smi import NpuSmi
 from tests.environment import machines
 from tests.environment.test_npu_smi import A3
@@ -311,3 +312,17 @@ def test_torch_is_imported_once_where_one_child_can_tell(
     imported, chosen = software.ask_torch_and_device(System(process=process), wanted)
     assert sorted(process.asked) == asked and chosen.tier == tier
     assert isinstance(imported, Import) and imported.ok and imported.torch == "2.9.0"
+
+
+def test_a_build_is_old_where_it_does_not_fit_its_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cannot_tell() -> bool:
+        raise WorkbookError("simulator.no_compiler")
+
+    process = System().process
+    monkeypatch.setattr(simulator, "is_built", lambda: True)
+    for is_current, old in ((lambda: False, True), (lambda: True, False), (cannot_tell, False)):
+        monkeypatch.setattr(simulator, "is_current", is_current)
+        assert process.simulator_is_old() is old
+    monkeypatch.setattr(simulator, "is_built", lambda: False)
+    monkeypatch.setattr(simulator, "is_current", lambda: False)
+    assert not process.simulator_is_old()

@@ -293,6 +293,11 @@ BROKEN: dict[str, tuple[Callable[[], Machine], str, Status]] = {
         "ENV070.forced",
         Status.WARN,
     ),
+    "simulator built of other sources": (
+        lambda: replace(m.laptop(), simulator_old=True),
+        "ENV070.old",
+        Status.WARN,
+    ),
     "simulator's npu-smi": (
         lambda: replace(m.laptop(), hardware=replace(m.laptop().hardware, simulated_npu_smi=NpuSmi(simulated=True))),
         "ENV070.npu_smi",

@@ -801,6 +801,11 @@ EXAMPLES: list[Example] = [
     ),
     ("ENV070", m.server, []),
     ("ENV070", m.laptop, ["NOTE ENV070.in_use count=2 folder=/opt/simulator name=Ascend910B2"]),
+    (
+        "ENV070",
+        changed(m.laptop, simulator_old=True),
+        ["WARN ENV070.old folder=/opt/simulator", "NOTE ENV070.in_use count=2 folder=/opt/simulator name=Ascend910B2"],
+    ),
     ("ENV070", m.gpu, ["NOTE ENV070.none count=8 folder= name=NVIDIA A100"]),
     (
         "ENV070",

@@ -18,6 +18,8 @@ def check(machine: Machine) -> Iterator[Finding]:
     stand_in = machine.hardware.simulated_npu_smi
     if stand_in:
         yield Finding(CODE, Status.NOTE, "ENV070.npu_smi", {"count": len(stand_in.chips)})
+    if machine.simulator_old:
+        yield Finding(CODE, Status.WARN, "ENV070.old", {"folder": shorten_path(machine.simulator)})
     if machine.chosen.tier == "npu-simulated" and machine.real_cann:
         yield Finding(CODE, Status.WARN, "ENV070.forced", {**args, "cann": shorten_path(machine.real_cann.path)})
     elif machine.chosen.tier == "npu-simulated":

@@ -13,6 +13,7 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine.launch import ChildError, LaunchResult
+from ascend_workbook.machine.packages import fitting_companion
 from ascend_workbook.migration import api_map
 from ascend_workbook.migration.dry_run import memory
 from ascend_workbook.migration.dry_run.original import Original
@@ -128,7 +129,7 @@ def _of_original(plan: Plan, error: ChildError, place: Place | None) -> Finding 
     if missing:
         args: dict[str, Scalar] = {
             "module": missing.group(1),
-            "package": package_of_module(missing.group(1)),
+            "package": shlex.quote(fitting_companion(package_of_module(missing.group(1)))),
             "python": shlex.quote(plan.python),
             "script": script,
         }

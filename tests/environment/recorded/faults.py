@@ -233,7 +233,12 @@ def _(made: Made) -> None:
 
 
 @fault(
-    "a module of CANN's compiler missing", m.bare_metal, "ENV056.missing", FAIL, "pip install decorator", "decorator"
+    "a module of CANN's compiler missing",
+    m.bare_metal,
+    "ENV056.missing",
+    FAIL,
+    "pip install -c held.txt decorator",
+    "decorator",
 )
 def _(made: Made) -> None:
     made.process.installed.pop("decorator")

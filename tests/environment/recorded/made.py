@@ -98,6 +98,9 @@ class Recorded(Process):
     def simulator_folder(self) -> str:
         return self.simulated
 
+    def simulator_is_old(self) -> bool:
+        return False
+
 
 @dataclass
 class Made:

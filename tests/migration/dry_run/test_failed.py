@@ -50,7 +50,7 @@ def test_a_guarded_import_of_torch_npu_runs(tmp_path: Path) -> None:
     ("text", "key", "step"),
     [
         ("if True:\n    import torch_npu\n", "MIG140.migrated", "simulator run -- python "),
-        ("import cv2.gone_\n", "MIG140.missing", "-m pip install opencv-python-headless`"),
+        ("import cv2.gone_\n", "MIG140.missing", "-m pip install -c held.txt opencv-python-headless`"),
         ("open('data/train.bin')\n", "MIG140.unprepared", "train.py --its-option"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shlex
 
 from ascend_workbook.findings.sentence import Scalar, Sentence, hint, load_catalogue, say
 
@@ -53,3 +54,14 @@ def explain_os_error(error: OSError) -> Scalar:
     """Explain why a file could not be read or written, in the reader's language where we have words for it."""
     key = f"os.{errno.errorcode.get(error.errno or 0, '')}"
     return Sentence(key) if key in load_catalogue() else error.strerror or str(error)
+
+
+def install_line(*requirements: str, python: str = "python") -> str:
+    """Return the shell line that installs beside what is here: torch and what is built against it stay as they are.
+
+    Of `torchvision` pip alone would bring the newest, and the torch that one asks for; texts have the same form.
+    """
+    pip = f"{shlex.quote(python)} -m pip"
+    return (
+        f"{pip} list --format=freeze | grep -i ^torch > held.txt; {pip} install -c held.txt {shlex.join(requirements)}"
+    )

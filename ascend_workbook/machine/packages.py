@@ -12,7 +12,6 @@ import json
 import os
 import re
 import runpy
-import shlex
 import shutil
 import site
 import subprocess
@@ -62,17 +61,6 @@ def outdated_packages() -> list[str]:
         if name in here and name not in STARTERS and least and _parse_numbers(here[name]) < _parse_numbers(least[1]):
             outdated.append(f"{name} {here[name]} ({line[len(name) :]})")
     return outdated
-
-
-def install_line(*requirements: str, python: str = "python") -> str:
-    """Return the shell line that installs beside what is here: torch and what is built against it stay as they are.
-
-    Of `torchvision` pip alone would bring the newest, and the torch that one asks for; texts have the same form.
-    """
-    pip = f"{shlex.quote(python)} -m pip"
-    return (
-        f"{pip} list --format=freeze | grep -i ^torch > held.txt; {pip} install -c held.txt {shlex.join(requirements)}"
-    )
 
 
 def fitting_companion(name: str, torch: str | None = None) -> str:

@@ -15,8 +15,7 @@ from importlib import import_module
 from typing import Any, Callable
 from urllib.parse import urlsplit
 
-from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.machine.packages import install_line
+from ascend_workbook.findings.errors import WorkbookError, install_line
 from ascend_workbook.storage.credentials import Access, find_access
 from ascend_workbook.storage.names import SCHEME, Address, check, printable_name
 from ascend_workbook.storage.retrying import (

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from ascend_workbook.findings.errors import install_line
 from ascend_workbook.findings.sentence import load_catalogue
-from ascend_workbook.machine.packages import fitting_companion, install_line
+from ascend_workbook.machine.packages import fitting_companion
 from tests.conftest import ROOT
 
 #: Where users read: texts, pages, notebooks, and what the code composes.

@@ -27,6 +27,8 @@ from ascend_workbook.migration.rewrite.change import INJECT
 
 #: Names that no mirror holds, beside hidden ones; a module that the script imports is there whatever its name.
 PRIVATE = re.compile("|".join(map(fnmatch.translate, api_map.list_names("private_files"))), re.IGNORECASE)
+#: How our own marks of results begin: no script reads them.
+OWN = ".ascend-workbook"
 #: Files up to this size are copied, as long as all of them together stay below the second figure.
 LARGEST_COPY_BYTES = 64 << 20
 ALL_COPIES_BYTES = 256 << 20
@@ -163,7 +165,7 @@ def _mirror_folder(source: Path, target: Path, contents: Mapping[Path, bytes], r
         elif entry.name == "__pycache__" or target.resolve().is_relative_to(entry.resolve()):
             continue
         elif entry.name.startswith(".") or PRIVATE.match(entry.name):
-            copies.left_out.append(entry)
+            copies.left_out += [entry] if not entry.name.startswith(OWN) else []
         elif entry.is_dir() and copies.take_folder(entry):
             copies.folders.add(there)
             _mirror_folder(entry, there, contents, real, copies)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ascend_workbook.findings.finding import Finding, Status
@@ -95,7 +95,9 @@ def judge_proof(before: LaunchResult, after: LaunchResult, dtype: str, verdict: 
         *(_judge_parameters(left, right, dtype) if read_draws_log(after) is None else []),
         *(_judge_saved(left, right, dtype) if read_draws_log(after) is None else []),
     ]
-    if not void or any(finding.status > Status.SKIPPED for finding in verdict):
+    if any(finding.status > Status.SKIPPED for finding in verdict):  # what the losses say stays the verdict
+        return [*verdict, *(replace(finding, weight=WEIGHT - 1) for finding in differing)]
+    if not void:
         return [*verdict, *differing]
     args: dict[str, Scalar] = {"steps": len(left.losses)}
     beside = [finding for finding in verdict if finding.status is Status.NOTE]

@@ -204,3 +204,8 @@ def test_what_a_loop_leaves_in_its_variable_is_not_known() -> None:
 def test_what_stands_before_a_command_is_none_of_it() -> None:
     (launch,) = find_launches("nohup env -i A=1 B=显卡 python train.py --x 1\n", ".", [], {})
     assert launch.words == ("python", "train.py", "--x", "1") and launch.environment == {"A": "1", "B": "显卡"}
+
+
+def test_a_comment_may_be_the_first_letter_and_a_backslash_keeps_one() -> None:
+    (launch,) = find_launches("#python hidden.py\npython train.py --name a\\ b --tag x#y\n", ".", [], {})
+    assert launch.words == ("python", "train.py", "--name", "a b", "--tag", "x#y") and launch.line == 2

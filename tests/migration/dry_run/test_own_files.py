@@ -32,7 +32,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_small_is_a_copy_and_data_is_a_link(script: Path, tmp_path: Path, small: None) -> None:
     work = tmp_path / "work"
-    make_mirror(script, work, {})
+    (script.parent / ".ascend-workbook.json").write_text("{}")
+    _, copies = make_mirror(script, work, {})
+    assert [path.name for path in copies.left_out] == [".git"], "our own mark is not worth a word"
     links = {path.relative_to(work).as_posix() for path in (*work.iterdir(), *work.glob("*/*")) if path.is_symlink()}
     assert links == {"data/train.bin", "many", "elsewhere"}
     (work / "out" / "ckpt.pt").write_bytes(b"new")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -184,6 +185,10 @@ def test_a_red_verdict_stays_where_nothing_else_was_proven(tmp_path: Path) -> No
     before = _side(tmp_path / "a", [1.0, 1.0], [4.0, 2.0])
     red = Finding("MIG140", Status.FAIL, "MIG140.beyond")
     assert judge_proof(before, before, "float32", [red]) == [red]
+    after = _side(tmp_path / "b", [1.0, 2.0], [4.0, 3.0])
+    judged = judge_proof(before, after, "float32", [replace(red, weight=1000.0)])
+    assert [finding.key for finding in judged] == ["MIG140.beyond", "MIG158.gradients"]
+    assert judged[0].weight > judged[1].weight, "what the losses say stays the verdict"
     assert [each.key for each in judge_proof(before, before, "float32", [OK])] == ["MIG157.constant"]
     plain = Proof([1.0], [0.5], False, {}, {}, {})
     assert find_void(plain) == "", "of one step nothing is constant"

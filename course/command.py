@@ -26,7 +26,7 @@ def run_grade(
     points: Sequence[str] = (),
     partly: float = 0,
     timeout: float = 900,
-    memory_mib: float = 6144,
+    memory_mib: int = 6144,
     user: str = "",
 ) -> Report:
     """Grade, within limits."""

@@ -6,6 +6,7 @@ Losses are those that backward began from, as the launcher saw them: what a scri
 from __future__ import annotations
 
 import math
+import os
 import secrets
 import shutil
 from collections.abc import Callable, Mapping, Sequence
@@ -18,11 +19,15 @@ from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.machine import device as devices
 from ascend_workbook.machine.launch import LaunchResult, LaunchSpec, Plugin, launch
 from ascend_workbook.machine.launch.spec import TRANSFORM_TO
+from ascend_workbook.machine.sandbox import Enclosure
 from course.patience import is_shared, patient_limit
 from course.task import Point
 
 CHILD = Path(__file__).parent / "tasks" / "child"
 TIMEOUT_S = 150.0
+PACKAGE = Path(__file__).parent
+#: 1 while a class is graded: a script is somebody's who may want more than an answer.
+GRADING = "ASCEND_WORKBOOK_GRADING"
 
 
 @dataclass(frozen=True)
@@ -59,17 +64,35 @@ def run_trial(trial: Trial) -> LaunchResult:
     """Run the trial in a fresh folder; a script that fails or hangs is a result. A GPU script goes to an NPU by
     transfer_to_npu, to the CPU by a stand-in for CUDA.
     """
+    return side_by_side(trial)[0]
+
+
+def _write_script(trial: Trial) -> None:
     shutil.rmtree(trial.folder, ignore_errors=True)
     work = trial.folder / "work"
     work.mkdir(parents=True)
-    script = work / "script.py"
-    script.write_text(trial.text, encoding="utf-8")
+    (work / "script.py").write_text(trial.text, encoding="utf-8")
+
+
+def _enclose_trial(trial: Trial) -> Enclosure | None:
+    """Return what keeps a graded script from the checker's sources and from what it is held against."""
+    if os.environ.get(GRADING) != "1":
+        return None
+    others = [path for path in trial.folder.parent.iterdir() if path != trial.folder]
+    sources = [
+        path for path in (*PACKAGE.iterdir(), *(PACKAGE / "tasks").iterdir()) if path.name not in ("tasks", "child")
+    ]
+    return Enclosure((), hidden=(*others, *sources), network=True)  # it has the judge's, which leads nowhere
+
+
+def _run_script(trial: Trial) -> LaunchResult:
+    work = trial.folder / "work"
     env = {**devices.child_environment(trial.tier), "OMP_NUM_THREADS": "1", **trial.env}
     accelerator = "npu" if trial.tier.startswith("npu") else trial.tier
     return launch(
         LaunchSpec(
             out=trial.folder,
-            script=script,
+            script=work / "script.py",
             args=trial.args,
             cwd=work,
             nproc=trial.nproc,
@@ -80,14 +103,17 @@ def run_trial(trial: Trial) -> LaunchResult:
             plugins=trial.plugins,
             tier=trial.tier,
             simulated=trial.tier == "npu-simulated",
+            enclosure=_enclose_trial(trial),
         )
     )
 
 
 def side_by_side(*trials: Trial) -> list[LaunchResult]:
     """Run all trials at a time, each a process; one by one where many share the machine."""
+    for trial in trials:
+        _write_script(trial)
     with ThreadPoolExecutor(1 if is_shared() else len(trials)) as pool:
-        return list(pool.map(run_trial, trials))
+        return list(pool.map(_run_script, trials))
 
 
 def require_whole(result: LaunchResult) -> LaunchResult:

@@ -8,7 +8,7 @@ import os
 import secrets
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine.project import ROOT, RUNS
 from course.checking import COLLECT
 from course.data import NoData, as_data
-from course.grading import limits
+from course.grading import limits, view
 from course.grading.judging import KEY_BYTES, read_verdict
 from course.grading.limits import Ended, Limits
 from course.grading.submission import compose_name, describe_inside, make_printable, same_person
@@ -26,6 +26,7 @@ from course.listing import tasks_of
 from course.outcome import NOT_YET
 from course.record import NAME as RECORD
 from course.record import read_record
+from course.running import GRADING
 from course.task import CAPSTONE, CAPSTONE_FOLDER, EXERCISES
 
 CHILD = Path(__file__).with_name("child.py")
@@ -41,7 +42,8 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_
 class Grade:
     """What a submission came to: task -> status and tries; `trouble` is a sentence: what kept it from more.
 
-    unnamed: it was worked without a name, so its questions were everybody's. code: of its cells, a hash.
+    unnamed: it was worked without a name, so its questions were everybody's. code: of its cells, a hash. guard: what
+    enclosed it; tried: what it would have changed outside its folder; sends: packets that had no way out.
     """
 
     name: str
@@ -53,6 +55,9 @@ class Grade:
     trouble: Sentence | None = None
     unnamed: bool = False
     code: str = ""
+    guard: str = ""
+    tried: Sequence[str] = ()
+    sends: int = 0
 
 
 @dataclass(frozen=True)
@@ -73,11 +78,21 @@ class Work:
 
 
 def grade_one(
-    work: Work, folder: Path, lang: str, cell_timeout_s: float, limits_set: Limits, notebook: str = EXERCISES
+    work: Work,
+    folder: Path,
+    lang: str,
+    cell_timeout_s: float,
+    limits_set: Limits,
+    notebook: str = EXERCISES,
+    private: Sequence[Path] = (),
 ) -> Grade:
-    """Run the work in `folder`, made anew, and judge what it answered to `notebook` under its student's name."""
-    home = _make_folder(folder) / "home"
+    """Run the work in `folder`, made anew, and judge what it answered to `notebook` under its student's name.
+
+    private: what of this machine is no student's to see, beside the solutions and what judges.
+    """
+    home, package = _make_folder(folder) / "home", folder / "package"
     (home / "tmp").mkdir(parents=True)
+    view.write_package(package)
     plan = {
         "cells": work.cells,
         "cell_timeout_s": cell_timeout_s,
@@ -86,11 +101,15 @@ def grade_one(
     }
     (home / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
     _hand_over(home, limits_set)
-    command = [sys.executable, str(CHILD), str(home / "plan.json")]
-    ran = limits.run_limited(command, {**_make_environment(home), COLLECT: "1"}, home, folder / "run.log", limits_set)
+    child = package / CHILD.name
+    child.write_bytes(CHILD.read_bytes())
+    command = [sys.executable, str(child), str(home / "plan.json")]
+    hidden = view.list_hidden(private, [home, package], judge=False)
+    env = {**_make_environment(home, package), COLLECT: "1"}
+    ran = limits.run_limited(command, env, home, folder / "run.log", limits_set, hidden=hidden)
     result_folder = home / "run" / CAPSTONE_FOLDER if notebook == CAPSTONE else home / "run"
     left = _read_answers(result_folder, home, work.student)
-    judged, judging = _judge_answers(folder, notebook, left, limits_set) if left.answers else ({}, None)
+    judged, judging = _judge_answers(folder, notebook, left, limits_set, private) if left.answers else ({}, None)
     status = {name: judged[name]["status"] if name in judged else NOT_YET for name in tasks_of(notebook)}
     tries = {name: work.tries[name] for name in status if name in work.tries}
     seconds = round(ran.seconds + (judging.seconds if judging else 0.0), 1)
@@ -101,7 +120,20 @@ def grade_one(
         or _find_broken(judged)
     )
     unnamed = bool(left.answers) and left.questions == ""
-    return Grade(work.name, left.student, work.digest, status, tries, seconds, trouble, unnamed, work.code)
+    return Grade(
+        work.name,
+        left.student,
+        work.digest,
+        status,
+        tries,
+        seconds,
+        trouble,
+        unnamed,
+        work.code,
+        guard=ran.guard,
+        tried=ran.tried,
+        sends=ran.refused_sends,
+    )
 
 
 def _make_folder(folder: Path) -> Path:
@@ -129,10 +161,10 @@ def _hand_over(home: Path, limits_set: Limits) -> None:
     home.chmod(0o700)
 
 
-def _make_environment(home: Path) -> dict[str, str]:
+def _make_environment(home: Path, *first: Path) -> dict[str, str]:
     passed_on = {name: text for name, text in os.environ.items() if name in KEPT or name.startswith(KEPT_BEGINNINGS)}
     passed_on.pop("ASCEND_WORKBOOK_MIRROR", None)  # an index's address may hold a password
-    paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    paths = os.pathsep.join(filter(None, (*map(str, first), str(ROOT), os.environ.get("PYTHONPATH"))))
     return {
         **passed_on,
         **ONE_THREAD,
@@ -184,7 +216,9 @@ def _is_answer(answer: object) -> bool:
         return False
 
 
-def _judge_answers(folder: Path, notebook: str, left: Left, limits_set: Limits) -> tuple[dict[str, Any], Ended]:
+def _judge_answers(
+    folder: Path, notebook: str, left: Left, limits_set: Limits, private: Sequence[Path] = ()
+) -> tuple[dict[str, Any], Ended]:
     """Return each task with what the judge tells of it in a new folder, and how the judging child ended.
 
     Its lines are signed with a key that no file and no environment holds: what a judged script prints is none. Nor can
@@ -203,7 +237,8 @@ def _judge_answers(folder: Path, notebook: str, left: Left, limits_set: Limits) 
     command = [sys.executable, "-m", "course.grading.judging", str(home / "plan.json")]
     log, key = folder / "judging.log", secrets.token_bytes(KEY_BYTES)
     log.unlink(missing_ok=True)
-    ended = limits.run_limited(command, _make_environment(home), home, log, limits_set, key)
+    hidden, env = view.list_hidden(private, [home], judge=True), {**_make_environment(home), GRADING: "1"}
+    ended = limits.run_limited(command, env, home, log, limits_set, hidden=hidden, sent=key)
     verdicts: dict[str, Any] = {}
     with log.open("rb") as stream:
         for line in iter(lambda: stream.readline(LONGEST_LINE), b""):
@@ -226,4 +261,6 @@ def _describe_stop(ended: Ended, limits_set: Limits) -> Sentence | None:
         return Sentence("grading.processes", most=limits_set.processes)
     if ended.cut == "memory":
         return Sentence("grading.memory", mib=limits_set.memory_mib)
+    if ended.cut == "disk":
+        return Sentence("grading.disk", mib=limits_set.disk_mib)
     return Sentence("grading.died", code=ended.code) if ended.code else None

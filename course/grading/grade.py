@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,10 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import Sentence, choose_language, restore_sentence, say
 from ascend_workbook.machine import simulator
+from ascend_workbook.machine.sandbox import NAMESPACES, find_guard
 from ascend_workbook.storage import open_storage, write_file
 from course.grading.attempt import Grade, Work, grade_one
-from course.grading.limits import Limits
+from course.grading.limits import Limits, can_be_another, limit_as_own_user
 from course.grading.sheet import earlier_submissions, make_plain, names_in, write_sheet
 from course.grading.submission import cells_of, left_out, list_submissions, name_as_text, name_of, read_submission
 from course.grading.summary import Beside, make_report
@@ -75,15 +76,21 @@ def grade_submissions(
     submissions_there = [path for path in list_submissions(Path(submissions)) if path.resolve() not in ours]
     other = [name_as_text(path) for path in left_out(Path(submissions)) if path.resolve() not in ours]
     before = earlier_submissions(target, valued)
+    private = [path for path in (Path(submissions), target, work, Path(names)) if path != Path()]
     # All are read, and earlier grades taken over, before the first is run: what a run does to files changes neither.
     prepared = [
         _prepare_submission(path, who.get(name_of(path), name_of(path)), notebook, work, force)
         for path in submissions_there
     ]
+    todo = any(work_ready.grade is None for work_ready in prepared)
+    own_users = todo and limits_set.user is None and os.geteuid() == 0 and can_be_another(work, dict(os.environ))
+    if todo and find_guard() != NAMESPACES:
+        tell(say(f"sandbox.before_{find_guard()}", lang))
     grades: list[Grade] = []
     for number, (path, work_ready) in enumerate(zip(submissions_there, prepared), 1):
         tell(say("grading.progress", lang, number=number, of=len(submissions_there), name=name_as_text(path)))
-        grades.append(work_ready.grade or _grade_ready(work_ready, notebook, lang, cell_timeout_s, limits_set))
+        held = limit_as_own_user(limits_set, number) if own_users else limits_set
+        grades.append(work_ready.grade or _grade_ready(work_ready, notebook, lang, cell_timeout_s, held, private))
         # whoever stops here loses no row of theirs
         remaining = [after.grade for after in prepared[number:] if after.grade]
         write_file(target, write_sheet([*grades, *remaining], valued, lang, partly))
@@ -93,6 +100,7 @@ def grade_submissions(
         [name for name in before if make_plain(name) not in {make_plain(graded.name).strip() for graded in grades}],
         [name for name in who if name not in set(map(name_of, submissions_there))],
         [name_as_text(path) for path in submissions_there if who and name_of(path) not in who],
+        as_root=todo and limits_set.user is None and os.geteuid() == 0 and not own_users,
     )
     return make_report(grades, beside, valued, partly, target)
 
@@ -113,9 +121,11 @@ def _prepare_submission(path: Path, student: str, notebook: str, work: Path, for
     return Ready(folder, key, work_made, before, before is not None)
 
 
-def _grade_ready(ready: Ready, notebook: str, lang: str, cell_s: float, limits_set: Limits) -> Grade:
+def _grade_ready(
+    ready: Ready, notebook: str, lang: str, cell_s: float, limits_set: Limits, private: Sequence[Path]
+) -> Grade:
     assert ready.work
-    result = grade_one(ready.work, ready.folder.resolve(), lang, cell_s, limits_set, notebook)
+    result = grade_one(ready.work, ready.folder.resolve(), lang, cell_s, limits_set, notebook, private)
     if own_code.__wrapped__() != own_code():  # the judge is made of it
         raise WorkbookError("grading.changed", name=ready.work.name, path=str(CODE))
     open_storage(str(ready.folder)).write_text("grade.json", json.dumps({"key": ready.key, **asdict(result)}, indent=1))

@@ -1,28 +1,22 @@
-"""A child that is held to a time and a memory, and ends with all that it started, whatever session that is in."""
+"""A child that is held to a time, a memory and a disk, sees nobody else's work, and ends with all that it started."""
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
-import resource
-import signal
+import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from ascend_workbook.machine.bounded import find_descendants
+from ascend_workbook.machine.launch.enclosed import list_attempts
+from ascend_workbook.machine.sandbox import Account, Enclosure, enclose
 
-POLL_S = 0.25
-#: Largest file a submission may write.
-FILE_BYTES = 1 << 30
-PR_SET_CHILD_SUBREAPER = 36
-#: Loaded before a fork: the child of one must not load anything.
-_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
+#: The enclosure ends a child at its time; this is for listing what it did.
+LISTING_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -30,114 +24,105 @@ class Limits:
     """For all processes of a submission together; `user` is the number of the Unix user they become, None: this one."""
 
     seconds: float = 900.0
-    memory_mib: float = 6144.0
+    memory_mib: int = 6144
     processes: int = 400
+    disk_mib: int = 2048
     user: int | None = None
     group: int | None = None
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How it ended: the exit code, and what ended it ("time", "memory", "processes", or "": it ended by itself)."""
+    """How it ended: the exit code, what ended it ("time", "memory", "processes", "disk", or "": it ended by itself),
+    and what it tried outside its folder."""
 
     code: int
     seconds: float
     cut: str = ""
+    tried: tuple[str, ...] = ()
+    refused_sends: int = 0
+    guard: str = ""
 
 
 def run_limited(
-    command: Sequence[str], env: Mapping[str, str], cwd: Path, log: Path, limits: Limits, sent: bytes = b""
+    command: Sequence[str],
+    env: Mapping[str, str],
+    cwd: Path,
+    log: Path,
+    limits: Limits,
+    *,
+    hidden: Sequence[Path] = (),
+    sent: bytes = b"",
 ) -> Ended:
-    """Run a command with its output in `log`, and some bytes to read. Nothing that it started lives on."""
+    """Run a command in its folder, with its output in `log`, and some bytes to read. Nothing that it started lives on.
+
+    It writes into its folder alone, has no network, and finds `hidden` empty, as far as the machine's guard goes.
+    """
     began = time.monotonic()
-    other: dict[str, Any] = {"user": limits.user, "group": limits.group, "extra_groups": []}
-    as_user = other if limits.user is not None else {}
-    with _orphans_end() as started, log.open("wb") as sink:
+    enclosure = Enclosure(
+        (cwd,),
+        tuple(hidden),
+        seconds=limits.seconds,
+        disk_mib=limits.disk_mib,
+        memory_mib=limits.memory_mib,
+        processes=limits.processes,
+        user=limits.user,
+        group=limits.group,
+        ways=tuple(Path(place) for place in (*sys.path, sys.prefix, sys.base_prefix, sys.executable) if place),
+    )
+    with enclose(command, enclosure, cwd) as enclosed, log.open("wb") as sink:
         process = subprocess.Popen(
-            list(command),
+            enclosed.command,
             env=dict(env),
             cwd=cwd,
             stdin=subprocess.PIPE,
             stdout=sink,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=_limit_resources,
-            **as_user,
+            preexec_fn=_be_nice,
         )
         try:
             assert process.stdin
             with contextlib.suppress(BrokenPipeError), process.stdin:  # who ended before it read is told by its code
                 process.stdin.write(sent)
-            cut = _watch_process(process, started, began + limits.seconds, limits)
+            process.wait(limits.seconds + LISTING_S)
         finally:
-            _end_processes(started())
-            code = process.wait()
-    return Ended(code, round(time.monotonic() - began, 1), cut)
+            process.terminate()
+            process.wait()
+        account = enclosed.read_account()
+    assert account
+    return _describe_end(account, round(time.monotonic() - began, 1))
 
 
-def _limit_resources() -> None:
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
+def _be_nice() -> None:
     os.nice(5)
 
 
-def _watch_process(
-    process: subprocess.Popen[bytes], started: Callable[[], list[int]], deadline: float, limits: Limits
-) -> str:
-    while True:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(POLL_S)
-            return ""
-        if time.monotonic() > deadline:
-            return "time"
-        all_ = started()
-        if len(all_) > limits.processes:
-            return "processes"
-        if sum(map(_private_mib, all_)) > limits.memory_mib:
-            return "memory"
+def _describe_end(account: Account, seconds: float) -> Ended:
+    tried = tuple(f"{change.path} ({change.kind})" for change in list_attempts([account]))
+    return Ended(account.code, seconds, account.cut, tried, account.refused_sends, account.guard)
 
 
-@contextlib.contextmanager
-def _orphans_end() -> Iterator[Callable[[], list[int]]]:
-    """Kill what was started in the block and lost its parent: it becomes a child of this process (prctl(2)).
+#: Numbers that systemd keeps for services without an account of their own (systemd.io/UIDS-GIDS).
+OWN_USERS = range(61184, 65520)
+TRIAL = "import course, ipykernel, nbclient"
 
-    Yields what tells all that was started in it and lives, orphans too.
-    """
-    before = set(find_descendants(os.getpid()))
 
-    def list_started() -> list[int]:
-        return [pid for pid in find_descendants(os.getpid()) if pid not in before]
+def limit_as_own_user(limits: Limits, number: int) -> Limits:
+    """Return the limits with a Unix user that nobody else is: the one of this number among OWN_USERS."""
+    user = OWN_USERS[number % len(OWN_USERS)]
+    return replace(limits, user=user, group=user)
 
-    if _LIBC is not None:
-        _LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+def can_be_another(folder: Path, env: Mapping[str, str]) -> bool:
+    """Return whether a user without an account gets as far as starting Python in this folder, and its packages."""
+    limits = limit_as_own_user(Limits(seconds=120), 0)
+    home = folder / "trial"
+    home.mkdir(parents=True, exist_ok=True)
+    os.chown(home, OWN_USERS[0], OWN_USERS[0])
+    log = folder / "trial.log"
     try:
-        yield list_started
+        return run_limited([sys.executable, "-c", TRIAL], {**env, "HOME": str(home)}, home, log, limits).code == 0
     finally:
-        for _ in range(100):  # who forks while we look is found the next time
-            left = list_started()
-            _end_processes(left)
-            for pid in left:
-                with contextlib.suppress(ChildProcessError):
-                    os.waitpid(pid, os.WNOHANG)
-            if not left:
-                break
-            time.sleep(0.05)
-        if _LIBC is not None:
-            _LIBC.prctl(PR_SET_CHILD_SUBREAPER, 0)
-
-
-def _end_processes(pids: Sequence[int]) -> None:
-    """Stop all processes before the first is killed: none forks meanwhile."""
-    for sign in (signal.SIGSTOP, signal.SIGKILL):
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, sign)
-
-
-def _private_mib(pid: int) -> float:
-    """Return resident memory that is no file's (statm of proc(5): resident minus shared)."""
-    try:
-        fields = Path(f"/proc/{pid}/statm").read_text().split()
-    except OSError:
-        return 0.0
-    return (int(fields[1]) - int(fields[2])) * resource.getpagesize() / (1 << 20)
+        shutil.rmtree(home, ignore_errors=True)
+        log.unlink(missing_ok=True)

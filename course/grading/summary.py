@@ -10,12 +10,15 @@ from pathlib import Path
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.report import Column, Report, Table
 from ascend_workbook.findings.sentence import NextStep, Scalar, say
+from ascend_workbook.machine.sandbox import NAMESPACES
 from ascend_workbook.show.junit import Case, rules_as_cases
 from course.grading.attempt import Grade
 from course.grading.sheet import count_points
 from course.outcome import DONE, NOT_YET, PARTLY
 
 RULE = "CRS001"
+#: Places that are named of what a submission tried.
+SHOWN = 6
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,8 @@ class Beside:
     """What the rows do not say, as names of submissions.
 
     left_out: lies in the folder and is none. kept: taken over from an earlier run. gone: in the earlier table, and no
-    longer in the folder. absent: only in the list of names; unlisted: not in it.
+    longer in the folder. absent: only in the list of names; unlisted: not in it. as_root: root could not run them as
+    another user, who gets no further than a closed folder.
     """
 
     left_out: Sequence[str] = ()
@@ -31,6 +35,7 @@ class Beside:
     gone: Sequence[str] = ()
     absent: Sequence[str] = ()
     unlisted: Sequence[str] = ()
+    as_root: bool = False
 
 
 def make_report(
@@ -48,12 +53,26 @@ def make_report(
         for student, count in Counter(grade.student for grade in grades).items()
         if count > 1
     ]
-    findings += [*_find_alike(grades), *_findings_beside(beside, grades, target)]
+    findings += [*_find_attempts(grades, beside), *_find_alike(grades), *_findings_beside(beside, grades, target)]
     if troubled:
         args: dict[str, Scalar] = {"count": len(grades), "path": str(target), "troubled": len(troubled)}
         findings.append(Finding(RULE, Status.WARN, "CRS001.graded_but", args, weight=10))
     facts = {"tasks": {grade.name: {task: grade.status.get(task, "") for task in worth} for grade in grades}}
     return Report("course", "course_grade", tuple(findings), _make_table(grades, worth, partly), facts=facts)
+
+
+def _find_attempts(grades: Sequence[Grade], beside: Beside) -> list[Finding]:
+    """Find what submissions tried outside their folders, and which guard kept them from it."""
+    findings = []
+    for grade in grades:
+        if grade.tried:
+            args: dict[str, Scalar] = {"places": list(grade.tried[:SHOWN])}
+            findings.append(Finding(RULE, Status.WARN, "CRS001.tried", args, Place(grade.name)))
+        if grade.sends:
+            findings.append(Finding(RULE, Status.NOTE, "CRS001.sends", {"count": grade.sends}, Place(grade.name)))
+    for guard in sorted({grade.guard for grade in grades} - {"", NAMESPACES}):
+        findings.append(Finding(RULE, Status.WARN, f"CRS001.guard_{guard}"))
+    return [*findings, Finding(RULE, Status.NOTE, "CRS001.as_root")] if beside.as_root else findings
 
 
 def _findings_beside(beside: Beside, grades: Sequence[Grade], target: Path) -> list[Finding]:

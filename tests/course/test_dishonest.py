@@ -16,7 +16,7 @@ from course.grading import attempt, grade_submissions, limits
 from course.grading.judging import MARK, read_verdict, sign_verdict
 from course.grading.limits import Limits
 from course.record import NAME
-from tests.course.test_grading import CHECK, NOTHING, handed_in, rows, solved
+from tests.course.test_grading import CHECK, NOTHING, handed_in, lives, rows, solved
 
 KEY = b"k" * 32
 
@@ -125,12 +125,11 @@ def test_many_processes_end_a_child(tmp_path: Path) -> None:
 def test_a_process_that_starts_itself_again_ends_too(tmp_path: Path) -> None:
     """Each lives for a moment, in a session of its own, and has a successor before it ends."""
     code = (
-        "import os, time\nfor _ in range(4000):\n if os.fork(): os._exit(0)\n"
+        f"# {tmp_path}\nimport os, time\nfor _ in range(4000):\n if os.fork(): os._exit(0)\n"
         " os.setsid()\n open('alive', 'w').write(str(os.getpid()))\n time.sleep(0.005)"
     )
     assert child(tmp_path, code, Limits(seconds=30)).code == 0
-    pid = (tmp_path / "alive").read_text()
-    assert not pid or not Path(f"/proc/{pid}").exists()
+    assert (tmp_path / "alive").exists() and not lives(f"# {tmp_path}")
 
 
 RUIN = """import pathlib, shutil
@@ -182,7 +181,7 @@ def test_a_check_that_could_not_judge_is_told(tmp_path: Path) -> None:
         "sys.argv = ['judging', 'plan.json']\njudging.main()"
     )
     limits.run_limited(
-        [sys.executable, "-c", code], dict(os.environ), tmp_path, tmp_path / "log", Limits(seconds=30), KEY
+        [sys.executable, "-c", code], dict(os.environ), tmp_path, tmp_path / "log", Limits(seconds=30), sent=KEY
     )
     told = list(filter(None, (read_verdict(line, KEY) for line in (tmp_path / "log").read_bytes().splitlines())))
     found = attempt._find_broken({one["task"]: one for one in told})

@@ -1,8 +1,8 @@
 """Runs other people's code where it can change nothing but its own results, and tells what it tried.
 
 Three guards, the best that this machine allows: name spaces (user, mount, process, network) with a layer over every
-file system; Landlock, by which the kernel refuses writes elsewhere, but neither reading nor the network nor a change of
-modes, owners and times; none but limits. child/enclose.py does it.
+file system; Landlock, by which the kernel refuses writes elsewhere and reading what is hidden, but neither the network
+nor a change of modes, owners and times; none but limits. child/enclose.py does it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ class Enclosure:
     """What an enclosed program may do.
 
     writable: folders through which its results leave; all else it writes is thrown away or refused.
-    hidden: with name spaces, files and folders that it finds empty, beside the credentials of the home folder.
+    hidden: files and folders that it finds empty (name spaces) or cannot read (Landlock), beside the credentials of the
+    home folder.
     guard: one of GUARDS; "" takes the strongest that works here.
     seconds, disk_mib, memory_mib, processes: of all that it starts, together; it is ended beyond one of them.
     user, group: numbers of the Unix user it becomes, where this one is root; what is writable must be that user's.
@@ -70,6 +71,7 @@ class Enclosure:
     processes: int = 2000
     user: int | None = None
     group: int | None = None
+    ways: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -183,6 +185,7 @@ def enclose_command(command: Sequence[str], enclosure: Enclosure, guard: str, cw
         "processes": enclosure.processes,
         "user": enclosure.user,
         "group": enclosure.group,
+        "ways": [str(place.absolute()) for place in enclosure.ways],
     }
     folder.mkdir(parents=True, exist_ok=True)
     spec = folder / "enclosure.json"

@@ -450,3 +450,24 @@ def test_root_under_landlock_makes_no_device_and_changes_no_setting(victim: Vict
     ):
         assert victim.attack(program, LANDLOCK).code == 1, program
     assert not (victim.results / "disk").exists()
+
+
+@pytest.mark.parametrize("guard", [NAMESPACES, LANDLOCK])
+def test_what_is_hidden_cannot_be_read_and_what_lies_beside_it_can(tmp_path: Path, guard: str) -> None:
+    if guard not in sandbox.GUARDS or not sandbox._works(guard):
+        pytest.skip(f"the machine has no {guard}")
+    results, secret = tmp_path / "results", tmp_path / "secret"
+    for folder in (results, secret):
+        folder.mkdir()
+    (secret / "key").write_text(TOKEN)
+    (tmp_path / "open").write_text("for all")
+    program = (
+        "import pathlib, sys\nout = []\n"
+        "for path in sys.argv[1:]:\n try: out.append(pathlib.Path(path).read_text())\n"
+        " except OSError: out.append('-')\n"
+        "pathlib.Path('seen').write_text('|'.join(out))"
+    )
+    command = [sys.executable, "-c", program, str(secret / "key"), str(tmp_path / "open"), sys.executable + ".none"]
+    with sandbox.enclose(command, Enclosure((results,), hidden=(secret,), guard=guard), results) as enclosed:
+        subprocess.run(enclosed.command, check=True)
+    assert (results / "seen").read_text() == "-|for all|-"

@@ -24,6 +24,7 @@ import struct
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -54,7 +55,8 @@ class Spec:
 
     def __init__(self, path: str) -> None:
         fields = json.loads(Path(path).read_text(encoding="utf-8"))
-        home = os.path.dirname(os.path.abspath(path))
+        self.path = os.path.abspath(path)
+        home = os.path.dirname(self.path)
         self.account, self.inside = os.path.join(home, "account.json"), os.path.join(home, "inside.json")
         self.command: list[str] = fields["command"]
         self.cwd: str = fields["cwd"]
@@ -62,6 +64,7 @@ class Spec:
         self.folder: str = fields["folder"]
         self.writable: list[str] = fields["writable"]
         self.hidden: list[str] = fields["hidden"]
+        self.ways: list[str] = fields["ways"]
         self.network: bool = fields["network"]
         self.seconds: float = fields["seconds"]
         self.disk_bytes: int = fields["disk_mib"] * MIB
@@ -140,11 +143,13 @@ class NewRoot:
             target = self._new(place)
             os.makedirs(target, exist_ok=True)
             linux.mount(place, target, None, linux.MS_BIND | linux.MS_REC)
-        for place in [*self.spec.hidden, self.spec.folder]:
+        for place in [*self.spec.hidden, self.spec.folder, self.spec.path]:
             self._hide(place)
         for place in sockets:
             if not any(is_below(place, service) for service in SERVICES):
                 self._hide(place)
+        for place in [*self.spec.ways, *self.spec.writable] if self.spec.user is not None else ():
+            self._open_way(place)
 
     def _new(self, path: str) -> str:
         return os.path.join(self.root, os.path.realpath(path).lstrip("/"))
@@ -208,6 +213,15 @@ class NewRoot:
         linux.make_read_only(target)
         self.read_only.append(path)
 
+    def _open_way(self, path: str) -> None:
+        """Let every user pass through the folders that lead to a place: in the layers alone."""
+        parts = os.path.realpath(path).strip("/").split("/")
+        for count in range(1, len(parts)):
+            folder = "/" + "/".join(parts[:count])
+            if not any(is_below(folder, place) for place in self.spec.writable):
+                with contextlib.suppress(OSError):  # one without a layer stays closed
+                    os.chmod(self.root + folder, stat.S_IMODE(os.stat(self.root + folder).st_mode) | 0o011)
+
     def _make_devices(self) -> None:
         dev = self.root + "/dev"
         linux.mount("dev", dev, "tmpfs", linux.MS_NOSUID | linux.MS_NOEXEC, "mode=755,size=1m")
@@ -248,6 +262,19 @@ class NewRoot:
             linux.mount("hidden", target, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, "mode=755,size=4k")
         elif os.path.lexists(target):
             linux.mount("/dev/null", target, None, linux.MS_BIND)
+
+
+def list_around(folder: str, hidden: list[str]) -> Iterator[str]:
+    """Yield files and folders that together are all below a folder but what is hidden."""
+    below = [place for place in hidden if is_below(place, folder)]
+    if os.path.islink(folder):  # what it leads to is listed where it lies
+        return
+    if not below:
+        yield folder
+    elif folder not in below:
+        with contextlib.suppress(OSError):
+            for name in sorted(os.listdir(folder)):
+                yield from list_around(os.path.join(folder, name), below)
 
 
 def allowed_devices() -> list[str]:
@@ -450,7 +477,9 @@ def start_without_namespaces(spec: Spec) -> NoReturn:
     command = os.fork()
     if command == 0:
         if spec.guard == "landlock":
-            linux.restrict_writes([*spec.writable, *(f"/dev/{name}" for name in allowed_devices())])
+            hidden = [os.path.realpath(place) for place in (*spec.hidden, spec.path)]
+            writable = [*spec.writable, *(f"/dev/{name}" for name in allowed_devices())]
+            linux.restrict_files(writable, list(list_around("/", hidden)))
         start_command(spec, -1, enclosed=spec.guard == "landlock" and os.geteuid() == 0)
 
     def end(*_: object) -> None:

@@ -29,7 +29,8 @@ CAPABILITIES = 41
 _WRITES = (1 << 1) | sum(1 << bit for bit in range(4, 13))  # write a file; remove and make what a folder holds
 _MAKE_DEVICES = (1 << 6) | (1 << 11)  # never granted
 _REFER, _TRUNCATE, _SCOPES = 1 << 13, 1 << 14, 0b11
-_FILE_RIGHTS = (1 << 1) | _TRUNCATE
+_READS = (1 << 0) | (1 << 2)  # start and read a file; folders are listed freely
+_FILE_RIGHTS = (1 << 1) | _TRUNCATE | _READS
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
@@ -121,26 +122,39 @@ def landlock_version() -> int:
         return 0
 
 
-def restrict_writes(writable: Iterable[str]) -> None:
-    """Let this process and all it starts change files below these places only (Landlock, Linux 5.13)."""
+def restrict_files(writable: Iterable[str], readable: Iterable[str] | None = None) -> None:
+    """Let this process and all it starts change files below these places only, and read below others only.
+
+    readable: None leaves reading as it is; what is writable may be read. Names can be listed everywhere. Landlock,
+    Linux 5.13.
+    """
     version = landlock_version()
     rights = _WRITES | (_REFER if version >= 2 else 0) | (_TRUNCATE if version >= 3 else 0)
-    fields = [rights, 0, _SCOPES] if version >= 6 else [rights]
+    reads = 0 if readable is None else _READS
+    fields = [rights | reads, 0, _SCOPES] if version >= 6 else [rights | reads]
     attributes = ctypes.create_string_buffer(struct.pack(f"={len(fields)}Q", *fields))
     ruleset = call_kernel("syscall", SYS_LANDLOCK_CREATE, attributes, ctypes.c_size_t(8 * len(fields)), 0)
     try:
         for place in writable:
-            try:
-                descriptor = os.open(place, os.O_PATH | os.O_CLOEXEC)
-            except FileNotFoundError:
-                continue
-            try:
-                allowed = (rights if os.path.isdir(place) else rights & _FILE_RIGHTS) & ~_MAKE_DEVICES
-                rule = ctypes.create_string_buffer(struct.pack("=Qi", allowed, descriptor))
-                call_kernel("syscall", SYS_LANDLOCK_ADD, ruleset, 1, rule, 0)
-            finally:
-                os.close(descriptor)
+            _allow_below(ruleset, place, (rights | reads) & ~_MAKE_DEVICES)
+        for place in readable or ():
+            _allow_below(ruleset, place, reads)
         refuse_new_privileges()
         call_kernel("syscall", SYS_LANDLOCK_RESTRICT, ruleset, 0)
     finally:
         os.close(ruleset)
+
+
+def _allow_below(ruleset: int, place: str, rights: int) -> None:
+    """Allow rights to a file, or to all below a folder; nothing where there is none."""
+    try:
+        descriptor = os.open(place, os.O_PATH | os.O_CLOEXEC)
+    except OSError:  # gone since it was listed, or closed to this user anyway
+        return
+    try:
+        allowed = rights if os.path.isdir(place) else rights & _FILE_RIGHTS
+        if allowed:
+            rule = ctypes.create_string_buffer(struct.pack("=Qi", allowed, descriptor))
+            call_kernel("syscall", SYS_LANDLOCK_ADD, ruleset, 1, rule, 0)
+    finally:
+        os.close(descriptor)

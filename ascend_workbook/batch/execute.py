@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,7 @@ def execute_notebook(
     began = time.monotonic()
     with _set_environment({HEADLESS: "1", READS: str(reads)}):
         outcome = _run_papermill(stage, notebook, folder, parameters, key, timeout_s)
-    outcome = Outcome(**{**asdict(outcome), "seconds": round(time.monotonic() - began, 1)})
+    outcome = replace(outcome, seconds=round(time.monotonic() - began, 1))
     reuse.keep_dependencies(folder, parts)
     _save_outcome(folder, outcome)
     return outcome
@@ -107,10 +107,13 @@ def _run_papermill(
     try:
         papermill.execute_notebook(str(notebook), str(target), parameters=parameters, **options)
     except papermill.PapermillExecutionError as error:
-        report = saved_report(folder)
-        if error.ename == WorkbookError.__name__ and report is not None and report.status is Status.FAIL:
+        report, ours = saved_report(folder), error.ename == WorkbookError.__name__
+        if ours and report is not None and report.status is Status.FAIL:
             return Outcome(stage, RED, key, cell=error.exec_count, error=report.verdict("en"))
-        return Outcome(stage, FAILED, key, cell=error.exec_count, error=_describe_error(error))
+        # the exception on one line; of one of ours the next step stands on a line of its own
+        lines = [line.strip() for line in str(error.evalue).splitlines() if line.strip()]
+        text = f"{error.ename}: {' → '.join(lines) if ours else error.evalue}"
+        return Outcome(stage, FAILED, key, cell=error.exec_count, error=text)
     except DeadKernelError as error:
         return Outcome(stage, DIED, key, cell=_first_unfinished_cell(target), error=str(error))
     except RuntimeError as error:
@@ -129,25 +132,17 @@ def _run_papermill(
     return Outcome(stage, GOOD, key)
 
 
-def _describe_error(error: Any) -> str:
-    """Describe the exception on one line. Of one of ours the next step stands on a line of its own."""
-    lines = [line.strip() for line in str(error.evalue).splitlines() if line.strip()]
-    return f"{error.ename}: {' → '.join(lines) if error.ename == WorkbookError.__name__ else error.evalue}"
-
-
 def _first_unfinished_cell(notebook: Path) -> int | None:
     """Return the number of the first code cell that did not complete, counted from 1. None where all did."""
     import nbformat
 
     cells = [cell for cell in nbformat.read(notebook, 4).cells if cell.cell_type == "code"]
-    return next((number for number, cell in enumerate(cells, 1) if not _is_completed(cell)), None)
-
-
-def _is_completed(cell: Any) -> bool:
-    """Return whether the kernel answered for a cell: papermill calls one whose kernel died `completed`."""
-    status = cell.metadata.get("papermill", {}).get("status")
-    answered = "shell.execute_reply" in cell.metadata.get("execution", {})
-    return not cell.source.strip() or (status == "completed" and answered)
+    for number, cell in enumerate(cells, 1):
+        # papermill calls one whose kernel died `completed`: the kernel must have answered for it too
+        completed = cell.metadata.get("papermill", {}).get("status") == "completed"
+        if cell.source.strip() and not (completed and "shell.execute_reply" in cell.metadata.get("execution", {})):
+            return number
+    return None
 
 
 def _save_outcome(folder: Path, outcome: Outcome) -> None:

@@ -44,11 +44,13 @@ def hash_parts(notebook: Path, parameters: dict[str, Any], versions: dict[str, s
     sources = sorted(map(str, Path(repository).rglob("*.py"))) if repository else []
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     code = json.dumps([cell["source"] for cell in cells if cell["cell_type"] == "code"])
+    shown: dict[str, str | int] = {name: len(os.environ[name].split(",")) for name in VISIBLE if os.environ.get(name)}
+    settings = shown | {name: value for name, value in os.environ.items() if name.startswith(SETTINGS)}
     return {
         "notebook": _hash_value(code),
         "parameters": _hash_value(parameters),
         "versions": _hash_value(versions),
-        "settings": _hash_value(_collect_settings()),
+        "settings": _hash_value(settings),
         "script": _hash_files(local_sources(Path(script)) if script else ()),
         "inputs": _hash_value([*(_hash_input(parameters.get(name)) for name in INPUTS), sources]),
         "code": own_code(),
@@ -76,7 +78,10 @@ def _hash_input(place: Any) -> str:
     """Hash a file or folder by its content, and one in object storage by what the service says of it."""
     if is_address(place):
         return ObsStorage(Address.parse(str(place))).compute_stamp()
-    return _hash_files(_list_files(Path(place))) if place and Path(place).exists() else ""
+    if not place or not Path(place).exists():
+        return ""
+    paths = Path(place).rglob("*") if Path(place).is_dir() else [Path(place)]
+    return _hash_files(sorted(path for path in paths if path.is_file()))
 
 
 @cache
@@ -85,12 +90,6 @@ def hash_packages() -> str:
     places = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
     paths = (path for place in places for path in Path(place).iterdir())
     return _hash_value(sorted(path.name for path in paths if path.suffix in (".dist-info", ".egg-info")))
-
-
-def _collect_settings() -> dict[str, str | int]:
-    """What the environment says that a result depends on."""
-    shown: dict[str, str | int] = {name: len(os.environ[name].split(",")) for name in VISIBLE if os.environ.get(name)}
-    return shown | {name: value for name, value in os.environ.items() if name.startswith(SETTINGS)}
 
 
 def device_versions(device_name: str) -> dict[str, str]:
@@ -134,10 +133,6 @@ def own_code() -> str:
         if path.suffix in SOURCES:
             digest.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
     return digest.hexdigest()
-
-
-def _list_files(place: Path) -> list[Path]:
-    return sorted(path for path in place.rglob("*") if path.is_file()) if place.is_dir() else [place]
 
 
 def _find_imports(path: Path, folder: Path) -> Iterator[Path]:

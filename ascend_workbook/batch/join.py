@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date, timedelta, timezone
+from itertools import chain
 from pathlib import Path
 
 from ascend_workbook.batch.campaign.ended import NOT_RUN, Ended
@@ -25,13 +26,6 @@ from ascend_workbook.findings.sentence import Scalar, Sentence, choose_language
 from ascend_workbook.storage import is_address, open_storage
 
 
-def find_shards(places: Sequence[str]) -> list[Shard]:
-    """Find the shards at the places, by part. Raises WorkbookError for a place that is and holds none, and for what is
-    no shard.json."""
-    shard_places = dict.fromkeys(shard_place for place in places for shard_place in _shard_places(place))
-    return sorted(map(_load_shard, shard_places), key=lambda shard: shard.part)
-
-
 def _shard_places(place: str) -> list[str]:
     """Return the place where it is a shard's folder, else the shards' folders in it."""
     storage = open_storage(place)
@@ -44,21 +38,6 @@ def _shard_places(place: str) -> list[str]:
     if not inner_places:
         raise WorkbookError("plan.join_none", place=place)
     return inner_places
-
-
-def _load_shard(place: str) -> Shard:
-    try:
-        return record.load_shard(open_storage(place).read_text(FILE), place)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as cause:
-        why: Scalar = explain_os_error(cause) if isinstance(cause, OSError) else str(cause)
-        raise WorkbookError("plan.join_unreadable", place=place, error=why) from cause
-
-
-def joined_place(places: Sequence[str], shards_found: Sequence[Shard], root: str) -> str:
-    """Return where the joined page goes: into the one place that holds shards, else below the root."""
-    if len(places) == 1 and _strip_slash(places[0]) != shards_found[0].place:
-        return _strip_slash(places[0])
-    return f"{_strip_slash(root)}/{shards_found[0].plan}"
 
 
 def relative_way(start: str, place: str) -> str:
@@ -85,17 +64,23 @@ def join_shards(
     today: date | None = None,
 ) -> Report:
     """Join all shards of a plan: write their page, summary.json and junit.xml. The report is FAIL where a run is red,
-    or a shard is not there, has not ended or is of an earlier time.
-
-    `places` are the folders or addresses (obs://) of shards, or one that holds them: then the page goes there, else
-    into `root`/the plan's name. `against` is `last` or the place of an earlier summary.json; `today` the day in UTC.
-    Raises WorkbookError where there is no shard, and for shards of different plans or divisions.
-    """
+    or a shard is not there, has not ended or is of an earlier time. `places` are the folders or addresses (obs://) of
+    shards, or one that holds them: then the page goes there, else into `root`/the plan's name. `against` is `last` or
+    the place of an earlier summary.json; `today` the day in UTC. Raises WorkbookError where there is no shard, and for
+    shards of different plans or divisions."""
     lang = choose_language(lang)
-    shards = find_shards(list(map(str, places)))
+    shards = []
+    for place in dict.fromkeys(chain.from_iterable(_shard_places(str(holder)) for holder in places)):
+        try:
+            shards.append(record.load_shard(open_storage(place).read_text(FILE), place))
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as cause:
+            why: Scalar = explain_os_error(cause) if isinstance(cause, OSError) else str(cause)
+            raise WorkbookError("plan.join_unreadable", place=place, error=why) from cause
+    shards.sort(key=lambda shard: shard.part)
     _check_alike(shards)
-    first = shards[0]
-    target = joined_place(list(map(str, places)), shards, str(root))
+    first, target = shards[0], _strip_slash(str(places[0]))  # the one place that holds shards, else below the root
+    if len(places) > 1 or target == first.place:
+        target = f"{_strip_slash(str(root))}/{first.plan}"
     folder = run_folder(first.plan, LOCAL) if is_address(target) else Path(target)
     before = history.find_earlier(against, folder, first.plan) if against else None
     rows, findings = tuple(_join_rows(shards, target)), tuple(_report_shards(shards))
@@ -117,9 +102,8 @@ def _check_alike(shards: Sequence[Shard]) -> None:
     for shard in shards:
         for row in own_rows(shard):
             if row.name in shards_by_run:
-                raise WorkbookError(
-                    "plan.join_twice", run=row.name, first=shards_by_run[row.name].place, other=shard.place
-                )
+                before = shards_by_run[row.name].place
+                raise WorkbookError("plan.join_twice", run=row.name, first=before, other=shard.place)
             shards_by_run[row.name] = shard
 
 
@@ -159,36 +143,22 @@ def _report_shards(shards: Sequence[Shard]) -> Iterator[Finding]:
         yield Finding("RUN415", Status.FAIL, "RUN415.missing", args, weight=400)
     for shard in shards:
         if not shard.finished:
-            key = "RUN415.stopped" if shard.stopped else "RUN415.unfinished"
-            yield _shard_finding(shard, Status.FAIL, key, weight=380)
-    for shard in _find_earlier(shards):
-        yield _shard_finding(shard, Status.FAIL, "RUN415.earlier", weight=390)
+            yield _shard_finding(shard, "RUN415.stopped" if shard.stopped else "RUN415.unfinished", 380)
+    ordered = sorted(shards, key=lambda shard: shard.began)
+    last, cut = ordered[0].ended, 0  # those after which no shard went for too long: the others began another night
+    for number, shard in enumerate(ordered):
+        cut = number if shard.began - last > APART else cut
+        last = max(last, shard.ended)
+    for shard in ordered[:cut]:
+        yield _shard_finding(shard, "RUN415.earlier", 390)
     if len({shard.code for shard in shards}) > 1:
         yield Finding("RUN415", Status.WARN, "RUN415.versions", {"count": len(shards)}, weight=40)
     places_told: list[Scalar] = [shard.place for shard in shards]
-    yield Finding(
-        "RUN415", Status.OK, "RUN415.joined", {"there": len(shards), "count": first.count, "places": places_told}
-    )
+    args = {"there": len(shards), "count": first.count, "places": places_told}
+    yield Finding("RUN415", Status.OK, "RUN415.joined", args)
 
 
-def _shard_finding(shard: Shard, status: Status, key: str, *, weight: int) -> Finding:
-    when = shard.ended.astimezone(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
-    args: dict[str, Scalar] = {
-        "part": shard.part,
-        "count": shard.count,
-        "place": shard.place,
-        "when": when,
-        "hours": APART // timedelta(hours=1),
-    }
-    return Finding("RUN415", status, key, args, weight=weight)
-
-
-def _find_earlier(shards: Sequence[Shard]) -> list[Shard]:
-    """Return the shards after which no shard went for too long: the others began another night."""
-    ordered = sorted(shards, key=lambda shard: shard.began)
-    last, cut = ordered[0].ended, 0
-    for number, shard in enumerate(ordered):
-        if shard.began - last > APART:
-            cut = number
-        last = max(last, shard.ended)
-    return ordered[:cut]
+def _shard_finding(shard: Shard, key: str, weight: int) -> Finding:
+    args: dict[str, Scalar] = {"part": shard.part, "count": shard.count, "place": shard.place}
+    args |= {"when": f"{shard.ended.astimezone(timezone.utc):%Y-%m-%d %H:%M} UTC", "hours": APART // timedelta(hours=1)}
+    return Finding("RUN415", Status.FAIL, key, args, weight=weight)

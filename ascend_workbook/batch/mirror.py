@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ascend_workbook.findings.errors import WorkbookError, explain_os_error
 from ascend_workbook.findings.finding import Finding, Status
@@ -38,14 +38,18 @@ class Mirror:
         self.folder = folder
         self.place = f"{str(root).rstrip('/')}/{folder.name}" if is_address(root) else ""
         self._work = ThreadPoolExecutor(1, thread_name_prefix="mirror") if self.place else None
-        self._sent: list[Future[None]] = []
+        self._sent: list[Future[Any]] = []
         if self.place:
-            self._upload_page()  # before anything starts: whether it can be written to, and an earlier page is gone
+            _send_pages(
+                self.folder, self.place
+            )  # before anything starts: whether it can be written to, and an earlier page is gone
 
     def send_part(self, name: str) -> None:
         """Send the folder of a stage or run that has ended, with its manifest, and the page."""
         if self._work is not None and (self.folder / name).is_dir():
-            self._sent.append(self._work.submit(self._upload_part, name))
+            from ascend_workbook.storage.transfer.upload import send_files
+
+            self._sent.append(self._work.submit(send_files, self.folder / name, f"{self.place}/{name}"))
             self.send_page()
 
     def send_parts(self, runs: Iterable[Ended]) -> Iterator[Ended]:
@@ -57,7 +61,7 @@ class Mirror:
     def send_page(self) -> None:
         """Send what stands at the top of the folder."""
         if self._work is not None:
-            self._sent.append(self._work.submit(self._upload_page))
+            self._sent.append(self._work.submit(_send_pages, self.folder, self.place))
 
     def finish_sending(self, report: Report) -> Report:
         """Wait until all is sent, and add to the report what could not be sent, and where the rest lies."""
@@ -72,14 +76,6 @@ class Mirror:
             for cause in troubles.values()
         )
         return _add_findings(report, self.place, unsent)
-
-    def _upload_part(self, name: str) -> None:
-        from ascend_workbook.storage.transfer.upload import send_files
-
-        send_files(self.folder / name, f"{self.place}/{name}")
-
-    def _upload_page(self) -> None:
-        _send_pages(self.folder, self.place)
 
 
 def send_pages(report: Report, folder: Path, place: str) -> Report:

@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -46,9 +46,8 @@ def keep_dependencies(folder: Path, parts: Mapping[str, str]) -> None:
         bytes_left = HASHED_TOGETHER
         for path, (kind, size, changed_ns) in sorted(opened_files.items()):
             if kind == "d":
-                dependencies["folders"] |= (
-                    {path: _hash_names(path)} if _is_data_folder(path, (size, changed_ns), folder) else {}
-                )
+                data = _is_data_folder(path, (size, changed_ns), folder)
+                dependencies["folders"] |= {path: _hash_names(path)} if data else {}
                 continue
             small = 0 <= size <= min(HASHED_BYTES, bytes_left) and _stat_file(path) == (size, changed_ns)
             dependencies["files"][path] = [size, changed_ns, _hash_file(path) if small else ""]
@@ -63,11 +62,9 @@ def why_again(folder: Path, parts: Mapping[str, str]) -> Scalar:
         before, files, folders = dependencies["parts"], dependencies["files"], dependencies["folders"]
         if dependencies["form"] != FORM or not dependencies["whole"]:
             return UNKNOWN
-        changed_parts: list[Scalar] = [
-            Sentence(f"reuse.part.{name}") for name in parts if before.get(name) != parts[name]
-        ]
-        if changed_parts:
-            return Sentence("reuse.parts", what=changed_parts)
+        changed = [name for name in parts if before.get(name) != parts[name]]
+        if changed:
+            return Sentence("reuse.parts", what=[Sentence(f"reuse.part.{name}") for name in changed])
         return _find_change(files, folders)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return UNKNOWN
@@ -78,18 +75,16 @@ def _find_change(files: Mapping[str, list[Any]], folders: Mapping[str, str]) -> 
         now = _stat_file(path)
         if now is None or size < 0:
             if now is not None or size >= 0:
-                return Sentence("reuse.gone" if now is None else "reuse.new", path=_printable_path(path))
+                return _name_path("reuse.gone" if now is None else "reuse.new", path)
         elif now[0] != size or (_hash_file(path) != content if content else now[1] != changed_ns):
-            return Sentence("reuse.file", path=_printable_path(path))
-    for path, names in folders.items():
-        if _hash_names(path) != names:
-            return Sentence("reuse.folder", path=_printable_path(path))
-    return ""
+            return _name_path("reuse.file", path)
+    other = next((path for path, names in folders.items() if _hash_names(path) != names), None)
+    return "" if other is None else _name_path("reuse.folder", other)
 
 
-def _printable_path(path: str) -> str:
-    """Return the path as a text; a name of a file may be none."""
-    return path.encode("utf-8", "replace").decode("utf-8")
+def _name_path(key: str, path: str) -> Scalar:
+    """Return the sentence with the path as a text; a name of a file may be none."""
+    return Sentence(key, path=path.encode("utf-8", "replace").decode("utf-8"))
 
 
 def _gather_opened(place: Path) -> dict[str, tuple[str, int, int]] | None:
@@ -106,23 +101,21 @@ def _gather_opened(place: Path) -> dict[str, tuple[str, int, int]] | None:
                 written_names.add(name)
             else:
                 opened_files.setdefault(name, (kind, int(size), int(changed_ns)))
-    read_files = {
+    return {
         name: file_state
         for name, file_state in opened_files.items()
-        if name not in written_names and not _made_since(name, file_state)
+        if name not in written_names and _was_read(name, *file_state[:2])
     }
-    return {name: file_state for name, file_state in read_files.items() if not _is_temporary(name, file_state)}
 
 
-def _is_temporary(name: str, file_state: tuple[str, int, int]) -> bool:
-    """Return whether a file was there while the stage ran and gone at its end, in the folder for temporary files."""
-    return file_state[1] >= 0 and not os.path.lexists(name) and Path(tempfile.gettempdir()) in Path(name).parents
-
-
-def _made_since(name: str, file_state: tuple[str, int, int]) -> bool:
-    """Return whether a file was absent when it was looked for, and is there now. A folder is no file that was read."""
-    kind, size, _ = file_state
-    return (size < 0 and os.path.lexists(name)) or (kind == "r" and size >= 0 and not _is_regular_or_absent(name))
+def _was_read(name: str, kind: str, size: int) -> bool:
+    """Return whether the stage read what it opened. Not what was absent then and is there now, nor what was there while
+    it ran and gone at its end, in the folder for temporary files; and a folder is no file."""
+    there = os.path.lexists(name)
+    if size < 0:
+        return not there
+    temporary = not there and Path(tempfile.gettempdir()) in Path(name).parents
+    return not temporary and (kind != "r" or not there or Path(name).is_file())
 
 
 def _is_data_folder(path: str, folder_state: tuple[int, int], stage: Path) -> bool:
@@ -131,10 +124,6 @@ def _is_data_folder(path: str, folder_state: tuple[int, int], stage: Path) -> bo
     now = _stat_file(path)
     shared = {Path(tempfile.gettempdir()).resolve(), *stage.resolve().parents}
     return now == folder_state or (now is not None and Path(path).resolve() not in shared)
-
-
-def _is_regular_or_absent(name: str) -> bool:
-    return Path(name).is_file() or not os.path.lexists(name)
 
 
 def _stat_file(path: str) -> tuple[int, int] | None:
@@ -158,14 +147,9 @@ def _hash_content(path: str, size: int, changed_ns: int, moved_ns: int) -> str:
     """Hash a file once for as long as it stays as it is. Many runs read the same data."""
     digest = hashlib.sha256()
     with Path(path).open("rb") as stream:
-        for piece in _read_pieces(stream):
+        while piece := stream.read(1 << 20):
             digest.update(piece)
     return digest.hexdigest()[:32]
-
-
-def _read_pieces(stream: Any) -> Iterator[bytes]:
-    while piece := stream.read(1 << 20):
-        yield piece
 
 
 def _hash_names(path: str) -> str:

@@ -43,10 +43,8 @@ OURS = ("lang", "run_dir")
 
 def declared_parameters(notebook: Path) -> dict[str, str]:
     """Read the declared types of parameters from the notebook's cell tagged `parameters`. Each is `name: type = value`,
-    and one without a type has that of its value.
-
-    The cell is parsed here as papermill takes a second and more to be imported.
-    """
+    and one without a type has that of its value. The cell is parsed here as papermill takes a second and more to be
+    imported."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     types: dict[str, str] = {}
     for cell in cells:
@@ -62,33 +60,24 @@ def declared_parameters(notebook: Path) -> dict[str, str]:
 
 def assign_parameters(texts: dict[str, str], declarations: dict[str, dict[str, str]]) -> dict[str, dict[str, object]]:
     """Assign typed parameters to each stage whose notebook declares them. `name` goes to every stage that declares it,
-    `stage.name` to one.
-
-    Raises WorkbookError for a name no notebook declares and for a value of the wrong type.
-    """
+    `stage.name` to one. Raises WorkbookError for a name no notebook declares and for a value of the wrong type."""
     result: dict[str, dict[str, object]] = {stage: {} for stage in declarations}
     for name, value in texts.items():
         stage, _, short = name.rpartition(".")
-        takers = [
-            taker
-            for taker in declarations
-            if short in declarations[taker] and short not in OURS and stage in ("", taker)
-        ]
-        if not takers:
-            raise _unknown_parameter(name, declarations)
+        takers = [taker for taker in declarations if short in declarations[taker] and stage in ("", taker)]
+        if not takers or short in OURS:
+            names = sorted({plain for kinds in declarations.values() for plain in kinds if plain not in OURS})
+            close = difflib.get_close_matches(short, names, 1)
+            raise WorkbookError("run.parameter_unknown", name=name, close=close or names, names=names)
         for taker in takers:
-            result[taker][short] = convert_text(short, value, declarations[taker][short])
+            kind = declarations[taker][short]
+            try:
+                boolean = kind == "bool"
+                convert = {"int": int, "float": float}.get(kind, str)
+                result[taker][short] = BOOLEANS[value.strip().lower()] if boolean else convert(value)
+            except (ValueError, KeyError):
+                raise WorkbookError("run.parameter_type", name=short, value=value, kind=kind) from None
     return result
-
-
-def convert_text(name: str, value: str, kind: str) -> object:
-    """Convert the text to the declared type."""
-    try:
-        if kind == "bool":
-            return BOOLEANS[value.strip().lower()]
-        return {"int": int, "float": float}.get(kind, str)(value)
-    except (ValueError, KeyError):
-        raise WorkbookError("run.parameter_type", name=name, value=value, kind=kind) from None
 
 
 def check_at_least_one(**bounds: float) -> None:
@@ -96,9 +85,3 @@ def check_at_least_one(**bounds: float) -> None:
     for name, value in bounds.items():
         if not 1 <= value < math.inf:
             raise WorkbookError("run.not_positive", name=name, value=value)
-
-
-def _unknown_parameter(name: str, declarations: dict[str, dict[str, str]]) -> WorkbookError:
-    names = sorted({parameter for kinds in declarations.values() for parameter in kinds if parameter not in OURS})
-    close = difflib.get_close_matches(name.rpartition(".")[2], names, 1)
-    return WorkbookError("run.parameter_unknown", name=name, close=close or names, names=names)

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -36,6 +37,9 @@ from ascend_workbook.show import html, template
 from ascend_workbook.storage import is_address, open_storage
 from ascend_workbook.storage.saving import mark_results
 
+#: The run's word for a stage that left something out.
+PARTLY = "RUN400.partly"
+
 
 def run(
     name: str,
@@ -51,13 +55,11 @@ def run(
     say_progress: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True),
 ) -> Report:
     """Run the stages' notebooks into `root/name`; a row per stage, red where any is red. Where `root` is an address
-    (obs://), into `runs/name` here, and each stage is sent to `root/name` when it has ended.
-
-    The folder holds index.html, report.json and junit.xml, the last with the cases that a plan's has of a run.
-    `parameters` are texts, checked against what the notebooks declare before anything starts. A cell's time limit is
-    `timeout_s` seconds. `here` is what `device_versions` says, where that is known already. Raises WorkbookError for
-    what keeps the run from starting.
-    """
+    (obs://), into `runs/name` here, and each stage is sent to `root/name` when it has ended. The folder holds
+    index.html, report.json and junit.xml, the last with the cases that a plan's has of a run. `parameters` are texts,
+    checked against what the notebooks declare before anything starts. A cell's time limit is `timeout_s` seconds.
+    `here` is what `device_versions` says, where that is known already. Raises WorkbookError for what keeps the run from
+    starting."""
     lang = choose_language(lang)
     check_at_least_one(timeout=timeout_s)
     folder = run_folder(name, local_root(root))
@@ -98,7 +100,12 @@ def run(
         state = Sentence("run.state.reused" if outcome.reused else f"run.state.{outcome.state}")
         words: dict[str, Scalar] = {"stage": Sentence(f"name.{stage}"), "state": state, "seconds": outcome.seconds}
         say_progress(say("run.stage_ended", lang, **words))
-    report = mirror.finish_sending(publish(outcomes, tier=here["tier"], acceptance=_render_acceptance(folder, lang)))
+    checklist = ""
+    with suppress(WorkbookError):  # no stage saved a report
+        from ascend_workbook.batch import acceptance  # it knows plans, which know this module
+
+        checklist = acceptance.section_of(folder, lang)
+    report = mirror.finish_sending(publish(outcomes, tier=here["tier"], acceptance=checklist))
     _write_junit(report, folder, stages, lang)  # as red as the exit code also where not all could be sent
     return report
 
@@ -109,24 +116,13 @@ def _write_junit(report: Report, folder: Path, stages: tuple[str, ...], lang: st
     open_storage(str(folder)).write_text("junit.xml", junit.render_run(report, folder, stages, lang))
 
 
-def _render_acceptance(folder: Path, lang: str) -> str:
-    """Render the checklist of the run as a piece of its page; empty where no stage saved a report."""
-    from ascend_workbook.batch import acceptance  # it knows plans, which know this module
-
-    try:
-        return acceptance.section_of(folder, lang)
-    except WorkbookError:
-        return ""
-
-
 def _prepare_stages(
     parameters: dict[str, str], stages: tuple[str, ...], notebooks: Path
 ) -> tuple[dict[str, Path], dict[str, dict[str, object]]]:
     """Return each stage's notebook and its parameters as values. Raises WorkbookError where one cannot start."""
     notebooks_found = find_notebooks(stages, notebooks)
-    values_by_stage = assign_parameters(
-        parameters, {stage: declared_parameters(notebook) for stage, notebook in notebooks_found.items()}
-    )
+    declarations = {stage: declared_parameters(notebook) for stage, notebook in notebooks_found.items()}
+    values_by_stage = assign_parameters(parameters, declarations)
     for values in values_by_stage.values():
         check_inputs(values)
     return notebooks_found, values_by_stage
@@ -176,8 +172,7 @@ def _publish_run(
 
 def summarize_run(name: str, folder: Path, outcomes: list[Outcome], stages: tuple[str, ...], tier: str) -> Report:
     """Make the run's report: a row per stage, also for those that have not run yet."""
-    names = ("stage", "run_result", "status", "verdict", "tier")
-    columns = (*(Column(column_name) for column_name in names), Column("seconds", "s"))
+    columns = (*map(Column, ("stage", "run_result", "status", "verdict", "tier")), Column("seconds", "s"))
     rows: list[tuple[Scalar, ...]] = []
     findings: list[Finding] = []
     by_stage = {outcome.stage: outcome for outcome in outcomes}
@@ -190,6 +185,10 @@ def summarize_run(name: str, folder: Path, outcomes: list[Outcome], stages: tupl
             outcome = Sentence("RUN400.not_run")
         rows.append((Sentence(f"name.{stage}"), outcome, finding.status.name, sentence, stage_tier, seconds))
     findings += _all_green(dict(zip(stages, findings)))
+    reports = filter(None, (saved_report(folder / outcome.stage) for outcome in outcomes))
+    simulated = [report for report in reports if report.simulated]
+    numerics = "ascend" if any(report.ascend_numerics for report in simulated) else "cpu"
+    faults = dict.fromkeys(fault for report in simulated for fault in report.on_purpose)
     return Report(
         "batch",
         "run",
@@ -200,7 +199,7 @@ def summarize_run(name: str, folder: Path, outcomes: list[Outcome], stages: tupl
             "name": name,
             "page": str(folder / "index.html"),
             "outcomes": [vars(outcome) for outcome in outcomes],
-            "simulator": _describe_simulator([saved_report(folder / outcome.stage) for outcome in outcomes]),
+            "simulator": {"numerics": numerics, "faults": list(faults)} if simulated else {},
         },
         tier=tier,
     )
@@ -208,17 +207,8 @@ def summarize_run(name: str, folder: Path, outcomes: list[Outcome], stages: tupl
 
 def _has_judged(report: Report) -> bool:
     """Return whether a report, or a part of it, judged anything at all."""
-    return any(finding.status is not Status.SKIPPED for finding in report.findings) or any(
-        map(_has_judged, report.parts)
-    )
-
-
-def _describe_simulator(reports: list[Report | None]) -> dict[str, object]:
-    """Describe with which numbers and faults on purpose the simulated NPU ran the stages. Empty where it ran none."""
-    simulated = [report for report in reports if report is not None and report.simulated]
-    numerics = "ascend" if any(report.ascend_numerics for report in simulated) else "cpu"
-    faults = dict.fromkeys(fault for report in simulated for fault in report.on_purpose)
-    return {"numerics": numerics, "faults": list(faults)} if simulated else {}
+    judged = any(finding.status is not Status.SKIPPED for finding in report.findings)
+    return judged or any(map(_has_judged, report.parts))
 
 
 def _all_green(by_stage: dict[str, Finding]) -> list[Finding]:
@@ -227,7 +217,9 @@ def _all_green(by_stage: dict[str, Finding]) -> list[Finding]:
     if worst is Status.FAIL or any(finding.key == "RUN400.not_run" for finding in by_stage.values()):
         return []
     warned = [stage for stage, finding in by_stage.items() if finding.status is Status.WARN]
-    unseen = [stage for stage, finding in by_stage.items() if _is_partial(finding)]
+    verdicts = {stage: finding.args.get("verdict") for stage, finding in by_stage.items()}
+    partly = [stage for stage, verdict in verdicts.items() if isinstance(verdict, dict) and verdict["say"] == PARTLY]
+    unseen = [stage for stage, finding in by_stage.items() if stage in partly or finding.status is Status.SKIPPED]
     doubts: list[Scalar] = [
         Sentence(key, which=[Sentence(f"name.{stage}") for stage in stages])
         for key, stages in (("RUN400.warned", warned), ("RUN400.unseen", unseen))
@@ -235,12 +227,6 @@ def _all_green(by_stage: dict[str, Finding]) -> list[Finding]:
     ]
     key = "RUN400.green_but" if doubts else "RUN400.green"
     return [Finding("RUN400", worst, key, {"stages": len(by_stage), "doubts": doubts}, weight=200)]
-
-
-def _is_partial(finding: Finding) -> bool:
-    """Whether the stage left something out, and the run's word for it is there."""
-    verdict = finding.args.get("verdict")
-    return finding.status is Status.SKIPPED or (isinstance(verdict, dict) and verdict.get("say") == "RUN400.partly")
 
 
 def _judge_stage(stage: str, outcome: Outcome | None, folder: Path) -> tuple[Finding, str, float | None]:
@@ -255,7 +241,7 @@ def _judge_stage(stage: str, outcome: Outcome | None, folder: Path) -> tuple[Fin
         headline: Scalar = Sentence(report.headline.key, **report.headline.args) if report.headline else None
         status = Status.FAIL if outcome.state == RED else report.status
         if status is Status.SKIPPED and _has_judged(report):  # an answer with gaps; its own page marks each as SKIPPED
-            status, headline = Status.NOTE, Sentence("RUN400.partly", verdict=headline)
+            status, headline = Status.NOTE, Sentence(PARTLY, verdict=headline)
         return Finding("RUN400", status, key, {"verdict": headline}, place, weight=10), tier, outcome.seconds
     if outcome.state == GOOD:  # every cell ran, but no report was saved: nothing vouches for the stage
         outcome = replace(outcome, state="no_report")
@@ -329,11 +315,8 @@ def _make_rows(table: Table, folder: Path, outcomes: list[Outcome], lang: str) -
 
 
 def _render_stage(outcome: Outcome, folder: Path, lang: str) -> Markup:
-    """Render the stage's report, or the cell that failed and its error where there is none.
-
-    A known failure is explained; for another is said what to collect and where to ask. An error of ours names its own
-    next step.
-    """
+    """Render the stage's report, or the cell that failed and its error where there is none. A known failure is
+    explained; for another is said what to collect and where to ask. An error of ours names its own next step."""
     report = saved_report(folder / outcome.stage)
     error = "" if report is not None and outcome.state in ("good", "red") else outcome.error
     return template.render_template(

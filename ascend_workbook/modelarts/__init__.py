@@ -1,8 +1,8 @@
 """ModelArts as a batch platform: a training job that runs the workbook, or a training script, without anyone there.
 
-boot.py is what the platform starts; role.py says what this one process is to do, mark.py that it works, transfer.py
-where it may write, brings data and takes results away, work.py starts the work. configuration.py makes the job's
-description, imitation.py plays the image on this machine, so that rehearsal.py tries a job before it costs anything.
+boot.py is what the platform starts; role.py says what this one process is to do, mark.py that it works, work.py where
+it may write, brings data, starts the work and takes results away. configuration.py makes the job's description,
+imitation.py plays the image on this machine, so that rehearsal.py tries a job before it costs anything.
 links.py makes addresses that open one notebook in ModelArts.
 """
 

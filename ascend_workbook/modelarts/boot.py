@@ -20,7 +20,7 @@ from ascend_workbook.environment.launching.rank_table import BrokenTable, RankTa
 from ascend_workbook.environment.system import PROJECT, System
 from ascend_workbook.findings.errors import WorkbookError, explain_os_error
 from ascend_workbook.findings.sentence import Scalar, Sentence, say
-from ascend_workbook.modelarts import role, transfer, work
+from ascend_workbook.modelarts import role, work
 from ascend_workbook.modelarts.mark import Mark
 
 #: A line of a rehearsal that a program reads.
@@ -99,15 +99,17 @@ def run_boot(parameters: Given, environ: Mapping[str, str]) -> int:
         log_line("modelarts.leaves")
         return 0
     log_line("modelarts.scratch_is", path=str(place.folder), source=place.source, free=round(place.free_mib))
-    warn_of_shm()
+    shm = os.statvfs("/dev/shm") if Path("/dev/shm").is_dir() else None
+    if shm and shm.f_blocks * shm.f_frsize >> 20 < LEAST_SHM_MIB:  # a loader's workers die of it with a bus error
+        log_line("modelarts.shm", mib=shm.f_blocks * shm.f_frsize >> 20)
     with Mark.for_job(place.folder, environ).hold_folder(shared=own_role.name == "rank") as left_behind:
         if left_behind:
             log_line("modelarts.left", names=left_behind, path=str(place.folder))
         return lead_job(parameters, own_role, place, environ)
 
 
-def choose_scratch(parameters: Given, own_role: role.Role, environ: Mapping[str, str]) -> transfer.Scratch:
-    return transfer.choose_scratch(
+def choose_scratch(parameters: Given, own_role: role.Role, environ: Mapping[str, str]) -> work.Scratch:
+    return work.choose_scratch(
         environ, parameters.scratch, own_role.job.host_rank if own_role.job.host_count > 1 else None
     )
 
@@ -126,23 +128,23 @@ def find_rank_table(environ: Mapping[str, str], kind: str) -> RankTable | None:
         return None
 
 
-def lead_job(parameters: Given, own_role: role.Role, place: transfer.Scratch, environ: Mapping[str, str]) -> int:
+def lead_job(parameters: Given, own_role: role.Role, place: work.Scratch, environ: Mapping[str, str]) -> int:
     """Bring the data in, do the work, and take the results out, also where the work has failed."""
     out = output_folder(parameters, own_role, place.folder)
     out.mkdir(parents=True, exist_ok=True)
     places = {"out": str(out), "scratch": str(place.folder), "code": str(PROJECT)}
     if parameters.data_url:
-        places["data"] = str(transfer.bring_data(parameters.data_url, place.folder / "data"))
+        places["data"] = str(work.bring_data(parameters.data_url, place.folder / "data"))
     python = choose_python(parameters, place.folder)
     words = work.make_command(own_role, python, parameters.command, parameters.script, places)
     log_line("modelarts.starts", command=" ".join(words))
     code = work.run_child(words, work.make_environment(environ, own_role), out)
     log_line("modelarts.ended", code=code)
-    if transfer.is_remote(parameters.train_url):
+    if work.is_remote(parameters.train_url):
         try:
             several = own_role.job.host_count > 1 and parameters.kind == "script"
             place_sent = parameters.train_url.rstrip("/") + (f"/host-{own_role.job.host_rank}" if several else "")
-            log_line("modelarts.sent", count=transfer.send_results(out, place_sent), place=place_sent)
+            log_line("modelarts.sent", count=work.send_results(out, place_sent), place=place_sent)
         except WorkbookError as error:
             print(say("modelarts.stopped", message=error.message()), file=sys.stderr, flush=True)
             return code or 2
@@ -165,18 +167,15 @@ def choose_python(parameters: Given, folder: Path) -> str:
 def output_folder(parameters: Given, own_role: role.Role, folder: Path) -> Path:
     """Return where the work writes: the platform's own folder where it gave one; of several hosts each has its own."""
     url, job = parameters.train_url, own_role.job
-    out = Path(url) if url and not transfer.is_remote(url) else folder / "out"
+    out = Path(url) if url and not work.is_remote(url) else folder / "out"
     several = job.host_count > 1 and own_role.name != "leave" and job.host_rank is not None
     return out / f"host-{job.host_rank}" if several else out
 
 
 def describe_plan(parameters: Given, own_role: role.Role, environ: Mapping[str, str]) -> int:
     """Print what would be done, for people and for a program in one line; do none of it."""
-    plan: dict[str, object] = {
-        "role": own_role.name,
-        "host_rank": own_role.job.host_rank,
-        "starter": own_role.job.starter,
-    }
+    about = own_role.job
+    plan: dict[str, object] = {"role": own_role.name, "host_rank": about.host_rank, "starter": about.starter}
     if own_role.name != "leave":
         place = choose_scratch(parameters, own_role, environ)
         out = output_folder(parameters, own_role, place.folder)
@@ -188,22 +187,11 @@ def describe_plan(parameters: Given, own_role: role.Role, environ: Mapping[str, 
             out=str(out),
             scratch=str(place.folder),
             lacking=needs,
-            moxing=transfer.find_moxing() is not None,
+            moxing=work.find_moxing() is not None,
             dropped=[name for name in work.DROPPED if name in environ and name not in child_environment],
         )
     print(PLAN + json.dumps(plan), flush=True)
     return 0
-
-
-def warn_of_shm() -> None:
-    """Warn where shared memory is short: a loader's workers die of it with a bus error."""
-    try:
-        shm_status = os.statvfs("/dev/shm")
-    except OSError:
-        return
-    mib = shm_status.f_blocks * shm_status.f_frsize >> 20
-    if mib < LEAST_SHM_MIB:
-        log_line("modelarts.shm", mib=mib)
 
 
 def log_line(key: str, **args: Scalar) -> None:

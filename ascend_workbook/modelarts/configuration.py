@@ -53,11 +53,9 @@ class JobRequest:
 
 
 def describe_job(request: JobRequest) -> Report:
-    """Describe the job as JSON under a table of its fields; start nothing.
-
-    Raises WorkbookError `modelarts.name`, `modelarts.address`, `modelarts.image`, `modelarts.nodes`,
-    `modelarts.variable`, `modelarts.secret`, `modelarts.words`, `modelarts.script_place`.
-    """
+    """Describe the job as JSON under a table of its fields; start nothing. Raises WorkbookError `modelarts.name`,
+    `modelarts.address`, `modelarts.image`, `modelarts.nodes`, `modelarts.variable`, `modelarts.secret`,
+    `modelarts.words`, `modelarts.script_place`."""
     request_body = make_body(request)
     text = json.dumps(request_body, indent=2, ensure_ascii=False) + "\n"
     args: dict[str, Scalar] = {"boot": request_body["algorithm"]["boot_file"], "nodes": request.nodes}

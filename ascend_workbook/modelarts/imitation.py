@@ -53,25 +53,18 @@ def job_starts(method: str, count: int, cards: int, folder: Path) -> list[Start]
     for host in range(count):
         for card in range(per_host):
             variables = {
-                **common_variables(host, count, cards),
+                "MA_VJ_NAME": JOB,
+                "MA_TASK_NAME": "worker",
+                "MA_NUM_HOSTS": str(count),
+                "MA_NUM_GPUS": str(cards),
+                "VC_WORKER_NUM": str(count),
+                "VC_TASK_INDEX": str(host),
+                "VC_WORKER_HOSTS": ",".join(host_names(count)),
+                "MA_CURRENT_IP": f"10.0.0.{host + 1}",
                 **_method_variables(method, host, card, cards, count, table),
             }
             starts.append(Start(host, card, f"{JOB}-worker-{host}", variables))
     return starts
-
-
-def common_variables(host: int, count: int, cards: int) -> dict[str, str]:
-    """Return the variables that every process of a job has."""
-    return {
-        "MA_VJ_NAME": JOB,
-        "MA_TASK_NAME": "worker",
-        "MA_NUM_HOSTS": str(count),
-        "MA_NUM_GPUS": str(cards),
-        "VC_WORKER_NUM": str(count),
-        "VC_TASK_INDEX": str(host),
-        "VC_WORKER_HOSTS": ",".join(host_names(count)),
-        "MA_CURRENT_IP": f"10.0.0.{host + 1}",
-    }
 
 
 def notebook_starts() -> list[Start]:
@@ -140,6 +133,7 @@ class Layout:
 
 def make_layout(root: Path, script: tuple[str, Path] | None = None, hosts: int = 1) -> Layout:
     """Make all folders, with a local disk for each host. A training script goes into the code directory by its name."""
+    scripts = [script] if script else []
     home, version = root / "home" / "ma-user", ".".join(map(str, sys.version_info[:2]))
     layout = Layout(
         root,
@@ -155,19 +149,14 @@ def make_layout(root: Path, script: tuple[str, Path] | None = None, hosts: int =
         (layout.cache / f"host-{host}").mkdir(parents=True)
     for folder in (layout.python.parent, layout.site, layout.code, layout.outputs, layout.inputs, root / "logs"):
         folder.mkdir(parents=True)
-    for name in CODE:
-        _copy_path(PROJECT / name, layout.code / name)
-    if script is not None:
-        target = layout.code / script[0]
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(script[1], target)
-    _make_environment(layout)
+    for source, target in [*((PROJECT / name, name) for name in CODE), *((script[1], script[0]) for script in scripts)]:
+        (layout.code / target).parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, layout.code / target, ignore=shutil.ignore_patterns("__pycache__", "native"))
+        else:
+            shutil.copy(source, layout.code / target)
     (layout.inputs / "sample.txt").write_text("1\n", encoding="utf-8")
-    return layout
-
-
-def _make_environment(layout: Layout) -> None:
-    """Make a conda environment's Python with the packages of this one, and a sudo that tells on us."""
+    # a conda environment's Python with the packages of this one, and a sudo that tells on us
     base = Path(getattr(sys, "_base_executable", sys.executable))
     layout.python.symlink_to(base)
     (layout.home / CONDA / "pyvenv.cfg").write_text(f"home = {base.parent}\n", encoding="utf-8")
@@ -176,18 +165,11 @@ def _make_environment(layout: Layout) -> None:
     sudo = layout.python.with_name("sudo")
     sudo.write_text(f"#!/bin/sh\necho \"$@\" >> '{layout.root / 'logs' / SUDO}'\nexit 1\n", encoding="utf-8")
     sudo.chmod(0o755)
+    return layout
 
 
 def was_sudo_called(layout: Layout) -> bool:
     return (layout.root / "logs" / SUDO).exists()
-
-
-def _copy_path(source: Path, target: Path) -> None:
-    if source.is_dir():
-        shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "native"))
-    else:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(source, target)
 
 
 def hand_over(layout: Layout, user: int, group: int) -> None:

@@ -28,10 +28,8 @@ FOLDERS = ("zh", "course/zh")
 
 
 def make_launch_link(url: str, image: str = "") -> str:
-    """Make the link for one notebook at a public https address; `image` is a UUID, empty: none is asked for.
-
-    Raises WorkbookError `modelarts.notebook_address`, `modelarts.image_id`.
-    """
+    """Make the link for one notebook at a public https address; `image` is a UUID, empty: none is asked for. Raises
+    WorkbookError `modelarts.notebook_address`, `modelarts.image_id`."""
     try:
         parts = urlsplit(url)
         good = parts.scheme == "https" and parts.hostname and not (parts.username or parts.password)
@@ -45,17 +43,9 @@ def make_launch_link(url: str, image: str = "") -> str:
     return f"{CONSOLE}?share-url-b64={quote(packed, safe='=')}" + (f"&imageid={image}" if image else "")
 
 
-def list_notebooks() -> list[str]:
-    """List the Chinese notebooks by their path below `notebooks`; empty where those are not beside the package."""
-    root = PROJECT / "notebooks"
-    return [path.relative_to(root).as_posix() for folder in FOLDERS for path in sorted((root / folder).glob("*.ipynb"))]
-
-
 def launch_links(urls: Sequence[str] = (), image: str = "") -> Report:
-    """Report a row for each address; without any, for each Chinese notebook that is hosted.
-
-    Raises what `make_launch_link` raises, WorkbookError `modelarts.not_hosted` where there is no address at all.
-    """
+    """Report a row for each address; without any, for each Chinese notebook that is hosted. Raises what
+    `make_launch_link` raises, WorkbookError `modelarts.not_hosted` where there is no address at all."""
     if not urls and not hosting.NOTEBOOKS:
         raise WorkbookError("modelarts.not_hosted")
     named_urls = [(url.rpartition("/")[2], url) for url in urls] or list(_hosted_notebooks())
@@ -76,5 +66,8 @@ def render_markdown(lang: str) -> str:
 
 
 def _hosted_notebooks() -> Iterator[tuple[str, str]]:
-    for name in list_notebooks():
+    """Yield the Chinese notebooks by their path below `notebooks`, and where they are hosted."""
+    root = PROJECT / "notebooks"
+    for path in (path for folder in FOLDERS for path in sorted((root / folder).glob("*.ipynb"))):
+        name = path.relative_to(root).as_posix()
         yield name, f"{hosting.NOTEBOOKS.rstrip('/')}/{quote(name)}"

@@ -44,10 +44,7 @@ class Mark:
     @contextmanager
     def hold_folder(self, *, shared: bool = False) -> Iterator[list[str]]:
         """Hold the folder for the time of the work; `shared` with the job's other ranks. Yields what an earlier job had
-        left there: no longer in its place.
-
-        Raises WorkbookError `modelarts.taken` where another job works there.
-        """
+        left there: no longer in its place. Raises WorkbookError `modelarts.taken` where another job works there."""
         handle = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
         try:
             yield self._take_folder(handle, shared)
@@ -79,8 +76,7 @@ class Mark:
 
     def _clear_folder(self) -> list[str]:
         """Remove data of an earlier job, and move its results aside. Its data would be taken for this job's; results
-        that were not taken away are somebody's, so they stay.
-        """
+        that were not taken away are somebody's, so they stay."""
         data, out = self.folder / "data", self.folder / "out"
         left_behind = [path.name for path in (data, out) if path.exists()]
         if data.exists():

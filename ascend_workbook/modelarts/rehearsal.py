@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ascend_workbook.environment.system import PROJECT
 from ascend_workbook.findings.errors import WorkbookError
@@ -37,22 +38,26 @@ class Case:
 
 def rehearse_job(request: JobRequest, *, cards: int = 2) -> Report:
     """Start the job's boot file as the platform would, in each of its ways, with `--dry_run`; then one verb for real.
-    Needs no network, no NPU, no account.
-
-    As ma-user (1000:100) where this user is root, else as this user. Raises what `describe` raises, WorkbookError
-    `modelarts.no_script`.
-    """
+    Needs no network, no NPU, no account. As ma-user (1000:100) where this user is root, else as this user. Raises what
+    `describe` raises, WorkbookError `modelarts.no_script`."""
     configuration.make_body(request)
     script = _find_script(request)
     with tempfile.TemporaryDirectory(prefix="modelarts-") as folder:
         Path(folder).chmod(0o755)
         image = imitation.make_layout(Path(folder, "image"), script, request.nodes)
         user = imitation.choose_player(image)
-        cases_run = list(_run_cases(request, image, cards, user))
-        tried = imitation.run_processes(
-            image, imitation.job_starts("rtf", 1, cards, image.root), _make_parameters(request, image, TRIED), user
-        )
-        findings = [*_judge_cases(cases_run), *_judge_trial(tried), *_report_limits(image, user)]
+        parameters, run = _make_parameters(request, image), imitation.run_processes
+        cases_run = []
+        for method in imitation.METHODS:
+            starts = imitation.job_starts(method, request.nodes, cards, image.root)
+            each_rank = method == "torchrun" and request.script
+            expected_count = len(starts) if each_rank else request.nodes if request.script else 1
+            cases_run.append(Case(method, expected_count, tuple(run(image, starts, parameters, user))))
+        if not request.script:
+            cases_run.append(Case("notebook", 1, tuple(run(image, imitation.notebook_starts(), parameters, user))))
+        starts = imitation.job_starts("rtf", 1, cards, image.root)
+        tried = run(image, starts, _make_parameters(request, image, TRIED), user)
+        findings = [*_judge_cases(cases_run), _judge_trial(tried), *_report_limits(image, user)]
     worst = max(item.status for item in findings)
     args: dict[str, Scalar] = {"ways": len(cases_run), "processes": sum(len(item.ended) for item in cases_run)}
     key = "RUN411.fails" if worst is Status.FAIL else "RUN411.good"
@@ -83,22 +88,10 @@ def _make_parameters(request: JobRequest, image: imitation.Layout, command: str 
     return [*words, "--dry_run", f"--command={request.command}"]
 
 
-def _run_cases(request: JobRequest, image: imitation.Layout, cards: int, user: imitation.Player) -> Iterator[Case]:
-    """Yield every way to start the job, with its processes ended."""
-    parameters = _make_parameters(request, image)
-    for method in imitation.METHODS:
-        starts = imitation.job_starts(method, request.nodes, cards, image.root)
-        each_rank = method == "torchrun" and request.script
-        expected_count = len(starts) if each_rank else request.nodes if request.script else 1
-        yield Case(method, expected_count, tuple(imitation.run_processes(image, starts, parameters, user)))
-    if not request.script:
-        yield Case("notebook", 1, tuple(imitation.run_processes(image, imitation.notebook_starts(), parameters, user)))
-
-
-def read_plan(ended: imitation.Ended) -> dict[str, object]:
+def read_plan(ended: imitation.Ended) -> dict[str, Any]:
     """Read the line for programs; empty where there is none."""
     lines = [line for line in ended.output.splitlines() if line.startswith(boot.PLAN)]
-    plan: dict[str, object] = json.loads(lines[-1][len(boot.PLAN) :]) if lines else {}
+    plan: dict[str, Any] = json.loads(lines[-1][len(boot.PLAN) :]) if lines else {}
     return plan
 
 
@@ -116,37 +109,27 @@ def _judge_cases(cases_run: Sequence[Case]) -> Iterator[Finding]:
         else:
             args = {"way": way, "count": len(case.ended), "leads": len(at_work)}
             yield Finding("RUN412", Status.OK, "RUN412.good", args)
-        lacking = sorted({str(name) for ended in at_work for name in _as_list(read_plan(ended).get("lacking"))})
+        lacking = sorted({str(name) for ended in at_work for name in read_plan(ended).get("lacking", ())})
         if lacking:
             yield Finding("RUN412", Status.NOTE, "RUN412.lacking", {"way": way, "names": [*lacking]})
 
 
-def _as_list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
-
-
-def _judge_trial(ended: Sequence[imitation.Ended]) -> Iterator[Finding]:
+def _judge_trial(ended: Sequence[imitation.Ended]) -> Finding:
     """Judge the work that was really done: one process does it, the others leave, all end well."""
-    bad = [process_ended for process_ended in ended if process_ended.code]
-    if bad:
-        args: dict[str, Scalar] = {"command": TRIED, "code": bad[0].code, "said": last_output(bad[0])}
-        yield Finding("RUN413", Status.FAIL, "RUN413.failed", args, weight=65)
-    else:
-        yield Finding("RUN413", Status.OK, "RUN413.worked", {"command": TRIED, "count": len(ended)})
+    bad = next((process_ended for process_ended in ended if process_ended.code), None)
+    if bad is None:
+        return Finding("RUN413", Status.OK, "RUN413.worked", {"command": TRIED, "count": len(ended)})
+    args: dict[str, Scalar] = {"command": TRIED, "code": bad.code, "said": last_output(bad)}
+    return Finding("RUN413", Status.FAIL, "RUN413.failed", args, weight=65)
 
 
 def _report_limits(image: imitation.Layout, user: imitation.Player) -> Iterator[Finding]:
     """Report what of the image was played, and what was not."""
     if imitation.was_sudo_called(image):
         yield Finding("RUN414", Status.FAIL, "RUN414.sudo", {}, weight=80)
-    if user.user is None:
-        yield Finding("RUN414", Status.NOTE, "RUN414.own_user", {})
-    else:
-        yield Finding("RUN414", Status.OK, "RUN414.user", {"user": user.user})
-    if user.small:
-        yield Finding("RUN414", Status.OK, "RUN414.shm", {"size": imitation.SHM})
-    else:
-        yield Finding("RUN414", Status.NOTE, "RUN414.no_shm", {})
+    own_user, no_shm = (Finding("RUN414", Status.NOTE, f"RUN414.{name}") for name in ("own_user", "no_shm"))
+    yield own_user if user.user is None else Finding("RUN414", Status.OK, "RUN414.user", {"user": user.user})
+    yield Finding("RUN414", Status.OK, "RUN414.shm", {"size": imitation.SHM}) if user.small else no_shm
     yield Finding("RUN414", Status.NOTE, "RUN414.not_played", {})
 
 
@@ -160,8 +143,6 @@ def _make_row(case: str, ended: imitation.Ended, image: imitation.Layout) -> tup
     """Make a row of the table, with paths as they would be in the image."""
     plan = read_plan(ended)
     role, command = plan.get("role"), plan.get("command")
-    words = (shlex.join([str(word) for word in _as_list(command)]) if command else last_output(ended)).replace(
-        str(image.root), ""
-    )
+    words = (shlex.join(command) if command else last_output(ended)).replace(str(image.root), "")
     shown: Scalar = Sentence(f"modelarts.role.{role}") if role else None
     return (Sentence(f"modelarts.way.{case}"), ended.start.host, ended.start.card, shown, ended.code, words)

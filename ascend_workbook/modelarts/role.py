@@ -25,10 +25,8 @@ KINDS = ("workbook", "script")
 
 @dataclass(frozen=True)
 class Role:
-    """`key` and `args` say why, in words. `near`: the lead is on this host.
-
-    `name` is lead, which does the work, rank, one of many that the platform has started, each doing its part, or leave,
-    which ends with 0."""
+    """`key` and `args` say why, in words. `near`: the lead is on this host. `name` is lead, which does the work, rank,
+    one of many that the platform has started, each doing its part, or leave, which ends with 0."""
 
     name: str
     key: str
@@ -38,16 +36,17 @@ class Role:
 
 
 def decide_role(kind: str, environ: Mapping[str, str], table: RankTable | None, cards: int, host: str) -> Role:
-    """Decide the role of this process. `cards`: how many /dev/davinci<N> there are; `host`: its own name.
-
-    Raises WorkbookError `modelarts.contradiction`, `modelarts.which_host`, `modelarts.card`.
-    """
+    """Decide the role of this process. `cards`: how many /dev/davinci<N> there are; `host`: its own name. Raises
+    WorkbookError `modelarts.contradiction`, `modelarts.which_host`, `modelarts.card`."""
     claims_read = claims.read_claims(environ, table, cards, host)
     described_job = job.describe_job(environ, claims_read)
     check_agreement(kind, list(judge_claims(environ, claims_read, described_job, table)))
     if described_job.starter == "worker":
         return _worker_role(kind, described_job)
-    card = own_card(environ) if described_job.starter in ("rtf", "platform") else 0
+    text = environ.get("ASCEND_DEVICE_ID", "").strip() if described_job.starter in ("rtf", "platform") else "0"
+    if not re.fullmatch(r"\d{1,3}", text, re.ASCII):  # which of the host's starts this is; 0 goes on
+        raise WorkbookError("modelarts.card")
+    card = int(text)
     if described_job.host_count > 1 and described_job.host_rank is None:
         raise WorkbookError("modelarts.which_host", hosts=described_job.host_count)
     if kind == "workbook" and described_job.host_rank:
@@ -66,14 +65,6 @@ def check_agreement(kind: str, findings: list[Finding]) -> None:
     if wrong:
         first = max(wrong, key=lambda finding: finding.weight)
         raise WorkbookError("modelarts.contradiction", first=Sentence(first.key, **first.args), count=len(wrong))
-
-
-def own_card(environ: Mapping[str, str]) -> int:
-    """Return which of the host's starts this is; 0 goes on."""
-    text = environ.get("ASCEND_DEVICE_ID", "").strip()
-    if not re.fullmatch(r"\d{1,3}", text, re.ASCII):
-        raise WorkbookError("modelarts.card")
-    return int(text)
 
 
 def _worker_role(kind: str, described_job: job.Job) -> Role:

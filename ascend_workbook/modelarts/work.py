@@ -1,21 +1,121 @@
-"""The work itself, in a child: its command, its environment, its end."""
+"""The work itself, in a child: where it may write, its data and results, its command, its environment, its end.
+
+The platform gives a local folder that it keeps in step with OBS, or an obs:// address.
+"""
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import os
+import re
 import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from ascend_workbook.environment.launching import job
 from ascend_workbook.environment.system import PROJECT
 from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.sentence import say
 from ascend_workbook.machine.packages import installed_versions, read_requirements
 from ascend_workbook.modelarts.role import Role
+from ascend_workbook.storage.transfer import download, upload
+
+#: ModelArts' local disk of bare-metal flavours (https://support.huaweicloud.com, ma_drawer_124).
+CACHE = "/cache"
+#: A training's worth of dumps does not fit into less.
+LEAST_FREE_MIB = 1024.0
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """A folder of this job's own; `source` is what named the disk, `free_mib` what was free on it."""
+
+    folder: Path
+    source: str
+    free_mib: float
+
+
+def choose_scratch(environ: Mapping[str, str], folder_told: str = "", host: int | None = None) -> Scratch:
+    """Choose the first place that can be written: the folder told, else /cache, MA_LOG_DIR, the folder for temporary
+    files. `host`, where there are several, has a folder of its own: the disk may be one that they share. Raises
+    WorkbookError `modelarts.scratch` where none can."""
+    candidates = (
+        [("--scratch", folder_told)]
+        if folder_told
+        else [(CACHE, CACHE), ("MA_LOG_DIR", environ.get("MA_LOG_DIR", "")), ("TMPDIR", tempfile.gettempdir())]
+    )
+    for source, place in candidates:
+        if place and Path(place).is_dir() and os.access(place, os.W_OK | os.X_OK):
+            name = environ.get("MA_VJ_NAME", "")  # all processes of the job have the same; it is a part of a path here
+            name = name if re.fullmatch(r"[\w-]{1,100}", name, re.ASCII) else "job"
+            folder = Path(place, f"ascend-workbook-{name}" + ("" if host is None else f"-host-{host}"))
+            folder.mkdir(mode=0o755, exist_ok=True)
+            free = os.statvfs(folder)
+            return Scratch(folder, source, free.f_bavail * free.f_frsize / (1 << 20))
+    raise WorkbookError("modelarts.scratch", places=[place for _, place in candidates if place])
+
+
+def is_remote(place: str) -> bool:
+    return "://" in place
+
+
+def find_moxing() -> Any | None:
+    """Return ModelArts' moxing, or None where it is not importable or has not what is needed of it. It has the job's
+    agency for credentials. It is never installed: on PyPI the name belongs to something else."""
+    if importlib.util.find_spec("moxing") is None:
+        return None
+    try:
+        moxing = importlib.import_module("moxing")
+    except ImportError:
+        return None
+    file = getattr(moxing, "file", None)
+    whole = all(callable(getattr(file, name, None)) for name in ("copy_parallel", "list_directory"))
+    return moxing if whole else None
+
+
+def bring_data(place: str, into: Path) -> Path:
+    """Return where the data can be read on this host: the place itself, or a copy below `into`. Raises WorkbookError
+    `modelarts.no_data` where there is nothing, and what the storage raises."""
+    if not is_remote(place):
+        if not Path(place).exists():
+            raise WorkbookError("modelarts.no_data", place=place)
+        return Path(place)
+    moxing = find_moxing()
+    if moxing is None:  # checked where a manifest vouches for it; data of others has none
+        received = download.receive_files(place, into, unverified=True)
+        download.raise_wrong(received)
+        if received.unchecked:
+            print("modelarts: " + say("STO504.unchecked", None, count=received.unchecked), flush=True)
+        return into
+    into.mkdir(parents=True, exist_ok=True)
+    moxing.file.copy_parallel(place, str(into))
+    if not any(into.iterdir()):
+        raise WorkbookError("modelarts.no_data", place=place)
+    return into
+
+
+def send_results(folder: Path, place: str) -> int:
+    """Send all files of the folder to the address and return how many. With a manifest; after moxing each is looked for
+    there. Raises WorkbookError `modelarts.not_sent` with what is missing, and what the storage raises."""
+    moxing = find_moxing()
+    if moxing is None:
+        return len(upload.send_files(folder, place).files)
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    moxing.file.copy_parallel(str(folder), place)
+    there = {str(name).lstrip("/") for name in moxing.file.list_directory(place, recursive=True)}
+    missing = [name for name in names if name not in there]
+    if missing:
+        raise WorkbookError("modelarts.not_sent", count=len(missing), of=len(names), first=missing[0], place=place)
+    return len(names)
+
 
 #: The preset engine's, of one card: HCCL would believe them in a process that has all cards, or none.
 DROPPED = ("RANK_TABLE_FILE", "RANK_ID", "RANK_SIZE", "ASCEND_DEVICE_ID")
@@ -31,14 +131,14 @@ def make_environment(environ: Mapping[str, str], role: Role) -> dict[str, str]:
 
 
 def make_command(role: Role, python: str, verb: str, script: str, places: Mapping[str, str]) -> list[str]:
-    """Make the words of the child's command; `{data}`, `{out}`, `{scratch}` and `{code}` are those folders.
-
-    Raises WorkbookError `modelarts.words` for unbalanced quotes, `modelarts.cards` where torchrun lacks a number.
-    """
+    """Make the words of the child's command; `{data}`, `{out}`, `{scratch}` and `{code}` are those folders. Raises
+    WorkbookError `modelarts.words` for unbalanced quotes, `modelarts.cards` where torchrun lacks a number."""
     try:
-        words = [_fill_places(word, places) for word in shlex.split(script or verb)]
+        words = shlex.split(script or verb)
     except ValueError as error:
         raise WorkbookError("modelarts.words", text=script or verb, error=str(error)) from error
+    for name, place in places.items():
+        words = [word.replace("{" + name + "}", place) for word in words]
     if not script:
         return [python, "-m", "ascend_workbook", *words]
     beside = PROJECT / words[0]
@@ -51,12 +151,6 @@ def make_command(role: Role, python: str, verb: str, script: str, places: Mappin
     return [python, "-m", "torch.distributed.run", *started[1:]]
 
 
-def _fill_places(word: str, places: Mapping[str, str]) -> str:
-    for name, place in places.items():
-        word = word.replace("{" + name + "}", place)
-    return word
-
-
 def missing_packages(verb: str) -> list[str]:
     """Return what of requirements.txt this Python has not, where the verb needs it: `run` executes notebooks."""
     here = installed_versions()
@@ -64,10 +158,8 @@ def missing_packages(verb: str) -> list[str]:
 
 
 def make_ready(folder: Path) -> str:
-    """Make an environment beside the image's that sees the image's packages, and return its Python.
-
-    Raises WorkbookError `modelarts.set_up` where that fails, `modelarts.torch_changed` where it sees another torch.
-    """
+    """Make an environment beside the image's that sees the image's packages, and return its Python. Raises
+    WorkbookError `modelarts.set_up` where that fails, `modelarts.torch_changed` where it sees another torch."""
     before = pair_versions(sys.executable)
     set_up = str(PROJECT / "tools" / "bootstrap.py")
     process = subprocess.run([sys.executable, set_up, "--venv", str(folder)], check=False)
@@ -94,8 +186,7 @@ def pair_versions(python: str) -> dict[str, str]:
 
 def run_child(words: Sequence[str], environ: Mapping[str, str], folder: Path) -> int:
     """Run the child and return its exit code; 128 and the signal's number where one ended it. A SIGTERM to us is handed
-    on, and waited for.
-    """
+    on, and waited for."""
     child = subprocess.Popen(list(words), env=dict(environ), cwd=folder)
 
     def hand_signal_on(number: int, frame: FrameType | None) -> None:

@@ -67,7 +67,9 @@ def write_archive(
     began: float,
 ) -> Report:
     """Writes the archive; the report with its path in facts["bundle"]. Raises WorkbookError where it cannot."""
-    private = redaction.make_process_redactor(folders=_private_folders())
+    folders = {str(Path.cwd()): "<folder>", str(Path(__file__).resolve().parents[2]): "<project>"}
+    folders |= {sys.prefix: "<venv>"} if sys.prefix != sys.base_prefix else {}
+    private = redaction.make_process_redactor(folders=folders)
     files = dict(_report_files(report, parts, output, private))
     left_out: list[dict[str, str]] = []
     numbers = itertools.count()
@@ -161,9 +163,3 @@ def read_tail(path: Path) -> str:
 
 def _is_log(path: Path) -> bool:
     return path.suffix.lower() in SUFFIXES and path.is_file() and not path.is_symlink()
-
-
-def _private_folders() -> dict[str, str]:
-    """The user's own: the current one, this checkout, and the virtual environment."""
-    names = {str(Path.cwd()): "<folder>", str(Path(__file__).resolve().parents[2]): "<project>"}
-    return {**names, sys.prefix: "<venv>"} if sys.prefix != sys.base_prefix else names

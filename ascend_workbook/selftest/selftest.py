@@ -37,12 +37,11 @@ def selftest(
     on_part: Callable[[str], None] | None = None,
 ) -> Report:
     """Looks whether all that the workbook needs works on the device, and writes one redacted archive into `out`.
-
     `parts` chooses among PARTS (default: all), `logs` are files or folders of yours that go with it (their ends, and
     redacted), `timeout_s` is the limit of each part. A part that crashes or hangs is a FAIL of its own; one that could
     not look is SKIPPED. Where the device is not here the archive holds the check, which says why. The path stands in
-    facts["bundle"]. Raises WorkbookError where the archive cannot be written, or for a part or log that is not there.
-    """
+    facts["bundle"]. Raises WorkbookError where the archive cannot be written, or for a part or log that is not
+    there."""
     chosen = _choose_parts(parts)
     extra = bundle.user_logs(logs)
     target = bundle.make_writable(Path(out))
@@ -58,20 +57,17 @@ def selftest(
                 results.append(_make_report(part, Finding("SLF002", Status.SKIPPED, "SLF002.absent", {"why": absent})))
                 continue
             limit_s = timeout_s or part.timeout_s
-            part_report, output[part.name] = _run_part_child(
-                part, chosen_device.tier if chosen_device else device, Path(folder), limit_s, command
-            )
+            tier = chosen_device.tier if chosen_device else device
+            part_report, output[part.name] = _run_part_child(part, tier, Path(folder), limit_s, command)
             results.append(part_report)
-    part_report = _join_reports(results, chosen_device, absent)
-    return bundle.write_archive(
-        part_report, dict(zip((part.name for part in chosen), results)), output, extra, target, began
-    )
+    by_part = {part.name: report for part, report in zip(chosen, results)}
+    joined = _join_reports(results, chosen_device, absent)
+    return bundle.write_archive(joined, by_part, output, extra, target, began)
 
 
 def run_part(name: str, device: str = "auto", timeout_s: float | None = None) -> Report:
-    """One part alone, in this process, which divides `timeout_s` among its children.
-
-    Raises WorkbookError where the device or the part is not there."""
+    """One part alone, in this process, which divides `timeout_s` among its children. Raises WorkbookError where the
+    device or the part is not there."""
     (part,) = _choose_parts([name])
     if part.always:
         return part.run_within(devices.Device(device, "", 0), timeout_s)
@@ -102,7 +98,10 @@ def _run_part_child(
     file = folder / f"{part.name}.json"
     work = folder / part.name
     work.mkdir()
-    line = command(part, device, file) if command else _part_command(part, device, file, limit_s)
+    # the same command as a user would give, so that one part can be repeated by hand
+    line = [sys.executable, str(ENTRY), "selftest", "--part", part.name, "--device", device, "--json", str(file)]
+    line += ["--lang", choose_language(), "--timeout", f"{limit_s:g}"]
+    line = command(part, device, file) if command else line
     try:
         done = bounded.run_bounded(line, env=os.environ, timeout_s=limit_s, cwd=str(work))
     except OSError as error:
@@ -127,12 +126,6 @@ def _run_part_child(
     return _make_report(part, Finding("SLF003", status, key, args, weight=80)), text
 
 
-def _part_command(part: Part, device: str, file: Path, limit_s: float) -> list[str]:
-    """The same command as a user would give, so that one part can be repeated by hand."""
-    start = [sys.executable, str(ENTRY), "selftest", "--part", part.name, "--device", device]
-    return [*start, "--json", str(file), "--lang", choose_language(), "--timeout", f"{limit_s:g}"]
-
-
 def _make_report(part: Part, finding: Finding) -> Report:
     return Report("environment", f"selftest_{part.name}", (finding,))
 
@@ -148,9 +141,7 @@ def _join_reports(results: list[Report], device: devices.Device | None, absent: 
     if device is None:
         verdict = Finding("SLF001", Status.FAIL, "SLF001.absent", {**args, "why": absent}, weight=1000)
     elif bad:
-        first = next(
-            report for report in results if report.status is max(report_of_part.status for report_of_part in bad)
-        )
+        first = max(bad, key=lambda report: report.status)
         args["first"] = Sentence(first.headline.key, **first.headline.args) if first.headline else None
         verdict = Finding("SLF001", worst, "SLF001.bad", args, weight=1000)
     else:

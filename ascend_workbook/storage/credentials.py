@@ -39,11 +39,9 @@ class Access:
 
 
 def find_access(environ: Mapping[str, str] | None = None, home: Path | None = None) -> Access:
-    """Find the keys together in the environment or together in the file, never one of each.
-
-    Raises WorkbookError: `storage.no_credentials`, `storage.no_server`, `storage.open_file` (with the chmod),
-    `storage.config` for a line that is none, `storage.server` for an address that carries more than host and port.
-    """
+    """Find the keys together in the environment or together in the file, never one of each. Raises WorkbookError:
+    `storage.no_credentials`, `storage.no_server`, `storage.open_file` (with the chmod), `storage.config` for a line
+    that is none, `storage.server` for an address that carries more than host and port."""
     environ = os.environ if environ is None else environ
     file = (Path.home() if home is None else home) / FILE
     from_environment = {name: environ[name] for name in NAMES if environ.get(name)}
@@ -53,9 +51,8 @@ def find_access(environ: Mapping[str, str] | None = None, home: Path | None = No
     missing = [name for name in (KEY, SECRET) if not keys.get(name)]
     if missing:
         raise WorkbookError("storage.no_credentials", names=list(missing), file=str(file))
-    server = next(
-        (values[name] for values in (from_environment, from_file) for name in SERVERS if values.get(name)), ""
-    )
+    servers = [values.get(name, "") for values in (from_environment, from_file) for name in SERVERS]
+    server = next(filter(None, servers), "")
     if not server:
         raise WorkbookError("storage.no_server", names=list(SERVERS), file=str(file))
     return Access(_check_server(server), keys[KEY], keys[SECRET], keys.get(TOKEN, ""))
@@ -74,11 +71,7 @@ def _read_file(file: Path) -> dict[str, str]:
         if not stat.S_ISREG(about.st_mode) or about.st_uid != os.geteuid() or about.st_mode & 0o077:
             mode = oct(stat.S_IMODE(about.st_mode))[2:]
             raise WorkbookError("storage.open_file", file=str(file), mode=mode)
-        return _parse_lines(stream.read(MOST_BYTES).decode("utf-8", "replace"), file)
-
-
-def _parse_lines(text: str, file: Path) -> dict[str, str]:
-    """Parse the lines; one that is no NAME=VALUE is named by number, without what is in it."""
+        text = stream.read(MOST_BYTES).decode("utf-8", "replace")
     values: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         line = line.strip().removeprefix("export ")
@@ -86,6 +79,7 @@ def _parse_lines(text: str, file: Path) -> dict[str, str]:
             continue
         name, separator, value = line.partition("=")
         if not separator or name.strip() not in NAMES:
+            # named by number, without what is in it
             raise WorkbookError("storage.config", file=str(file), line=number, names=list(NAMES))
         values[name.strip()] = value.strip().strip("'\"")
     return values

@@ -18,16 +18,7 @@ from urllib.parse import urlsplit
 from ascend_workbook.findings.errors import WorkbookError, install_line
 from ascend_workbook.storage.credentials import Access, find_access
 from ascend_workbook.storage.names import SCHEME, Address, check, printable_name
-from ascend_workbook.storage.retrying import (
-    ETAG,
-    SUM,
-    Patience,
-    Spoilt,
-    ask_service,
-    check_content,
-    check_mark,
-    next_page,
-)
+from ascend_workbook.storage.retrying import ETAG, SUM, Patience, ask_service, check_content, check_mark
 
 PACKAGE = "esdk-obs-python"
 
@@ -69,10 +60,7 @@ class Bucket:
 
     def read_object(self, key: str, first: int = 0, count: int | None = None, etag: str = "") -> bytes:
         """Read `count` bytes of an object from `first` on, or all that follow. They are of the content with this `etag`
-        where one is given.
-
-        Raises WorkbookError `storage.changed_there` where the object has another one by now.
-        """
+        where one is given. Raises WorkbookError `storage.changed_there` where the object has another one by now."""
         if count == 0:
             return b""
         span = None if not first and count is None else f"bytes={first}-{'' if count is None else first + count - 1}"
@@ -175,11 +163,13 @@ class Bucket:
         return ask_service(partial(check_mark, request, mark), self._describe_key(key), self._access, self.patience)
 
     def _next_page(self, key: str, before: object, after: object) -> Any:
-        try:
-            return next_page(before, after)
-        except Spoilt as cause:
+        """Return where the next page of a listing begins. Raises WorkbookError where that is no further on: it would
+        never end."""
+        if not any(after if isinstance(after, tuple) else (after,)) or after == before:
+            why = f"a listing says that there is more and not where, after {before!r}"
             place, server = self._describe_key(key), self._access.server
-            raise WorkbookError("storage.listing", place=place, server=server, error=str(cause)) from cause
+            raise WorkbookError("storage.listing", place=place, server=server, error=why)
+        return after
 
     def _describe_key(self, key: str) -> str:
         return printable_name(f"{SCHEME}{self.name}/{key}")

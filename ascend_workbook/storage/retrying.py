@@ -18,18 +18,13 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.storage.credentials import Access
 
-# Whether an answer is the service's own, and whole: a proxy's page has a good status too, and bytes change on the
-# way.
-
 #: Name of the SHA-256 in an object's own metadata, and of the mark that every answer about a content has.
 SUM, ETAG = "sha256", "etag"
 
 
 def check_mark(request: Callable[[], Any], mark: str) -> Any:
     """Return the answer, once it has the mark of a good one: the header ETag, else a field that the SDK read of it.
-
-    Raises Spoilt for one that has not.
-    """
+    Raises Spoilt for one that has not."""
     answer = request()
     if answer.status >= 300 or not mark:
         return answer
@@ -41,8 +36,7 @@ def check_mark(request: Callable[[], Any], mark: str) -> Any:
 
 def check_content(request: Callable[[], object], count: int | None, *, tail: bool = False) -> object:
     """Return the answer with an object's content, once all its bytes are there. They are `count` bytes of it, or its
-    end (`tail`), or all, which then has its own sum where one is told. Raises CutShort, Spoilt.
-    """
+    end (`tail`), or all, which then has its own sum where one is told. Raises CutShort, Spoilt."""
     try:
         answer = check_mark(request, ETAG)
     except Exception as cause:
@@ -60,13 +54,6 @@ def check_content(request: Callable[[], object], count: int | None, *, tail: boo
     if count is None and not tail and SUM in headers and hashlib.sha256(data).hexdigest() != headers[SUM]:
         raise Spoilt("the bytes that came have another SHA-256 than those that were sent")
     return answer
-
-
-def next_page(before: object, after: object) -> object:
-    """Return where the next page of a listing begins. Raises Spoilt where that is no further on: it would never end."""
-    if not any(after if isinstance(after, tuple) else (after,)) or after == before:
-        raise Spoilt(f"a listing says that there is more and not where, after {before!r}")
-    return after
 
 
 #: What a connection raises that broke, was refused or answered nothing in time.
@@ -97,11 +84,9 @@ class Patience:
 
 
 def ask_service(request: Callable[[], Any], shown: str, access: Access, patience: Patience) -> object:
-    """Ask the service, again where that may help, and return its answer with a status below 300.
-
-    Raises FileNotFoundError for 404, WorkbookError for any other refusal, and `storage.no_answer` after the last
-    attempt with what the last one met.
-    """
+    """Ask the service, again where that may help, and return its answer with a status below 300. Raises
+    FileNotFoundError for 404, WorkbookError for any other refusal, and `storage.no_answer` after the last attempt with
+    what the last one met."""
     last = ""
     for attempt in range(patience.attempts):
         if attempt:
@@ -117,9 +102,8 @@ def ask_service(request: Callable[[], Any], shown: str, access: Access, patience
             return answer
         if answer.status < 500 and answer.status not in (408, 429) and answer.errorCode not in BUSY:
             raise _make_refusal(answer, shown, access)
-        last = access.hide_secrets(
-            f"{answer.status} {answer.errorCode or ''} {answer.errorMessage or answer.reason or ''}"
-        )
+        message = f"{answer.status} {answer.errorCode or ''} {answer.errorMessage or answer.reason or ''}"
+        last = access.hide_secrets(message)
     raise WorkbookError("storage.no_answer", place=shown, server=access.server, attempts=patience.attempts, error=last)
 
 
@@ -127,12 +111,8 @@ def _make_refusal(answer: Any, shown: str, access: Access) -> Exception:
     code = answer.errorCode or ""
     skew = _compute_skew_s(answer)
     if code in SKEWED or (answer.status == 403 and not code and abs(skew) > SKEW_S):
-        return WorkbookError(
-            "storage.skew",
-            place=shown,
-            seconds=abs(round(skew)),
-            which=Sentence("storage.behind" if skew > 0 else "storage.ahead"),
-        )
+        which = Sentence("storage.behind" if skew > 0 else "storage.ahead")
+        return WorkbookError("storage.skew", place=shown, seconds=abs(round(skew)), which=which)
     if code == "NoSuchBucket":
         return WorkbookError("storage.no_bucket", place=shown, server=access.server)
     if answer.status == 404:

@@ -14,8 +14,7 @@ from ascend_workbook.batch import run_plan
 from ascend_workbook.batch.campaign.ended import DIFFERS, GOOD, RED, Ended
 from ascend_workbook.batch.plan.model import Item, Plan
 from ascend_workbook.batch.reference import compare
-from ascend_workbook.batch.reference.books import machine_places
-from ascend_workbook.batch.reference.compare import Reference, compare_runs
+from ascend_workbook.batch.reference.compare import Reference, compare_runs, machine_places
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
 

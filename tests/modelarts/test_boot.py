@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.modelarts import boot, imitation, transfer, work
+from ascend_workbook.modelarts import boot, imitation, work
 from ascend_workbook.modelarts.mark import Mark
 from ascend_workbook.storage.transfer import upload
 from tests.conftest import ROOT
@@ -76,7 +76,7 @@ def test_a_host_without_a_lead_is_not_green(tmp_path: Path) -> None:
     process = start(tmp_path, "--wait_for_lead=0.3", "--command=scan x.py", variables=variables)
     said = process.communicate(timeout=30)[0]
     assert process.returncode == 2 and "no process of this host has begun" in said
-    with Mark.for_job(transfer.choose_scratch(variables, str(tmp_path / "disk")).folder, variables).hold_folder():
+    with Mark.for_job(work.choose_scratch(variables, str(tmp_path / "disk")).folder, variables).hold_folder():
         process = start(tmp_path, "--wait_for_lead=0.3", "--command=scan x.py", variables=variables)
         assert process.communicate(timeout=30)[0].count("\n") == 2 and process.returncode == 0
 
@@ -86,7 +86,7 @@ def test_the_lead_of_an_earlier_job_is_none(tmp_path: Path, method: str, name: s
     """Same host, same rank table, same names: it ended before this process was started, however shortly."""
     variables = {**imitation.job_starts(method, 1, 8, tmp_path)[4].variables, "MA_VJ_NAME": name}
     (tmp_path / "disk").mkdir()
-    mark = Mark.for_job(transfer.choose_scratch(variables, str(tmp_path / "disk")).folder, variables)
+    mark = Mark.for_job(work.choose_scratch(variables, str(tmp_path / "disk")).folder, variables)
     with mark.hold_folder():
         assert mark.wait_for_lead(0)
     assert mark.wait_for_lead(0), "it has ended in this process's time"
@@ -131,15 +131,14 @@ def test_ranks_of_a_job_share_what_the_first_of_them_cleared(tmp_path: Path) -> 
 
 
 def test_scratch_is_what_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transfer, "CACHE", str(tmp_path / "none"))
-    found = transfer.choose_scratch({"MA_LOG_DIR": str(tmp_path), "MA_VJ_NAME": "modelarts-job-1"})
+    monkeypatch.setattr(work, "CACHE", str(tmp_path / "none"))
+    found = work.choose_scratch({"MA_LOG_DIR": str(tmp_path), "MA_VJ_NAME": "modelarts-job-1"})
     assert (found.folder, found.source) == (tmp_path / "ascend-workbook-modelarts-job-1", "MA_LOG_DIR")
     assert (
-        transfer.choose_scratch({"MA_LOG_DIR": str(tmp_path), "MA_VJ_NAME": "../evil"}).folder.name
-        == "ascend-workbook-job"
+        work.choose_scratch({"MA_LOG_DIR": str(tmp_path), "MA_VJ_NAME": "../evil"}).folder.name == "ascend-workbook-job"
     )
     with pytest.raises(WorkbookError) as raised:
-        transfer.choose_scratch({}, str(tmp_path / "none"))
+        work.choose_scratch({}, str(tmp_path / "none"))
     assert raised.value.key == "modelarts.scratch"
 
 
@@ -194,16 +193,16 @@ def test_moxing_brings_and_takes_where_it_is_the_real_one(tmp_path: Path, monkey
     bucket.mkdir(parents=True)
     (bucket / "a.txt").write_text("1")
     monkeypatch.setitem(sys.modules, "moxing", SimpleNamespace(file=Bucket(tmp_path), __spec__=SimpleNamespace()))
-    brought = transfer.bring_data("obs://bucket/in", tmp_path / "data")
+    brought = work.bring_data("obs://bucket/in", tmp_path / "data")
     assert (brought / "a.txt").read_text() == "1"
-    assert transfer.send_results(brought, "obs://bucket/out") == 1 and (tmp_path / "bucket" / "out" / "a.txt").exists()
+    assert work.send_results(brought, "obs://bucket/out") == 1 and (tmp_path / "bucket" / "out" / "a.txt").exists()
     with pytest.raises(WorkbookError) as nothing:
-        transfer.bring_data("obs://bucket/none", tmp_path / "data2")
+        work.bring_data("obs://bucket/none", tmp_path / "data2")
     assert nothing.value.key == "modelarts.no_data"
     lossy = SimpleNamespace(file=Bucket(tmp_path, loses="a.txt"), __spec__=SimpleNamespace())
     monkeypatch.setitem(sys.modules, "moxing", lossy)
     with pytest.raises(WorkbookError) as raised:
-        transfer.send_results(brought, "obs://bucket/other")
+        work.send_results(brought, "obs://bucket/other")
     assert raised.value.key == "modelarts.not_sent"
 
 
@@ -214,7 +213,7 @@ OTHERS = (SimpleNamespace(), SimpleNamespace(file=None), SimpleNamespace(file=Si
 def test_another_moxing_is_left_alone(monkeypatch: pytest.MonkeyPatch, other: SimpleNamespace) -> None:
     other.__spec__ = SimpleNamespace()
     monkeypatch.setitem(sys.modules, "moxing", other)
-    assert transfer.find_moxing() is None
+    assert work.find_moxing() is None
 
 
 def test_results_that_cannot_be_taken_away_are_no_success(
@@ -223,7 +222,7 @@ def test_results_that_cannot_be_taken_away_are_no_success(
     def refuse(folder: Path, place: str) -> int:
         raise WorkbookError("modelarts.not_sent", count=1, of=1, first="a", place=place)
 
-    monkeypatch.setattr(transfer, "send_results", refuse)
+    monkeypatch.setattr(work, "send_results", refuse)
     monkeypatch.setattr(work, "run_child", lambda words, environ, folder: codes.pop())
     given = ["--command=scan x", "--train_url=obs://bucket/out", f"--scratch={tmp_path}"]
     codes = [1, 0]

@@ -12,7 +12,7 @@ import pytest
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.machine import device
 from ascend_workbook.machine.launch import LaunchResult
-from ascend_workbook.selftest import operators, parts, scripts
+from ascend_workbook.selftest import parts
 from ascend_workbook.selftest.child import operators as child
 from ascend_workbook.selftest.child import same_text
 
@@ -39,7 +39,7 @@ ROW = {"operator": "conv2d", "dtype": "float32", "forward_error": 1e-7, "backwar
 def test_a_crash_and_a_hang_cost_their_own_case(tmp_path: Path) -> None:
     path = tmp_path / "child.py"
     path.write_text(FAKE)
-    made = operators.check_operators(CPU, child=path, limit_s=2)
+    made = parts.check_operators(CPU, child=path, limit_s=2)
     assert made.table and made.table.column_values("operator") == [f"op{number}" for number in range(5)]
     assert made.table.column_values("status") == ["OK", "FAIL", "OK", "FAIL", "OK"]
     assert "signal 11" in made.findings[2].message("en") and "no end within 2 s" in made.findings[4].message("en")
@@ -50,7 +50,7 @@ def test_when_the_budget_is_spent_the_rows_until_then_are_kept(tmp_path: Path) -
     path = tmp_path / "child.py"
     slow = FAKE.replace("if number == 1:", "if number == 2:\n        time.sleep(60)\n    if number == 9:")
     path.write_text(slow.replace("dump_traceback_later(limit, exit=True)", "cancel_dump_traceback_later()"))
-    made = operators.check_operators(CPU, 3.0, child=path)
+    made = parts.check_operators(CPU, 3.0, child=path)
     assert made.table and made.table.column_values("operator") == ["op0", "op1"]
     assert made.status is Status.SKIPPED and "2 of 5 cases were run" in made.verdict("en")
 
@@ -58,7 +58,7 @@ def test_when_the_budget_is_spent_the_rows_until_then_are_kept(tmp_path: Path) -
 def test_a_device_that_cannot_be_imported_is_one_row(tmp_path: Path) -> None:
     path = tmp_path / "child.py"
     path.write_text("raise ImportError('libhccl.so')")
-    made = operators.check_operators(CPU, child=path)
+    made = parts.check_operators(CPU, child=path)
     assert made.status is Status.FAIL and "libhccl.so" in made.verdict("en")
 
 
@@ -76,7 +76,7 @@ def test_a_device_that_cannot_be_imported_is_one_row(tmp_path: Path) -> None:
     ],
 )
 def test_one_case(change: dict[str, Any], key: str, status: Status) -> None:
-    found = operators.judge_row({**ROW, **change})
+    found = parts.judge_operator({**ROW, **change})
     assert (found.key, found.status) == (f"SLF011.{key}", status)
 
 
@@ -88,7 +88,7 @@ def test_the_operators_own_measure_on_the_cpu() -> None:
     for name in ("layer_norm", "cross_entropy", "gather", "sort"):
         _, shapes, run, backward = known[name]
         row = child.measure_case(torch, shapes, run, run, backward, "float16", "cpu")
-        assert operators.judge_row({"operator": name, "dtype": "float16", **row}).status is Status.OK
+        assert parts.judge_operator({"operator": name, "dtype": "float16", **row}).status is Status.OK
     _, shapes, run, _ = known["exp"]
     off = child.measure_case(torch, shapes, lambda a: run(a) * 1.001, run, True, "float32", "cpu")
     assert 5e-4 < off["forward_error"] < 2e-3 and off["backward_error"] > 5e-4
@@ -101,15 +101,15 @@ def test_the_simulated_npus_own_operators_agree(simulator_env: dict[str, str]) -
     start = 3 * len(child.torch_cases(torch))
     found = device.Device("npu-simulated", "Ascend910B2", 2)
     command: list[list[str]] = []
-    original = operators.bounded.run_bounded
+    original = parts.bounded.run_bounded
 
     def run(line: list[str], **options: Any) -> Any:
         command.append(line)
         return original([*line[:3], str(start), line[4]], **options)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(operators.bounded, "run_bounded", run)
-        made = operators.check_operators(found)
+        patch.setattr(parts.bounded, "run_bounded", run)
+        made = parts.check_operators(found)
     assert made.simulated and made.table and len(made.table.rows) == 8
     assert set(made.table.column_values("status")) == {"OK"}, made.text("en")
     assert made.status is Status.SKIPPED and len(command) == 1  # the others were left out, and that is said
@@ -134,30 +134,30 @@ TOLERANCE = {"float32": 1e-5, "hf32": 4e-3, "float16": 4e-3}
 )
 def test_losses_against_the_committed_ones(losses: list[float], dtype: str, key: str, status: Status) -> None:
     result = LaunchResult("finished", 0, Path(), (), 1.0, log_losses=tuple(losses))
-    found = scripts.judge_script({**CASE, "dtype": dtype}, result, TOLERANCE)
+    found = parts.judge_script({**CASE, "dtype": dtype}, result, TOLERANCE)
     assert (found.key, found.status) == (f"SLF021.{key}", status)
 
 
 def test_the_committed_losses_are_the_cpus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """One script again: the file is not older than the script."""
-    known = json.loads(scripts.BASELINES.read_text(encoding="utf-8"))
+    known = json.loads(parts.BASELINES.read_text(encoding="utf-8"))
     assert {case["dtype"] for case in known["cases"]} == {"float32", "float16"}
     known["cases"] = [case for case in known["cases"] if case["script"] == "gpt_text.py"][:1]
     (tmp_path / "baselines.json").write_text(json.dumps(known))
-    monkeypatch.setattr(scripts, "BASELINES", tmp_path / "baselines.json")
-    made = scripts.check_scripts(CPU)
+    monkeypatch.setattr(parts, "BASELINES", tmp_path / "baselines.json")
+    made = parts.check_scripts(CPU)
     assert made.status is Status.OK, made.text("en")
     known["cases"][0]["losses"][1] *= 1.01
     (tmp_path / "baselines.json").write_text(json.dumps(known))
     losses = tuple(made.facts["runs"][0]["losses"])
-    again = scripts.judge_script(
+    again = parts.judge_script(
         known["cases"][0], LaunchResult("finished", 0, Path(), (), 1.0, log_losses=losses), TOLERANCE
     )
     assert again.status is Status.FAIL and "step 2" in again.message("en")
 
 
 def test_scripts_that_are_not_here_were_not_looked_at(tmp_path: Path) -> None:
-    assert scripts.check_scripts(CPU, scripts=tmp_path).status is Status.SKIPPED
+    assert parts.check_scripts(CPU, scripts=tmp_path).status is Status.SKIPPED
     assert parts.check_profiler(CPU, scripts=tmp_path).status is Status.SKIPPED
 
 

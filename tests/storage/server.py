@@ -1,6 +1,7 @@
 """An S3-compatible server over loopback (moto), as a process of its own, that counts requests and fails on purpose.
 
-`python server.py FOLDER` prints its port. Each request is a line of FOLDER/requests. FOLDER/faults is a list of
+`python server.py FOLDER` prints its port. Each request is a line of FOLDER/requests, of one that is answered as asked
+once the bucket has it. FOLDER/faults is a list of
 {"method", "match", "times", "status", "code", "cut", "reset", "lost", "garble", "body", "delay_s", "headers"} in JSON:
 requests of that method whose path matches are answered so, that many times. `lost` does what was asked and answers
 nothing, `garble` changes the first byte of the answer.
@@ -43,10 +44,12 @@ class Faulty:
         path = environ["PATH_INFO"] + ("?" + environ["QUERY_STRING"] if environ["QUERY_STRING"] else "")
         path = path.encode("latin-1").decode("utf-8", "replace")
         fault = self._fault(environ["REQUEST_METHOD"], path)
-        with LOCK, (self.folder / "requests").open("a", encoding="utf-8") as lines:
-            lines.write(f"{environ['REQUEST_METHOD']} {path} {'fault' if fault else 'ok'}\n")
-        if fault is None:
-            return self._real(environ, start)
+        line = f"{environ['REQUEST_METHOD']} {path} {'fault' if fault else 'ok'}\n"
+        if fault is None:  # noted once it is done: whoever waits for the line finds what was sent
+            answer = self._real(environ, start)
+            self._note(line)
+            return answer
+        self._note(line)
         time.sleep(fault.get("delay_s", 0))
         if fault.get("lost"):
             self._real(environ, lambda *args: None)
@@ -66,6 +69,10 @@ class Faulty:
         headers = [("Content-Type", "application/xml"), ("Content-Length", str(len(body)))]
         start(f"{fault['status']} Fault", [*headers, *fault.get("headers", {}).items()])
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
+
+    def _note(self, line: str) -> None:
+        with LOCK, (self.folder / "requests").open("a", encoding="utf-8") as lines:
+            lines.write(line)
 
     def _fault(self, method: str, path: str) -> dict[str, Any] | None:
         with LOCK:

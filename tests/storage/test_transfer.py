@@ -14,9 +14,9 @@ import pytest
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.storage.requests import Part
 from ascend_workbook.storage.transfer import manifest
-from ascend_workbook.storage.transfer.download import Received, receive_files
-from ascend_workbook.storage.transfer.files import PartialFile
-from ascend_workbook.storage.transfer.upload import Sent, send_files
+from ascend_workbook.storage.transfer.download import receive_files
+from ascend_workbook.storage.transfer.files import Moved, PartialFile
+from ascend_workbook.storage.transfer.upload import send_files
 from tests.storage.conftest import HURRIED, Service
 
 PART = 1 << 18
@@ -34,11 +34,11 @@ def made(root: Path, files: dict[str, bytes]) -> Path:
     return root
 
 
-def up(source: Path, place: str) -> Sent:
+def up(source: Path, place: str) -> Moved:
     return send_files(source, place, **OPTIONS)
 
 
-def down(place: str, folder: Path, **more: Any) -> Received:
+def down(place: str, folder: Path, **more: Any) -> Moved:
     return receive_files(place, folder, **{**OPTIONS, **more})
 
 
@@ -142,7 +142,7 @@ def test_the_manifest_goes_first_and_comes_last(service: Service, tmp_path: Path
     ],
 )
 def test_a_hostile_manifest_is_refused(service: Service, tmp_path: Path, told: dict[str, Any], why: str) -> None:
-    good = json.loads(manifest.Manifest({"a": manifest.Entry(1, "0" * 64)}).to_json())
+    good = json.loads(manifest.encode_manifest({"a": manifest.Entry(1, "0" * 64)}))
     service.requests.write_object(f"r/{manifest.NAME}", json.dumps({**good, **told}).encode())
     with pytest.raises(WorkbookError, match=why):
         down(f"{service.place}/r", tmp_path / "out")

@@ -23,21 +23,15 @@ from ascend_workbook.batch.stages import run_folder
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.report import Column, Report, Table
-from ascend_workbook.findings.rules import Check, judge_facts, rules_of
+from ascend_workbook.findings.rules import judge_facts, rules_of
 from ascend_workbook.findings.sentence import NextStep, Scalar, Sentence, choose_language, hint, say
 from ascend_workbook.show import template
 from ascend_workbook.storage import open_storage
 
 VERDICT = "ACP500"
 GROUPS = ("environment", "code", "performance", "precision", "deployment", "rollback")
-GROUP_OF = {
-    "ACP50": "environment",
-    "ACP51": "code",
-    "ACP52": "precision",
-    "ACP53": "performance",
-    "ACP54": "deployment",
-    "ACP55": "rollback",
-}
+#: The group of an item by the tens of its code, from ACP50x on.
+TENS = ("environment", "code", "precision", "performance", "deployment", "rollback")
 #: What a person may answer for: items that no report answered. Never a speed.
 BY_HAND = tuple(group for group in GROUPS if group != "performance")
 COLUMNS = ("accept_group", "accept_item", "accept_state", "evidence", "accept_where", "accept_date", "next_step")
@@ -46,29 +40,25 @@ WIDEST = {"accept_item": 22, "evidence": 24, "accept_where": 12, "next_step": 24
 STATES = ("met", "simulated", "by_hand", "missed", "not_looked", "not_applicable")
 
 
-def load_checks() -> dict[str, Check]:
-    """Return the checks of the checklist by code."""
-    return rules_of(rules)
-
-
 def group_of(code: str) -> str:
-    """Return the group of an item: the tens of its code, from ACP50x on."""
-    return GROUP_OF[code[:5]]
+    """Return the group of an item."""
+    return TENS[int(code[4])]
 
 
 def judge_checklist(facts: Evidence, confirmed: Mapping[str, str], *, strict: bool) -> Report:
     """Judge every item of the checklist and return a report with a row per item, in the order of GROUPS. `confirmed` is
     what a person answers for, by code. Where an item is still to be looked at, the verdict is FAIL, or SKIPPED if not
-    `strict`.
-
-    Raises WorkbookError for a code that is none, or that cannot be answered by hand.
-    """
-    checks = load_checks()
+    `strict`. Raises WorkbookError for a code that is none, or that cannot be answered by hand."""
+    checks = rules_of(rules)
     for code in confirmed:
         if code not in checks or group_of(code) not in BY_HAND:
             able = [known for known in checks if group_of(known) in BY_HAND]
             raise WorkbookError("accept.confirm", code=code, known=able)
-    findings = [_confirm_by_hand(finding, confirmed) for finding in judge_facts(facts, checks)]
+    findings = list(judge_facts(facts, checks))
+    for number, finding in enumerate(findings):  # what was looked at stays
+        if finding.status is Status.SKIPPED and finding.rule in confirmed:
+            args: dict[str, Scalar] = {"who": confirmed[finding.rule]}
+            findings[number] = replace(finding, status=Status.OK, key="accept.by_hand", args=args)
     findings.sort(key=lambda finding: (GROUPS.index(group_of(finding.rule)), finding.rule))
     verdict = _decide_verdict(findings, strict=strict)
     table = Table(tuple(Column(name, wrap=WIDEST.get(name, 0)) for name in COLUMNS), tuple(map(_make_row, findings)))
@@ -78,7 +68,14 @@ def judge_checklist(facts: Evidence, confirmed: Mapping[str, str], *, strict: bo
         (verdict, *findings),
         table,
         tier=_lowest_tier(evidence.report for evidence in facts.found),
-        facts=_collect_facts(facts, findings, verdict),
+        facts={
+            "folder": str(facts.folder),
+            "verdict": verdict.key.partition(".")[2],
+            "items": {finding.rule: state_of_finding(finding) for finding in findings},
+            "repeat_on_hardware": [finding.rule for finding in findings if state_of_finding(finding) == "simulated"],
+            "targets": asdict(facts.targets),
+            "unread": list(facts.unread),
+        },
         answers=(VERDICT,),
     )
 
@@ -94,13 +91,6 @@ def state_of_finding(finding: Finding) -> str:
     if finding.status is Status.OK:
         return "by_hand" if finding.key == "accept.by_hand" else "simulated" if finding.args.get("simulated") else "met"
     return {Status.NOTE: "not_applicable", Status.SKIPPED: "not_looked"}.get(finding.status, "missed")
-
-
-def _confirm_by_hand(finding: Finding, confirmed: Mapping[str, str]) -> Finding:
-    """Replace a finding that nobody looked at by a person's confirmation; what was looked at stays."""
-    if finding.status is not Status.SKIPPED or finding.rule not in confirmed:
-        return finding
-    return replace(finding, status=Status.OK, key="accept.by_hand", args={"who": confirmed[finding.rule]})
 
 
 def _decide_verdict(findings: list[Finding], *, strict: bool) -> Finding:
@@ -131,18 +121,6 @@ def _make_row(finding: Finding) -> tuple[Scalar, ...]:
     return (*head, Sentence(finding.key, **finding.args), place, finding.args.get("date"), step)
 
 
-def _collect_facts(facts: Evidence, findings: list[Finding], verdict: Finding) -> dict[str, object]:
-    targets = facts.targets
-    return {
-        "folder": str(facts.folder),
-        "verdict": verdict.key.partition(".")[2],
-        "items": {finding.rule: state_of_finding(finding) for finding in findings},
-        "repeat_on_hardware": [finding.rule for finding in findings if state_of_finding(finding) == "simulated"],
-        "targets": asdict(targets),
-        "unread": list(facts.unread),
-    }
-
-
 def accept(
     folder: str | os.PathLike[str],
     *,
@@ -150,33 +128,26 @@ def accept(
     confirm: Mapping[str, str] | None = None,
     lang: str | None = None,
 ) -> Report:
-    """Judge the run or the plan in the folder and write acceptance.html and acceptance.json into it.
-
-    `target`: texts such as "loss=1%" or "throughput=80%" (see targets.parse); without one, those of the plan that the
-    run belongs to. `confirm`: what a person answers for, by an item's code. The report is OK only where every item is
-    met on an NPU. Raises WorkbookError where the folder holds no reports, or for a target or a code that cannot be.
-    """
+    """Judge the run or the plan in the folder and write acceptance.html and acceptance.json into it. `target`: texts
+    such as "loss=1%" or "throughput=80%" (see targets.parse); without one, those of the plan that the run belongs to.
+    `confirm`: what a person answers for, by an item's code. The report is OK only where every item is met on an NPU.
+    Raises WorkbookError where the folder holds no reports, or for a target or a code that cannot be."""
     root, targets = Path(folder).resolve(), parse_targets(target) if target else None
     names = _find_runs(root)
     if not names:
         return judge_run(root, targets or load_targets(root), choose_language(lang), confirm or {})
-    parts = [
-        _judge_plan_run(run_folder, targets or load_targets(run_folder), choose_language(lang), confirm or {})
-        for run_folder in names.values()
-    ]
+    parts = []
+    for run in names.values():
+        try:
+            parts.append(judge_run(run, targets or load_targets(run), choose_language(lang), confirm or {}))
+        except WorkbookError as error:  # a run without reports is not looked at, and so is not accepted
+            if error.key != NO_REPORTS:
+                raise
+            unseen = Finding(VERDICT, Status.SKIPPED, error.key, dict(error.arguments))
+            parts.append(Report("batch", "accept", (unseen,)))
     report = _join_reports(root, names, parts)
     write_page(report, root, choose_language(lang))
     return report
-
-
-def _judge_plan_run(folder: Path, targets: Targets, lang: str, confirm: Mapping[str, str]) -> Report:
-    """Judge one run of a plan. A run without reports is not looked at, and so is not accepted."""
-    try:
-        return judge_run(folder, targets, lang, confirm)
-    except WorkbookError as error:
-        if error.key != NO_REPORTS:
-            raise
-        return Report("batch", "accept", (Finding(VERDICT, Status.SKIPPED, error.key, dict(error.arguments)),))
 
 
 def judge_run(
@@ -205,32 +176,27 @@ def _find_runs(root: Path) -> dict[str, Path]:
         return {}
     except (OSError, ValueError, KeyError, TypeError) as cause:
         raise WorkbookError("accept.summary", path=str(root / "summary.json"), error=str(cause)) from cause
-    folders = {name: run_folder(name, _shard_folder(root, page)) for name, (_, page) in runs.items()}
-    return {
-        name: folder
-        for name, folder in folders.items()
-        if runs[name][0] != LEFT_OUT or (folder / "report.json").is_file()
-    }
-
-
-def _shard_folder(root: Path, page: str) -> Path:
-    """Return the folder of the shard in the plan's folder that a run's page is in, else the plan's own."""
-    above = page.split("/")[0]
-    return root / above if FOLDER.fullmatch(above) else root
+    folders: dict[str, Path] = {}
+    for name, (state, page) in runs.items():
+        above = page.split("/")[0]  # a shard's folder in the plan's, where the run's page is in one
+        folder = run_folder(name, root / above if FOLDER.fullmatch(above) else root)
+        if state != LEFT_OUT or (folder / "report.json").is_file():
+            folders[name] = folder
+    return folders
 
 
 def _join_reports(root: Path, names: Mapping[str, Path], parts: list[Report]) -> Report:
     verdicts = [part.findings[0] for part in parts]
-    rows = tuple(
-        (name, verdict.status.name, Sentence(verdict.key, **verdict.args)) for name, verdict in zip(names, verdicts)
-    )
+    rows: list[tuple[Scalar, ...]] = []
+    for name, verdict in zip(names, verdicts):
+        rows.append((name, verdict.status.name, Sentence(verdict.key, **verdict.args)))
     good = sum(verdict.status is Status.OK for verdict in verdicts)
     args: dict[str, Scalar] = {"runs": len(names), "accepted": good}
     status = Status.OK if good == len(names) else Status.FAIL
     findings = [Finding(VERDICT, status, "ACP500.plan", args, weight=400)]
     places = [(folder / f"{NAME}.html").relative_to(root).as_posix() for folder in names.values()]
     findings += [replace(verdict, place=Place(place)) for place, verdict in zip(places, verdicts)]
-    table = Table((Column("planned_run", wrap=40), Column("status"), Column("verdict", wrap=60)), rows)
+    table = Table((Column("planned_run", wrap=40), Column("status"), Column("verdict", wrap=60)), tuple(rows))
     return Report(
         "batch",
         "accept",
@@ -267,10 +233,8 @@ def render_page(report: Report, lang: str) -> str:
 
 
 def render_section(report: Report, lang: str, level: int, *, folded: str = "") -> Markup:
-    """Render the checklist by group, or a row per run of a plan.
-
-    `folded`: the page of a run, where the list stands behind the verdict with a link to its own page.
-    """
+    """Render the checklist by group, or a row per run of a plan. `folded`: the page of a run, where the list stands
+    behind the verdict with a link to its own page."""
     items = [_describe_item(finding, lang) for finding in report.findings if finding.rule != VERDICT]
     groups = [(group, [item for item in items if item["group"] == group]) for group in GROUPS if items]
     return template.render_template(

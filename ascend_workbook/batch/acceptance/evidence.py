@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -51,13 +52,12 @@ class Evidence:
 
     def find_report(self, *verbs: str) -> Found:
         """Return the report of one of the verbs. Of several it is the one of the first verb, on the best device, the
-        newest.
-
-        Raises CannotCheck where there is none, or where none ran on an NPU."""
+        newest. Raises CannotCheck where there is none, or where none ran on an NPU."""
         for verb in verbs:
             fitting = [evidence for evidence in self.found if evidence.report.verb == verb]
             if fitting:
-                return max(fitting, key=_rank_report)
+                tiers = {"npu": 2, "npu-simulated": 1}
+                return max(fitting, key=lambda known: (tiers.get(known.report.tier, 0), known.report.created))
         raise CannotCheck("accept.absent", what=[Sentence(f"name.{verb}") for verb in verbs[:1]])
 
     def find_npu_report(self, *verbs: str) -> Found:
@@ -84,10 +84,9 @@ def gather_evidence(folder: Path, targets: Targets) -> Evidence:
     for path, whole in _find_report_files(folder):
         page = path.with_suffix(".html")
         shown = (page if page.is_file() else path).relative_to(folder).as_posix()
-        try:
+        report = None
+        with suppress(WorkbookError):
             report = reports.load_report(path) if whole else None
-        except WorkbookError:
-            report = None
         if report is None:
             unread.append(path.relative_to(folder).as_posix())
             continue
@@ -112,11 +111,6 @@ def _walk_parts(report: Report) -> Iterator[Report]:
         yield from _walk_parts(part)
 
 
-def _rank_report(evidence: Found) -> tuple[bool, bool, str]:
-    tier = evidence.report.tier
-    return tier.startswith("npu"), tier == "npu", evidence.report.created
-
-
 def make_judgement(code: str, evidence: Found, met: bool, sentence: Scalar) -> Finding:
     """Make the finding of an item that was looked at: OK or FAIL, with what was seen, where, when, and on what."""
     args: dict[str, Scalar] = {"said": sentence, "date": evidence.date, "simulated": evidence.report.simulated}
@@ -127,10 +121,8 @@ def judge_by_findings(
     code: str, evidence: Found, rules: tuple[str, ...], *, beside: tuple[str, ...] = (), good: Status = Status.NOTE
 ) -> Finding:
     """Judge an item by the report's own findings of all `rules`, and of those `beside` where it has any. It is met
-    where the worst is no worse than `good`.
-
-    Raises CannotCheck where nothing failed and it has none of one of `rules`, or one could not look.
-    """
+    where the worst is no worse than `good`. Raises CannotCheck where nothing failed and it has none of one of `rules`,
+    or one could not look."""
     findings = [finding for finding in evidence.report.findings if finding.rule in (*rules, *beside)]
     absent = [rule for rule in rules if not any(finding.rule == rule for finding in findings)]
     worst = max(findings, key=lambda finding: (finding.status, finding.weight), default=None)

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -67,10 +68,9 @@ def _read_number(path: Path) -> int | None:
 
 
 def _read_text(path: Path) -> str:
-    try:
+    with suppress(OSError):
         return path.read_text(encoding="utf-8")
-    except OSError:
-        return ""
+    return ""
 
 
 #: In the environment of a run's processes and of all that they start: the run's folder.
@@ -102,11 +102,9 @@ def marked_processes(folder: Path) -> list[psutil.Process]:
     """Return all processes of the run in the folder but this one, whoever their parents are now."""
     matches = []
     for process in psutil.process_iter():
-        try:
+        with suppress(psutil.Error, OSError):  # another user's, or it ended
             if process.pid != os.getpid() and process.environ().get(MARK) == str(folder):
                 matches.append(process)
-        except (psutil.Error, OSError):
-            continue  # another user's, or it ended
     return matches
 
 
@@ -117,48 +115,34 @@ def find_run_processes(pid: int, folder: Path, seen_processes: Collection[psutil
 
 def measure_memory_mb(processes: Sequence[psutil.Process], limit_mb: int = 0) -> int:
     """Return the MiB held together; what is shared is counted once, where it decides about `limit_mb`."""
-    resident = sum(_measure_mib(process, lambda process: int(process.memory_info().rss)) for process in processes)
-    if limit_mb and resident > limit_mb:
-        shared_once = sum(_measure_mib(process, _proportional_bytes) for process in processes)
-        return shared_once or resident
-    return resident
-
-
-def _proportional_bytes(process: psutil.Process) -> int:
-    memory_info = process.memory_full_info()
-    return int(getattr(memory_info, "pss", memory_info.rss))
-
-
-def _measure_mib(process: psutil.Process, measure: Callable[[psutil.Process], int]) -> int:
-    try:
-        return measure(process) // MIB
-    except psutil.Error:
-        return 0
+    resident = shared_once = 0
+    for process in processes:
+        with suppress(psutil.Error):
+            resident += process.memory_info().rss // MIB
+    for process in processes if limit_mb and resident > limit_mb else ():
+        with suppress(psutil.Error):
+            memory = process.memory_full_info()
+            shared_once += getattr(memory, "pss", memory.rss) // MIB
+    return shared_once or resident
 
 
 def end_processes(find: Callable[[], list[psutil.Process]], grace_s: float = GRACE_S) -> list[int]:
-    """Send SIGTERM to all processes that `find` gives, and SIGKILL to those that stay and to those that came since.
-
-    Returns the ids of processes that even so are there.
-    """
+    """Send SIGTERM to all processes that `find` gives, SIGKILL to those that stay and those that came since. Return the
+    ids of those that even so are there."""
     asked_processes = find()
-    _signal_all(asked_processes, psutil.Process.terminate)
+    for process in asked_processes:
+        with suppress(psutil.Error):  # it ended
+            process.terminate()
     _, stay = psutil.wait_procs(asked_processes, timeout=grace_s)
     until = time.monotonic() + GONE_S
     remaining = list({*stay, *find()})
     while remaining and time.monotonic() < until:
-        _signal_all(remaining, psutil.Process.kill)
+        for process in remaining:
+            with suppress(psutil.Error):
+                process.kill()
         psutil.wait_procs(remaining, timeout=0.2)
         remaining = [process for process in {*remaining, *find()} if _is_alive(process)]
     return [process.pid for process in remaining]
-
-
-def _signal_all(processes: Sequence[psutil.Process], send_signal: Callable[[psutil.Process], None]) -> None:
-    for process in processes:
-        try:
-            send_signal(process)
-        except psutil.Error:
-            continue  # it ended
 
 
 def _is_alive(process: psutil.Process) -> bool:
@@ -255,7 +239,5 @@ def _watch_process(
             return OUT_OF_MEMORY, peak_mb
         if until and time.monotonic() > until:
             return TIMED_OUT, peak_mb
-        try:
+        with suppress(subprocess.TimeoutExpired):
             process.wait(LOOK_S)
-        except subprocess.TimeoutExpired:
-            continue

@@ -25,19 +25,14 @@ AGAIN_S = 0.1
 
 def take_lock(path: Path, *, mode: int = 0o644) -> int | None:
     """Take a lock and return the descriptor that holds it until it and its copies in children are closed. None where
-    another has it.
-
-    The file stays, with `mode` whatever the umask is. It is opened without following a link. Raises OSError where it
-    cannot be made.
-    """
+    another has it. The file stays, with `mode` whatever the umask is. Raises OSError where it cannot be made."""
     handle = _open_lock_file(path, mode)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    except BaseException as error:
         os.close(handle)
-        return None
-    except BaseException:
-        os.close(handle)
+        if isinstance(error, BlockingIOError):
+            return None
         raise
     return handle
 
@@ -46,10 +41,8 @@ def _open_lock_file(path: Path, mode: int) -> int:
     """Open the lock file, and create it only where it is not there. Linux opens no other user's file with O_CREAT in a
     folder of all users (fs.protected_regular of proc(5))."""
     flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
-    try:
+    with suppress(FileNotFoundError):
         return os.open(path, flags)
-    except FileNotFoundError:
-        pass
     try:
         handle = os.open(path, flags | os.O_CREAT | os.O_EXCL, mode)
     except FileExistsError:  # another made it in between
@@ -103,17 +96,13 @@ class Cards:
 
     def take_cards(self, count: int) -> Taken | None:
         """Take `count` cards at once, or None: never some of them, so that no two runs wait for each other."""
-        ids: list[int] = []
-        handles: list[int] = []
+        handles: dict[int, int] = {}
         for card in self.ids:
-            if len(ids) == count:
-                break
-            handle = take_lock(lock_folder() / f"{self.kind}-{card}.lock", mode=0o666)
-            if handle is not None:
-                ids.append(card)
-                handles.append(handle)
-        taken = Taken(tuple(ids), tuple(handles))
-        if len(ids) == count:
+            if len(handles) < count:
+                handle = take_lock(lock_folder() / f"{self.kind}-{card}.lock", mode=0o666)
+                handles |= {} if handle is None else {card: handle}
+        taken = Taken(tuple(handles), tuple(handles.values()))
+        if len(handles) == count:
             return taken
         taken.give_back()
         return None
@@ -130,10 +119,8 @@ def lock_folder() -> Path:
 
 
 def find_visible_cards(kind: str, count: int) -> tuple[int, ...]:
-    """Return the cards of this machine: those that the environment shows, else the first `count`.
-
-    Raises WorkbookError where it names them otherwise than by number: 0 may be a card that it does not show.
-    """
+    """Return the cards of this machine: those that the environment shows, else the first `count`. Raises WorkbookError
+    where it names them otherwise than by number: 0 may be a card that it does not show."""
     words = [word.strip() for word in os.environ.get(VISIBLE[kind], "").split(",")]
     if any(words) and not all(re.fullmatch(r"\d{1,4}", word, re.ASCII) for word in words):
         raise WorkbookError("plan.cards_by_name", name=VISIBLE[kind], value=os.environ[VISIBLE[kind]][:80])
@@ -164,7 +151,6 @@ def probe_device(device_name: str) -> Here:
 
 @cache
 def _probe_once(device_name: str) -> Here | WorkbookError:
-    """Probe a device once and remember the answer, also the error."""
     try:
         found_device = device.find(device_name)
         return Here(found_device.tier, found_device.count, versions_of(found_device))
@@ -183,10 +169,8 @@ def is_lower_tier(tier: str, required: str) -> bool:
 
 
 def cards_for(item: Item, here: Here, ids: tuple[int, ...]) -> Cards | None:
-    """Return the cards from which a run is given its own, or None where it needs none.
-
-    A simulated NPU is as many as one likes: it is shared unless the plan names `ids`.
-    """
+    """Return the cards from which a run is given its own, or None where it needs none. A simulated NPU is as many as
+    one likes: it is shared unless the plan names `ids`."""
     kind = "npu" if here.tier.startswith("npu") else here.tier
     if item.cards == 0 or kind == "cpu" or (here.tier == "npu-simulated" and not ids):
         return None

@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, Any
 from ascend_workbook.batch.campaign import order as orders_of
 from ascend_workbook.batch.campaign.cards import AGAIN_S, NONE, Taken, cards_for, probe_device, requested_device
 from ascend_workbook.batch.campaign.conduct import Means, Tell, conduct_run, end_at_once
-from ascend_workbook.batch.campaign.disk import Quota, make_room
 from ascend_workbook.batch.campaign.ended import DIED, STOPPED, Ended, load_ended, restore_ended, save_ended
 from ascend_workbook.batch.campaign.order import Order
-from ascend_workbook.batch.campaign.progress import Progress
+from ascend_workbook.batch.campaign.progress import Progress, Quota, make_room
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine.scheduler import ALONE, connect_client, explain_loss
@@ -65,15 +64,16 @@ class Cluster:
                 raise WorkbookError("plan.not_shared", where=blind, folder=str(root))
             client.subscribe_topic(orders[0].start, self._handle_message)
             epoch = time.time() - time.monotonic()  # machines have no other clock in common
-            futures = {
-                client.submit(
-                    serve_order, order.to_json(), epoch, key=f"{order.item.name}-{order.start}", pure=False
-                ): order
-                for order in orders
-            }
+            futures = {}
+            for order in orders:
+                key = f"{order.item.name}-{order.start}"
+                futures[client.submit(serve_order, order.to_json(), epoch, key=key, pure=False)] = order
             yield from self._follow_futures(client, futures)
 
     def _follow_futures(self, client: Client, futures: dict[Future, Order]) -> Iterator[Ended]:
+        from distributed import TimeoutError as TimedOut
+        from distributed import wait
+
         alone_since = time.monotonic()
         while futures:
             if client.nthreads():
@@ -83,7 +83,9 @@ class Cluster:
             if self.stop.is_set():
                 yield from self._stop_runs(client, futures)
                 return
-            for future in _wait_for_futures(client, list(futures)):
+            with suppress(TimedOut), client.as_current():
+                wait(list(futures), timeout=LOOK_S, return_when="FIRST_COMPLETED")
+            for future in [future for future in futures if future.status != "pending"]:
                 ended = self._finish_run(future, futures.pop(future))
                 self.progress.note_end(ended)
                 yield ended
@@ -121,15 +123,6 @@ class Cluster:
             self.progress.note_start(message["run"], tuple(message["cards"]))
         else:
             self.progress.tell_event(message["key"], message["args"])
-
-
-def _wait_for_futures(client: Client, futures: list[Future]) -> list[Future]:
-    from distributed import TimeoutError as Late
-    from distributed import wait
-
-    with suppress(Late), client.as_current():
-        wait(futures, timeout=LOOK_S, return_when="FIRST_COMPLETED")
-    return [future for future in futures if future.status != "pending"]
 
 
 def why_unseen(folder: str, start: str) -> str:

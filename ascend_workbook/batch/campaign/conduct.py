@@ -36,10 +36,8 @@ from ascend_workbook.batch.campaign.ended import (
     STOPPED,
     TIMED_OUT,
     Ended,
-    Try,
     load_ended,
-    note_end,
-    note_start,
+    note_try,
     save_ended,
     tries_since_end,
 )
@@ -67,7 +65,13 @@ def judge_attempt(item: Item, folder: Path, attempt: Attempt) -> Ended:
         verdict: Scalar = Sentence(headline.key, **headline.args) if headline else ""
         ended = replace(ended, verdict=verdict, tier=report.tier, simulated=report.simulated)
     if attempt.cause:
-        return replace(ended, state=attempt.cause, verdict=_describe_bound(item, attempt))
+        bounds: dict[str, Scalar] = {
+            OUT_OF_MEMORY: Sentence("plan.beyond_memory", peak_mb=attempt.peak_mb, limit_mb=item.memory_mb),
+            DISK_FULL: Sentence("plan.beyond_disk"),
+            STOPPED: Sentence("RUN400.stopped"),
+            TIMED_OUT: Sentence("plan.out_of_time", seconds=round(attempt.seconds)),
+        }
+        return replace(ended, state=attempt.cause, verdict=bounds[attempt.cause])
     if attempt.oom_kills and has_died(item, folder, attempt):
         sentence: Scalar = Sentence("plan.oom_killed", kills=attempt.oom_kills, peak_mb=attempt.peak_mb)
         return replace(ended, state=OUT_OF_MEMORY, verdict=sentence)
@@ -90,7 +94,10 @@ def _judge_own_end(
         return ended
     if attempt.code or report.status is Status.FAIL:
         return replace(ended, state=RED)
-    tier = next((tier for tier in _list_tiers(report, folder, item) if is_lower_tier(tier, item.require)), "")
+    tiers = [
+        tiered.tier for tiered in (report, *map(execute.saved_report, map(folder.joinpath, item.stages))) if tiered
+    ]
+    tier = next((tier for tier in filter(None, tiers) if is_lower_tier(tier, item.require)), "")
     if tier:
         sentence: Scalar = Sentence("plan.lower_tier", tier=tier, required=item.require)
         return replace(ended, state=RED, tier=tier, verdict=sentence)
@@ -99,30 +106,9 @@ def _judge_own_end(
 
 def has_died(item: Item, folder: Path, attempt: Attempt) -> bool:
     """Return whether a process of the run died of itself. That is worth another try, which a failing cell is not."""
-    if attempt.cause:
-        return False
     unreported = execute.saved_report(folder) is None and attempt.code != EXIT_NO_SPACE
-    return (
-        attempt.code < 0 or unreported or any(outcome.state == execute.DIED for outcome in _load_outcomes(item, folder))
-    )
-
-
-def _describe_bound(item: Item, attempt: Attempt) -> Scalar:
-    if attempt.cause == OUT_OF_MEMORY:
-        return Sentence("plan.beyond_memory", peak_mb=attempt.peak_mb, limit_mb=item.memory_mb)
-    if attempt.cause == DISK_FULL:
-        return Sentence("plan.beyond_disk")
-    if attempt.cause == STOPPED:
-        return Sentence("RUN400.stopped")
-    return Sentence("plan.out_of_time", seconds=round(attempt.seconds))
-
-
-def _list_tiers(report: Report, folder: Path, item: Item) -> Iterator[str]:
-    """Yield the device tiers of the run and of each stage that names its own."""
-    stages = [execute.saved_report(folder / stage) for stage in item.stages]
-    yield from (
-        tiered_report.tier for tiered_report in (report, *stages) if tiered_report is not None and tiered_report.tier
-    )
+    kernel_died = any(outcome.state == execute.DIED for outcome in _load_outcomes(item, folder))
+    return not attempt.cause and (attempt.code < 0 or unreported or kernel_died)
 
 
 def _load_outcomes(item: Item, folder: Path) -> Iterator[Outcome]:
@@ -147,10 +133,7 @@ class Means:
 
 def conduct_run(order: Order, means: Means) -> Ended:
     """Conduct a run from its order to its end, and save how it ended in its folder, before (as stopped) and after.
-    Waits where another process has the run.
-
-    Raises OSError where the folder cannot be written.
-    """
+    Waits where another process has the run. Raises OSError where the folder cannot be written."""
     folder = order.folder
     folder.mkdir(parents=True, exist_ok=True)
     handle = wait_for_lock(folder / ".lock", means.ends)
@@ -172,15 +155,16 @@ def end_at_once(order: Order, machine: str = "") -> Ended | None:
     item, folder = order.item, order.folder
     try:
         here = _find_device(order)
-        key, refused = _compute_key(order, here), _refuse_lower_tier(order, here)
+        key = _compute_key(order, here)
         cards = cards_for(item, here, order.card_ids)
         if cards is not None:
             check_enough_cards(item, cards)
     except WorkbookError as error:
         sentence: Scalar = Sentence(error.key, **error.arguments)
         return _save_and_return(folder, Ended(item.name, RED, "FAIL", sentence, where=machine))
-    if refused is not None:
-        return _save_and_return(folder, replace(refused, key=key, where=machine))
+    if is_lower_tier(here.tier, item.require):
+        sentence = Sentence("plan.lower_tier", tier=here.tier, required=item.require)
+        return _save_and_return(folder, Ended(item.name, RED, "FAIL", sentence, here.tier, key=key, where=machine))
     before = load_ended(folder)
     whole = before is not None and before.key == key and (folder / "report.json").is_file()
     if before is None or not whole or order.force:
@@ -198,7 +182,12 @@ def _try_repeatedly(order: Order, means: Means, handle: int) -> Ended:
     key, lost = _compute_key(order, here), tries_since_end(folder)
     unfinished = Ended(item.name, STOPPED, "FAIL", Sentence("RUN400.stopped"), tier=here.tier, key=key)
     unfinished = replace(unfinished, cards=means.cards.ids, where=means.where)
-    notes = [_describe_lost_try(lost_try) for lost_try in lost]
+    notes: list[Scalar] = [
+        Sentence("plan.tried_before", state=Sentence(f"plan.state.{lost_try.state}"), where=lost_try.where)
+        if lost_try.state
+        else Sentence("plan.lost", where=lost_try.where)
+        for lost_try in lost
+    ]
     own_tries = sum(lost_try.start == order.start for lost_try in lost)
     if (order.force or _used_more_memory(item, load_ended(folder))) and not own_tries:
         for stage in item.stages:  # of an earlier start: they would be taken for results of this one
@@ -208,7 +197,7 @@ def _try_repeatedly(order: Order, means: Means, handle: int) -> Ended:
         lost_try = _start_attempt(order, means, here, unfinished, handle)
         ended = judge_attempt(item, folder, lost_try)
         again = has_died(item, folder, lost_try) and number <= item.retries and not means.ends()
-        note_end(folder, ended.state, last=not again)
+        note_try(folder, state=ended.state, last=not again)
         if not again:
             break
         why: Scalar = Sentence(f"plan.state.{ended.state}")
@@ -223,7 +212,7 @@ def _start_attempt(order: Order, means: Means, here: Here, unfinished: Ended, ha
     folder = order.folder
     save_ended(folder, unfinished)
     (folder / "report.json").unlink(missing_ok=True)
-    note_start(folder, order.start, means.where)
+    note_try(folder, start=order.start, where=means.where)
     ends = [time.monotonic() + order.item.run_timeout_s] if order.item.run_timeout_s else []
     ends += [order.until] if order.until else []
     return run_attempt(
@@ -253,10 +242,8 @@ def _key_parts(order: Order, here: Here) -> dict[str, dict[str, str]]:
 
 
 def _find_changed_input(order: Order) -> Scalar:
-    """Return which of the files that the run's stages opened has changed; empty for none.
-
-    Stages that were killed have told of no file.
-    """
+    """Return which of the files that the run's stages opened has changed; empty for none. Stages that were killed have
+    told of no file."""
     parts_by_stage = _key_parts(order, _find_device(order))
     reasons = [reuse.why_again(order.folder / stage, parts) for stage, parts in parts_by_stage.items()]
     return next((why for why in reasons if why), "")
@@ -278,21 +265,6 @@ def _tell_why(order: Order, means: Means) -> None:
 def _used_more_memory(item: Item, before: Ended | None) -> bool:
     """Return whether the run was good with more memory than it may hold now: that says nothing of now."""
     return before is not None and before.state == GOOD and 0 < item.memory_mb < before.peak_mb
-
-
-def _refuse_lower_tier(order: Order, here: Here) -> Ended | None:
-    """Refuse a run whose device is of a lower tier than it requires, before it starts."""
-    item = order.item
-    if not is_lower_tier(here.tier, item.require):
-        return None
-    sentence: Scalar = Sentence("plan.lower_tier", tier=here.tier, required=item.require)
-    return Ended(item.name, RED, "FAIL", sentence, here.tier)
-
-
-def _describe_lost_try(lost_try: Try) -> Scalar:
-    if lost_try.state:
-        return Sentence("plan.tried_before", state=Sentence(f"plan.state.{lost_try.state}"), where=lost_try.where)
-    return Sentence("plan.lost", where=lost_try.where)
 
 
 def _save_and_return(folder: Path, ended: Ended) -> Ended:

@@ -89,20 +89,15 @@ class Try:
     state: str = ""
 
 
-def note_start(folder: Path, start: str, machine: str) -> None:
-    """Note that a try starts, on the disk before it does."""
-    _add_line(folder, {"start": start, "where": machine})
-
-
-def note_end(folder: Path, state: str, *, last: bool) -> None:
-    """Note how the try that began last ended. `last`: the run has ended with it."""
-    _add_line(folder, {"state": state, "last": last})
-
-
 def tries_since_end(folder: Path) -> list[Try]:
     """Return the tries since the run last ended. A line that was cut is the last thing a lost machine wrote."""
     tries: list[Try] = []
-    for line in _read_lines(folder):
+    path = folder / TRIES_FILE
+    for text in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else ():
+        try:
+            line = json.loads(text)
+        except ValueError:
+            continue
         if "where" in line:
             tries.append(Try(line["start"], line["where"]))
         elif line.get("last"):
@@ -112,8 +107,9 @@ def tries_since_end(folder: Path) -> list[Try]:
     return tries
 
 
-def _add_line(folder: Path, line: dict[str, object]) -> None:
-    """Add a line, on a line of its own also behind one that was cut."""
+def note_try(folder: Path, **line: object) -> None:
+    """Note that a try starts (`start`, `where`), on the disk before it does, or how the one that began last ended
+    (`state`; `last`: the run has ended with it). On a line of its own also behind one that was cut."""
     with (folder / TRIES_FILE).open("a+b") as stream:
         if stream.seek(0, os.SEEK_END):
             stream.seek(-1, os.SEEK_END)
@@ -122,17 +118,3 @@ def _add_line(folder: Path, line: dict[str, object]) -> None:
         stream.write(json.dumps(line).encode() + b"\n")
         stream.flush()
         os.fsync(stream.fileno())
-
-
-def _read_lines(folder: Path) -> list[dict[str, Any]]:
-    lines = []
-    try:
-        text = (folder / TRIES_FILE).read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        return []
-    for line in text.splitlines():
-        try:
-            lines.append(json.loads(line))
-        except ValueError:
-            continue
-    return lines

@@ -12,12 +12,11 @@ from functools import partial
 from ascend_workbook.batch.campaign.attempt import free_mb
 from ascend_workbook.batch.campaign.cards import NONE, Taken, cards_for, probe_device, requested_device
 from ascend_workbook.batch.campaign.conduct import Means, conduct_run, end_at_once
-from ascend_workbook.batch.campaign.disk import Quota, make_room
 from ascend_workbook.batch.campaign.ended import DISK_FULL, STOPPED, TIMED_OUT, Ended, save_ended
 from ascend_workbook.batch.campaign.order import Order
-from ascend_workbook.batch.campaign.progress import Progress
+from ascend_workbook.batch.campaign.progress import Progress, Quota, make_room
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.findings.sentence import Sentence
+from ascend_workbook.findings.sentence import Scalar, Sentence
 
 #: Seconds between two starts: kernels that start at once take each other's ports and the disk.
 STAGGER_S = 0.2
@@ -49,7 +48,12 @@ class Pool:
     def run_orders(self, orders: Sequence[Order]) -> Iterator[Ended]:
         """Run all orders on this machine and yield how each ended. After `stop` those that go are ended and no other
         starts."""
-        waiting = [_with_device(order) for order in orders]
+        waiting = []
+        for order in orders:
+            try:
+                waiting.append(replace(order, here=probe_device(requested_device(order.item))))
+            except WorkbookError:  # it cannot be had: that run is red, the others go on
+                waiting.append(order)
         with ThreadPoolExecutor(max_workers=self.workers) as threads:
             try:
                 while (waiting and not self.stop.is_set()) or self._going:
@@ -125,9 +129,7 @@ class Pool:
             yield ended
 
     def _take_cards(self, order: Order) -> Taken | None:
-        if order.here is None:
-            return NONE
-        cards = cards_for(order.item, order.here, order.card_ids)
+        cards = cards_for(order.item, order.here, order.card_ids) if order.here else None
         if cards is None:
             return NONE
         taken = cards.take_cards(order.item.cards)
@@ -143,20 +145,11 @@ class Pool:
         free, needed = free_mb() - sum(promised), order.item.memory_mb or ROOM_MB
         if not self._going or free >= needed:
             return True
-        self.progress.note_waiting(
-            order.item.name, "plan.waits_for_memory", {"free_mb": max(0, free), "needed_mb": needed}
-        )
+        args: dict[str, Scalar] = {"free_mb": max(0, free), "needed_mb": needed}
+        self.progress.note_waiting(order.item.name, "plan.waits_for_memory", args)
         return False
 
     def _note_memory(self, name: str, held_mb: int) -> None:
         running = self.progress.running.get(name)
         if running:
             running.held_mb = held_mb
-
-
-def _with_device(order: Order) -> Order:
-    """Return the order with its device; without, where it cannot be had: that run is red, the others go on."""
-    try:
-        return replace(order, here=probe_device(requested_device(order.item)))
-    except WorkbookError:
-        return order

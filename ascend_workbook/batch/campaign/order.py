@@ -76,7 +76,17 @@ def main(path: str) -> int:
     order_read = read_order(Path(path).read_text(encoding="utf-8"))
     adopt_orphans()
     sys.modules.setdefault(SLOW, None)  # type: ignore[arg-type]
-    threading.Thread(target=_end_after_pipe, args=(os.dup(0), order_read.folder), daemon=True).start()
+    pipe = os.dup(0)
+
+    def end_after_pipe() -> None:
+        """Wait until the other end of the pipe is closed, then end the run's processes."""
+        while os.read(pipe, 1):
+            pass
+        end_processes(lambda: [process for process in find_run_processes(own, folder) if process.pid != own], GRACE_S)
+        os._exit(ALONE)
+
+    own, folder = os.getpid(), order_read.folder
+    threading.Thread(target=end_after_pipe, daemon=True).start()
     item = order_read.item
     try:
         run(
@@ -100,13 +110,3 @@ def main(path: str) -> int:
         print(error, file=sys.stderr)
         return EXIT_NO_SPACE
     return 0
-
-
-def _end_after_pipe(pipe: int, folder: Path) -> None:
-    """Wait until the other end of the pipe is closed, then end the run's processes."""
-    while os.read(pipe, 1):
-        pass
-    end_processes(
-        lambda: [process for process in find_run_processes(os.getpid(), folder) if process.pid != os.getpid()], GRACE_S
-    )
-    os._exit(ALONE)

@@ -1,17 +1,22 @@
-"""What a plan tells while it goes: a line per event, a status line on a terminal, and status.json in its folder."""
+"""What a plan tells while it goes: a line per event, a status line on a terminal, and status.json in its folder.
+
+Also the bound of that folder on disk: dumps of good runs go, oldest first, before a run is refused or ended.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from ascend_workbook.batch.campaign.ended import Ended
+from ascend_workbook.batch.campaign.ended import GOOD, Ended, load_ended, save_ended
 from ascend_workbook.findings.sentence import Scalar, Sentence, say
 from ascend_workbook.storage import open_storage
 
@@ -54,10 +59,8 @@ class Progress:
     def note_start(self, run: str, cards: tuple[int, ...]) -> None:
         self.running[run] = Running(time.time(), cards)
         args: dict[str, Scalar] = {"run": run, "number": self.done_count + len(self.running), "of": self.total}
-        if cards:
-            self.tell_event("plan.run_started_on", {**args, "cards": ", ".join(map(str, cards))})
-        else:
-            self.tell_event("plan.run_started", args)
+        more: dict[str, Scalar] = {"cards": ", ".join(map(str, cards))} if cards else {}
+        self.tell_event("plan.run_started_on" if cards else "plan.run_started", {**args, **more})
 
     def note_waiting(self, run: str, key: str, args: dict[str, Scalar]) -> None:
         """Tell that a run waits, once per run and reason."""
@@ -86,34 +89,103 @@ class Progress:
         moment = time.monotonic()
         if now or moment - self._saved > REFRESH_S:
             self._saved = moment
-            open_storage(str(self.folder)).write_text(
-                "status.json", json.dumps(self.status_content(), ensure_ascii=False)
-            )
+            running = {name: asdict(running) for name, running in list(self.running.items())}
+            status = {"at": time.time(), "runs": self.total, "ended": dict(self.states), "running": running}
+            open_storage(str(self.folder)).write_text("status.json", json.dumps(status, ensure_ascii=False))
         if self._terminal and moment - self._shown > LINE_S:
             self._shown = moment
             with self._guard:
-                print(ERASE + self._describe_status()[:150], end="", file=sys.stderr, flush=True)
-
-    def status_content(self) -> dict[str, object]:
-        """Return what status.json says."""
-        return {
-            "at": time.time(),
-            "runs": self.total,
-            "ended": dict(self.states),
-            "running": {name: asdict(running) for name, running in list(self.running.items())},
-        }
+                going = "  ".join(
+                    f"{name} {max(0.0, time.time() - running.since):.0f} s {running.held_mb} MiB"
+                    for name, running in list(self.running.items())
+                )
+                text = say("plan.status", self.lang, done=self.done_count, of=self.total, going=going)
+                print(ERASE + text[:150], end="", file=sys.stderr, flush=True)
 
     def close_status(self) -> None:
         self._erase_line()
         self.refresh_status(now=True)
 
-    def _describe_status(self) -> str:
-        going = "  ".join(
-            f"{name} {max(0.0, time.time() - running.since):.0f} s {running.held_mb} MiB"
-            for name, running in list(self.running.items())
-        )
-        return say("plan.status", self.lang, done=self.done_count, of=self.total, going=going)
-
     def _erase_line(self) -> None:
         if self._terminal:
             print(ERASE, end="", file=sys.stderr, flush=True)
+
+
+MIB = 1 << 20
+#: Stages whose folders hold dumps and traces in folders of their own; reports and notebooks lie beside those and stay.
+DUMPING = ("precision", "profiling")
+#: Seconds between looks; a look may take a part of the time at most, however many files there are.
+LOOK_S, PART = 5.0, 0.05
+
+
+class Quota:
+    """`limit_mb` of MiB for all below `folder`; 0 is no bound."""
+
+    def __init__(self, folder: Path, limit_mb: int) -> None:
+        self.folder, self.limit_mb = folder, limit_mb
+        self._next = 0.0
+        self._over = 0
+
+    def free_and_measure(self, running: Iterable[str], *, now: bool = False) -> tuple[int, list[Ended]]:
+        """Drop dumps where the folder is beyond its bound, and return the MiB still too many and the runs that lost
+        dumps. Looks only as often as it may, unless `now`: in between it says what it saw last."""
+        if not self.limit_mb or (not now and time.monotonic() < self._next):
+            return self._over, []
+        began = time.monotonic()
+        used, dropped = sum(_file_sizes(str(self.folder))), []
+        if used > self.limit_mb * MIB:
+            for ended in self._find_droppable(set(running)):
+                freed = _drop_dumps(self.folder / ended.name)
+                if freed:
+                    used -= freed
+                    note: Scalar = Sentence("plan.dumps_dropped", mib=-(-freed // MIB))
+                    dropped.append(replace(ended, notes=(*ended.notes, note)))
+                    save_ended(self.folder / ended.name, dropped[-1])
+                if used <= self.limit_mb * MIB:
+                    break
+        self._over = -(-max(0, used - self.limit_mb * MIB) // MIB)
+        self._next = time.monotonic() + max(LOOK_S, (time.monotonic() - began) / PART)
+        return self._over, dropped
+
+    def _find_droppable(self, running: set[str]) -> list[Ended]:
+        """Return the good runs whose dumps may be dropped, the one that ended first before the others. Only a run's own
+        folder counts, which is no link."""
+        paths = sorted(self.folder.glob("*/ended.json"), key=lambda path: path.stat().st_mtime)
+        places = [path.parent for path in paths if not path.parent.is_symlink() and path.parent.name not in running]
+        ended_runs = [ended for place in places if (ended := load_ended(place)) and ended.name == place.name]
+        return [ended for ended in ended_runs if ended.state == GOOD]
+
+
+def make_room(quota: Quota, progress: Progress, *, now: bool = False) -> int:
+    """Make room on disk where possible, report it, and return how many MiB are still too many."""
+    over, dropped = quota.free_and_measure(progress.running, now=now)
+    for ended in dropped:
+        progress.dropped[ended.name] = ended
+        progress.tell_event("plan.dropped", {"run": ended.name, "limit_mb": quota.limit_mb})
+    return over
+
+
+def _file_sizes(folder: str) -> Iterator[int]:
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                try:
+                    if entry.is_dir(follow_symlinks=False):
+                        yield from _file_sizes(entry.path)
+                    else:
+                        yield entry.stat(follow_symlinks=False).st_size
+                except FileNotFoundError:
+                    continue
+    except FileNotFoundError:
+        return
+
+
+def _drop_dumps(run: Path) -> int:
+    """Remove the dumps of a run and return the bytes that were freed."""
+    freed = 0
+    for stage in DUMPING:
+        for place in (run / stage).glob("*/"):
+            if place.is_dir() and not place.is_symlink():
+                freed += sum(_file_sizes(str(place)))
+                shutil.rmtree(place)
+    return freed

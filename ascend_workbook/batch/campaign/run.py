@@ -11,7 +11,6 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
@@ -20,13 +19,11 @@ from typing import TypeVar, Union
 
 from ascend_workbook.batch.campaign.cards import sign_lock, take_lock
 from ascend_workbook.batch.campaign.cluster import Cluster
-from ascend_workbook.batch.campaign.disk import Quota
 from ascend_workbook.batch.campaign.ended import STOPPED, Ended
 from ascend_workbook.batch.campaign.local import Pool
 from ascend_workbook.batch.campaign.order import Order
-from ascend_workbook.batch.campaign.progress import Progress
+from ascend_workbook.batch.campaign.progress import Progress, Quota
 from ascend_workbook.batch.mirror import Mirror, local_root
-from ascend_workbook.batch.plan.model import Plan
 from ascend_workbook.batch.plan.selection import Selection, select_runs
 from ascend_workbook.batch.reference.compare import Reference, compare_runs
 from ascend_workbook.batch.results.history import find_earlier
@@ -49,22 +46,6 @@ class Stop(threading.Event):
     by_user = False
 
 
-@dataclass(frozen=True)
-class Options:
-    """How a start of a plan goes: the options of `run_plan`, checked."""
-
-    lang: str
-    workers: int = 0
-    force: bool = False
-    keep_red: bool = False
-    deadline_s: float = 0
-    against: str = ""
-    scheduler: str = ""
-    reference: Reference | None = None
-    notebooks: Path = NOTEBOOKS
-    say_progress: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True)
-
-
 def run_plan(
     path: str | os.PathLike[str],
     *,
@@ -80,73 +61,54 @@ def run_plan(
     reference: str = "",
     bless: bool = False,
     notebooks: Path = NOTEBOOKS,
-    say_progress: Callable[[str], None] = Options.say_progress,
+    say_progress: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True),
 ) -> Report:
     """Run all of a plan below `root`/its name, `workers` side by side (0: as the plan says). Where `root` is an address
     (obs://), below runs/ here, and each run is sent there when it has ended. A shard of the plan has a folder of its
-    own in the plan's; `join` makes one page of all.
-
-    A run that was good for all the same is reused, with `keep_red` one that was red too; `force` runs all again.
-    After `deadline_s` seconds (0: never) what goes is ended. `against` is `last` or the place of an earlier
-    summary.json: what is newly red, fixed, slower comes first. `scheduler` is the address of a Dask cluster that does
-    the runs instead of this machine. A good run's notebooks are held against those in the folder `reference`, which
-    `bless` makes.
-
-    Raises WorkbookError, before anything starts, for what is wrong with the plan, or
-    where another process runs it; Stopped (a KeyboardInterrupt) once all is ended after SIGINT or SIGTERM.
-    """
+    own in the plan's; `join` makes one page of all. A run that was good for all the same is reused, with `keep_red` one
+    that was red too; `force` runs all again. After `deadline_s` seconds (0: never) what goes is ended. `against` is
+    `last` or the place of an earlier summary.json: what is newly red, fixed, slower comes first. `scheduler` is the
+    address of a Dask cluster that does the runs instead of this machine. A good run's notebooks are held against those
+    in the folder `reference`, which `bless` makes. Raises WorkbookError, before anything starts, for what is wrong with
+    the plan, or where another process runs it; Stopped (a KeyboardInterrupt) once all is ended after SIGINT or
+    SIGTERM."""
     check_at_least_one(workers=workers or 1, deadline=deadline_s or 1)
-    options = Options(
-        choose_language(lang),
-        workers,
-        force,
-        keep_red,
-        deadline_s,
-        against,
-        scheduler,
-        Reference.from_options(reference, bless),
-        notebooks,
-        say_progress,
-    )
-    plan = select_runs(path, selection, lang=options.lang, notebooks=notebooks)
+    lang, held_against = choose_language(lang), Reference.from_options(reference, bless)
+    plan = select_runs(path, selection, lang=lang, notebooks=notebooks)
     folder = run_folder(plan.name, local_root(root))
     if plan.shard is not None:  # a folder of its own: another shard may go at the same root
         folder, root = folder / folder_name(plan.shard), f"{os.fspath(root).rstrip('/')}/{plan.name}"
-    return run_all(plan, folder, options, root)
-
-
-def run_all(plan: Plan, folder: Path, options: Options, root: str | os.PathLike[str] = "") -> Report:
-    """Run a plan that was read and checked, in its folder."""
-    _refuse_links(plan, folder)
+    for place in (folder / item.name for item in plan.items):
+        if place.is_symlink():  # results would be written over what is there
+            raise WorkbookError("plan.linked", path=str(place), target=str(place.readlink()))
     with _lock_plan(folder), _catch_stop_signals() as stop:
-        progress = Progress(folder, len(plan.items), options.lang, options.say_progress)
-        quota = Quota(folder, plan.disk_mb)
-        pool: Pool | Cluster = Pool(options.workers or plan.workers, progress, stop=stop, quota=quota)
-        if options.scheduler:
-            pool = Cluster(options.scheduler, progress, stop=stop, quota=quota)
+        progress, quota = Progress(folder, len(plan.items), lang, say_progress), Quota(folder, plan.disk_mb)
+        pool: Pool | Cluster = Pool(workers or plan.workers, progress, stop=stop, quota=quota)
+        if scheduler:
+            pool = Cluster(scheduler, progress, stop=stop, quota=quota)
         make_order = partial(
             Order,
             root=str(folder),
-            notebooks=str(options.notebooks.resolve()),
+            notebooks=str(notebooks.resolve()),
             start=uuid.uuid4().hex,
-            force=options.force,
-            keep_red=options.keep_red,
+            force=force,
+            keep_red=keep_red,
             card_ids=plan.card_ids,
-            until=time.monotonic() + options.deadline_s if options.deadline_s else 0.0,
+            until=time.monotonic() + deadline_s if deadline_s else 0.0,
         )
         tell = partial(
             publish_results,
             plan,
             folder=folder,
-            lang=options.lang,
-            before=find_earlier(options.against, folder, plan.name) if options.against else None,
-            asked_for=options.against,
+            lang=lang,
+            before=find_earlier(against, folder, plan.name) if against else None,
+            asked_for=against,
             began=datetime.now(timezone.utc),
         )
         tell(ended={})  # an earlier page is gone before anything is sent
         mirror = Mirror(root, folder)
         runs = iterate_ahead(pool.run_orders(list(map(make_order, plan.items))), stop.set)
-        runs = mirror.send_parts(compare_runs(runs, plan, folder, options.reference, options.say_progress))
+        runs = mirror.send_parts(compare_runs(runs, plan, folder, held_against, say_progress))
         report, last = _follow_runs(runs, tell, stop, progress)
         report = _mark_unsent(mirror.finish_sending(report), last)
         progress.close_status()
@@ -181,14 +143,6 @@ def _mark_unsent(report: Report, last: Callable[..., Report]) -> Report:
     if unsent:
         last(beside=unsent)
     return report
-
-
-def _refuse_links(plan: Plan, folder: Path) -> None:
-    """Raises WorkbookError for a run's folder that is a link: its results would be written over what is there."""
-    for item in plan.items:
-        place = folder / item.name
-        if place.is_symlink():
-            raise WorkbookError("plan.linked", path=str(place), target=str(place.readlink()))
 
 
 def _is_unfinished(progress: Progress) -> bool:
@@ -241,7 +195,16 @@ def iterate_ahead(items: Iterator[T], stop: Callable[[], None]) -> Iterator[T]:
     """Yield the items, which a thread takes from `items` ahead of use. What that raises is raised here, after what came
     before it; `stop` is called where nobody takes them to the end, and must make `items` end."""
     queue: Queue[Union[T, BaseException, object]] = Queue()
-    thread = threading.Thread(target=_fill_queue, args=(items, queue))
+
+    def fill_queue() -> None:
+        try:
+            for item in items:
+                queue.put(item)
+            queue.put(END)
+        except BaseException as error:  # noqa: BLE001 - raised again by who takes
+            queue.put(error)
+
+    thread = threading.Thread(target=fill_queue)
     thread.start()
     try:
         while (item := queue.get()) is not END:
@@ -253,12 +216,3 @@ def iterate_ahead(items: Iterator[T], stop: Callable[[], None]) -> Iterator[T]:
         raise
     finally:
         thread.join()
-
-
-def _fill_queue(items: Iterator[T], queue: Queue[Union[T, BaseException, object]]) -> None:
-    try:
-        for item in items:
-            queue.put(item)
-        queue.put(END)
-    except BaseException as error:  # noqa: BLE001 - raised again by who takes
-        queue.put(error)

@@ -117,9 +117,8 @@ def format_value(value: object) -> str:
 
 def shorten_text(text: str) -> str:
     """Shorten a text for a message: on one line, without marks that hide or turn it."""
-    text = "".join(
-        character if character.isprintable() else ascii(character)[1:-1] for character in text[: LONGEST_SHOWN + 1]
-    )
+    characters = text[: LONGEST_SHOWN + 1]
+    text = "".join(character if character.isprintable() else ascii(character)[1:-1] for character in characters)
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
 
 
@@ -130,10 +129,8 @@ def nearest_or_all(name: str, words: Sequence[str]) -> list[str]:
 
 def nearest_words(name: str, words: Sequence[str]) -> list[str]:
     """Return the nearest known word, where one is near."""
-    intended = MEANT.get(name.lower())
-    return (
-        [intended] if intended and intended in words else difflib.get_close_matches(name[:LONGEST_SHOWN], words, 1, 0.5)
-    )
+    intended = MEANT.get(name.lower(), "")
+    return [intended] if intended in words else difflib.get_close_matches(name[:LONGEST_SHOWN], words, 1, 0.5)
 
 
 SECONDS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
@@ -220,8 +217,15 @@ def load_document(path: Path) -> Entry:
     if data is None:
         raise WorkbookError("plan.too_large", path=str(path), line=1, limit=f"{LARGEST_BYTES >> 20} MiB")
     try:
-        node = _compose_tree(str(path), data.decode("utf-8-sig"))
+        text, depth = data.decode("utf-8-sig"), 0
+        for number, event in enumerate(yaml.parse(text, Loader)):  # composing calls itself: counted before
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > DEEPEST or number > 2 * MOST_VALUES:
+                raise _too_large(str(path), event.start_mark.line + 1)
+        node = yaml.compose(text, Loader)
     except (yaml.YAMLError, ValueError) as cause:
+        if "nesting depth" in str(cause):  # libyaml's own bound, which it may meet first: it reads ahead
+            raise _too_large(str(path), 1) from cause
         raise WorkbookError("plan.unreadable", path=str(path), error=_describe_yaml_error(cause)) from cause
     if node is None:
         return Entry(str(path), "", 1, None)
@@ -238,23 +242,8 @@ def _describe_yaml_error(cause: Exception) -> Scalar:
         return Sentence("plan.yaml.control", error=problem)
     text = f"{getattr(cause, 'context', '')} {problem}"
     problem_key = next((key for words, key in PROBLEMS.items() if words in text), "other")
-    return Sentence(
-        "plan.line",
-        line=mark.line + 1,
-        column=mark.column + 1,
-        error=problem,
-        what=Sentence(f"plan.yaml.{problem_key}"),
-    )
-
-
-def _compose_tree(file: str, text: str) -> object:
-    """Compose the root node, which calls itself: depth and number of values are counted before."""
-    depth = 0
-    for number, event in enumerate(yaml.parse(text, Loader)):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > DEEPEST or number > 2 * MOST_VALUES:
-            raise _too_large(file, event.start_mark.line + 1)
-    return yaml.compose(text, Loader)
+    what = Sentence(f"plan.yaml.{problem_key}")
+    return Sentence("plan.line", line=mark.line + 1, column=mark.column + 1, error=problem, what=what)
 
 
 def _too_large(file: str, line: int) -> WorkbookError:
@@ -280,10 +269,8 @@ class _Reader:
         if isinstance(node, yaml.MappingNode):
             return Entry(self.file, place, line, self._read_mapping(node, place, depth))
         if isinstance(node, yaml.SequenceNode):
-            of = [
-                self.make_entry(item_node, f"{place}[{number}]", depth + 1)
-                for number, item_node in enumerate(node.value, 1)
-            ]
+            nodes = enumerate(node.value, 1)
+            of = [self.make_entry(item_node, f"{place}[{number}]", depth + 1) for number, item_node in nodes]
             return Entry(self.file, place, line, of)
         value = node.value if node.style else parse_plain(node.tag[len(TAG) :], node.value)
         return Entry(self.file, place, line, value)

@@ -12,11 +12,9 @@ from ascend_workbook.findings.sentence import Scalar
 @dataclass(frozen=True)
 class Item:
     """One run: the notebooks of `stages` with `parameters` as texts, below the plan's folder under its `name`.
-
     `timeout_s` limits a cell, `run_timeout_s` the whole run (0: no limit); `retries` is how often it is tried again
     after a kernel died; `require` is the tier below which the run is red; `memory_mb` what its processes may take
-    together (0: no bound); `cards` how many NPUs or GPUs it needs.
-    """
+    together (0: no bound); `cards` how many NPUs or GPUs it needs."""
 
     name: str
     stages: tuple[str, ...]
@@ -73,9 +71,8 @@ class Targets:
 @dataclass(frozen=True)
 class Plan:
     """The runs of a plan. `workers` is how many go side by side; `card_ids` are the cards that may be given out;
-    `disk_mb` what the plan's folder may take (0: no bound); `given` has each run's parameters as the file
-    has them, in its order. `digest` is equal for starts of one plan with one choice of runs; `shard`, (2, 4), is the
-    part of it."""
+    `disk_mb` what the plan's folder may take (0: no bound); `given` has each run's parameters as the file has them, in
+    its order. `digest` is equal for starts of one plan with one choice of runs; `shard`, (2, 4), is the part of it."""
 
     name: str
     items: tuple[Item, ...]

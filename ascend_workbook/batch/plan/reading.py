@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from ascend_workbook.batch.plan.document import (
     Entry,
     load_document,
     nearest_or_all,
+    nearest_words,
     read_day,
     read_mib,
     read_share,
@@ -19,7 +22,9 @@ from ascend_workbook.batch.plan.document import (
 )
 from ascend_workbook.batch.plan.model import Expected, Item, LeftOut, MetricTarget, Plan, Targets
 from ascend_workbook.batch.plan.runs import is_plain_name, make_drafts, make_items, read_name
-from ascend_workbook.batch.stages import STAGES
+from ascend_workbook.batch.stages import OURS, STAGES, declared_parameters, find_notebooks
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.sentence import Scalar, Sentence
 
 # ruff: noqa: SIM905 - a column of names reads better without quotes
 
@@ -30,10 +35,8 @@ MOST_WORKERS, HIGHEST_CARD = 256, 1023
 
 
 def read_plan(path: Path, lang: str) -> Plan:
-    """Read the plan in a file: its runs with whole paths, less those of its `skip:`.
-
-    Raises WorkbookError that names the file, the place and the line of what is wrong.
-    """
+    """Read the plan in a file: its runs with whole paths, less those of its `skip:`. Raises WorkbookError that names
+    the file, the place and the line of what is wrong."""
     root = load_document(path)
     top = root.read_mapping(TOP)
     items, parameters = make_items(make_drafts(top), path.resolve().parent, lang)
@@ -42,15 +45,17 @@ def read_plan(path: Path, lang: str) -> Plan:
     items = add_tags(top["tags"], items) if "tags" in top else items
     left_out = find_skipped(top["skip"], items) if "skip" in top else []
     names = {left.name for left in left_out}
+    name = read_name(top["name"]) if "name" in top else path.stem
+    if not is_plain_name(name):
+        raise Entry(root.file, "name", root.line, name).wrong_kind_error("name")
+    expect = top["expect"].read_items() if "expect" in top else ()
     return Plan(
-        _plan_name(top, root, path),
+        name,
         tuple(item for item in items if item.name not in names),
         top["workers"].read_number(1, MOST_WORKERS) if "workers" in top else 1,
         _read_cards(top["cards"]) if "cards" in top else (),
         tuple(left_out),
-        tuple(_read_expectation(expectation, items) for expectation in top["expect"].read_items())
-        if "expect" in top
-        else (),
+        tuple(_read_expectation(expectation, items) for expectation in expect),
         read_targets(top["targets"]) if "targets" in top else Targets(),
         read_mib(top["disk"]) if "disk" in top else 0,
         hashlib.sha256(path.read_bytes()).hexdigest(),
@@ -58,19 +63,12 @@ def read_plan(path: Path, lang: str) -> Plan:
     )
 
 
-def _plan_name(top: Mapping[str, Entry], root: Entry, path: Path) -> str:
-    if "name" in top:
-        return read_name(top["name"])
-    if not is_plain_name(path.stem):
-        raise Entry(root.file, "name", root.line, path.stem).wrong_kind_error("name")
-    return path.stem
-
-
 def _read_cards(entry: Entry) -> tuple[int, ...]:
-    card_ids = [card.read_number(0, HIGHEST_CARD) for card in entry.read_items()]
-    for number, card in enumerate(entry.read_items()):
-        if card_ids[number] in card_ids[:number]:
-            raise card.make_error("plan.again", name=card_ids[number])
+    card_ids: list[int] = []
+    for card in entry.read_items():
+        card_ids.append(card.read_number(0, HIGHEST_CARD))
+        if card_ids[-1] in card_ids[:-1]:
+            raise card.make_error("plan.again", name=card_ids[-1])
     return tuple(card_ids)
 
 
@@ -124,12 +122,10 @@ def read_targets(entry: Entry) -> Targets:
         at_least = read_share(throughput_entry)[0]
         if not at_least:
             raise throughput_entry.wrong_kind_error("share")
-    return Targets(tuple(map(_read_metric, metrics)), at_least)
-
-
-def _read_metric(entry: Entry) -> MetricTarget:
-    words = _read_words(entry, ("name", "within"))
-    return MetricTarget(words["name"].read_text(), *read_share(words["within"]))
+    targets = [_read_words(metric_entry, ("name", "within")) for metric_entry in metrics]
+    return Targets(
+        tuple(MetricTarget(target["name"].read_text(), *read_share(target["within"])) for target in targets), at_least
+    )
 
 
 def _read_words(entry: Entry, needed: tuple[str, ...], more: tuple[str, ...] = ()) -> Mapping[str, Entry]:
@@ -146,11 +142,81 @@ def _matching_names(entry: Entry, items: list[Item]) -> set[str]:
     for pattern in entry.read_items() if isinstance(entry.value, list) else [entry]:
         names = {item.name for item in items if fnmatchcase(item.name, pattern.read_text())}
         if not names:
-            close = nearest_or_all(pattern.read_text(), [item.name for item in items[:200]])
-            raise pattern.make_error(
-                "plan.matches_nothing",
-                pattern=shorten_text(pattern.read_text()),
-                close=[str(name) for name in close[:5]] if isinstance(close, list) else [],
-            )
+            close = nearest_or_all(pattern.read_text(), [item.name for item in items[:200]])[:5]
+            shown = shorten_text(pattern.read_text())
+            raise pattern.make_error("plan.matches_nothing", pattern=shown, close=list(close))
         matching_names |= names
     return matching_names
+
+
+#: Declared type -> what a plan may give for it; true is no number.
+TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
+#: What stands under these is for all runs: each run takes what its notebooks declare.
+SHARED = ("parameters.", "defaults.")
+Known = Mapping[str, Mapping[str, str]]
+
+
+def check(plan: Plan, notebooks: Path) -> Plan:
+    """Check every run of the plan, and return the plan with the parameters that each run's notebooks declare. Raises
+    WorkbookError that names the line and the run for a parameter that none declares, and a value of the wrong type."""
+    read_once = cache(declared_parameters)
+
+    @cache
+    def declare(stages: tuple[str, ...], lang: str) -> Known:
+        return {stage: read_once(path) for stage, path in find_notebooks(stages, notebooks / lang).items()}
+
+    used_entries: set[int] = set()
+    items = tuple(_check_item(item, plan.given[item.name], declare, used_entries) for item in plan.items)
+    for item in plan.items:
+        there = tuple(stage for stage in STAGES if any((notebooks / item.lang).glob(f"*_{stage}.ipynb")))
+        known = declare(there, item.lang)
+        for name, entry in plan.given[item.name].items():
+            if id(entry) not in used_entries and not _find_kinds(name, known):
+                raise _unknown_parameter(entry, name, known, item)
+    return replace(plan, items=items)
+
+
+#: Of stages in a language: stage -> parameter -> declared type. Raises WorkbookError for one without a notebook.
+Declare = Callable[["tuple[str, ...]", str], Known]
+
+
+def _check_item(item: Item, entries: Mapping[str, Entry], declare: Declare, used_entries: set[int]) -> Item:
+    try:
+        declarations = declare(item.stages, item.lang)
+    except WorkbookError as error:
+        raise WorkbookError("plan.run", run=item.name, error=Sentence(error.key, **error.arguments)) from error
+    parameters: dict[str, str] = {}
+    for name, entry in entries.items():
+        kinds = _find_kinds(name, declarations)
+        if not kinds and not entry.place.startswith(SHARED):
+            raise _unknown_parameter(entry, name, declarations, item)
+        for kind in kinds:
+            allowed: Any = TYPES.get(kind, (str,))
+            right = isinstance(entry.value, allowed) and (kind == "bool" or not isinstance(entry.value, bool))
+            if not right:
+                wanted_type = Sentence(f"plan.kind.{kind if kind in TYPES else 'str'}")
+                raise entry.make_error("plan.type", found=entry.display_value, kind=wanted_type, run=item.name)
+        if kinds:
+            used_entries.add(id(entry))
+            parameters[name] = item.parameters[name]
+    return replace(item, parameters=parameters)
+
+
+def _find_kinds(name: str, declarations: Known) -> list[str]:
+    """Return the declared types of a parameter in the notebooks that take it."""
+    stage, _, plain = name.rpartition(".")
+    if plain in OURS:
+        return []
+    return [kinds[plain] for taker, kinds in declarations.items() if plain in kinds and stage in ("", taker)]
+
+
+def _unknown_parameter(entry: Entry, name: str, declarations: Known, item: Item) -> WorkbookError:
+    taken = [
+        (stage, parameter) for stage, kinds in declarations.items() for parameter in kinds if parameter not in OURS
+    ]
+    names = sorted({f"{stage}.{parameter}" if "." in name else parameter for stage, parameter in taken})
+    close = nearest_words(name, names)
+    stages: list[Scalar] = [Sentence(f"name.{stage}") for stage in item.stages]
+    if close:
+        return entry.make_error("plan.parameter", name=shorten_text(name), close=close, run=item.name, stages=stages)
+    return entry.make_error("plan.no_parameter", name=shorten_text(name), known=names, run=item.name, stages=stages)

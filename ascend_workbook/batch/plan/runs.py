@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
 from itertools import product
 from math import prod
 from pathlib import Path, PurePosixPath
@@ -97,22 +98,11 @@ def is_plain_name(name: str) -> bool:
 
 def name_from_parameters(parameters: Mapping[str, Entry], alike: Iterable[str] = ()) -> str:
     """Make a run's name, such as `train-cpu-steps=3`. Scripts `alike` in their file's name have their folders too."""
-    name = "-".join(
-        filter(
-            None, (PLAIN.sub("_", _word_for_parameter(name, entry.value, alike)) for name, entry in parameters.items())
-        )
-    )
-    name = name.lstrip(".-_") or "run"
+    words = (PLAIN.sub("_", _word_for_parameter(name, entry.value, alike)) for name, entry in parameters.items())
+    name = "-".join(filter(None, words)).lstrip(".-_") or "run"
     if len(name.encode()) > LONGEST_BYTES:
         name = f"{name[:50]}~{hashlib.sha256(name.encode()).hexdigest()[:8]}"
     return name if is_plain_name(name) else f"run-{name}".rstrip(".")
-
-
-def find_scripts_alike(all_given: Iterable[Mapping[str, Entry]]) -> set[str]:
-    """Return the file names that more than one script of the plan has."""
-    scripts = {str(parameters["script"].value) for parameters in all_given if "script" in parameters}
-    stems = [PurePosixPath(script).stem for script in scripts]
-    return {stem for stem in stems if stems.count(stem) > 1}
 
 
 def _word_for_parameter(name: str, value: object, alike: Iterable[str]) -> str:
@@ -140,7 +130,10 @@ def expand_matrix(matrix: Entry) -> list[Combination]:
         raise matrix.make_error("plan.too_many", count=count, sizes=sizes, most=MOST_RUNS)
     expanded: list[Combination] = [dict(zip(axes, chosen)) for chosen in product(*axes.values())] if axes else []
     for excluded in exclude:
-        _check_names_values(excluded, axes)
+        for name, value in excluded.read_mapping(axes).items():
+            if comparison_key(value) not in map(comparison_key, axes[name]):
+                known = [item.display_value for item in axes[name]]
+                raise value.make_error("plan.not_on_axis", name=name, value=value.display_value, known=known)
         expanded = [chosen for chosen in expanded if not _combination_agrees(chosen, excluded.read_mapping())]
     for excluded in include:
         expanded = _add_included(expanded, excluded.read_mapping(OF_RUN) if not axes else excluded.read_mapping(), axes)
@@ -174,19 +167,9 @@ def comparison_key(entry: Entry) -> object:
     return (type(entry.value).__name__, repr(entry.value))
 
 
-def _check_names_values(exclude: Entry, axes: Mapping[str, list[Entry]]) -> None:
-    for name, value in exclude.read_mapping(axes).items():
-        if comparison_key(value) not in {comparison_key(item) for item in axes[name]}:
-            shown_values = [item.display_value for item in axes[name]]
-            raise value.make_error("plan.not_on_axis", name=name, value=value.display_value, known=shown_values)
-
-
 def _combination_agrees(combination: Combination, conditions: Mapping[str, Entry]) -> bool:
-    return all(
-        comparison_key(combination[name]) == comparison_key(value)
-        for name, value in conditions.items()
-        if name in combination
-    )
+    shared = conditions.keys() & combination.keys()
+    return all(comparison_key(combination[name]) == comparison_key(conditions[name]) for name in shared)
 
 
 def _add_included(
@@ -224,17 +207,13 @@ def make_drafts(top: Mapping[str, Entry]) -> list[Draft]:
         raise defaults[name].make_error("plan.twice", name=name, before=shared[name].line)
     base = {**shared, **defaults}
     below, parameters_of_all = read_fields(base), read_parameters(base)
-    drafts_made = [
-        _draft_from_matrix(top["matrix"], run, below, parameters_of_all)
-        for run in (expand_matrix(top["matrix"]) if "matrix" in top else [])
-    ]
-    drafts_made += [
-        _draft_from_list(run, below, parameters_of_all) for run in (top["runs"].read_items() if "runs" in top else ())
-    ]
-    if len(drafts_made) > MOST_RUNS:
-        raise top["runs"].make_error(
-            "plan.too_many", count=len(drafts_made), sizes=str(len(drafts_made)), most=MOST_RUNS
-        )
+    combinations = expand_matrix(top["matrix"]) if "matrix" in top else []
+    drafts_made = [_draft_from_matrix(top["matrix"], run, below, parameters_of_all) for run in combinations]
+    listed = top["runs"].read_items() if "runs" in top else ()
+    drafts_made += [_draft_from_list(run, below, parameters_of_all) for run in listed]
+    count = len(drafts_made)
+    if count > MOST_RUNS:
+        raise top["runs"].make_error("plan.too_many", count=count, sizes=str(count), most=MOST_RUNS)
     return drafts_made
 
 
@@ -244,9 +223,8 @@ def _draft_from_matrix(
     words = {name: entry for name, entry in combination.items() if name in OF_RUN}
     free = {name: entry for name, entry in combination.items() if name not in OF_RUN}
     inner = {**words, "parameters": Entry(matrix.file, matrix.place, matrix.line, free)}
-    return Draft(
-        matrix, _merge_fields(below, read_fields(words)), {**parameters_of_all, **read_parameters(inner)}, combination
-    )
+    parameters = {**parameters_of_all, **read_parameters(inner)}
+    return Draft(matrix, _merge_fields(below, read_fields(words)), parameters, combination)
 
 
 def _draft_from_list(entry: Entry, below: dict[str, Any], parameters_of_all: dict[str, Entry]) -> Draft:
@@ -254,13 +232,8 @@ def _draft_from_list(entry: Entry, below: dict[str, Any], parameters_of_all: dic
     own_parameters = read_parameters(words)
     name = read_name(words["name"]) if "name" in words else ""
     naming_words = {name: entry_of_word for name, entry_of_word in words.items() if name in (*SHORT, "stages")}
-    return Draft(
-        entry,
-        _merge_fields(below, read_fields(words)),
-        {**parameters_of_all, **own_parameters},
-        {**naming_words, **own_parameters},
-        name,
-    )
+    parameters, own = {**parameters_of_all, **own_parameters}, {**naming_words, **own_parameters}
+    return Draft(entry, _merge_fields(below, read_fields(words)), parameters, own, name)
 
 
 def _merge_fields(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
@@ -276,38 +249,34 @@ def make_items(run_drafts: Iterable[Draft], folder: Path, lang: str) -> tuple[li
     parameters_by_run: dict[str, dict[str, Entry]] = {}
     names_seen: dict[str, str] = {}
     run_drafts = list(run_drafts)
-    alike = find_scripts_alike(draft.given for draft in run_drafts)
-    whole = _Paths(folder)
+    scripts = {str(draft.given["script"].value) for draft in run_drafts if "script" in draft.given}
+    stems = [PurePosixPath(script).stem for script in scripts]
+    alike = {stem for stem in stems if stems.count(stem) > 1}
+    find_path = cache(partial(_find_path, folder))
     for draft in run_drafts:
         name = draft.name or name_from_parameters(draft.own, alike)
         before = names_seen.setdefault(unicodedata.normalize("NFC", name).casefold(), name)
         if name in parameters_by_run or before != name:
             raise draft.entry.make_error("plan.same_name", name=name, other=before)
         parameters_by_run[name] = draft.given
-        texts = {key: whole.read_parameter(key, entry) for key, entry in draft.given.items()}
+        texts = {key: format_value(entry.value) for key, entry in draft.given.items()}
+        for key, entry in draft.given.items():
+            if key.rpartition(".")[2] in INPUTS and entry.value != "":
+                path = find_path(entry.read_text(), key.endswith("script"))
+                if not path:
+                    looked = [str(place.parent) for place in _places(folder, entry.read_text())]
+                    raise entry.make_error("plan.no_path", given=shorten_text(entry.read_text()), looked=[*looked])
+                texts[key] = path
         items_made.append(Item(name=name, parameters=texts, **{"stages": STAGES, "lang": lang, **draft.fields}))
     return items_made, parameters_by_run
 
 
-class _Paths:
-    """Makes paths whole: each is looked for beside the plan, then in the project; once, however often it is named."""
+def _places(folder: Path, path: str) -> tuple[Path, Path]:
+    """Return where a path is looked for: beside the plan, then in the project."""
+    return folder / path, NOTEBOOKS.parent / path
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.known: dict[str, str] = {}
 
-    def read_parameter(self, name: str, entry: Entry) -> str:
-        """Return the parameter's value as a text, a path made whole."""
-        if name.rpartition(".")[2] not in INPUTS or entry.value == "":
-            return format_value(entry.value)
-        path = entry.read_text()
-        if path not in self.known:
-            self.known[path] = self._find_path(entry, path, Path.is_file if name.endswith("script") else Path.exists)
-        return self.known[path]
-
-    def _find_path(self, entry: Entry, path: str, is_there: Callable[[Path], bool]) -> str:
-        places = [self.folder / path, NOTEBOOKS.parent / path]
-        for place in places:
-            if is_there(place):
-                return str(place.resolve())
-        raise entry.make_error("plan.no_path", given=shorten_text(path), looked=[str(place.parent) for place in places])
+def _find_path(folder: Path, path: str, is_file: bool) -> str:
+    """Make a path whole; empty where nothing is there."""
+    is_there = Path.is_file if is_file else Path.exists
+    return next((str(place.resolve()) for place in _places(folder, path) if is_there(place)), "")

@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from ascend_workbook.batch.plan.checking import check
 from ascend_workbook.batch.plan.document import nearest_or_all, shorten_text
 from ascend_workbook.batch.plan.model import Item, LeftOut, Plan
-from ascend_workbook.batch.plan.reading import read_plan
+from ascend_workbook.batch.plan.reading import check, read_plan
 from ascend_workbook.batch.stages import NOTEBOOKS
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
@@ -56,22 +55,22 @@ def shard_of(name: str, count: int) -> int:
 
 
 def select_items(plan: Plan, chosen: Selection) -> Plan:
-    """Return the plan with the chosen runs; the others are in `left_out` with the reason.
-
-    Raises WorkbookError for a tag that no run has, a pattern that matches none, and where nothing is left. That a shard
-    of it has no run is no error: the plan is small.
-    """
+    """Return the plan with the chosen runs; the others are in `left_out` with the reason. Raises WorkbookError for a
+    tag that no run has, a pattern that matches none, and where nothing is left; a shard without runs is no error."""
     _check_known(plan, chosen)
     why = {item.name: _why_not(item, chosen) for item in plan.items}
     all_left = all(why.values())
     if chosen.shard:
-        why = {item.name: why[item.name] or _why_other_shard(item, *chosen.shard) for item in plan.items}
+        part, count = chosen.shard
+        for name in [name for name, reason in why.items() if not reason and shard_of(name, count) != part]:
+            why[name] = Sentence("plan.left.shard", part=shard_of(name, count), count=count)
     left_out = tuple(LeftOut(name, reason) for name, reason in why.items() if reason is not None)
     items = tuple(item for item in plan.items if why[item.name] is None)
     if all_left:
-        raise WorkbookError(
-            "plan.none_left", runs=len(plan.items) + len(plan.left_out), why=_collect_reasons(left_out, plan)
-        )
+        reasons: list[Scalar] = []
+        for left in (*plan.left_out, *left_out):
+            reasons += [left.why] if left.why not in reasons and len(reasons) < 5 else []
+        raise WorkbookError("plan.none_left", runs=len(plan.items) + len(plan.left_out), why=reasons)
     digest = hashlib.sha256(f"{plan.digest} {chosen.digest}".encode()).hexdigest()
     return replace(plan, items=items, left_out=(*plan.left_out, *left_out), digest=digest, shard=chosen.shard)
 
@@ -90,11 +89,6 @@ def _why_not(item: Item, chosen: Selection) -> Scalar:
     return None
 
 
-def _why_other_shard(item: Item, part: int, count: int) -> Scalar:
-    own_part = shard_of(item.name, count)
-    return None if own_part == part else Sentence("plan.left.shard", part=own_part, count=count)
-
-
 def _check_known(plan: Plan, chosen: Selection) -> None:
     tags = sorted({tag for item in plan.items for tag in item.tags})
     names = [*(item.name for item in plan.items), *(left.name for left in plan.left_out)]
@@ -103,18 +97,8 @@ def _check_known(plan: Plan, chosen: Selection) -> None:
             raise WorkbookError("plan.no_tag", tag=shorten_text(tag), close=nearest_or_all(tag, tags) or None)
     for pattern in (*chosen.only, *chosen.skip):
         if not any(fnmatchcase(name, pattern) for name in names):
-            raise WorkbookError(
-                "plan.no_run", pattern=shorten_text(pattern), close=nearest_or_all(pattern, names[:200])[:5]
-            )
-
-
-def _collect_reasons(left_out: Sequence[LeftOut], plan: Plan) -> list[Scalar]:
-    """Return each reason once."""
-    reasons: list[Scalar] = []
-    for left in (*plan.left_out, *left_out):
-        if left.why not in reasons and len(reasons) < 5:
-            reasons.append(left.why)
-    return reasons
+            close = nearest_or_all(pattern, names[:200])[:5]
+            raise WorkbookError("plan.no_run", pattern=shorten_text(pattern), close=close)
 
 
 COLUMNS = ("planned_run", "planned_stages", "planned_parameters", "planned_tags", "left_out")
@@ -144,7 +128,12 @@ def list_plan(
 
 def make_listing(plan: Plan) -> Report:
     """Make a report with a row per run, also for those left out, which say why."""
-    rows = [_make_row(item) for item in plan.items]
+    rows: list[tuple[Scalar, ...]] = []
+    for item in plan.items:
+        stages: list[Scalar] = [Sentence(f"name.{stage}") for stage in item.stages]
+        rows.append(
+            (item.name, stages, [f"{name}={value}" for name, value in item.parameters.items()], [*item.tags], "")
+        )
     rows += [(left.name, None, None, None, left.why) for left in plan.left_out]
     args: dict[str, Scalar] = {"runs": len(plan.items), "left": len(plan.left_out)}
     key = "RUN420.listed_but" if plan.left_out else "RUN420.listed"
@@ -152,18 +141,10 @@ def make_listing(plan: Plan) -> Report:
     facts = {
         "name": plan.name,
         "workers": plan.workers,
-        "runs": [_describe_item(item) for item in plan.items],
+        "runs": [
+            {name: getattr(item, name) for name in ("name", "stages", "parameters", "tags", "lang")}
+            for item in plan.items
+        ],
         "left_out": [{"name": left.name, "why": left.why} for left in plan.left_out],
     }
     return Report("batch", "plan", (finding,), Table(tuple(map(Column, COLUMNS)), tuple(rows)), facts=facts)
-
-
-def _make_row(item: Item) -> tuple[Scalar, ...]:
-    stages: list[Scalar] = [Sentence(f"name.{stage}") for stage in item.stages]
-    parameters: list[Scalar] = [f"{name}={value}" for name, value in item.parameters.items()]
-    return item.name, stages, parameters, list(item.tags), ""
-
-
-def _describe_item(item: Item) -> dict[str, object]:
-    stages, parameters, tags = list(item.stages), dict(item.parameters), list(item.tags)
-    return {"name": item.name, "stages": stages, "parameters": parameters, "tags": tags, "lang": item.lang}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import socket
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,21 +15,98 @@ from typing import Any
 
 from ascend_workbook.batch.campaign.ended import DIFFERS, GOOD, HELD, Ended
 from ascend_workbook.batch.plan.model import Item, Plan
-from ascend_workbook.batch.reference.books import (
-    Book,
-    clean_book,
-    count_unrun,
-    injected_parameters,
-    load_book,
-    machine_places,
-    read_sources,
-)
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.report import Column, Listing, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence, choose_language, say
 from ascend_workbook.machine import bounded
 from ascend_workbook.storage import open_storage
+
+PROJECT = Path(__file__).resolve().parents[3]
+#: Metadata that belongs to one execution on one machine.
+VOLATILE = ("papermill", "execution", "widgets")
+#: Shorter ones are words of their own: / or /w must not be cut out of a text.
+SHORTEST = 5
+Book = dict[str, Any]
+
+
+def load_book(path: Path) -> Book:
+    """Load a notebook. Raises OSError, ValueError or KeyError for what is no notebook."""
+    book: Book = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(book["cells"], list) or book.get("nbformat") != 4:
+        raise ValueError("no notebook of format 4")
+    return book
+
+
+def machine_places(run: Path) -> dict[str, str]:
+    """Return the texts of this machine and what stands for them, the longest first."""
+    places_known = {
+        str(run): "<RUN>",
+        str(PROJECT): "<PROJECT>",
+        str(Path.home()): "<HOME>",
+        sys.prefix: "<PYTHON>",
+        tempfile.gettempdir(): "<TMP>",
+        socket.gethostname(): "<HOST>",
+    }
+    replaced = [text for text in places_known if len(text) >= SHORTEST or text == tempfile.gettempdir()]
+    return {text: places_known[text] for text in sorted(replaced, key=len, reverse=True)}
+
+
+def clean_book(book: Book, words: Mapping[str, str]) -> Book:
+    """Clean a notebook of volatile metadata, warnings on stderr and the machine's places."""
+    metadata = {name: content for name, content in book["metadata"].items() if name == "kernelspec"}
+    cells = []
+    for number, cell in enumerate(book["cells"]):
+        kept_metadata = {name: content for name, content in cell["metadata"].items() if name not in VOLATILE}
+        source = _replace_places(_join_source(cell["source"]), words)
+        cells.append({**cell, "metadata": kept_metadata, "id": f"cell{number}", "source": source})
+        if cell["cell_type"] == "code":
+            outputs = [content for content in cell.get("outputs", ()) if content.get("name") != "stderr"]
+            cells[-1]["outputs"] = [_replace_places(content, words) for content in outputs]
+    return {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+
+
+def _replace_places(value: Any, words: Mapping[str, str]) -> Any:
+    if isinstance(value, dict):
+        return {name: _replace_places(part, words) for name, part in value.items()}
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        return _replace_places("".join(value), words)
+    if isinstance(value, list):
+        return [_replace_places(part, words) for part in value]
+    for text, word in words.items() if isinstance(value, str) else ():
+        value = value.replace(text, word)
+    return value
+
+
+def _join_source(source: str | list[str]) -> str:
+    return source if isinstance(source, str) else "".join(source)
+
+
+def code_cells(book: Book) -> list[Book]:
+    """Return the code cells."""
+    return [cell for cell in book["cells"] if cell["cell_type"] == "code"]
+
+
+def injected_parameters(book: Book) -> dict[str, Any] | None:
+    """Return the parameters that papermill injected; None where the notebook has no such cell."""
+    for cell in code_cells(book):
+        if "injected-parameters" in cell["metadata"].get("tags", ()):
+            nodes = [node for node in ast.parse(_join_source(cell["source"])).body if isinstance(node, ast.Assign)]
+            return {ast.unparse(node.targets[0]): ast.unparse(node.value) for node in nodes}
+    return None
+
+
+def read_sources(book: Book) -> list[str]:
+    """Return the code of the cells, less the injected parameters. Their values are compared by name."""
+    own = [cell for cell in code_cells(book) if "injected-parameters" not in cell["metadata"].get("tags", ())]
+    return [_join_source(cell["source"]) for cell in own]
+
+
+def count_unrun(book: Book) -> int:
+    """Count the code cells without an execution count. nbval would compare nothing there, and say nothing."""
+    unrun = [cell for cell in code_cells(book) if cell.get("execution_count") is None]
+    return sum(bool(_join_source(cell["source"]).strip()) for cell in unrun)
+
 
 CHILD = Path(__file__).parent / "child" / "replay.py"
 RULES = Path(__file__).with_name("sanitize.cfg")
@@ -51,10 +130,8 @@ class Held:
 
 def compare_stages(pairs: Mapping[str, tuple[Path, Path]], own_rules: Path, words: Mapping[str, str]) -> list[Held]:
     """Compare each stage's executed notebook with its reference. `own_rules` are rules for the outputs beside ours,
-    used where it is a file.
-
-    A stage whose reference is absent, or was made of other code or with other parameters, is not compared and says so.
-    """
+    used where it is a file. A stage whose reference is absent, or was made of other code or with other parameters, is
+    not compared and says so."""
     compared_stages: dict[str, Held] = {}
     ready: dict[str, tuple[Book, Book]] = {}
     for stage, (executed, reference) in pairs.items():
@@ -72,7 +149,10 @@ def compare_stages(pairs: Mapping[str, tuple[Path, Path]], own_rules: Path, word
         else:
             ready[stage] = run, ready_book
     if ready:
-        compared_stages |= {held.stage: held for held in _compare_ready(ready, own_rules)}
+        answer = _run_nbval(ready, own_rules)
+        for stage in ready:
+            rows = [row for row in answer.get("cells", []) if row["stage"] == stage]
+            compared_stages[stage] = _judge_stage(stage, rows, answer)
     return [compared_stages[stage] for stage in pairs]
 
 
@@ -98,7 +178,10 @@ def _find_difference(executed: Book, reference: Book) -> tuple[str, dict[str, An
     return None
 
 
-def _compare_ready(ready: Mapping[str, tuple[Book, Book]], own_rules: Path) -> list[Held]:
+def _run_nbval(ready: Mapping[str, tuple[Book, Book]], own_rules: Path) -> dict[str, Any]:
+    """Run nbval and return its answer; {"error"} where it gave none."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    environ.update(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTHONUTF8="1")
     with tempfile.TemporaryDirectory(prefix="reference-") as folder:
         storage = open_storage(folder)
         for stage, (executed, reference) in ready.items():
@@ -106,21 +189,13 @@ def _compare_ready(ready: Mapping[str, tuple[Book, Book]], own_rules: Path) -> l
             storage.write_text(f"{stage}/reference.ipynb", json.dumps(reference))
         rules = [path.read_text(encoding="ascii") for path in (RULES, own_rules) if path.is_file()]
         storage.write_text("sanitize.cfg", "\n".join(rules))
-        answer = _run_nbval(folder)
-    rows = answer.get("cells", [])
-    return [_judge_stage(stage, [row for row in rows if row["stage"] == stage], answer) for stage in ready]
-
-
-def _run_nbval(folder: str) -> dict[str, Any]:
-    """Run nbval and return its answer; {"error"} where it gave none."""
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    environ.update(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTHONUTF8="1")
-    process = bounded.run_bounded([sys.executable, str(CHILD), folder], env=environ, timeout_s=TIMEOUT_S, cwd=folder)
-    try:
-        answer: dict[str, Any] = json.loads(Path(folder, "answer.json").read_text(encoding="utf-8"))
-        return answer
-    except (OSError, ValueError):
-        return {"error": Sentence("plan.reference_timeout") if process.timed_out else process.last_error}
+        command = [sys.executable, str(CHILD), folder]
+        process = bounded.run_bounded(command, env=environ, timeout_s=TIMEOUT_S, cwd=folder)
+        try:
+            answer: dict[str, Any] = json.loads(Path(folder, "answer.json").read_text(encoding="utf-8"))
+            return answer
+        except (OSError, ValueError):
+            return {"error": Sentence("plan.reference_timeout") if process.timed_out else process.last_error}
 
 
 def _judge_stage(stage: str, rows: list[Mapping[str, Any]], answer: Mapping[str, Any]) -> Held:
@@ -138,21 +213,19 @@ def _judge_stage(stage: str, rows: list[Mapping[str, Any]], answer: Mapping[str,
 
 
 def bless_notebooks(pairs: Iterable[tuple[Path, Path]], words: Mapping[str, str]) -> None:
-    """Make the executed notebook of each pair the reference, once all of them can be.
-
-    Raises WorkbookError, with nothing written, where one was not run to its end."""
-    for reference, text in [(reference, _make_reference(executed, words)) for executed, reference in pairs]:
+    """Make the executed notebook of each pair the reference, once all of them can be. Raises WorkbookError, with
+    nothing written, where one was not run to its end."""
+    texts: dict[Path, str] = {}
+    for executed, reference in pairs:
+        try:
+            book = clean_book(load_book(executed), words)
+        except (OSError, ValueError, KeyError, TypeError) as cause:
+            raise WorkbookError("plan.bless_unreadable", path=str(executed), error=str(cause)[:300]) from cause
+        if count_unrun(book):
+            raise WorkbookError("plan.bless_unrun", path=str(executed), count=count_unrun(book))
+        texts[reference] = json.dumps(book, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+    for reference, text in texts.items():
         open_storage(str(reference.parent)).write_text(reference.name, text)
-
-
-def _make_reference(executed: Path, words: Mapping[str, str]) -> str:
-    try:
-        book = clean_book(load_book(executed), words)
-    except (OSError, ValueError, KeyError, TypeError) as cause:
-        raise WorkbookError("plan.bless_unreadable", path=str(executed), error=str(cause)[:300]) from cause
-    if count_unrun(book):
-        raise WorkbookError("plan.bless_unrun", path=str(executed), count=count_unrun(book))
-    return json.dumps(book, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
 
 
 COLUMNS = ("stage", "status", "compared_outputs", "reference_outputs", "differing_cells")
@@ -213,33 +286,19 @@ def _compare_run(ended: Ended, item: Item, folder: Path, reference: Reference) -
 
 def make_report(stages: list[Held], run: str) -> Report:
     """Make a report with a row per stage, and what differs below it."""
-    rows = [
-        (
-            Sentence(f"name.{held.stage}"),
-            "OK" if held.key == "same" else "FAIL",
-            held.compared,
-            held.outputs,
-            [row["cell"] for row in held.cells],
-        )
-        for held in stages
-    ]
-    findings = tuple(_make_finding(held) for held in stages)
+    rows: list[tuple[Scalar, ...]] = []
+    findings = []
+    for held in stages:
+        status, stage = Status.OK if held.key == "same" else Status.FAIL, Sentence(f"name.{held.stage}")
+        rows.append((stage, status.name, held.compared, held.outputs, [row["cell"] for row in held.cells]))
+        args: dict[str, Scalar] = {"stage": stage, **held.args}
+        findings.append(Finding("RUN430", status, f"RUN430.{held.key}", args, Place(f"{held.stage}/notebook.ipynb")))
     text = "\n".join(_describe_cell(held.stage, row) for held in stages for row in held.cells)
-    facts = {
-        "name": run,
-        "compared": sum(held.compared for held in stages),
-        "outputs": sum(held.outputs for held in stages),
-    }
+    facts: dict[str, Any] = {"name": run}
+    facts |= {name: sum(getattr(held, name) for held in stages) for name in ("compared", "outputs")}
     listing = Listing("reference_diff", text, "diff") if text else None
-    return Report(
-        "batch", "reference", findings, Table(tuple(map(Column, COLUMNS)), tuple(rows)), listing=listing, facts=facts
-    )
-
-
-def _make_finding(held: Held) -> Finding:
-    status = Status.OK if held.key == "same" else Status.FAIL
-    sentence_args: dict[str, Scalar] = {"stage": Sentence(f"name.{held.stage}"), **held.args}
-    return Finding("RUN430", status, f"RUN430.{held.key}", sentence_args, Place(f"{held.stage}/notebook.ipynb"))
+    table = Table(tuple(map(Column, COLUMNS)), tuple(rows))
+    return Report("batch", "reference", tuple(findings), table, listing=listing, facts=facts)
 
 
 def _describe_cell(stage: str, row: Mapping[str, object]) -> str:

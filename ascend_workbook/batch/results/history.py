@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ascend_workbook.batch.campaign.ended import GOOD
-from ascend_workbook.batch.results.expected import has_ended
-from ascend_workbook.batch.results.rows import FIXED, LOWER_TIER, NEW, NEWLY_RED, SLOWER, STILL_RED, Row
+from ascend_workbook.batch.results.rows import FIXED, LOWER_TIER, NEW, NEWLY_RED, SLOWER, STILL_RED, Row, has_ended
 from ascend_workbook.findings.errors import WorkbookError, explain_os_error
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import TIERS
@@ -57,16 +56,6 @@ def keep_summary(folder: Path, summary: dict[str, Any]) -> None:
         old.unlink(missing_ok=True)
 
 
-def find_latest(folder: Path) -> tuple[datetime, Path] | None:
-    """Return the latest time among the summaries, in UTC, with its file; None where there is none."""
-    times: list[tuple[datetime, Path]] = []
-    for path in _list_summaries(folder):
-        with suppress(ValueError):  # a file of another's
-            when = datetime.strptime(path.stem.rpartition("-")[2][:15], "%Y%m%dT%H%M%S")
-            times.append((when.replace(tzinfo=timezone.utc), path))
-    return max(times, default=None)
-
-
 def _list_summaries(folder: Path) -> list[Path]:
     """List the summaries in the order in which they were made."""
     paths = (path for path in (folder / FOLDER).glob("*.json") if not path.name.startswith("."))
@@ -107,10 +96,14 @@ ALIKE = timedelta(minutes=10)
 def decide_day(folder: Path, now: datetime) -> tuple[date, tuple[Finding, ...]]:
     """Return the later of today and of the latest summary in the plan's folder, in UTC, with a finding where that lies
     ahead."""
-    latest_summary = find_latest(folder)
-    if latest_summary is None or latest_summary[0] <= now + ALIKE:
+    times: list[tuple[datetime, Path]] = []
+    for path in _list_summaries(folder):
+        with suppress(ValueError):  # a file of another's
+            when = datetime.strptime(path.stem.rpartition("-")[2][:15], "%Y%m%dT%H%M%S")
+            times.append((when.replace(tzinfo=timezone.utc), path))
+    then, path = max(times, default=(now, folder))
+    if then <= now + ALIKE:
         return now.date(), ()
-    then, path = latest_summary
     args: dict[str, Scalar] = {"now": f"{now:%Y-%m-%d %H:%M}", "then": f"{then:%Y-%m-%d %H:%M}", "path": str(path)}
     return then.date(), (Finding("RUN416", Status.WARN, "RUN416.clock", args, weight=90),)
 
@@ -155,9 +148,8 @@ def compare_runs(rows: list[Row], before: Before) -> tuple[list[Row], Changes]:
             kinds.setdefault(row.change, []).append(row.name)
     current_names = {row.name for row in rows}
     removed = tuple(name for name in before.runs if name not in current_names)
-    uncompared = tuple(
-        row.name for row in rows if has_ended(row) and row.name in before.runs and not _has_run(before.runs[row.name])
-    )
+    unrun = {name for name, earlier in before.runs.items() if not _has_run(earlier)}
+    uncompared = tuple(row.name for row in rows if has_ended(row) and row.name in unrun)
     return changed, Changes(before, kinds, removed, uncompared)
 
 
@@ -179,15 +171,10 @@ def _with_change(row: Row, earlier: dict[str, Any] | None) -> Row:
         return row
     if earlier["red"]:
         return replace(row, change=FIXED)
-    return replace(
-        row, change=LOWER_TIER if _is_on_lower_tier(row, earlier) else SLOWER if _is_slower(row, earlier) else ""
-    )
-
-
-def _is_on_lower_tier(row: Row, earlier: dict[str, object]) -> bool:
-    """Return whether a run is good on a lower tier than before."""
     tiers = (earlier["tier"], row.ended.tier)
-    return all(tier in TIERS for tier in tiers) and TIERS.index(tiers[1]) > TIERS.index(tiers[0])
+    if all(tier in TIERS for tier in tiers) and TIERS.index(tiers[1]) > TIERS.index(tiers[0]):
+        return replace(row, change=LOWER_TIER)
+    return replace(row, change=SLOWER if _is_slower(row, earlier) else "")
 
 
 def _is_slower(row: Row, earlier: dict[str, Any]) -> bool:

@@ -51,18 +51,15 @@ def render_run(report: Report, folder: Path, stages: tuple[str, ...], lang: str)
 
 
 def _make_suite(row: Row, number: int, timestamp: str, lang: str, *, red: bool) -> xml.Element:
-    suite = xml.Element(
-        "testsuite", id=str(number), name=remove_illegal(row.name), timestamp=timestamp, hostname="localhost"
-    )
+    name = remove_illegal(row.name)
+    suite = xml.Element("testsuite", id=str(number), name=name, timestamp=timestamp, hostname="localhost")
     properties = xml.SubElement(suite, "properties")
     property_values = {
         "state": row.state,
         "status": row.status,
         "tier": row.ended.tier,
         "page": row.page,
-        "simulated": str(row.ended.simulated).lower(),
-        "attempts": str(row.ended.attempts),
-        "reused": str(row.ended.reused).lower(),
+        **{name: str(getattr(row.ended, name)).lower() for name in ("simulated", "attempts", "reused")},
         "tags": " ".join(row.tags),
         "change": row.change,
     }
@@ -92,15 +89,14 @@ def _make_shard_suite(results: Results, timestamp: str, lang: str) -> xml.Elemen
 
 
 def _make_case(row: Row, name: str, seconds: float | None) -> xml.Element:
-    return xml.Element(
-        "testcase", classname=remove_illegal(row.name), name=remove_illegal(name), time=f"{seconds or 0:.3f}"
-    )
+    names = {"classname": remove_illegal(row.name), "name": remove_illegal(name)}
+    return xml.Element("testcase", names, time=f"{seconds or 0:.3f}")
 
 
 def _make_stage_case(row: Row, stage: StageRow, lang: str) -> xml.Element:
     case = _make_case(row, stage.stage, stage.seconds)
     if stage.red and row.state == EXPECTED:
-        _mark_skipped(case, _describe_expectation(row, lang))
+        _mark_expected(case, row, lang)
     elif stage.red:
         kind = "failure" if stage.state == RED else "error"
         _add_verdict(case, kind, stage.state, stage.verdict, stage.error if kind == "error" else "", lang)
@@ -115,11 +111,10 @@ def _make_run_case(row: Row, lang: str, *, red: bool) -> xml.Element:
     """Make the case of the run itself, where no notebook tells how it ended."""
     case = _make_case(row, RUN, row.ended.seconds if not row.stages else 0.0)
     if red:
-        _add_verdict(
-            case, "failure" if row.state in (RED, DIFFERS) else "error", row.state, row.ended.verdict, "", lang
-        )
+        kind = "failure" if row.state in (RED, DIFFERS) else "error"
+        _add_verdict(case, kind, row.state, row.ended.verdict, "", lang)
     elif row.state == EXPECTED:
-        _mark_skipped(case, _describe_expectation(row, lang))
+        _mark_expected(case, row, lang)
     elif row.state in (NOT_RUN, LEFT_OUT):
         state: Scalar = Sentence(f"plan.state.{row.state}")
         _mark_skipped(case, say("run.said", lang, name=state, said=row.ended.verdict))
@@ -129,16 +124,14 @@ def _make_run_case(row: Row, lang: str, *, red: bool) -> xml.Element:
 
 
 def _add_verdict(case: xml.Element, element: str, state: str, verdict: Scalar, error: str, lang: str) -> None:
-    child_element = xml.SubElement(
-        case, element, message=remove_illegal(show(verdict, lang)), type=remove_illegal(state)
-    )
-    child_element.text = remove_illegal(error or show(verdict, lang))
+    message = remove_illegal(show(verdict, lang))
+    xml.SubElement(case, element, message=message, type=remove_illegal(state)).text = remove_illegal(error) or message
 
 
 def _mark_skipped(case: xml.Element, message: str) -> None:
     xml.SubElement(case, "skipped", message=remove_illegal(message))
 
 
-def _describe_expectation(row: Row, lang: str) -> str:
+def _mark_expected(case: xml.Element, row: Row, lang: str) -> None:
     assert row.expected
-    return say("plan.expected_until", lang, until=row.expected.until, reason=row.expected.reason)
+    _mark_skipped(case, say("plan.expected_until", lang, until=row.expected.until, reason=row.expected.reason))

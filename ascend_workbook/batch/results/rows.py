@@ -6,19 +6,35 @@ The cause is a key that is equal for runs with one cause: a known error, a verdi
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import date
+from fnmatch import fnmatchcase
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
-from ascend_workbook.batch.campaign.ended import LEFT_OUT, NOT_RUN, RED, Ended, was_compared
+from ascend_workbook.batch.campaign.ended import (
+    DIED,
+    DIFFERS,
+    EXPECTED,
+    GOOD,
+    LEFT_OUT,
+    NOT_RUN,
+    OUT_OF_MEMORY,
+    RED,
+    TIMED_OUT,
+    Ended,
+    was_compared,
+)
 from ascend_workbook.batch.execute import STOPPED, load_outcome
 from ascend_workbook.batch.plan.model import Expected, Item, Plan
 from ascend_workbook.diagnose import explain_text
 from ascend_workbook.findings import report as reports
 from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Report
-from ascend_workbook.findings.sentence import Scalar, Sentence, load_catalogue
+from ascend_workbook.findings.sentence import LANGUAGES, Scalar, Sentence, load_catalogue, show
 
 NEWLY_RED, STILL_RED, FIXED, SLOWER, LOWER_TIER, NEW = "newly_red", "still_red", "fixed", "slower", "lower_tier", "new"
 
@@ -95,21 +111,19 @@ def make_rows(plan: Plan, ended: Mapping[str, Ended], folder: Path) -> list[Row]
     rows = [_make_row(number, item, ended.get(item.name), folder) for number, item in enumerate(plan.items, 1)]
     for number, left in enumerate(plan.left_out, len(rows) + 1):
         rows.append(Row(number, Ended(left.name, LEFT_OUT, "SKIPPED", left.why, attempts=0), ()))
-    return [replace(row, place=row.name, files=_find_files(folder / row.name, row)) for row in rows]
+    for number, row in enumerate(rows):  # with the files there are to look at, without a page of an earlier time
+        names = ["index.html", "log.txt", "acceptance.html", *(["reference.html"] if was_compared(row.ended) else [])]
+        names += [f"{stage.stage}/{name}" for stage in row.stages for name in ("report.html", "notebook.ipynb")]
+        files = frozenset(name for name in names if (folder / row.name / name).is_file())
+        rows[number] = replace(row, place=row.name, files=files)
+    return rows
 
 
 def _make_row(number: int, item: Item, ended: Ended | None, folder: Path) -> Row:
     ended = ended or Ended(item.name, NOT_RUN, "SKIPPED", Sentence("RUN400.not_run"), attempts=0)
     stages = () if ended.state == NOT_RUN else _read_stages(folder / item.name, item.stages)
     row = Row(number, ended, stages, item.tags, item.parameters)
-    return Row(number, ended, stages, item.tags, item.parameters, cause_of(ended, row.red_stage) if row.red else "")
-
-
-def _find_files(folder: Path, row: Row) -> frozenset[str]:
-    """Return the files there are to look at, without a page of an earlier time."""
-    names = ["index.html", "log.txt", "acceptance.html", *(["reference.html"] if was_compared(row.ended) else [])]
-    names += [f"{stage.stage}/{name}" for stage in row.stages for name in ("report.html", "notebook.ipynb")]
-    return frozenset(name for name in names if (folder / name).is_file())
+    return replace(row, cause=cause_of(ended, row.red_stage)) if row.red else row
 
 
 def _read_stages(folder: Path, names: tuple[str, ...]) -> tuple[StageRow, ...]:
@@ -139,21 +153,16 @@ def stages_of(report: Report, folder: Path, names: tuple[str, ...]) -> tuple[Sta
     stage_rows = []
     for name in names:
         outcome, cells = outcomes.get(name), shown.get(name)
-        if outcome is None or cells is None:
-            stage_rows.append(_unfinished_stage(folder / name, name))
+        if outcome is None or cells is None:  # begun and not ended, or not begun
+            begun = load_outcome(folder / name)
+            stopped = begun is not None and begun.state == STOPPED
+            state = (STOPPED, "FAIL", "RUN400.stopped") if stopped else (NOT_RUN, "SKIPPED", "RUN400.not_run")
+            stage_rows.append(StageRow(name, *state[:2], Sentence(state[2])))
             continue
         status, verdict, tier, seconds = str(cells[2]), cells[3], str(cells[4]), float(outcome["seconds"])
         row = StageRow(name, outcome["state"], status, verdict, tier, seconds, outcome["reused"], outcome["error"])
         stage_rows.append(row)
     return tuple(stage_rows)
-
-
-def _unfinished_stage(folder: Path, name: str) -> StageRow:
-    """Make the row of a stage that the run's report does not know: begun and not ended, or not begun."""
-    outcome = load_outcome(folder)
-    if outcome is not None and outcome.state == STOPPED:
-        return StageRow(name, STOPPED, "FAIL", Sentence("RUN400.stopped"))
-    return StageRow(name, NOT_RUN, "SKIPPED", Sentence("RUN400.not_run"))
 
 
 #: What differs between two runs of one error: numbers, addresses, paths, quoted names.
@@ -195,3 +204,97 @@ def _innermost_key(verdict: object, state: str) -> str:
         joined = f"{key}:" if key == "MIG150.joined" else joined  # its run may be good, and the scan be red
         verdict = inner
     return state if state != RED else str(verdict)[:LONGEST]
+
+
+#: What may be expected. A run that was stopped from outside says nothing of its failure.
+FAILURES = (RED, DIED, TIMED_OUT, OUT_OF_MEMORY, DIFFERS)
+#: Runs that failed otherwise of which a sentence tells how; the table has all.
+TOLD = 3
+
+
+def apply_expectations(
+    rows: Iterable[Row], expect: tuple[Expected, ...], today: date
+) -> tuple[list[Row], list[Finding]]:
+    """Mark the rows that failed as expected, and return them with the findings about each expectation. `today` is the
+    day in UTC."""
+    valid = [expectation for expectation in expect if today <= date.fromisoformat(expectation.until)]
+    marked = []
+    for row in rows:
+        meets = (
+            expectation
+            for expectation in valid
+            if fnmatchcase(row.name, expectation.run) and _failed_as_expected(row, expectation)
+        )
+        met = next(meets, None)
+        marked.append(replace(row, ended=replace(row.ended, state=EXPECTED), expected=met) if met else row)
+    remarks = [_report_expectation(expectation, marked, over=expectation not in valid) for expectation in expect]
+    return marked, list(chain.from_iterable(remarks))
+
+
+def _failed_as_expected(row: Row, expectation: Expected) -> bool:
+    """Return whether a run failed as expected, and in no other way: each stage that is red is red so."""
+    at = not expectation.stage or {stage.stage for stage in row.stages if stage.red} == {expectation.stage}
+    so = row.state in FAILURES and at and expectation.state in ("", _failure_state(row))
+    return so and (not expectation.says or _verdict_has(row, expectation.says))
+
+
+def _failure_state(row: Row) -> str:
+    """Return how a run failed; `red` is a notebook's own verdict, not a run that could not start."""
+    kinds = {stage.state for stage in row.stages if stage.red}
+    return row.state if row.state != RED else kinds.pop() if len(kinds) == 1 else ""
+
+
+def _verdict_has(row: Row, text: str) -> bool:
+    """Return whether the error or verdict of each red stage has the text, or else the run's own."""
+    pattern = re.compile(re.escape(text).replace(r"\*", ".*").replace(r"\?", "."), re.DOTALL)
+    own = [] if row.state == RED and row.red_stage else [show(row.ended.verdict, lang) for lang in LANGUAGES]
+    stages = [stage for stage in row.stages if stage.red]
+    texts = [[stage.error, *(show(stage.verdict, lang) for lang in LANGUAGES), *own] for stage in stages] or [own]
+    return all(any(map(pattern.search, texts_of_stage)) for texts_of_stage in texts)
+
+
+def _report_expectation(expectation: Expected, rows: list[Row], *, over: bool) -> Iterator[Finding]:
+    """Yield the findings about an expectation; `rows` as marked: what one met is no news for another."""
+    matching_rows = [row for row in rows if fnmatchcase(row.name, expectation.run)]
+    met = [row.name for row in matching_rows if row.expected is expectation or _failed_as_expected(row, expectation)]
+    args: dict[str, Scalar] = {name: getattr(expectation, name) for name in ("run", "until", "reason")}
+    args |= {"what": list(_describe_bounds(expectation)), "runs": list(met), "count": len(met)}
+    good: list[Scalar] = [row.name for row in matching_rows if row.state == GOOD]
+    otherwise = [row for row in matching_rows if row.state in FAILURES and not _failed_as_expected(row, expectation)]
+    if not matching_rows:
+        yield Finding("RUN412", Status.WARN, "RUN412.nothing", args, weight=30)
+    if met:
+        key = "RUN412.expired" if over else "RUN412.expected"
+        yield Finding("RUN412", Status.FAIL if over else Status.NOTE, key, args, weight=40)
+    elif good and all(row.state in (GOOD, *FAILURES) for row in matching_rows):  # none that might yet meet it
+        yield Finding("RUN412", Status.WARN, "RUN412.passes", {**args, "runs": good, "count": len(good)}, weight=30)
+    if otherwise:
+        how: list[Scalar] = [*map(_describe_failure, otherwise[:TOLD]), *(["…"] if len(otherwise) > TOLD else [])]
+        more: dict[str, Scalar] = {"runs": [row.name for row in otherwise], "count": len(otherwise), "how": how}
+        yield Finding("RUN412", Status.FAIL, "RUN412.elsewhere", {**args, **more}, weight=35)
+
+
+def _describe_failure(row: Row) -> Scalar:
+    """Describe where a run failed and what it said there, in the words of what may be expected of it."""
+    stage, state = row.red_stage, _failure_state(row)
+    # of one that cannot be expected its sentence tells
+    state = state if f"plan.expects.{state}" in load_catalogue() else ""
+    at = [*_describe_bounds(Expected(row.name, "", "", stage.stage if stage else "", state))]
+    at = at or [Sentence(f"plan.state.{row.state}")]
+    verdict = row.ended.verdict if stage is None or row.state != RED else stage.verdict
+    return Sentence("plan.expects.failed", run=row.name, at=at, said=verdict)
+
+
+def _describe_bounds(expectation: Expected) -> Iterator[Scalar]:
+    """Yield what an expectation is bound to, as a reader sees it."""
+    if expectation.stage:
+        yield Sentence("plan.expects.stage", stage=Sentence(f"name.{expectation.stage}"))
+    if expectation.state:
+        yield Sentence(f"plan.expects.{expectation.state}")
+    if expectation.says:
+        yield Sentence("plan.expects.says", text=expectation.says)
+
+
+def has_ended(row: Row) -> bool:
+    """Return whether a run has a result."""
+    return row.state not in (NOT_RUN, LEFT_OUT)

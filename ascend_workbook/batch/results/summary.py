@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ascend_workbook.batch.campaign.ended import EXPECTED, LEFT_OUT, NOT_RUN, STOPPED
-from ascend_workbook.batch.results.expected import has_ended
 from ascend_workbook.batch.results.history import LEAST_S, RATIO, Changes
-from ascend_workbook.batch.results.rows import FIXED, LOWER_TIER, NEW, NEWLY_RED, SLOWER, STILL_RED, Row
+from ascend_workbook.batch.results.rows import FIXED, LOWER_TIER, NEW, NEWLY_RED, SLOWER, STILL_RED, Row, has_ended
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.report import Chart, Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
@@ -104,12 +103,8 @@ def _first_finding(results: Results) -> Finding:
     """Make the first finding: how many are red, how many newly, the first one and why."""
     reds, selected = results.reds, [row for row in results.rows if row.state != LEFT_OUT]
     ended_count = sum(map(has_ended, selected))
-    args: dict[str, Scalar] = {
-        "runs": len(selected),
-        "red": len(reds),
-        "ended": ended_count,
-        "more": list(_describe_more(results)),
-    }
+    args: dict[str, Scalar] = {"runs": len(selected), "red": len(reds), "ended": ended_count}
+    args["more"] = list(_describe_more(results))
     plain = "" if args["more"] else "_plain"
     if results.stopped == "user":
         stopped = results.count_state(STOPPED)
@@ -156,14 +151,8 @@ def _report_changes(results: Results) -> Iterator[Finding]:
     if results.changes is None:
         return
     changes = results.changes
-    kinds = {
-        NEWLY_RED: Status.FAIL,
-        STILL_RED: Status.FAIL,
-        LOWER_TIER: Status.WARN,
-        SLOWER: Status.NOTE,
-        FIXED: Status.OK,
-        NEW: Status.OK,
-    }
+    kinds = {NEWLY_RED: Status.FAIL, STILL_RED: Status.FAIL, LOWER_TIER: Status.WARN}
+    kinds |= {SLOWER: Status.NOTE, FIXED: Status.OK, NEW: Status.OK}
     listed = [(kind, status, changes.names_of(kind)) for kind, status in kinds.items()]
     listed += [("gone", Status.NOTE, list(changes.gone)), ("uncompared", Status.NOTE, list(changes.uncompared))]
     compared = sum(row.before_s is not None for row in results.rows)

@@ -154,10 +154,8 @@ def measure_case(
 
 
 def _compute_values(torch: Any, run: Any, inputs: list[Any], backward: bool) -> list[object]:
-    """The result and, with `backward`, the gradients of a weighted sum of it; on the CPU, in float64.
-
-    The weights are eighths with a positive mean: exact in every dtype, and their sums do not cancel.
-    """
+    """The result and, with `backward`, the gradients of a weighted sum of it; on the CPU, in float64. The weights are
+    eighths with a positive mean: exact in every dtype, and their sums do not cancel."""
     leaves = [tensor.clone().requires_grad_(backward) for tensor in inputs]
     result = run(*leaves)
     if backward:

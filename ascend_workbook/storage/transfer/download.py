@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import threading
-from dataclasses import dataclass, field
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 
@@ -18,20 +18,16 @@ from ascend_workbook.storage.names import Address, check_together
 from ascend_workbook.storage.requests import Bucket, Stored, entries_below
 from ascend_workbook.storage.retrying import Patience
 from ascend_workbook.storage.transfer import manifest
-from ascend_workbook.storage.transfer.files import PartialFile, sha256_of
-from ascend_workbook.storage.transfer.jobs import Job, Progress, Tell, run_jobs, to_mib
-from ascend_workbook.storage.transfer.manifest import Entry, Manifest
+from ascend_workbook.storage.transfer.files import Job, Moved, PartialFile, Progress, Tell, run_jobs, sha256_of, to_mib
+from ascend_workbook.storage.transfer.manifest import Entry
 from ascend_workbook.storage.transfer.upload import PART_BYTES, WORKERS
 
 # Copies of what lies in object storage, for readers that need a path; they go with the process.
 
 
 def fetch_copy(address: Address, bucket: Bucket) -> Path:
-    """Fetch a copy of the file or folder; an earlier copy is used where its sums still are those told. What an earlier
-    call fetched is used where its sums still are those told.
-
-    Raises WorkbookError: `storage.wrong`, and what `receive_files` does.
-    """
+    """Fetch a copy of the file or folder; what an earlier call fetched is used where its sums still are those told.
+    Raises WorkbookError: `storage.wrong`, and what `receive_files` does."""
     path = _make_copies_folder() / address.bucket / (address.key or ".")
     path.parent.mkdir(parents=True, exist_ok=True)
     received = receive_files(str(address), path, bucket=bucket)
@@ -108,21 +104,6 @@ class FileDownload:
         return []
 
 
-@dataclass
-class Received:
-    """`wrong`: name -> (words' key of why, bytes there), none of which got its name. `unchecked` files had no sum to
-    be checked by. `requests`, `moved` and `kept` as those of an upload."""
-
-    place: str
-    path: Path
-    files: dict[str, Entry] = field(default_factory=dict)
-    wrong: dict[str, tuple[str, int]] = field(default_factory=dict)
-    unchecked: int = 0
-    requests: int = 0
-    moved: int = 0
-    kept: int = 0
-
-
 def receive_files(
     place: str,
     folder: str | os.PathLike[str],
@@ -133,15 +114,16 @@ def receive_files(
     unverified: bool = False,
     tell: Tell | None = None,
     bucket: Bucket | None = None,
-) -> Received:
-    """Fetch the folder at the address into `folder`, or the one object into `folder` (a folder) or to that path.
-
-    A folder needs its manifest, unless `unverified`. Raises WorkbookError: `storage.incomplete` where it has none,
-    `storage.nothing` where nothing is there, `storage.no_space`, `storage.…` for names and the service's answers.
-    """
+) -> Moved:
+    """Fetch the folder at the address into `folder`, or the one object into `folder` (a folder) or to that path. A
+    folder needs its manifest, unless `unverified`. Raises WorkbookError: `storage.incomplete` where it has none,
+    `storage.nothing` where nothing is there, `storage.no_space`, `storage.…` for names and the service's answers."""
     address = Address.parse(place)
     bucket = bucket or Bucket(address.bucket, patience)
-    about = None if place.endswith("/") or not address.key else _find_object(bucket, address)
+    about = None
+    if address.key and not place.endswith("/"):
+        with suppress(FileNotFoundError):
+            about = bucket.head_object(address.key)
     manifest_found = None if about else manifest.find_manifest(bucket, address)
     root = Path(folder)
     if about is not None:
@@ -149,12 +131,18 @@ def receive_files(
         expected_files = {target.name: Entry(about.bytes, about.sha256)}
         root, there, whole = target.parent, {target.name: about}, False
     else:
-        there = dict(entries_below(bucket, address)) if manifest_found is None else _list_objects(bucket, address)
-        expected_files, whole = _expected_files(address, manifest_found, there, unverified), manifest_found is not None
+        whole = manifest_found is not None
+        # names that no manifest can hold are of no use and are left where they are
+        objects = bucket.list_objects(address.prefix) if whole else ()
+        there = {stored.key[len(address.prefix) :]: stored for stored in objects}
+        there = there if whole else dict(entries_below(bucket, address))
+        if not whole and not there:
+            raise WorkbookError("storage.nothing", place=str(address))
+        if not whole and not unverified:
+            raise WorkbookError("storage.incomplete", place=str(address), name=manifest.NAME, files=len(there))
+        expected_files = manifest_found or {name: Entry(stored.bytes) for name, stored in there.items()}
     _refuse_impossible(root, expected_files, there, part_bytes)
-    progress = Progress(
-        "storage.receiving", len(expected_files), sum(entry.bytes for entry in expected_files.values()), tell
-    )
+    progress = Progress("storage.receiving", len(expected_files), manifest.count_bytes(expected_files), tell)
     jobs = {
         name: FileDownload(bucket, LocalStorage(root).resolve_name(name), entry, there.get(name), part_bytes, progress)
         for name, entry in expected_files.items()
@@ -164,41 +152,18 @@ def receive_files(
     run_jobs((job.begin_download for job in jobs.values()), workers)
     wrong = {name: (job.wrong, job.found) for name, job in jobs.items() if job.wrong}
     if whole and not wrong:
-        LocalStorage(root).write_text(manifest.NAME, Manifest(expected_files).to_json())
+        LocalStorage(root).write_text(manifest.NAME, manifest.encode_manifest(expected_files))
     path, unchecked = root if about is None else target, sum(not entry.sha256 for entry in expected_files.values())
     done = progress.requests, progress.moved, progress.kept
-    return Received(str(address), path, expected_files, wrong, unchecked, *done)
-
-
-def _find_object(bucket: Bucket, address: Address) -> Stored | None:
-    try:
-        return bucket.head_object(address.key)
-    except FileNotFoundError:
-        return None
-
-
-def _list_objects(bucket: Bucket, address: Address) -> dict[str, Stored]:
-    """List the objects by name. Names that no manifest can hold are of no use and are left where they are."""
-    return {stored.key[len(address.prefix) :]: stored for stored in bucket.list_objects(address.prefix)}
-
-
-def _expected_files(
-    address: Address, manifest_found: Manifest | None, there: dict[str, Stored], unverified: bool
-) -> dict[str, Entry]:
-    if manifest_found is not None:
-        return dict(manifest_found.files)
-    if not there:
-        raise WorkbookError("storage.nothing", place=str(address))
-    if not unverified:
-        raise WorkbookError("storage.incomplete", place=str(address), name=manifest.NAME, files=len(there))
-    return {name: Entry(stored.bytes) for name, stored in there.items()}
+    return Moved(str(address), expected_files, path, *done, unchecked, wrong)
 
 
 def _refuse_impossible(root: Path, expected_files: dict[str, Entry], there: dict[str, Stored], part_bytes: int) -> None:
     """Refuse, before anything is fetched, names that cannot stand together, unwritable folders and a full disk."""
     refuse_unwritable(root / "transfer.part")
     root.mkdir(parents=True, exist_ok=True)
-    check_together(expected_files, str(root), fold=_ignores_case(root) if _differ_by_case(expected_files) else False)
+    differ_by_case = len({name.casefold() for name in expected_files}) < len(expected_files)
+    check_together(expected_files, str(root), fold=differ_by_case and _ignores_case(root))
     local, needed = LocalStorage(root), 0
     for name, entry in expected_files.items():
         target = local.resolve_name(name)
@@ -211,17 +176,13 @@ def _refuse_impossible(root: Path, expected_files: dict[str, Entry], there: dict
         raise WorkbookError("storage.no_space", path=str(root), needed=to_mib(needed), free=to_mib(free))
 
 
-def _differ_by_case(names: dict[str, Entry]) -> bool:
-    return len({name.casefold() for name in names}) < len(names)
-
-
 def _ignores_case(root: Path) -> bool:
     """Return whether the file system takes capitals and small letters for the same."""
     with tempfile.NamedTemporaryFile(dir=root, prefix=".case-", suffix=".part") as probe:
         return Path(probe.name.replace(".case-", ".CASE-")).exists()
 
 
-def raise_wrong(received: Received) -> None:
+def raise_wrong(received: Moved) -> None:
     """Raise WorkbookError `storage.wrong` that names the first file that is wrong."""
     for name, (why, bytes_found) in received.wrong.items():
         entry = received.files[name]

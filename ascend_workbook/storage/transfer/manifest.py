@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -28,40 +27,34 @@ class Entry:
     sha256: str = ""
 
 
-@dataclass(frozen=True)
-class Manifest:
-    """Files by name, with `/`."""
-
-    files: Mapping[str, Entry]
-
-    @property
-    def bytes(self) -> int:
-        return sum(entry.bytes for entry in self.files.values())
-
-    def to_json(self) -> str:
-        about = {"kind": KIND, "version": VERSION, "count": len(self.files), "bytes": self.bytes}
-        files = {name: asdict(self.files[name]) for name in sorted(self.files)}
-        return json.dumps({**about, "files": files}, indent=1, ensure_ascii=False) + "\n"
-
-    def manifest_below(self, prefix: str) -> Manifest:
-        """Return the manifest of a folder in this one, `prefix` ending in `/` or empty."""
-        inside = {name[len(prefix) :]: entry for name, entry in self.files.items() if name.startswith(prefix)}
-        return Manifest(inside)
+#: Files by name, with `/`.
+Files = dict[str, Entry]
 
 
-def parse_manifest(data: bytes, place: str) -> Manifest:
+def count_bytes(files: Files) -> int:
+    """Return how many bytes all files have together."""
+    return sum(entry.bytes for entry in files.values())
+
+
+def encode_manifest(files: Files) -> str:
+    """Return the manifest of these files as JSON."""
+    about = {"kind": KIND, "version": VERSION, "count": len(files), "bytes": count_bytes(files)}
+    entries = {name: asdict(files[name]) for name in sorted(files)}
+    return json.dumps({**about, "files": entries}, indent=1, ensure_ascii=False) + "\n"
+
+
+def parse_manifest(data: bytes, place: str) -> Files:
     """Parse a manifest. Raises WorkbookError `storage.manifest` that says what is wrong with it."""
     try:
         content = json.loads(data)
         files = {str(name): _parse_entry(name, entry_content) for name, entry_content in content["files"].items()}
-        result = Manifest(files)
         if content["kind"] != KIND or content["version"] != VERSION:
             raise ValueError(f"{content['kind']} {content['version']}, expected {KIND} {VERSION}")
-        if (content["count"], content["bytes"]) != (len(files), result.bytes):
+        if (content["count"], content["bytes"]) != (len(files), count_bytes(files)):
             raise ValueError(f"count {content['count']} and bytes {content['bytes']} are not those of its files")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as cause:
         raise WorkbookError("storage.manifest", place=place, error=f"{type(cause).__name__}: {cause}") from cause
-    return result
+    return files
 
 
 def _parse_entry(name: str, content: Any) -> Entry:
@@ -73,7 +66,7 @@ def _parse_entry(name: str, content: Any) -> Entry:
     return Entry(count, total)
 
 
-def find_manifest(bucket: Bucket, address: Address) -> Manifest | None:
+def find_manifest(bucket: Bucket, address: Address) -> Files | None:
     """Find the manifest of an address or of the folder above that was sent; None where no transfer has ended."""
     parts = address.key.split("/") if address.key else []
     for depth in range(len(parts), -1, -1):
@@ -84,9 +77,9 @@ def find_manifest(bucket: Bucket, address: Address) -> Manifest | None:
             continue
         if about.bytes > MOST_BYTES:
             raise WorkbookError("storage.manifest", place=str(above), error=f"{about.bytes} bytes")
-        inside = parse_manifest(bucket.read_object(about.key), f"{above}/{NAME}").manifest_below(
-            "/".join([*parts[depth:], ""])
-        )
-        if inside.files or depth == len(parts):
+        below = "/".join([*parts[depth:], ""])
+        files = parse_manifest(bucket.read_object(about.key), f"{above}/{NAME}")
+        inside = {name[len(below) :]: entry for name, entry in files.items() if name.startswith(below)}
+        if inside or depth == len(parts):
             return inside
     return None

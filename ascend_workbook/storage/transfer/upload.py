@@ -13,7 +13,6 @@ import stat
 import threading
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -22,9 +21,17 @@ from ascend_workbook.storage.names import Address, check, check_together
 from ascend_workbook.storage.requests import Bucket, Part, Stored
 from ascend_workbook.storage.retrying import Patience
 from ascend_workbook.storage.transfer import manifest
-from ascend_workbook.storage.transfer.files import Digest, compute_digest, compute_stamp
-from ascend_workbook.storage.transfer.jobs import Job, Progress, Tell, run_jobs
-from ascend_workbook.storage.transfer.manifest import Entry, Manifest
+from ascend_workbook.storage.transfer.files import (
+    Digest,
+    Job,
+    Moved,
+    Progress,
+    Tell,
+    compute_digest,
+    compute_stamp,
+    run_jobs,
+)
+from ascend_workbook.storage.transfer.manifest import Entry
 
 # One file on its way to object storage.
 
@@ -49,91 +56,84 @@ class FileUpload:
         self.bucket, self.path, self.key, self.there, self.progress = bucket, path, key, there, progress
         self.uploads = list(uploads)
         self.part_bytes = part_bytes
-        self.digest: Digest | None = None
+        self.digest: Digest
         self._upload, self._parts, self._again = "", dict[int, Part](), False
         self._lock = threading.Lock()
 
     def begin_upload(self) -> list[Job]:
         """Read the file for its sums, and return the jobs that remain."""
         size = self.path.stat().st_size
-        self.digest = digest_found = compute_digest(self.path, max(self.part_bytes, -(-size // MOST_PARTS)))
-        if (
-            self.there
-            and self.there.bytes == digest_found.bytes
-            and self.bucket.head_object(self.key).sha256 == digest_found.sha256
-        ):
+        self.digest = digest = compute_digest(self.path, max(self.part_bytes, -(-size // MOST_PARTS)))
+        alike = self.there is not None and self.there.bytes == digest.bytes
+        if alike and self.bucket.head_object(self.key).sha256 == digest.sha256:
             self._abort_uploads(self.uploads)
             self.progress.count_file(was_there=True)
             return []
-        if len(digest_found.md5) == 1:
+        if len(digest.md5) == 1:
             self._abort_uploads(self.uploads)
             return [self._send_whole]
-        self._resume_upload(digest_found)
-        return self._missing_jobs(digest_found)
+        self._resume_upload()
+        return self._missing_jobs()
 
     def _send_whole(self) -> list[Job]:
-        file_digest = self._require_digest()
-        self.bucket.write_object(self.key, self._read_part(1), file_digest.sha256)
-        self.progress.count_part(file_digest.bytes)
+        self.bucket.write_object(self.key, self._read_part(1), self.digest.sha256)
+        self.progress.count_part(self.digest.bytes)
         self.progress.count_file()
         return []
 
-    def _resume_upload(self, file_digest: Digest) -> None:
+    def _resume_upload(self) -> None:
         """Resume the unfinished upload that has most of our parts; one that has a part of other content is another
         file's. The others are given up."""
         best: dict[int, Part] = {}
         for upload in self.uploads:
             parts = {part.number: part for part in self.bucket.list_parts(self.key, upload)}
-            if len(parts) > len(best) and all(self._is_our_part(file_digest, part) for part in parts.values()):
+            if len(parts) > len(best) and all(map(self._is_our_part, parts.values())):
                 self._upload, best = upload, parts
         self._parts = best
         self._abort_uploads([upload for upload in self.uploads if upload != self._upload])
-        self._upload = self._upload or self.bucket.begin_upload(self.key, file_digest.sha256)
+        self._upload = self._upload or self.bucket.begin_upload(self.key, self.digest.sha256)
 
-    @staticmethod
-    def _is_our_part(file_digest: Digest, part: Part) -> bool:
-        if part.number > len(file_digest.md5):
-            return False
-        return (part.bytes, part.etag) == (file_digest.part_span(part.number)[1], file_digest.md5[part.number - 1])
+    def _is_our_part(self, part: Part) -> bool:
+        digest, number = self.digest, part.number
+        sizes_fit = number <= len(digest.md5) and part.bytes == digest.part_span(number)[1]
+        return sizes_fit and part.etag == digest.md5[number - 1]
 
-    def _missing_jobs(self, file_digest: Digest) -> list[Job]:
-        numbers = [number for number in range(1, len(file_digest.md5) + 1) if number not in self._parts]
+    def _missing_jobs(self) -> list[Job]:
+        numbers = [number for number in range(1, len(self.digest.md5) + 1) if number not in self._parts]
         return [partial(self._send_part, number) for number in numbers] or [self._complete_upload]
 
     def _send_part(self, number: int) -> list[Job]:
-        file_digest, data = self._require_digest(), self._read_part(number)
+        data = self._read_part(number)
         etag = self.bucket.send_part(self.key, self._upload, number, data)
         self.progress.count_part(len(data))
         with self._lock:
             self._parts[number] = Part(number, len(data), etag)
-            last = len(self._parts) == len(file_digest.md5)
+            last = len(self._parts) == len(self.digest.md5)
         return [self._complete_upload] if last else []
 
     def _complete_upload(self) -> list[Job]:
         """Complete the upload and check what became of it; where it is not as sent, send all anew, once. An answer may
         be lost, and an upload begun for an earlier content of the file, whose parts so far were the same, bears that
         content's sum."""
-        file_digest = self._require_digest()
         with contextlib.suppress(FileNotFoundError):  # the service knows the upload no longer: it may be complete
             self.bucket.complete_upload(self.key, self._upload, [self._parts[number] for number in sorted(self._parts)])
         about = self.bucket.head_object(self.key)
-        if (about.bytes, about.sha256) == (file_digest.bytes, file_digest.sha256):
+        if (about.bytes, about.sha256) == (self.digest.bytes, self.digest.sha256):
             self.progress.count_file()
             return []
         if self._again:
             raise WorkbookError("storage.not_as_sent", path=str(self.path), name=self.key)
         self._again, self._parts = True, {}
-        self._upload = self.bucket.begin_upload(self.key, file_digest.sha256)
-        return self._missing_jobs(file_digest)
+        self._upload = self.bucket.begin_upload(self.key, self.digest.sha256)
+        return self._missing_jobs()
 
     def _read_part(self, number: int) -> bytes:
         """Read the part's bytes, if they still are what was summed up."""
-        file_digest = self._require_digest()
-        first, count = file_digest.part_span(number)
+        first, count = self.digest.part_span(number)
         with self.path.open("rb") as stream:
             stream.seek(first)
             data = stream.read(count)
-        if hashlib.md5(data, usedforsecurity=False).hexdigest() != file_digest.md5[number - 1]:
+        if hashlib.md5(data, usedforsecurity=False).hexdigest() != self.digest.md5[number - 1]:
             raise WorkbookError("storage.changed_here", path=str(self.path))
         return data
 
@@ -142,26 +142,8 @@ class FileUpload:
             with contextlib.suppress(FileNotFoundError):
                 self.bucket.abort_upload(self.key, upload)
 
-    def _require_digest(self) -> Digest:
-        if self.digest is None:
-            raise RuntimeError("begin() comes first")
-        return self.digest
-
 
 WORKERS = 8
-
-
-@dataclass
-class Sent:
-    """`files` as they are there now; `requests` and `moved` bytes went over the wire; `kept` files were there already;
-    `left` are keys below a folder's address with unfinished uploads that are none of its files: not touched."""
-
-    place: str
-    files: dict[str, Entry] = field(default_factory=dict)
-    requests: int = 0
-    moved: int = 0
-    kept: int = 0
-    left: tuple[str, ...] = ()
 
 
 def send_files(
@@ -172,12 +154,10 @@ def send_files(
     part_bytes: int = PART_BYTES,
     patience: Patience | None = None,
     tell: Tell | None = None,
-) -> Sent:
-    """Send a folder below the address, or a file to it (below it where it ends in `/`).
-
-    Raises WorkbookError: `storage.…` for names, credentials and the service's answers, `storage.changed_here` where a
-    file is written to meanwhile; OSError where one cannot be read. What has arrived by then is used by the next start.
-    """
+) -> Moved:
+    """Send a folder below the address, or a file to it (below it where it ends in `/`). Raises WorkbookError:
+    `storage.…` for names, credentials and the service's answers, `storage.changed_here` where a file is written to
+    meanwhile; OSError where one cannot be read. What has arrived by then is used by the next start."""
     root, address = Path(source), Address.parse(place)
     whole = root.is_dir()
     if not whole:
@@ -189,7 +169,9 @@ def send_files(
     there = {stored.key: stored for stored in bucket.list_objects(prefix)}
     if whole and address.prefix + manifest.NAME in there:
         bucket.delete_object(address.prefix + manifest.NAME)
-    uploads = _unfinished_uploads(bucket, prefix)
+    uploads: dict[str, list[str]] = defaultdict(list)
+    for key, upload in bucket.unfinished_uploads(prefix):
+        uploads[key].append(upload)
     sizes = {name: path.stat().st_size for name, path in files.items()}
     progress = Progress("storage.sending", len(files), sum(sizes.values()), tell)
     jobs = [
@@ -200,20 +182,20 @@ def send_files(
     ]
     unfinished_keys = tuple(sorted(uploads)) if whole else ()
     run_jobs((job.begin_upload for job in jobs), workers)
-    digests = {name: job.digest for name, job in zip(files, jobs) if job.digest is not None}
-    _refuse_changed_files(files, digests)
-    entries = {name or address.name: Entry(stored.bytes, stored.sha256) for name, stored in digests.items()}
+    for job in jobs:
+        if compute_stamp(job.path) != job.digest.stamp:
+            raise WorkbookError("storage.changed_here", path=str(job.path))
+    entries = {name or address.name: Entry(job.digest.bytes, job.digest.sha256) for name, job in zip(files, jobs)}
     if whole:
-        bucket.write_object(address.prefix + manifest.NAME, Manifest(entries).to_json().encode("utf-8"))
-    return Sent(str(address), entries, progress.requests, progress.moved, progress.kept, unfinished_keys)
+        bucket.write_object(address.prefix + manifest.NAME, manifest.encode_manifest(entries).encode("utf-8"))
+    done = progress.requests, progress.moved, progress.kept
+    return Moved(str(address), entries, root, *done, left=unfinished_keys)
 
 
 def _list_files(root: Path) -> Iterator[tuple[str, Path]]:
-    """Yield name and path of each file of a folder, without what is half written and an earlier manifest.
-
-    Raises WorkbookError for a link that leads away, for what is no file, and for a name that is refused; OSError for a
-    folder that cannot be listed.
-    """
+    """Yield name and path of each file of a folder, without what is half written and an earlier manifest. Raises
+    WorkbookError for a link that leads away, for what is no file, and for a name that is refused; OSError for a folder
+    that cannot be listed."""
     inside = root.resolve()
     for folder, folders, names in os.walk(root, onerror=_raise_error):
         for name in sorted(
@@ -231,16 +213,3 @@ def _list_files(root: Path) -> Iterator[tuple[str, Path]]:
 
 def _raise_error(error: OSError) -> None:
     raise error
-
-
-def _unfinished_uploads(bucket: Bucket, prefix: str) -> dict[str, list[str]]:
-    uploads: dict[str, list[str]] = defaultdict(list)
-    for key, upload in bucket.unfinished_uploads(prefix):
-        uploads[key].append(upload)
-    return uploads
-
-
-def _refuse_changed_files(files: dict[str, Path], digests: dict[str, Digest]) -> None:
-    for name, path in files.items():
-        if compute_stamp(path) != digests[name].stamp:
-            raise WorkbookError("storage.changed_here", path=str(path))

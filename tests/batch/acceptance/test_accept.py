@@ -14,7 +14,7 @@ from markupsafe import escape
 
 from ascend_workbook.batch import accept
 from ascend_workbook.batch.acceptance import evidence, section_of
-from ascend_workbook.batch.acceptance.checklist import GROUPS, group_of, load_checks
+from ascend_workbook.batch.acceptance.checklist import GROUPS, group_of, rules, rules_of
 from ascend_workbook.batch.acceptance.evidence import gather_evidence, parse_targets
 from ascend_workbook.batch.acceptance.rules import items
 from ascend_workbook.batch.plan.model import Targets
@@ -230,7 +230,7 @@ def test_the_verdict_counts_the_items_and_is_the_headline(
 def test_a_run_that_meets_all_is_accepted(run: Callable[..., Report], tmp_path: Path) -> None:
     report = run()
     assert report.status is Status.OK and report.facts["verdict"] == "accepted_by_hand", report.text("en")
-    assert set(report.facts["items"]) == set(load_checks()) and report.facts["items"]["ACP541"] == "by_hand"
+    assert set(report.facts["items"]) == set(rules_of(rules)) and report.facts["items"]["ACP541"] == "by_hand"
     page = (tmp_path / "run" / "acceptance.html").read_text()
     assert 'href="environment/report.html"' in page and "Li" in page
     assert json.loads((tmp_path / "run" / "acceptance.json").read_text())["status"] == "OK"
@@ -431,7 +431,7 @@ def test_a_summary_cannot_name_a_folder_elsewhere(run: Callable[..., Report], tm
 
 
 def test_every_item_has_words_and_a_group() -> None:
-    for code in load_checks():
+    for code in rules_of(rules):
         words = load_catalogue()[f"accept.item.{code}"]
         assert group_of(code) in GROUPS and words.hint_en and words.hint_zh
 

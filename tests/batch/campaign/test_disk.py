@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from ascend_workbook.batch.campaign import disk
-from ascend_workbook.batch.campaign.disk import Quota
+from ascend_workbook.batch.campaign import progress
 from ascend_workbook.batch.campaign.ended import GOOD, RED, Ended, load_ended, save_ended
+from ascend_workbook.batch.campaign.progress import Quota
 from tests.batch.campaign.conftest import Start, all_of, item
 
 MIB = 1 << 20
@@ -65,7 +65,7 @@ def test_nothing_outside_the_plan_is_dropped(tmp_path: Path) -> None:
 
 
 def test_beyond_the_bound_a_run_is_ended_and_no_other_starts(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(disk, "LOOK_S", 0.2)
+    monkeypatch.setattr(progress, "LOOK_S", 0.2)
     runs, _ = start([item("fills"), item("good")], workers=1, plan={"disk_mb": 20})
     assert [runs["fills"].state, runs["good"].state] == ["disk_full", "disk_full"]
     assert runs["fills"].verdict == runs["good"].verdict == {"say": "plan.beyond_disk"}

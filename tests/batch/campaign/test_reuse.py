@@ -13,11 +13,10 @@ from ascend_workbook.batch import reuse
 from ascend_workbook.batch.campaign import conduct
 from ascend_workbook.batch.campaign.cards import Here
 from ascend_workbook.batch.campaign.conduct import end_at_once
-from ascend_workbook.batch.campaign.disk import Quota
 from ascend_workbook.batch.campaign.ended import GOOD, TIMED_OUT, Ended, load_ended, save_ended
 from ascend_workbook.batch.campaign.local import Pool
 from ascend_workbook.batch.campaign.order import Order
-from ascend_workbook.batch.campaign.progress import Progress
+from ascend_workbook.batch.campaign.progress import Progress, Quota
 from tests.batch.campaign.conftest import item
 
 

@@ -16,19 +16,19 @@ from tests.batch.campaign.conftest import Start, item
 
 def test_a_try_that_never_ended_is_told_until_the_run_ends(tmp_path: Path) -> None:
     assert ended.tries_since_end(tmp_path) == []
-    ended.note_start(tmp_path, "a", "here")
-    ended.note_end(tmp_path, "died", last=False)
-    ended.note_start(tmp_path, "a", "there")
+    ended.note_try(tmp_path, start="a", where="here")
+    ended.note_try(tmp_path, state="died", last=False)
+    ended.note_try(tmp_path, start="a", where="there")
     with (tmp_path / ended.TRIES_FILE).open("a") as stream:
         stream.write('{"state": "go')  # the machine was lost while it wrote
     assert ended.tries_since_end(tmp_path) == [Try("a", "here", "died"), Try("a", "there")]
-    ended.note_start(tmp_path, "b", "elsewhere")  # behind the line that was cut
+    ended.note_try(tmp_path, start="b", where="elsewhere")  # behind the line that was cut
     assert ended.tries_since_end(tmp_path)[2:] == [Try("b", "elsewhere")]
 
 
 def test_a_run_that_ended_has_no_tries_left(tmp_path: Path) -> None:
-    ended.note_start(tmp_path, "a", "here")
-    ended.note_end(tmp_path, "red", last=True)
+    ended.note_try(tmp_path, start="a", where="here")
+    ended.note_try(tmp_path, state="red", last=True)
     assert ended.tries_since_end(tmp_path) == []
 
 

@@ -125,50 +125,33 @@ def check_environment_record(facts: Evidence) -> Iterator[Finding]:
     packages = python.get("packages")
     if not isinstance(packages, dict) or not packages:
         raise CannotCheck("accept.not_in_report", rules=["machine.python.packages"], page=evidence.page)
-    args: dict[str, Scalar] = {
-        "count": len(packages),
-        "python": python.get("version"),
-        "container": host.get("container") or "-",
-    }
+    args: dict[str, Scalar] = {"count": len(packages), "python": python.get("version")}
+    args["container"] = host.get("container") or "-"
     yield make_judgement("ACP542", evidence, True, Sentence("accept.recorded", **args))
 
 
 def check_many_cards(facts: Evidence) -> Iterator[Finding]:
     """ACP543: a run on several cards was seen, where the machine has several."""
-    reports_on_cards = [
-        evidence
-        for evidence in facts.found
-        if _count_processes(evidence) > 1 and evidence.report.tier in ("npu", "npu-simulated")
-    ]
+    on_npus = [evidence for evidence in facts.found if evidence.report.tier in ("npu", "npu-simulated")]
+    reports_on_cards = [evidence for evidence in on_npus if _count_processes(evidence) > 1]
     if reports_on_cards:
         evidence = max(reports_on_cards, key=_count_processes)
-        sentence = Sentence("accept.many_cards", count=_count_processes(evidence), what=_name_verb(evidence))
-        if evidence.report.status is Status.SKIPPED or any(
-            finding.rule in OWN and finding.status is Status.SKIPPED for finding in evidence.report.findings
-        ):
-            raise CannotCheck("accept.could_not_look", said=_describe_verdict(evidence))
+        name, headline = Sentence(f"name.{evidence.report.verb}"), evidence.report.headline
+        sentence = Sentence("accept.many_cards", count=_count_processes(evidence), what=name)
+        own = [finding.status for finding in evidence.report.findings if finding.rule in OWN]
+        if Status.SKIPPED in (evidence.report.status, *own):
+            verdict: Scalar = Sentence(headline.key, **headline.args) if headline else name
+            raise CannotCheck("accept.could_not_look", said=verdict)
         yield make_judgement("ACP543", evidence, evidence.report.status is not Status.FAIL, sentence)
         return
     machine = facts.find_npu_report("machine_check")
     chosen = (machine.report.facts.get("machine") or {}).get("chosen") or {}
     if chosen.get("count") == 1:
-        args: dict[str, Scalar] = {
-            "said": Sentence("accept.one_card"),
-            "date": machine.date,
-            "simulated": machine.report.simulated,
-        }
+        args: dict[str, Scalar] = {"said": Sentence("accept.one_card"), "date": machine.date}
+        args["simulated"] = machine.report.simulated
         yield Finding("ACP543", Status.NOTE, "accept.evidence", args, Place(machine.page))
         return
     raise CannotCheck("accept.no_many_cards")
-
-
-def _describe_verdict(evidence: Found) -> Scalar:
-    headline = evidence.report.headline
-    return Sentence(headline.key, **headline.args) if headline else _name_verb(evidence)
-
-
-def _name_verb(evidence: Found) -> Scalar:
-    return Sentence(f"name.{evidence.report.verb}")
 
 
 def _count_processes(evidence: Found) -> int:
@@ -186,9 +169,8 @@ def check_original(facts: Evidence) -> Iterator[Finding]:
         backups = facts_of_rewrite.get("backups") or []
         there = [backup for backup in backups if Path(str(root), str(backup)).is_file()]
         args: dict[str, Scalar] = {"backups": len(there), "of": len(backups)}
-        yield make_judgement(
-            "ACP551", evidence, bool(backups) and len(there) == len(backups), Sentence("accept.backups", **args)
-        )
+        whole = bool(backups) and len(there) == len(backups)
+        yield make_judgement("ACP551", evidence, whole, Sentence("accept.backups", **args))
         return
     if not isinstance(hashes, dict) or not hashes or not root:
         raise CannotCheck("accept.not_in_report", rules=["sha256"], page=evidence.page)
@@ -207,9 +189,7 @@ def check_baseline(facts: Evidence) -> Iterator[Finding]:
     baseline = evidence.report.facts.get("baseline")
     if not isinstance(baseline, str) or not baseline:
         raise CannotCheck("accept.not_in_report", rules=["baseline"], page=evidence.page)
-    path = Path(baseline)
-    if not path.is_absolute():
-        path = facts.folder / path
+    path = facts.folder / baseline  # a whole path stays itself
     exists = path.is_file() or (path.is_dir() and any(path.iterdir()))
     sentence = Sentence("accept.baseline_kept" if exists else "accept.baseline_gone", path=baseline)
     yield make_judgement("ACP552", evidence, exists, sentence)

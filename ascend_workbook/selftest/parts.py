@@ -236,7 +236,7 @@ def _read_back(path: str, device: Device) -> Finding:
     except WorkbookError as error:
         why: Scalar = Sentence(error.key, **error.arguments)
         return Finding("SLF030", Status.FAIL, "SLF030.unreadable", {"why": why}, weight=110)
-    operators = answer.parts[1].table
+    operators = next((part.table for part in answer.parts if part.verb == "top_operators"), None)
     args: dict[str, Scalar] = {
         "steps": len(recorded.trace.steps),
         "wanted": STEPS,

@@ -28,7 +28,7 @@ from ascend_workbook.profiling.ranks.facts import (
     number_repeated_keys,
 )
 from ascend_workbook.profiling.readers import ascend, database
-from ascend_workbook.profiling.readers.columns import NOBODY
+from ascend_workbook.profiling.readers.columns import NOBODY, parse_whole_number
 from ascend_workbook.profiling.readers.database import columns_of, open_database, tables_of
 from ascend_workbook.profiling.readers.values import LIMIT
 from ascend_workbook.profiling.trace import Trace
@@ -192,7 +192,7 @@ def read_trace_waits(trace: Trace) -> dict[str, Wait]:
     if not calls.size or not tasks.size or trace.detail is None:
         return {}
     numbers = [lane.rpartition(" ")[2] for lane in trace.lanes]
-    lanes = np.array([int(number) if number.isdecimal() else -1 for number in numbers], np.int64)
+    lanes = np.array([*map(parse_whole_number, numbers)], np.int64)
     groups = np.unique(lanes[trace.lane[calls]])  # the planes of a group stand below its own lane
     of_call, of_task = lanes[trace.lane[calls]], groups[_last_at_or_before(groups, lanes[trace.lane[tasks]])]
     order = np.lexsort((trace.start_ns[calls], of_call))

@@ -77,6 +77,13 @@ def test_waits_belong_to_the_planes_of_their_group(tmp_path: Path) -> None:
     assert {name: one[1:] for name, one in found.items()} == {"hcom_allReduce__111_0_1": (80_000, 2, 30_000)}
 
 
+def test_a_lane_whose_number_is_out_of_range_is_none_of_a_group(tmp_path: Path) -> None:
+    file = planes(tmp_path)
+    file.write_text(file.read_text().replace('"tid": 5', f'"tid": {"9" * 30}'))
+    found = read_trace_waits(read_trace(file))
+    assert {name: one[1:] for name, one in found.items()} == {"hcom_allReduce__111_0_1": (80_000, 2, 30_000)}
+
+
 def test_a_database_of_a_version_without_operation_numbers(tmp_path: Path) -> None:
     file = tmp_path / "ascend_pytorch_profiler_0.db"
     with closing(sqlite3.connect(file)) as made, made:

@@ -52,7 +52,7 @@ def reset_exercise(
     ]
     if changed:
         open_storage(str(path.parent)).write_bytes(backup.name, path.read_bytes())
-        write_file(path, json.dumps(opened, indent=1, ensure_ascii=False) + "\n")
+        write_file(path, (json.dumps(opened, indent=1, ensure_ascii=False) + "\n").encode("utf-8"))
     base = results_begin_at() / Path(run_dir).expanduser()
     moved = [name for name in tags if _move_aside(base / folder / "course" / name, number)]
     key = "CRS003.reset" if changed else "CRS003.folder" if moved else "CRS003.as_it_was"

@@ -16,7 +16,8 @@ PACKAGES = tuple(ROOT / name for name in ("ascend_workbook", "ascend_simulator",
 #: `machine` is one room: its folders `launch`, `simulator` and `settings` too.
 FLOORS = (
     ("findings", "ascend_simulator"),
-    ("storage", "show", "redaction"),
+    ("redaction",),
+    ("storage", "show"),
     ("diagnose",),  # reads texts only; launch, the stages and batch show what it says of an error
     ("machine",),
     ("environment", "migration", "precision", "profiling"),

@@ -1,7 +1,8 @@
-"""papermill reads and writes notebooks at `obs://` addresses: its handler of that scheme."""
+"""papermill's handlers: of notebooks at `obs://` addresses, and of those it writes here, without credentials."""
 
 from __future__ import annotations
 
+from ascend_workbook.redaction.exits import redact_file
 from ascend_workbook.storage import ObsStorage
 from ascend_workbook.storage.names import SCHEME, Address
 
@@ -18,7 +19,7 @@ class ObsNotebooks:
     def write(buf: str, path: str) -> None:
         """Write a notebook, whole."""
         address = Address.parse(path)
-        ObsStorage(address).bucket.write_object(address.key, buf.encode("utf-8"))
+        ObsStorage(address).bucket.write_object(address.key, redact_file(path, buf).encode("utf-8"))
 
     @staticmethod
     def listdir(path: str) -> list[str]:
@@ -32,8 +33,16 @@ class ObsNotebooks:
 
 
 def register_handler() -> None:
-    """Register the handler with papermill, once in a process."""
-    from papermill.iorw import papermill_io
+    """Register the handlers with papermill, once in a process."""
+    from papermill.iorw import LocalHandler, papermill_io
 
-    if not any(scheme == SCHEME for scheme, _ in papermill_io._handlers):
-        papermill_io.register(SCHEME, ObsNotebooks)
+    class LocalNotebooks(LocalHandler):  # type: ignore[misc]
+        """Each state of a notebook that runs: its parameters may hold a password."""
+
+        def write(self, buf: str, path: str) -> None:
+            super().write(redact_file(path, buf), path)
+
+    known = {scheme for scheme, _ in papermill_io._handlers}  # the first may come by an entry point
+    for scheme, handler in {SCHEME: ObsNotebooks, "/": LocalNotebooks()}.items():
+        if scheme not in known:
+            papermill_io.register(scheme, handler)

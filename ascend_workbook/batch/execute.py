@@ -102,7 +102,7 @@ def _run_papermill(
 
     logging.getLogger("traitlets").setLevel(logging.ERROR)
     register_handler()
-    target = folder / "notebook.ipynb"
+    target = folder.absolute() / "notebook.ipynb"
     options: dict[str, object] = {"execution_timeout": timeout_s, "autosave_cell_every": 0, "kernel_name": "python3"}
     try:
         papermill.execute_notebook(str(notebook), str(target), parameters=parameters, **options)

@@ -33,6 +33,7 @@ from ascend_workbook.findings.errors import Stopped, WorkbookError
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.report import Chart, Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence, choose_language, hint, say, show, title
+from ascend_workbook.redaction.known import remember_arguments
 from ascend_workbook.show import html, template
 from ascend_workbook.storage import is_address, open_storage
 from ascend_workbook.storage.saving import mark_results
@@ -60,6 +61,7 @@ def run(
     checked against what the notebooks declare before anything starts. A cell's time limit is `timeout_s` seconds.
     `here` is what `device_versions` says, where that is known already. Raises WorkbookError for what keeps the run from
     starting."""
+    remember_arguments(word for pair in parameters.items() for word in ("-p", *pair))
     lang = choose_language(lang)
     check_at_least_one(timeout=timeout_s)
     folder = run_folder(name, local_root(root))

@@ -12,7 +12,7 @@ import sys
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -27,6 +27,8 @@ from ascend_workbook.findings.errors import Stopped, WorkbookError, explain_os_e
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import LANGUAGES, say
+from ascend_workbook.redaction.exits import RedactedStream
+from ascend_workbook.redaction.known import remember_arguments
 from ascend_workbook.show.text import escape_controls
 from ascend_workbook.storage import refuse_unwritable, write_file
 
@@ -40,6 +42,33 @@ def main(argv: list[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # characters that a terminal's encoding lacks end no command
             stream.reconfigure(errors="backslashreplace")
+    remember_arguments(arguments)
+    closed: object = None if sys.stdout else say("command.closed", _find_language(arguments))
+    with _redact_streams():
+        code = _run_line(arguments)
+        if closed and code in (0, 1):
+            print(closed, file=sys.stderr)
+        return code
+
+
+@contextmanager
+def _redact_streams() -> Iterator[None]:
+    """Let nothing that is printed hold a credential. What is printed on a closed stream goes nowhere."""
+    if not (sys.stdin and sys.stdout and sys.stderr):
+        while os.open(os.devnull, os.O_RDWR) < 2:  # the next file that is opened must not be what children print to
+            pass
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = (RedactedStream(stream or io.StringIO()) for stream in before)
+    try:
+        yield
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        sys.stdout, sys.stderr = before
+
+
+def _run_line(arguments: list[str]) -> int:
     lang, code = _find_language(arguments), 2
     try:
         args = build_parser(arguments[0] if arguments else "", lang).parse_args(arguments)

@@ -46,5 +46,5 @@ def write_kernelspec(
         "env": dict(environment),
         "metadata": {"debugger": True},
     }
-    open_storage(str(folder)).write_text(FILE, json.dumps(spec, indent=1) + "\n")
+    open_storage(str(folder)).write_bytes(FILE, (json.dumps(spec, indent=1) + "\n").encode())
     return folder

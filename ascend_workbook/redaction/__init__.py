@@ -8,10 +8,8 @@ A text that is redacted too much costs a question; a key that leaves costs an ac
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import getpass
-import html
 import json
 import os
 import re
@@ -20,29 +18,18 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import CHART_KINDS, TIERS
 from ascend_workbook.findings.sentence import load_catalogue
 from ascend_workbook.redaction import hosts
-from ascend_workbook.redaction.shapes import CERTAIN, CREDENTIALS, NAME, SHAPES, Shape, remove_private_keys
+from ascend_workbook.redaction.known import ASSIGNED, NOBODY, SECRET_NAME, collect_secrets, known_values
+from ascend_workbook.redaction.shapes import CERTAIN, CREDENTIALS, SHAPES, Shape, remove_private_keys
 
-SECRET_NAME = re.compile(
-    r"(?i)(?:^|_)(?:AK|SK|PAT|PW|PWD|KEY|KEYS|CERT|DSN)(?:$|_)|PASS|SECRET|TOKEN|CREDENTIAL|AUTH|APIKEY|API_KEY"
-    r"|ACCESS_?KEY|PRIVATE|COOKIE|SESSION"
-)
-#: Shorter values are words such as `1` or `none`.
-SHORTEST = 5
-#: Names of variables whose value is a place, whether it is there or not.
-PLACE_NAME = re.compile(r"(?i)_(?:SOCK|FILE|PATH|HOME|DIR)$")
-#: A value that a text may hold without telling anything: it goes as a whole word, and our own keys keep theirs.
-PLAIN_WORD = re.compile(r"[a-z_]{1,10}|[A-Z][a-z_]{0,9}|[A-Z_]{1,10}|.{1,5}", re.DOTALL)
-ASSIGNED = re.compile(rf"(?i)(?:--?)?[\w-]*{NAME}")
+__all__ = ["SECRET_NAME", "Redactor", "make_credential_redactor", "make_process_redactor"]
+
 #: Keys of our reports that are also what a machine or its user may be called.
 OWN_KEYS = ("python", "torch", "torch_npu", "cann", "driver", "npu", "host", "check", "status", "device")
-#: Names that tell nothing of who somebody is.
-NOBODY = ("root", "user", "admin", "localhost", "ma-user", "ubuntu", "runner")
 
 
 @dataclass(frozen=True)
@@ -126,21 +113,11 @@ def _make_shapes(secrets: tuple[str, ...]) -> tuple[Shape, ...]:
 
 
 def _collect_secrets(environ: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[Shape, ...]]:
-    """Collect the values of variables whose names speak of a secret, in all ways to write them; plain words apart."""
-    secret_texts = {text for name, text in environ.items() if SECRET_NAME.search(name) and _is_secret(name, text)}
-    spellings = sorted({way for text in secret_texts for way in _spellings_of(text)}, key=len, reverse=True)
-    plain = [way for way in spellings if PLAIN_WORD.fullmatch(way)]
+    """Return the secrets of an environment, and patterns of those that are plain words: they go as whole words."""
+    secrets, plain = collect_secrets(environ)
     words = tuple((re.compile(rf"(?<![A-Za-z0-9_]){re.escape(way)}(?![A-Za-z0-9_])"), "***") for way in plain)
-    return tuple(way for way in spellings if way not in plain), words
-
-
-def _is_secret(name: str, text: str) -> bool:
-    """Return whether a variable's value is a secret and not a place. SSH_AUTH_SOCK names a socket, and `/tmp` must stay
-    legible. A key may begin with `/` too.
-    """
-    if len(text) < SHORTEST or text.lower() in ("false", "default", *NOBODY):
-        return False
-    return not (text.startswith("/") and (PLACE_NAME.search(name) or os.path.lexists(text)))
+    own_values = known_values() if environ is os.environ else ()
+    return tuple(dict.fromkeys((*secrets, *own_values))), words
 
 
 def _names_secret(name: str) -> bool:
@@ -186,14 +163,6 @@ def _without_key_lines(values: Sequence[object]) -> list[object]:
             lines[at] = "***"
         inside = inside and not (isinstance(line, str) and "-----END" in line)
     return lines
-
-
-def _spellings_of(text: str) -> set[str]:
-    """Return how else a log may write a text: as JSON, Python, HTML, in an address, or as base64."""
-    coded = base64.b64encode(text.encode("utf-8", "surrogateescape")).decode()
-    dumped = {json.dumps(text, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
-    quoted = {quote(text, safe, errors="surrogateescape") for safe in ("", "/")}
-    return {text, *dumped, repr(text)[1:-1], html.escape(text), *quoted, coded}
 
 
 def _user_names(environ: Mapping[str, str]) -> set[str]:

@@ -10,20 +10,35 @@ from typing import Union
 Instead = Union[str, Callable[["re.Match[str]"], str]]
 Shape = tuple["re.Pattern[str]", Instead]
 
+#: Words that mark a text for a language model: their names end in `token`, and none is a secret.
+_MARKS = "".join(f"(?<!{word}_)" for word in "pad eos bos unk sep cls mask next stop image special".split())  # noqa: SIM905
 #: Names whose value is a secret, as an option, a key or a variable has them.
 NAME = (
-    r"(?:pass(?:word|wd|phrase)?|pwd|secret(?:[_-]?(?:access[_-]?)?key)?|security[_-]?token|token|api[_-]?key"
-    r"|access[_-]?key(?:[_-]?id)?|private[_-]?key|credentials?|signature|\b[as]k|(?<=[\"';_])auth(?=[\"'\\&=])"
+    r"(?:pass(?:word|wd|phrase)|(?<=[_-])pass|pwd|secret(?:[_-]?(?:access[_-]?)?key)?|security[_-]?token"
+    rf"|{_MARKS}token|api[_-]?key|access[_-]?key(?:[_-]?id)?|private[_-]?key|client[_-]key(?:[_-]data)?|credentials?"
+    r"|(?<=[?&;])signature|\b[as]k|(?<=[\"';_])auth(?=[\"'\\&=])"
     r"|(?-i:\b[A-Z][A-Z0-9_]*_(?:KEY|AUTH|DSN|CERT|PAT|COOKIE|SESSION)))"
 )
-_QUOTE = r"(?:&quot;|&#x27;|&#39;|\\?[\"'])"
-#: A quoted value up to its own closing quote, spaces included.
-_QUOTED = r"(?P<q>\"\"\"|'''|&quot;|&#x27;|&#39;|\\?[\"'])(?!\*\*\*)(?:(?!(?P=q))(?:\\.|.))+(?P=q)"
-_BARE = r"[^\s\"'&<>,;)}\]]+"
-_ASSIGN = rf"{NAME}{_QUOTE}?\s*\]?\s*(?:=>|:=|==?|:)\s*"
+QUOTE = r"(?:&(?:amp;)?(?:quot|#34|#x27|#39);|\\?[\"'])"
+#: A quoted value up to its own closing quote, spaces included. Every run is bounded: no text takes long.
+_QUOTED = (
+    r"(?P<q>\"\"\"|'''|&(?:amp;)?(?:quot|#34|#x27|#39);|\\?[\"'])(?!\*\*\*)(?:(?!(?P=q))(?:\\.|[^\\\n])){1,4000}(?P=q)"
+)
+#: What is no value of a secret: a bracket, a call, a field of code, a variable, a count, a word of JSON.
+_NONE = (
+    r"(?!\*\*\*|[{\[(]|[\w.]{1,60}[\[(]|[a-z_]{1,40}(?:\.[a-z_]{1,40}){1,9}(?![\w@:/-])|(?i:rb|br|[rfb])[\"']"
+    r"|\$\{?[A-Za-z_]\w*[:?\w]*\}?(?![\w}])|-?\d{1,5}(?:\.\d+)?(?![\w.])|(?:true|false|null|none)(?!\w))"
+)
+#: Behind a colon and a blank also prose and types: `token: str`.
+_PROSE = r"(?!(?-i:[a-z]{1,10}|[A-Z][a-z]{0,9})(?:[^\w@./+=-]|$))"
+_BARE = rf"{_NONE}[^\s\"'&<>,;)}}\]\\]+"
+_SPACE = r"[ \t]{0,20}"
+_ASSIGN = rf"{NAME}{QUOTE}?{_SPACE}\]?{_SPACE}(?:=>|:=|==?|:){_SPACE}"
 _WHOLE_KEY = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:(?!-----BEGIN ).)*?-----END [A-Z ]*PRIVATE KEY-----", re.DOTALL
 )
+#: One that was cut off before its end, as a long cell of a table is.
+_CUT_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:(?:\s|\\+[rn]){0,9}[A-Za-z0-9+/=]{12,})*")
 _END = re.compile(r"-----END [A-Z ]*PRIVATE KEY-----")
 _KEY_LINE = re.compile(r"[\s>|]*(?:[A-Za-z0-9+/=]*|(?:Proc-Type|DEK-Info|Comment):.*)\s*")
 #: The longest private keys in use have 13,000 characters.
@@ -47,6 +62,10 @@ def _redact_ipv6(match: re.Match[str]) -> str:
     return "<ip>" + text[len(candidate) :] if any(address in network for network in _NETWORKS) else text
 
 
+def _is_mixed(word: str) -> bool:
+    return any(map(str.isdigit, word)) and any(map(str.isupper, word)) and (len(word) == 20 or not word.isupper())
+
+
 def remove_private_keys(text: str) -> str:
     """Remove whole private keys, and base64 lines before an END whose BEGIN was cut off."""
     text = _WHOLE_KEY.sub("***", text)
@@ -63,33 +82,90 @@ def remove_private_keys(text: str) -> str:
             begin -= len(piece)
         out += [text[done_upto:begin], "***"]
         done_upto = end.end()
-    return "".join([*out, text[done_upto:]])
+    return _CUT_KEY.sub("***", "".join([*out, text[done_upto:]]))
 
 
 #: What is a credential wherever it stands, whatever is written around it.
 CERTAIN: tuple[Shape, ...] = (
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL), "***"),
     (re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"), "***"),
-    (re.compile(r"\b(?:gh[pousr]_|github_pat_|glpat-|hf_|sk-|xox[abp]-)[\w-]{12,}"), "***"),
+    (re.compile(r"\b(?:gh[pousr]_|github_pat_|glpat-|xox[abp]-)[\w-]{12,}"), "***"),
+    (re.compile(r"\bhf_(?=[A-Za-z]*[\dA-Z])[A-Za-z0-9]{12,}"), "***"),
+    (re.compile(r"\bsk-(?:(?=[A-Za-z_-]*\d)[\w-]{12,}|[A-Za-z]{16,})"), "***"),
 )
-CREDENTIALS: tuple[Shape, ...] = (
-    *CERTAIN,
-    (re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{8,}"), r"\1 ***"),
-    (re.compile(r"(?i)(authorization[\"']?\s*[=:]\s*[\"']?)[^\s\"'<,;]+(?: [^\s\"'<,;]{8,})?"), r"\1***"),
-    (re.compile(rf"(?i)(?P<before>{_ASSIGN}){_QUOTED}"), _same_quotes),
-    (re.compile(rf"(?i)(?P<before>{NAME}{_QUOTE}\s*,\s*){_QUOTED}"), _same_quotes),  # setdefault('TOKEN', 'x y')
-    (re.compile(rf"(?i)(?P<before>(?<![\w-])--?[\w-]*{NAME}\s+){_QUOTED}"), _same_quotes),
-    (re.compile(rf"(?i)((?<![\w-])--?[\w-]*{NAME}[ \t]+)(?!-|\*\*\*){_BARE}"), r"\1***"),
-    (re.compile(rf"(?i)({_ASSIGN}{_QUOTE}?)(?!\*\*\*){_BARE}"), r"\1***"),
+ADDRESS_PASSWORD = re.compile(
+    r"(?P<scheme>\b[a-z][a-z0-9+.-]{0,20}://)(?P<user>[^\s/@:\"'<>]{0,200}):(?P<password>[^\s/\"'<>]{1,500})@"
+)
+#: Access key ids have 20 capitals and digits, Huawei's secret keys 40 characters of mixed case.
+KEYS: tuple[Shape, ...] = (
     (
-        re.compile(r"(?i)(x-(?:amz|obs|auth)-[\w-]*(?:token|signature|credential|key)[\w-]*\s*[=:]\s*)[^\s&\"'<]+"),
+        re.compile(r"(?<![\w/+-])(?:[A-Z0-9]{20}|[A-Za-z0-9]{40})(?![\w/+-])"),
+        lambda match: "***" if _is_mixed(match[0]) else match[0],
+    ),
+)
+_EQUALS = rf"{_SPACE}(?:=>|:=|==?|:){_SPACE}"
+_OPTION = rf"(?<![\w-])--?[\w-]*{NAME}[ \t]{{1,20}}"
+#: A whole word in quotes that is an option or a variable.
+_WORD = rf"(?<=[\"';])(?:--?[\w-]*{NAME}|(?-i:[A-Z0-9_]*(?:TOKEN|PASS|PASSWORD|SECRET|KEY)))"
+HEADERS: tuple[Shape, ...] = (
+    (re.compile(r"(?i)\b(bearer|basic)[ \t]{1,9}(?-i:(?![a-z]+\b))[\w.~+/=-]{8,}"), r"\1 ***"),
+    (
+        re.compile(
+            rf"(?i)(authorization[\"']?{_SPACE}[=:]{_SPACE}[\"']?){_NONE}[^\s\"'<,;\\]+(?: [^\s\"'<,;\\]{{8,}})?"
+        ),
         r"\1***",
     ),
-    (re.compile(r"(\b[a-z][a-z0-9+.-]*://)[^\s/@:]+:[^\s/@]+@"), r"\1***@"),
-    # access key ids have 20 capitals and digits, Huawei's secret keys 40 characters of mixed case
-    (re.compile(r"(?<![\w/+-])(?=[A-Z0-9]*\d)(?=[A-Z0-9]*[A-Z])[A-Z0-9]{20}(?![\w/+-])"), "***"),
-    (re.compile(r"(?<![\w/+-])(?=\w*\d)(?=\w*[a-z])(?=\w*[A-Z])[A-Za-z0-9]{40}(?![\w/+-])"), "***"),
+    (
+        re.compile(
+            rf"(?i)(\b(?:set-)?cookie[\"']?{_SPACE}:{_SPACE}[\"']?){_NONE}[^\s\"'<{{\[\\][^\r\n\"'<\\]{{0,4000}}"
+        ),
+        r"\1***",
+    ),
 )
+NAMED: tuple[Shape, ...] = (
+    (re.compile(rf"(?i)(?P<before>{_ASSIGN}){_QUOTED}"), _same_quotes),
+    # setdefault('TOKEN', 'x y'), and a list of words over several lines
+    (
+        re.compile(
+            rf"(?i)(?P<before>{_WORD}{QUOTE}{_SPACE},\s{{0,80}})"
+            rf"(?!{QUOTE}(?-i:[a-z_]{{1,10}}|[A-Z_]+){QUOTE}){_QUOTED}"
+        ),
+        _same_quotes,
+    ),
+    (re.compile(rf"(?i)(?P<before>{_OPTION}){_QUOTED}"), _same_quotes),
+    (re.compile(rf"(?i)({_OPTION})(?!-){_BARE}"), r"\1***"),
+    (re.compile(rf"(?i)({NAME}{_EQUALS}{QUOTE}?)(?:(?<!: )|{_PROSE}){_BARE}"), r"\1***"),
+    # behind a name in quotes a number is JSON's
+    (re.compile(rf"(?i)({NAME}{QUOTE}{_SPACE}\]?{_EQUALS}{QUOTE}?)(?![-\d.eE+]+[\s,}}\]]){_BARE}"), r"\1***"),
+    # as .netrc has it: on a line of its own, or behind the login
+    (
+        re.compile(
+            r"(?m)((?:(?:^|[\"';])[ \t]{0,40}|\blogin[ \t]{1,9}\S{1,99}\s{1,9})password[ \t]{1,9})"
+            r"(?!\*\*\*)(?=\S*[A-Z\d])[^\s\"'<,;=:\\&]{4,}(?=[ \t]*(?:$|[\"'\\&]))"
+        ),
+        r"\1***",
+    ),
+)
+SIGNED: tuple[Shape, ...] = (
+    (
+        re.compile(
+            r"(?i)((?:x-(?:amz|obs|auth)-[\w-]{0,40}(?:token|signature|credential|key)[\w-]{0,20}|(?<=[?&;])sig)"
+            r"[ \t]{0,9}[=:][ \t]{0,9})(?!\*\*\*)[^\s&\"'<]+"
+        ),
+        r"\1***",
+    ),
+)
+ADDRESSES: tuple[Shape, ...] = ((ADDRESS_PASSWORD, r"\g<scheme>***@"),)
+CHINESE: tuple[Shape, ...] = (
+    (
+        re.compile(
+            r"((?:口令|密码|密钥|令牌)[\"'”」]?[ \t]{0,9}(?:[：:=＝]|是|为)[ \t]{0,9}[\"'“「]?)(?!\*\*\*)"
+            r"[!#-%(-+\--:=-\[\]-~]{3,}"
+        ),
+        r"\1***",
+    ),
+)
+CREDENTIALS = CERTAIN + HEADERS + NAMED + SIGNED + ADDRESSES + CHINESE + KEYS
 #: Private, but no credentials: a check of one's own machine shows addresses and folders.
 PERSONAL: tuple[Shape, ...] = (
     (re.compile(r"\b[\w.+-]+@[\w-]+\.[\w.-]*\w"), "<email>"),

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.redaction.exits import redact_file
 
 #: An address of some storage, also as Path writes it, with one slash
 ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
@@ -73,7 +74,8 @@ class LocalStorage:
             raise
 
     def write_text(self, name: str, text: str) -> None:
-        self.write_bytes(name, encode_text(text))
+        """Write a text of ours, without credentials; bytes are written as they are."""
+        self.write_bytes(name, encode_text(redact_file(name, text)))
 
     def exists(self, name: str) -> bool:
         return self.resolve_name(name).exists()
@@ -135,7 +137,10 @@ def read_umask() -> int:
 
 
 def write_file(path: str | os.PathLike[str], content: str | bytes) -> None:
-    """Write a file that the user named, whole or not at all; of a link the target is written, and the link stays."""
+    """Write a file that the user named, whole or not at all; of a link the target is written, and the link stays.
+
+    A text is ours and has no credentials; bytes are written as they are.
+    """
     target = Path(path).resolve()
-    data = encode_text(content) if isinstance(content, str) else content
+    data = encode_text(redact_file(target.name, content)) if isinstance(content, str) else content
     LocalStorage(target.parent).write_bytes(target.name, data)

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ascend_workbook.redaction.exits import redact_file
 from ascend_workbook.storage.local import natural_key
 from ascend_workbook.storage.names import Address, check
 
@@ -55,7 +56,7 @@ class ObsStorage:
         self.bucket.write_object(self._key_of(name), data)
 
     def write_text(self, name: str, text: str) -> None:
-        self.write_bytes(name, text.encode("utf-8"))
+        self.write_bytes(name, redact_file(name, text).encode("utf-8"))
 
     def exists(self, name: str) -> bool:
         """Return whether a file exists, or a folder that holds one."""

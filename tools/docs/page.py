@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ascend_workbook.findings.finding import Status
-from ascend_workbook.findings.sentence import Words, say
+from ascend_workbook.findings.sentence import say
 from ascend_workbook.machine import versions
 from ascend_workbook.precision.tensors import tolerance
 from tools.docs.rules import Rule, codes_beside, describe_basis, places_of, rules_in
@@ -46,59 +46,36 @@ def _render_head(stage: Stage, lang: str) -> Iterator[str]:
 
 
 def _render_commands(stage: Stage, lang: str) -> Iterator[str]:
+    """Yield each command's usage once, and what it does; `--help` tells its options."""
     yield f"## {label_text('commands', lang)}"
     yield label_text("common", lang)
-    for verb in stage.verbs:
-        for command in list_commands(verb, lang):
-            yield f"### `{command.name}`"
-            yield command.first
-            if command.examples:
-                yield _render_block(command.examples, "bash")
-            rows = [(f"`{written}`", words) for written, words in command.options]
-            if rows:
-                yield _render_table((label_text("option", lang), label_text("does", lang)), rows)
+    commands = [command for verb in stage.verbs for command in list_commands(verb, lang)]
+    yield "\n".join(f"- `{command.usage}`<br>{_escape_cell(command.first)}" for command in commands)
 
 
 def _render_functions(stage: Stage, lang: str) -> Iterator[str]:
     yield f"## {label_text('functions', lang)}"
     yield label_text("import", lang)
-    for name in stage.functions:
-        yield f"### `{name}()`"
-        yield _render_block([signature_of(name)], "python")
-        yield say(f"help.function.{name}", lang)
+    words = ((name, _escape_cell(say(f"help.function.{name}", lang))) for name in stage.functions)
+    yield "\n".join(f"- `{signature_of(name)}`<br>{text}" for name, text in words)
 
 
 def _render_rules(stage: Stage, lang: str) -> Iterator[str]:
     yield f"## {label_text('rules', lang)}"
     yield label_text("about_rules", lang)
+    heads = [label_text(name, lang) for name in ("code", "looks_at", "status", "rests_on")]
     for package, title in stage.rules:
         yield f"### {_in_language(title, lang)}"
-        for rule in rules_in(package):
-            yield from _render_rule(rule, lang)
+        yield _render_table(heads, [_row_of_rule(rule, lang) for rule in rules_in(package)])
 
 
-def _render_rule(rule: Rule, lang: str) -> Iterator[str]:
-    yield f"#### {rule.code}"
-    yield say(rule.title, lang)
-    yield " · ".join(_render_facts(rule, lang))
-    if rule.example:
-        yield label_text("fires", lang)
-        yield _render_block(rule.example.splitlines(), "python")
-        yield label_text("silent", lang)
-        yield _render_block(rule.near_miss.splitlines(), "python")
-    yield _render_outcomes(rule.outcomes, lang) if rule.outcomes else label_text("shared_words", lang)
-
-
-def _render_facts(rule: Rule, lang: str) -> Iterator[str]:
-    yield label_text("status", lang) + f"{', '.join(Status(status).name for status in rule.statuses)}"
-    if rule.numbers:
-        yield label_text("numbers", lang) + ", ".join(f"`{name}` {value:g}" for name, value in rule.numbers.items())
-    yield f"[{label_text('file', lang)}](../../{rule.file})"
-    named = [f"[{label_text('source', lang)}{_shorten_address(address)}]({address})" for address in rule.sources]
-    if named:
-        yield ", ".join(named)
-    if rule.basis:
-        yield describe_basis(rule.basis, lang)
+def _row_of_rule(rule: Rule, lang: str) -> tuple[str, ...]:
+    statuses = ", ".join(Status(status).name for status in rule.statuses)
+    numbers = ", ".join(f"`{name}` {value:g}" for name, value in rule.numbers.items())
+    named = [f"[{_shorten_address(address)}]({address})" for address in rule.sources]
+    rests_on = [*named, *([describe_basis(rule.basis, lang)] if rule.basis else [])]
+    sources = ("、" if lang == "zh" else ", ").join([*rests_on, *filter(None, [numbers])])
+    return f"[{rule.code}](../../{rule.file})", say(rule.title, lang), statuses, sources
 
 
 def _render_beside(stage: Stage, lang: str) -> Iterator[str]:
@@ -107,25 +84,14 @@ def _render_beside(stage: Stage, lang: str) -> Iterator[str]:
         return
     yield f"## {label_text('beside', lang)}"
     yield label_text("about_beside", lang)
-    for code, outcomes in codes.items():
-        yield f"#### {code}"
-        yield ", ".join(f"[{Path(file).name}](../../{file})" for file in places_of(code))
-        yield _render_outcomes(outcomes, lang)
+    files = {code: ", ".join(f"[{Path(file).name}](../../{file})" for file in places_of(code)) for code in codes}
+    yield _render_table((label_text("code", lang), label_text("file", lang)), list(files.items()))
 
 
 def _render_tables(stage: Stage, lang: str) -> Iterator[str]:
     for title, heads, rows in make_tables(stage.name):
         yield f"## {_in_language(title, lang)}"
         yield _render_table([_in_language(head, lang) for head in heads], rows)
-
-
-def _render_outcomes(outcomes: dict[str, Words], lang: str) -> str:
-    rows = [(f"`{name}`" if name else "-", *_words_in(words, lang)) for name, words in outcomes.items()]
-    return _render_table((label_text("outcome", lang), label_text("message", lang), label_text("step", lang)), rows)
-
-
-def _words_in(words: Words, lang: str) -> tuple[str, str]:
-    return (words.zh, words.hint_zh) if lang == "zh" else (words.en, words.hint_en)
 
 
 def _render_table(heads: Iterable[str], rows: Iterable[tuple[str, ...]]) -> str:
@@ -136,10 +102,6 @@ def _render_table(heads: Iterable[str], rows: Iterable[tuple[str, ...]]) -> str:
 
 def _escape_cell(text: str) -> str:
     return " ".join(text.split()).replace("|", r"\|").replace("<", "&lt;") if not text.startswith("<") else text
-
-
-def _render_block(lines: Iterable[str], language: str) -> str:
-    return "\n".join((f"```{language}", *lines, "```"))
 
 
 def _shorten_address(address: str) -> str:
@@ -159,31 +121,25 @@ LABELS = {
         "由 `python -m tools.docs` 根据规则、命令与语句目录生成；请勿手工修改。",
     ),
     "common": (
-        "Every command also takes `--json FILE`, `--html FILE`, `--junit FILE` and `--lang en|zh`.",
-        "每条命令还支持 `--json 文件`、`--html 文件`、`--junit 文件` 与 `--lang en|zh`。",
+        "Options and examples: `--help`. Every command also takes `--json FILE`, `--html FILE`, `--junit FILE` and "
+        "`--lang en|zh`.",
+        "选项与示例见 `--help`。每条命令还支持 `--json 文件`、`--html 文件`、`--junit 文件` 与 `--lang en|zh`。",
     ),
     "commands": ("Commands", "命令"),
-    "option": ("option", "选项"),
-    "does": ("what for", "作用"),
     "functions": ("Functions", "函数"),
     "import": ("Each is imported with `from helpers import NAME`.", "均以 `from helpers import 名称` 导入。"),
     "rules": ("Rules", "规则"),
     "about_rules": (
         "A rule that lacks a fact gives SKIPPED with the reason, one that breaks gives FAIL: not looked is never shown "
-        "as clean. Statuses are those that its code can give. `{names}` are filled in from the facts.",
+        "as clean. Statuses are those that its code can give.",
         "缺少事实的规则给出 SKIPPED 并说明原因，自身出错的规则给出 FAIL：未检查绝不显示为正常。"
-        "状态为其代码可能给出的状态。`{names}` 处填入事实。",
+        "状态为其代码可能给出的状态。",
     ),
-    "status": ("Status: ", "状态："),
-    "numbers": ("Numbers: ", "数值："),
-    "file": ("rule", "规则"),
-    "source": ("source: ", "来源："),
-    "outcome": ("outcome", "结果"),
-    "message": ("message", "信息"),
-    "step": ("next step", "下一步"),
-    "fires": ("It fires on:", "会报告："),
-    "silent": ("and is silent on:", "不会报告："),
-    "shared_words": ("Its sentences are shared with other rules.", "其信息与其他规则共用。"),
+    "code": ("code", "编号"),
+    "looks_at": ("what it looks at", "检查内容"),
+    "status": ("status", "状态"),
+    "rests_on": ("source", "来源"),
+    "file": ("file", "文件"),
     "beside": ("Findings beside the rules", "规则之外的结果"),
     "about_beside": ("Given by a command or an overview itself.", "由命令或总览自身给出。"),
 }

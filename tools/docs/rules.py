@@ -18,7 +18,6 @@ from ascend_workbook.findings.rules import checks_of, modules_of, row_of
 from ascend_workbook.findings.sentence import Scalar, Sentence, Words, load_catalogue, show
 from ascend_workbook.migration.repair import CLASSES, STATUS, Known
 from tools.docs.stages import STAGES, Stage
-from tools.examples import read_examples
 
 ROOT = Path(__file__).resolve().parents[2]
 ADDRESS = re.compile(r"https?://[^\s\"')>\]；，。]+")
@@ -39,8 +38,6 @@ class Rule:
     sources: list[str]
     basis: Scalar
     numbers: dict[str, object]
-    example: str
-    near_miss: str
 
 
 def rules_in(package: str) -> list[Rule]:
@@ -63,8 +60,6 @@ def outcomes_of(code: str) -> dict[str, Words]:
 
 
 def _make_rule(module: ModuleType, code: str) -> Rule:
-    cases = read_examples(code)
-    example, near_miss = (next((case.shown for case in cases if case.near_miss == near), "") for near in (False, True))
     row, check = row_of(module, code), checks_of(module)[code]
     function = (check.func if isinstance(check, partial) else check).__name__
     text = getattr(row, "about", "") or _describe_rule(module, code, function)
@@ -79,8 +74,6 @@ def _make_rule(module: ModuleType, code: str) -> Rule:
         named,
         find_basis(module, code, named),
         dict(_list_numbers(module, names)),
-        example,
-        near_miss,
     )
 
 

@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 
 import helpers
-from ascend_workbook.cli.help_page import describe_option, describe_verb
+from ascend_workbook.cli.help_page import describe_verb
 from ascend_workbook.cli.main import build_parser, verb_names
 from ascend_workbook.cli.parser import Parser
 
@@ -128,12 +128,10 @@ COMMON = ("--help", "--json", "--html", "--junit", "--lang")
 
 @dataclass(frozen=True)
 class Command:
-    """`name` is `storage upload` where a verb has commands of its own; an option is (how it is written, what for)."""
+    """`usage` is `ascend-workbook storage upload ...` where a verb has commands of its own; `first` what it does."""
 
-    name: str
+    usage: str
     first: str
-    examples: list[str]
-    options: list[tuple[str, str]]
 
 
 @cache
@@ -143,21 +141,12 @@ def whole_parser() -> Parser:
 
 
 def list_commands(verb: str, lang: str) -> Iterator[Command]:
-    """Yield the verb, then its own commands."""
+    """Yield the verb, or its own commands where it has such."""
     parser = whole_parser().below[verb]
-    yield _describe_command(verb, parser, parser.examples, lang)
-    for name, below in parser.below.items():
-        yield _describe_command(f"{verb} {name}", below, [], lang)
-
-
-def _describe_command(name: str, parser: Parser, examples: list[str], lang: str) -> Command:
-    options = [
-        (option.usage_text, describe_option(parser, option, lang))
-        for option in parser.options
-        if option.flag not in COMMON and not option.row.hidden
-    ]
-    below = [(" | ".join(parser.below), "")] if parser.below else []
-    return Command(name, describe_verb(parser, lang), examples, [*options, *below])
+    for below in parser.below.values() or [parser]:
+        options = (option for option in below.options if option.flag not in COMMON and not option.row.hidden)
+        words = (f"[{option.usage_text}]" if not option.is_required else option.usage_text for option in options)
+        yield Command(" ".join([below.prog, *words]), describe_verb(below, lang))
 
 
 def signature_of(name: str) -> str:

@@ -4,6 +4,7 @@ process of it died, and judged by what it left. The same on this machine and on 
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import socket
@@ -41,7 +42,7 @@ from ascend_workbook.batch.campaign.ended import (
     save_ended,
     tries_since_end,
 )
-from ascend_workbook.batch.campaign.order import EXIT_NO_SPACE, Order
+from ascend_workbook.batch.campaign.order import EXIT_NO_SPACE, PARAMETERS, Order
 from ascend_workbook.batch.execute import Outcome
 from ascend_workbook.batch.plan.model import Item
 from ascend_workbook.batch.workbook import hash_run, hash_run_parts
@@ -220,7 +221,10 @@ def _start_attempt(order: Order, means: Means, here: Here, unfinished: Ended, ha
         until=min(ends, default=0.0),  # its own time or the plan's, whichever ends first
         memory_mb=order.item.memory_mb,
         ends=means.ends,
-        env=make_visibility_variables("npu" if here.tier.startswith("npu") else here.tier, means.cards.ids),
+        env={
+            PARAMETERS: json.dumps(order.item.parameters),
+            **make_visibility_variables("npu" if here.tier.startswith("npu") else here.tier, means.cards.ids),
+        },
         hold=(handle, *means.cards.handles),
         watched=means.watched,
     )

@@ -25,6 +25,8 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.storage import open_storage
 
 FILE = "order.json"
+#: The variable in which a run's process is handed its parameters, as JSON.
+PARAMETERS = "ASCEND_WORKBOOK_RUN_PARAMETERS"
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,10 @@ class Order:
         return json.dumps(asdict(self))
 
     def save_order(self, here: Here) -> Path:
-        """Write the order of one try into the run's folder: with its device, and of what is good already."""
+        """Write the order of one try into the run's folder: with its device, and of what is good already.
+
+        Credentials among the parameters are left out: the process gets its parameters in the variable PARAMETERS.
+        """
         open_storage(str(self.folder)).write_text(FILE, replace(self, here=here, force=False).to_json())
         return self.folder / FILE
 
@@ -88,10 +93,11 @@ def main(path: str) -> int:
     own, folder = os.getpid(), order_read.folder
     threading.Thread(target=end_after_pipe, daemon=True).start()
     item = order_read.item
+    parameters = os.environ.pop(PARAMETERS, None)
     try:
         run(
             item.name,
-            item.parameters,
+            item.parameters if parameters is None else json.loads(parameters),
             stages=item.stages,
             lang=item.lang,
             root=order_read.root,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ascend_workbook.batch.plan.document import Entry
 from ascend_workbook.findings.sentence import Scalar
+from ascend_workbook.redaction.known import remember_arguments
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,9 @@ class Item:
     memory_mb: int = 0
     cards: int = 1
     tags: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        remember_arguments(word for pair in self.parameters.items() for word in ("-p", *pair))
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from ascend_workbook.migration.rewrite import rewrite
 from ascend_workbook.migration.rewrite.change import MODES
 from ascend_workbook.migration.scan import scan
 from ascend_workbook.migration.verdict import refuse_unlooked
+from ascend_workbook.redaction.exits import raw_writer
 
 #: How the name of a kept file ends.
 BACKUPS = r"\.orig(\.\d+)?$"
@@ -26,7 +27,7 @@ FAIL_ON = Row(metavar="CLASS", choices=CLASSES)
 def show_rewrite(report: Report, *, diff: bool = False) -> bool:
     """Print the diff alone where that was asked for; return whether it was."""
     if diff and report.listing is not None:
-        sys.stdout.write(report.listing.text)
+        raw_writer(sys.stdout)(report.listing.text)  # the user's own code, which `git apply` may take from here
     return diff
 
 

@@ -22,6 +22,7 @@ from ascend_workbook.machine import sandbox
 from ascend_workbook.machine.launch.result import ChildError, LaunchResult, Progress, RunLog
 from ascend_workbook.machine.launch.spec import STANDING_IN, LaunchSpec
 from ascend_workbook.machine.sandbox import Account, Enclosure
+from ascend_workbook.redaction.exits import redact_file
 
 # One child process group: started, followed through its output file, ended whole.
 
@@ -274,13 +275,13 @@ def _prepare_folder(spec: LaunchSpec) -> Path:
     path = spec.out.absolute() / "launch.json"
     aside = path.with_name("launch.json.part")
     aside.unlink(missing_ok=True)
-    aside.write_text(json.dumps(spec.for_child(), indent=1), encoding="utf-8")
+    aside.write_text(redact_file(path.name, json.dumps(spec.for_child(), indent=1)), encoding="utf-8")
     aside.replace(path)
     return path
 
 
 def _make_command(spec: LaunchSpec, spec_path: Path) -> list[str]:
-    observe = [str(CHILD / "observe.py"), str(spec_path)]
+    observe = [str(CHILD / "observe.py"), str(spec_path), *map(str, spec.args)]
     if spec.nproc == 1:
         return [spec.python, *observe]
     # --standalone: a rendezvous of its own on a free port

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sys
@@ -12,6 +13,8 @@ from pathlib import Path
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.machine.device import Device, child_environment
 from ascend_workbook.machine.sandbox import Enclosure
+from ascend_workbook.redaction.exits import redact_words
+from ascend_workbook.redaction.known import SECRET_NAME, remember_arguments
 
 TRANSFORMS = ("none", "baseline_cpu", "transfer_to_npu")
 #: How an unmodified GPU script gets to a device, by torch's name of its type
@@ -67,6 +70,9 @@ class LaunchSpec:
     simulated: bool = False
     enclosure: Enclosure | None = None
 
+    def __post_init__(self) -> None:
+        remember_arguments(self.args)
+
     def on(self, device: Device) -> LaunchSpec:
         """Return the spec for an unmodified GPU script on this device; an `env` that was given stays."""
         env = child_environment(device.tier) if self.env is None else self.env
@@ -103,11 +109,15 @@ class LaunchSpec:
             raise WorkbookError("launch.bad_regex", regex=self.loss_regex, why="no (group)")
 
     def for_child(self) -> dict[str, object]:
-        """Return the JSON that child/observe.py reads. All paths are absolute: the child works in another folder."""
+        """Return the JSON that child/observe.py reads. All paths are absolute: the child works in another folder.
+
+        Its arguments come on its own command line; here stands how they may be shown, and the variables to be hidden.
+        """
         return {
             "script": None if self.script is None else str(self.script.absolute()),
             "module": self.module,
-            "args": [str(argument) for argument in self.args],
+            "shown_args": redact_words(self.args),
+            "secret_names": sorted(name for name in self.env or os.environ if SECRET_NAME.search(name)),
             "out": str(self.out.absolute()),
             "plugins": [{"path": str(p.path.absolute()), "config": dict(p.config)} for p in self.plugins],
             **{name: getattr(self, name) for name in AS_THEY_ARE},

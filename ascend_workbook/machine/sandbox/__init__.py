@@ -169,10 +169,10 @@ def enclose(command: Sequence[str], enclosure: Enclosure | None, cwd: Path) -> I
 def enclose_command(command: Sequence[str], enclosure: Enclosure, guard: str, cwd: Path, folder: Path) -> list[str]:
     """Return the command that runs another one under a guard.
 
-    `folder` takes the layers and the account; it must not lie in what is writable.
+    `folder` takes the layers and the account; it must not lie in what is writable. The command itself, which may hold a
+    password, stands in no file.
     """
     fields: Mapping[str, object] = {
-        "command": list(command),
         "cwd": str(cwd.absolute()),
         "guard": guard,
         "folder": str(folder.absolute() / "layers"),
@@ -190,7 +190,7 @@ def enclose_command(command: Sequence[str], enclosure: Enclosure, guard: str, cw
     folder.mkdir(parents=True, exist_ok=True)
     spec = folder / "enclosure.json"
     spec.write_text(json.dumps(fields), encoding="utf-8")
-    return [sys.executable, "-I", "-S", str(ENCLOSE), str(spec)]
+    return [sys.executable, "-I", "-S", str(ENCLOSE), str(spec), *command]
 
 
 def _home_credentials() -> list[Path]:

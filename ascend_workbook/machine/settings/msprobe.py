@@ -17,6 +17,7 @@ from pathlib import Path
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.machine import bounded
 from ascend_workbook.machine.settings.record import Settings
+from ascend_workbook.redaction.exits import redact
 from ascend_workbook.storage import open_storage
 
 CHILD = Path(__file__).with_name("child") / "config_check.py"
@@ -34,7 +35,7 @@ def write_xlsx(left: Settings, right: Settings, path: Path, *, python: str = sys
         raise WorkbookError("settings.no_msprobe", python=python)
     with tempfile.TemporaryDirectory(prefix="config-check-") as folder:
         work = Path(folder).resolve()
-        (work / "sides.json").write_text(json.dumps([asdict(left), asdict(right)]), encoding="utf-8")
+        (work / "sides.json").write_text(redact(json.dumps([asdict(left), asdict(right)])), encoding="utf-8")
         env = {name: os.environ[name] for name in NEEDED if name in os.environ}
         env.update(TORCH_DEVICE_BACKEND_AUTOLOAD="0", MSPROBE_LOG_LEVEL="3")
         done = bounded.run_bounded([python, str(CHILD), str(work)], env=env, timeout_s=TIMEOUT_S, cwd=str(work))

@@ -24,6 +24,7 @@ from ascend_workbook.profiling.facts import Profile
 from ascend_workbook.profiling.operators import MEASURED
 from ascend_workbook.profiling.readers.ascend import FOLDER
 from ascend_workbook.profiling.trace import Trace
+from ascend_workbook.redaction.exits import redact
 from ascend_workbook.storage import refuse_unwritable, write_file
 
 ROWS = 40
@@ -53,7 +54,7 @@ def export_files(profile: Profile, timeline: Report, files: Mapping[str, str], l
         elif path.endswith(".txt"):
             write_file(path, _steady_stacks(profile).write_collapsed().encode("utf-8", "backslashreplace"))
         elif path.endswith(".html"):
-            write_file(path, timeline.html(lang).encode("utf-8", "backslashreplace"))
+            write_file(path, redact(timeline.html(lang)).encode("utf-8", "backslashreplace"))
         else:
             figure = (timeline if kind == "timeline" else report_flame(profile)).figure(lang)
             figure.savefig(path, dpi=130, facecolor="white")

@@ -152,7 +152,7 @@ def receive_files(
     run_jobs((job.begin_download for job in jobs.values()), workers)
     wrong = {name: (job.wrong, job.found) for name, job in jobs.items() if job.wrong}
     if whole and not wrong:
-        LocalStorage(root).write_text(manifest.NAME, manifest.encode_manifest(expected_files))
+        LocalStorage(root).write_bytes(manifest.NAME, manifest.encode_manifest(expected_files).encode())
     path, unchecked = root if about is None else target, sum(not entry.sha256 for entry in expected_files.values())
     done = progress.requests, progress.moved, progress.kept
     return Moved(str(address), expected_files, path, *done, unchecked, wrong)

@@ -376,7 +376,7 @@ def test_someone_else_than_root_is_enclosed_too(user: int) -> None:
         if python is None:
             pytest.skip("no python3 that everyone may run")
         become = ["setpriv", "--reuid", str(user), "--regid", str(user), "--clear-groups"]
-        enclose = [python, "-I", "-S", str(home / "enclose" / "enclose.py"), wrapped[-1]]
+        enclose = [python, "-I", "-S", str(home / "enclose" / "enclose.py"), *wrapped[4:]]
         subprocess.run([*become, *enclose], timeout=60, check=True)
         account = sandbox.read_account(home)
         assert (home / "kept").read_text() == TOKEN and not (home / "made").exists()

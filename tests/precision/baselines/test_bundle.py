@@ -136,10 +136,11 @@ def test_nothing_private_travels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_key_among_the_facts_stops_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OBS_SECRET_ACCESS_KEY", "planted0secret1key2")
     side = {"weights": {"planted0secret1key2.weight": "float32[2]:0123456789abcdef"}}
+    capture = capture_of(tmp_path / "capture", side=side)  # where the variable was not set: nothing was taken out
+    monkeypatch.setenv("OBS_SECRET_ACCESS_KEY", "planted0secret1key2")
     with pytest.raises(WorkbookError) as caught:
-        pack_capture(capture_of(tmp_path / "capture", side=side))
+        pack_capture(capture)
     assert caught.value.key == "baseline.leak" and "planted" not in str(caught.value)
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +22,9 @@ WRITE_EVERY_S = 0.5
 class GpuLog:
     """The log of one process. `status` is running, finished, stopped_after or failed."""
 
-    def __init__(self, path: Path, meta: dict[str, Any]) -> None:
+    def __init__(self, path: Path, meta: dict[str, Any], secrets: Iterable[str] = ()) -> None:
         self.path = path
+        self.secrets = [json.dumps(secret)[1:-1] for secret in secrets]
         self.content: dict[str, Any] = {
             "schema": SCHEMA,
             "status": "running",
@@ -61,8 +64,24 @@ class GpuLog:
             return
         self._written_at = now
         aside = self.path.with_name(f"{self.path.name}.{os.getpid()}.part")
-        aside.write_text(json.dumps(_make_plain(self.content), allow_nan=False), encoding="utf-8")
+        text = json.dumps(_make_plain(self.content), allow_nan=False)
+        for secret in self.secrets:
+            text = text.replace(secret, "***")
+        aside.write_text(text, encoding="utf-8")
         aside.replace(self.path)
+
+
+def find_values(args: Sequence[str], shown: Sequence[str], names: Iterable[str]) -> set[str]:
+    """Return the secrets that this process was handed: what of its arguments is not shown, and variables of the names.
+
+    Plain words and numbers are left out: a log has them anyway.
+    """
+    values = {os.environ.get(name, "") for name in names}
+    for word, as_shown in zip(args, shown):
+        match = re.fullmatch("(.+)".join(map(re.escape, as_shown.split("***"))), word, re.DOTALL)
+        values.update(match.groups() if match else ())
+    plain = re.compile(r"[a-z_]{0,10}|[A-Z_]{0,10}|.{0,5}|[-+\d.eE]*|/.*", re.DOTALL)
+    return {value for value in values if not plain.fullmatch(value)}
 
 
 def _make_plain(value: object) -> object:

@@ -1,4 +1,4 @@
-"""Entry of the child: `python observe.py SPEC.json`. Nothing but the standard library is imported here.
+"""Entry of the child: `python observe.py SPEC.json ARGUMENTS`. Nothing but the standard library is imported here.
 
 `python observe.py` puts this folder first on sys.path; that entry goes before anything else is imported,
 since a module of ours must never answer an import of the user's.
@@ -43,6 +43,6 @@ def end_with_parent() -> None:
 
 if __name__ == "__main__":
     end_with_parent()
-    _import_package().main(sys.argv[1])
+    _import_package().main(sys.argv[1], sys.argv[2:])
 elif "SPAWNED" in globals():  # a process that the script's multiprocessing started: see program.py
     _import_package().observe_spawned(globals()["SPAWNED"])

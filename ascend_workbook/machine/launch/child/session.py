@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import collecting, program, reading, simulator
-from .gpulog import GpuLog
+from .gpulog import GpuLog, find_values
 from .program import StopTraining
 
 if TYPE_CHECKING:
@@ -27,16 +27,20 @@ STANDING_IN = {"baseline_cpu": "cpu standing in for cuda"}
 PACKAGES = ("torch", "torch_npu", "numpy", "transformers", "accelerate")
 
 
-def main(spec_path: str) -> None:
-    """Run the whole life of a process started by the launcher or by torchrun. Ends with the script's exit code."""
+def main(spec_path: str, args: list[str]) -> None:
+    """Run the whole life of a process started by the launcher or by torchrun. Ends with the script's exit code.
+
+    `args` are the script's; the spec has them as they may be shown.
+    """
     spec = json.loads(Path(spec_path).read_text(encoding="utf-8"))
     rank, world_size = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     name = "gpulog.json" if rank == 0 else f"gpulog.rank{rank}.json"
-    log = GpuLog(Path(spec["out"], name), _describe_process(spec, rank, world_size))
+    secrets = find_values(args, spec["shown_args"], spec["secret_names"])
+    log = GpuLog(Path(spec["out"], name), _describe_process(spec, rank, world_size), secrets)
     log.write(force=True)
     program.keep_out()
     reading.watch_reading()
-    program.prepare_interpreter(spec["script"], spec["module"], spec["args"])
+    program.prepare_interpreter(spec["script"], spec["module"], args)
     observer, error = None, None
     try:
         observer = _make_observer(spec, log, rank, world_size)
@@ -54,7 +58,7 @@ def observe_spawned(spec_path: str) -> None:
     reading.watch_reading()
     rank = _Late(Path(spec["out"]))
     meta = _describe_process(spec, 0, 1)
-    log = GpuLog(rank.unknown, {**meta, "spawned": True})
+    log = GpuLog(rank.unknown, {**meta, "spawned": True}, find_values([], [], spec["secret_names"]))
     observer = _make_observer({**spec, "plugins": []}, log, 0, 1)
     program.follow_spawned(spec_path)
 
@@ -189,7 +193,7 @@ def _describe_process(spec: dict[str, Any], rank: int, world_size: int) -> dict[
         with contextlib.suppress(PackageNotFoundError):
             versions[package] = version(package)
     return {
-        "argv": [*target, *spec["args"]],
+        "argv": [*target, *spec["shown_args"]],
         "cwd": str(Path.cwd()),
         "python": sys.executable,
         "versions": versions,

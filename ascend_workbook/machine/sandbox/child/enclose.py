@@ -1,4 +1,4 @@
-"""Runs a command where it can change nothing but what it was given. Started as `python -I -S enclose.py SPEC.json`.
+"""Runs a command where it can change nothing but what it was given: `python -I -S enclose.py SPEC.json COMMAND`.
 
 With name spaces (guard "namespaces") every file system is covered by a layer of its own: the command sees the machine
 as it is, may write and delete anywhere, and what it did stays in the layers, to be listed and thrown away. It has its
@@ -53,12 +53,12 @@ SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8913, 0x8914, 1
 class Spec:
     """What is asked for, as the JSON has it (see Enclosure in ascend_workbook/machine/sandbox)."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, command: list[str]) -> None:
         fields = json.loads(Path(path).read_text(encoding="utf-8"))
         self.path = os.path.abspath(path)
         home = os.path.dirname(self.path)
         self.account, self.inside = os.path.join(home, "account.json"), os.path.join(home, "inside.json")
-        self.command: list[str] = fields["command"]
+        self.command = command
         self.cwd: str = fields["cwd"]
         self.guard: str = fields["guard"]
         self.folder: str = fields["folder"]
@@ -658,7 +658,7 @@ def write_aside(path: str, fields: dict[str, Any]) -> None:
 
 def main() -> int:
     """Run what the spec says; the exit code is the command's."""
-    spec = Spec(sys.argv[1])
+    spec = Spec(sys.argv[1], sys.argv[2:])
     linux.adopt_orphans()
     os.makedirs(spec.folder, exist_ok=True)
     began = time.monotonic()

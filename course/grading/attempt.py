@@ -56,7 +56,7 @@ class Grade:
     unnamed: bool = False
     code: str = ""
     guard: str = ""
-    tried: Sequence[str] = ()
+    tried: tuple[str, ...] = ()
     sends: int = 0
 
 

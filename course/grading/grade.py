@@ -144,7 +144,8 @@ def _before(folder: Path, key: str) -> Grade | None:
     try:
         stored: dict[str, Any] = json.loads((folder / "grade.json").read_text(encoding="utf-8"))
         same = stored.pop("key") == key and (stored["trouble"] or {}).get("say") not in ENDED
-        return Grade(**{**stored, "trouble": restore_sentence(stored["trouble"])}) if same else None
+        fields = {**stored, "trouble": restore_sentence(stored["trouble"]), "tried": tuple(stored["tried"])}
+        return Grade(**fields) if same else None
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
 

@@ -186,7 +186,7 @@ def _compute_plain_differences(tensor: TensorAgreement) -> tuple[float | None, f
 def _collect_facts(facts: Comparison, mark: Scalar) -> dict[str, object]:
     counts = Counter(judged.outcome for step in facts.steps for judged in step.judged)
     heads = {(pair.baseline.head, pair.target.head) for step in facts.steps for pair in step.pairing.renamed_pairs}
-    first = facts.first
+    first, nothing = facts.first, facts.proves_nothing
     return {
         "baseline": str(facts.baseline.folder),
         "target": str(facts.target.folder),
@@ -204,8 +204,8 @@ def _collect_facts(facts: Comparison, mark: Scalar) -> dict[str, object]:
         "first_divergence": ", ".join(facts.named) or None,
         "first_divergence_outcome": first[1].outcome if first else None,
         "parting": [judged.name for step in facts.steps for judged in step.judged if judged.outcome in PARTING],
-        "status": Status.FAIL.name if first or facts.start else Status.OK.name,
-        "judged": not facts.stopped,
+        "status": (Status.FAIL if first or facts.start else Status.SKIPPED if nothing else Status.OK).name,
+        "judged": not facts.stopped and not nothing,
         "sides": [platform.platform_facts(side) for side in (facts.baseline, facts.target)],
         "row": mark,
         "replayed_on": devices.runs_as_json(facts.confirmation.runs) if facts.confirmation else [],

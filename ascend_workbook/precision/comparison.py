@@ -156,6 +156,23 @@ class Comparison:
         handed = divergence.find_makers(step.judged, judged) or self.missing_forward_calls if jumps else []
         return handed or list(judged.handed_by) or [judged.name]
 
+    @cached_property
+    def proves_nothing(self) -> list[str]:
+        """List why what was compared is equal in any case, where none of it could tell two devices apart: whole
+        numbers, nothing in it, no finite number, zeros, one constant. Empty where a tensor could, or none was
+        compared."""
+        if self.stopped or self.first is not None or self.start:
+            return []
+        whys: list[str] = []
+        for step in self.steps:
+            for judged in step.judged:
+                sides = (judged.agreement.pair.target, judged.agreement.pair.baseline)
+                records = [{record.slot: record for record in side.outputs} for side in sides]
+                for tensor in judged.agreement.outputs:
+                    if tensor.error is not None and tensor.slot in records[0] and tensor.slot in records[1]:
+                        whys.append(tensor.why_equal(*(side[tensor.slot] for side in records)))
+        return sorted(set(whys)) if all(whys) else []
+
     @property
     def missing_forward_calls(self) -> list[str]:
         """Forward calls of the baseline alone that stand just before the first parting operator, which reads what they

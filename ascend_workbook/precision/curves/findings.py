@@ -83,6 +83,8 @@ def judge_curves(
     if at is None:
         if not len(over) and (unseen := _find_undecidable(left, right, pair, tolerance)):
             return Finding("ACC250", Status.SKIPPED, "ACC250.undecided", {**args, **unseen}, weight=80)
+        if not len(over) and (why := _find_nothing_proven(pair)):
+            return Finding("ACC250", Status.SKIPPED, "ACC250.nothing", {**args, "why": Sentence(why)}, weight=80)
         if not len(over):
             return Finding("ACC250", Status.OK, "ACC250.together", args, weight=80)
         args.update(count=len(over), step=int(pair.steps[over[0]]))
@@ -92,6 +94,15 @@ def judge_curves(
     args.update(smoothed=None if math.isnan(smooth) else smooth)
     key, status = ("ACC250.at_once", Status.FAIL) if at_once else ("ACC250.apart", Status.WARN)
     return Finding("ACC250", status, key, args, weight=80)
+
+
+def _find_nothing_proven(pair: Aligned) -> str:
+    """Why equal losses prove nothing: none is a number, there is one alone, or nothing is learnt on either side."""
+    if not np.isfinite(pair.baseline).any():
+        return "curves.no_number"
+    if len(pair.steps) == 1:
+        return "curves.one_step"
+    return "" if np.ptp(pair.baseline) or np.ptp(pair.target) else "curves.constant"
 
 
 def _find_undecidable(left: Curve, right: Curve, pair: Aligned, tolerance: float) -> dict[str, Scalar]:

@@ -117,6 +117,10 @@ def _report_healthy(facts: Comparison) -> Iterator[Finding]:
     args: dict[str, Scalar] = {
         kind: sum(judgement.outcome == kind for judgement in compared) for kind in (AGREES, EXPLAINED)
     }
+    if facts.proves_nothing:
+        whys: list[Scalar] = [Sentence(f"ACC230.why_{why}") for why in facts.proves_nothing]
+        yield Finding(CODE, Status.SKIPPED, "ACC230.vacuous", {"count": len(compared), "why": whys}, weight=100)
+        return
     args["left"] = sum(judgement.outcome == divergence.NOT_COMPARED for judgement in judged) + sum(
         len(step.pairing.only_target) + len(step.pairing.only_baseline) for step in facts.steps
     )

@@ -44,6 +44,25 @@ class TensorAgreement:
     metrics: Metrics | None = None
     summed: bool = False
 
+    def why_equal(self, *sides: TensorRecord) -> str:
+        """Say why two right and two wrong devices alike give these values; empty where the values tell something."""
+        if self.error:
+            return ""
+        if not all(side.is_floating for side in sides):
+            return "whole"
+        size = math.prod(self.shape)
+        if size == 0:
+            return "empty"
+        if self.metrics is not None and self.metrics.nonfinite == self.metrics.size:
+            return "nonfinite"
+        ends = [value for side in sides for value in (side.maximum, side.minimum) if value is not None]
+        if len(ends) == 4 and any(map(math.isnan, ends)) and self.metrics is None:
+            return "nonfinite"
+        norms = (self.metrics.norm_target, self.metrics.norm_baseline) if self.metrics else ()
+        if norms == (0.0, 0.0) or len(ends) == 4 and not any(ends):
+            return "zero"
+        return "constant" if size > 1 and len(ends) == 4 and len(set(ends)) == 1 else ""
+
 
 @dataclass(frozen=True)
 class Agreement:

@@ -165,11 +165,17 @@ class Meter:
         self._add_sums(exponent, a, b, d, float(d.dot(d)), own, other, product)
 
     def _add_sums(self, exponent: int, a: Array, b: Array, d: Array | None, *sums: float) -> None:
-        if exponent:
+        if not exponent:
+            total = self.sums.setdefault(0, np.zeros(4))
+            total += sums
+        else:  # each side by its own size: beside a huge one an ordinary one would vanish
+            own, other = _scaling_exponent(a, a), _scaling_exponent(b, b)
+            x, y = np.ldexp(a, -own), np.ldexp(b, -other)
             a, b, d = (np.ldexp(side, -exponent) for side in (a, b, np.zeros(1) if d is None else d))
-            sums = tuple(float(p.dot(q)) for p, q in ((d, d), (a, a), (b, b), (a, b)))
-        total = self.sums.setdefault(exponent, np.zeros(4))
-        total += sums
+            scaled = ((exponent, d, d), (own, x, x), (other, y, y), (exponent, a, b))
+            for at, (power, p, q) in enumerate(scaled):
+                self.sums.setdefault(power, np.zeros(4))[at] += float(p.dot(q))
+            sums = (float(d.dot(d)), 0.0, float(b.dot(b)))
         if self.parts is not None:
             self.parts.append((sums[0], sums[2]))
 
@@ -229,15 +235,21 @@ class Meter:
 
     def make_metrics(self, size: int) -> Metrics:
         """Make the metrics of all blocks; `size` counts the tensor's elements, sampled or not."""
-        top = max((exponent for exponent, sums in self.sums.items() if sums.any()), default=0)
-        total = sum((sums * 2.0 ** max(2 * (e - top), -1070) for e, sums in self.sums.items()), np.zeros(4))
-        apart, own, other, product = (float(value) for value in total)
+        tops = [max((power for power, sums in self.sums.items() if sums[at]), default=0) for at in range(4)]
+        apart, own, other, product = (
+            sum(float(sums[at]) * 2.0 ** max(2 * (power - top), -1070) for power, sums in self.sums.items() if sums[at])
+            for at, top in enumerate(tops)
+        )
         with np.errstate(over="ignore"):
-            norms = [float(np.ldexp(math.sqrt(value), top)) for value in (apart, own, other)]
-        cosine = product / math.sqrt(own) / math.sqrt(other) if own > 0 and other > 0 else None
+            norms = [float(np.ldexp(math.sqrt(value), top)) for value, top in zip((apart, own, other), tops)]
+            relative = math.inf if apart else 0.0
+            if other > 0:
+                relative = float(np.ldexp(math.sqrt(apart) / math.sqrt(other), tops[0] - tops[2]))
+        cosine = None
+        if own > 0 and other > 0:
+            cosine = float(np.ldexp(product / math.sqrt(own) / math.sqrt(other), 2 * tops[3] - tops[1] - tops[2]))
         count = max(self.count, 1)
         shares = (self.near / count, self.nearer / count) if self.count else (1.0, 1.0)
-        relative = math.sqrt(apart) / math.sqrt(other) if other > 0 else math.inf if apart else 0.0
         return Metrics(
             self.largest,
             relative,

@@ -220,7 +220,7 @@ def _locate_npy(path: Path) -> Stored:
     if fortran and len(shape) > 1:
         raise ValueError("is in Fortran order")
     stored = Stored(path, start, dtype.str, tuple(map(int, shape)))
-    if path.stat().st_size < start + stored.size * dtype.itemsize:
+    if min(shape, default=0) < 0 or path.stat().st_size < start + stored.size * dtype.itemsize:
         raise ValueError(f"shape {shape} needs {stored.size * dtype.itemsize} bytes, fewer are there")
     return stored
 

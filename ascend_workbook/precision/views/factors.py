@@ -107,7 +107,7 @@ def find_operators_out(measures_taken: list[Measure], factor: float) -> list[Mea
     return [measure for measure in measures_taken if measure.ratio > factor]
 
 
-def _summarize_factor(measures_taken: list[Measure], factor: float, good: Status) -> Finding:
+def _summarize_factor(measures_taken: list[Measure], factor: float) -> Finding:
     """Say how many operators are out at this factor, and which is first."""
     if not measures_taken:
         return Finding("ACC292", Status.SKIPPED, "factor.nothing")
@@ -116,7 +116,7 @@ def _summarize_factor(measures_taken: list[Measure], factor: float, good: Status
     if not beyond:
         return Finding("ACC292", Status.OK, "factor.none", args)
     args.update(first=beyond[0].name, step=beyond[0].step, rank=beyond[0].rank)
-    return Finding("ACC292", good, "factor.out", args)
+    return Finding("ACC292", Status.WARN, "factor.out", args)
 
 
 def report_operators_out(measures_taken: list[Measure], factor: float) -> Report:
@@ -126,7 +126,7 @@ def report_operators_out(measures_taken: list[Measure], factor: float) -> Report
         (measure.order, measure.step, measure.rank, measure.name, measure.ratio if measure.ratio < math.inf else "inf")
         for measure in find_operators_out(measures_taken, factor)
     ]
-    headline = _summarize_factor(measures_taken, factor, Status.WARN)
+    headline = _summarize_factor(measures_taken, factor)
     columns = (*map(Column, ("order", "step", "rank", "operator")), Column("times_allowed", digits=3))
     return Report("precision", "operators_out", (headline,), Table(columns, tuple(rows)))
 
@@ -140,5 +140,5 @@ def tolerances(comparison: Report, factors: tuple[float, ...] = FACTORS) -> Repo
         first: tuple[Scalar, ...] = (beyond[0].name, beyond[0].step, beyond[0].rank) if beyond else (None, None, None)
         rows.append((factor, len(beyond), len(measures_taken), *first))
     columns = tuple(map(Column, ("factor", "operators_out", "operators", "first", "step", "rank")))
-    headline = _summarize_factor(measures_taken, 1.0, Status.OK)
+    headline = _summarize_factor(measures_taken, 1.0)
     return Report("precision", "tolerances", (headline,), Table(columns, tuple(rows)), tier=comparison.tier)

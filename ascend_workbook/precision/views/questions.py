@@ -83,6 +83,7 @@ _SEVERAL = {
     "ACC230.other_experiment": _OF_OPERATORS,
     "ACC230.no_operators": _OF_OPERATORS,
     "ACC230.nothing": (INCOMPLETE, *_OF_OPERATORS),
+    "ACC230.vacuous": (INCOMPLETE, *_OF_OPERATORS),
 }
 #: Rules that say, in the words of the error, that curves could not be read; their own words speak of curves or tensors.
 _CURVES_UNREAD = ("ACC250", "ACC284")

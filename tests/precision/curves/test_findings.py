@@ -84,7 +84,8 @@ def test_what_is_wrong_with_a_scale() -> None:
 @pytest.mark.parametrize(
     ("values", "tolerance", "before", "key", "status"),
     [
-        ([8.0] * 12, 0.1, False, "together", Status.OK),
+        ([8.0] * 12, 0.1, False, "nothing", Status.SKIPPED),
+        ([8.0] * 11 + [8.5], 0.1, False, "together", Status.OK),
         ([8.0] * 5 + [9.0] + [8.0] * 6, 0.1, False, "single", Status.WARN),
         ([8.0] * 5 + [9.0] * 7, 0.1, False, "apart", Status.WARN),
         ([8.0] * 5 + [9.0] * 7, 0.125, False, "together", Status.OK),
@@ -103,7 +104,9 @@ def test_the_verdict_on_two_curves(
     assert (told.key, told.status, told.weight) == (f"ACC250.{key}", status, 80)
     args = {"steps": 12, "worst": max(abs(value - 8) / 8 for value in values), "tolerance": tolerance}
     more: dict[str, object] = {}
-    if key == "single":
+    if key == "nothing":
+        more = {"why": {"say": "curves.constant"}}
+    elif key == "single":
         more = {"count": 1, "step": values.index(9.0) + 1}
     elif key in ("apart", "at_once"):
         more = {

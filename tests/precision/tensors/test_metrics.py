@@ -145,3 +145,17 @@ def test_the_largest_magnitude_of_either_sign_and_side_sets_the_scale(left: floa
 def test_a_float32_is_no_widened_bfloat16_unless_told() -> None:
     sides = np.array([1 + 2**-7], np.float32), np.array([1.0], np.float32)
     assert measure_arrays(*sides).max_ulp == 2**16 and measure_arrays(*sides, bfloat16=True).max_ulp == 1
+
+
+def test_a_huge_value_beside_an_ordinary_one_has_its_error() -> None:
+    """2e200 for 1: the error is 2e200 times the baseline, and both norms are what they are."""
+    for target, baseline in ((2e200, 1.0), (1.0, 2e200), (2e-200, 1.0)):
+        found = measure_arrays(np.array([target, 0.0]), np.array([baseline, 0.0]))
+        assert found.relative_l2 == pytest.approx(abs(target - baseline) / baseline, rel=1e-12)
+        if max(target, baseline) > 1:
+            assert found.norm_target == pytest.approx(target) and found.norm_baseline == pytest.approx(baseline)
+            assert found.cosine == pytest.approx(1.0)
+    assert measure_arrays(np.array([1e300]), np.array([1e-300])).relative_l2 == math.inf
+    assert measure_arrays(np.array([1.0]), np.array([0.0])).relative_l2 == math.inf
+    far = measure_arrays(np.array([2e200, 3.0]), np.array([1.0, 3.0]), block=1)
+    assert far.relative_l2 == pytest.approx(2e200 / math.sqrt(10.0)), "in blocks of their own"

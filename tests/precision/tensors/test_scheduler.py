@@ -95,4 +95,4 @@ def test_without_distributed_it_says_what_to_install(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(WorkbookError, match=r"needs dask\.distributed") as caught, scheduler.open_cluster("tcp://x:1"):
         pass
-    assert "pip install distributed" in caught.value.hint("en")
+    assert "pip install -c held.txt distributed" in caught.value.hint("en")

@@ -109,7 +109,7 @@ def test_the_table_over_several_factors(sick: Report) -> None:
         and report.table.column_values("factor")[3] == 1.0
         and report.table.column_values("first")[3] == WRONG
     )
-    assert WRONG in report.verdict("zh")
+    assert WRONG in report.verdict("zh") and report.status is Status.WARN, "out at factor 1 is not OK"
     assert tolerances(Report("precision", "compare")).status is Status.SKIPPED
 
 

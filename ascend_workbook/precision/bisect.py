@@ -61,6 +61,8 @@ def bisect(
     settings: Mapping[str, str] | None = None,
     nproc: int = 1,
     force: bool = False,
+    network: bool = False,
+    timeout_s: float | None = None,
     python: str = sys.executable,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
@@ -72,7 +74,7 @@ def bisect(
     or comparison cannot be.
     """
     shared: dict[str, Any] = {"level": level, "seed": seed, "limit_mib": limit_mib, "nproc": nproc, "force": force}
-    shared |= {"python": python, "progress": progress, "estimate": False}
+    shared |= {"python": python, "progress": progress, "estimate": False, "network": network, "timeout_s": timeout_s}
     devices = dict(zip(SIDES, (baseline, device)))
 
     def capture_both_sides(kind: str, options: Mapping[str, Mapping[str, Any]]) -> tuple[Path, Path, int]:

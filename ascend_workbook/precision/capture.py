@@ -24,10 +24,11 @@ from ascend_workbook.findings.report import Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, say
 from ascend_workbook.machine import device as devices
 from ascend_workbook.machine.launch import LaunchResult, LaunchSpec, Plugin, Progress, launch
+from ascend_workbook.machine.launch.enclosed import announce_guard, choose_enclosure, report_accounts
 from ascend_workbook.machine.number_lists import parse_numbers
 from ascend_workbook.machine.settings.child import settings as settings_reader
 from ascend_workbook.precision.capturing import manifest, written
-from ascend_workbook.precision.capturing.manifest import choose_folder, replace_capture
+from ascend_workbook.precision.capturing.manifest import choose_folder, hold_folder, replace_capture
 from ascend_workbook.precision.capturing.options import FINGERPRINTS, MIB, Options, check_room
 from ascend_workbook.precision.capturing.written import check_ran
 
@@ -57,6 +58,9 @@ def capture(
     data_mode: Sequence[str] = ("all",),
     estimate: bool = True,
     force: bool = False,
+    network: bool = False,
+    timeout_s: float | None = None,
+    enclosed: bool = True,
     cwd: str | Path | None = None,
     python: str = sys.executable,
     progress: Callable[[str], None] | None = None,
@@ -68,6 +72,9 @@ def capture(
     `ranks`, `scope` (first and last operator), `names` (parts of names) and `data_mode` (forward, backward, input,
     output) select what msprobe records. Where `estimate`, two steps of the script run first in a copy of the process:
     what the capture will write is told before it starts, and what a step takes without it.
+    The script runs enclosed where the machine allows it (ACC219 says how): it reads all, what it writes outside `out`
+    is thrown away and listed, and it has no network unless `network`. With `enclosed` False it runs as any program of
+    the user's, so that its own results stay too.
     A whole capture in `out` is replaced once this one is whole; where it is of another device, script or arguments
     only with `force`.
     The capture ends with capture.json, which lists every file with its SHA-256; one without it, or whose
@@ -95,28 +102,27 @@ def capture(
     environment = {**devices.child_environment(chosen.tier), "MSPROBE_LOG_LEVEL": "4", **options.settings}
     about = options.describe_capture(chosen, environment)
     wanted = Path(out).absolute()
-    folder = choose_folder(wanted, about, force=force)
-    check_room(folder, limit_mib, chosen.tier, progress)
-    manifest.Manifest(folder, False, about).write_file()
-    with _dump_folder(folder) as dump:
-        result = launch(
-            LaunchSpec(
-                out=folder,
-                script=options.script,
-                args=options.args,
-                cwd=Path(cwd) if cwd else None,
-                python=python,
-                nproc=nproc,
-                env=environment,
-                steps=steps,
-                seed=seed,
-                deterministic=True,
+    enclosure = choose_enclosure(chosen, network=network, python=python) if enclosed else None
+    remaining = announce_guard(enclosure.guard) if enclosure else None
+    if progress and remaining:
+        progress(say(remaining.key, **remaining.args))
+    with hold_folder(wanted):
+        folder = choose_folder(wanted, about, force=force)
+        check_room(folder, limit_mib, chosen.tier, progress)
+        manifest.Manifest(folder, False, about).write_file()
+        spec = LaunchSpec(folder, options.script, args=options.args, cwd=Path(cwd) if cwd else None, python=python)
+        spec = replace(spec, nproc=nproc, env=environment, steps=steps, seed=seed, deterministic=True).on(chosen)
+        with _dump_folder(folder) as dump:
+            aside = (dump.parent,) if dump.parent != folder else ()
+            riding = replace(
+                spec,
+                timeout_s=timeout_s,
+                enclosure=replace(enclosure, writable=aside) if enclosure else None,
                 plugins=[_configure_plugin(dump, options, chosen.tier, estimate)],
-            ).on(chosen),
-            _make_progress_teller(progress, chosen.tier, folder, limit_mib),
-        )
-    report = _report_capture(folder, about, result)
-    replace_capture(folder, wanted)
+            )
+            result = launch(riding, _make_progress_teller(progress, chosen.tier, folder, limit_mib))
+        report = _report_capture(folder, about, result, network=network)
+        replace_capture(folder, wanted)
     return replace(report, facts={**report.facts, "folder": str(wanted)})
 
 
@@ -181,7 +187,7 @@ def _make_progress_teller(
     return tell_progress
 
 
-def _report_capture(folder: Path, about: dict[str, Any], result: LaunchResult) -> Report:
+def _report_capture(folder: Path, about: dict[str, Any], result: LaunchResult, *, network: bool) -> Report:
     # the child ended itself because of the size limit: before it wrote anything, or in the midst
     budget, limit = written.read_budget(folder).get("bytes", 0), about["limit_mib"] * MIB
     if budget > limit:
@@ -208,7 +214,10 @@ def _report_capture(folder: Path, about: dict[str, Any], result: LaunchResult) -
     about = {**about, "parameter_devices": result.parameter_devices, "simulator": result.simulator}
     whole = manifest.Manifest(folder, True, about, manifest.list_files(folder), sides)
     whole.write_file()
-    return _report_success(whole, parts, result)
+    report = _report_success(whole, parts, result)
+    accounts = [result.account] if result.account else []
+    guard = report_accounts(accounts, ("ACC219", "ACC219"), network=network, copied=False)
+    return replace(report, findings=(*report.findings, *guard))
 
 
 def _check_fault_struck(output: Path, nproc: int) -> None:

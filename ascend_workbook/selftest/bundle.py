@@ -20,6 +20,7 @@ from pathlib import Path
 from ascend_workbook import redaction
 from ascend_workbook.findings.errors import WorkbookError, explain_os_error
 from ascend_workbook.findings.report import Report
+from ascend_workbook.storage.names import USER_OUTPUT
 
 #: Of a log its end; of yours, and of the device's (plog), the newest so many. What is over stands in the manifest.
 LOG_BYTES, LOG_FILES, TOTAL_BYTES = 2_000_000, 40, 30_000_000
@@ -40,12 +41,14 @@ def make_writable(folder: Path) -> Path:
 
 
 def user_logs(places: Sequence[str | os.PathLike[str]]) -> list[Path]:
-    """The files to take along, of a folder the newest first. Raises WorkbookError for a path that is not there."""
+    """The files to take along, of a folder the newest first, without what scripts of the user's printed: such a file
+    is named itself. Raises WorkbookError for a path that is not there."""
     log_files: list[Path] = []
     for place in map(Path, places):
         if not place.exists():
             raise WorkbookError("explain.no_file", path=str(place))
-        log_files += [place] if place.is_file() else newest_first(path for path in place.rglob("*") if _is_log(path))
+        below = (path for path in place.rglob("*") if _is_log(path) and path.name not in USER_OUTPUT)
+        log_files += [place] if place.is_file() else newest_first(below)
     return log_files
 
 

@@ -41,6 +41,8 @@ def name_original_in_errors(original: str, copy: str) -> Iterator[None]:
         raise WorkbookError(error.key, **arguments) from error
 
 
+#: Names of files that hold what a user's script printed: his, not ours, and sent only where he asks for it.
+USER_OUTPUT = ("output.log",)
 SCHEME = "obs://"
 #: https://support.huaweicloud.com/intl/en-us/api-obs/obs_04_0021.html: 3 to 63 of these.
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")

@@ -341,3 +341,23 @@ def test_who_is_further_from_the_truth(truth: tuple[float, float], key: str) -> 
     if key == "side":
         assert told.args["side"] == {"say": f"verify.side_{'baseline' if truth[0] > truth[1] else 'target'}"}
     assert not found(f"ACC277.{key}", tallied([layer(error=0.5, truth=truth)]))
+
+
+def test_the_gravest_of_the_causes_stands_first() -> None:
+    """By weight: other inputs, other modes, what is raised or NaN, the pass rate, and what is only to be known."""
+    tally = tallied([layer("fc", None, problem=ONLY_A), layer("b", None, problem=NOTHING), layer("c", nans=2), layer()])
+    tally.errors.append((0, "target", "fc", "boom"))
+    tally.other.append(0)
+    sides = side(weights={"w": "1"}, settings={"": "A"}), side(training=True, weights={"w": "2"}, settings={"": "B"})
+    weights = {finding.key: finding.weight for finding in judged(tally, 1.0, *sides)}
+    assert weights == {
+        "ACC270.passed": 300,
+        "ACC271.raised": 310,
+        "ACC272.inputs": 400,
+        "ACC273.only": 100,
+        "ACC273.nothing": 90,
+        "ACC273.nan": 310,
+        "ACC275.weights": 150,
+        "ACC278.settings": 160,
+        "ACC276.modes": 350,
+    }

@@ -234,6 +234,15 @@ def test_the_newest_logs_are_taken_and_the_manifest_names_the_others(
     assert made.facts["left_out"] == 2
 
 
+def test_what_scripts_printed_is_taken_only_by_its_name(here: Path) -> None:
+    (here / "runs" / "npu").mkdir(parents=True)
+    for name in ("output.log", "plog.log"):
+        (here / "runs" / "npu" / name).write_text("a line")
+    assert [path.name for path in bundle.user_logs([here / "runs"])] == ["plog.log"]
+    printed = here / "runs" / "npu" / "output.log"
+    assert bundle.user_logs([printed]) == [printed]
+
+
 def test_what_help_says_of_the_operators_is_so() -> None:
     torch = pytest.importorskip("torch")
     plain, own = operators.torch_cases(torch), operators.npu_cases(torch, mock.Mock())

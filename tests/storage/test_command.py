@@ -31,6 +31,18 @@ def test_there_and_back(service: Service, tmp_path: Path, capsys: pytest.Capture
     assert "2 files" in both and "a/one" in both and not any(word in both for word in (KEY, SECRET, TOKEN))
 
 
+def test_what_a_script_printed_is_sent_only_where_it_is_asked_for(service: Service, tmp_path: Path) -> None:
+    source, place = made(tmp_path / "in", {**FILES, "npu/output.log": b"key=1"}), f"{service.place}/r"
+    report = storage.upload(source, place)
+    left = next(finding for finding in report.findings if finding.key == "STO502.user_output")
+    assert left.args == {"count": 1, "names": ["npu/output.log"]} and "--user-output" in (left.hint("en") or "")
+    assert storage.verify(place).status is Status.OK and storage.verify(place).facts["files"] == 2
+    assert main(["storage", "upload", str(source), place, "--user-output"]) == 0
+    assert storage.verify(place).facts["files"] == 3
+    alone = storage.upload(source / "npu" / "output.log", f"{service.place}/alone/")
+    assert alone.facts["files"] == 1, "a file that is named is asked for"
+
+
 def test_a_wrong_file_is_named_and_fails(service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     place = f"{service.place}/r"
     assert storage.upload(made(tmp_path / "in", FILES), place).status is Status.OK

@@ -103,6 +103,8 @@ VERBS = {
             "scope": Row(metavar="NAME", nargs=2),
             "names": Row("--list", metavar="PART", dest="names"),
             "data_mode": Row(metavar="MODE", choices=DATA_MODES),
+            "timeout_s": Row("--timeout", metavar="S"),
+            "enclosed": None,
             "numerics": Row(choices=("cpu", "ascend")),
         },
         run_capture,

@@ -10,10 +10,22 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
-from ascend_workbook.findings.sentence import Sentence
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine import bounded
 from ascend_workbook.machine.device import PROBE, Device, child_environment
-from ascend_workbook.machine.sandbox import GUARDS, NONE, Account, Change, Enclosure, enclose, find_guard
+from ascend_workbook.machine.sandbox import (
+    GUARD_VARIABLE,
+    GUARDS,
+    LANDLOCK,
+    NAMESPACES,
+    NONE,
+    Account,
+    Change,
+    Enclosure,
+    enclose,
+    find_guard,
+)
 
 #: How long an enclosed look at a real accelerator may take, in seconds.
 TRIAL_S = 120.0
@@ -44,9 +56,48 @@ def _find_guard_with_device(tier: str, python: str) -> str:
     return NONE
 
 
-def describe_guard(guard: str, *, network: bool) -> Sentence:
-    """Say what protected the machine while other people's code ran."""
+def describe_guard(guard: str, *, network: bool, copied: bool = True) -> Sentence:
+    """Say what protected the machine while other people's code ran, in a copy of its folder or where it lies."""
+    if guard == NONE and not copied:
+        return Sentence("sandbox.ran_in_place")
     return Sentence(f"sandbox.ran_{guard}", network=Sentence(f"sandbox.network_{'on' if network else 'off'}"))
+
+
+def announce_guard(guard: str) -> Sentence | None:
+    """Say, before a script runs where it lies, what guard remains where it cannot be enclosed; None where it is."""
+    if guard == NAMESPACES:
+        return None
+    return Sentence("sandbox.before_in_place" if guard == NONE else f"sandbox.before_{guard}")
+
+
+def report_accounts(
+    accounts: Sequence[Account], codes: Sequence[str], *, network: bool, errors: Sequence[str] = (), copied: bool = True
+) -> list[Finding]:
+    """Report how the machine was protected, and what scripts tried outside their results.
+
+    codes: those of the guard and of what was tried; `errors` are what the scripts ended with.
+    """
+    if not accounts:
+        return []
+    weakest = max((account.guard for account in accounts), key=GUARDS.index)
+    guard = describe_guard(weakest, network=network, copied=copied)
+    status = Status.NOTE if weakest == NONE else Status.OK
+    findings = [Finding(codes[0], status, f"{codes[0]}.guard", {"guard": guard})]
+
+    def add(key: str, status: Status, **args: Scalar) -> None:
+        findings.append(Finding(codes[1], status, f"{codes[1]}.{key}", args))
+
+    attempts = list_attempts(accounts)
+    if attempts:
+        grave = any(attempt.kind != "made" for attempt in attempts)
+        add("tried", Status.WARN if grave else Status.NOTE, tried=describe_attempts(attempts))
+    refused = [error for error in errors if "Permission denied" in error]
+    if refused and weakest == LANDLOCK:
+        add("refused", Status.WARN, error=refused[0], variable=GUARD_VARIABLE)
+    sends = sum(account.refused_sends for account in accounts)
+    if sends:
+        add("network", Status.WARN if errors else Status.NOTE, count=sends)
+    return findings
 
 
 def list_attempts(accounts: Iterable[Account]) -> list[Change]:

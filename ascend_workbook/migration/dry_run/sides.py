@@ -17,8 +17,7 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine import device as devices
 from ascend_workbook.machine.device import Device
 from ascend_workbook.machine.launch import LaunchResult, LaunchSpec, Plugin, Progress, launch
-from ascend_workbook.machine.launch.enclosed import choose_enclosure, describe_attempts, describe_guard, list_attempts
-from ascend_workbook.machine.sandbox import GUARD_VARIABLE, GUARDS, LANDLOCK, NONE
+from ascend_workbook.machine.launch.enclosed import choose_enclosure, report_accounts
 from ascend_workbook.migration.dry_run.mirror import Copies, clear_mirror, list_changed_files, make_mirror, record_state
 from ascend_workbook.migration.dry_run.original import SHOWN, Original
 from ascend_workbook.migration.rewrite.change import EXPLICIT, INJECT
@@ -151,26 +150,8 @@ def report_touched_files(plan: Plan) -> list[Finding]:
 def report_enclosure(plan: Plan, results: Sequence[LaunchResult]) -> list[Finding]:
     """Report how the machine was protected, and what the script tried outside its results."""
     accounts = [result.account for result in results if result.account is not None]
-    if not accounts:
-        return []
-    weakest = max((account.guard for account in accounts), key=GUARDS.index)
-    guard = describe_guard(weakest, network=plan.network)
-    status = Status.NOTE if weakest == NONE else Status.OK
-    findings = [Finding("MIG155", status, "MIG155.guard", {"guard": guard})]
-    attempts = list_attempts(accounts)
-    if attempts:
-        grave = any(attempt.kind != "made" for attempt in attempts)
-        tried: dict[str, Scalar] = {"tried": describe_attempts(attempts)}
-        findings.append(Finding("MIG156", Status.WARN if grave else Status.NOTE, "MIG156.tried", tried))
-    refused = [result.error for result in results if result.error and "Permission denied" in result.error.message]
-    if refused and weakest == LANDLOCK:
-        args: dict[str, Scalar] = {"error": refused[0].message, "variable": GUARD_VARIABLE}
-        findings.append(Finding("MIG156", Status.WARN, "MIG156.refused", args))
-    sends = sum(account.refused_sends for account in accounts)
-    if sends:
-        status = Status.NOTE if all(result.ok for result in results) else Status.WARN
-        findings.append(Finding("MIG156", status, "MIG156.network", {"count": sends}))
-    return findings
+    errors = [result.error.message if result.error else "" for result in results if not result.ok]
+    return report_accounts(accounts, ("MIG155", "MIG156"), network=plan.network, errors=errors)
 
 
 def _make_environment(where: Device, plan: Plan, work: Path, *, migrated: bool) -> dict[str, str]:

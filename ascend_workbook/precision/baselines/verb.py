@@ -191,6 +191,7 @@ def baseline(
             seed=seed,
             nproc=nproc,
             limit_mib=limit_mib,
+            enclosed=False,
             cwd=cwd,
             python=python,
             progress=progress,

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
+import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.storage import open_storage
+from ascend_workbook.storage.names import USER_OUTPUT
 
 NAME = "capture.json"
 SCHEMA = "ascend-workbook/capture/1"
@@ -47,6 +52,7 @@ class Manifest:
 
     def write_file(self) -> None:
         content = {"schema": SCHEMA, **{name: value for name, value in vars(self).items() if name != "folder"}}
+        content["user_output"] = list(USER_OUTPUT)  # beside the dump: what the script printed, his words and not ours
         open_storage(str(self.folder)).write_text(NAME, json.dumps(content, indent=1, ensure_ascii=False))
 
     def changed_files(self) -> list[str]:
@@ -93,7 +99,29 @@ def hash_file(path: Path) -> str:
 UNFINISHED = "capture.unfinished"
 #: What two captures have in common where the later may replace the earlier unasked.
 SAME = ("tier", "root", "script", "args")
-LEFT = ("side.rank*.json", "budget.rank*.json", "gpulog*.json*", "over_limit.json", "dry.port", NAME)
+LEFT = ("side.rank*.json", "budget.rank*.json", "gpulog*.json*", "over_limit.json", "dry.port", f".{NAME}.*.part", NAME)
+
+
+@contextmanager
+def hold_folder(folder: Path) -> Iterator[None]:
+    """Make the folder and hold it for one capture: a second at the same time is refused before it touches anything.
+
+    The kernel's lock on the folder itself ends with the process, however that ends, and leaves no file. Where the file
+    system has no locks for folders (NFS may), nothing is held.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as other:
+        os.close(handle)
+        raise WorkbookError("precision.in_use", path=str(folder)) from other
+    except OSError:  # no locks here
+        pass
+    try:
+        yield
+    finally:
+        os.close(handle)
 
 
 def choose_folder(folder: Path, about: dict[str, Any], *, force: bool) -> Path:
@@ -101,6 +129,9 @@ def choose_folder(folder: Path, about: dict[str, Any], *, force: bool) -> Path:
 
     Raises WorkbookError where that one is of another device, script or arguments, unless `force`.
     """
+    newer = load_manifest(folder / UNFINISHED)
+    if newer is not None and newer.complete:  # a whole capture was being put in its place when that was cut off
+        _move_into(folder / UNFINISHED, folder)
     there = load_manifest(folder)
     whole = there is not None and there.complete
     if there is not None and whole and not force and any(there.about.get(name) != about[name] for name in SAME):
@@ -115,11 +146,19 @@ def choose_folder(folder: Path, about: dict[str, Any], *, force: bool) -> Path:
 
 
 def replace_capture(new_folder: Path, folder: Path) -> None:
-    """Puts a whole capture in the place of the earlier one; its capture.json comes last."""
+    """Puts a whole capture in the place of the earlier one; its capture.json comes last. Until then `folder` says that
+    it is not complete; where it is cut off meanwhile, the next capture into it ends it first."""
     if new_folder == folder:
         return
     _remove_leftovers(folder)
+    Manifest(folder, False, {}).write_file()
+    _move_into(new_folder, folder)
+
+
+def _move_into(new_folder: Path, folder: Path) -> None:
     for path in sorted(new_folder.iterdir(), key=lambda path_below: path_below.name == NAME):
+        if path.is_dir():
+            shutil.rmtree(folder / path.name, ignore_errors=True)
         path.replace(folder / path.name)
     new_folder.rmdir()
 

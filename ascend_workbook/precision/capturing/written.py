@@ -14,6 +14,7 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.sentence import Scalar
 from ascend_workbook.machine.launch import LaunchResult
+from ascend_workbook.machine.sandbox import LANDLOCK
 from ascend_workbook.precision.capturing.manifest import Manifest
 from ascend_workbook.precision.layouts import read_dump
 
@@ -30,8 +31,12 @@ def check_ran(result: LaunchResult, tier: str, output: Path | None = None) -> No
     text = result.output_path.read_text(encoding="utf-8", errors="replace")
     if refused := REFUSED.search(text):
         raise WorkbookError("precision.simulator_refused", message=refused.group(1).strip())
-    missing = result.error is not None and result.error.type == "FileNotFoundError"
-    key = "precision.file_missing" if missing else "precision.capture_failed"
+    kind, message = (result.error.type, result.error.message) if result.error else ("", "")
+    key = "precision.file_missing" if kind == "FileNotFoundError" else "precision.capture_failed"
+    if result.account and result.account.refused_sends:
+        key = "precision.network_refused"
+    elif result.account and result.account.guard == LANDLOCK and "Permission denied" in message:
+        key = "precision.write_refused"
     raise WorkbookError(key, tier=tier, trouble=result.trouble, path=str(output or result.output_path))
 
 

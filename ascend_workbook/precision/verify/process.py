@@ -9,8 +9,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import asdict, dataclass
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.machine import device as devices
 from ascend_workbook.machine.launch.child import simulator
+from ascend_workbook.machine.launch.enclosed import choose_enclosure
+from ascend_workbook.machine.sandbox import Account, enclose
 from ascend_workbook.machine.settings.child import settings as settings_reader
 from ascend_workbook.precision.tensors.metrics import Array
 from ascend_workbook.precision.verify.sides import About, Taken, read_answer
@@ -28,6 +30,8 @@ from ascend_workbook.precision.verify.sides import About, Taken, read_answer
 CHILD = Path(__file__).resolve().parents[1] / "child" / "verify_child.py"
 #: Seconds that making the model, or one input, may take.
 TIMEOUT_S = 1800.0
+#: Seconds until a process that is asked to end is made to.
+GRACE_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,9 @@ class Order:
 class ProcessSide:
     """Its tensors come through a file per input below `folder`; what it prints is in `<name>.log` there."""
 
-    def __init__(self, order: Order, folder: Path, python: str = sys.executable) -> None:
+    def __init__(
+        self, order: Order, folder: Path, network: bool, stack: ExitStack, python: str = sys.executable
+    ) -> None:
         find = devices.find_baseline if order.device == "baseline" else partial(devices.find, order.device)
         chosen = find(python=python)
         if chosen.tier != "npu-simulated" and order.settings:
@@ -57,24 +63,26 @@ class ProcessSide:
         self.order, self.folder, self.tier = order, folder, chosen.tier
         self.files: dict[int, Path] = {}
         self.log = folder / f"{order.name}.log"
-        self._start_process(chosen.accelerator, python)
-
-    def _start_process(self, accelerator: str, python: str) -> None:
-        own = self.folder / self.order.name
+        own = folder / order.name
         own.mkdir()
         job = {
-            **asdict(self.order),
-            "device": accelerator,
+            **asdict(order),
+            "device": chosen.accelerator,
             "folder": str(own),
             "recorder": str(CHILD.with_name("recorder.py")),
             "settings": settings_reader.__file__,
             "simulator": simulator.__file__,
         }
         (own / "job.json").write_text(json.dumps(job), encoding="utf-8")
-        environment = {**devices.child_environment(self.tier, os.environ), **dict(self.order.settings)}
+        environment = {**devices.child_environment(self.tier, os.environ), **dict(order.settings)}
+        enclosure = replace(choose_enclosure(chosen, network=network, python=python), writable=(own,))
+        command = [python, str(CHILD), str(own / "job.json")]
+        self.enclosed = stack.enter_context(enclose(command, enclosure, Path.cwd()))
+        self.guard = self.enclosed.guard
+        self.account: Account | None = None
         with self.log.open("wb") as sink:
             self.process = subprocess.Popen(
-                [python, str(CHILD), str(own / "job.json")],
+                self.enclosed.command,
                 env=environment,
                 stderr=sink,
                 text=True,
@@ -83,6 +91,7 @@ class ProcessSide:
                 stdout=subprocess.PIPE,
                 start_new_session=True,
             )
+        stack.callback(self.kill_process)
 
     def wait_ready(self) -> None:
         """Wait until the model is made. Raises WorkbookError where it cannot be."""
@@ -112,6 +121,7 @@ class ProcessSide:
         self._send_message({"close": True})
         simulator: dict[str, object] = self._receive_message()["simulator"]
         self.process.wait(TIMEOUT_S)
+        self.account = self.enclosed.read_account()
         for line in self._read_log_lines():
             if "NPU simulator: the fault" in line and "never struck" in line:
                 raise WorkbookError("precision.fault_never_struck", message=line.partition(": ")[2])
@@ -123,6 +133,9 @@ class ProcessSide:
             with suppress(BrokenPipeError):  # it is gone: what was left to say to it is not needed
                 if stream:
                     stream.close()
+        self.process.terminate()  # of an enclosure: it ends all that was started, and removes its layers
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(GRACE_S)
         self.process.kill()
         self.process.wait()
 

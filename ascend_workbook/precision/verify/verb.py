@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -15,7 +15,9 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.report import Chart, Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence, say
 from ascend_workbook.machine.launch import join_simulator_parts
+from ascend_workbook.machine.launch.enclosed import announce_guard, report_accounts
 from ascend_workbook.machine.number_lists import parse_numbers
+from ascend_workbook.machine.sandbox import GUARDS
 from ascend_workbook.precision.capturing.options import SETTINGS
 from ascend_workbook.precision.verify.findings import collect_findings
 from ascend_workbook.precision.verify.layers import Comparing, Layer, Row, Tally, wilson_interval
@@ -47,6 +49,7 @@ def verify(
     reference: bool = False,
     only: str | Sequence[int] = (),
     limit: int | None = None,
+    network: bool = False,
     settings: Mapping[str, str] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
@@ -58,7 +61,8 @@ def verify(
     which is told. In two processes: all three are texts; models and inputs are `path.py:function` (called without
     arguments, gives a model on the CPU, or an iterable), or a model is a checkpoint (.pt of a state_dict) for
     `factory`, inputs a .pt of a list; `device_a` and `device_b` are tiers, auto or baseline, `settings` variables of
-    the target's process (faults of the simulated NPU), `mode` train or eval ("" keeps the factory's).
+    the target's process (faults of the simulated NPU), `mode` train or eval ("" keeps the factory's). Both run enclosed
+    where the machine allows it (ACC219 says how), without a network unless `network`.
 
     Input N runs with the generators at `seed` + N on both sides. Models in this process keep their mode, buffers and
     generators; nothing is put into eval mode silently: what training mode does is told. `reference` runs the baseline
@@ -88,8 +92,11 @@ def verify(
     ]
     if reference:
         orders.append(replace(orders[0], name="reference", device="cpu", double=True))
-    with _start_processes(orders) as started:
-        return _report_verification(started, wanted, bool(only), tolerance, required, progress)
+    with _start_processes(orders, network, progress) as started:
+        report = _report_verification(list(started), wanted, bool(only), tolerance, required, progress)
+        accounts = [side.account for side in started if side.account]
+        guard = report_accounts(accounts, ("ACC219", "ACC219"), network=network, copied=False)
+        return replace(report, findings=(*report.findings, *guard))
 
 
 def _check_options(
@@ -143,19 +150,18 @@ def _resolve_file(path: str) -> Path:
 
 
 @contextmanager
-def _start_processes(orders: list[Order]) -> Iterator[list[Side]]:
+def _start_processes(
+    orders: list[Order], network: bool, progress: Callable[[str], None] | None
+) -> Iterator[list[ProcessSide]]:
     """Start all sides together, and end them whatever happens."""
-    with tempfile.TemporaryDirectory(prefix="verify-") as folder:
-        started: list[ProcessSide] = []
-        try:
-            for order in orders:
-                started.append(ProcessSide(order, Path(folder)))
-            for side in started:
-                side.wait_ready()
-            yield list(started)
-        finally:
-            for side in started:
-                side.kill_process()
+    with tempfile.TemporaryDirectory(prefix="verify-") as folder, ExitStack() as stack:
+        started = [ProcessSide(order, Path(folder).resolve(), network, stack) for order in orders]
+        remaining = announce_guard(max((side.guard for side in started), key=GUARDS.index))
+        if progress and remaining:
+            progress(say(remaining.key, **remaining.args))
+        for side in started:
+            side.wait_ready()
+        yield started
 
 
 def _report_verification(

@@ -153,9 +153,11 @@ def send_files(
     workers: int = WORKERS,
     part_bytes: int = PART_BYTES,
     patience: Patience | None = None,
+    skipped: Sequence[str] = (),
     tell: Tell | None = None,
 ) -> Moved:
-    """Send a folder below the address, or a file to it (below it where it ends in `/`). Raises WorkbookError:
+    """Send a folder below the address, or a file to it (below it where it ends in `/`); of a folder not what
+    bears one of the names `skipped`. Raises WorkbookError:
     `storage.…` for names, credentials and the service's answers, `storage.changed_here` where a file is written to
     meanwhile; OSError where one cannot be read. What has arrived by then is used by the next start."""
     root, address = Path(source), Address.parse(place)
@@ -163,6 +165,8 @@ def send_files(
     if not whole:
         address = address.join(root.name) if place.endswith("/") or not address.key else address
     files = dict(_list_files(root)) if whole else {"": root}
+    kept_here = tuple(name for name, path in files.items() if whole and path.name in skipped)
+    files = {name: path for name, path in files.items() if name not in kept_here}
     check_together(files, str(root), fold=False)
     bucket = Bucket(address.bucket, patience)
     prefix = address.prefix if whole else address.key
@@ -189,7 +193,7 @@ def send_files(
     if whole:
         bucket.write_object(address.prefix + manifest.NAME, manifest.encode_manifest(entries).encode("utf-8"))
     done = progress.requests, progress.moved, progress.kept
-    return Moved(str(address), entries, root, *done, left=unfinished_keys)
+    return Moved(str(address), entries, root, *done, left=unfinished_keys, skipped=kept_here)
 
 
 def _list_files(root: Path) -> Iterator[tuple[str, Path]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,13 @@ def test_only_doubtful_receivers_are_asked_for(tmp_path: Path) -> None:
     names = {taker["name"]["target"] for taker in asked[0]["takers"]}
     assert names == {"Torch.matmul.0.backward", "Torch.matmul.1.backward", "Functional.linear.1.backward"}
     assert list_handings(pairing, frozenset(), 0.0) == []
+
+
+def test_a_taker_without_saved_tensors_leaves_nothing_to_ask(tmp_path: Path) -> None:
+    ((run,), _) = read_runs(recorded(tmp_path, 2))
+    pairing = pair_runs(run, run)
+    pairs = []
+    for pair in pairing.pairs:
+        bare = replace(pair.target, inputs=tuple(replace(record, file=None) for record in pair.target.inputs))
+        pairs.append(replace(pair, target=bare) if pair.target.name == "Functional.linear.1.forward" else pair)
+    assert list_handings(replace(pairing, pairs=tuple(pairs)), frozenset({"Functional.gelu.0.backward"}), 0.0) == []

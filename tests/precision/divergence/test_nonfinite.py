@@ -10,6 +10,7 @@ import torch
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.precision.compare import compare
+from ascend_workbook.precision.divergence.nonfinite import LARGEST
 from tests.precision.dumps import Dump
 
 X = torch.tensor([[1.0, -2.0], [3.0, 4.0]])
@@ -24,9 +25,13 @@ def dump(
     first: torch.Tensor = X,
     grads: tuple[torch.Tensor, torch.Tensor] = (X, X),
     dtype: torch.dtype = torch.float32,
+    alone: bool = False,
 ) -> Path:
-    """relu -> exp -> linear, and back; the gradient that linear hands back shows only where exp takes it."""
+    """relu -> exp -> linear, and back; the gradient that linear hands back shows only where exp takes it.
+    `alone`: a mask stands before it that the other side does not draw up."""
     made = Dump(root, task="statistics")
+    if alone:
+        made.forward("Tensor.masked_fill", [X], [-INF])
     values = {name: value.to(dtype) for name, value in (("first", first), ("middle", middle), ("last", last))}
     made.forward("Functional.relu", [values["first"]], [values["first"] + 1], requires_grad=(0,))
     made.forward("Torch.exp", [values["first"] + 1], [values["middle"] + 2], requires_grad=(0,))
@@ -111,3 +116,16 @@ def test_an_operator_of_one_side_alone_is_named_where_a_paired_one_is_given_its_
     assert told(masked(tmp_path / "a", alone=False), wrong) == [
         (f"ACC232.{key}", [name], {"say": "precision.side_target"})
     ]
+
+
+def test_a_mask_in_the_forward_hands_no_gradient(tmp_path: Path) -> None:
+    wrong = dump(tmp_path / "b", grads=(NAN, NAN), alone=True)
+    assert told(dump(tmp_path / "a"), wrong) == [
+        ("ACC232.handed", ["Functional.linear.0.backward"], {"say": "precision.side_target"})
+    ]
+
+
+def test_the_largest_numbers_are_those_of_torch() -> None:
+    assert set(LARGEST) == {"float16", "bfloat16", "float32"}
+    for name, largest in LARGEST.items():
+        assert largest == pytest.approx(torch.finfo(getattr(torch, name)).max, rel=1e-4)

@@ -113,8 +113,8 @@ def upload(
     tell: Tell | None = None,
 ) -> Report:
     """Send a folder below the address, its manifest last, or a file to it. What is there already is not sent again.
-    Of a folder, what scripts printed (`output.log`) stays here unless `user_output`. Raises WorkbookError and OSError as
-    `ascend_workbook.storage.transfer.upload.send_files` does."""
+    Of a folder, what scripts printed (`output.log`) stays here unless `user_output`. Raises WorkbookError and OSError
+    as `ascend_workbook.storage.transfer.upload.send_files` does."""
     skipped = () if user_output else USER_OUTPUT
     result = send_files(source, place, workers=workers, part_bytes=part_mib << 20, skipped=skipped, tell=tell)
     args: dict[str, Scalar] = {"count": len(result.files), "place": result.place}

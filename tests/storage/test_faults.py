@@ -134,5 +134,5 @@ def test_a_file_that_changes_while_it_goes(service: Service, tmp_path: Path, mon
 
 def test_the_package_is_not_there(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "obs", None)
-    with pytest.raises(WorkbookError, match="-m pip install esdk-obs-python"):
+    with pytest.raises(WorkbookError, match="-m pip install -c held.txt esdk-obs-python"):
         open_storage(f"{service.place}/r").read_bytes("x")

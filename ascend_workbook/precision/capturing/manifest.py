@@ -138,7 +138,8 @@ def choose_folder(folder: Path, about: dict[str, Any], *, force: bool) -> Path:
         raise WorkbookError(
             "precision.taken", path=str(folder), there=_describe_capture(there.about), wanted=_describe_capture(about)
         )
-    shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
+    for stale in (folder / UNFINISHED, *folder.glob(".enclosure-*")):  # of a capture that was killed: this one holds it
+        shutil.rmtree(stale, ignore_errors=True)
     target = folder / UNFINISHED if whole else folder
     target.mkdir(parents=True, exist_ok=True)
     _remove_leftovers(target)

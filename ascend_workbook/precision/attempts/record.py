@@ -61,8 +61,6 @@ def load_attempts(run: Path) -> tuple[list[Attempt], list[WorkbookError]]:
         try:
             with path.open("rb") as stream:
                 data = stream.read(MOST_BYTES + 1)
-            if not data:
-                continue  # its number was taken, and nothing came: that comparison was ended meanwhile
             if len(data) > MOST_BYTES:
                 raise ValueError(f"larger than {MOST_BYTES >> 20} MiB")
             attempts.append(parse_attempt(data.decode("utf-8"), number))

@@ -70,6 +70,28 @@ def test_an_encrypted_member_is_one_error(tmp_path: Path, flag: int) -> None:
         read_tensor(tmp_path / "a.pt")
 
 
+@pytest.mark.parametrize("reader", ["npy", "pt"])
+def test_a_length_that_is_a_lie_reserves_no_memory(tmp_path: Path, reader: str) -> None:
+    """The header's length, and the sizes of a zip's members, are what a damaged file says they are."""
+    path = tmp_path / f"a.{reader}"
+    if reader == "npy":
+        path.write_bytes(b"\x93NUMPY\x02\x00" + struct.pack("<I", 1 << 30) + b"{}")
+    else:
+        torch.save(torch.ones(3), path)
+        data = bytearray(path.read_bytes())
+        at = data.find(b"PK\x01\x02")
+        while at >= 0:
+            data[at + 20 : at + 24] = struct.pack("<I", 1 << 30)
+            at = data.find(b"PK\x01\x02", at + 4)
+        path.write_bytes(data)
+    tracemalloc.start()
+    with pytest.raises(WorkbookError, match=path.name):
+        read_tensor(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 16 << 20
+
+
 def _dump(folder: Path, name: str) -> Path:
     dump = Dump(folder, task="statistics")
     dump.forward("Functional.relu", [torch.ones(3)], [torch.ones(3)])

@@ -49,6 +49,8 @@ PICKLE_LIMIT = 1 << 16
 #: A zip member's local header without name and extra field; the lengths of both are its last two numbers.
 LOCAL_HEADER = 30
 NUMPY_KINDS = "fiubc"
+#: Bytes of a .npy file before its header's length, which has 2 bytes in version 1 and 4 in version 2.
+MAGIC = 8
 #: What damage raises: in a zip (an encrypted member a RuntimeError), a pickle, numpy's header, and what is no tensor.
 _BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, pickle.UnpicklingError, tokenize.TokenError, SyntaxError)
 _DAMAGE = (*_BROKEN, OSError, EOFError, ValueError, KeyError, RuntimeError, MemoryError, ArithmeticError)
@@ -168,7 +170,7 @@ def unreadable_error(path: Path, error: str) -> WorkbookError:
 def _read_description(archive: zipfile.ZipFile) -> tuple[str, Any]:
     """The archive's folder, and the tensor's parts as its pickle gives them."""
     described = next(info for info in archive.infolist() if info.filename.endswith("/data.pkl"))
-    if described.file_size > PICKLE_LIMIT:
+    if max(described.file_size, described.compress_size) > PICKLE_LIMIT:
         raise ValueError(f"{described.filename} has {described.file_size} bytes, a tensor needs about 150")
     tensor = _TensorUnpickler(io.BytesIO(archive.read(described))).load()
     if not isinstance(tensor, tuple) or tensor[0] != "tensor" or len(tensor) < 5:
@@ -182,6 +184,8 @@ def _find_data_member(archive: zipfile.ZipFile, described: tuple[str, Any]) -> z
     info = archive.getinfo(f"{folder}data/{tensor[1][2]}")
     if info.compress_type != zipfile.ZIP_STORED:
         raise ValueError(f"{info.filename} is compressed, which torch.save does not do")
+    if max(info.file_size, info.compress_size) > Path(str(archive.filename)).stat().st_size:
+        raise ValueError(f"{info.filename} is said to be larger than the file")  # so much would be reserved to read it
     return info
 
 
@@ -212,6 +216,9 @@ def _locate_pt(path: Path, archive: zipfile.ZipFile) -> Stored:
 def _locate_npy(path: Path) -> Stored:
     with path.open("rb") as stream:
         version = np.lib.format.read_magic(stream)
+        if int.from_bytes(stream.read(2 * version[0]), "little") > PICKLE_LIMIT:  # so much would be reserved to read it
+            raise ValueError("the header is said to be larger than any")
+        stream.seek(MAGIC)
         header = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}[version[0]]
         shape, fortran, dtype = header(stream)
         start = stream.tell()

@@ -117,3 +117,14 @@ def test_statistics_against_tensors(tmp_path: Path, factor: float) -> None:
     report = compare(left, convolutions(tmp_path / "b", faults={name: scaled(factor)}))
     assert report.facts["first_divergence"] == (name if factor != 1.0 else None)
     assert "ACC215.statistics" in keys(report)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_the_norm_of_a_saved_side_is_held_against_the_one_that_was_told(tmp_path: Path, dtype: torch.dtype) -> None:
+    """3, 4 and 0: norm 5. The extremes agree, so that the norm alone tells; without one it is not asked for."""
+    mine = saved(torch.tensor([3.0, 4.0, 0.0], dtype=dtype), tmp_path)
+    ends = {"maximum": 4.0, "minimum": 0.0}
+    other = torch.zeros(3, dtype=dtype)
+    assert compare_figures(mine, told(other, **ends, norm=5.0)) == (0.0, 0.0, None)
+    assert compare_figures(mine, told(other, **ends, norm=4.0)) == (0.25, 1.0, None)
+    assert compare_figures(mine, told(other, **ends)) == (0.0, 0.0, None)

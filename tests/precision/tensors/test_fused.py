@@ -124,3 +124,15 @@ def test_a_kernel_where_there_is_a_library_and_else_none(monkeypatch: pytest.Mon
     fused.load_kernel.cache_clear()
     assert fused.load_kernel() is None and fused.explain_missing_kernel() is why
     fused.load_kernel.cache_clear()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_each_dtype_is_measured_by_the_kernel_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dtype: torch.dtype
+) -> None:
+    """3 and 4 against 3 and 5: the error is 1 of sqrt(34), and Python reads no block of it."""
+    for name, values in (("a", [3.0, 4.0]), ("b", [3.0, 5.0])):
+        torch.save(torch.tensor(values, dtype=dtype), tmp_path / f"{name}.pt")
+    monkeypatch.setattr(Meter, "add_block", None)
+    found = measure_files(Job(tmp_path / "a.pt", tmp_path / "b.pt", (2,), (2,)), WHOLE)
+    assert found.relative_l2 == pytest.approx(34**-0.5) and (found.measured, found.unequal) == (2, 1)

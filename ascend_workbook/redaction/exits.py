@@ -160,7 +160,8 @@ class RedactedStream:
         whole, newline, rest = (self._rest + text).rpartition("\n")
         self._rest = rest
         if newline:
-            self._stream.write(redact(whole) + newline)
+            self._stream.write(redact(whole))
+            self._stream.write(newline)  # an unbuffered stream says only at the next write that its reader has gone
         return len(text)
 
     def write_raw(self, text: str) -> None:

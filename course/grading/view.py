@@ -121,9 +121,11 @@ def _list_programs() -> list[Path]:
     """List where the programs lie that a cell runs: Python, its packages, CANN, the simulated NPU."""
     entries = [*sys.path, *os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)]
     entries += [text for name, text in os.environ.items() if name.startswith("ASCEND_") and text.startswith("/")]
+    places = [Path(entry) for entry in entries if entry]
     python = [Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve()]
     project = [ROOT / name for name in NEEDED]
-    return [*map(Path, filter(None, entries)), *python, simulator.simulator_location(), *project]
+    outside = [place for place in places if ROOT not in place.resolve().parents]  # of the project only what is NEEDED
+    return [*outside, *python, simulator.simulator_location(), *project]
 
 
 def hide_all_but(place: Path, shown: set[Path]) -> Iterator[Path]:

@@ -19,6 +19,7 @@ from ascend_workbook.machine.project import ROOT
 from ascend_workbook.machine.sandbox import NAMESPACES, find_guard
 from course.grading import grade_submissions
 from course.grading.limits import OWN_USERS, Limits
+from course.grading.view import list_hidden
 from tests.course.test_grading import CHECK, NOTHING, handed_in, rows, solved
 
 pytestmark = pytest.mark.skipif(
@@ -236,6 +237,16 @@ def test_nothing_is_read_that_is_not_its_own(host: Host) -> None:
     }
     assert not seen
     assert (table["ann.ipynb"]["env_points"], table["eve.ipynb"]["points"]) == ("1", "0")
+
+
+def test_a_folder_of_the_project_on_the_path_shows_no_solutions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the grading process imports from, or has in its environment, opens no folder of the project."""
+    course = ROOT / "notebooks" / "course"
+    monkeypatch.syspath_prepend(str(course))
+    monkeypatch.setenv("ASCEND_WORKBOOK_RUNS", str(ROOT / "tests"))
+    hidden = list_hidden([], [], judge=False)
+    for place in (course / "solutions", ROOT / "tests" / "course"):
+        assert any(place == path or path in place.parents for path in hidden)
 
 
 def test_nothing_is_written_but_its_own(host: Host) -> None:

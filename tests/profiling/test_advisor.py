@@ -81,4 +81,4 @@ def test_where_it_is_absent_that_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(advisor, "PROGRAM", "no-such-program")
     report = analyse(DATA / "timeline_ascend_pt", advisor=True)
     assert report.parts[-1].findings[0].key == "PRF329.absent"
-    assert "pip install msprof-analyze" in report.text("en")
+    assert "pip install -c held.txt msprof-analyze" in report.text("en")

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(
 PRIVATE = "friend's precious answer"
 TOKEN = "token-of-the-teacher"
 #: A line of the checker, and one of the solutions.
-CHECKER = "def _judge_pair"
+CHECKER = "def check(answer: object, place: Place)"
 #: A cell's world: place (what the test made), root (the project), libc.
 START = """
 import ctypes, json, os, pathlib, shutil, signal, socket, subprocess, sys, time

@@ -110,12 +110,10 @@ def without_simulator(environ: Mapping[str, str]) -> dict[str, str]:
     for name in ("LD_LIBRARY_PATH", "PYTHONPATH", "PATH"):
         entries = result.get(name, "").split(os.pathsep)
         remaining = [entry for entry in entries if not (entry and _of_simulator(entry))]
-        if remaining == entries:
-            continue
-        if any(remaining):
+        if remaining != entries:
             result[name] = os.pathsep.join(filter(None, remaining))
-        else:
-            result.pop(name)
+            if not result[name]:
+                del result[name]
     return result
 
 

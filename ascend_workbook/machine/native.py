@@ -67,14 +67,11 @@ def find_compiler() -> str | None:
 
 def _compute_digest(text: bytes) -> str:
     """Return a digest of all that the library depends on."""
-    facts = "\0".join([*FLAGS, platform.machine(), _libc_version()])
-    return hashlib.sha256(facts.encode() + b"\0" + text).hexdigest()[:16]
-
-
-def _libc_version() -> str:
-    """Return the C library's version: homes are shared, and what is linked to a newer one does not load."""
+    # the C library's version: homes are shared, and what is linked to a newer one does not load
     name = "CS_GNU_LIBC_VERSION"
-    return (os.confstr(name) or "") if name in getattr(os, "confstr_names", {}) else sys.platform
+    libc = (os.confstr(name) or "") if name in getattr(os, "confstr_names", {}) else sys.platform
+    facts = "\0".join([*FLAGS, platform.machine(), libc])
+    return hashlib.sha256(facts.encode() + b"\0" + text).hexdigest()[:16]
 
 
 def _library_folders() -> list[Path]:

@@ -114,13 +114,26 @@ def add(names: Sequence[str]) -> list[str]:
         raise WorkbookError("packages.no_torch", python=sys.prefix, names=[*names])
     environ = {**os.environ, **mirror_settings()}
     lines = read_requirements()
-    with tempfile.TemporaryDirectory(prefix="held-") as folder:
-        held = Path(folder, "held.txt")
+    with tempfile.TemporaryDirectory(prefix="held-") as work:
+        held = Path(work, "held.txt")
         held.write_text(make_constraints(before), encoding="utf-8")
-        options = ["-c", str(held), *options_for_room(), *came_along(environ), *(lines[name] for name in names)]
-        refuse_changes(plan_installation(options, Path(folder, "plan.json"), environ), before)
+        options = ["-c", str(held), *options_for_room()]
+        if any(WHEELS.glob("*.whl")):  # without a network an index would be asked for minutes; a named mirror is asked
+            options += ["--find-links", str(WHEELS), *([] if environ.get("ASCEND_WORKBOOK_MIRROR") else ["--no-index"])]
+        options += [lines[name] for name in names]
+        _run_pip(["--dry-run", "--report", str(Path(work, "plan.json")), *options], environ)
+        items = json.loads(Path(work, "plan.json").read_text(encoding="utf-8"))["install"]
+        plan = {normalize_name(item["metadata"]["name"]): item["metadata"]["version"] for item in items}
+        wrong = {name: version for name, version in plan.items() if name in before or name in ENGINE}
+        if wrong:
+            changes = [f"{name} {before.get(name, '-')} -> {version}" for name, version in wrong.items()]
+            raise WorkbookError("packages.would_change", changes=list[Scalar](changes))
         _run_pip(options, environ)
-    _see_user_folder()
+    # pip installs into the user's folder where this Python's own cannot be written; a kernel that began before that
+    # folder existed does not look there
+    folder = site.getusersitepackages()
+    if site.ENABLE_USER_SITE and folder not in sys.path and Path(folder).is_dir():
+        site.addsitedir(folder)
     importlib.invalidate_caches()
     after = installed_versions()
     changed = [name for name, version in before.items() if after.get(name) != version]
@@ -143,14 +156,6 @@ def options_for_room() -> list[str]:
     return ["--no-cache-dir"] if shutil.disk_usage(Path.home()).free >> 20 < CACHE_FREE_MIB else []
 
 
-def came_along(environ: Mapping[str, str]) -> list[str]:
-    """Return pip's options for the wheels beside the package; nothing where there are none. Without a network an index
-    would be asked for minutes, so that it is left out; a mirror that is named is asked."""
-    if not any(WHEELS.glob("*.whl")):
-        return []
-    return ["--find-links", str(WHEELS), *([] if environ.get("ASCEND_WORKBOOK_MIRROR") else ["--no-index"])]
-
-
 def mirror_settings() -> dict[str, str]:
     """Return what ASCEND_WORKBOOK_MIRROR means to pip: set-up's file, which is started by path, is run here."""
     set_up = runpy.run_path(str(PROJECT / "tools" / "bootstrap.py"))
@@ -161,45 +166,15 @@ def mirror_settings() -> dict[str, str]:
     return settings
 
 
-def plan_installation(options: Sequence[str], report: Path, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return what pip would install, name to version, and install nothing. Installs nothing."""
-    _run_pip(["--dry-run", "--report", str(report), *options], environ)
-    items = json.loads(report.read_text(encoding="utf-8"))["install"]
-    return {normalize_name(item["metadata"]["name"]): item["metadata"]["version"] for item in items}
-
-
-def refuse_changes(plan: Mapping[str, str], before: Mapping[str, str]) -> None:
-    """Raise WorkbookError `packages.would_change` where the plan holds something that is here, or a torch."""
-    wrong: list[Scalar] = [
-        f"{name} {before.get(name, '-')} -> {version}"
-        for name, version in plan.items()
-        if name in before or name in ENGINE
-    ]
-    if wrong:
-        raise WorkbookError("packages.would_change", changes=wrong)
-
-
 def _run_pip(words: Sequence[str], environ: Mapping[str, str]) -> None:
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *words]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=dict(environ), check=False)
     if done.returncode:
         lines = [line.strip() for line in done.stderr.splitlines() if line.strip()] or [f"pip: {done.returncode}"]
         errors = [line for line in lines if line.startswith("ERROR")] or lines
-        summary = " / ".join([*_connection_failure(lines, errors), *errors[-2:]])[-1000:]
+        # pip warns of a connection that failed, and its errors then name no reason
+        failed = [line[:400] for line in lines if CONNECTION.search(line) and line not in errors[-2:]]
+        summary = " / ".join([*failed[-1:], *errors[-2:]])[-1000:]
         if str(WHEELS) in words:
             raise WorkbookError("packages.wheels", said=summary, path=str(WHEELS))
         raise WorkbookError("packages.pip", said=summary)
-
-
-def _connection_failure(output: Sequence[str], errors: Sequence[str]) -> list[str]:
-    """Return the last line on a failed connection: pip warns of it, and its errors then name no reason."""
-    lines = [line for line in output if CONNECTION.search(line) and line not in errors[-2:]]
-    return [lines[-1][:400]] if lines else []
-
-
-def _see_user_folder() -> None:
-    """pip installs into the user's folder where this Python's own cannot be written; a kernel that began before that
-    folder existed does not look there."""
-    folder = site.getusersitepackages()
-    if site.ENABLE_USER_SITE and folder not in sys.path and Path(folder).is_dir():
-        site.addsitedir(folder)

@@ -111,15 +111,12 @@ def list_attempts(accounts: Iterable[Account]) -> list[Change]:
     ]
 
 
-def _as_shown(path: str) -> str:
-    """Return a path with what is no printable character escaped: a script chooses the names of its files."""
-    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in path)
-
-
 def describe_attempts(attempts: Sequence[Change]) -> Sentence:
     """Say what was tried, the first few by name, deletions and changes before new files."""
     order = ("deleted", "replaced", "changed", "made")
     ranked = sorted(attempts, key=lambda change: (order.index(change.kind), change.path))
-    places = [f"{_as_shown(change.path)} ({change.kind})" for change in ranked[:SHOWN]]
-    more = [*places, "…"] if len(attempts) > SHOWN else places
-    return Sentence("sandbox.tried", count=len(attempts), places=list(more))
+    places: list[Scalar] = []
+    for change in ranked[:SHOWN]:  # a script chooses the names of its files
+        shown = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in change.path)
+        places.append(f"{shown} ({change.kind})")
+    return Sentence("sandbox.tried", count=len(attempts), places=[*places, *(["…"] if len(attempts) > SHOWN else [])])

@@ -21,7 +21,7 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine import sandbox
 from ascend_workbook.machine.launch.result import ChildError, LaunchResult, Progress, RunLog
 from ascend_workbook.machine.launch.spec import STANDING_IN, LaunchSpec
-from ascend_workbook.machine.sandbox import Account, Enclosure
+from ascend_workbook.machine.sandbox import Account
 from ascend_workbook.redaction.exits import redact_file
 
 # One child process group: started, followed through its output file, ended whole.
@@ -121,7 +121,11 @@ def conclude_launch(
     spec: LaunchSpec, exit_code: int, timed_out: bool, elapsed_s: float, account: Account | None = None
 ) -> LaunchResult:
     """Read the logs and return how the launch ended."""
-    logs = _read_logs(spec.out)
+    own = [*spec.out.glob("gpulog.json"), *sorted(spec.out.glob("gpulog.rank*.json"), key=_rank_of)]
+    logs = tuple(map(RunLog.load_log, own))
+    if not any(log.steps for log in logs):  # ranks that the script spawned itself, where the parent has no step
+        spawned = sorted(spec.out.glob("gpulog.spawned*.json"), key=_rank_of)
+        logs = tuple(map(RunLog.load_log, spawned)) or logs
     outcome = _judge_outcome(exit_code, timed_out, logs)
     error = _find_error(spec, outcome, logs)
     losses = _log_losses(spec) if spec.loss_regex else ()
@@ -132,19 +136,11 @@ def conclude_launch(
         logs,
         elapsed_s,
         error,
-        _describe_cut(account, logs) or _describe_trouble(spec, outcome, exit_code, logs, error, losses),
+        _describe_trouble(spec, outcome, exit_code, logs, error, losses, account),
         STANDING_IN if spec.transform == "baseline_cpu" else None,
         losses,
         account,
     )
-
-
-def _read_logs(out: Path) -> tuple[RunLog, ...]:
-    """Return one log per rank: those of ranks that the script spawned itself where the parent has no step."""
-    own = [*out.glob("gpulog.json"), *sorted(out.glob("gpulog.rank*.json"), key=_rank_of)]
-    logs = tuple(map(RunLog.load_log, own))
-    spawned = sorted(out.glob("gpulog.spawned*.json"), key=_rank_of)
-    return tuple(map(RunLog.load_log, spawned)) if spawned and not any(log.steps for log in logs) else logs
 
 
 def _rank_of(path: Path) -> int:
@@ -179,13 +175,6 @@ def _find_error(spec: LaunchSpec, outcome: str, logs: tuple[RunLog, ...]) -> Chi
     return ChildError(logged["type"], message, logged["path"], logged["line"], tuple(logged["traceback"]))
 
 
-def _describe_cut(account: Account | None, logs: tuple[RunLog, ...]) -> Sentence | None:
-    """Return which of its enclosure's limits ended the script."""
-    if account is None or account.cut not in ("disk", "memory", "processes", "time"):
-        return None
-    return Sentence(f"launch.cut_{account.cut}", steps=len(logs[0].steps) if logs else 0)
-
-
 def _describe_trouble(
     spec: LaunchSpec,
     outcome: str,
@@ -193,9 +182,12 @@ def _describe_trouble(
     logs: tuple[RunLog, ...],
     error: ChildError | None,
     losses: tuple[float, ...],
+    account: Account | None,
 ) -> Sentence | None:
-    """Return the first thing that went wrong, as a sentence."""
+    """Return the first thing that went wrong, as a sentence; before all which of its enclosure's limits ended it."""
     done = len(logs[0].steps) if logs else 0
+    if account is not None and account.cut in ("disk", "memory", "processes", "time"):
+        return Sentence(f"launch.cut_{account.cut}", steps=done)
     if outcome == "timeout":
         return Sentence("launch.timeout", seconds=spec.timeout_s, steps=done)
     if outcome == "killed":
@@ -246,7 +238,8 @@ def launch(spec: LaunchSpec, on_progress: Callable[[Progress], None] | None = No
     spec.check_fields()
     spec_path = _prepare_folder(spec)
     started = time.monotonic()
-    with sandbox.enclose(_make_command(spec, spec_path), _enclosure_of(spec), spec.cwd or Path.cwd()) as enclosed:
+    enclosure = spec.enclosure and replace(spec.enclosure, writable=(*spec.enclosure.writable, spec.out))
+    with sandbox.enclose(_make_command(spec, spec_path), enclosure, spec.cwd or Path.cwd()) as enclosed:
         child = Child(enclosed.command, _make_environment(spec), spec.cwd, spec.out / "output.log")
         try:
             timed_out = _follow_child(child, spec, on_progress)
@@ -258,13 +251,6 @@ def launch(spec: LaunchSpec, on_progress: Callable[[Progress], None] | None = No
         exit_code = child.exit_code
         account = enclosed.read_account(ended_early=timed_out)
     return conclude_launch(spec, exit_code, timed_out, time.monotonic() - started, account)
-
-
-def _enclosure_of(spec: LaunchSpec) -> Enclosure | None:
-    """Return the spec's enclosure with its results' folder writable."""
-    if spec.enclosure is None:
-        return None
-    return replace(spec.enclosure, writable=(*spec.enclosure.writable, spec.out))
 
 
 def _prepare_folder(spec: LaunchSpec) -> Path:

@@ -86,15 +86,15 @@ def escape_controls(value: Any) -> Any:
 
 def _compare_runs(left: Settings, right: Settings) -> Iterator[Difference]:
     for name, (risk, why) in risks.RUN.items():
-        values = [_list_seedings(side.run) if name == "seeds" else side.run.get(name) for side in (left, right)]
+        values = [side.run.get(name) for side in (left, right)]
+        if name == "seeds":  # `torch.manual_seed(1)`, each once, whichever accelerator's it was
+            entries = [[entry for entry in value or () if isinstance(entry, dict)] for value in values]
+            values = [
+                sorted({f"{str(each.get('call', '?'))[:40]}({str(each.get('seed'))[:24]})" for each in side})
+                for side in entries
+            ]
         if values[0] != values[1] and (name != "seeds" or all(values)):
             yield Difference("run", name, _shorten_value(values[0]), _shorten_value(values[1]), risk, why)
-
-
-def _list_seedings(run: Mapping[str, Any]) -> list[str]:
-    """Return what the script seeded: `torch.manual_seed(1)`, each once, whichever accelerator's it was."""
-    entries = [entry for entry in run.get("seeds", []) if isinstance(entry, dict)]
-    return sorted({f"{str(entry.get('call', '?'))[:40]}({str(entry.get('seed'))[:24]})" for entry in entries})
 
 
 def _compare_fingerprints(left: Settings, right: Settings, kind: str) -> Iterator[Difference]:
@@ -123,19 +123,15 @@ def _compare_flags(left: Settings, right: Settings) -> Iterator[Difference]:
 
 
 def _compare_environments(left: Settings, right: Settings, across: bool) -> Iterator[Difference]:
-    left_variables, right_variables = (_rename_answered(side.environment, across) for side in (left, right))
+    left_variables, right_variables = dict(left.environment), dict(right.environment)
+    for variables in (left_variables, right_variables) if across else ():
+        for name, answer in risks.ANSWERS.items():  # a GPU's by the name of the NPU's that answers it
+            if name in variables:
+                variables.setdefault(answer, variables.pop(name))
     for name in sorted(left_variables.keys() | right_variables.keys()):
         if left_variables.get(name) != right_variables.get(name):
             risk, why = risks.VARIABLES.get(risks.ANSWERS.get(name, name), (risks.LOW, "speed"))
             yield Difference("environment", name, left_variables.get(name), right_variables.get(name), risk, why)
-
-
-def _rename_answered(environment: Mapping[str, str], across: bool) -> dict[str, str]:
-    """Return the variables; across tiers a GPU's by the name of the NPU's that answers it, unless that is set."""
-    if not across:
-        return dict(environment)
-    renamed = {answer: environment[name] for name, answer in risks.ANSWERS.items() if name in environment}
-    return {**renamed, **{name: value for name, value in environment.items() if name not in risks.ANSWERS}}
 
 
 def _compare_packages(left: Settings, right: Settings, across: bool) -> Iterator[Difference]:

@@ -80,7 +80,9 @@ def load_record(path: Path) -> Settings:
         if not isinstance(content, dict) or not str(content.get("schema", "")).startswith(f"{KIND}/"):
             raise ValueError("not a settings record")
     except (OSError, ValueError, RecursionError) as error:
-        why = explain_os_error(error) if isinstance(error, OSError) else _shorten_error(error)
+        why = explain_os_error(error) if isinstance(error, OSError) else type(error).__name__
+        if isinstance(error, ValueError) and "codec" not in str(error):  # its own words, without what the file holds
+            why = str(error)
         raise WorkbookError("settings.unreadable", path=str(path), error=why) from error
     if content["schema"] != SCHEMA:
         version = "".join(filter(str.isprintable, str(content["schema"])[len(KIND) + 1 :][:20]))
@@ -153,8 +155,3 @@ def _check_plain(name: str, value: object, types: tuple[type, ...]) -> None:
         raise ValueError(f"{name}: not of the expected type or length")
     if not str(value).isprintable():
         raise ValueError(f"{name}: control characters")
-
-
-def _shorten_error(error: BaseException) -> str:
-    """Return an error's own words, without what the file holds."""
-    return str(error) if isinstance(error, ValueError) and "codec" not in str(error) else type(error).__name__

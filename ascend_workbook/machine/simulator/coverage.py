@@ -100,7 +100,16 @@ def make_report(entries: list[Entry], states: Mapping[str, State], samples: int)
     percents = ("coverage_percent", "coverage_percent_of_all", "coverage_bar")
     table = Table(
         (*map(Column, columns), *(Column(name, "%") for name in percents), Column("slice")),
-        tuple(_row_of_count(count) for count in counts),
+        tuple(
+            (
+                count.direction,
+                count.dtype,
+                *(count.outcomes[outcome] for outcome in OUTCOMES),
+                *(count.percent, count.percent_of_all, count.bar),
+                f"{count.direction} {count.dtype}",
+            )
+            for count in counts
+        ),
     )
     return Report(
         STAGE,
@@ -112,14 +121,6 @@ def make_report(entries: list[Entry], states: Mapping[str, State], samples: int)
         parts=(_entries_part(entries, states), _operators_part(states)),
         facts={"samples": samples},
     )
-
-
-def _row_of_count(count: Count) -> tuple[Scalar, ...]:
-    from ascend_simulator.coverage.entries import OUTCOMES
-
-    outcomes = (count.outcomes[outcome] for outcome in OUTCOMES)
-    percents = (count.percent, count.percent_of_all, count.bar)
-    return (count.direction, count.dtype, *outcomes, *percents, f"{count.direction} {count.dtype}")
 
 
 def _make_findings(counts: list[Count]) -> list[Finding]:
@@ -257,11 +258,6 @@ def _render_grid(heads: list[str], rows: Iterable[Sequence[Scalar]]) -> Iterator
     yield "| " + " | ".join(heads) + " |"
     yield "| " + " | ".join(["---"] * len(heads)) + " |"
     for row in rows:
-        yield "| " + " | ".join(_format_cell(value) for value in row) + " |"
-
-
-def _format_cell(value: Scalar) -> str:
-    if isinstance(value, float):
-        return f"{value:.1f}"
-    text = "" if value is None else str(value)
-    return text.replace(os.linesep, " ").replace("|", "\\|").replace("<", "&lt;")
+        texts = (f"{cell:.1f}" if isinstance(cell, float) else "" if cell is None else str(cell) for cell in row)
+        cells = (text.replace(os.linesep, " ").replace("|", "\\|").replace("<", "&lt;") for text in texts)
+        yield "| " + " | ".join(cells) + " |"

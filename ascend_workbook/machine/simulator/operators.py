@@ -42,7 +42,14 @@ def list_operators(location: Path, env: dict[str, str]) -> Report:
     from ascend_simulator.coverage.entries import UNKNOWN
 
     record, checked = _record_operators(location, env)
-    types = {**reference_lists(checked), **dtype_lists((location / "dtypes.txt").read_text(encoding="utf-8"))}
+    types = {
+        name: (
+            " ".join(f"{argument}={','.join(dtypes)}" for argument, dtypes in lists.items()),
+            f"torch_npu: {DOCUMENTS}",
+        )
+        for name, lists in checked.items()
+    }
+    types.update(dtype_lists((location / "dtypes.txt").read_text(encoding="utf-8")))
     rows = tuple(_make_row(name, kind, types) for name, kind in sorted(record.items()))
     unknown = sum(1 for row in rows if row[2] == UNKNOWN)
     finding = Finding("SIM005", Status.NOTE, "operators.listed", {"total": len(rows), "unknown": unknown})
@@ -62,15 +69,6 @@ def dtype_lists(table: str) -> dict[str, tuple[str, str]]:
                 by_cann = f"{function}: https://gitcode.com/cann, {source}"
                 lists[f"aten::{name}"] = (arguments, by_cann if function != "-" else f"https://gitcode.com/{source}")
     return lists
-
-
-def reference_lists(checked: dict[str, dict[str, list[str]]]) -> dict[str, tuple[str, str]]:
-    """Return lists as dtype_lists() does, from the data types that references check, by operator and argument."""
-    source = f"torch_npu: {DOCUMENTS}"
-    return {
-        name: (" ".join(f"{argument}={','.join(dtypes)}" for argument, dtypes in lists.items()), source)
-        for name, lists in checked.items()
-    }
 
 
 def _make_row(name: str, kind: str, types: dict[str, tuple[str, str]]) -> tuple[str, str, str, str]:

@@ -85,8 +85,13 @@ def _kill_tree(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
         process.kill()
-    for pid, began in below.items():
-        if _read_stat(pid)[1:] == began:  # the same process still, though its parent is another by now
+    kill_same(below)
+
+
+def kill_same(processes: Mapping[int, tuple[str, ...]]) -> None:
+    """Kill those of `find_descendants` that are the same processes still, though their parents are others by now."""
+    for pid, began in processes.items():
+        if _read_stat(pid)[1:] == began:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
 

@@ -20,7 +20,8 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import Sentence, choose_language, restore_sentence, say
 from ascend_workbook.machine import simulator
-from ascend_workbook.machine.sandbox import NAMESPACES, find_guard
+from ascend_workbook.machine.launch.enclosed import announce_guard
+from ascend_workbook.machine.sandbox import find_guard
 from ascend_workbook.storage import open_storage, write_file
 from course.grading.attempt import Grade, Work, grade_one
 from course.grading.limits import Limits, can_be_another, limit_as_own_user
@@ -84,8 +85,9 @@ def grade_submissions(
     ]
     todo = any(work_ready.grade is None for work_ready in prepared)
     own_users = todo and limits_set.user is None and os.geteuid() == 0 and can_be_another(work, dict(os.environ))
-    if todo and find_guard() != NAMESPACES:
-        tell(say(f"sandbox.before_{find_guard()}", lang))
+    remaining = announce_guard(find_guard(), copied=True) if todo else None
+    if remaining is not None:
+        tell(say(remaining.key, lang, **remaining.args))
     grades: list[Grade] = []
     for number, (path, work_ready) in enumerate(zip(submissions_there, prepared), 1):
         tell(say("grading.progress", lang, number=number, of=len(submissions_there), name=name_as_text(path)))

@@ -8,7 +8,8 @@ from ascend_workbook.cli.options import Row, Verb, progress_line
 from ascend_workbook.findings.report import TIERS, Report
 from ascend_workbook.findings.sentence import Scalar, Sentence, say
 from ascend_workbook.machine.launch import Progress
-from ascend_workbook.machine.sandbox import NAMESPACES, find_guard
+from ascend_workbook.machine.launch.enclosed import announce_guard
+from ascend_workbook.machine.sandbox import find_guard
 from ascend_workbook.migration.dry_run import dry_run
 from ascend_workbook.migration.operators import operators
 from ascend_workbook.migration.rewrite.change import MODES
@@ -16,9 +17,9 @@ from ascend_workbook.migration.rewrite.change import MODES
 
 def run_script(call: partial[Report], lang: str | None) -> Report:
     """Run the verb, a line for each step of a side; first of all, where the script is not enclosed, that it is not."""
-    guard = find_guard()
-    if guard != NAMESPACES:
-        progress_line(say(f"sandbox.before_{guard}", lang))
+    remaining = announce_guard(find_guard(), copied=True)
+    if remaining is not None:
+        progress_line(say(remaining.key, lang, **remaining.args))
     return call(on_progress=partial(print_step, lang=lang))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -25,6 +24,7 @@ from ascend_workbook.machine.sandbox import (
     Enclosure,
     enclose,
     find_guard,
+    why_weaker,
 )
 
 #: How long an enclosed look at a real accelerator may take, in seconds.
@@ -39,8 +39,7 @@ def choose_enclosure(where: Device, *, network: bool = False, python: str = sys.
     guard = find_guard()
     if where.accelerator != "cpu" and not where.simulated:
         guard = _find_guard_with_device(where.tier, python)
-    free_mib = shutil.disk_usage(tempfile.gettempdir()).free >> 20
-    return Enclosure((), guard=guard, network=network, seconds=math.inf, disk_mib=max(1024, free_mib * 9 // 10))
+    return Enclosure((), guard=guard, network=network, seconds=math.inf)
 
 
 @cache
@@ -63,11 +62,15 @@ def describe_guard(guard: str, *, network: bool, copied: bool = True) -> Sentenc
     return Sentence(f"sandbox.ran_{guard}", network=Sentence(f"sandbox.network_{'on' if network else 'off'}"))
 
 
-def announce_guard(guard: str) -> Sentence | None:
-    """Say, before a script runs where it lies, what guard remains where it cannot be enclosed; None where it is."""
+def announce_guard(guard: str, *, copied: bool = False) -> Sentence | None:
+    """Say, before a script runs in a copy of its folder or where it lies, what guard remains where name spaces are not
+    the guard, and why they are not; None where they are."""
     if guard == NAMESPACES:
         return None
-    return Sentence("sandbox.before_in_place" if guard == NONE else f"sandbox.before_{guard}")
+    if guard == NONE and not copied:
+        return Sentence("sandbox.before_in_place")
+    unseen = find_guard() == NAMESPACES
+    return Sentence(f"sandbox.before_{guard}", why=Sentence("sandbox.device_unseen") if unseen else why_weaker())
 
 
 def report_accounts(
@@ -90,7 +93,11 @@ def report_accounts(
     attempts = list_attempts(accounts)
     if attempts:
         grave = any(attempt.kind != "made" for attempt in attempts)
-        add("tried", Status.WARN if grave else Status.NOTE, tried=describe_attempts(attempts))
+        unlisted = sum(account.changed_places - len(account.changes) for account in accounts)
+        add("tried", Status.WARN if grave else Status.NOTE, tried=describe_attempts(attempts, unlisted))
+    read_only: list[Scalar] = list(dict.fromkeys(place for account in accounts for place in account.read_only))
+    if read_only:
+        add("read_only", Status.NOTE, count=len(read_only), places=read_only[:SHOWN])
     refused = [error for error in errors if "Permission denied" in error]
     if refused and weakest == LANDLOCK:
         add("refused", Status.WARN, error=refused[0], variable=GUARD_VARIABLE)
@@ -111,12 +118,14 @@ def list_attempts(accounts: Iterable[Account]) -> list[Change]:
     ]
 
 
-def describe_attempts(attempts: Sequence[Change]) -> Sentence:
-    """Say what was tried, the first few by name, deletions and changes before new files."""
-    order = ("deleted", "replaced", "changed", "made")
+def describe_attempts(attempts: Sequence[Change], unlisted: int = 0) -> Sentence:
+    """Say what was tried, the first few by name, worst first; `unlisted` more are counted."""
+    order = ("set-user-id", "deleted", "replaced", "changed", "made")
     ranked = sorted(attempts, key=lambda change: (order.index(change.kind), change.path))
     places: list[Scalar] = []
     for change in ranked[:SHOWN]:  # a script chooses the names of its files
         shown = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in change.path)
         places.append(f"{shown} ({change.kind})")
-    return Sentence("sandbox.tried", count=len(attempts), places=[*places, *(["…"] if len(attempts) > SHOWN else [])])
+    if len(attempts) + unlisted > SHOWN:
+        places.append("…")
+    return Sentence("sandbox.tried", count=len(attempts) + unlisted, places=places)

@@ -18,7 +18,7 @@ from pathlib import Path
 from ascend_workbook.diagnose import explain_text
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.sentence import Scalar, Sentence
-from ascend_workbook.machine import sandbox
+from ascend_workbook.machine import bounded, sandbox
 from ascend_workbook.machine.launch.result import ChildError, LaunchResult, Progress, RunLog
 from ascend_workbook.machine.launch.spec import STANDING_IN, LaunchSpec
 from ascend_workbook.machine.sandbox import Account
@@ -27,13 +27,17 @@ from ascend_workbook.redaction.exits import redact_file
 # One child process group: started, followed through its output file, ended whole.
 
 GRACE_S = 5.0
+#: An enclosed child lists what its script did, for ten seconds at most, before it ends.
+ENCLOSED_GRACE_S = 15.0
 
 
 #: Name of the mark that all processes of one launch have in their environment
 MARK = "ASCEND_WORKBOOK_LAUNCH"
 #: Outlives a launcher that is killed, whatever kills it, for then its standard input ends, and ends what that left: the
-#: script's own processes too, in whatever group or session they are. $1 is the mark with its value.
+#: script's own processes too, in whatever group or session they are. $1 is the mark with its value, $2 seconds that an
+#: enclosure has to end by itself, for it then removes its layers.
 GUARD = """read ended && exit
+sleep "$2"
 for round in 1 2 3 4 5 6; do
   for place in $(grep -ls "$1" /proc/[0-9]*/environ); do
     process=${place%/environ}
@@ -46,11 +50,14 @@ done"""
 class Child:
     """The child writes straight into the file: what it said is there even if this process dies."""
 
-    def __init__(self, command: Sequence[str], env: Mapping[str, str], cwd: Path | None, output: Path) -> None:
+    def __init__(
+        self, command: Sequence[str], env: Mapping[str, str], cwd: Path | None, output: Path, grace_s: float = GRACE_S
+    ) -> None:
+        self._grace_s = grace_s
         output.unlink(missing_ok=True)  # an earlier script may have left a link there
         mark = uuid.uuid4().hex
         self._guard = subprocess.Popen(
-            ("/bin/sh", "-c", GUARD, "guard", f"{MARK}={mark}"),
+            ("/bin/sh", "-c", GUARD, "guard", f"{MARK}={mark}", "0" if grace_s == GRACE_S else "5"),
             env={"PATH": os.defpath},  # without the mark of a launch around this one
             cwd="/",
             stdin=subprocess.PIPE,
@@ -99,12 +106,15 @@ class Child:
         self._guard.communicate(b"ended\n")
 
     def end_group(self) -> None:
-        """Ask the whole process group to end, then make it."""
-        for sign, patience_s in ((signal.SIGTERM, GRACE_S), (signal.SIGKILL, GRACE_S)):
-            self._send_signal(sign)
-            if self.wait_for_end(patience_s):
-                break
+        """Ask the whole process group to end, then make it, with what it started in groups of their own."""
+        self._send_signal(signal.SIGTERM)
+        below = bounded.find_descendants(self._process.pid)
+        if not self.wait_for_end(self._grace_s):
+            below.update(bounded.find_descendants(self._process.pid))
+            self._send_signal(signal.SIGKILL)
+            self.wait_for_end(GRACE_S)
         self._send_signal(signal.SIGKILL)  # workers that outlived their parent
+        bounded.kill_same(below)
         self._tail.close()
 
     def _send_signal(self, sign: signal.Signals) -> None:
@@ -186,7 +196,7 @@ def _describe_trouble(
 ) -> Sentence | None:
     """Return the first thing that went wrong, as a sentence; before all which of its enclosure's limits ended it."""
     done = len(logs[0].steps) if logs else 0
-    if account is not None and account.cut in ("disk", "memory", "processes", "time"):
+    if account is not None and account.cut in ("cpu", "disk", "memory", "processes", "time"):
         return Sentence(f"launch.cut_{account.cut}", steps=done)
     if outcome == "timeout":
         return Sentence("launch.timeout", seconds=spec.timeout_s, steps=done)
@@ -240,7 +250,8 @@ def launch(spec: LaunchSpec, on_progress: Callable[[Progress], None] | None = No
     started = time.monotonic()
     enclosure = spec.enclosure and replace(spec.enclosure, writable=(*spec.enclosure.writable, spec.out))
     with sandbox.enclose(_make_command(spec, spec_path), enclosure, spec.cwd or Path.cwd()) as enclosed:
-        child = Child(enclosed.command, _make_environment(spec), spec.cwd, spec.out / "output.log")
+        grace_s = ENCLOSED_GRACE_S if enclosure else GRACE_S
+        child = Child(enclosed.command, _make_environment(spec), spec.cwd, spec.out / "output.log", grace_s)
         try:
             timed_out = _follow_child(child, spec, on_progress)
         except BaseException:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -57,7 +58,11 @@ class Enclosure:
     hidden: files and folders that it finds empty (name spaces) or cannot read (Landlock), beside the credentials of the
     home folder.
     guard: one of GUARDS; "" takes the strongest that works here.
-    seconds, disk_mib, memory_mib, processes: of all that it starts, together; it is ended beyond one of them.
+    network: with name spaces alone it can be taken away.
+    fresh_home: HOME and TMPDIR are empty folders in the last writable one, removed at the end.
+    seconds, cpu_seconds, disk_mib, memory_mib, processes: of all that it starts, together; it is ended beyond one of
+        them. disk_mib 0: nine tenths of what is free where the results lie.
+    ways: places to which another user's way is opened, in the layers alone, as it is to what is writable.
     user, group: numbers of the Unix user it becomes, where this one is root; what is writable must be that user's.
     """
 
@@ -65,8 +70,10 @@ class Enclosure:
     hidden: tuple[Path, ...] = ()
     guard: str = ""
     network: bool = False
+    fresh_home: bool = False
     seconds: float = 3600.0
-    disk_mib: int = 8192
+    cpu_seconds: float = math.inf
+    disk_mib: int = 0
     memory_mib: int = 1 << 20
     processes: int = 2000
     user: int | None = None
@@ -76,7 +83,8 @@ class Enclosure:
 
 @dataclass(frozen=True)
 class Change:
-    """A file or folder outside the results that a program made, changed, replaced or deleted (in its layer alone)."""
+    """A file or folder outside the results that a program made, changed, replaced or deleted (in its layer alone); or
+    one in the results that it gave its owner's rights (set-user-id), which were taken from it."""
 
     kind: str
     path: str
@@ -88,7 +96,7 @@ class Account:
     """How an enclosed program ended, and what it tried.
 
     code: the program's exit code, or the signal that ended it as a negative number.
-    cut: "" where it ended by itself; else time, disk, memory, processes, stopped or parent.
+    cut: "" where it ended by itself; else time, cpu, disk, memory, processes, stopped or parent.
     changes: at most a few thousand; `changed_places` counts all.
     refused_sends: packets that had no way out, programs of any language counted.
     read_only: folders whose file system takes no layer: writes there were refused.
@@ -103,6 +111,17 @@ class Account:
     changed_places: int = 0
     refused_sends: int = 0
     read_only: tuple[str, ...] = field(default=())
+
+
+#: By guard why it does not work here, once `find_guard` has tried it.
+_why_not: dict[str, str] = {}
+
+
+def why_weaker() -> str:
+    """Say why name spaces are not the guard: the variable that chose another, or what the kernel answered."""
+    if find_guard() != NAMESPACES and os.environ.get(GUARD_VARIABLE, NAMESPACES) != NAMESPACES:
+        return f"{GUARD_VARIABLE}={os.environ[GUARD_VARIABLE]}"
+    return _why_not.get(NAMESPACES) or sys.platform
 
 
 @cache
@@ -128,9 +147,16 @@ def _works(guard: str) -> bool:
         wrapped = enclose_command(command, enclosure, guard, results, folder)
         try:
             ended = subprocess.run(wrapped, capture_output=True, timeout=60, check=False)
-        except (OSError, subprocess.TimeoutExpired):
+        except (OSError, subprocess.TimeoutExpired) as error:
+            _why_not[guard] = str(error)
             return False
-        return ended.returncode == 0 and (results / "in").exists()
+        works = ended.returncode == 0 and (results / "in").exists()
+        if not works:
+            with contextlib.suppress(OSError, ValueError):
+                _why_not[guard] = json.loads((folder / "account.json").read_text(encoding="utf-8"))["failed"]
+            output = ended.stderr.decode(errors="replace").strip().splitlines() or [f"exit code {ended.returncode}"]
+            _why_not[guard] = _why_not.get(guard) or output[-1]
+        return works
 
 
 @dataclass(frozen=True)
@@ -172,30 +198,29 @@ def enclose_command(command: Sequence[str], enclosure: Enclosure, guard: str, cw
     `folder` takes the layers and the account; it must not lie in what is writable. The command itself, which may hold a
     password, stands in no file.
     """
+    folder.mkdir(parents=True, exist_ok=True)
+    credentials = [Path.home() / name for name in CREDENTIALS if (Path.home() / name).exists()]
+    beside = enclosure.writable[-1] if enclosure.writable else folder
     fields: Mapping[str, object] = {
         "cwd": str(cwd.absolute()),
         "guard": guard,
         "folder": str(folder.absolute() / "layers"),
         "writable": [str(place.absolute()) for place in enclosure.writable],
-        "hidden": [str(place) for place in (*enclosure.hidden, *_home_credentials())],
+        "hidden": [str(place) for place in (*enclosure.hidden, *credentials)],
         "network": enclosure.network,
         "seconds": min(enclosure.seconds, 1e9),
-        "disk_mib": enclosure.disk_mib,
+        "cpu_seconds": min(enclosure.cpu_seconds, 1e9),
+        "disk_mib": enclosure.disk_mib or max(1, (shutil.disk_usage(beside).free >> 20) * 9 // 10),
+        "fresh_home": enclosure.fresh_home,
         "memory_mib": enclosure.memory_mib,
         "processes": enclosure.processes,
         "user": enclosure.user,
         "group": enclosure.group,
         "ways": [str(place.absolute()) for place in enclosure.ways],
     }
-    folder.mkdir(parents=True, exist_ok=True)
     spec = folder / "enclosure.json"
     spec.write_text(json.dumps(fields), encoding="utf-8")
     return [sys.executable, "-I", "-S", str(ENCLOSE), str(spec), *command]
-
-
-def _home_credentials() -> list[Path]:
-    home = Path.home()
-    return [home / name for name in CREDENTIALS if (home / name).exists()]
 
 
 def read_account(folder: Path) -> Account:

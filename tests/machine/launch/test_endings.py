@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -185,3 +188,54 @@ def test_an_unreadable_log(tmp_path: Path, content: str) -> None:
     with pytest.raises(WorkbookError) as caught:
         RunLog.load_log(tmp_path / "gpulog.json")
     assert caught.value.key == "launch.log_unreadable" and "gpulog.json" in caught.value.message("en")
+
+
+STARTER = """
+import sys
+from pathlib import Path
+from ascend_workbook.machine.launch import LaunchSpec, launch
+from ascend_workbook.machine.sandbox import Enclosure
+script, out = map(Path, sys.argv[1:3])
+launch(LaunchSpec(out=out, script=script, enclosure=Enclosure(()) if sys.argv[3] == "enclosed" else None))
+"""
+DAEMONS = """
+import os, signal, subprocess, sys, time
+from pathlib import Path
+for options in ({}, {"start_new_session": True}):
+    subprocess.Popen(["sleep", "1" + MARK], **options)
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        os.execvp("sleep", ["sleep", "3" + MARK])
+    os._exit(0)
+(Path(OUT) / "started").touch()
+time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="prctl is Linux's")
+@pytest.mark.parametrize("how", ["as it is", "enclosed"])
+def test_who_is_killed_while_it_launches_leaves_no_process(tmp_path: Path, how: str) -> None:
+    mark, script = f"{os.getpid()}.5", tmp_path / "daemons.py"
+    out = tmp_path / "out"
+    script.write_text(f"MARK = {mark!r}; OUT = {str(out)!r}\n" + DAEMONS)
+    starter = subprocess.Popen([sys.executable, "-c", STARTER, str(script), str(out), how])
+    _wait_until((out / "started").exists, 60)
+    _wait_until(lambda: _running(mark) == 3, 30)
+    starter.kill()
+    starter.wait()
+    _wait_until(lambda: not _running(mark), 10)
+    _wait_until(lambda: not list(tmp_path.glob(".enclosure-*")), 10)
+
+
+def _running(mark: str) -> int:
+    lines = subprocess.run(["ps", "axww"], capture_output=True, text=True, check=True).stdout.splitlines()
+    return sum(f"sleep 1{mark}" in line or f"sleep 3{mark}" in line for line in lines)
+
+
+def _wait_until(came: Callable[[], object], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not came():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)

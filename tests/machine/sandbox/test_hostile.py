@@ -9,11 +9,14 @@ import signal
 import socket
 import subprocess
 import sys
+import sysconfig
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +24,7 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.machine import sandbox
 from ascend_workbook.machine.launch import LaunchSpec, launch
 from ascend_workbook.machine.sandbox import LANDLOCK, NAMESPACES, Account, Enclosure
+from ascend_workbook.machine.sandbox.child import linux
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="name spaces and Landlock are Linux's")
 TOKEN = "precious content"
@@ -83,6 +87,16 @@ t.join(); file.write_text('gone')""",
     ),
     "change rights and times": ("os.chmod(file, 0o777); os.utime(file, (0, 0))", {"changed"}),
     "extended attributes": ("os.setxattr(file, 'user.x', b'1')", {"changed"}),
+    "a hook of a repository": (
+        "h = precious / '.git/hooks'; h.mkdir(parents=True); (h / 'post-checkout').write_text('#!/bin/sh')",
+        {"made"},
+    ),
+    "what a shell reads first": ("open(pathlib.Path.home() / '.bashrc', 'a').write('evil')", {"made"}),
+    "within a name space of his own": (
+        "libc.unshare(0x10000000 | 0x20000)\nlibc.mount(b'none', str(precious).encode(), b'tmpfs', 0, None)\n"
+        "libc.umount2(str(precious).encode(), 2); file.write_text('gone')",
+        {"changed"},
+    ),
     "mount over it": (
         "libc.mount(b'none', str(precious).encode(), b'tmpfs', 0, None); libc.umount2(str(precious).encode(), 2)\n"
         "libc.unshare(0x10020000); libc.mount(b'none', b'/', None, 16384 | (1 << 18), None)\n"
@@ -120,8 +134,40 @@ OTHERS = {
     "make a device": "os.mknod('disk', 0o60666, os.makedev(8, 0)); open('disk', 'rb').read(1)",
     "the clock": "time.clock_settime(time.CLOCK_REALTIME, 0)",
     "the host's name": "socket.sethostname('gone')",
+    "the modes of devices": "for name in ('null', 'zero', 'urandom'):\n"
+    "    try: os.chmod(f'/dev/{name}', 0)\n"
+    "    except OSError as error: print(error)",
+    "the owners of devices": "os.chown('/dev/null', 1, 1)",
+    "keys of the session": "assert libc.syscall(248 if os.uname().machine == 'x86_64' else 217, b'user', b'hostile', "
+    "b'x', 1, -3) == -1",
+    "io_uring": "assert libc.syscall(425, 8, ctypes.create_string_buffer(120)) == -1",
+    "fanotify": "assert libc.fanotify_init(0, 0) == -1",
+    "letters into a terminal": "import fcntl; [fcntl.ioctl(d, 0x5412, b'x') for d in (0, 1, 2)]",
+    "its own group and session": "os.killpg(os.getpgid(os.getppid()), signal.SIGKILL)",
+    "what is loaded into every program": "open('/etc/ld.so.preload', 'w').write('/evil.so')",
+    "a module for every python": "import sysconfig\n"
+    "pathlib.Path(sysconfig.get_path('purelib'), 'evil.pth').write_text('x')",
+    "watch the folder": "d = libc.inotify_init1(0); libc.inotify_add_watch(d, str(precious).encode(), 0xfff); "
+    "(precious / 'notes.txt').write_text('gone')",
+    "a port of its own for all": "s = socket.create_server(('0.0.0.0', 0)); s.settimeout(1); s.accept()",
     "credentials of the home folder": "sys.exit(7 if (pathlib.Path.home() / '.ssh/id_rsa').read_text() else 0)",
 }
+
+
+#: Of these Landlock knows nothing: its sentence before a run says so.
+OPEN_UNDER_LANDLOCK = (
+    "change rights and times",
+    "extended attributes",
+    "tcp to",
+    "udp",
+    "a name",
+    "a socket",
+    "a port",
+)
+#: Who runs the enclosure: this user, root in most containers; and one without any rights.
+NOBODY = 12345
+IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
+USERS = (None, NOBODY) if IS_ROOT else (None,)
 
 
 @dataclass
@@ -133,15 +179,26 @@ class Victim:
     folder: Path
     arrived: list[bytes]
     arguments: list[str]
+    user: int | None = None
+    output: str = ""
 
     def attack(self, program: str, guard: str, **limits: object) -> Account:
         script = self.results.parent / "attack.py"
         script.write_text(START + program)
         enclosure = Enclosure((self.results,), **{"seconds": 60.0, **limits})  # type: ignore[arg-type]
-        command = [sys.executable, str(script), *self.arguments]
+        python = sys.executable if self.user is None else find_python()
+        command = [python, str(script), *self.arguments]
         wrapped = sandbox.enclose_command(command, enclosure, guard, self.results, self.folder)
-        with (self.results.parent / "output.log").open("wb") as log:
-            subprocess.run(wrapped, stdout=log, stderr=subprocess.STDOUT, timeout=120, check=False)
+        become: dict[str, Any] = {}
+        if self.user is not None:
+            wrapped = [python, "-I", "-S", str(self.results.parent / "enclose" / "enclose.py"), wrapped[-1]]
+            for path in (self.folder, *self.folder.iterdir()):
+                os.chown(path, self.user, self.user)
+            become = {"user": self.user, "group": self.user, "extra_groups": []}
+        done = subprocess.run(
+            wrapped, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120, check=False, text=True, **become
+        )
+        self.output = done.stdout
         return sandbox.read_account(self.folder)
 
     def assert_unharmed(self) -> None:
@@ -154,30 +211,58 @@ class Victim:
         assert os.listxattr(self.precious / "weights.pt") == []
         assert not self.arrived
         assert not (self.folder / "layers").exists()
+        assert not (self.results.parent / "home" / ".bashrc").exists()
+        assert not Path(sysconfig.get_path("purelib"), "evil.pth").exists() and not Path("/etc/ld.so.preload").exists()
+        for name in ("null", "zero", "urandom"):
+            facts = Path("/dev", name).stat()
+            assert (facts.st_mode & 0o777, facts.st_uid) == (0o666, 0)
+
+
+def find_python() -> str:
+    python = shutil.which("python3", path="/usr/bin:/usr/local/bin")
+    if python is None:
+        pytest.skip("no python3 that everyone may run")
+    return python
+
+
+@pytest.fixture(params=USERS, ids=lambda user: "user" if user else "self")
+def victim(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Victim]:
+    with tempfile.TemporaryDirectory(prefix="hostile_", dir="/var/tmp") as name:
+        yield from make_victim(Path(name), request.param, monkeypatch)
 
 
 @pytest.fixture
-def victim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Victim]:
-    precious, results = tmp_path / "precious", tmp_path / "results"
-    precious.mkdir()
-    results.mkdir()
+def ours(monkeypatch: pytest.MonkeyPatch) -> Iterator[Victim]:
+    with tempfile.TemporaryDirectory(prefix="hostile_", dir="/var/tmp") as name:
+        yield from make_victim(Path(name), None, monkeypatch)
+
+
+def make_victim(place: Path, user: int | None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Victim]:
+    precious, results = place / "precious", place / "results"
+    for folder in (precious, results, place / "home" / ".ssh", place / "enclose"):
+        folder.mkdir(parents=True)
     for name in ("weights.pt", "notes.txt"):
         (precious / name).write_text(TOKEN)
         (precious / name).chmod(0o644)
         os.utime(precious / name, ns=(1_600_000_000_000_000_000, 1_600_000_000_000_000_000))
-    home = tmp_path / "home"
-    (home / ".ssh").mkdir(parents=True)
+    for file in sandbox.ENCLOSE.parent.glob("*.py"):
+        shutil.copy(file, place / "enclose")
+    home = place / "home"
     (home / ".ssh" / "id_rsa").write_text("KEYTEXT")
+    if user is not None:
+        for path in [place, *place.rglob("*")]:
+            os.chown(path, user, user)
     monkeypatch.setenv("HOME", str(home))
     arrived: list[bytes] = []
-    bystander = subprocess.Popen(["sleep", "600"])
+    bystander = subprocess.Popen(["sleep", "600"], **({} if user is None else {"user": user, "group": user}))  # type: ignore[call-overload]
     with contextlib.ExitStack() as stack:
         tcp = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         udp = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
         udp.bind(("127.0.0.1", 0))
-        unix_path = tmp_path / "u.sock"
+        unix_path = place / "u.sock"
         unix = stack.enter_context(socket.socket(socket.AF_UNIX))
-        unix.bind(str(unix_path)[-100:] if len(str(unix_path)) < 100 else str(unix_path))
+        unix.bind(str(unix_path))
+        unix_path.chmod(0o777)
         unix.listen()
         abstract = stack.enter_context(socket.socket(socket.AF_UNIX))
         name = f"hostile{os.getpid()}"
@@ -201,7 +286,7 @@ def victim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Victim]:
         listener.start()
         arguments = [str(precious), str(results), str(tcp.getsockname()[1]), str(udp.getsockname()[1])]
         arguments += [str(unix_path), name, str(bystander.pid)]
-        yield Victim(precious, results, tmp_path / "enclosure", arrived, arguments)
+        yield Victim(precious, results, place / "enclosure", arrived, arguments, user)
         done.set()
         listener.join()
     alive = bystander.poll() is None
@@ -221,16 +306,20 @@ def test_files_outside_stay_and_the_account_tells(name: str, victim: Victim) -> 
     program, kinds = FILES[name]
     account = victim.attack(program, NAMESPACES)
     victim.assert_unharmed()
-    assert kinds <= {change.kind for change in account.changes if change.path.startswith(str(victim.precious))}
+    tried = {change.kind for change in account.changes if change.path.startswith(str(victim.precious.parent))}
+    assert kinds <= tried, victim.output
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_under_landlock_files_outside_stay(name: str, victim: Victim) -> None:
+@pytest.mark.parametrize("name", [name for name in (*FILES, *OTHERS) if not name.startswith(OPEN_UNDER_LANDLOCK)])
+def test_under_landlock_nothing_outside_is_touched(name: str, victim: Victim) -> None:
     needs(LANDLOCK)
-    if name in ("change rights and times", "extended attributes"):
-        pytest.skip("Landlock does not know these rights")
-    victim.attack(FILES[name][0], LANDLOCK)
+    if linux.landlock_version() < 6 and ("kill" in name or "abstract" in name or "group" in name):
+        pytest.skip("signals and abstract sockets are Landlock's since Linux 6.12")
+    if IS_ROOT and (name in ("kill all", "the clock", "the host's name") or "devices" in name):
+        pytest.skip("root keeps these rights: the sentence before a run says so")
+    account = victim.attack(FILES[name][0] if name in FILES else OTHERS[name], LANDLOCK)
     victim.assert_unharmed()
+    assert account.code != 7
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -239,11 +328,13 @@ def test_nothing_leaves_and_nothing_outside_is_touched(name: str, victim: Victim
     before = (socket.gethostname(), Path("/proc/sys/kernel/domainname").read_text())
     account = victim.attack(OTHERS[name], NAMESPACES)
     victim.assert_unharmed()
-    assert account.code != 7
+    assert account.code != 7 and "AssertionError" not in victim.output
     assert before == (socket.gethostname(), Path("/proc/sys/kernel/domainname").read_text())
     assert abs(time.time() - time.monotonic() - _clock_offset) < 60
     if name in ("tcp to another machine", "udp"):
         assert account.refused_sends >= 1
+    if name == "what is loaded into every program" and IS_ROOT and victim.user is None:
+        assert "/etc/ld.so.preload" in [change.path for change in account.changes]
 
 
 _clock_offset = time.time() - time.monotonic()
@@ -305,14 +396,14 @@ def test_a_stubborn_loop_ends_in_time(guard: str, victim: Victim) -> None:
 
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.parametrize("guard", [NAMESPACES, LANDLOCK])
-def test_who_ends_the_enclosure_ends_all(sign: int, guard: str, victim: Victim) -> None:
+def test_who_ends_the_enclosure_ends_all(sign: int, guard: str, ours: Victim) -> None:
     needs(guard)
     mark = f"8{os.getpid()}.25"
     command = ["sh", "-c", f"sleep {mark} & touch started; sleep {mark}"]
-    wrapped = sandbox.enclose_command(command, Enclosure((victim.results,)), guard, victim.results, victim.folder)
+    wrapped = sandbox.enclose_command(command, Enclosure((ours.results,)), guard, ours.results, ours.folder)
     process = subprocess.Popen(wrapped)
     deadline = time.monotonic() + 30
-    while not (victim.results / "started").exists():
+    while not (ours.results / "started").exists():
         assert time.monotonic() < deadline
         time.sleep(0.05)
     process.send_signal(sign)
@@ -324,11 +415,11 @@ def test_who_ends_the_enclosure_ends_all(sign: int, guard: str, victim: Victim) 
 
 
 @pytest.mark.parametrize("guard", [NAMESPACES, LANDLOCK, sandbox.NONE])
-def test_a_program_that_a_signal_ends_is_told_from_one_that_exits(guard: str, victim: Victim) -> None:
+def test_a_program_that_a_signal_ends_is_told_from_one_that_exits(guard: str, ours: Victim) -> None:
     needs(guard)
-    assert victim.attack("os.kill(os.getpid(), signal.SIGSEGV)", guard).code == -signal.SIGSEGV
-    assert victim.attack("sys.exit(139)", guard).code == 139
-    command = sandbox.enclose_command(["sh", "-c", "kill -15 $$"], Enclosure(()), guard, victim.results, victim.folder)
+    assert ours.attack("os.kill(os.getpid(), signal.SIGSEGV)", guard).code == -signal.SIGSEGV
+    assert ours.attack("sys.exit(139)", guard).code == 139
+    command = sandbox.enclose_command(["sh", "-c", "kill -15 $$"], Enclosure(()), guard, ours.results, ours.folder)
     assert subprocess.run(command, check=False).returncode == -signal.SIGTERM
 
 
@@ -410,13 +501,13 @@ def test_root_has_a_program_run_as_someone_else(guard: str) -> None:
         shutil.rmtree(home, ignore_errors=True)
 
 
-def test_links_and_pipes_left_in_the_results_do_no_harm(victim: Victim, tmp_path: Path) -> None:
+def test_links_and_pipes_left_in_the_results_do_no_harm(ours: Victim, tmp_path: Path) -> None:
     needs(NAMESPACES)
-    precious = victim.precious / "notes.txt"
+    precious = ours.precious / "notes.txt"
     script = tmp_path / "leave.py"
     script.write_text(
         f"import os, pathlib\n"
-        f"out = pathlib.Path({str(victim.results)!r})\n"
+        f"out = pathlib.Path({str(ours.results)!r})\n"
         f"(out / 'output.log').unlink()\n"
         f"(out / 'output.log').symlink_to({str(precious)!r})\n"
         f"os.mkfifo(out / 'gpulog.spawned0.json')\n"
@@ -424,20 +515,20 @@ def test_links_and_pipes_left_in_the_results_do_no_harm(victim: Victim, tmp_path
     )
     for _ in range(2):
         with pytest.raises(WorkbookError, match="no regular file"):
-            launch(LaunchSpec(out=victim.results, script=script, timeout_s=60, enclosure=Enclosure(())))
-    victim.assert_unharmed()
+            launch(LaunchSpec(out=ours.results, script=script, timeout_s=60, enclosure=Enclosure(())))
+    ours.assert_unharmed()
 
 
-def test_a_comma_in_the_path_of_the_results_takes_no_layer_away(victim: Victim, tmp_path: Path) -> None:
+def test_a_comma_in_the_path_of_the_results_takes_no_layer_away(ours: Victim, tmp_path: Path) -> None:
     needs(NAMESPACES)
     results = tmp_path / "lr=0.1,bs=8:x" / "results"
     results.mkdir(parents=True)
-    command = ["sh", "-c", f"echo gone > {victim.precious}/weights.pt; echo 1 > in"]
+    command = ["sh", "-c", f"echo gone > {ours.precious}/weights.pt; echo 1 > in"]
     wrapped = sandbox.enclose_command(command, Enclosure((results,)), NAMESPACES, results, results.parent / "layers")
     subprocess.run(wrapped, check=True, timeout=60)
     account = sandbox.read_account(results.parent / "layers")
-    assert [change.kind for change in account.changes if change.path.startswith(str(victim.precious))] == ["changed"]
-    assert (results / "in").exists() and (victim.precious / "weights.pt").read_text() == TOKEN
+    assert [change.kind for change in account.changes if change.path.startswith(str(ours.precious))] == ["changed"]
+    assert (results / "in").exists() and (ours.precious / "weights.pt").read_text() == TOKEN
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="root alone has these rights")
@@ -450,6 +541,126 @@ def test_root_under_landlock_makes_no_device_and_changes_no_setting(victim: Vict
     ):
         assert victim.attack(program, LANDLOCK).code == 1, program
     assert not (victim.results / "disk").exists()
+
+
+def test_owners_rights_are_taken_from_what_is_left_in_the_results(victim: Victim) -> None:
+    program = "shutil.copy('/bin/sh', 'shell'); os.chmod('shell', 0o6755); os.link('shell', 'second')"
+    for guard in (NAMESPACES, LANDLOCK):
+        needs(guard)
+        account = victim.attack(program, guard)
+        assert (victim.results / "shell").stat().st_mode & 0o7777 == 0o755
+        assert "set-user-id" in {change.kind for change in account.changes}
+        for name in ("shell", "second"):
+            (victim.results / name).unlink()
+
+
+def test_shared_memory_is_bounded(victim: Victim) -> None:
+    needs(NAMESPACES)
+    program = "f = open('/dev/shm/big', 'wb')\nfor _ in range(99): f.write(bytes(1 << 20)); f.flush()"
+    account = victim.attack(program, NAMESPACES, memory_mib=50)
+    assert account.code == 1 and "No space left" in victim.output
+
+
+def test_processor_time_is_counted_over_all_processes(victim: Victim) -> None:
+    needs(NAMESPACES)
+    program = "os.fork()\nwhile True: pass"
+    for guard in (NAMESPACES, sandbox.NONE):
+        account = victim.attack(program, guard, cpu_seconds=2.0)
+        assert account.cut == "cpu" and account.code == -signal.SIGKILL
+
+
+def test_a_fresh_home_is_empty_and_goes(victim: Victim) -> None:
+    program = """
+home = pathlib.Path.home()
+assert not list(home.iterdir()) and home == pathlib.Path(os.environ['HOME']) and home.parent == results
+(home / '.cache').mkdir(); (home / '.cache' / 'x').write_text('1')
+import tempfile; tempfile.mkstemp()
+"""
+    for guard in sandbox.GUARDS:
+        needs(guard)
+        assert victim.attack(program, guard, fresh_home=True).code == 0, victim.output
+        assert not list(victim.results.iterdir())
+
+
+def test_hidden_folders_are_closed(victim: Victim) -> None:
+    program = "sys.exit(7 if file.exists() and file.read_text() else 0)"
+    for guard in (NAMESPACES, LANDLOCK):
+        needs(guard)
+        assert victim.attack(program, guard, hidden=(victim.precious,)).code != 7
+        assert victim.attack(program, guard).code == 7
+    account = victim.attack("(precious / 'new').write_text('x')", NAMESPACES, hidden=(victim.precious,))
+    victim.assert_unharmed()
+    assert not account.failed
+
+
+def test_a_name_that_is_looked_up_at_the_machines_own_resolver_counts(victim: Victim) -> None:
+    needs(NAMESPACES)
+    program = "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.sendto(b'x', ('127.0.0.53', 53))"
+    assert victim.attack(program, NAMESPACES).refused_sends == 1
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="others may not write there anyway")
+def test_files_directly_in_a_folder_that_holds_mounts_are_layered_and_listed(ours: Victim) -> None:
+    needs(NAMESPACES)
+    name = f"/hostile-{os.getpid()}"
+    account = ours.attack(f"open({name!r}, 'w').write('x'); assert open({name!r}).read() == 'x'", NAMESPACES)
+    assert account.code == 0 and not Path(name).exists()
+    assert [(change.kind, change.path) for change in account.changes] == [("made", name)]
+    assert "/" not in account.read_only
+
+
+@pytest.mark.skipif(not IS_ROOT or shutil.which("unshare") is None, reason="needs root, to mount")
+def test_a_mount_below_a_folder_that_a_user_cannot_list_does_not_stop_his_enclosure(ours: Victim) -> None:
+    needs(NAMESPACES)
+    victim = ours
+    for path in (victim.results, victim.results.parent):
+        os.chown(path, NOBODY, NOBODY)
+    closed = victim.precious / "closed"
+    (closed / "disk").mkdir(parents=True)
+    closed.chmod(0o700)
+    command = ["sh", "-c", f"echo x > {victim.results}/in; echo x > {victim.precious}/weights.pt; ls {closed}"]
+    wrapped = sandbox.enclose_command(command, Enclosure((victim.results,)), NAMESPACES, victim.results, victim.folder)
+    for path in (victim.folder, *victim.folder.iterdir()):
+        os.chown(path, NOBODY, NOBODY)
+    as_user = f'mount -t tmpfs none {closed}/disk; exec setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups "$@"'
+    enclose = [find_python(), "-I", "-S", str(victim.results.parent / "enclose" / "enclose.py"), wrapped[-1]]
+    subprocess.run(["unshare", "-m", "sh", "-c", as_user, "-", *enclose], timeout=60, check=False)
+    assert sandbox.read_account(victim.folder).failed == ""
+    assert (victim.results / "in").exists()
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="needs root, to forbid name spaces to itself")
+def test_where_name_spaces_are_refused_what_remains_is_named_before_the_run(ours: Victim) -> None:
+    needs(LANDLOCK)
+    program = f"""
+import os, sys
+sys.path.insert(0, {str(sandbox.ENCLOSE.parent)!r})
+import linux
+if os.fork():
+    sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
+read, write = os.pipe()
+pid = os.fork()
+if pid == 0:
+    linux.unshare(linux.CLONE_NEWUSER)
+    os.write(write, b"1"); time_to_go = os.read(0, 0)
+    import time; time.sleep(1)
+    open("/proc/sys/user/max_user_namespaces", "w").write("0")
+    from ascend_workbook.findings.sentence import say
+    from ascend_workbook.machine.launch.enclosed import announce_guard
+    from ascend_workbook.machine.sandbox import find_guard
+    sentence = announce_guard(find_guard(), copied=True)
+    for lang in ("en", "zh"):
+        print(sentence.key, say(sentence.key, lang, **sentence.args), flush=True)
+    os._exit(0)
+os.read(read, 1)
+for kind in ("uid", "gid"):
+    open(f"/proc/{{pid}}/{{kind}}_map", "w").write("0 0 4294967295\\n")
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    lines = done.stdout.splitlines()
+    assert len(lines) == 2, done.stderr
+    assert all(line.startswith("sandbox.before_landlock") and "unshare" in line for line in lines)
 
 
 @pytest.mark.parametrize("guard", [NAMESPACES, LANDLOCK])

@@ -4,7 +4,8 @@ With name spaces (guard "namespaces") every file system is covered by a layer of
 as it is, may write and delete anywhere, and what it did stays in the layers, to be listed and thrown away. It has its
 own process list, no network unless asked, few devices and no rights over the machine. With Landlock (guard "landlock")
 the kernel refuses changes outside the writable places. The process that is started here watches: time, bytes written,
-memory and number of processes; when it ends, or who started it ends, all that the command started ends.
+memory, processor time and number of processes; when it ends, or who started it ends, all that the command started
+ends.
 
 Only the standard library: it runs before anything of the user's, by the interpreter alone.
 """
@@ -31,8 +32,11 @@ from typing import Any, NoReturn
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import linux  # type: ignore[import-not-found]  # beside this file; there is no package around it
 
-POLL_S = 0.2
+#: Between two looks at the processes, in seconds; and how much longer than a look: looking takes 2 % of a core at most.
+POLL_S, LONGEST_POLL_S, PATIENCE = 0.2, 2.0, 50
 MIB = 1 << 20
+#: Files of a folder that holds mounts lie in its layer as copies; larger ones are seen, and read-only.
+LARGEST_COPY, MOST_COPIED = 16 * MIB, 64 * MIB
 #: What of /dev an enclosed program gets: these, and the accelerators' own.
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 ACCELERATORS = ("davinci", "devmm_svm", "hisi_hdc", "nvidia", "kfd", "dri")
@@ -47,6 +51,7 @@ MOST_CHANGES = 5_000
 #: Whose a file seems where the name space has no name for its owner.
 OVERFLOW_USER = 65534
 ISLAND_DEPTH, MOST_LOOKED_AT, MOST_ISLANDS = 4, 20_000, 100
+TICKS = os.sysconf("SC_CLK_TCK")
 SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8913, 0x8914, 1
 
 
@@ -69,7 +74,9 @@ class Spec:
         self.seconds: float = fields["seconds"]
         self.disk_bytes: int = fields["disk_mib"] * MIB
         self.memory_bytes: int = fields["memory_mib"] * MIB
+        self.cpu_seconds: float = fields["cpu_seconds"]
         self.processes: int = fields["processes"]
+        self.fresh_home: bool = fields["fresh_home"]
         self.user: int | None = fields["user"]
         self.group: int | None = fields["group"]
 
@@ -128,13 +135,14 @@ class NewRoot:
             self.points += own_islands(self.points)
         self.layers: list[tuple[str, str]] = []
         self.read_only: list[str] = []
+        self.copied = 0
 
     def build(self) -> None:
         """Mount everything; afterwards `layers` and `read_only` tell how."""
         os.makedirs(self.root, exist_ok=True)
         linux.mount("newroot", self.root, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, "mode=755,size=64m")
         sockets = bound_sockets()
-        self._cover_entries("/")
+        self._cover_entries("/", self.root)
         self._make_devices()
         self._make_proc()
         linux.mount("/sys", self._new("/sys"), None, linux.MS_BIND | linux.MS_REC)
@@ -154,38 +162,51 @@ class NewRoot:
     def _new(self, path: str) -> str:
         return os.path.join(self.root, os.path.realpath(path).lstrip("/"))
 
-    def _cover_entries(self, folder: str) -> None:
-        """Cover what a folder holds: a layer each; one that holds mounts is made and gone through."""
-        for name in sorted(os.listdir(folder)):
-            path = os.path.join(folder, name)
-            if path in ("/proc", "/sys", "/dev"):
-                os.mkdir(self.root + path)
-                continue
-            self._cover(path)
+    def _cover_entries(self, folder: str, target: str) -> None:
+        """Cover a folder that holds mounts: a layer over copies of its own files, and another on each folder in it."""
+        base = os.path.join(self.spec.folder, "base", str(len(self.layers)))
+        os.makedirs(base)
+        names = sorted(os.listdir(folder))
+        too_large = [name for name in names if not self._copy(os.path.join(folder, name), os.path.join(base, name))]
+        if not self._lay_over(folder, target, base):
+            linux.mount(base, target, None, linux.MS_BIND)
+        for name in names:
+            path, there = os.path.join(folder, name), os.path.join(target, name)
+            if name in too_large:
+                self._bind_read_only(path, there)
+            elif path not in ("/proc", "/sys", "/dev") and os.path.isdir(there) and not os.path.islink(there):
+                self._cover(path, there)
 
-    def _cover(self, path: str) -> None:
-        target = self.root + path
-        mode = os.lstat(path).st_mode
-        if stat.S_ISLNK(mode):
-            os.symlink(os.readlink(path), target)
-        elif stat.S_ISREG(mode):
-            os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
-            linux.mount(path, target, None, linux.MS_BIND)
-            linux.make_read_only(target)
-            self.read_only.append(path)
-        elif stat.S_ISDIR(mode):
-            os.mkdir(target, stat.S_IMODE(mode))
-            with contextlib.suppress(OSError):  # an owner that the name space has no name for
-                os.chown(target, os.lstat(path).st_uid, os.lstat(path).st_gid)
-            if path in SERVICES:
-                linux.mount("services", target, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, "mode=755,size=16m")
-            elif any(is_below(point, path) and point != path for point in self.points):
-                self._cover_entries(path)
-            elif not self._lay_over(path, target):
-                self._bind_read_only(path, target)
+    def _copy(self, path: str, copy: str) -> bool:
+        """Make what lies in a folder that holds mounts anew: links, empty folders, files; False for one too large."""
+        facts = os.lstat(path)
+        if stat.S_ISLNK(facts.st_mode):
+            os.symlink(os.readlink(path), copy)
+        elif stat.S_ISDIR(facts.st_mode):
+            os.mkdir(copy, stat.S_IMODE(facts.st_mode))
+        elif stat.S_ISREG(facts.st_mode):
+            small = facts.st_size <= min(LARGEST_COPY, MOST_COPIED - self.copied) and os.access(path, os.R_OK)
+            if not small:
+                os.close(os.open(copy, os.O_CREAT | os.O_WRONLY, 0o644))
+                return False
+            shutil.copy2(path, copy)
+            self.copied += facts.st_size
+        with contextlib.suppress(OSError):  # an owner that the name space has no name for; a socket, which is left out
+            os.chown(copy, facts.st_uid, facts.st_gid, follow_symlinks=False)
+        return True
 
-    def _lay_over(self, path: str, target: str) -> bool:
-        """Cover a folder by a layer; False where its file system cannot be covered."""
+    def _cover(self, path: str, target: str) -> None:
+        """Cover a folder, which is there in its place."""
+        if path in SERVICES:
+            linux.mount("services", target, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, "mode=755,size=16m")
+            return
+        if any(is_below(point, path) and point != path for point in self.points) and os.access(path, os.R_OK):
+            self._cover_entries(path, target)
+        elif not self._lay_over(path, target, path):
+            self._bind_read_only(path, target)
+
+    def _lay_over(self, path: str, target: str, lower: str) -> bool:
+        """Cover what lies below by a layer of a folder; False where its file system cannot be covered."""
         number = len(self.layers)
         upper, work = (os.path.join(self.spec.folder, kind, str(number)) for kind in ("upper", "work"))
         os.makedirs(upper, exist_ok=True)
@@ -195,7 +216,7 @@ class NewRoot:
             os.chown(upper, os.lstat(path).st_uid, os.lstat(path).st_gid)
         if not os.access(path, os.W_OK):  # who may not write there may not in the layer, whose owner he is
             os.chmod(upper, stat.S_IMODE(os.lstat(upper).st_mode) & ~0o222)
-        opened = [os.open(place, os.O_PATH) for place in (path, upper, work)]  # a comma would begin another option
+        opened = [os.open(place, os.O_PATH) for place in (lower, upper, work)]  # a comma would begin another option
         try:
             places = zip(("lowerdir", "upperdir", "workdir"), opened)
             options = ",".join(["userxattr", *(f"{name}=/proc/self/fd/{number}" for name, number in places)])
@@ -234,8 +255,10 @@ class NewRoot:
             else:
                 os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o666))
             linux.mount(source, target, None, linux.MS_BIND | linux.MS_REC)
+            linux.make_read_only(target)  # its mode and owner are the machine's; what is written to a device passes
+        shared = min(self.spec.memory_bytes, free_memory() // 2)
         for folder, kind, options in (
-            ("shm", "tmpfs", f"mode=1777,size={self.spec.memory_bytes}"),
+            ("shm", "tmpfs", f"mode=1777,size={shared}"),
             ("pts", "devpts", "newinstance,ptmxmode=0666,mode=620"),
         ):
             os.mkdir(f"{dev}/{folder}")
@@ -299,17 +322,27 @@ def start_loopback() -> None:
 
 
 def count_refused_sends() -> int:
-    """Return how often something was sent to where no way leads (Ip OutNoRoutes of this network)."""
+    """Return how often something was sent to where no way leads (OutNoRoutes), or, as a name to look up is, to a port
+    of this network's own where nobody listens (NoPorts)."""
     total = 0
-    for table in ("/proc/net/snmp", "/proc/net/snmp6"):
+    for table in ("snmp", "snmp6"):
         with contextlib.suppress(OSError, ValueError, IndexError):
-            rows = [row.split() for row in Path(table).read_text(encoding="ascii").splitlines()]
-            if table.endswith("6"):
-                total += sum(int(row[1]) for row in rows if row[0] == "Ip6OutNoRoutes")
-            else:
-                names, values = (row for row in rows if row[0] == "Ip:")
-                total += int(values[names.index("OutNoRoutes")])
+            rows = [row.split() for row in Path(f"/proc/net/{table}").read_text(encoding="ascii").splitlines()]
+            if table == "snmp6":
+                total += sum(int(row[1]) for row in rows if row[0] in ("Ip6OutNoRoutes", "Udp6NoPorts"))
+            for names, values in zip(rows[::2], rows[1::2]) if table == "snmp" else ():
+                total += sum(int(values[at]) for at, name in enumerate(names) if name in ("OutNoRoutes", "NoPorts"))
     return total
+
+
+def free_memory() -> int:
+    """Return the bytes of memory that can be had, by the kernel and by this container's limit."""
+    rows = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    least = min(int(row.split()[1]) << 10 for row in rows if row.startswith(("MemAvailable", "MemTotal")))
+    for limit in ("memory.max", "memory/memory.limit_in_bytes"):
+        with contextlib.suppress(OSError, ValueError):
+            least = min(least, int(Path("/sys/fs/cgroup", limit).read_text(encoding="ascii")))
+    return least
 
 
 # ---------------------------------------------------------------------------------------------- the processes
@@ -353,6 +386,10 @@ def start_command(spec: Spec, report: int, *, enclosed: bool) -> NoReturn:
             signal.signal(sign, signal.SIG_DFL)
         if enclosed or spec.user is not None:
             linux.drop_capabilities(spec.user, spec.group)
+        if spec.guard != "none":
+            linux.refuse_new_privileges()
+            with contextlib.suppress(OSError):  # a kernel without seccomp
+                linux.refuse_calls()
         os.execvpe(spec.command[0], spec.command, os.environ)
     except OSError as error:
         os.write(2, f"{spec.command[0]}: {error}\n".encode(errors="replace"))
@@ -426,7 +463,8 @@ def choose_place_for_layers(spec: Spec) -> None:
         )
         linux.unmount(trial[2])
     except OSError:
-        linux.mount("layers", spec.folder, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, f"size={spec.disk_bytes}")
+        size = min(spec.disk_bytes, free_memory() // 2)
+        linux.mount("layers", spec.folder, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, f"size={size}")
 
 
 def map_users(pid: int) -> None:
@@ -470,10 +508,6 @@ def start_without_namespaces(spec: Spec) -> NoReturn:
     linux.adopt_orphans()
     limit_resources(spec)
     os.chdir(spec.cwd)
-    if spec.guard == "landlock":  # the machine's own folder for temporary files is not his to write
-        os.environ["TMPDIR"] = tempfile.mkdtemp(prefix=".tmp-", dir=spec.writable[-1]) if spec.writable else "/tmp"
-        if spec.user is not None and spec.writable:
-            os.chown(os.environ["TMPDIR"], spec.user, -1)
     command = os.fork()
     if command == 0:
         if spec.guard == "landlock":
@@ -493,8 +527,6 @@ def start_without_namespaces(spec: Spec) -> NoReturn:
     while ended != command:
         ended, status = os.wait()
     end_all(0)
-    if spec.guard == "landlock" and spec.writable:
-        shutil.rmtree(os.environ["TMPDIR"], ignore_errors=True)
     write_aside(spec.inside, {"signal": signal_of(status)})
     os._exit(exit_code_of(status))
 
@@ -502,21 +534,21 @@ def start_without_namespaces(spec: Spec) -> NoReturn:
 # ---------------------------------------------------------------------------------------------- watching
 
 
-def descendants(pid: int) -> list[int]:
-    """List the processes below a process, itself left out."""
-    children: dict[int, list[int]] = {}
+def descendants(pid: int) -> dict[int, float]:
+    """Return the processes below a process, each with its seconds of processor time, its ended children's included."""
+    children: dict[int, list[tuple[int, float]]] = {}
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             with contextlib.suppress(OSError, ValueError, IndexError):
                 with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as file:
-                    text = file.read()
-                children.setdefault(int(text[text.rindex(")") + 2 :].split()[1]), []).append(int(entry))
-    out: list[int] = []
+                    fields = file.read().rpartition(")")[2].split()
+                children.setdefault(int(fields[1]), []).append((int(entry), sum(map(int, fields[11:15])) / TICKS))
+    out: dict[int, float] = {}
     left = [pid]
     while left:
         below = children.get(left.pop(), [])
-        out += below
-        left += below
+        out.update(below)
+        left += [child for child, _ in below]
     return out
 
 
@@ -550,35 +582,37 @@ def written_bytes(places: list[str]) -> int:
 
 
 def watch(spec: Spec, child: int, began: float) -> tuple[int, str]:
-    """Wait for the end of the command; its exit code, and what cut it short (time, disk, memory, processes, parent)."""
+    """Wait for the end of the command; its exit code, and what cut it short (as Account.cut has it)."""
     parent = os.getppid()
     places = [os.path.join(spec.folder, "upper"), *spec.writable]
     before = written_bytes(places)
     next_look = 0.0
-    stop: list[int] = []
-    for sign in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(sign, lambda number, _: stop.append(number))
+    heard = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT}
+    signal.pthread_sigmask(signal.SIG_BLOCK, heard)
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
             return exit_code_of(status), ""
-        if stop:
-            return end_all(child) or 128 + stop[0], "stopped"
-        cut = "time" if time.monotonic() - began > spec.seconds else "parent" if os.getppid() != parent else ""
+        looked = time.monotonic()
+        cut = "time" if looked - began > spec.seconds else "parent" if os.getppid() != parent else ""
         below = descendants(os.getpid())
         if len(below) > spec.processes:
             cut = cut or "processes"
         elif sum(map(private_bytes, below)) > spec.memory_bytes:
             cut = cut or "memory"
-        looked = time.monotonic()
+        elif sum(below.values()) > spec.cpu_seconds:
+            cut = cut or "cpu"
+        pause = min(max(POLL_S, PATIENCE * (time.monotonic() - looked)), LONGEST_POLL_S)
         if not cut and looked > next_look:
             if written_bytes(places) - before > spec.disk_bytes:
                 cut = "disk"
-            next_look = time.monotonic() + max(1.0, 20 * (time.monotonic() - looked))
+            next_look = time.monotonic() + max(1.0, PATIENCE * (time.monotonic() - looked))
         if cut:
             end_all(child)
             return 128 + signal.SIGKILL, cut
-        time.sleep(POLL_S)
+        came = signal.sigtimedwait(heard, pause)
+        if came is not None and came.si_signo != signal.SIGCHLD:
+            return end_all(child) or 128 + came.si_signo, "stopped"
 
 
 def end_all(child: int) -> int:
@@ -638,11 +672,36 @@ def is_opaque(folder: str) -> bool:
     return False
 
 
-def remove_layers(folder: str) -> None:
-    """Remove the layers; the kernel leaves folders in them that nobody may enter."""
+def take_privileges(places: list[str]) -> list[dict[str, object]]:
+    """Take the set-user-id and set-group-id bits of files that were left in the results, and list them."""
+    taken: list[dict[str, object]] = []
+    for place in places:
+        for folder, _, names in os.walk(place):
+            for path in (os.path.join(folder, name) for name in names):
+                with contextlib.suppress(OSError):
+                    facts = os.lstat(path)
+                    if stat.S_ISREG(facts.st_mode) and facts.st_mode & (stat.S_ISUID | stat.S_ISGID):
+                        os.chmod(path, stat.S_IMODE(facts.st_mode) & 0o1777)
+                        taken.append({"kind": "set-user-id", "path": path, "bytes": facts.st_size})
+    return taken
+
+
+def make_own_folders(spec: Spec) -> list[str]:
+    """Make folders within the results for temporary files and, where asked for, an empty home, while it runs."""
+    wanted = {"TMPDIR": spec.guard == "landlock" or spec.fresh_home, "HOME": spec.fresh_home}
+    folders = []
+    for name in [name for name, is_wanted in wanted.items() if is_wanted and spec.writable]:
+        folders.append(tempfile.mkdtemp(prefix=f".{name.lower()}-", dir=spec.writable[-1]))
+        os.environ[name] = folders[-1]
+        if spec.user is not None:
+            os.chown(folders[-1], spec.user, -1 if spec.group is None else spec.group)
+    return folders
+
+
+def remove_folder(folder: str) -> None:
+    """Remove a folder; in layers the kernel leaves folders that nobody may enter."""
     for parent, folders, _ in os.walk(folder):
-        for name in folders:
-            path = os.path.join(parent, name)
+        for path in (os.path.join(parent, name) for name in folders):
             if not os.path.islink(path):
                 with contextlib.suppress(OSError):
                     os.chmod(path, 0o700)
@@ -656,27 +715,40 @@ def write_aside(path: str, fields: dict[str, Any]) -> None:
     os.replace(path + ".part", path)
 
 
+def end_as(sign: int) -> None:
+    """End this process by a signal: who waits for it learns what it would have learnt of the command."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sign not in (signal.SIGKILL, signal.SIGSTOP):
+        signal.signal(sign, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {sign})
+    os.kill(os.getpid(), sign)
+
+
 def main() -> int:
     """Run what the spec says; the exit code is the command's."""
     spec = Spec(sys.argv[1], sys.argv[2:])
     linux.adopt_orphans()
     os.makedirs(spec.folder, exist_ok=True)
+    own_folders = make_own_folders(spec)
     began = time.monotonic()
     child = start(spec)
     code, cut = watch(spec, child, began)
     end_all(child)
+    for folder in own_folders:
+        remove_folder(folder)
     inside: dict[str, Any] = {"failed": "", "refused_sends": 0, "read_only": [], "changes": [], "changed_places": 0}
     inside["signal"] = 0
     with contextlib.suppress(FileNotFoundError):
         inside.update(json.loads(Path(spec.inside).read_text(encoding="utf-8")))
         os.unlink(spec.inside)
+    taken = take_privileges(spec.writable) if spec.guard != "none" else []
+    inside["changes"], inside["changed_places"] = taken + inside["changes"], len(taken) + inside["changed_places"]
     sign = inside.pop("signal", 0) or (signal.SIGKILL if cut else 0)
     seconds = round(time.monotonic() - began, 3)
     write_aside(spec.account, {"guard": spec.guard, "code": -sign or code, "cut": cut, "seconds": seconds, **inside})
-    remove_layers(spec.folder if cut != "parent" else os.path.dirname(spec.folder))
-    if sign:  # who waits for this process learns what it would have learnt of the command
-        signal.signal(sign, signal.SIG_DFL) if sign not in (signal.SIGKILL, signal.SIGSTOP) else None
-        os.kill(os.getpid(), sign)
+    remove_folder(spec.folder if cut != "parent" else os.path.dirname(spec.folder))
+    if sign:
+        end_as(sign)
     return code
 
 

@@ -17,10 +17,18 @@ MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT = 1, 2, 4, 8, 32
 MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
 MNT_DETACH = 2
 AT_FDCWD, AT_RECURSIVE, MOUNT_ATTR_RDONLY = -100, 0x8000, 1
+PR_SET_SECCOMP, SECCOMP_MODE_FILTER, SECCOMP_ALLOW, SECCOMP_REFUSE = 22, 2, 0x7FFF0000, 0x00050001  # EPERM
 PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 24, 36, 38
 SYS_MOUNT_SETATTR, SYS_LANDLOCK_CREATE, SYS_LANDLOCK_ADD, SYS_LANDLOCK_RESTRICT = 442, 444, 445, 446
 SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 SYS_CAPSET = {"x86_64": 126, "aarch64": 91}
+#: By machine: the number by which seccomp knows it; ioctl; what no training asks the kernel for: keys of the session
+#: (add_key, request_key, keyctl), bpf, userfaultfd, fanotify_init; and io_uring, whose calls pass by this list.
+SECCOMP = {
+    "x86_64": (0xC000003E, 16, (248, 249, 250, 321, 323, 300, 425, 426, 427)),
+    "aarch64": (0xC00000B7, 29, (217, 218, 219, 280, 282, 262, 425, 426, 427)),
+}
+TIOCSTI, TIOCLINUX = 0x5412, 0x541C
 #: What an enclosed program may do in its own name space: what root does to files and users, nothing to the machine.
 CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_KILL, CAP_SETGID, CAP_SETUID = 0, 1, 3, 4, 5, 6, 7
 LEFT_CAPABILITIES = (CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_KILL, CAP_SETGID, CAP_SETUID)
@@ -120,6 +128,23 @@ def landlock_version() -> int:
         return call_kernel("syscall", SYS_LANDLOCK_CREATE, None, ctypes.c_size_t(0), 1)
     except OSError:
         return 0
+
+
+def refuse_calls() -> None:
+    """Refuse, for this process and all it starts, system calls that reach beyond files and its own processes (seccomp):
+    those of SECCOMP, letters put into a terminal, and calls of another machine's numbering."""
+    arch, ioctl, refused = SECCOMP[os.uname().machine]
+    load, equal, answer = 0x20, 0x15, 0x06
+    rows = [(load, 0, 0, 4), (equal, 1, 0, arch), (answer, 0, 0, SECCOMP_REFUSE), (load, 0, 0, 0)]
+    if arch == SECCOMP["x86_64"][0]:  # x32: the same calls under other numbers
+        rows += [(0x35, 0, 1, 0x40000000), (answer, 0, 0, SECCOMP_REFUSE)]
+    for number in refused:
+        rows += [(equal, 0, 1, number), (answer, 0, 0, SECCOMP_REFUSE)]
+    rows += [(equal, 0, 4, ioctl), (load, 0, 0, 24), (equal, 1, 0, TIOCSTI), (equal, 0, 1, TIOCLINUX)]
+    rows += [(answer, 0, 0, SECCOMP_REFUSE), (answer, 0, 0, SECCOMP_ALLOW)]
+    filters = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *row) for row in rows))
+    program = ctypes.create_string_buffer(struct.pack("@HP", len(rows), ctypes.addressof(filters)))
+    call_kernel("prctl", PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program, 0, 0)
 
 
 def restrict_files(writable: Iterable[str], readable: Iterable[str] | None = None) -> None:

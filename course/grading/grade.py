@@ -85,9 +85,9 @@ def grade_submissions(
     ]
     todo = any(work_ready.grade is None for work_ready in prepared)
     own_users = todo and limits_set.user is None and os.geteuid() == 0 and can_be_another(work, dict(os.environ))
-    remaining = announce_guard(find_guard(), copied=True) if todo else None
-    if remaining is not None:
-        tell(say(remaining.key, lang, **remaining.args))
+    guard = announce_guard(find_guard(), copied=True) if todo else None
+    if guard is not None:
+        tell(say(guard.key, lang, **guard.args))
     grades: list[Grade] = []
     for number, (path, work_ready) in enumerate(zip(submissions_there, prepared), 1):
         tell(say("grading.progress", lang, number=number, of=len(submissions_there), name=name_as_text(path)))

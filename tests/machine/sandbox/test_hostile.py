@@ -191,7 +191,7 @@ class Victim:
         wrapped = sandbox.enclose_command(command, enclosure, guard, self.results, self.folder)
         become: dict[str, Any] = {}
         if self.user is not None:
-            wrapped = [python, "-I", "-S", str(self.results.parent / "enclose" / "enclose.py"), wrapped[-1]]
+            wrapped = [python, "-I", "-S", str(self.results.parent / "enclose" / "enclose.py"), *wrapped[4:]]
             for path in (self.folder, *self.folder.iterdir()):
                 os.chown(path, self.user, self.user)
             become = {"user": self.user, "group": self.user, "extra_groups": []}
@@ -623,7 +623,7 @@ def test_a_mount_below_a_folder_that_a_user_cannot_list_does_not_stop_his_enclos
     for path in (victim.folder, *victim.folder.iterdir()):
         os.chown(path, NOBODY, NOBODY)
     as_user = f'mount -t tmpfs none {closed}/disk; exec setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups "$@"'
-    enclose = [find_python(), "-I", "-S", str(victim.results.parent / "enclose" / "enclose.py"), wrapped[-1]]
+    enclose = [find_python(), "-I", "-S", str(victim.results.parent / "enclose" / "enclose.py"), *wrapped[4:]]
     subprocess.run(["unshare", "-m", "sh", "-c", as_user, "-", *enclose], timeout=60, check=False)
     assert sandbox.read_account(victim.folder).failed == ""
     assert (victim.results / "in").exists()

@@ -34,6 +34,7 @@ import linux  # type: ignore[import-not-found]  # beside this file; there is no 
 
 #: Between two looks at the processes, in seconds; and how much longer than a look: looking takes 2 % of a core at most.
 POLL_S, LONGEST_POLL_S, PATIENCE = 0.2, 2.0, 50
+LEAST_PIDS = 1024
 MIB = 1 << 20
 #: Files of a folder that holds mounts lie in its layer as copies; larger ones are seen, and read-only.
 LARGEST_COPY, MOST_COPIED = 16 * MIB, 64 * MIB
@@ -270,6 +271,9 @@ class NewRoot:
     def _make_proc(self) -> None:
         proc = self.root + "/proc"
         linux.mount("proc", proc, "proc", linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC)
+        with contextlib.suppress(OSError):  # of its own list since Linux 6.14; threads are counted too
+            most = max(LEAST_PIDS, 4 * self.spec.processes)
+            Path(f"{proc}/sys/kernel/pid_max").write_text(str(most), encoding="ascii")
         for name in READ_ONLY_PROC:
             with contextlib.suppress(FileNotFoundError):
                 linux.mount(f"{proc}/{name}", f"{proc}/{name}", None, linux.MS_BIND | linux.MS_REC)
@@ -610,9 +614,13 @@ def watch(spec: Spec, child: int, began: float) -> tuple[int, str]:
         if cut:
             end_all(child)
             return 128 + signal.SIGKILL, cut
-        came = signal.sigtimedwait(heard, pause)
-        if came is not None and came.si_signo != signal.SIGCHLD:
-            return end_all(child) or 128 + came.si_signo, "stopped"
+        until, there = looked + pause, len(os.listdir("/proc"))
+        while time.monotonic() < until:
+            came = signal.sigtimedwait(heard, POLL_S / 2)
+            if came is not None and came.si_signo != signal.SIGCHLD:
+                return end_all(child) or 128 + came.si_signo, "stopped"
+            if came is not None or len(os.listdir("/proc")) > there + spec.processes // 2:  # a fork bomb does not wait
+                break
 
 
 def end_all(child: int) -> int:

@@ -28,6 +28,8 @@ from ascend_workbook.machine.sandbox.child import linux
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="name spaces and Landlock are Linux's")
 TOKEN = "precious content"
+#: So long the listeners need to hear of all that has come.
+ROUND_S = 0.25
 #: Each program finds: precious (a folder of the user's), results, port, udp, unix, abstract, parent (a process).
 START = """
 import ctypes, os, pathlib, shutil, signal, socket, struct, subprocess, sys, threading, time
@@ -209,6 +211,7 @@ class Victim:
         facts = (self.precious / "weights.pt").stat()
         assert facts.st_mode & 0o777 == 0o644 and facts.st_mtime_ns == 1_600_000_000_000_000_000
         assert os.listxattr(self.precious / "weights.pt") == []
+        time.sleep(ROUND_S)
         assert not self.arrived
         assert not (self.folder / "layers").exists()
         assert not (self.results.parent / "home" / ".bashrc").exists()
@@ -444,6 +447,7 @@ sys.exit(5)
 def test_the_network_is_there_where_it_was_asked_for(victim: Victim) -> None:
     needs(NAMESPACES)
     victim.attack(OTHERS["tcp to this machine"], NAMESPACES, network=True)
+    time.sleep(ROUND_S)
     assert victim.arrived == [b"connection"]
 
 

@@ -125,7 +125,8 @@ def test_many_processes_end_a_child(tmp_path: Path) -> None:
 def test_a_process_that_starts_itself_again_ends_too(tmp_path: Path) -> None:
     """Each lives for a moment, in a session of its own, and has a successor before it ends."""
     code = (
-        f"# {tmp_path}\nimport os, time\nfor _ in range(4000):\n if os.fork(): os._exit(0)\n"
+        f"# {tmp_path}\nimport os, time\nif os.fork():\n while not os.path.exists('alive'): time.sleep(0.01)\n"
+        " os._exit(0)\nfor _ in range(4000):\n if os.fork(): os._exit(0)\n"
         " os.setsid()\n open('alive', 'w').write(str(os.getpid()))\n time.sleep(0.005)"
     )
     assert child(tmp_path, code, Limits(seconds=30)).code == 0

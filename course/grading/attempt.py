@@ -103,6 +103,7 @@ def grade_one(
     _hand_over(home, limits_set)
     child = package / CHILD.name
     child.write_bytes(CHILD.read_bytes())
+    child.chmod(0o644)
     command = [sys.executable, str(child), str(home / "plan.json")]
     hidden = view.list_hidden(private, [home, package], judge=False)
     env = {**_make_environment(home, package), COLLECT: "1"}

@@ -32,7 +32,9 @@ from course.listing import tasks_of
 from course.task import EXERCISES
 
 #: A run that ended so says as much of the machine as of the submission: it is made again.
-ENDED = ("grading.time", "grading.memory", "grading.processes", "grading.died", "grading.not_judged")
+ENDED = tuple(f"grading.{why}" for why in ("time", "memory", "processes", "disk", "died", "not_judged"))
+#: So does one whose enclosure could not be made, or left no account.
+ENDED += ("sandbox.not_made", "sandbox.no_account")
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,11 @@ def _grade_ready(
     ready: Ready, notebook: str, lang: str, cell_s: float, limits_set: Limits, private: Sequence[Path]
 ) -> Grade:
     assert ready.work
-    result = grade_one(ready.work, ready.folder.resolve(), lang, cell_s, limits_set, notebook, private)
+    work = ready.work
+    try:
+        result = grade_one(work, ready.folder.resolve(), lang, cell_s, limits_set, notebook, private)
+    except WorkbookError as error:  # its enclosure is its own: the next one is graded
+        result = Grade(work.name, work.student, work.digest, trouble=Sentence(error.key, **error.arguments))
     if own_code.__wrapped__() != own_code():  # the judge is made of it
         raise WorkbookError("grading.changed", name=ready.work.name, path=str(CODE))
     open_storage(str(ready.folder)).write_text("grade.json", json.dumps({"key": ready.key, **asdict(result)}, indent=1))

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.machine.launch.enclosed import list_attempts
 from ascend_workbook.machine.sandbox import Account, Enclosure, enclose
 
@@ -85,7 +86,8 @@ def run_limited(
             assert process.stdin
             with contextlib.suppress(BrokenPipeError), process.stdin:  # who ended before it read is told by its code
                 process.stdin.write(sent)
-            process.wait(limits.seconds + LISTING_S)
+            with contextlib.suppress(subprocess.TimeoutExpired):  # then it is stopped, and its account tells so
+                process.wait(limits.seconds + LISTING_S)
         finally:
             process.terminate()
             process.wait()
@@ -123,6 +125,8 @@ def can_be_another(folder: Path, env: Mapping[str, str]) -> bool:
     log = folder / "trial.log"
     try:
         return run_limited([sys.executable, "-c", TRIAL], {**env, "HOME": str(home)}, home, log, limits).code == 0
+    except WorkbookError:  # no enclosure for another user
+        return False
     finally:
         shutil.rmtree(home, ignore_errors=True)
         log.unlink(missing_ok=True)

@@ -39,7 +39,7 @@ NEEDED = ("ascend_workbook", "ascend_simulator", "helpers", "notebooks/scripts",
 
 
 def write_package(folder: Path) -> None:
-    """Write the package `course`, without what judges, below a folder."""
+    """Write the package `course`, without what judges, below a folder, for every user to read."""
     for path in sorted(PACKAGE.rglob("*")):
         place = path.relative_to(PACKAGE)
         if place.parts[0] in LEFT_OUT or "__pycache__" in place.parts or not path.is_file():
@@ -49,6 +49,8 @@ def write_package(folder: Path) -> None:
         questions = QUESTIONS.get(place.as_posix())
         data = path.read_bytes()
         target.write_bytes(data if questions is None else keep_questions(data.decode("utf-8"), questions).encode())
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
 
 
 def keep_questions(source: str, questions: Iterable[str]) -> str:
@@ -91,10 +93,11 @@ def _names_of(node: ast.stmt) -> Iterator[str]:
 def list_hidden(private: Iterable[Path], own: Iterable[Path], *, judge: bool) -> tuple[Path, ...]:
     """List the files and folders that the enclosure is to hide.
 
-    private: places of which only what is `own` is seen: submissions, other runs, tables. Of the project and of the home
-    folder only what programs are made of stays; the course's package is seen by the judge alone.
+    private: places of which only what is `own` is seen, wherever programs lie: submissions, other runs, tables. Of the
+    project and of the home folder only what programs are made of stays; the judge alone sees the course's package.
     """
-    shown = {path.resolve() for path in (*own, *_list_programs())} - {ROOT, Path.home(), Path("/")}
+    mine = {path.resolve() for path in own}
+    shown = {*mine, *(path.resolve() for path in _list_programs())} - {ROOT, Path.home(), Path.cwd(), Path("/")}
     if not judge:
         shown.discard(PACKAGE)
     elif PACKAGE.parent == ROOT:
@@ -103,8 +106,10 @@ def list_hidden(private: Iterable[Path], own: Iterable[Path], *, judge: bool) ->
     folders += _history()
     home = [Path.home()] if Path.home().resolve() != Path("/") else []
     hidden = [] if judge else [PACKAGE.resolve()]
-    for place in (*folders, *home, *private):
+    for place in (*folders, *home):
         hidden += hide_all_but(place.resolve(), shown)
+    for place in private:
+        hidden += hide_all_but(place.resolve(), mine)
     return (*dict.fromkeys(hidden),)
 
 

@@ -12,14 +12,16 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
+from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.machine.project import ROOT
 from ascend_workbook.machine.sandbox import NAMESPACES, find_guard
-from course.grading import grade_submissions
+from course.grading import grade_submissions, limits
 from course.grading.limits import OWN_USERS, Limits
-from course.grading.view import list_hidden
+from course.grading.view import list_hidden, write_package
 from tests.course.test_grading import CHECK, NOTHING, handed_in, rows, solved
 
 pytestmark = pytest.mark.skipif(
@@ -247,6 +249,45 @@ def test_a_folder_of_the_project_on_the_path_shows_no_solutions(monkeypatch: pyt
     hidden = list_hidden([], [], judge=False)
     for place in (course / "solutions", ROOT / "tests" / "course"):
         assert any(place == path or path in place.parents for path in hidden)
+
+
+def test_submissions_in_the_folder_that_python_was_started_in_are_hidden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`python -m ascend_workbook` puts its folder on the path: what is private there stays so, but for one's own."""
+    for name in ("in", "work/ann", "work/eve"):
+        (tmp_path / name).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    hidden = list_hidden([tmp_path / "in", tmp_path / "work"], [tmp_path / "work/eve"], judge=False)
+    assert {tmp_path / "in", tmp_path / "work/ann"} <= {*hidden}
+    assert not {tmp_path / "work", tmp_path / "work/eve"} & {*hidden}
+
+
+def test_the_package_can_be_read_by_a_user_of_its_own(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        write_package(tmp_path / "package")
+    finally:
+        os.umask(before)
+    modes = {path.is_dir(): path.stat().st_mode & 0o777 for path in (tmp_path / "package").rglob("*")}
+    assert modes == {True: 0o755, False: 0o644}
+
+
+def test_an_enclosure_that_leaves_no_account_is_one_submissions_trouble(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handed_in(tmp_path / "in", "ann.ipynb", solved("ann"), CHECK)
+    handed_in(tmp_path / "in", "eve.ipynb", solved("eve"), CHECK)
+
+    def lose(*_: object, **__: object) -> NoReturn:
+        raise WorkbookError("sandbox.no_account", path="x", why="gone")
+
+    monkeypatch.setattr(limits, "run_limited", lose)
+    grade_submissions(tmp_path / "in", tmp_path / "grades.csv", lang="en")
+    table = rows(tmp_path / "grades.csv")
+    assert [*table] == ["ann.ipynb", "eve.ipynb"]
+    assert all("left no account" in row["error"] for row in table.values())
 
 
 def test_nothing_is_written_but_its_own(host: Host) -> None:

@@ -157,7 +157,8 @@ def speed(bars: Bars, name: str, folder: Path, tensors: int, mebibytes: float, r
     )
     bars.tell(f"{name}: of the floor, both warm", best["compare (warm)"] / best["floor (warm)"], "x", most=OF_FLOOR)
     bars.tell(f"{name}: of reading alone, both warm", best["compare (warm)"] / best["reading alone (warm)"], "x")
-    bars.tell(f"{name}: worker's peak memory", worker_peak(), "MB", most=WORKER_MB)
+    if (peak := worker_peak()) is not None:
+        bars.tell(f"{name}: worker's peak memory", peak, "MB", most=WORKER_MB)
     values(bars, name, folder)
 
 
@@ -236,11 +237,12 @@ def check_floor(folder: Path, target: str, baseline: str) -> None:
         assert value is not None and math.isclose(value, floor[name], rel_tol=1e-6), (name, value, floor[name])
 
 
-def worker_peak() -> float:
-    """The largest resident memory of a waiting worker, MB."""
+def worker_peak() -> float | None:
+    """The largest resident memory of a waiting worker, MB; None where there was so little that none was needed."""
     from ascend_workbook.precision.tensors import workers
 
-    return max(high_water(Path(f"/proc/{one.process.pid}/status").read_text()) for one in workers._resting)
+    statuses = (Path(f"/proc/{one.process.pid}/status").read_text() for one in workers._resting)
+    return max(map(high_water, statuses), default=None)
 
 
 def high_water(status: str) -> float:
@@ -281,12 +283,12 @@ def giant(bars: Bars, folder: Path, mebibytes: int) -> None:
     for side, noise in (("a", 0.0), ("b", 1e-4)):
         make(folder / side, 1, mebibytes * MIB, noise)
     code = (
-        "import sys\nfrom ascend_workbook.precision.tensors.worker import *\n"
-        "from ascend_workbook.precision.tensors.workers import *\n"
-        "import glob\nfiles = [glob.glob(f'{sys.argv[1]}/{side}/*/*/dump_tensor_data/*')[0] for side in 'ab']\n"
+        "import sys\nfrom pathlib import Path\nfrom ascend_workbook.precision.tensors.measuring import WHOLE, Job\n"
+        "from ascend_workbook.precision.tensors.worker import BLOCK, measure_job\n"
+        "files = [next(Path(sys.argv[1], side).glob('*/*/dump_tensor_data/*')) for side in 'ab']\n"
         "shape = tuple(map(int, sys.argv[2:]))\n"
-        "found = work(order([Job(*map(Path, files), shape, shape)], WHOLE))\n"
-        "assert 'key' not in found, found\n"
+        "found = measure_job(Job(*files, shape, shape), WHOLE, BLOCK)\n"
+        "assert not isinstance(found, Exception) and found.measured == shape[0] * shape[1], found\n"
         "print(open('/proc/self/status').read())"
     )
     shape = [str(mebibytes * MIB // 4 // 1024), "1024"]

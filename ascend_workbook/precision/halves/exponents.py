@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from dataclasses import dataclass
 from itertools import accumulate
@@ -18,9 +19,6 @@ from ascend_workbook.precision.capturing import manifest
 from ascend_workbook.precision.layouts import read_dump
 from ascend_workbook.precision.record import BACKWARD, PARAMETERS
 from ascend_workbook.precision.tensors.tensorfile import read_tensor
-
-# The two 16-bit formats, in powers of two: what lies below the smallest number becomes 0, beyond the largest
-# infinite.
 
 LOST, SUBNORMAL, NORMAL, OVERFLOW = "lost", "subnormal", "normal", "overflow"
 
@@ -82,11 +80,10 @@ def gradient_exponents(capture: str | Path, scale: float = 1.0, form: Half = FLO
     sought. At level "mix" the parameters' gradients are counted too.
     Facts: `lost`, `subnormal` and `overflow` are shares of the gradients other than 0; `largest` the largest of them;
     `lowest_scale` and `highest_scale` the powers of two between which a scale serves (None: no gradient).
-    Raises WorkbookError for a scale that cannot be, and where the capture has no values of a backward.
-    """
-    if not (scale > 0 and math.isfinite(scale)):
-        raise WorkbookError("halves.scale", given=scale)
-    folder = Path(capture)
+    Raises WorkbookError for a scale that cannot be, and where the capture has no values of a backward."""
+    if not 0 < scale <= sys.float_info.max:  # a power of two as a whole number may be far beyond
+        raise WorkbookError("halves.scale", given=f"2**{math.log2(scale):.0f}" if 1 < scale < math.inf else scale)
+    scale, folder = float(scale), Path(capture)
     about = manifest.load_manifest(folder)
     place = folder / manifest.DUMP if about else folder
     counted, largest = _count_exponents(place, about.root if about else None)

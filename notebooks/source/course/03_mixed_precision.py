@@ -165,7 +165,7 @@ print(bare.verdict(lang))
 
 # %%
 for power in sorted({16, scale_guess or 16, 30, 36}):
-    print(f"2**{power}:", gradient_exponents(run.folder / "gradients", scale=2.0**power).verdict(lang))
+    print(f"2**{power}:", gradient_exponents(run.folder / "gradients", scale=2**power).verdict(lang))
 print(bare.headline.hint(lang))
 
 # %%

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
@@ -22,7 +23,9 @@ def devices_are_looked_for_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(device, "find", FIND)
         patch.setattr(device, "find_baseline", BASELINE)
-        # two steps more for each capture: test_budget.py asks for them
+        # two steps more for each capture: test_budget.py asks for them; the command line and the pages, which are
+        # derived from the signature, stay as they are
+        patch.setattr(capture.capture, "__signature__", inspect.signature(capture.capture), raising=False)
         defaults = dict(capture.capture.__kwdefaults__ or {})
         patch.setattr(capture.capture, "__kwdefaults__", {**defaults, "estimate": False})
         yield

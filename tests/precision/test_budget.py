@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ascend_workbook.cli.main import _set_language
+from ascend_workbook.cli.options import derive_options
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report
@@ -36,6 +37,12 @@ def test_what_it_will_write_is_told_before_it_starts_and_holds(told: tuple[Repor
     assert abs(would - wrote) < 0.2 * wrote and report.status is Status.OK
     assert "will write 0.001 GB" in said[1] and said.index("cpu: step 2/2") > 1
     assert not list(Path(report.facts["folder"]).glob("dry*")), "the copy leaves nothing behind"
+
+
+def test_that_tests_estimate_nothing_unasked_changes_no_option() -> None:
+    """Pages and command lines are derived from the signature, and kept: a test behind these would see another one."""
+    flags = {option.keyword: option.flag for option in derive_options(capture, {})}
+    assert flags["estimate"] == "--no-estimate" and capture.__kwdefaults__["estimate"] is False
 
 
 def test_the_hooks_are_out_after_the_last_captured_step(told: tuple[Report, list[str]]) -> None:

@@ -38,8 +38,7 @@ def align(
     `attempts` (a run's folder that keeps them) a last part tells whether the last change helped.
 
     Plain dumps have no log of losses: that question is then SKIPPED, not passed. Raises WorkbookError where a side
-    cannot be read.
-    """
+    cannot be read."""
     wanted = parse_fail_on(fail_on, CLASSES)
     comparison = compare(
         baseline, target, replaying=replaying, only=only, sample=sample, seed=seed, attempts=attempts, progress=progress
@@ -58,8 +57,7 @@ def join(losses: Report, comparison: Report, *, history: Report | None = None, f
 
     Losses that part are explained as amplified rounding where the first and the last step were compared by tensor, no
     operator adds more than rounding, and the first update left the weights equal to within rounding; otherwise they
-    stay a warning. `history` is a further answer: whether an attempt helped. `fail_on` as of `compare`.
-    """
+    stay a warning. `history` is a further answer: whether an attempt helped. `fail_on` as of `compare`."""
     wanted = parse_fail_on(fail_on, CLASSES)
     read = replace(losses, findings=tuple(explain_losses(finding, losses, comparison) for finding in losses.findings))
     first = answers.answer_divergence(comparison)

@@ -2,8 +2,7 @@
 
 Whole tensors of a step of a large model are hundreds of gigabytes; its statistics are megabytes. What parts first in
 the statistics is captured anew on both sides with its neighbours, as whole tensors, and compared again: the answer is
-that of a comparison by tensor, for a fraction of the bytes.
-"""
+that of a comparison by tensor, for a fraction of the bytes."""
 
 from __future__ import annotations
 
@@ -41,10 +40,6 @@ class Place:
     suspects: tuple[str, ...]
     names: dict[str, tuple[str, ...]]
 
-    def announce_place(self) -> str:
-        """What is said before the operators are captured whole."""
-        return say("precision.told.place", None, step=self.step, rank=self.rank, suspects=list(self.suspects))
-
 
 def bisect(
     script: str | Path,
@@ -71,8 +66,7 @@ def bisect(
     Options are those of `capture`; `settings` hold for the target alone, `force` for each of the captures. The report
     is that of `compare`, with what was written against what whole tensors of all operators would have taken. Where the
     statistics show no place, their report is the answer and no tensor is captured. Raises WorkbookError where a capture
-    or comparison cannot be.
-    """
+    or comparison cannot be."""
     shared: dict[str, Any] = {"level": level, "seed": seed, "limit_mib": limit_mib, "nproc": nproc, "force": force}
     shared |= {"python": python, "progress": progress, "estimate": False, "network": network, "timeout_s": timeout_s}
     devices = dict(zip(SIDES, (baseline, device)))
@@ -102,7 +96,8 @@ def bisect(
     if place is None:
         return _add_costs(compare(left, right), "nothing", first_bytes, 0, all_bytes, None)
     if progress:
-        progress(place.announce_place())
+        suspects = list(place.suspects)
+        progress(say("precision.told.place", None, step=place.step, rank=place.rank, suspects=suspects))
     narrow: dict[str, Any] = {"steps": place.step + 1, "dump_steps": (place.step,)}
     narrow["ranks"] = (place.rank,) if nproc > 1 else ()
     selected = {side: {**narrow, "names": place.names[side]} for side in SIDES}
@@ -116,8 +111,7 @@ def bisect(
 
 def find_suspicious_place(facts: Comparison) -> Place | None:
     """Find the first operators that part in the earliest step that does, with their neighbours; None where
-    none does.
-    """
+    none does."""
     if facts.first is None:
         return None
     step = facts.first[0]

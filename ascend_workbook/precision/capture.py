@@ -1,8 +1,7 @@
 """Dumps the tensors of an unmodified training script through the real msprobe, in a child process.
 
 msprobe's PrecisionDebugger is a process singleton and wraps torch's functions, so it never runs in the caller.
-On an NPU the script runs under transfer_to_npu; on a CPU the CPU stands in for CUDA.
-"""
+On an NPU the script runs under transfer_to_npu; on a CPU the CPU stands in for CUDA."""
 
 from __future__ import annotations
 
@@ -68,18 +67,15 @@ def capture(
     """Trains `steps` steps and dumps those of `dump_steps` (from 0: [0, 3] or "0,3-5") into `out`.
 
     `device` is auto, npu, npu-simulated, cuda, cpu, or `baseline` (CUDA if present, else the CPU in its place).
-    `settings` are environment variables of the child, out of options.SETTINGS.
-    `ranks`, `scope` (first and last operator), `names` (parts of names) and `data_mode` (forward, backward, input,
-    output) select what msprobe records. Where `estimate`, two steps of the script run first in a copy of the process:
-    what the capture will write is told before it starts, and what a step takes without it.
-    The script runs enclosed where the machine allows it (ACC219 says how): it reads all, what it writes outside `out`
-    is thrown away and listed, and it has no network unless `network`. With `enclosed` False it runs as any program of
-    the user's, so that its own results stay too.
-    A whole capture in `out` is replaced once this one is whole; where it is of another device, script or arguments
-    only with `force`.
-    The capture ends with capture.json, which lists every file with its SHA-256; one without it, or whose
-    `complete` is false, was killed. Raises WorkbookError where it cannot run or would write more than `limit_mib`.
-    """
+    `settings` are environment variables of the child, out of options.SETTINGS. `ranks`, `scope` (first and last
+    operator), `names` (parts of names) and `data_mode` (forward, backward, input, output) select what msprobe records.
+    Where `estimate`, two steps of the script run first in a copy of the process: what the capture will write is told
+    before it starts, and what a step takes without it. The script runs enclosed where the machine allows it (ACC219
+    says how): it reads all, what it writes outside `out` is thrown away and listed, and it has no network unless
+    `network`. With `enclosed` False it runs as any program of the user's, so that its own results stay too. A whole
+    capture in `out` is replaced once this one is whole; where it is of another device, script or arguments only with
+    `force`. The capture ends with capture.json, which lists every file with its SHA-256; one without it, or whose
+    `complete` is false, was killed. Raises WorkbookError where it cannot run or would write more than `limit_mib`."""
     options = Options(
         Path(script),
         tuple(map(str, args)),
@@ -129,8 +125,7 @@ def capture(
 @contextmanager
 def _dump_folder(folder: Path) -> Iterator[Path]:
     """Yield the folder that msprobe writes to: below the capture's folder, or aside and then moved where msprobe would
-    refuse the path.
-    """
+    refuse the path."""
     wanted = folder / manifest.DUMP
     if PLAIN_PATH.fullmatch(str(wanted)):
         yield wanted
@@ -168,8 +163,7 @@ def _make_progress_teller(
     progress: Callable[[str], None] | None, tier: str, folder: Path, limit_mib: int
 ) -> Callable[[Progress], None] | None:
     """Return a function that tells of each step, and of the budget as soon as it is known: before the
-    capture starts.
-    """
+    capture starts."""
     if progress is None:
         return None
     last, size_known = [-1], [False]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -24,14 +25,8 @@ from ascend_workbook.precision.pairing.reasons import find_reasons
 from ascend_workbook.precision.tensors.agreement import TensorAgreement
 from ascend_workbook.precision.tensors.measuring import Sample
 from ascend_workbook.precision.tensors.scheduler import open_cluster
-from ascend_workbook.precision.views import platform, suspects, table_csv
-from ascend_workbook.precision.views.questions import (
-    OF_COMPARE,
-    apply_gate,
-    infinity_as_word,
-    judgement_cell,
-    keep_headline,
-)
+from ascend_workbook.precision.views import platform, questions, suspects, table_csv
+from ascend_workbook.precision.views.questions import OF_COMPARE, apply_gate, infinity_as_word, keep_headline
 from ascend_workbook.storage import open_storage, refuse_unwritable
 
 # ruff: noqa: SIM905 - a column of names reads better without quotes
@@ -64,19 +59,16 @@ def compare(
     """Compares the target (NPU) with the baseline (GPU, or the CPU in its place).
 
     Both are folders made by `capture`, of a layout of layouts/, or bundles made by `baseline` (a folder or .zip), whose
-    curves are compared too. `replaying` runs operators again in float64
-    to tell an operator's own error from an inherited one; it needs saved tensors and torch.
-    `only` selects operators by name or pattern, `sample` a share of every tensor's elements, by `seed`.
-    `csv` is a file for the numbers tensor by tensor, in msprobe's columns. `fail_on` are classes (questions.py)
-    that make the status FAIL where they occur or could not be looked for.
-    Runs that are not the same experiment are told so and their tensors are not judged, unless `anyway`.
-    `attempts` is a run's folder that keeps this comparison beside earlier ones, so that it says whether a fix helped.
-    `scheduler` is the address of a Dask cluster that reads the tensors in place of this machine's cores, with the same
-    numbers.
-    The first divergence is run again on the devices (tiers) `replay_on`; None: on the two that the captures were made
-    on, where they are two; an empty list: on none.
-    Errors in the table are relative L2. Raises WorkbookError where a side cannot be read or was killed.
-    """
+    curves are compared too. `replaying` runs operators again in float64 to tell an operator's own error from an
+    inherited one; it needs saved tensors and torch. `only` selects operators by name or pattern, `sample` a share of
+    every tensor's elements, by `seed`. `csv` is a file for the numbers tensor by tensor, in msprobe's columns.
+    `fail_on` are classes (questions.py) that make the status FAIL where they occur or could not be looked for. Runs
+    that are not the same experiment are told so and their tensors are not judged, unless `anyway`. `attempts` is a
+    run's folder that keeps this comparison beside earlier ones, so that it says whether a fix helped. `scheduler` is
+    the address of a Dask cluster that reads the tensors in place of this machine's cores, with the same numbers. The
+    first divergence is run again on the devices (tiers) `replay_on`; None: on the two that the captures were made on,
+    where they are two; an empty list: on none. Errors in the table are relative L2. Raises WorkbookError where a side
+    cannot be read or was killed."""
     if csv is not None:
         refuse_unwritable(csv)
     if attempts is not None:
@@ -169,7 +161,7 @@ def _make_tensor_row(step: StepComparison, judged: Judgement, tensor: TensorAgre
     outcome = CANCELLED if judged.outcome == ALLOWED and judged.allowed > 1 else judged.outcome
     errors = map(infinity_as_word, (judged.agreement.error_in, tensor.error, own, judged.allowed))
     plain = map(infinity_as_word, _compute_plain_differences(tensor))
-    return (*who, *errors, judgement_cell(outcome, tensor.problem), place, *plain)
+    return (*who, *errors, questions.judgement_cell(outcome, tensor.problem), place, *plain)
 
 
 def _compute_plain_differences(tensor: TensorAgreement) -> tuple[float | None, float | None, float | None]:
@@ -187,6 +179,7 @@ def _collect_facts(facts: Comparison, mark: Scalar) -> dict[str, object]:
     counts = Counter(judged.outcome for step in facts.steps for judged in step.judged)
     heads = {(pair.baseline.head, pair.target.head) for step in facts.steps for pair in step.pairing.renamed_pairs}
     first, nothing = facts.first, facts.proves_nothing
+    runs = [vars(run) for run in facts.confirmation.runs] if facts.confirmation else []
     return {
         "baseline": str(facts.baseline.folder),
         "target": str(facts.target.folder),
@@ -208,5 +201,5 @@ def _collect_facts(facts: Comparison, mark: Scalar) -> dict[str, object]:
         "judged": not facts.stopped and not nothing,
         "sides": [platform.platform_facts(side) for side in (facts.baseline, facts.target)],
         "row": mark,
-        "replayed_on": devices.runs_as_json(facts.confirmation.runs) if facts.confirmation else [],
+        "replayed_on": json.loads(json.dumps(runs), parse_constant=str),  # JSON has no infinity
     }

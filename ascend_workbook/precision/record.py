@@ -18,8 +18,7 @@ class TensorRecord:
     """One tensor of an operator. `slot` says where it stands: `input.0`, `output.1`, `parameters.weight`.
 
     dtype without the `torch.` (`float32`); statistics are None where the dump has none; `file` holds the values
-    and is None in statistics dumps. `checksum` is msprobe's (agreement.py); `trouble` says why nothing can be read.
-    """
+    and is None in statistics dumps. `checksum` is msprobe's (agreement.py); `trouble` says why nothing can be read."""
 
     slot: str
     dtype: str
@@ -43,8 +42,7 @@ class Operator:
 
     `head` is the name without call number and direction (`Functional.conv2d`), `call` counts its calls from 0,
     `order` its place in the dump, which is the order of execution. `place` is the caller's file and line,
-    `arguments` the numbers and flags it was called with, by slot.
-    """
+    `arguments` the numbers and flags it was called with, by slot."""
 
     name: str
     head: str
@@ -96,8 +94,7 @@ class Run:
     @cached_property
     def by_call(self) -> dict[tuple[str, int, str], Operator]:
         """Map each operator by head, call number and direction: the same in every layout, whatever a name
-        looks like.
-        """
+        looks like."""
         return {(operator.head, operator.call, operator.direction): operator for operator in self.operators}
 
     def check(self) -> None:
@@ -107,8 +104,6 @@ class Run:
         if not len(self.by_name) == len(self.by_call) == len(self.operators):
             raise ValueError(f"{self.folder}: an operator name stands twice")
 
-
-# Between msprobe's API names and the dispatcher's operators: `Functional.conv2d` runs `aten::convolution`.
 
 DATA = Path(__file__).parent / "data" / "operators.json"
 

@@ -1,8 +1,7 @@
 """Profiling: collect a profile of any script, read any profile, say where the time goes and what it could save.
 
 Facts: `trace.Trace`, read by readers/, and `facts.Profile` around it. Rules: rules/, one file each, codes PRF3xx.
-Verbs: below.
-"""
+Verbs: below."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 It runs beside us with a time limit and writes into a folder that is removed. It ends with 0 also where it failed, so
 its JSON is what counts. Its findings carry its name, and no bound unless it gives one.
-https://gitcode.com/Ascend/msprof-analyze
-"""
+https://gitcode.com/Ascend/msprof-analyze"""
 
 from __future__ import annotations
 

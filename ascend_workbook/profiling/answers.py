@@ -178,6 +178,7 @@ def _report_profile(
     if profile.trace.cut_at is not None:  # then it is one of what is left of the file
         args: dict[str, Scalar] = {"bytes": profile.trace.cut_at, "what": Sentence(verdict.key, **verdict.args)}
         verdict = replace(verdict, status=max(Status.WARN, verdict.status), args=args)
+        # damage is asked for first: a damaged file has a place where it was cut too
         verdict = replace(verdict, key="PRF310.damaged" if profile.trace.damage else "PRF310.cut")
     recorded = {code: [finding for finding in findings if finding.rule == code] for code in ("PRF301", "PRF305")}
     by_code = {ten: [finding for finding in findings if finding.rule[:5] == ten] for ten in ("PRF30", "PRF31", "PRF33")}

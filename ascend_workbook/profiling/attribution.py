@@ -26,10 +26,6 @@ class Nesting:
         parents = _find_parents(self.start_ns, self.end_ns)
         self.parent = _parents_one_by_one(self.start_ns, self.end_ns) if parents is None else parents
 
-    def find_innermost(self, moment_ns: int) -> int:
-        """Return the row of the innermost operator going on at the moment, or -1."""
-        return int(self.innermost_at(np.array([moment_ns], np.int64))[0])
-
     def innermost_at(self, moments_ns: I64) -> I32:
         """Return for each moment the row of the innermost operator going on, or -1: (n,)."""
         at = np.searchsorted(self.start_ns, moments_ns, "right") - 1

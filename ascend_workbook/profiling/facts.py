@@ -123,23 +123,19 @@ class Profile:
 
 def load_profile(path: str | os.PathLike[str], steps: str = ALL) -> Profile:
     """Load the Profile at the path, with the record that `profile` left there; readers.read says what it may be, and
-    what `steps` are."""
-    profile_path = _locate_profile(Path(path))
+    what `steps` are. Raises WorkbookError for none, or one whose recording was killed."""
+    try:
+        profile_path = locate_profile(Path(path))
+    except WorkbookError as nothing:
+        running = _read_record(Path(path), Path(path) / DATA).get("status") == "running"
+        if running and nothing.key == "profiling.no_profile":
+            raise WorkbookError("profiling.killed", path=str(Path(path))) from nothing
+        raise
     table_times = read_step_table(profile_path) if profile_path.is_dir() else {}
     beside = profile_path.parent if profile_path.name == TIMELINE else None
     output = output_of(profile_path) if profile_path.is_dir() else beside
     record = _read_record(profile_path, Path(path))
     return replace(Profile.from_trace(read_trace(profile_path, steps), record, table_times), output=output)
-
-
-def _locate_profile(path: Path) -> Path:
-    """Return where the profile at the path lies. Raises WorkbookError for none, or one whose recording was killed."""
-    try:
-        return locate_profile(path)
-    except WorkbookError as nothing:
-        if nothing.key == "profiling.no_profile" and _read_record(path, path / DATA).get("status") == "running":
-            raise WorkbookError("profiling.killed", path=str(path)) from nothing
-        raise
 
 
 def tier_of(trace: Trace) -> str:

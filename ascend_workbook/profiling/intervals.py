@@ -52,12 +52,6 @@ class Intervals:
         start[0], end[-1] = max(start[0], start_ns), min(end[-1], end_ns)
         return Intervals(start, end)
 
-    def find_gaps(self, start_ns: int, end_ns: int) -> Intervals:
-        """Return what of the window is not covered."""
-        inside = self.clip_to(start_ns, end_ns)
-        left = np.concatenate((np.array([start_ns], np.int64), inside.end_ns))
-        return Intervals.union_of(left, np.concatenate((inside.start_ns, np.array([end_ns], np.int64))))
-
     def gaps_in(self, start_ns: I64, end_ns: I64) -> Intervals:
         """Return what of each of several windows (m,), in order of time, is not covered; cut where two of them meet."""
         first = np.searchsorted(self.end_ns, start_ns, "right")

@@ -1,8 +1,7 @@
 """What a timeline shows: lanes, one step in detail, an overview of the rest. ascend_workbook/show/timeline draws it.
 
 A row a lane; what is drawn lies in `facts["timeline"]`, small enough for a page: where one step has more events than a
-page can hold, short neighbours become one box.
-"""
+page can hold, short neighbours become one box."""
 
 from __future__ import annotations
 

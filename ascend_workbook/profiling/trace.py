@@ -164,12 +164,9 @@ class Trace:
     def __len__(self) -> int:
         return int(self.name.size)
 
-    def where(self, kinds: Collection[str], step: int | None = None) -> npt.NDArray[np.bool_]:
-        """Return a mask (n,) of the events of these kinds, of one step where given."""
-        wanted = np.zeros(len(self), np.bool_)
-        for kind in kinds:
-            wanted |= self.kind == KINDS.index(kind)
-        return wanted if step is None else wanted & (self.step == step)
+    def where(self, kinds: Collection[str]) -> npt.NDArray[np.bool_]:
+        """Return a mask (n,) of the events of these kinds."""
+        return np.isin(self.kind, [KINDS.index(kind) for kind in kinds])
 
     def mask_of_names(self, wanted: Callable[[str], object]) -> npt.NDArray[np.bool_]:
         """Return a mask (n,) of the events whose names are wanted."""

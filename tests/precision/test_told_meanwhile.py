@@ -9,7 +9,6 @@ import torch
 
 from ascend_workbook.machine.launch import Progress
 from ascend_workbook.precision.baselines.verb import Timed
-from ascend_workbook.precision.bisect import Place
 from ascend_workbook.precision.capture import _make_progress_teller
 from helpers import verify
 
@@ -34,12 +33,6 @@ def test_inputs_of_verify(lang: str) -> None:
     model = torch.nn.Linear(2, 2)
     verify(model, model, [torch.ones(1, 2), torch.zeros(1, 2)], progress=said.append)
     assert said[-1] == {"en": "input 1: 2 of 2 passed", "zh": "输入 1：2 个中 2 个通过"}[lang] and len(said) == 2
-
-
-def test_where_bisect_looks(lang: str) -> None:
-    said = Place(3, 1, ("Functional.conv2d.0.forward", "Torch.mm.1.forward"), {}).announce_place()
-    assert said.startswith({"en": "captured whole next", "zh": "接下来完整采集"}[lang])
-    assert {"en": "step 3 rank 1", "zh": "第 3 步 rank 1"}[lang] in said and "Torch.mm.1.forward" in said
 
 
 @pytest.mark.parametrize(

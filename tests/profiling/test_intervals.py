@@ -56,7 +56,7 @@ def test_together_and_common(left: list[tuple[int, int]], right: list[tuple[int,
 def test_gaps_and_what_is_within_make_the_window(pairs: list[tuple[int, int]], one: int, other: int) -> None:
     start, end = min(one, other), max(one, other)
     union = made(pairs)
-    gaps = union.find_gaps(start, end)
+    gaps = union.gaps_in(*np.array([[start], [end]], np.int64))
     window = bits([(start, end)])
     assert (bits_of(union.clip_to(start, end)) == (bits(pairs) & window)).all()
     assert (bits_of(gaps) == (~bits(pairs) & window)).all()
@@ -80,9 +80,11 @@ def test_the_gaps_of_many_windows_are_those_of_each(pairs: list[tuple[int, int]]
     edges = sorted(borders)
     windows = list(zip(edges, edges[1:]))  # they meet, and some are empty
     found = made(pairs).gaps_in(*np.array(windows, np.int64).reshape(-1, 2).T)
-    each = [made(pairs).find_gaps(*window) for window in windows]
-    assert found.start_ns.tolist() == [at for one in each for at in one.start_ns.tolist()]
-    assert found.end_ns.tolist() == [at for one in each for at in one.end_ns.tolist()]
+    each = [~bits(pairs) & bits([window]) for window in windows]
+    flags = [[False, *one.tolist(), False] for one in each]
+    borders_of = [[at for at, (one, next_one) in enumerate(zip(of, of[1:])) if one != next_one] for of in flags]
+    assert found.start_ns.tolist() == [at for one in borders_of for at in one[::2]]
+    assert found.end_ns.tolist() == [at for one in borders_of for at in one[1::2]]
 
 
 def test_touching_intervals_are_joined() -> None:

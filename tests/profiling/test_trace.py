@@ -68,7 +68,8 @@ def test_columns_that_do_not_fit_are_refused(change: dict[str, object]) -> None:
 def test_nesting() -> None:
     starts, lengths = np.array([0, 10, 20, 50, 200], np.int64), np.array([100, 30, 10, 20, 10], np.int64)
     nesting = Nesting(starts, lengths, [7, 8, 9, 5, 6])
-    assert [nesting.find_innermost(moment) for moment in (5, 25, 35, 45, 60, 90, 150, 205)] == [7, 9, 8, 7, 5, 7, -1, 6]
+    moments = np.array([5, 25, 35, 45, 60, 90, 150, 205], np.int64)
+    assert nesting.innermost_at(moments).tolist() == [7, 9, 8, 7, 5, 7, -1, 6]
     assert dict(zip(nesting.rows.tolist(), nesting.self_ns().tolist())) == {7: 50, 8: 20, 9: 10, 5: 20, 6: 10}
 
 
@@ -97,7 +98,7 @@ def test_many_moments_on_many_lanes() -> None:
 
 def test_operators_of_equal_start_nest_by_length() -> None:
     nesting = Nesting(np.array([0, 0], np.int64), np.array([10, 50], np.int64), [1, 2])
-    assert nesting.find_innermost(5) == 1
+    assert nesting.innermost_at(np.array([5], np.int64)).tolist() == [1]
     assert (nesting.rows.tolist(), nesting.self_ns().tolist()) == ([2, 1], [40, 10])
 
 

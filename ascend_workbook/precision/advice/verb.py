@@ -40,8 +40,7 @@ def advise(
     takes them) tell of the loss scale; by default each capture's own. `replaying` runs operators again in float64
     first, as compare does. A cause whose facts were not recorded is told as not looked at; FAIL where the two are not
     the same experiment, so that no tensor was. Raises WorkbookError where
-    a side or a log that was asked for cannot be read.
-    """
+    a side or a log that was asked for cannot be read."""
     with ExitStack() as stack:
         left, right = (stack.enter_context(open_side(side)) for side in (baseline, target))
         facts = examine_captures(left.folder.absolute(), right.folder.absolute(), replaying=replaying, tell=progress)

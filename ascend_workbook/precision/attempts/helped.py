@@ -16,14 +16,11 @@ from ascend_workbook.precision.baselines.judging import lines_of
 from ascend_workbook.precision.baselines.reading import Opened
 from ascend_workbook.precision.comparison import Comparison
 
-# Keeps a comparison among the attempts of its run, and says in its report whether the last change helped.
-
 
 def remember_attempt(report: Report, facts: Comparison, sides: tuple[Opened, Opened], run: Path) -> Report:
     """Return the report with ACC285 and facts["attempt"], its number.
 
-    Raises OSError where `run` cannot be written to.
-    """
+    Raises OSError where `run` cannot be written to."""
     if "curves" not in report.facts:
         with suppress(WorkbookError):  # no losses on both sides: the attempt says so with loss None
             report = replace(report, facts={**report.facts, "curves": lines_of(*sides).facts})

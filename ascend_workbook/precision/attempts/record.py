@@ -92,8 +92,7 @@ class Attempt:
     `loss` the relative difference of the first and the worst step, None where no losses were compared.
 
     `baseline` identifies what was compared with, `scope` what was looked at. `settings` is a settings record without
-    fingerprints, empty for a plain dump; `other` what else may change: the commit, the simulator's faults.
-    """
+    fingerprints, empty for a plain dump; `other` what else may change: the commit, the simulator's faults."""
 
     at: str
     status: str

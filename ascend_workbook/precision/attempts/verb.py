@@ -26,8 +26,7 @@ COLUMNS = (
 def attempts(run: str | Path) -> Report:
     """All attempts kept below a run's folder, oldest first, and how the last differs from the one before.
 
-    Raises WorkbookError where there is none; one that cannot be read is a finding, the others are shown.
-    """
+    Raises WorkbookError where there is none; one that cannot be read is a finding, the others are shown."""
     folder = Path(run)
     known, troubles = load_attempts(folder)
     if not known and not troubles:

@@ -31,8 +31,7 @@ class Bundle:
 
     `statistics` says whether an operators' dump is in it. `throughput` is None where too few steps were timed: unit
     "steps/s", median, low and high (10 % and 90 % of the steps), count, warmup. `memory` in MiB, by kind; `metrics`:
-    name -> value, step, and whether the run ended by itself. `files`: name -> bytes and sha256, all but this one.
-    """
+    name -> value, step, and whether the run ended by itself. `files`: name -> bytes and sha256, all but this one."""
 
     recorded: str
     hardware: dict[str, Any]

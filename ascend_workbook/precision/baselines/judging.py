@@ -17,8 +17,7 @@ from ascend_workbook.precision.views.answers import explain_losses
 def add_bundle_findings(report: Report, baseline: Opened, target: Opened) -> Report:
     """The comparison as it is where neither side is a bundle; else with the curves' findings and what is not known.
 
-    facts["bundles"] has by side what was recorded beside: hardware, throughput, memory, metrics.
-    """
+    facts["bundles"] has by side what was recorded beside: hardware, throughput, memory, metrics."""
     sides = {"baseline": baseline, "target": target}
     report = target.rename_folder(baseline.rename_folder(report))
     facts = {**report.facts, **{name: side.address for name, side in sides.items()}}
@@ -45,8 +44,7 @@ def add_bundle_findings(report: Report, baseline: Opened, target: Opened) -> Rep
 def lines_of(baseline: Opened, target: Opened) -> Report:
     """Compare the curves of both sides' run logs; facts["first_relative"] is the difference of the first common step.
 
-    Raises WorkbookError where one has none, or no loss in it.
-    """
+    Raises WorkbookError where one has none, or no loss in it."""
     if not all((side.folder / GPULOG).is_file() for side in (baseline, target)):
         raise WorkbookError("ACC284.no_curves", name=GPULOG)
     lines = curves(baseline.place, target.place)

@@ -71,8 +71,7 @@ def read_metrics(result: LaunchResult) -> dict[str, dict[str, Any]]:
 
 def compare_losses(first: Sequence[float | None], second: Sequence[float | None]) -> float | None:
     """Return the largest relative difference of two runs' losses over the steps that both have; None where there is
-    none.
-    """
+    none."""
     pairs = [(a, b) for a, b in zip(first, second) if a is not None and b is not None]
     differences = [abs(a - b) / (max(abs(a), abs(b)) or 1.0) for a, b in pairs if math.isfinite(a) and math.isfinite(b)]
     return max(differences, default=None)

@@ -1,8 +1,7 @@
 """Opens what a side may be: a bundle (folder or .zip) after every check, any other path as it is.
 
 A bundle comes from elsewhere. Its files are JSON alone, listed with size and SHA-256; names that leave it, links,
-files that are not listed, and anything larger than told are refused before a byte of it is used.
-"""
+files that are not listed, and anything larger than told are refused before a byte of it is used."""
 
 from __future__ import annotations
 
@@ -19,15 +18,8 @@ from ascend_workbook.findings.errors import WorkbookError, explain_os_error
 from ascend_workbook.findings.report import Report
 from ascend_workbook.machine.settings import Settings
 from ascend_workbook.machine.settings.record import check_content
-from ascend_workbook.precision.baselines.bundle import (
-    MOST_BYTES,
-    MOST_FILES,
-    NAME,
-    Bundle,
-    check_name,
-    hash_bytes,
-    parse_bundle,
-)
+from ascend_workbook.precision.baselines import bundle as bundles
+from ascend_workbook.precision.baselines.bundle import MOST_BYTES, NAME, Bundle, hash_bytes, parse_bundle
 from ascend_workbook.precision.capturing import manifest
 from ascend_workbook.storage import is_address, open_storage
 from ascend_workbook.storage.names import name_original_in_errors, replace_path
@@ -71,8 +63,7 @@ class Opened:
 def open_side(place: str | Path) -> Iterator[Opened]:
     """Open a side; what lies in object storage is fetched first, into a folder that goes with this process.
 
-    Raises WorkbookError: `storage.…` where it cannot be, `baseline.damaged` for a bundle that is not as written.
-    """
+    Raises WorkbookError: `storage.…` where it cannot be, `baseline.damaged` for a bundle that is not as written."""
     path = open_storage(str(place)).local_path("")
     shown = str(place).rstrip("/") if is_address(place) else str(path)
     with name_original_in_errors(shown, str(path)):
@@ -150,15 +141,14 @@ def _check_manifest(bundle: Bundle, folder: Path) -> Bundle:
 
 def _list_entries(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
     """Return the files of an archive by name, without the folder that `zip -r` puts around them. Raises ValueError for
-    a bad name.
-    """
+    a bad name."""
     infos = [info for info in archive.infolist() if not info.is_dir()]
-    if len(infos) > MOST_FILES + 1:
-        raise ValueError(f"more than {MOST_FILES} files")
+    if len(infos) > bundles.MOST_FILES + 1:
+        raise ValueError(f"more than {bundles.MOST_FILES} files")
     around = next((info.filename[: -len(NAME)] for info in infos if info.filename.endswith(f"/{NAME}")), "")
     entries: dict[str, zipfile.ZipInfo] = {}
     for info in infos:
-        check_name(info.filename)
+        bundles.check_name(info.filename)
         name = info.filename[len(around) :] if info.filename.startswith(around) else info.filename
         mode = info.external_attr >> 16
         if stat.S_ISLNK(mode):

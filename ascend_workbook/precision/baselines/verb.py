@@ -19,16 +19,8 @@ from ascend_workbook.machine import bounded
 from ascend_workbook.machine import device as devices
 from ascend_workbook.machine.device import Device
 from ascend_workbook.machine.launch import LaunchResult, LaunchSpec, Plugin, launch
+from ascend_workbook.precision.baselines import packing
 from ascend_workbook.precision.baselines.bundle import NAME, Bundle, list_files, refuse_existing, write_bundle
-from ascend_workbook.precision.baselines.packing import (
-    compare_losses,
-    make_redactor,
-    measure_throughput,
-    pack_capture,
-    read_memory,
-    read_metrics,
-    without_credentials,
-)
 from ascend_workbook.precision.capture import capture
 from ascend_workbook.precision.capturing.options import FINGERPRINTS
 from ascend_workbook.precision.capturing.withheld import shell_line, withheld_names
@@ -165,8 +157,7 @@ def baseline(
     here or in object storage (obs://).
 
     `device` is baseline (CUDA, else the CPU in its place), cuda or cpu. `statistics=False` records all but them and
-    needs no msprobe; torch_npu is never needed. Raises WorkbookError where a run fails or `out` is there already.
-    """
+    needs no msprobe; torch_npu is never needed. Raises WorkbookError where a run fails or `out` is there already."""
     target = str(out) if is_address(out) else Path(out).absolute()
     timed = Timed(timing_steps, warmup, samples_per_step)
     timed.check_numbers()
@@ -199,9 +190,9 @@ def baseline(
         if progress:
             progress(timed.describe_run(chosen_device.tier))
         second = _time_run(Path(script), args, folder / "timed", chosen_device, timed, seed, nproc, cwd, python)
-        files = pack_capture(folder / "recorded")
+        files = packing.pack_capture(folder / "recorded")
         bundle = _make_bundle(
-            recorded, second, chosen_device, timed, files, make_redactor(Path(script).absolute().parent)
+            recorded, second, chosen_device, timed, files, packing.make_redactor(Path(script).absolute().parent)
         )
         size = write_bundle(target, bundle, files)
         why = chosen_device.why_not.get("cuda", Sentence("baseline.asked"))
@@ -251,13 +242,13 @@ def _make_bundle(
         hardware={"tier": device.tier, "name": device.name, "count": about["nproc"], "versions": dict(device.versions)},
         run={
             **{name: about[name] for name in RUN},
-            "args": without_credentials(about["args"], private),
-            "losses_apart": compare_losses(about["losses"], second.losses),
+            "args": packing.without_credentials(about["args"], private),
+            "losses_apart": packing.compare_losses(about["losses"], second.losses),
         },
         statistics=about["task"] != FINGERPRINTS,
-        throughput=measure_throughput(second.steps, timed.warmup, timed.samples),
-        memory=read_memory(second.out),
-        metrics=read_metrics(second),
+        throughput=packing.measure_throughput(second.steps, timed.warmup, timed.samples),
+        memory=packing.read_memory(second.out),
+        metrics=packing.read_metrics(second),
         files=list_files(files),
     )
     if private.leaks_secret(bundle.to_json()):

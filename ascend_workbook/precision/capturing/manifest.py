@@ -93,8 +93,6 @@ def hash_file(path: Path) -> str:
     return hasher.hexdigest()
 
 
-# A capture where another lies already: refused, or written beside it and put in its place once it is whole.
-
 #: What is not yet whole, below the folder of the capture it will replace. After a failure its output.log stays here.
 UNFINISHED = "capture.unfinished"
 #: What two captures have in common where the later may replace the earlier unasked.
@@ -107,8 +105,7 @@ def hold_folder(folder: Path) -> Iterator[None]:
     """Make the folder and hold it for one capture: a second at the same time is refused before it touches anything.
 
     The kernel's lock on the folder itself ends with the process, however that ends, and leaves no file. Where the file
-    system has no locks for folders (NFS may), nothing is held.
-    """
+    system has no locks for folders (NFS may), nothing is held."""
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(folder, os.O_RDONLY)
     try:
@@ -127,8 +124,7 @@ def hold_folder(folder: Path) -> Iterator[None]:
 def choose_folder(folder: Path, about: dict[str, Any], *, force: bool) -> Path:
     """Choose where to write: `folder` itself, or beside the whole capture in it, which stays until it is replaced.
 
-    Raises WorkbookError where that one is of another device, script or arguments, unless `force`.
-    """
+    Raises WorkbookError where that one is of another device, script or arguments, unless `force`."""
     newer = load_manifest(folder / UNFINISHED)
     if newer is not None and newer.complete:  # a whole capture was being put in its place when that was cut off
         _move_into(folder / UNFINISHED, folder)

@@ -15,8 +15,6 @@ from ascend_workbook.machine import bounded
 from ascend_workbook.machine.device import Device
 from ascend_workbook.precision.capturing import manifest
 
-# The commit that a folder's files are of, where git knows one.
-
 TIMEOUT_S = 10.0
 #: Stands behind the commit where tracked files differ from it.
 CHANGED = "+changes"

@@ -6,8 +6,6 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 
-# Arguments of a script as they read on any machine: absolute paths lose the folders they lie in.
-
 #: What stands for the folders of a path.
 FOLDERS = "..."
 #: An absolute path, a home or a Windows one, alone or behind `--option=`.
@@ -44,8 +42,7 @@ def same_arguments(args: Sequence[str], others: Sequence[str]) -> bool:
 def shell_line(words: Sequence[str]) -> str:
     """Join the words as a shell takes them. A withheld value is a variable that the shell refuses while it is not set.
 
-    `--api-key ***` becomes `--api-key "${API_KEY:?withheld}"`.
-    """
+    `--api-key ***` becomes `--api-key "${API_KEY:?withheld}"`."""
     return " ".join(_shell_word(name, word) for name, word in _name_words(words))
 
 

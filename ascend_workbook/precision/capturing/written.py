@@ -18,8 +18,6 @@ from ascend_workbook.machine.sandbox import LANDLOCK
 from ascend_workbook.precision.capturing.manifest import Manifest
 from ascend_workbook.precision.layouts import read_dump
 
-# A run that failed under a capture, as the error that names what to do about it.
-
 #: The simulated NPU says on a line of its own which of its settings it cannot take; what torch_npu raises names none.
 REFUSED = re.compile(r"NPU simulator: cannot start: (ASCEND_WORKBOOK_SIM_\w+: .+)")
 
@@ -57,8 +55,7 @@ class Part:
 
 def read_parts(dump: Path, about: dict[str, Any]) -> list[Part]:
     """Read all parts of a dump; raises WorkbookError where nothing was recorded, saying which option left everything
-    out.
-    """
+    out."""
     if about["level"] == "debug":  # what the script gave to PrecisionDebugger.save
         saved_parts = []
         for path in sorted(dump.glob("step*/*/debug.json")):

@@ -3,8 +3,7 @@
 An iteration is an attempt at an update: one that a GradScaler left out counts, because its operators ran.
 Beside msprobe's folders it writes `side.rank<R>.json`: what the comparison must know about this side (reduced
 formats and settings in force, fingerprints of the weights before the first forward and of each step's batch, and
-what experiment_facts.py reads).
-"""
+what experiment_facts.py reads)."""
 
 from __future__ import annotations
 
@@ -116,8 +115,7 @@ class _Capture:
     """Turns msprobe on for the wanted iterations, from a training forward to the optimizer's update.
 
     The update itself is left out: which operators it calls depends on the device (foreach on an accelerator, a
-    loop on the CPU), and what it does shows in the next step's weights.
-    """
+    loop on the CPU), and what it does shows in the next step's weights."""
 
     def __init__(
         self,

@@ -2,8 +2,7 @@
 
 The process that is about to run the script forks; the child runs it for one step with statistics alone, then one step
 without hooks, and ends. From the shapes that it saw follows how much whole tensors take. Forked before the script's
-first line, it shares the imports and has touched no device.
-"""
+first line, it shares the imports and has touched no device."""
 
 from __future__ import annotations
 

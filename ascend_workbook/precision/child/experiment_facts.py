@@ -8,8 +8,7 @@ optimizers  [{"class", "groups": [{"lr": ..., "betas": ..., "parameters": count}
 rates       {iteration: [learning rate per group, over all optimizers]}; schedulers [{"class", name: number}]
 autocast    [[enabled, dtype]] of every autocast that was entered; scaler {"init_scale", ...} of the GradScaler
 loss        name of the node that made the loss; loaders [{"sampler", "batch_size", ...}] of every DataLoader
-imported    names of the packages that were imported by then
-"""
+imported    names of the packages that were imported by then"""
 
 from __future__ import annotations
 
@@ -73,7 +72,13 @@ class Facts:
 
     def model(self, model: torch.nn.Module) -> None:
         """Just before the first forward."""
-        self.told["seeds"] = {**_random_states(), "calls": [*self.observer.log.content["meta"]["seeds"], *self._calls]}
+        # torch's seed; of random and numpy, which do not tell theirs, a hash of the state
+        states: dict[str, object] = {"torch": torch.initial_seed(), "python": _hash_value(random.getstate())}
+        numpy: Any = sys.modules.get("numpy")
+        if numpy is not None:
+            kind, keys, place, *rest = numpy.random.get_state()
+            states["numpy"] = _hash_value((kind, keys.tobytes(), place, rest))
+        self.told["seeds"] = {**states, "calls": [*self.observer.log.content["meta"]["seeds"], *self._calls]}
         self.told["imported"] = sorted({name.partition(".")[0] for name in sys.modules if not name.startswith("_")})
         modules = {name: [type(module).__name__, module.extra_repr()] for name, module in model.named_modules()}
         self.told["modules"] = modules
@@ -192,16 +197,6 @@ def _scaler_classes() -> list[type]:
         if "__init__" in vars(cls) and cls not in classes:
             classes.append(cls)
     return classes
-
-
-def _random_states() -> dict[str, object]:
-    """torch's seed; of random and numpy, which do not tell theirs, a hash of the state."""
-    states: dict[str, object] = {"torch": torch.initial_seed(), "python": _hash_value(random.getstate())}
-    numpy: Any = sys.modules.get("numpy")
-    if numpy is not None:
-        kind, keys, place, *rest = numpy.random.get_state()
-        states["numpy"] = _hash_value((kind, keys.tobytes(), place, rest))
-    return states
 
 
 def _hash_value(value: object) -> str:

@@ -4,8 +4,7 @@ Imports torch and nothing of ours: it works in a notebook's process and in a chi
 {"path", "kind", "number", "inside", "inputs", "outputs"}; `number` counts the calls of one module from 0, `inside` the
 calls that ended while it ran, all its own. Tensors are {"slot", "dtype", "shape", "values"}, values flat numpy arrays;
 one that passes from module to module unchanged is copied once. numpy lacks bfloat16 and 8-bit floats: these become
-float32, and `dtype` keeps their name.
-"""
+float32, and `dtype` keeps their name."""
 
 from __future__ import annotations
 
@@ -241,8 +240,7 @@ def forward(model: torch.nn.Module, model_input: object, seed: int) -> dict[str,
     `model_input` is a tensor, a tuple or list of arguments, or a dictionary of named ones. Returns {"calls",
     "fingerprint", "drew", "cast", "error", "at"}: `drew` tells whether random numbers were drawn, `cast` to which
     dtype the input's floats were brought because the model has that one alone, `error` and `at` what the model raised
-    and in which module.
-    """
+    and in which module."""
     device, dtype, default = device_of(model), dtype_of(model), torch.get_default_dtype()
     cast = ""
 

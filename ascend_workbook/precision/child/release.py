@@ -1,8 +1,7 @@
 """Takes msprobe's hooks out again once the last wanted step is captured. Loaded by path.
 
 msprobe replaces functions of torch and hangs hooks on modules, and leaves both for the rest of the process. A name that
-the script itself had bound (`from torch import relu`) keeps msprobe's wrapper, which calls through when it is off.
-"""
+the script itself had bound (`from torch import relu`) keeps msprobe's wrapper, which calls through when it is off."""
 
 from __future__ import annotations
 

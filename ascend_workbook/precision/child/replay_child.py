@@ -1,11 +1,9 @@
 """Child process: `replay_child.py JOB ANSWER`. Runs recorded operators again in float64 on the CPU.
 
-Started by path; imports torch and nothing of ours. Only API names on the job's list are ever looked up, so a
-dump from elsewhere cannot call anything else.
-Answers {"found": {name: [per output [target, baseline, rounding, reduced]]}, "skipped": {name: why},
-"handed": [per handing [target, baseline, rounding, reduced], or null]}; of a job with a "device" what answer_device
-says.
-"""
+Started by path; imports torch and nothing of ours. Only API names on the job's list are ever looked up, so a dump from
+elsewhere cannot call anything else. Answers {"found": {name: [per output [target, baseline, rounding, reduced]]},
+"skipped": {name: why}, "handed": [per handing [target, baseline, rounding, reduced], or null]}; of a job with a
+"device" what answer_device says."""
 
 from __future__ import annotations
 
@@ -253,8 +251,7 @@ def answer_device(side: Side, job: Job) -> dict[str, object]:
     and, where the device can, in float64; held against float64 on the CPU. Of a backward the whole is run: every
     gradient of an input. torch_npu is there where the environment makes torch load it.
 
-    {"saved": error, "float32": error, "float64": error or null} of the worst tensor, or {"failed": why}.
-    """
+    {"saved": error, "float32": error, "float64": error or null} of the worst tensor, or {"failed": why}."""
     errors: dict[str, object] = {}
     turns = job["name"].endswith(".backward")
     try:
@@ -293,8 +290,7 @@ def answer_handings(sides: dict[str, Side], orders: list[Job]) -> list[dict[str,
 
     Per handing {"errors": [target, baseline, rounding, reduced], "makers": target names whose gradient no entry shows,
     "rests": what is left of the target's error when a multiple of that maker's gradient is taken off}; None where it
-    cannot be told.
-    """
+    cannot be told."""
     answers: list[dict[str, object] | None] = [None] * len(orders)
     for at, order in enumerate(orders):
         with contextlib.suppress(*FAILURES):

@@ -3,8 +3,7 @@
 Started by path; imports nothing of ours but recorder.py beside it. JOB is a JSON file: {"factory", "checkpoint",
 "inputs", "device", "mode", "seed", "double", "folder", "recorder", "settings", "simulator"}. A line of JSON is
 answered on the standard output for each line of the input: first the model's facts, then {"index": N} by what the
-model made of input N (its tensors as bytes in a file), {"close": true} ends it.
-"""
+model made of input N (its tensors as bytes in a file), {"close": true} ends it."""
 
 from __future__ import annotations
 

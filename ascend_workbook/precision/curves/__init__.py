@@ -1,7 +1,6 @@
 """Curves of two runs: read in any format, aligned by step, and judged.
 
-readers (a file of any kind) -> series (a Curve) -> aligned -> spikes, scale, finals -> findings, rows -> verb.
-"""
+readers (a file of any kind) -> series (a Curve) -> aligned -> spikes, scale, finals -> findings, rows -> verb."""
 
 from ascend_workbook.precision.curves.aligned import TOLERANCE
 from ascend_workbook.precision.curves.follow import Follow

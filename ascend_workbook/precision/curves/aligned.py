@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from ascend_workbook.precision.curves.series import Series
 
-# Where two curves part: the first step beyond the tolerance that is more than one spike.
-
 #: Relative difference of losses. Before the first update only the forward pass stands behind it, and a difference
 #: is an error; later, training amplifies honest rounding. Measured on CPU kernels, a small residual network: one
 #: thread against two part by 2e-3 at step 8 and by 3e-2 at step 10, convolutions in HF32 by 3e-3 at step 3.

@@ -8,17 +8,9 @@ import numpy as np
 
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.precision.curves import series as logged
 from ascend_workbook.precision.curves.aligned import Aligned, Steps, align_series, exceeds_tolerance, first_place
-from ascend_workbook.precision.curves.series import (
-    GRAD_NORM,
-    LOSS,
-    LOSS_SCALE,
-    LR,
-    Checkpoint,
-    Curve,
-    last_before,
-    to_scalar,
-)
+from ascend_workbook.precision.curves.series import GRAD_NORM, LOSS, LOSS_SCALE, LR, Checkpoint, Curve, last_before
 from ascend_workbook.precision.curves.spikes import Spike
 
 # The norm of the gradient beside the loss: it tells a backward that is wrong while the forward still agrees.
@@ -36,8 +28,7 @@ def judge_gradient(
 ) -> list[Finding]:
     """ACC258 where the norm parts before the loss does (`loss_step`; None: the loss does not part).
 
-    `before_update`: the first value of both runs stands before any update of the weights.
-    """
+    `before_update`: the first value of both runs stands before any update of the weights."""
     if GRAD_NORM not in left.series or GRAD_NORM not in right.series:
         return []
     pair = align_series(left.series[GRAD_NORM], right.series[GRAD_NORM], shift)
@@ -90,7 +81,9 @@ def judge_curves(
         args.update(count=len(over), step=int(pair.steps[over[0]]))
         return Finding("ACC250", Status.WARN, "ACC250.single", args, weight=80)
     smooth = float(pair.smoothed[-1])
-    args.update(step=int(pair.steps[at]), baseline=to_scalar(pair.baseline[at]), target=to_scalar(pair.target[at]))
+    args.update(
+        step=int(pair.steps[at]), baseline=logged.to_scalar(pair.baseline[at]), target=logged.to_scalar(pair.target[at])
+    )
     args.update(smoothed=None if math.isnan(smooth) else smooth)
     key, status = ("ACC250.at_once", Status.FAIL) if at_once else ("ACC250.apart", Status.WARN)
     return Finding("ACC250", status, key, args, weight=80)

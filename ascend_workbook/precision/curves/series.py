@@ -60,8 +60,6 @@ def normalise_name(raw: str) -> str:
     return "" if not name or name in STEPS or _ASIDE.fullmatch(name) else name
 
 
-# From which saved state a run can go on: what its log tells, and what lies beside it.
-
 #: checkpoint-500 (Trainer), iter_0000500 (Megatron-LM, mmengine: iter_500.pth), global_step500 (DeepSpeed),
 #: epoch=0-step=500.ckpt (Lightning), step_500.pt, ckpt_500.pt
 NAME = re.compile(r"(?:checkpoint[-_]|ckpt[-_]|iter[-_]|global_?step[-_]?|step[=_-])0*(\d{1,15})(?![\d])", re.I)
@@ -147,8 +145,7 @@ class Curve:
     """What one run logged. `status` is the run log's own word, "" where the format has none.
 
     `told` are sentences (key, arguments) on what was not read; `ordinal` says that lines had no step and were counted.
-    `unread` is the first line that gave nothing, one with a digit before others.
-    """
+    `unread` is the first line that gave nothing, one with a digit before others."""
 
     path: Path
     kind: str

@@ -71,8 +71,7 @@ def curves(
     `target_metric`: final values that the target must reach, as "val_loss<=2.9". `pattern`: for other text logs, with
     named groups `step` and one for each number. With `following` both logs are read again until the run ends.
     `fail_on` are classes (questions.py) that make the status FAIL where they occur or could not be looked for.
-    Raises WorkbookError where a log cannot be read, or has no loss to compare.
-    """
+    Raises WorkbookError where a log cannot be read, or has no loss to compare."""
     wanted = parse_fail_on(fail_on, OF_CURVES)
     if not tolerance >= 0:
         raise WorkbookError("precision.tolerance", given=tolerance)

@@ -4,8 +4,7 @@ Two ways of judging an operator, the better one where it is possible:
 - replayed: its recorded inputs were run again in float64; each side is held against that truth, so that errors
   it inherited do not count, and rounding is measured on this operator and this data (replay.py);
 - by amplification: its output error against its input error, with a floor for the dtype.
-Where an input error appears that no recorded operator made, what lies between is named instead.
-"""
+Where an input error appears that no recorded operator made, what lies between is named instead."""
 
 from __future__ import annotations
 
@@ -20,18 +19,9 @@ from ascend_workbook.precision.divergence.drawn import draws_numbers, other_numb
 from ascend_workbook.precision.divergence.held import effective_dtypes
 from ascend_workbook.precision.divergence.replay import Own, Replay
 from ascend_workbook.precision.record import BACKWARD, FORWARD, PARAMETERS, TensorRecord
+from ascend_workbook.precision.tensors import agreement as trouble
 from ascend_workbook.precision.tensors import tolerance
-from ascend_workbook.precision.tensors.agreement import (
-    CHECKSUM,
-    DTYPE,
-    NONFINITE,
-    ONLY_BASELINE,
-    ONLY_TARGET,
-    SHAPE,
-    UNREADABLE,
-    Agreement,
-    TensorAgreement,
-)
+from ascend_workbook.precision.tensors.agreement import ONLY_BASELINE, ONLY_TARGET, SHAPE, Agreement, TensorAgreement
 
 # ruff: noqa: SIM905 - a column of names reads better without quotes
 AGREES, EXPLAINED, ALLOWED, POSSIBLE, DIVERGES, STRUCTURE, ARGUMENT, JUMP, NOT_COMPARED, CONTAINER, DRAWN = """
@@ -190,8 +180,8 @@ def _structural_outcome(agreement: Agreement) -> str:
     problems = {slot.problem for slot in agreement.outputs}
     if agreement.pair.target.direction == FORWARD and problems & {SHAPE, ONLY_TARGET, ONLY_BASELINE}:
         return STRUCTURE
-    other_node = DTYPE in problems and problems & {ONLY_TARGET, ONLY_BASELINE}
-    return NOT_COMPARED if other_node or problems & {SHAPE, UNREADABLE, CHECKSUM} else ""
+    other_node = trouble.DTYPE in problems and problems & {ONLY_TARGET, ONLY_BASELINE}
+    return NOT_COMPARED if other_node or problems & {SHAPE, trouble.UNREADABLE, trouble.CHECKSUM} else ""
 
 
 def _judge_by_amplification(
@@ -240,7 +230,7 @@ def cancellation_factor(agreement: Agreement, slot: TensorAgreement, summed: Seq
 
 def _unseen_maker(agreement: Agreement, reached: float) -> bool:
     """An input error far above all errors so far: its maker was not recorded, or the runs began differently."""
-    if any(slot.problem == NONFINITE for slot in agreement.inputs) and math.isfinite(reached):
+    if any(slot.problem == trouble.NONFINITE for slot in agreement.inputs) and math.isfinite(reached):
         return True
     return agreement.error_in > UNSEEN * max(reached, tolerance.rounding_floor(effective_dtypes(agreement)))
 

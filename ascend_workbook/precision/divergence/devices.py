@@ -2,15 +2,12 @@
 
 Tells an operator fault from one that is not the operator's: wrong again from the same inputs on the device of that
 side, or right this time, and then something else made the recorded values (an overwritten buffer, an argument or a
-state that no dump holds, a race).
-"""
+state that no dump holds, a race)."""
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from ascend_workbook.machine import device
 from ascend_workbook.precision.comparison import Comparison, StepComparison
@@ -84,8 +81,3 @@ def _run_on_device(tier: str, step: StepComparison, judged: Judgement) -> Again:
     if error or "failed" in answer:
         return Again(tier, failed=error or str(answer["failed"]))
     return Again(tier, answer["saved"], answer["float32"], double=answer["float64"])
-
-
-def runs_as_json(runs: tuple[Again, ...]) -> list[dict[str, Any]]:
-    """For a report's facts; JSON has no infinity."""
-    return [json.loads(json.dumps(vars(run), allow_nan=True), parse_constant=str) for run in runs]

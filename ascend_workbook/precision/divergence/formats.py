@@ -1,8 +1,7 @@
 """Reduced formats that no record tells of, seen in the numbers: every convolution, or every matrix product, is off by
 what HF32 or TF32 makes of its inputs, and no more. One that stands alone is a fault and stays one.
 
-Only plain dumps are looked at: a capture of ours tells what was in force, and then a format that was not is a fault.
-"""
+Only plain dumps are looked at: a capture of ours tells what was in force, and then a format that was not is a fault."""
 
 from __future__ import annotations
 

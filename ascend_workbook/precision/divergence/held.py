@@ -2,8 +2,7 @@
 widened by a cast that no dump records. Its rounding is the coarse one's.
 
 Told by the extremes: all that are recorded, on both sides, are numbers that the coarse dtype holds. Of float32 numbers
-one in some thousands is such a one by chance, and four of them never are.
-"""
+one in some thousands is such a one by chance, and four of them never are."""
 
 from __future__ import annotations
 

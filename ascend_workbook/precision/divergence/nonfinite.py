@@ -2,8 +2,7 @@
 
 A producer has finite inputs and an output that is not. What the other run has in the same place (the minus infinity of
 a mask) is no difference. Where a value that is not finite comes in although nothing recorded made it, a backward has
-its makers among those that took the forward output; else it came with weights or data, or was not recorded.
-"""
+its makers among those that took the forward output; else it came with weights or data, or was not recorded."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 What an operator's outputs are off from that truth is its own doing: errors it inherited are in its inputs and
 do not count. The same replay with inputs shaken by one rounding step says how much rounding may cost on this
-operator with this data. The work is done in a child process (child/replay_child.py), which alone needs torch.
-"""
+operator with this data. The work is done in a child process (child/replay_child.py), which alone needs torch."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 Nothing here looks at a dumped tensor: all comes from the manifests, which hold what experiment_facts.py read in each
 training process. What `differences` finds is the verdict, where there is any; what `find_remarks` finds differs without
-making another experiment.
-"""
+making another experiment."""
 
 from __future__ import annotations
 
@@ -13,15 +12,8 @@ from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.machine.settings import Difference, Settings, find_differences, risks
 from ascend_workbook.precision.capturing.manifest import Manifest
 from ascend_workbook.precision.capturing.withheld import make_portable, same_arguments
-from ascend_workbook.precision.experiment.told import (
-    Discrepancy,
-    Told,
-    compare_amp,
-    compare_data,
-    compare_hyperparameters,
-    compare_models,
-    compare_seeds,
-)
+from ascend_workbook.precision.experiment import told
+from ascend_workbook.precision.experiment.told import Discrepancy, Told
 
 #: Options that both sides must share for their tensors to be comparable.
 OPTIONS = ("args", "seed", "level")
@@ -66,7 +58,7 @@ def differences(baseline: Manifest | None, target: Manifest | None) -> tuple[Dis
 
 
 #: Each holds two sides of one rank against each other and yields discrepancies, deciding ones and others.
-LOOKS = (compare_seeds, compare_models, compare_data, compare_hyperparameters, compare_amp)
+LOOKS = (told.compare_seeds, told.compare_models, told.compare_data, told.compare_hyperparameters, told.compare_amp)
 
 
 def find_remarks(baseline: Manifest | None, target: Manifest | None) -> tuple[Discrepancy, ...]:

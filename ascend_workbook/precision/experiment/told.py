@@ -1,8 +1,7 @@
 """What two training processes told of their experiment, held against each other, before any tensor is looked at.
 
 Each `compare_` function takes two sides of one rank, as a manifest's `sides` hold them, and yields a Discrepancy for
-each fact that differs. What a side did not tell is not compared; experiment.list_unrecorded says so.
-"""
+each fact that differs. What a side did not tell is not compared; experiment.list_unrecorded says so."""
 
 from __future__ import annotations
 

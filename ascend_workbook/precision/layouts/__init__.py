@@ -1,8 +1,7 @@
 """Folders that hold the tensors of a run, each layout in a file of its own, known by what lies in them.
 
 A layout is a module with `NAME`, `recognises(storage)`, which looks at names only, and `read(storage, root)`. Whatever
-is read comes through the storage, so that a run may lie elsewhere than in a folder.
-"""
+is read comes through the storage, so that a run may lie elsewhere than in a folder."""
 
 from __future__ import annotations
 
@@ -40,8 +39,7 @@ LAYOUTS: Sequence[Layout] = (msprobe, ptdbg, tree)
 def read_dump(folder: Place, root: Path | None = None) -> list[Run]:
     """Read all runs in a folder, by step and rank. `folder` holds step folders, or is a step, or a rank folder.
 
-    Raises WorkbookError where there are none, or where one of its files is cut short (naming file and place).
-    """
+    Raises WorkbookError where there are none, or where one of its files is cut short (naming file and place)."""
     runs, troubles = read_runs(folder, root)
     if troubles:
         raise troubles[0]
@@ -50,8 +48,7 @@ def read_dump(folder: Place, root: Path | None = None) -> list[Run]:
 
 def read_runs(folder: Place, root: Path | None = None) -> tuple[list[Run], list[WorkbookError]]:
     """Read what can be read of a folder, by step and rank, and return what could not be read as errors. Raises
-    WorkbookError where nothing can.
-    """
+    WorkbookError where nothing can."""
     path = open_storage(os.fspath(folder)).local_path("")  # tensors are mapped, which needs files
     with name_original_in_errors(os.fspath(folder).rstrip("/") if is_address(folder) else str(path), str(path)):
         return _read_storage(LocalStorage(path), root)

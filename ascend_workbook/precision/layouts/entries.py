@@ -6,8 +6,7 @@ https://gitcode.com/Ascend/mstt/blob/master/debug/accuracy_tools/msprobe/docs/27
 
 Beside them what a tensor file's name tells (ptdbg_ascend's names, `Functional_conv2d_0_forward_input.0`, become
 msprobe's, so that runs of both tools pair), and what stack.json and construct.json do: place and module of a call.
-https://gitcode.com/Ascend/mstt, debug/accuracy_tools/ptdbg_ascend/src/python/ptdbg_ascend/hook_module
-"""
+https://gitcode.com/Ascend/mstt, debug/accuracy_tools/ptdbg_ascend/src/python/ptdbg_ascend/hook_module"""
 
 from __future__ import annotations
 
@@ -160,8 +159,7 @@ def split_name(name: str) -> tuple[str, str, int]:
     """Split a name as msprobe gives it into head, direction and call number.
 
     APIs end in `<call>.<direction>` (`Functional.conv2d.0.forward`), modules in `<direction>.<call>`; 8.x gave
-    parameter gradients no number.
-    """
+    parameter gradients no number."""
     if name.endswith(f".{PARAMETERS}"):
         return name[: -len(PARAMETERS) - 1], PARAMETERS, 0
     head, first, second = name.rsplit(".", 2)

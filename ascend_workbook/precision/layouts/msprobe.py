@@ -3,8 +3,7 @@ debug.json, and the tensors in `dump_tensor_data/`.
 
 msprobe writes bare NaN and Infinity into its JSON, which Python's reader takes. Sources: mindstudio-probe 26.2.0,
 msprobe/core/dump/data_dump; for 8.x
-https://gitcode.com/Ascend/mstt/blob/master/debug/accuracy_tools/msprobe/docs/05.data_dump_PyTorch.md
-"""
+https://gitcode.com/Ascend/mstt/blob/master/debug/accuracy_tools/msprobe/docs/05.data_dump_PyTorch.md"""
 
 from __future__ import annotations
 
@@ -98,7 +97,7 @@ def _read_places_and_modules(
         if not storage.exists(f"{name}{file}"):
             continue
         try:
-            content = read_json(storage, f"{name}{file}")
+            content = _parse_json(storage, f"{name}{file}", _read_text(storage, f"{name}{file}"))
             if file == STACK:
                 places = read_places(content, root)
             else:
@@ -108,11 +107,6 @@ def _read_places_and_modules(
         except ODD as cause:
             troubles.append(_malformed_error(storage, f"{name}{file}", cause))
     return places, *modules
-
-
-def read_json(storage: Storage, name: str) -> Any:
-    """Read a JSON file; missing, cut short or not text is one error that names the file and the place."""
-    return _parse_json(storage, name, _read_text(storage, name))
 
 
 def _read_text(storage: Storage, name: str) -> str:

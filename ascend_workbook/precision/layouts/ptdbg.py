@@ -5,8 +5,7 @@
 A line is a tensor, [name, step, checksum or [], dtype, shape, [max, min, mean, norm]], or a stack,
 [name, [[file, line, function, code], ...]]; a number among the arguments is a line whose dtype is its Python class.
 Nothing is unpickled: what is not such lines is refused. Before v2 the time stands behind the name of the .npy folder.
-https://gitcode.com/Ascend/mstt, debug/accuracy_tools/ptdbg_ascend/src/python/ptdbg_ascend/dump/dump.py
-"""
+https://gitcode.com/Ascend/mstt, debug/accuracy_tools/ptdbg_ascend/src/python/ptdbg_ascend/dump/dump.py"""
 
 from __future__ import annotations
 

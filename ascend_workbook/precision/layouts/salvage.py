@@ -1,7 +1,6 @@
 """dump.json that was cut short: the entries that stand whole before the damage.
 
-msprobe writes the whole file anew at every flush, so that a killed run leaves it half written.
-"""
+msprobe writes the whole file anew at every flush, so that a killed run leaves it half written."""
 
 from __future__ import annotations
 
@@ -15,8 +14,7 @@ def whole(text: str, inside: str = "data") -> dict[str, Any]:
     """Return the members of the outer object that are whole, and of its member `inside`, which is an object, all that
     are.
 
-    What follows the first damage is not looked at: from there on nothing tells where a member begins.
-    """
+    What follows the first damage is not looked at: from there on nothing tells where a member begins."""
     entries: dict[str, Any] = {}
     _read_members(text, 0, entries, inside)
     return entries

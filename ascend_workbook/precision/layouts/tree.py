@@ -2,8 +2,7 @@
 
 Folders of a step and a rank are taken as such where their names say so. Files that are named as msprobe or ptdbg_ascend
 names them (a dump's tensors whose dump.json is lost) are gathered by operator. No file tells when it was made in the
-run: the order is that of the names.
-"""
+run: the order is that of the names."""
 
 from __future__ import annotations
 

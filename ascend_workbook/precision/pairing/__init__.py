@@ -4,8 +4,7 @@ Operators pair by name as long as both runs call the same APIs in the same order
 other lacks (a fused or decomposed operator, a cast), call numbers shift, and modules may have other names: then the two
 sequences are aligned, in time linear in their length, by Myers' O(ND) algorithm: linear where few elements differ.
 Where many do, it is run window after window, each begun where the one before is certain.
-Source: E. W. Myers, An O(ND) difference algorithm, Algorithmica 1 (1986).
-"""
+Source: E. W. Myers, An O(ND) difference algorithm, Algorithmica 1 (1986)."""
 
 from __future__ import annotations
 
@@ -36,8 +35,7 @@ def align_keys(left: Keys, right: Keys) -> Matches:
 
 def find_gaps(matches: Matches, left: int, right: int) -> list[tuple[int, int, int, int]]:
     """Find what lies between matches on both sides: (from, to) of the left and of the right, where both have
-    something.
-    """
+    something."""
     places, a, b = [], 0, 0
     for i, j in [*matches, (left, right)]:
         if i > a and j > b:
@@ -149,8 +147,7 @@ def pair_runs(target: Run, baseline: Run) -> Pairing:
 
 def _forward_calls(target: Run, baseline: Run) -> dict[tuple[str, int], tuple[str, int]]:
     """Map each target call to its baseline call, from the forward sequences; backward and parameter gradients follow
-    them. Calls without a forward entry (parameter gradients, or a backward-only dump) keep their own name.
-    """
+    them. Calls without a forward entry (parameter gradients, or a backward-only dump) keep their own name."""
     left, right = ([op for op in run.operators if op.direction == FORWARD] for run in (target, baseline))
     known = {(op.head, op.call) for op in left}
     calls = {call: call for op in target.operators if (call := (op.head, op.call)) not in known}
@@ -175,8 +172,7 @@ def _align_calls(left: list[Operator], right: list[Operator]) -> list[tuple[Oper
 
 def _key_of_call(operator: Operator, by_name: bool, with_shapes: bool) -> Hashable:
     """Return the call's name, or else what it is: a module's class, or an API's name without underscores
-    (`Torch.relu` and `Tensor.relu_` are one kind).
-    """
+    (`Torch.relu` and `Tensor.relu_` are one kind)."""
     kind = operator.is_module, operator.api if operator.is_module else operator.api.strip("_").lower()
     shapes = tuple(record.shape for record in operator.outputs) if with_shapes else ()
     return operator.head if by_name else kind, shapes

@@ -19,8 +19,7 @@ REMARK = 0.01
 
 def check_completeness(facts: Comparison) -> Iterator[Finding]:
     """ACC201: is everything there that was captured: every file as it was written, every step and rank on both
-    sides?
-    """
+    sides?"""
     for side in (facts.baseline, facts.target):
         changed = side.about.changed_files() if side.about else []
         if changed:
@@ -59,8 +58,7 @@ def check_readable(facts: Comparison) -> Iterator[Finding]:
 
 def check_participants(facts: Comparison) -> Iterator[Finding]:
     """ACC206: did an NPU take part? A GPU or CPU held against itself says nothing about an NPU, however well it
-    agrees.
-    """
+    agrees."""
     left, right = facts.baseline.about, facts.target.about
     if left is None or right is None:
         return

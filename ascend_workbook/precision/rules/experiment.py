@@ -65,8 +65,7 @@ def check_settings(facts: Comparison) -> Iterator[Finding]:
     """ACC207: do the two sides differ in settings that change numbers: package versions, torch's flags, variables?
 
     They make no other experiment, so nothing is concluded from them; but where the runs part they are to be ruled out
-    before an operator is blamed.
-    """
+    before an operator is blamed."""
     differences = compare_surroundings(facts.baseline.about, facts.target.about)
     if not differences:
         return

@@ -53,8 +53,7 @@ def check(facts: Comparison) -> Iterator[Finding]:
 
 def _suggest_next_step(facts: Comparison, step: StepComparison, judged: Judgement) -> Scalar:
     """Suggest what has not been done yet: run the operator alone, where its inputs lie there and it was not run
-    already.
-    """
+    already."""
     ran = facts.confirmation.verdict if facts.confirmation else devices.UNKNOWN
     if ran == devices.NOT_AGAIN:
         return _suggest_capture("returns", facts, judged.side, step.step)
@@ -91,18 +90,14 @@ def _collect_arguments(step: StepComparison, judged: Judgement) -> dict[str, Sca
     if judged.outcome == divergence.ARGUMENT:
         args["detail"] = different_arguments(agreement, 0.0)
     if judged.outcome == divergence.JUMP:
-        args["before"] = _find_uncompared_before(step, judged)
+        # what was not compared just before may have made the wrong input
+        earlier = step.judged[: step.judged.index(judged)]
+        before = [judgement.name for judgement in earlier if judgement.outcome == divergence.NOT_COMPARED]
+        before += [op.name for op in step.pairing.only_target if op.order < agreement.pair.order]
+        args["before"] = list(before[-SHOWN:]) or Sentence("ACC230.start")
     if judged.own and judged.side:
         args.update(side=Sentence(f"precision.side_{judged.side}"), own=judged.own.worst)
     return args
-
-
-def _find_uncompared_before(step: StepComparison, judged: Judgement) -> Scalar:
-    """List what was not compared just before, and so may have made the wrong input."""
-    at = step.judged.index(judged)
-    skipped = [judgement.name for judgement in step.judged[:at] if judgement.outcome == divergence.NOT_COMPARED]
-    left = [op.name for op in step.pairing.only_target if op.order < judged.agreement.pair.order]
-    return list((skipped + left)[-SHOWN:]) or Sentence("ACC230.start")
 
 
 def _report_healthy(facts: Comparison) -> Iterator[Finding]:
@@ -170,7 +165,6 @@ def _make_drawn(steps: tuple[StepComparison, ...]) -> Finding:
 
 def _pick_largest_error(judged: list[Judgement]) -> Judgement:
     """Pick the operator that adds the most. Forward first: a gradient that cancels to nothing has any
-    relative error.
-    """
+    relative error."""
     forward = [judgement for judgement in judged if judgement.agreement.pair.target.direction == FORWARD]
     return max(forward or judged, key=lambda judgement: judgement.own_error)

@@ -41,8 +41,7 @@ def _report_nonfinite(step: StepComparison, first: Origin, ranks: list[int]) -> 
 
 def check_confirmed(facts: Comparison) -> Iterator[Finding]:
     """ACC233: the named operator run again on the devices that are here, from its saved inputs: what that says of
-    it.
-    """
+    it."""
     confirmation = facts.confirmation
     if confirmation is None:
         return

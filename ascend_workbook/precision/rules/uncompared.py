@@ -12,15 +12,7 @@ from ascend_workbook.precision.comparison import Comparison, StepComparison
 from ascend_workbook.precision.divergence import AGREES, ALLOWED, EXPLAINED, NOT_COMPARED, POSSIBLE, Judgement
 from ascend_workbook.precision.layouts import tree
 from ascend_workbook.precision.record import BACKWARD, FORWARD, PARAMETERS
-from ascend_workbook.precision.tensors import fused, tolerance
-from ascend_workbook.precision.tensors.agreement import (
-    CHECKSUM,
-    DTYPE,
-    NO_VALUES,
-    ONLY_BASELINE,
-    ONLY_TARGET,
-    UNREADABLE,
-)
+from ascend_workbook.precision.tensors import agreement, fused, tolerance
 from ascend_workbook.precision.tensors.workers import ALONE
 
 BASIS = {**dict.fromkeys(("ACC209", "ACC215", "ACC217"), "defined"), "ACC218": "reasoned", "ACC235": "facts"}
@@ -45,7 +37,7 @@ def check_slower(facts: Comparison) -> Iterator[Finding]:
 def check_uncompared(facts: Comparison) -> Iterator[Finding]:
     """ACC215: pairs whose tensors could not be compared, with the reason."""
     judged = [judgement for step in facts.steps for judgement in step.judged]
-    broken = [slot for judgement in judged for slot in judgement.agreement.find_problems(UNREADABLE)]
+    broken = [slot for judgement in judged for slot in judgement.agreement.find_problems(agreement.UNREADABLE)]
     if broken:
         args: dict[str, Scalar] = {"count": len(broken), "first": broken[0].detail}
         yield Finding("ACC215", Status.FAIL, "ACC215.unreadable", args, weight=350)
@@ -73,19 +65,17 @@ def _is_forward(judgement: Judgement) -> bool:
 
 def _other_node(judgement: Judgement) -> bool:
     """Return whether this is a backward entry of another autograd node: other shapes or dtypes, and nothing that could
-    not be read.
-    """
-    if judgement.agreement.find_problems(UNREADABLE, NO_VALUES, CHECKSUM):
+    not be read."""
+    if judgement.agreement.find_problems(agreement.UNREADABLE, agreement.NO_VALUES, agreement.CHECKSUM):
         return False
-    if judgement.agreement.pair.target.direction == BACKWARD and judgement.agreement.find_problems(DTYPE):
+    if judgement.agreement.pair.target.direction == BACKWARD and judgement.agreement.find_problems(agreement.DTYPE):
         return True
     return judgement.outcome == NOT_COMPARED and bool(judgement.agreement.outputs) and not _is_adrift(judgement)
 
 
 def _is_adrift(judgement: Judgement) -> bool:
     """Return whether these are gradients of parameters with numbers, and nothing before them in the step tells what
-    they inherit.
-    """
+    they inherit."""
     whole = not any(slot.problem for slot in judgement.agreement.outputs)
     return judgement.outcome == NOT_COMPARED and judgement.agreement.pair.target.direction == PARAMETERS and whole
 
@@ -97,7 +87,7 @@ def _report_lacking(judged: list[Judgement]) -> Iterator[Finding]:
         for judgement in judged
         if judgement.outcome != NOT_COMPARED and not _is_forward(judgement)
         for slot in judgement.agreement.outputs
-        if slot.problem in (ONLY_TARGET, ONLY_BASELINE)
+        if slot.problem in (agreement.ONLY_TARGET, agreement.ONLY_BASELINE)
     ]
     if names:
         yield Finding("ACC215", Status.NOTE, "ACC215.lacking", {"count": len(names), "names": names[:SHOWN]})
@@ -105,9 +95,8 @@ def _report_lacking(judged: list[Judgement]) -> Iterator[Finding]:
 
 def _report_checksums(judged: list[Judgement]) -> Iterator[Finding]:
     """Report checksums, which tell equal from different. How different decides whether it is rounding: no tensor is to
-    blame.
-    """
-    odd = [f"{pair.name} {slot.slot}" for pair in judged for slot in pair.agreement.find_problems(CHECKSUM)]
+    blame."""
+    odd = [f"{pair.name} {slot.slot}" for pair in judged for slot in pair.agreement.find_problems(agreement.CHECKSUM)]
     if odd:
         yield Finding("ACC215", Status.WARN, "ACC215.checksum", {"count": len(odd), "names": odd[:SHOWN]}, weight=60)
     equal = sum(slot.summed for pair in judged for slot in (*pair.agreement.inputs, *pair.agreement.outputs))
@@ -122,7 +111,7 @@ def _report_dtypes(judged: list[Judgement]) -> Iterator[Finding]:
         (judgement.name, slot)
         for judgement in judged
         if _is_forward(judgement)
-        for slot in judgement.agreement.find_problems(DTYPE)
+        for slot in judgement.agreement.find_problems(agreement.DTYPE)
     ]
     for key, status, wanted in (("double", Status.NOTE, True), ("dtype", Status.WARN, False)):
         names = [f"{name} {slot.detail}" for name, slot in slots if (set(slot.detail.split(" / ")) == DOUBLE) == wanted]

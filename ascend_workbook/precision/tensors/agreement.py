@@ -244,8 +244,7 @@ def _possible_checksums(path: Path, like: str) -> Iterator[str]:
 
 def _read_blocks(path: Path, raw: bool) -> Iterator[Array]:
     """Yield the elements in order; a bfloat16 as its 16 bits where `raw`, else as float32. A block is gone with the
-    next.
-    """
+    next."""
     stored = locate_tensor(path)
     if stored.strides is None:
         yield from replace(stored, bfloat16=stored.bfloat16 and not raw).read_blocks(BLOCK)

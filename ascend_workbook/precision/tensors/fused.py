@@ -2,8 +2,7 @@
 
 It takes float32, float16 and bfloat16, the same on both sides. A block with NaN or infinity, or one that cannot be
 read, it leaves to Python, and so does a machine without the library; the results are those of metrics.Meter but for
-the order in which sums of float64 are added.
-"""
+the order in which sums of float64 are added."""
 
 from __future__ import annotations
 

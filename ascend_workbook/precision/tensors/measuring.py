@@ -59,8 +59,7 @@ WHOLE = Sample()
 
 def measure_files(job: Job, sample: Sample = WHOLE, block: int = BLOCK) -> Metrics:
     """Measure one pair of tensor files; raises WorkbookError where a file cannot be read, holds another shape than
-    told, or their shapes differ.
-    """
+    told, or their shapes differ."""
     left, right = _locate_tensor(job.target, job.target_shape), _locate_tensor(job.baseline, job.baseline_shape)
     if left.shape != right.shape:
         raise unreadable_error(job.target, f"shape {list(left.shape)}, the baseline's {list(right.shape)}")

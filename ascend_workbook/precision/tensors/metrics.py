@@ -2,8 +2,7 @@
 buffers stay in the processor's cache, and no sum overflows.
 
 The ratios follow msprobe: relative error in the tensors' own dtype (float32 at least), both sides raised by that
-dtype's epsilon where the baseline is zero. Source: mindstudio-probe 26.2.0, msprobe/core/compare/utils.py.
-"""
+dtype's epsilon where the baseline is zero. Source: mindstudio-probe 26.2.0, msprobe/core/compare/utils.py."""
 
 from __future__ import annotations
 
@@ -34,8 +33,7 @@ class Metrics:
     standard error of it where only a sample was read (`measured` of `size` elements);
     nonfinite_places counts elements where one is NaN or infinite and the other is not the same, nonfinite those where
     either is. max_relative, and the shares of elements within 1e-3 and 5e-3, are msprobe's; max_ulp counts units in
-    the last place of a floating dtype that both sides have, else it is None.
-    """
+    the last place of a floating dtype that both sides have, else it is None."""
 
     max_absolute: float
     relative_l2: float

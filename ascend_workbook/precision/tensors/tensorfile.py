@@ -4,8 +4,7 @@ torch.save writes a zip of stored (uncompressed) members: `<name>/data.pkl` says
 `<name>/data/<key>` holds the bytes. The pickle is read by an unpickler that knows the four names such a file
 needs and builds plain tuples; every other name is an error. Source: torch/serialization.py, `_save`.
 `locate_tensor` tells where a tensor's bytes lie, so that it can be read in blocks whatever its size. A .npy file is
-read by its header, which numpy evaluates as a literal only; arrays of objects are refused.
-"""
+read by its header, which numpy evaluates as a literal only; arrays of objects are refused."""
 
 from __future__ import annotations
 
@@ -115,8 +114,7 @@ def read_tensor(path: Path) -> Array:
     """Read the tensor in the file, bfloat16 widened to float32; the checksum of a .pt is verified.
 
     Raises WorkbookError `precision.tensor_unreadable` for a file that is missing, cut short, holds more than a
-    tensor, or names anything but a tensor's parts.
-    """
+    tensor, or names anything but a tensor's parts."""
     stored = locate_tensor(path)
     if path.suffix == ".npy":
         flat = np.concatenate([block.copy() for block in stored.read_blocks(max(stored.size, 1))] or [np.empty(0)])

@@ -2,8 +2,7 @@
 
 A dtype's unit is half the distance from 1 to the next number. Reduced formats round the *inputs* of convolutions
 and matrix products: HF32 on Ascend keeps 11 bits of the fraction, TF32 on NVIDIA 10.
-Sources: IEEE 754; torch.finfo; Ascend documentation of `torch.npu.conv.allow_hf32`; NVIDIA, TF32 in cuDNN/cuBLAS.
-"""
+Sources: IEEE 754; torch.finfo; Ascend documentation of `torch.npu.conv.allow_hf32`; NVIDIA, TF32 in cuDNN/cuBLAS."""
 
 from __future__ import annotations
 
@@ -69,8 +68,7 @@ def _summation_units(dtype: str) -> float:
 def reduced_format(api: str, numerics: dict[str, str]) -> str:
     """The reduced format that this API's inputs may be rounded to (`hf32`, `tf32`), or an empty string.
 
-    `numerics` is what the captures recorded: {"conv": "hf32", "matmul": ""}.
-    """
+    `numerics` is what the captures recorded: {"conv": "hf32", "matmul": ""}."""
     if api in CONVOLUTIONS:
         return numerics.get("conv", "")
     return numerics.get("matmul", "") if api in MATMULS else ""

@@ -3,8 +3,7 @@
 Started as `python -m ascend_workbook.precision.tensors.worker`.
 
 In:  {"jobs": [[target, baseline, target shape, baseline shape], ...], "share": 1.0, "seed": 0, "block": 16384}
-Out: [[metrics in the order of their fields] or {"key": ..., "args": ...}, ...]
-"""
+Out: [[metrics in the order of their fields] or {"key": ..., "args": ...}, ...]"""
 
 from __future__ import annotations
 

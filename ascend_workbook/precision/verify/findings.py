@@ -7,24 +7,14 @@ from dataclasses import replace
 
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.sentence import Scalar, Sentence
-from ascend_workbook.precision.verify.layers import (
-    NEARER,
-    NONFINITE,
-    NOTHING,
-    ONLY_A,
-    ONLY_B,
-    SHAPE,
-    STRUCTURE,
-    Row,
-    Tally,
-    wilson_interval,
-)
+from ascend_workbook.precision.verify import layers
+from ascend_workbook.precision.verify.layers import NEARER, Row, Tally, wilson_interval
 from ascend_workbook.precision.verify.sides import About
 
 SHOWN = 4
 #: Verdicts on inputs whose modules agree, or were not compared.
 FOLLOWING = ("ACC270.raised", "ACC270.nothing")
-WORSE = {SHAPE: "shape", STRUCTURE: "structure", NONFINITE: "nonfinite"}
+WORSE = {layers.SHAPE: "shape", layers.STRUCTURE: "structure", layers.NONFINITE: "nonfinite"}
 
 
 def collect_findings(tally: Tally, sides: Sequence[About], required: float) -> list[Finding]:
@@ -91,14 +81,14 @@ def _report_uncompared(tally: Tally) -> Iterator[Finding]:
     if tally.other:
         args = {"count": len(tally.other), "names": list(tally.other[:SHOWN])}
         yield Finding("ACC272", Status.FAIL, "ACC272.inputs", args, weight=400)
-    for (_, side), problem in zip(sides, (ONLY_A, ONLY_B)):
+    for (_, side), problem in zip(sides, (layers.ONLY_A, layers.ONLY_B)):
         rows = [row for row in tally.rows.values() if row.layer.problem == problem]
         if rows:
             yield Finding("ACC273", Status.WARN, "ACC273.only", {**_name_rows(rows), "side": side}, weight=100)
     if tally.blind:  # neither tensor nor number on both sides: whether it is the same was not looked at
         args = {"count": len(tally.blind), "input": tally.blind[0]}
         yield Finding("ACC273", Status.FAIL, "ACC273.blind", args, weight=320)
-    rows = [row for row in tally.rows.values() if row.layer.problem == NOTHING and row.layer.call.path]
+    rows = [row for row in tally.rows.values() if row.layer.problem == layers.NOTHING and row.layer.call.path]
     if rows:
         yield Finding("ACC273", Status.SKIPPED, "ACC273.nothing", _name_rows(rows), weight=90)
     # NaN at the same places of both sides is no difference, and no agreement either

@@ -1,8 +1,7 @@
 """One input on both sides: each module's outputs held against the other side's, structure first, numbers after.
 
 A module may be off by what its dtype's rounding explains, and by what it was handed: AMPLIFICATION times the error of
-its inputs, and of the modules inside it. All limits come from tolerance.py.
-"""
+its inputs, and of the modules inside it. All limits come from tolerance.py."""
 
 from __future__ import annotations
 
@@ -15,8 +14,6 @@ import numpy as np
 from ascend_workbook.precision.tensors import tolerance
 from ascend_workbook.precision.tensors.metrics import Metrics, measure_arrays
 from ascend_workbook.precision.verify.sides import Call, Taken, Tensor
-
-# Many inputs added up, one at a time: what every module came to, and how many inputs passed.
 
 #: Of a 95 % interval.
 Z = 1.959963984540054

@@ -11,8 +11,6 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.machine import cann
 from ascend_workbook.precision.tensors.metrics import Array
 
-# A side in this process: a model that the caller made.
-
 
 class Inputs:
     """Inputs one at a time, shared by the sides that run them one after the other."""
@@ -140,8 +138,7 @@ class Side(Protocol):
     """One of the models with its inputs.
 
     `begin_input` and `finish_input` part starting from waiting, so that two processes run at the same time;
-    `finish_input` gives None where the inputs are at an end. `close` gives what the simulator says of itself.
-    """
+    `finish_input` gives None where the inputs are at an end. `close` gives what the simulator says of itself."""
 
     about: About
 

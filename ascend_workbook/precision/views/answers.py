@@ -11,17 +11,8 @@ from ascend_workbook.findings.report import Column, Report, Table
 from ascend_workbook.findings.sentence import NextStep, Scalar, Sentence
 from ascend_workbook.precision.curves.verb import MOST
 from ascend_workbook.precision.tensors.tolerance import AMPLIFICATION
-from ascend_workbook.precision.views import platform
-from ascend_workbook.precision.views.questions import (
-    DEVICE,
-    EXPERIMENT,
-    INCOMPLETE,
-    NO_MANIFEST,
-    UNPAIRED,
-    head_of_name,
-    is_unseen,
-    question_of,
-)
+from ascend_workbook.precision.views import platform, questions
+from ascend_workbook.precision.views.questions import NO_MANIFEST, UNPAIRED, is_unseen, question_of
 
 # Losses that part, read in the light of the comparison by tensor: amplified rounding, or what no tensor explains.
 
@@ -44,7 +35,9 @@ def explain_losses(finding: Finding, losses: Report, comparison: Report) -> Find
     at = int(str(finding.args["step"])) - steps[0]  # logs count steps from 1, dumps from 0
     if at > dumped[-1]:
         return replace(finding, key="ACC250.later", args={**finding.args, "dumped": dumped, "at": at})
-    if not _shows_rounding(comparison):
+    # else the tensors were not wholly looked at, or do not differ by rounding
+    remarks = [remark for remark in comparison.findings if remark.rule < OF_CURVES]
+    if not any(remark.key in ROUNDING for remark in remarks) or any(map(is_unseen, remarks)):
         return finding
     beside = _find_gap_beside(losses, comparison, float(str(finding.args["tolerance"])))
     if beside:
@@ -56,12 +49,6 @@ def explain_losses(finding: Finding, losses: Report, comparison: Report) -> Find
     ):
         return finding
     return replace(finding, key="ACC250.amplified", status=Status.NOTE, args={**finding.args, "dumped": dumped})
-
-
-def _shows_rounding(comparison: Report) -> bool:
-    """Return whether the tensors were wholly looked at and differ, by no more than rounding."""
-    remarks = [finding for finding in comparison.findings if finding.rule < OF_CURVES]
-    return any(finding.key in ROUNDING for finding in remarks) and not any(map(is_unseen, remarks))
 
 
 def _find_gap_beside(losses: Report, comparison: Report, tolerance: float) -> dict[str, Scalar]:
@@ -77,7 +64,7 @@ def _find_gap_beside(losses: Report, comparison: Report, tolerance: float) -> di
     return {}
 
 
-FIRST = (EXPERIMENT, DEVICE, INCOMPLETE)
+FIRST = (questions.EXPERIMENT, questions.DEVICE, questions.INCOMPLETE)
 #: The last answer: what is to be done, the gravest first.
 STEPS = "ACC291"
 
@@ -91,7 +78,8 @@ def answer_experiment(comparison: Report) -> Report:
     ]
     table = platform.platform_table(comparison)
     if not any(finding.status >= Status.WARN or finding.key == NO_MANIFEST for finding in selected):
-        beside = platform.list_unexplained(table)  # the good answer names what the table under it shows as different
+        # the good answer names what differs by the table under it, though neither device nor tolerance answers for it
+        beside: list[Scalar] = [fact for fact, *_, same in table.rows if same == Sentence(platform.DIFFERS)]
         args: dict[str, Scalar] = {"what": beside} if beside else {}
         key = "ACC205.beside" if beside else "ACC205.same"
         # remarks lower the status of the good answer, but it stays the headline
@@ -112,7 +100,7 @@ def answer_unpaired(comparison: Report) -> Report:
     """What only one side called, by API and side, with the likely reason: it was not compared."""
     counts: dict[tuple[str, str, str], list[list[Scalar]]] = {}
     for step, rank, side, name, why in comparison.facts.get("unpaired", []):
-        counts.setdefault((side, head_of_name(name), why), []).append([step, rank, name])
+        counts.setdefault((side, questions.head_of_name(name), why), []).append([step, rank, name])
     rows = tuple(
         (Sentence(f"precision.side_{side}"), name, len(amount), Sentence(f"precision.why_{why}"), *amount[0])
         for (side, name, why), amount in counts.items()

@@ -1,8 +1,7 @@
 """The error of every operator in the order of execution: forward and backward apart, against what is allowed.
 
 A network of 30,000 operators has more points than a picture has columns: of each column the worst is drawn, so that
-no operator that stands out is lost, and the axis says so.
-"""
+no operator that stands out is lost, and the axis says so."""
 
 from __future__ import annotations
 
@@ -54,7 +53,9 @@ def draw_errors(axes: Axes, chart: Chart, table: Table, lang: str) -> None:
     axes.step(x, y, where="mid", color=GREY, linewidth=1, linestyle="--", label=title(chart.limit, lang))
     axes.set_yscale("log")
     axes.set_ylim(bottom / 2, top * 4)
-    _draw_zero(axes, every, bottom)
+    if any(point.error == 0 for point in every):  # a logarithmic axis has no zero: it is the bottom, as the tick says
+        axes.axhline(bottom, color="#8c959f", linewidth=0.8, linestyle=":")
+        axes.text(0.0, bottom, "0 ", transform=axes.get_yaxis_transform(), ha="right", va="center", fontsize=9)
     _draw_groups(axes, table, every)
     _draw_mark(axes, chart, table, lang, every)
     axes.set_ylabel(title("relative_l2", lang))
@@ -138,13 +139,6 @@ def _value_range(every: list[Point]) -> tuple[float, float]:
 
 def _place_value(value: float, bottom: float, top: float) -> float:
     return value if math.isnan(value) else min(max(value, bottom), top)
-
-
-def _draw_zero(axes: Axes, every: list[Point], bottom: float) -> None:
-    """Draw where zero lies: a logarithmic axis has none, so it is the bottom, and the tick says so."""
-    if any(point.error == 0 for point in every):
-        axes.axhline(bottom, color="#8c959f", linewidth=0.8, linestyle=":")
-        axes.text(0.0, bottom, "0 ", transform=axes.get_yaxis_transform(), ha="right", va="center", fontsize=9)
 
 
 def _draw_groups(axes: Axes, table: Table, every: list[Point]) -> None:

@@ -1,7 +1,6 @@
 """How the answer depends on the tolerance: which operators are out when all that is allowed is multiplied by a factor.
 
-Read from a comparison's table, so that nothing is compared again. At factor 1 it is the comparison's own judgement.
-"""
+Read from a comparison's table, so that nothing is compared again. At factor 1 it is the comparison's own judgement."""
 
 from __future__ import annotations
 
@@ -16,8 +15,6 @@ from ascend_workbook.precision.divergence import AGREES, ARGUMENT, CONTAINER, JU
 from ascend_workbook.precision.views.questions import read_outcome
 from ascend_workbook.show import html, template
 from ascend_workbook.show.boxed import make_box
-
-# A slider over the tolerance: how many operators are out, which, and which is first, without comparing again.
 
 
 def tolerance_box(comparison: Report, lang: str | None = None) -> object:

@@ -76,8 +76,7 @@ def layers(comparison: Report) -> Report:
 
     max_diff and mean_diff (root mean square over the elements) are of the values themselves, in their own unit;
     cosine is the smallest of the operator's outputs, empty where it is not defined. Passed is the comparison's own
-    judgement, which knows rounding and inherited errors; no fixed limit would do. What was not compared is neither.
-    """
+    judgement, which knows rounding and inherited errors; no fixed limit would do. What was not compared is neither."""
     rows: dict[tuple[Scalar, ...], list[dict[str, Scalar]]] = {}
     table = comparison.table
     for row in table.rows if table else ():

@@ -1,8 +1,7 @@
 """The loss scale as a chart that grows while a training runs in a child process.
 
 In a run without a reader (papermill, nbval), and where ipywidgets is not installed, nothing is drawn meanwhile: the
-finished chart, scale_history, shows the same.
-"""
+finished chart, scale_history, shows the same."""
 
 from __future__ import annotations
 

@@ -50,11 +50,6 @@ def platform_table(comparison: Report) -> Table:
     return Table(tuple(map(Column, ("what", "baseline", "target", "same"))), tuple(rows))
 
 
-def list_unexplained(table: Table) -> list[Scalar]:
-    """List what differs by the table although neither the devices nor the tolerances answer for it."""
-    return [fact for fact, *_, same in table.rows if same == Sentence(DIFFERS)]
-
-
 def _compare_fact(name: str, sides: list[dict[str, Any]]) -> str:
     values = [side.get(name) for side in sides]
     if _plain_value(values[0]) == _plain_value(values[1]):

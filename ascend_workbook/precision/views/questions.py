@@ -1,7 +1,6 @@
 """The questions that precision alignment answers, in the order in which they must be answered; `--fail-on` names them.
 
-Each finding belongs to one question, by its rule. A question is not passed where it could not be looked at.
-"""
+Each finding belongs to one question, by its rule. A question is not passed where it could not be looked at."""
 
 from __future__ import annotations
 
@@ -15,8 +14,6 @@ from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import Scalar, Sentence, say, show
 from ascend_workbook.precision.divergence import NOT_COMPARED, PARTING
 from ascend_workbook.show.junit import Case
-
-# A judgement as a comparison's table keeps it: the operator's outcome, and what is odd about one tensor beside it.
 
 _WITH_PROBLEM = "precision.with_problem"
 _PREFIX = "precision."
@@ -128,8 +125,7 @@ def fails_question(finding: Finding, asked: str) -> bool:
 def apply_gate(report: Report, fail_on: Iterable[str], classes: tuple[str, ...] = CLASSES) -> Report:
     """The report, FAIL where one of the classes occurs or was not looked for. What is FAIL by itself stays so.
 
-    Raises WorkbookError for a class that is none of `classes`.
-    """
+    Raises WorkbookError for a class that is none of `classes`."""
     asked = gates.parse_fail_on(fail_on, classes)
     findings = _all_findings(report)
     failed = {name: [finding for finding in findings if fails_question(finding, name)] for name in asked}
@@ -149,8 +145,6 @@ def _all_findings(report: Report) -> list[Finding]:
     own = [*report.findings, *(finding for part in report.parts for finding in _all_findings(part))]
     return list({(finding.key, repr(finding.args)): finding for finding in own}.values())
 
-
-# A precision report as test cases: one for each question, and one for each group of operators of a comparison.
 
 _OF_VERB = {
     "compare": OF_COMPARE,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from ascend_workbook.precision.pairing import Pairing
-from ascend_workbook.precision.record import PARAMETERS, Operator, TensorRecord
+from ascend_workbook.precision.record import PARAMETERS, TensorRecord
 from ascend_workbook.precision.tensors.agreement import NONFINITE, SHAPE, Agreement, TensorAgreement
 from ascend_workbook.precision.tensors.metrics import Metrics
 
@@ -35,11 +35,6 @@ def render_csv(steps: Iterable[tuple[Pairing, Iterable[Agreement]]]) -> str:
         for *names, side in rest:
             writer.writerow((*names, *((NOT_THERE,) * (4 + len(METRICS))), None, None, None, None, f"only in {side}"))
     return stream.getvalue()
-
-
-def row_name(operator: Operator, slot: str) -> str:
-    """Return msprobe's name of a tensor: parameter gradients go by the parameter's name alone."""
-    return f"{operator.name}.{slot[len('output.') :] if operator.direction == PARAMETERS else slot}"
 
 
 def format_metrics(metrics: Metrics) -> tuple[object, ...]:
@@ -73,10 +68,10 @@ def _tensor_rows(agreement: Agreement) -> Iterator[tuple[object, ...]]:
     left, right = ({t.slot: t for t in (*side.inputs, *side.outputs)} for side in (pair.target, pair.baseline))
     for tensor in (*agreement.inputs, *agreement.outputs):
         target_record, baseline_record = left.get(tensor.slot), right.get(tensor.slot)
-        names = [
-            row_name(side, tensor.slot) if record else NOT_THERE
-            for side, record in ((pair.target, target_record), (pair.baseline, baseline_record))
-        ]
+        # msprobe's name of a tensor: parameter gradients go by the parameter's name alone
+        slot = tensor.slot[len("output.") :] if pair.target.direction == PARAMETERS else tensor.slot
+        sides = ((pair.target, target_record), (pair.baseline, baseline_record))
+        names = [f"{side.name}.{slot}" if record else NOT_THERE for side, record in sides]
         shapes = [list(record.shape) if record else NOT_THERE for record in (target_record, baseline_record)]
         yield (*names, _dtype_name(target_record), _dtype_name(baseline_record), *shapes, *_tensor_columns(tensor))
 

@@ -2,8 +2,7 @@
 
 configurations.py: what is varied. script.py: each configuration a run of an unmodified script, in a child.
 calls.py: a model, a function or a DataLoader in this process. facts.py: what was measured; rules/: what it says;
-answer.py: the report.
-"""
+answer.py: the report."""
 
 from __future__ import annotations
 

@@ -41,11 +41,6 @@ def report_benchmark(bench: Bench) -> Report:
     return Report("profiling", "benchmark", headlines, table, chart, facts=facts, tier=bench.tier, answers=answers)
 
 
-def without_samples(configuration: Measured) -> Measured:
-    """Return the configuration without its samples: where one does not tell them, steps are counted in all of them."""
-    return replace(configuration, samples=None)
-
-
 def _answered_codes(findings: list[Finding]) -> tuple[str, ...]:
     """Return the codes that the report answers; none where its baseline cannot be held against it."""
     asked = any(finding.rule == measured.AGAINST and finding.status is Status.SKIPPED for finding in findings)

@@ -1,8 +1,7 @@
 """A model, a function or a DataLoader of this very process: for notebooks, and where there is no script.
 
 Throughput is torch.utils.benchmark's (Timer.blocked_autorange: blocks of calls, the device waited for at their ends);
-percentiles are of single calls, each waited for.
-"""
+percentiles are of single calls, each waited for."""
 
 from __future__ import annotations
 
@@ -17,16 +16,9 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.profiling.benchmark import answer
+from ascend_workbook.profiling.benchmark import facts as outcomes
 from ascend_workbook.profiling.benchmark.configurations import AUTOCAST, Axis, Configuration, combine_axes, parse_axes
-from ascend_workbook.profiling.benchmark.facts import (
-    FAILED,
-    LEAST_STEPS,
-    OUT_OF_MEMORY,
-    Bench,
-    Measured,
-    describe_hardware,
-    load_baseline,
-)
+from ascend_workbook.profiling.benchmark.facts import LEAST_STEPS, Bench, Measured, describe_hardware, load_baseline
 from ascend_workbook.profiling.benchmark.resources import MEMORY, Peak, Power
 from ascend_workbook.profiling.collecting import runs
 
@@ -106,7 +98,9 @@ def _measure_call(
     except (RuntimeError, MemoryError) as error:
         if not MEMORY.search(f"{type(error).__name__}: {error}") and not isinstance(error, MemoryError):
             raise
-        return Measured(name, settings, OUT_OF_MEMORY, str(error).splitlines()[0] if str(error) else "MemoryError")
+        return Measured(
+            name, settings, outcomes.OUT_OF_MEMORY, str(error).splitlines()[0] if str(error) else "MemoryError"
+        )
     many = tokens * samples if tokens and samples else None
     host, at_most = peak.host_mib()
     return Measured(
@@ -241,7 +235,7 @@ def _measure_configuration(
     steady = tuple(times[warmup:])
     if len(steady) < LEAST_STEPS:
         few_steps = Sentence("benchmark.few_steps", done=len(times), wanted=warmup + LEAST_STEPS)
-        return Measured(configuration.name or "-", configuration.settings, FAILED, few_steps)
+        return Measured(configuration.name or "-", configuration.settings, outcomes.FAILED, few_steps)
     return Measured(configuration.name or "-", configuration.settings, runs_s=(steady,), samples=samples or None)
 
 

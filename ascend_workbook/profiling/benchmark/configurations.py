@@ -1,8 +1,7 @@
 """What is varied: arguments of the script, of its DataLoaders, and the precision; every combination is one run.
 
 `batch-size=8,16,32` gives the script `--batch-size 8` and so on; `batch-size=8..1024` doubles until memory runs out;
-`amp` runs without and with `--amp`; `-b=8,16` and `--lr=1,2` are taken as they are written.
-"""
+`amp` runs without and with `--amp`; `-b=8,16` and `--lr=1,2` are taken as they are written."""
 
 from __future__ import annotations
 

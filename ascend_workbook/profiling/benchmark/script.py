@@ -17,17 +17,9 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine import device as devices
 from ascend_workbook.machine.launch import LaunchResult, LaunchSpec, Plugin, Progress, launch
 from ascend_workbook.profiling.benchmark import answer, configurations
+from ascend_workbook.profiling.benchmark import facts as outcomes
 from ascend_workbook.profiling.benchmark.configurations import Axis, Configuration
-from ascend_workbook.profiling.benchmark.facts import (
-    FAILED,
-    LEAST_STEPS,
-    NOT_RUN,
-    OUT_OF_MEMORY,
-    Bench,
-    Measured,
-    describe_hardware,
-    load_baseline,
-)
+from ascend_workbook.profiling.benchmark.facts import LEAST_STEPS, Bench, Measured, describe_hardware, load_baseline
 from ascend_workbook.profiling.benchmark.resources import MEMORY, Power
 
 PLUGIN = Path(__file__).parents[1] / "child" / "benchmark_plugin.py"
@@ -82,8 +74,8 @@ def of_script(
     measured = runs.run_all(varied, repeats)
     about = {"script": str(script), "args": list(args), "nproc": nproc, "steps": steps, "warmup": warmup}
     unit = "samples" if all(configuration.samples for configuration in measured if configuration.done) else "steps"
-    if unit == "steps":
-        measured = [answer.without_samples(configuration) for configuration in measured]
+    if unit == "steps":  # where one does not tell its samples, steps are counted in all of them
+        measured = [replace(configuration, samples=None) for configuration in measured]
     hardware = describe_hardware(chosen_device)
     names = tuple(axis.name.lstrip("-") for axis in varied)
     facts = {**about, "kind": "training", "simulator": runs.simulator}
@@ -128,8 +120,8 @@ class _Runs:
         for earlier, run in zip(wanted[:at], runs):
             same = {name: value for name, value in earlier.settings.items() if name != doubling} == rest
             if doubling and same and run.outcome:
-                runs[at].outcome = NOT_RUN
-                key = "benchmark.beyond" if run.outcome == OUT_OF_MEMORY else "benchmark.beyond_failed"
+                runs[at].outcome = outcomes.NOT_RUN
+                key = "benchmark.beyond" if run.outcome == outcomes.OUT_OF_MEMORY else "benchmark.beyond_failed"
                 runs[at].why = Sentence(key, name=earlier.name)
                 return True
         return False
@@ -189,7 +181,7 @@ def _explain_end(result: LaunchResult, done: int, wanted: int) -> tuple[str, Sca
     error = result.error
     message = f"{error.type}: {error.message}" if error else ""
     if MEMORY.search(message) or (error and not error.type and MEMORY.search("\n".join(error.traceback))):
-        return OUT_OF_MEMORY, message.strip(": ")
+        return outcomes.OUT_OF_MEMORY, message.strip(": ")
     if result.trouble is not None:
-        return FAILED, result.trouble
-    return FAILED, Sentence("benchmark.few_steps", done=max(0, done), wanted=wanted)
+        return outcomes.FAILED, result.trouble
+    return outcomes.FAILED, Sentence("benchmark.few_steps", done=max(0, done), wanted=wanted)

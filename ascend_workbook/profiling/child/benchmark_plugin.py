@@ -2,8 +2,7 @@
 
 Configuration: accelerator (npu | cuda | cpu), loader (arguments of every DataLoader that are set otherwise),
 autocast (bool: the model's forward under bfloat16). Writes `benchmark.rank<R>.json` when the run ends.
-Imports nothing of the workbook.
-"""
+Imports nothing of the workbook."""
 
 from __future__ import annotations
 
@@ -28,8 +27,12 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
     belongs to none."""
     columns: dict[str, list[float]] = {"times_s": [], "loading_s": [], "samples": [], "tokens": []}
     amounts = {"loading_s": 0.0, "samples": 0.0, "tokens": 0.0}
-    clock = functools.partial(_read_clock, config["accelerator"])
     mark = [0.0]
+
+    def clock() -> float:
+        if config["accelerator"] != "cpu":  # the device has then done all that was handed to it
+            getattr(torch, config["accelerator"]).synchronize()
+        return time.perf_counter()
 
     def start_timing(model: torch.nn.Module) -> None:
         if config["autocast"]:
@@ -63,13 +66,6 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
     observer.on_model(start_timing)
     observer.on_step(record_step)
     observer.on_end(write_result)
-
-
-def _read_clock(accelerator: str) -> float:
-    """Return the time in seconds, once the device has done all that was handed to it."""
-    if accelerator != "cpu":
-        getattr(torch, accelerator).synchronize()
-    return time.perf_counter()
 
 
 def _watch_loading(amounts: dict[str, float]) -> None:

@@ -3,8 +3,7 @@ Imports nothing of the workbook.
 
 Configuration (collecting/options.py, for_child): accelerator (npu | cuda | cpu), folder, wait, warmup, steps,
 `what` and `npu` as the profilers name them, ranks (None: all), limit_mib. A profiled step runs from one optimizer
-update to the next.
-"""
+update to the next."""
 
 from __future__ import annotations
 
@@ -16,9 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from torch.optim import Optimizer
-
-if TYPE_CHECKING:
-    import torch
 
 if TYPE_CHECKING:
     import torch

@@ -273,7 +273,11 @@ def count_npu_data(path: Path, options: Options, device: Device) -> list[Row]:
     lacking = Status.NOTE if device.simulated else Status.FAIL
     rows: list[Row] = []
     if options.export != "db" and for_child(options, "npu", "")["npu"]["aic_metrics"] != "AiCoreNone":
-        rows.append(_grade_count("metrics", _count_metrics(path), lacking))
+        table, heading = path / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv", ""
+        if table.is_file():
+            with table.open(encoding="utf-8", errors="replace") as lines:
+                heading = lines.readline(1 << 16)
+        rows.append(_grade_count("metrics", len(METRIC.findall(heading)), lacking))
     if options.export != "text":
         rows.append(_grade_count("database", len(list(path.glob("ASCEND_PROFILER_OUTPUT/*.db"))), Status.FAIL))
     return rows
@@ -292,11 +296,3 @@ def _read_settings(path: Path) -> dict[str, object]:
         return dict(json.loads(file.read_text(encoding="utf-8"))["config"]["experimental_config"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise WorkbookError("profiling.unreadable", path=str(file), error=f"{type(error).__name__}: {error}") from error
-
-
-def _count_metrics(path: Path) -> int:
-    table = path / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv"
-    if not table.is_file():
-        return 0
-    with table.open(encoding="utf-8", errors="replace") as lines:
-        return len(METRIC.findall(lines.readline(1 << 16)))

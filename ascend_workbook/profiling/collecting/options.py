@@ -2,8 +2,7 @@
 
 torch_npu's checks are loose: a wrong name or a string for a boolean is a warning and a default, AI Core metrics at
 level 0 and op_attr without a database are dropped (torch_npu/profiler/experimental_config.py, 2.13.0). What would be
-dropped is refused here, or told before anything runs.
-"""
+dropped is refused here, or told before anything runs."""
 
 from __future__ import annotations
 

@@ -9,8 +9,7 @@ A loop tells of its steps:
             recorder.step()
     recorder.report
 
-Under torchrun each rank records itself into the one folder (`ranks=(0,)`: only some do).
-"""
+Under torchrun each rank records itself into the one folder (`ranks=(0,)`: only some do)."""
 
 from __future__ import annotations
 

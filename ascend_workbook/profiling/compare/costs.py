@@ -1,8 +1,7 @@
 """One side of a comparison: what a step costs, in pieces that add up to it.
 
 An operator is held against the other side under the name that the script called, not what a device made of it:
-`aten::conv2d` launches cuDNN's kernels on one device and `aclnnConvolution` on another; both are its time.
-"""
+`aten::conv2d` launches cuDNN's kernels on one device and `aclnnConvolution` on another; both are its time."""
 
 from __future__ import annotations
 

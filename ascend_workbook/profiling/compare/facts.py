@@ -3,11 +3,11 @@
 What one side does with one fused operator and the other with several is held together, or each is alone. Sources:
 https://pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html,
 https://www.hiascend.com/document (torch_npu's fused operators: npu_fusion_attention, npu_rms_norm, npu_swiglu,
-npu_rotary_mul), https://pytorch.org/docs/stable/torch.compiler.html.
-"""
+npu_rotary_mul), https://pytorch.org/docs/stable/torch.compiler.html."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -37,18 +37,11 @@ FAMILIES = (
 )
 
 
-class Join(NamedTuple):
-    """Names that make one row: those of the baseline and of the target, and what the row is called."""
-
-    family: str
-    names: tuple[str, ...]
-
-
-def find_joins(baseline: Costs, target: Costs) -> list[Join]:
-    """Find the families of which one side alone has the fused operator, with the operators that it calls less often for
-    it; each operator in one family at most."""
+def find_joins(baseline: Costs, target: Costs) -> dict[str, tuple[str, ...]]:
+    """Find the families of which one side alone has the fused operator, by name with the operators that make one row:
+    fused ones and those that the side with these calls less often; each operator in one family at most."""
     taken: set[str] = set()
-    families_joined = []
+    names_of_family: dict[str, tuple[str, ...]] = {}
     for family in FAMILIES:
         fused_names = [
             [name for name in costs if any(part in name for part in family.fused)] for costs in (baseline, target)
@@ -65,10 +58,9 @@ def find_joins(baseline: Costs, target: Costs) -> list[Join]:
             and _count_calls(with_it, name) < 0.999 * _count_calls(without, name)
         ]
         if fewer:
-            names = (*(fused_names[0] or fused_names[1]), *fewer)
-            taken |= set(names)
-            families_joined.append(Join(family.name, names))
-    return families_joined
+            names_of_family[family.name] = (*(fused_names[0] or fused_names[1]), *fewer)
+            taken |= set(names_of_family[family.name])
+    return names_of_family
 
 
 def _count_calls(costs: Costs, name: str) -> float:
@@ -95,14 +87,14 @@ class Row:
         return self.target.ns - self.baseline.ns
 
 
-def pair_rows(baseline: Costs, target: Costs, joins: list[Join] | None = None) -> list[Row]:
-    """Return a row for each name of either side, the greatest difference first; those of a Join together."""
+def pair_rows(baseline: Costs, target: Costs, joins: Mapping[str, tuple[str, ...]] | None = None) -> list[Row]:
+    """Return a row for each name of either side, the greatest difference first; those of find_joins together."""
     paired = []
     taken: set[str] = set()
-    for join in joins or []:
-        left, right = (_sum_costs(costs, join.names) for costs in (baseline, target))
-        paired.append(Row(f"family.{join.family}", left, right, JOINED, join.names))
-        taken |= set(join.names)
+    for family, names in (joins or {}).items():
+        left, right = (_sum_costs(costs, names) for costs in (baseline, target))
+        paired.append(Row(f"family.{family}", left, right, JOINED, names))
+        taken |= set(names)
     for name in dict.fromkeys([*baseline, *target]):
         if name not in taken:
             left, right = (costs.get(name) or Cost(0.0, 0.0, {}) for costs in (baseline, target))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from ascend_workbook.findings.finding import Finding
 from ascend_workbook.findings.report import Chart, Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
-from ascend_workbook.profiling.device.idle import Launches
 from ascend_workbook.profiling.device.units import Unit, units_of_table, units_of_trace
 from ascend_workbook.profiling.facts import Profile
 from ascend_workbook.profiling.figures import make_columns
@@ -49,11 +48,22 @@ def report_idle(profile: Profile, stage: str, findings: list[Finding]) -> Report
 
 def report_launches(profile: Profile, stage: str, findings: list[Finding]) -> Report:
     """Report a row per number of the launches."""
-    launches = profile.launches
-    steps = len(profile.breakdown.steady)
-    rows: Rows = tuple(
-        (Sentence(f"profiling.launch.{name}"), *cells) for name, *cells in _list_numbers(launches, steps)
+    launches, steps = profile.launches, len(profile.breakdown.steady)
+    latency = [None if value is None else value / 1e6 for value in launches.latency_ns or (None, None)]
+    queue = launches.queue or (None, None)
+    numbers = (
+        ("kernels", launches.kernels / steps, ""),
+        ("launched", launches.launched / steps, ""),
+        ("mean", launches.kernel_ns / launches.kernels / 1000 if launches.kernels else None, "us"),
+        ("short", 100 * launches.short / launches.launched if launches.launched else None, "%"),
+        ("short_time", 100 * launches.short_ns / launches.kernel_ns if launches.kernel_ns else None, "%"),
+        ("latency", latency[0], "ms"),
+        ("latency_high", latency[1], "ms"),
+        ("queue", queue[0], ""),
+        ("queue_high", queue[1], ""),
+        ("known", 100 * launches.known / launches.of if launches.of else None, "%"),
     )
+    rows: Rows = tuple((Sentence(f"profiling.launch.{name}"), value, unit) for name, value, unit in numbers)
     columns = (Column("launch_number"), Column("value"), Column("unit_of"))
     return Report(stage, "launching", tuple(findings), Table(columns, rows), tier=profile.tier)
 
@@ -76,22 +86,3 @@ def report_units(profile: Profile, stage: str, npu_units: list[Unit], findings: 
     columns = (*make_columns(device_unit="", kernels="", recorded_time="ms", share="%"), *bound)
     chart = Chart("stack", "device_unit", ("recorded_time",), "ms")
     return Report(stage, "units", tuple(findings), Table(columns, rows), chart, tier=profile.tier)
-
-
-def _list_numbers(launches: Launches, steps: int) -> list[tuple[str, float | None, str]]:
-    """Return (name, value, unit) of each number of the launches."""
-    latency = launches.latency_ns or (None, None)
-    queue = launches.queue or (None, None)
-    milli = [None if value is None else value / 1e6 for value in latency]
-    return [
-        ("kernels", launches.kernels / steps, ""),
-        ("launched", launches.launched / steps, ""),
-        ("mean", launches.kernel_ns / launches.kernels / 1000 if launches.kernels else None, "us"),
-        ("short", 100 * launches.short / launches.launched if launches.launched else None, "%"),
-        ("short_time", 100 * launches.short_ns / launches.kernel_ns if launches.kernel_ns else None, "%"),
-        ("latency", milli[0], "ms"),
-        ("latency_high", milli[1], "ms"),
-        ("queue", queue[0], ""),
-        ("queue_high", queue[1], ""),
-        ("known", 100 * launches.known / launches.of if launches.of else None, "%"),
-    ]

@@ -1,8 +1,7 @@
 """Why the device rests: each piece of idle time has one cause, and the causes sum to the idle time.
 
 An idle gap ends where a kernel (collective, copy) starts. What the host did until it launched that one is the cause of
-the piece before the launch; the piece between launch and start is no fault of the host.
-"""
+the piece before the launch; the piece between launch and start is no fault of the host."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ import numpy.typing as npt
 
 from ascend_workbook.profiling.breakdown import StepTime, idle_gaps
 from ascend_workbook.profiling.intervals import EMPTY, I64, Intervals
-from ascend_workbook.profiling.trace import I32, UNTOLD, Trace
+from ascend_workbook.profiling.trace import UNTOLD, Trace
 
 #: In order of precedence: a moment in which data load counts as loading, whatever else the host does
 CAUSES = ("loading", "compiling", "synchronisation", "host", "start", "unexplained")
@@ -23,18 +22,15 @@ CAUSES = ("loading", "compiling", "synchronisation", "host", "start", "unexplain
 #: with "Compiled" (Torch-Compiled Region, CompiledFunction, Call CompiledFxGraph) in every step and builds nothing.
 COMPILES = re.compile("Compile(?!d)|compile_inner|ModuleLoad|LibraryLoad")
 ON_DEVICE = ("compute", "communication", "copy")
-NOBODY = -1
 
 
 @dataclass(frozen=True)
 class Gaps:
-    """Idle gaps in order of time, columns (n,): `ended_by` is the row of the event that starts where the gap ends, or
-    -1; `launch_ns` when the host launched it, UNTOLD where unknown; `dry` whether the host waited for the device when
-    the gap began."""
+    """Idle gaps in order of time, columns (n,): `launch_ns` when the host launched what starts where the gap ends,
+    UNTOLD where unknown; `dry` whether the host waited for the device when the gap began."""
 
     start_ns: I64
     end_ns: I64
-    ended_by: I32
     launch_ns: I64
     dry: npt.NDArray[np.bool_]
 
@@ -65,10 +61,9 @@ def gaps_of(trace: Trace, steps: Sequence[StepTime], waiting: Intervals) -> Gaps
     begins = trace.start_ns[rows]
     at = np.searchsorted(begins, gaps.end_ns, "left")
     hit = begins[np.minimum(at, begins.size - 1)] == gaps.end_ns if rows.size else np.zeros(at.size, np.bool_)
-    ended_by = np.where(hit, rows[np.minimum(at, max(0, rows.size - 1))] if rows.size else NOBODY, NOBODY)
-    launch = np.where(hit, trace.launch_ns[np.maximum(ended_by, 0)], UNTOLD)
-    dry = waiting.cover_moments(gaps.start_ns)
-    return Gaps(gaps.start_ns, gaps.end_ns, ended_by.astype(np.int32), launch, dry)
+    launches = np.append(trace.launch_ns[rows], np.int64(UNTOLD))
+    launch = np.where(hit, launches[np.minimum(at, rows.size)], UNTOLD)
+    return Gaps(gaps.start_ns, gaps.end_ns, launch, waiting.cover_moments(gaps.start_ns))
 
 
 def idle_by_cause(trace: Trace, steps: Sequence[StepTime], waiting: Intervals) -> dict[str, int]:

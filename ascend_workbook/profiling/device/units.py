@@ -1,8 +1,7 @@
 """Which unit of an NPU the kernels ran on (cube, vector, both, AI CPU), and what held them up there.
 
 A kernel is bound by computing where the unit's arithmetic is busy for at least BUSY of its time, by memory where
-reading or writing is, and by neither where both wait: small kernels, scalar work, too few blocks.
-"""
+reading or writing is, and by neither where both wait: small kernels, scalar work, too few blocks."""
 
 from __future__ import annotations
 
@@ -48,8 +47,16 @@ def units_of_table(table: KernelTable) -> list[Unit]:
     if not table.has_columns("unit"):
         return []
     type_names, code = table.texts["unit"]
-    ours = [UNITS.get(name, "other") if name else "" for name in type_names]
-    return [_measure_unit(table, name, _mask_of_name(name, ours)[code]) for name in _order_units(ours)]
+    ours, masks, units = [UNITS.get(name, "other") if name else "" for name in type_names], bound_masks(table), []
+    for name in _order_units(ours):
+        where = _mask_of_name(name, ours)[code]
+        total = table.total_ns(where)
+        shares: tuple[float | None, float | None, float | None] = (None, None, None)
+        if masks is not None and total and name in ("cube", "vector", "mixed"):
+            computing, memory = table.total_ns(where & masks[0]) / total, table.total_ns(where & masks[1]) / total
+            shares = (computing, memory, max(0.0, 1 - computing - memory))
+        units.append(Unit(name, int(where.sum()), total, *shares, _cube_utilisation(table, name, where)))
+    return units
 
 
 def units_of_trace(trace: Trace) -> list[Unit]:
@@ -78,16 +85,6 @@ def _any_busy(table: KernelTable, known: dict[str, npt.NDArray[np.float64]], nam
         if name in known:
             busy |= known[name] >= BUSY
     return busy
-
-
-def _measure_unit(table: KernelTable, name: str, where: Mask) -> Unit:
-    """Measure one unit: its kernels, their time, and what bound it."""
-    total, masks = table.total_ns(where), bound_masks(table)
-    shares: tuple[float | None, float | None, float | None] = (None, None, None)
-    if masks is not None and total and name in ("cube", "vector", "mixed"):
-        computing, memory = table.total_ns(where & masks[0]) / total, table.total_ns(where & masks[1]) / total
-        shares = (computing, memory, max(0.0, 1 - computing - memory))
-    return Unit(name, int(where.sum()), total, *shares, _cube_utilisation(table, name, where))
 
 
 def _cube_utilisation(table: KernelTable, name: str, where: Mask) -> float | None:

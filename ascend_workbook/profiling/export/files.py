@@ -1,8 +1,7 @@
 """The files that `analyse` writes beside its report: timeline, Perfetto trace, flame graph.
 
 A flame graph's text form is that of FlameGraph's stackcollapse (a line a stack, frames by `;`, a number behind a
-blank), which https://www.speedscope.app and flamegraph.pl read.
-"""
+blank), which https://www.speedscope.app and flamegraph.pl read."""
 
 from __future__ import annotations
 

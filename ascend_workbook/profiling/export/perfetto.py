@@ -2,8 +2,7 @@
 
 A viewer drops slices of one thread that overlap without nesting, and reads a time that is a text as zero or not at
 all. So times are numbers that count from the trace's first event, and what overlaps stands in threads of its own:
-https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU (Trace Event Format).
-"""
+https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU (Trace Event Format)."""
 
 from __future__ import annotations
 

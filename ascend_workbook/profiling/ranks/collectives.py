@@ -1,8 +1,7 @@
 """The collectives of a rank from whatever its profile has: communication.json, its database, its trace.
 
 Whom one waited for is told by CANN's own tasks: a Notify_Wait ends when its peer has told that it is ready. Each plane
-of a collective deals with one peer at a time, so what it waits for one peer is the sum of its Notify_Wait.
-"""
+of a collective deals with one peer at a time, so what it waits for one peer is the sum of its Notify_Wait."""
 
 from __future__ import annotations
 
@@ -18,12 +17,12 @@ import numpy as np
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.profiling.intervals import I64
+from ascend_workbook.profiling.ranks import facts
 from ascend_workbook.profiling.ranks.facts import (
     UNTOLD,
     Call,
     Calls,
     collect_call_columns,
-    group_in,
     kind_of,
     number_repeated_keys,
 )
@@ -152,8 +151,14 @@ def _calls_of_trace(trace: Trace) -> Iterator[tuple[str, Call]]:
         detail = trace.detail_of(row)
         step = trace.steps[trace.step[row]].number if trace.step[row] >= 0 else UNTOLD
         kind = detail.collective or kind_of(name)
-        group = " ".join(filter(None, (detail.group, detail.ranks.strip(chr(34))))) or group_in(name)
-        call = str(detail.number) if detail.number >= 0 else name if group_in(name) else trace.shapes[trace.shape[row]]
+        group = " ".join(filter(None, (detail.group, detail.ranks.strip(chr(34))))) or facts.group_in(name)
+        call = (
+            str(detail.number)
+            if detail.number >= 0
+            else name
+            if facts.group_in(name)
+            else trace.shapes[trace.shape[row]]
+        )
         size = detail.elements * SIZES.get(detail.dtype.lower(), UNTOLD) if detail.elements >= 0 else UNTOLD
         start, duration = int(trace.start_ns[row]), int(trace.duration_ns[row])
         key = f"{step} {group} {kind} {call}"

@@ -7,24 +7,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.machine.number_lists import parse_numbers
-from ascend_workbook.profiling.breakdown import PARTS, StepTime, busy_intervals
+from ascend_workbook.profiling.breakdown import PARTS, busy_intervals
 from ascend_workbook.profiling.facts import Profile, load_profile
 from ascend_workbook.profiling.intervals import Intervals
-from ascend_workbook.profiling.ranks.collectives import (
-    COMMUNICATION,
-    LARGEST,
-    calls_at,
-    find_output_file,
-    group_numbers_at,
-    is_positive_number,
-    iterate_operations,
-    load_json,
-)
+from ascend_workbook.profiling.ranks import collectives
+from ascend_workbook.profiling.ranks.collectives import calls_at, find_output_file, is_positive_number, load_json
 from ascend_workbook.profiling.ranks.facts import Calls, Group, Link, Packets, RankFacts, StepParts
 from ascend_workbook.profiling.readers import locate_profile, read_step_table
 from ascend_workbook.profiling.readers.choice import ALL, AUTO, Mark, choice_of
@@ -37,24 +29,18 @@ EXPOSED = "Communication(Not Overlapped)"
 TOLD = ("Computing", EXPOSED, "Free")
 
 
-class RankRead(NamedTuple):
-    """One rank as it was read; `profile` is None where only tables are there."""
-
-    facts: RankFacts
-    profile: Profile | None
-
-
-def read_rank(path: Path, rank: int, steps: str = ALL, own: bool = False) -> RankRead:
-    """Read one rank; `steps`: see readers.read_trace; with `own` a rank that does not have these chooses some of its
-    own, and says so. Raises WorkbookError where neither a trace nor the tables can be read."""
+def read_rank(path: Path, rank: int, steps: str = ALL, own: bool = False) -> tuple[RankFacts, Profile | None]:
+    """Read one rank: its facts and profile, None where only tables are there. `steps`: see readers.read_trace; with
+    `own` a rank that does not have these chooses some of its own, and says so. Raises WorkbookError where neither a
+    trace nor the tables can be read."""
     profile_path = locate_profile(path)
     try:
         profile = _load_steps(path, steps, own)
     except WorkbookError as error:
         if error.key != "profiling.not_parsed":
             raise
-        return RankRead(_facts_of_tables(profile_path, rank, error, steps, own), None)
-    return RankRead(facts_of(profile, profile_path, rank), profile)
+        return _facts_of_tables(profile_path, rank, error, steps, own), None
+    return facts_of(profile, profile_path, rank), profile
 
 
 def _load_steps(path: Path, steps: str, own: bool) -> Profile:
@@ -123,7 +109,7 @@ def _add_outputs(facts: RankFacts, profile_path: Path, about: dict[str, object])
     packets = read_packets(profile_path)
     if facts.looked:
         links, packets = [], []  # what these carried in all steps tells nothing of some
-    own_there, sizes_there = group_numbers_at(profile_path)
+    own_there, sizes_there = collectives.group_numbers_at(profile_path)
     return replace(
         facts,
         groups=groups,
@@ -155,17 +141,13 @@ def _steady_steps(profile: Profile, calls: Calls) -> list[StepParts]:
         waiting = (Intervals.union_of(calls.start_ns, calls.end_ns), at_work["computing"] | at_work["loading"])
     steps = []
     for step in profile.breakdown.steady:
-        row = profile.told.get(step.number, {})
-        parts = _with_waiting(step, *waiting) if waiting else step.parts_ns
+        row, parts = profile.told.get(step.number, {}), step.parts_ns
+        if waiting:
+            gloo, working = (intervals.clip_to(step.start_ns, step.end_ns) for intervals in waiting)
+            exposed = (working | gloo).length_ns - working.length_ns
+            parts = {**parts, "communication": exposed, "free": parts["free"] - exposed}
         steps.append(StepParts(step.number, step.start_ns, step.total_ns, parts, row.get("Bubble", 0)))
     return steps
-
-
-def _with_waiting(step: StepTime, calls: Intervals, working: Intervals) -> dict[str, int]:
-    window = (step.start_ns, step.end_ns)
-    at_work = working.clip_to(*window)
-    exposed = (at_work | calls.clip_to(*window)).length_ns - at_work.length_ns
-    return {**step.parts_ns, "communication": exposed, "free": step.parts_ns["free"] - exposed}
 
 
 def read_stated_rank(profile: Profile) -> int:
@@ -217,7 +199,7 @@ def read_links(folder: Path) -> tuple[list[Link], dict[str, int], dict[str, int]
     own: dict[str, int] = {}
     sizes: dict[str, int] = {}
     for _, name, group, links_by_ends in (
-        iterate_operations(load_json(file)) if file and file.stat().st_size <= LARGEST else ()
+        collectives.iterate_operations(load_json(file)) if file and file.stat().st_size <= collectives.LARGEST else ()
     ):
         for ends, link in links_by_ends.items():
             source, _, target = ends.partition("-")
@@ -234,9 +216,11 @@ def read_links(folder: Path) -> tuple[list[Link], dict[str, int], dict[str, int]
 
 def read_packets(folder: Path) -> list[Packets]:
     """Read from communication.json the sizes of what was sent, by transport."""
-    file = find_output_file(folder, COMMUNICATION)
+    file = find_output_file(folder, collectives.COMMUNICATION)
     summed: dict[tuple[str, float], tuple[int, float]] = {}
-    for _, _, _, values in iterate_operations(load_json(file)) if file and file.stat().st_size <= LARGEST else ():
+    for _, _, _, values in (
+        collectives.iterate_operations(load_json(file)) if file and file.stat().st_size <= collectives.LARGEST else ()
+    ):
         for transport, size, count, time in _packet_sizes(values.get("Communication Bandwidth Info")):
             before = summed.get((transport, size), (0, 0.0))
             summed[transport, size] = before[0] + count, before[1] + time

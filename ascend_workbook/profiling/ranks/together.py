@@ -1,8 +1,7 @@
 """All ranks as one report: what was found, who waits for whom, who is slow, a row a rank; then each rank by itself.
 
 Each is read in a process of its own, or on a machine of a Dask cluster. What comes back is JSON text, the same from
-both: of two ways to hand over a result one would be wrong one day.
-"""
+both: of two ways to hand over a result one would be wrong one day."""
 
 from __future__ import annotations
 

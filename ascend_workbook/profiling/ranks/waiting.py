@@ -1,8 +1,7 @@
 """How long each rank waits in collectives and for whom: by the arrivals of all members, and by CANN's own waits.
 
 Where every member's profile is there the arrivals tell it all. Where some are not, what a rank itself recorded does:
-an NPU's Notify_Wait names its peer by the number that the group gives it.
-"""
+an NPU's Notify_Wait names its peer by the number that the group gives it."""
 
 from __future__ import annotations
 
@@ -36,7 +35,10 @@ class Clock:
 
 def compare_clocks(ranks: Mapping[int, RankFacts]) -> dict[int, Clock]:
     """Compare, for each rank that shares collectives with another, its clock with the first such rank's."""
-    ends = {rank: _ends_by_key(facts) for rank, facts in ranks.items()}
+    ends: dict[int, dict[str, int]] = {}  # of each rank by key, of collectives whose members finish together
+    for rank, calls in ((rank, facts.calls) for rank, facts in ranks.items()):
+        columns = zip(calls.key, calls.end_ns.tolist(), calls.kind)
+        ends[rank] = {key: end for key, end, kind in columns if finishes_together(kind)}
     clock_of_rank: dict[int, Clock] = {}
     remaining = sorted(ends)
     while remaining:
@@ -50,11 +52,6 @@ def compare_clocks(ranks: Mapping[int, RankFacts]) -> dict[int, Clock]:
             reached += near
             remaining = [rank for rank in remaining if rank not in clock_of_rank]
     return clock_of_rank
-
-
-def _ends_by_key(facts: RankFacts) -> dict[str, int]:
-    calls = facts.calls
-    return {key: end for key, end, kind in zip(calls.key, calls.end_ns.tolist(), calls.kind) if finishes_together(kind)}
 
 
 def _compare_with_clock(own_ends: dict[str, int], known_ends: dict[str, int], known: Clock) -> Clock:

@@ -1,13 +1,11 @@
 """What torch_npu.profiler writes: an `*_ascend_pt` folder with trace_view.json and tables.
 
 trace_view.json is a list; `ts` is a text of epoch microseconds; the process name tells host from device.
-Formats: https://www.hiascend.com/document (Ascend PyTorch Profiler, "output files").
-"""
+Formats: https://www.hiascend.com/document (Ascend PyTorch Profiler, "output files")."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,20 +13,12 @@ import numpy.typing as npt
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.profiling.attribution import Nesting, find_innermost, nest_by_lane
 from ascend_workbook.profiling.intervals import I64
-from ascend_workbook.profiling.readers import tables
+from ascend_workbook.profiling.readers import loading, tables
 from ascend_workbook.profiling.readers.choice import ALL
 from ascend_workbook.profiling.readers.columns import Columns, Flows
 from ascend_workbook.profiling.readers.cutting import cut_to_steps, find_unread_halves, read_chosen_steps
 from ascend_workbook.profiling.readers.kineto import match_numbers, span_kind
-from ascend_workbook.profiling.readers.loading import (
-    I8,
-    Calls,
-    Loaded,
-    calls_of,
-    keep_usable,
-    number_kinds,
-    rename_kinds,
-)
+from ascend_workbook.profiling.readers.loading import I8, Calls, Loaded, calls_of, number_kinds, rename_kinds
 from ascend_workbook.profiling.readers.records import UNKNOWN
 from ascend_workbook.profiling.trace import DEVICE_KINDS, I32, KINDS, UNTOLD, Texts, Trace, assemble_trace, build_trace
 
@@ -82,7 +72,7 @@ def read_timeline(loaded: Loaded) -> Trace:
     unknown = [name == HARDWARE and task in UNKNOWN_TASKS for name, (_, _, task) in zip(process, events.groups)]
     if count := int(np.bincount(events.columns.group, minlength=len(unknown))[unknown].sum()):
         loaded.left_out["unknown_task_type"] = count
-    columns, kind = keep_usable(loaded, kind)
+    columns, kind = loading.keep_usable(loaded, kind)
     events = loaded.events
     called = calls_of(loaded, columns, kind, lambda dims: tables.format_shape(str(dims or "")))
     launched_by, launch_ns, call = _find_launches(loaded, columns, kind, called)
@@ -151,18 +141,9 @@ def _find_launches(loaded: Loaded, columns: Columns, kind: I8, called: Calls) ->
     return np.append(operator, np.int32(-1))[arrow], launch_ns, code
 
 
-class Arrows(NamedTuple):
-    """The flows that have both ends: their ends, when they begin and the operator there, or -1, each (n,). `open_ends`
-    are those without a beginning, `open_operators` those at beginnings without an end."""
-
-    ends: Flows
-    begin_ns: I64
-    operator: I32
-    open_ends: Flows
-    open_operators: I32
-
-
-def _collect_arrows(loaded: Loaded, thread: Texts, threads: dict[int, Nesting]) -> Arrows:
+def _collect_arrows(loaded: Loaded, thread: Texts, threads: dict[int, Nesting]) -> tuple[Flows, I64, I32, Flows, I32]:
+    """Return of the flows that have both ends these ends, when they begin and the operator there, or -1, each (n,); the
+    ends without a beginning, and the operators at beginnings without an end."""
     flows = loaded.events.flows
     begins, ends = (np.flatnonzero(flows.is_end == which) for which in (0, 1))
     begin = match_numbers(flows.id, begins, ends)
@@ -176,7 +157,7 @@ def _collect_arrows(loaded: Loaded, thread: Texts, threads: dict[int, Nesting]) 
     begin, open_ends = begin[begin >= 0], ends[begin < 0]
     open_operators = operator_at(alone)
     matched = _take_rows(flows, both), flows.at_ns[begin], operator_at(begin)
-    return Arrows(*matched, _take_rows(flows, open_ends), open_operators[open_operators >= 0])
+    return *matched, _take_rows(flows, open_ends), open_operators[open_operators >= 0]
 
 
 def _take_rows(flows: Flows, rows: npt.NDArray[np.integer]) -> Flows:

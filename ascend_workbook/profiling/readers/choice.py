@@ -2,8 +2,7 @@
 
 A step's marks stand in the file as events of their own. They are looked for first, without reading the others; then
 only what lies around the chosen steps is read (cutting). Those chosen follow one another, and together take as long a
-step as all of the trace do on the mean. A small file is always read whole.
-"""
+step as all of the trace do on the mean. A small file is always read whole."""
 
 from __future__ import annotations
 

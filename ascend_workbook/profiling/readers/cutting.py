@@ -2,8 +2,7 @@
 
 With a device a step begins where the device's work of the steps before ends. What other steps launched and what runs
 while the chosen ones do stays, as of no step: the device is busy with it. Where what was read does not reach that far,
-for the device is steps behind the host, the file is read once more, further around.
-"""
+for the device is steps behind the host, the file is read once more, further around."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """torch_npu's export as SQLite: `ascend_pytorch_profiler_<rank>.db`, beside it `analysis.db` with the step times.
 
 Times are nanoseconds since the epoch. Texts stand once, in STRING_IDS. A task and the operator that launched it share
-a connection id; the operator's own number names a set of these in CONNECTION_IDS. Files are opened to be read only.
-"""
+a connection id; the operator's own number names a set of these in CONNECTION_IDS. Files are opened to be read only."""
 
 from __future__ import annotations
 

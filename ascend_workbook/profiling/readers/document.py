@@ -1,8 +1,7 @@
 """The events of a Chrome trace, batch after batch, from a stream: memory holds one piece of the file at a time.
 
 What is damaged is passed over or ends the reading, and is told: a trace of which nearly all is whole is worth more
-than none.
-"""
+than none."""
 
 from __future__ import annotations
 

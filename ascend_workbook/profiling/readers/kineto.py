@@ -2,8 +2,7 @@
 
 Categories changed their names (Operator -> cpu_op, Kernel -> kernel, Runtime -> cuda_runtime) and times their
 form (whole epoch microseconds, then fractions, then microseconds after `baseTimeNanoseconds`); all are read.
-`displayTimeUnit` changes what a viewer shows and not the unit, which is always the microsecond.
-"""
+`displayTimeUnit` changes what a viewer shows and not the unit, which is always the microsecond."""
 
 from __future__ import annotations
 
@@ -14,17 +13,10 @@ import numpy.typing as npt
 
 from ascend_workbook.profiling.attribution import find_innermost, nest_by_lane
 from ascend_workbook.profiling.intervals import I64
+from ascend_workbook.profiling.readers import loading
 from ascend_workbook.profiling.readers.columns import Columns
 from ascend_workbook.profiling.readers.cutting import find_unread_halves
-from ascend_workbook.profiling.readers.loading import (
-    I8,
-    Loaded,
-    base_ns,
-    calls_of,
-    keep_usable,
-    number_kinds,
-    rename_kinds,
-)
+from ascend_workbook.profiling.readers.loading import I8, Loaded, base_ns, calls_of, number_kinds, rename_kinds
 from ascend_workbook.profiling.readers.records import UNKNOWN
 from ascend_workbook.profiling.trace import I32, KINDS, UNTOLD, Texts, Trace, assemble_trace
 
@@ -62,7 +54,7 @@ def read_timeline(loaded: Loaded) -> Trace:
     kind = number_kinds([kind_of(category) for _, category, _ in events.groups])[events.columns.group]
     kind = rename_kinds(kind, events, ("host_op", "annotation"), span_kind)
     kind = rename_kinds(kind, events, ("compute",), _collective_kind)
-    columns, kind = keep_usable(loaded, kind, base_ns(loaded))
+    columns, kind = loading.keep_usable(loaded, kind, base_ns(loaded))
     events = loaded.events
     threads = [f"{pid}/{tid}" for pid, tid, _, _ in events.lanes]
     streams = [

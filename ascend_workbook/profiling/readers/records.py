@@ -48,8 +48,9 @@ def json_in(owner: Event, key: str, odd: Counter[str]) -> bytes:
 
 
 def pair_halves(halves: Sequence[Event]) -> tuple[list[Event], int]:
-    """Return complete events, of beginnings and ends, in order of their beginnings, and how many halves found no
-    other."""
+    """Return complete events, of beginnings and ends, in order of their beginnings, and how many halves found no other.
+    On a thread they nest like brackets, in order of time and at one moment in the file's order:
+    https://chromium.googlesource.com/catapult (Trace Event Format, duration events)."""
     at_ns = nanoseconds_of([half.get("ts") for half in halves]).tolist()
     open_ones: dict[tuple[Label, Label], list[int]] = {}
     complete_events: dict[int, Event] = {}

@@ -3,8 +3,7 @@
 Times in microseconds become nanoseconds; sizes are in MB as the files have them (an allocation in KB there). Of kernels
 there is no type and no unit at Level0; what the unit did (PipeUtilization and the other metrics) comes from Level1 on,
 with `aic_metrics` set. https://www.hiascend.com/document (Ascend PyTorch Profiler: kernel_details.csv, memory_record,
-operator_memory, npu_module_mem)
-"""
+operator_memory, npu_module_mem)"""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Times, dtypes and call stacks as profilers write them -> whole nanoseconds without a float between, one way to write.
 
 A float64 of epoch microseconds resolves 0.25 us, and the times relative to a base that torch 2.x writes 1 ns at
-best: as text they lose nothing.
-"""
+best: as text they lose nothing."""
 
 from __future__ import annotations
 

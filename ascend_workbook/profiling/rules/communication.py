@@ -10,17 +10,11 @@ import numpy as np
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.rules import CannotCheck
 from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.profiling import savings
 from ascend_workbook.profiling.exposed import KINDS
 from ascend_workbook.profiling.facts import Profile
 from ascend_workbook.profiling.figures import to_percent
-from ascend_workbook.profiling.savings import (
-    advise_change,
-    grade_saving,
-    needs_device,
-    needs_npu,
-    read_environment,
-    sending_share,
-)
+from ascend_workbook.profiling.savings import advise_change, needs_device, needs_npu, read_environment, sending_share
 
 BASIS = {"PRF312": "reasoned"}
 WORTH = 0.03
@@ -43,7 +37,9 @@ def check_communication(profile: Profile) -> Iterator[Finding]:
     else:
         what, part_ns = _largest_part(profile)
         total = profile.breakdown.total_ns
-        finding = grade_saving(profile, "PRF312", min(share, part_ns / total), worth=WORTH, good="hidden", bad=what)
+        finding = savings.grade_saving(
+            profile, "PRF312", min(share, part_ns / total), worth=WORTH, good="hidden", bad=what
+        )
         peer: Scalar = Sentence("ranks.of_its_group", number=profile.exposed.peer)
         peer = peer if profile.exposed.peer >= 0 else Sentence("ranks.nobody")
         yield replace(finding, args={**finding.args, "waited": peer, "whole": to_percent(share)})

@@ -6,8 +6,7 @@ PRF362: Is RMSNorm computed in parts, square, mean and reciprocal root, instead 
 
 PRF363: Is the rotary embedding computed in parts, negation and concatenation of halves, instead of by one operator?
 
-PRF364: Is SwiGLU computed in parts, a swish and a product, instead of by one fused operator?
-"""
+PRF364: Is SwiGLU computed in parts, a swish and a product, instead of by one fused operator?"""
 
 from __future__ import annotations
 

@@ -11,18 +11,11 @@ import numpy as np
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.rules import CannotCheck
 from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.profiling import savings
 from ascend_workbook.profiling.breakdown import gaps_begun_in
 from ascend_workbook.profiling.facts import Profile
 from ascend_workbook.profiling.figures import to_percent
-from ascend_workbook.profiling.savings import (
-    advise_change,
-    find_caller,
-    grade_saving,
-    idle_share,
-    needs_device,
-    needs_npu,
-    read_environment,
-)
+from ascend_workbook.profiling.savings import advise_change, find_caller, grade_saving, idle_share, needs_device
 
 BASIS = {"PRF314": "reasoned", "PRF321": "reasoned"}
 IDLE_CAUSE_WORTH = 0.10
@@ -122,14 +115,14 @@ def check_compiling(profile: Profile) -> Iterator[Finding]:
 def check_task_queue(profile: Profile) -> Iterator[Finding]:
     """Does the host hand out work too slowly while the queue between its two threads is off or at its lower level? The
     timeline shows Enqueue and Dequeue where the queue is on; its level is told by the environment alone."""
-    needs_npu(profile, "PRF392")
+    savings.needs_npu(profile, "PRF392")
     names = profile.trace.names
     if not profile.trace.count_events("host_op", "runtime"):
         raise CannotCheck("advice.no_host", topic=Sentence("PRF392.topic"))
     share = idle_share(profile, "host")
     if not any(name.startswith(("Enqueue", "Dequeue")) for name in names):
         yield advise_change(profile, "PRF392.off", share, TASK_QUEUE_SOURCE, worth=0.05)
-    elif read_environment(profile, "TASK_QUEUE_ENABLE", "PRF392") in ("", "1"):
+    elif savings.read_environment(profile, "TASK_QUEUE_ENABLE", "PRF392") in ("", "1"):
         yield advise_change(profile, "PRF392.change", share, TASK_QUEUE_SOURCE, worth=0.05)
     else:
         yield advise_change(profile, "PRF392.change", 0.0, TASK_QUEUE_SOURCE)

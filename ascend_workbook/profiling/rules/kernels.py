@@ -10,19 +10,13 @@ import numpy.typing as npt
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.rules import CannotCheck
 from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.profiling import savings
 from ascend_workbook.profiling.attribution import nest_by_lane
 from ascend_workbook.profiling.device.units import bound_masks
 from ascend_workbook.profiling.facts import Profile
 from ascend_workbook.profiling.figures import to_percent
 from ascend_workbook.profiling.readers.tables import KernelTable
-from ascend_workbook.profiling.savings import (
-    advise_change,
-    find_caller,
-    needs_device,
-    needs_npu,
-    share_computing_by,
-    share_launched_within,
-)
+from ascend_workbook.profiling.savings import advise_change, needs_device, needs_npu, share_computing_by
 
 BASIS = {"PRF323": "facts", "PRF331": "reasoned"}
 MUCH = 0.30
@@ -122,7 +116,7 @@ def check_fallbacks(profile: Profile) -> Iterator[Finding]:
     spent = int(trace.duration_ns[callers].sum()) / len(trace.steps) / profile.breakdown.step_ns
     share = min(spent, profile.breakdown.share_of("free") + profile.breakdown.share_of("copy")) if callers.size else 0.0
     names = sorted({trace.names[trace.name[row]] for row in callers.tolist()})[:6]
-    where = find_caller(profile, int(callers[0])) if callers.size else ""
+    where = savings.find_caller(profile, int(callers[0])) if callers.size else ""
     worth = 0.0 if callers.size else 1.0
     yield advise_change(
         profile, "PRF366.change", share, FALLBACKS_SOURCE, worth=worth, operators=list(names), where=where or None
@@ -148,7 +142,7 @@ def check_casts(profile: Profile) -> Iterator[Finding]:
     if profile.kernels is not None and profile.kernels.has_columns("type"):
         share, calls = share_computing_by(profile, CASTS_TYPES, ())
     else:
-        share, calls = share_launched_within(profile, CASTS_OPERATORS)
+        share, calls = savings.share_launched_within(profile, CASTS_OPERATORS)
     yield advise_change(profile, "PRF367.change", share, AMP, calls=round(calls))
 
 

@@ -161,11 +161,11 @@ def tables_of(folder: Path, steps: int) -> Path:
 def test_of_tables_too_only_the_steps_asked_for_are_told(tmp_path: Path) -> None:
     """The first of the file is left out as warm-up, the first of some is not; packets are of all steps or of none."""
     folder = tables_of(tmp_path / "rank3_ascend_pt", 6)
-    every, some, first = (read_rank(folder, 3, steps).facts for steps in ("all", "3-4", "1-3"))
+    every, some, first = (read_rank(folder, 3, steps)[0] for steps in ("all", "3-4", "1-3"))
     assert [[step.number for step in one.steps] for one in (every, some, first)] == [[2, 3, 4, 5, 6], [3, 4], [2, 3]]
     assert every.looked is None and every.packets and not some.packets
     assert some.looked is not None and (some.looked.first, some.looked.last, some.looked.steps) == (3, 4, 6)
-    assert read_rank(folder, 3, "5-9", own=True).facts.steps == every.steps
+    assert read_rank(folder, 3, "5-9", own=True)[0].steps == every.steps
     with pytest.raises(WorkbookError):
         read_rank(folder, 3, "5-9")
     assert (some.looked.slowest, some.looked.slowest_ns) == (6, 660_000)

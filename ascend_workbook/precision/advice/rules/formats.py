@@ -9,15 +9,8 @@ from pathlib import Path
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.rules import CannotCheck
 from ascend_workbook.findings.sentence import Scalar, Sentence
-from ascend_workbook.precision.advice.seen import (
-    HALF,
-    Seen,
-    describe_operator,
-    describe_places,
-    floating_dtypes,
-    in_half,
-    recorded_settings,
-)
+from ascend_workbook.precision.advice import seen as evidence
+from ascend_workbook.precision.advice.seen import HALF, Seen, describe_places, floating_dtypes, in_half
 from ascend_workbook.precision.divergence import Judgement
 from ascend_workbook.precision.divergence.formats import KINDS
 from ascend_workbook.precision.record import Operator
@@ -55,8 +48,7 @@ all_reduce reduce reduce_scatter reduce_scatter_tensor _reduce_scatter_base all_
 def check_hf32(seen: Seen) -> Iterator[Finding]:
     """ACC260: do convolutions or matrix products round their float32 inputs to HF32, and is that what differs?
 
-    torch_npu allows it for convolutions by default and for matrix products not; a GPU has TF32 in its place.
-    """
+    torch_npu allows it for convolutions by default and for matrix products not; a GPU has TF32 in its place."""
     facts = seen.comparison
     observed = {kind: form for step in seen.steps for kind, form in step.replays.seen.items()}
     if facts.target.about is None and not observed:
@@ -74,7 +66,7 @@ def check_hf32(seen: Seen) -> Iterator[Finding]:
         worst = max(calls, key=_output_error)
         baseline = facts.baseline.about.numerics.get(kind, "") if facts.baseline.about else ""
         args: dict[str, Scalar] = {"what": Sentence(f"ACC208.{kind}"), "count": len(calls), "source": HF32_SOURCE}
-        args.update(operator=describe_operator(worst.agreement.pair.target), error=_output_error(worst))
+        args.update(operator=evidence.describe_operator(worst.agreement.pair.target), error=_output_error(worst))
         args["switch"] = f"torch.npu.{kind}.allow_hf32 = False"
         if baseline == "tf32":
             yield Finding("ACC260", Status.NOTE, "ACC260.alike", args)
@@ -187,7 +179,7 @@ def check_accumulation(seen: Seen) -> Iterator[Finding]:
     about = seen.comparison.baseline.about
     if not products or (about is not None and about.tier != "cuda"):
         return
-    record = recorded_settings(seen.comparison.baseline)
+    record = evidence.recorded_settings(seen.comparison.baseline)
     if record is None:
         if long:
             return

@@ -8,13 +8,8 @@ from typing import Any
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.rules import CannotCheck
 from ascend_workbook.findings.sentence import Scalar, Sentence
-from ascend_workbook.precision.advice.seen import (
-    Seen,
-    describe_operator,
-    describe_places,
-    recorded_fact,
-    recorded_settings,
-)
+from ascend_workbook.precision.advice import seen as evidence
+from ascend_workbook.precision.advice.seen import Seen, describe_places, recorded_fact, recorded_settings
 from ascend_workbook.precision.divergence import DRAWN
 from ascend_workbook.precision.divergence.drawn import MASKS, SOURCE, draws_numbers, other_numbers
 from ascend_workbook.precision.tensors.agreement import CHECKSUM, SHAPE, TensorAgreement
@@ -43,7 +38,7 @@ def check_nondeterminism(seen: Seen) -> Iterator[Finding]:
     step, first = apart[0]
     operator = first.pair.target
     record = recorded_settings(seen.again.target)
-    args: dict[str, Scalar] = {"operator": describe_operator(operator), "step": step, "count": len(apart)}
+    args: dict[str, Scalar] = {"operator": evidence.describe_operator(operator), "step": step, "count": len(apart)}
     args.update(source=NONDETERMINISM_SOURCE, error=first.error_out or Sentence("advice.unknown_size"))
     if operator.head.startswith("Distributed."):
         key, args["source"] = "collective", COLLECTIVE

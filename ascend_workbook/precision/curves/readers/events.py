@@ -1,8 +1,7 @@
 """TensorBoard event files: TFRecord framing with its checksums, scalars only, no tensorboard and no tensorflow.
 
 CRC-32C (Castagnoli, RFC 3720), which TensorFlow's record files mask;
-https://protobuf.dev/programming-guides/encoding/ ; event.proto, summary.proto and tensor.proto of TensorFlow.
-"""
+https://protobuf.dev/programming-guides/encoding/ ; event.proto, summary.proto and tensor.proto of TensorFlow."""
 
 from __future__ import annotations
 

@@ -17,8 +17,6 @@ from ascend_workbook.precision.curves.readers.feed import Feed, LineFeed
 from ascend_workbook.precision.curves.readers.text import translate_line
 from ascend_workbook.precision.curves.series import STEPS, Checkpoint, Curve, normalise_name
 
-# Records of any JSON or table: the numbers of one step under the names that their writer chose.
-
 
 def parse_number(value: object) -> float | None:
     """A number, or a string that holds one ("nan" too: JSON has none); None for anything else."""

@@ -8,22 +8,9 @@ from collections.abc import Iterator
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.rules import CannotCheck
 from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.profiling.benchmark import facts
 from ascend_workbook.profiling.benchmark.configurations import LOADER
-from ascend_workbook.profiling.benchmark.facts import (
-    FAILED,
-    FAR,
-    LOOSE,
-    OUT_OF_MEMORY,
-    SIMULATED,
-    UNSTEADY,
-    Bench,
-    Measured,
-    baseline_facts,
-    compute_ratio,
-    differ_clearly,
-    find_far_steps,
-    find_other_kinds,
-)
+from ascend_workbook.profiling.benchmark.facts import Bench, Measured
 
 #: The verdict of a benchmark.
 SPEED = "PRF370"
@@ -73,16 +60,16 @@ def check_steady(bench: Bench) -> Iterator[Finding]:
     for configuration in judged:
         spread, drift = configuration.spread_percent, configuration.drift_percent
         worst = max(spread, abs(drift))
-        if worst > LOOSE:
+        if worst > facts.LOOSE:
             steady = False
             args: dict[str, Scalar] = {"name": configuration.name, "spread": round(spread, 1), "drift": round(drift, 1)}
-            yield Finding("PRF371", Status.WARN if worst > UNSTEADY else Status.NOTE, "PRF371.shaky", args)
+            yield Finding("PRF371", Status.WARN if worst > facts.UNSTEADY else Status.NOTE, "PRF371.shaky", args)
     if steady:
-        yield Finding("PRF371", Status.OK, "PRF371.steady", {"ran": len(judged), "limit": LOOSE})
+        yield Finding("PRF371", Status.OK, "PRF371.steady", {"ran": len(judged), "limit": facts.LOOSE})
     for configuration in bench.successful:
-        if long := find_far_steps(configuration.times_s):
+        if long := facts.find_far_steps(configuration.times_s):
             steps = len(configuration.times_s)
-            args = {"name": configuration.name, "long": len(long), "steps": steps, "times": FAR}
+            args = {"name": configuration.name, "long": len(long), "steps": steps, "times": facts.FAR}
             args["percent"] = round(100 * sum(long) / sum(configuration.times_s), 1)
             yield Finding("PRF371", Status.NOTE, "PRF371.beyond", args)
 
@@ -92,9 +79,9 @@ def check_memory(bench: Bench) -> Iterator[Finding]:
     ran in one process the host's peak is only known where it rose."""
     for configuration in bench.measured:
         args: dict[str, Scalar] = {"name": configuration.name, "why": configuration.why}
-        if configuration.outcome == OUT_OF_MEMORY:
+        if configuration.outcome == facts.OUT_OF_MEMORY:
             yield Finding("PRF372", Status.NOTE, "PRF372.out", args)
-        elif configuration.outcome == FAILED:
+        elif configuration.outcome == facts.FAILED:
             yield Finding("PRF372", Status.FAIL, "PRF372.failed", args)
     bounds = {
         configuration.name: configuration.host_at_most_mib
@@ -134,21 +121,21 @@ def check_baseline(bench: Bench) -> Iterator[Finding]:
     """Against the baseline: the same configurations of an earlier benchmark, with the names of both machines."""
     if bench.baseline is None:
         return
-    earlier = baseline_facts(bench.baseline)
-    if bench.simulated or earlier["hardware"]["tier"] == SIMULATED:
+    earlier = facts.baseline_facts(bench.baseline)
+    if bench.simulated or earlier["hardware"]["tier"] == facts.SIMULATED:
         raise CannotCheck("PRF376.simulated")
-    kinds = find_other_kinds(bench)
+    kinds = facts.find_other_kinds(bench)
     if kinds:
         earlier_kind, own_kind = (Sentence(f"benchmark.kind.{kind}") for kind in kinds)
         raise CannotCheck("PRF376.kinds", its=earlier_kind, mine=own_kind)
     names: dict[str, Scalar] = {"device": str(bench.hardware["device"]), "baseline": earlier["hardware"]["device"]}
-    ratios = {configuration.name: compute_ratio(bench, configuration) for configuration in bench.successful}
+    ratios = {configuration.name: facts.compute_ratio(bench, configuration) for configuration in bench.successful}
     if all(ratio is None for ratio in ratios.values()):
         raise CannotCheck("PRF376.nothing", unit=bench.unit, its_unit=earlier["unit"])
     for configuration in bench.successful:
         ratio = ratios[configuration.name]
         if ratio is not None:
-            key = "PRF376.apart" if differ_clearly(bench, configuration) else "PRF376.alike"
+            key = "PRF376.apart" if facts.differ_clearly(bench, configuration) else "PRF376.alike"
             yield Finding(AGAINST, Status.OK, key, {**names, "name": configuration.name, "ratio": round(ratio, 3)})
     yield from _compare_settings(bench, earlier)
 

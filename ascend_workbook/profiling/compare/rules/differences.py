@@ -178,17 +178,16 @@ def check_same_work(comparison: Comparison) -> Iterator[Finding]:
 def _share_alone(rows: tuple[Row, ...], left: bool) -> float:
     """Return the share of one side's operators' time that has no partner, or one called half as often again. What moves
     data between devices belongs to the set-up, not to the model."""
-    own = [(row, row.baseline.ns if left else row.target.ns) for row in rows if not row.name.startswith(MOVES)]
-    total = sum(ns for _, ns in own)
-    return sum(ns for row, ns in own if _lacks_partner(row, left)) / total if total else 0.0
-
-
-def _lacks_partner(row: Row, left: bool) -> bool:
-    """Return whether the row has no partner on the other side, or one called half as often again."""
-    if row.pairing in (ONLY_BASELINE, ONLY_TARGET):
-        return row.pairing == (ONLY_BASELINE if left else ONLY_TARGET)
-    calls = sorted((row.baseline.calls, row.target.calls))
-    return row.pairing != JOINED and row.name != STEP and calls[1] > MORE_CALLS * calls[0]
+    total = alone = 0.0
+    for row in rows:
+        if not row.name.startswith(MOVES):
+            ns = row.baseline.ns if left else row.target.ns
+            fewer, more = sorted((row.baseline.calls, row.target.calls))
+            unlike = row.pairing != JOINED and row.name != STEP and more > MORE_CALLS * fewer
+            if row.pairing in (ONLY_BASELINE, ONLY_TARGET):
+                unlike = row.pairing == (ONLY_BASELINE if left else ONLY_TARGET)
+            total, alone = total + ns, alone + ns * unlike
+    return alone / total if total else 0.0
 
 
 def _choose_costliest(shapes: dict[str, float], other_shapes: dict[str, float]) -> str:

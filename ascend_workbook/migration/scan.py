@@ -12,7 +12,7 @@ from typing import Any, Callable
 
 from ascend_workbook.findings.errors import explain_os_error
 from ascend_workbook.findings.finding import Finding, Place, Status
-from ascend_workbook.findings.report import Chart, Column, Report, Table
+from ascend_workbook.findings.report import Chart, Column, Report, Table, parse_fail_on
 from ascend_workbook.findings.rules import judge_facts
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.migration import api_map
@@ -40,7 +40,6 @@ from ascend_workbook.migration.verdict import (
     describe_unread_files,
     judge_gates,
     no_file,
-    parse_gates,
 )
 
 # TensorFlow scripts of a scan as a report of their own: how many names stand on which level of support.
@@ -95,12 +94,10 @@ def _make_level_row(level: str, names: Counter[str]) -> tuple[Scalar, ...]:
     return level_name, sum(names.values()), len(names), Sentence(f"migration.tf_means.{level}"), often
 
 
+KNOWN_COLUMNS = (("confidence", ""), ("effort", "h"), ("versions_hold", ""), ("link", ""))
 COLUMNS = (
-    *(Column(name) for name in ("file", "line", "column", "code", "rule", "repair", "repair_action")),
-    Column("confidence", detail=True),
-    Column("effort", "h", detail=True),
-    Column("versions_hold", detail=True),
-    Column("link", detail=True),
+    *map(Column, ("file", "line", "column", "code", "rule", "repair", "repair_action")),
+    *(Column(name, unit, detail=True) for name, unit in KNOWN_COLUMNS),
 )
 
 
@@ -151,7 +148,7 @@ def scan(path: str | os.PathLike[str], fail_on: Iterable[str] = ()) -> Report:
     `effort_h` (person-hours), `versions` and `link`. TensorFlow scripts stand apart: not in the table and
     `facts["counts"]`, but in a part of their own and `facts["tensorflow"]`. A file that cannot be read is a finding,
     never a gap. Raises WorkbookError where the path does not exist or a class of `fail_on` is none."""
-    gate_classes = parse_gates(fail_on)
+    gate_classes = parse_fail_on(fail_on, CLASSES)
     where = collect_files(path)
     findings: list[Finding] = []
     hashes: dict[str, str] = {}

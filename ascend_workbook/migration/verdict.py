@@ -21,10 +21,10 @@ from dataclasses import replace
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
-from ascend_workbook.findings.report import Column, Report, Table, join_reports, parse_fail_on
+from ascend_workbook.findings.report import Column, Report, Table, join_reports
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.migration.files import Tree
-from ascend_workbook.migration.repair import CLASSES, UNSUPPORTED, Findings, class_of, places_of
+from ascend_workbook.migration.repair import UNSUPPORTED, Findings, class_of, places_of
 from ascend_workbook.migration.texts.lines import kind_of
 
 RULE = "MIG150"
@@ -86,11 +86,6 @@ def report_quiet_findings(findings: Findings, tier: str = "") -> tuple[Report, .
 
 GATE_WEIGHT = 1500.0
 UNREAD, NO_FILE = "MIG100.unreadable", "MIG100.no_file"
-
-
-def parse_gates(fail_on: Iterable[str]) -> tuple[str, ...]:
-    """Read the classes of --fail-on. Raises WorkbookError for one that is none."""
-    return parse_fail_on(fail_on, CLASSES)
 
 
 def judge_gates(rule: str, counts: Mapping[str, int], wanted: Iterable[str]) -> list[Finding]:

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ascend_workbook.findings.finding import Finding, Status
-from ascend_workbook.findings.report import Column, Report, Table
+from ascend_workbook.findings.report import Column, Report, Table, parse_fail_on
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine import versions
 from ascend_workbook.machine.versions import Together
@@ -29,7 +29,6 @@ from ascend_workbook.migration.verdict import (
     describe_grave_findings,
     describe_unread_files,
     judge_gates,
-    parse_gates,
     stops_training,
 )
 
@@ -133,7 +132,7 @@ def assess(path: str | os.PathLike[str], fail_on: Iterable[str] = ()) -> Report:
 
     `facts` has `counts` and `effort_h` (repairs) by class, `estimate_h` (testing and the range), `versions`, `risks`
     and `libraries`, as a CI job reads them. Raises WorkbookError for an unknown class or a path that does not exist."""
-    gate_classes = parse_gates(fail_on)
+    gate_classes = parse_fail_on(fail_on, CLASSES)
     scanned, where = scan(path), collect_files(path)
     kinds = kinds_of(scanned.findings)
     lines = effort.lines_of(kinds)

@@ -14,13 +14,11 @@ from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Chart, Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.migration.repair import (
-    ADVICE,
     AUTO,
     CLASSES,
     GRAVEST,
     HOURS,
     MANUAL,
-    REWRITE,
     UNSUPPORTED,
     Findings,
     class_of,
@@ -118,14 +116,7 @@ TESTING = "testing"
 TESTING_SHARE = 0.5
 TESTING_LEAST_H = 8.0
 #: From a good day to a bad one, as factors of what is likely: an alternative fits at once, or has to be written.
-RANGE = {
-    AUTO: (1, 1),
-    REWRITE: (0.5, 2),
-    MANUAL: (0.5, 2),
-    UNSUPPORTED: (0.25, 2.5),
-    ADVICE: (0.5, 2),
-    TESTING: (0.5, 2),
-}
+RANGE = {**dict.fromkeys((*CLASSES, TESTING), (0.5, 2.0)), AUTO: (1.0, 1.0), UNSUPPORTED: (0.25, 2.5)}
 
 
 @dataclass(frozen=True)
@@ -185,15 +176,9 @@ def _estimate_range(name: str, hours: list[float]) -> Sum:
 
 def make_effort_table(lines: list[Line], sums: dict[str, Sum]) -> Table:
     """Make the table with a row for each class, and one for testing."""
-    columns = (
-        Column("repair"),
-        Column("repair_count"),
-        Column("repair_kinds"),
-        Column("effort", "h", 6),
-        Column("effort_low", "h", 6),
-        Column("effort_high", "h", 6),
-        Column("repair_action", wrap=60),
-    )
+    counts = map(Column, ("repair", "repair_count", "repair_kinds"))
+    hours = (Column(name, "h", 6) for name in ("effort", "effort_low", "effort_high"))
+    columns = (*counts, *hours, Column("repair_action", wrap=60))
     rows = [_make_effort_row(name, [line for line in lines if line.repair == name], sums[name]) for name in GRAVEST]
     rows.append(_make_effort_row(TESTING, [], sums[TESTING]))
     return Table(columns, tuple(rows))

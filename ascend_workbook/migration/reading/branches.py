@@ -115,13 +115,10 @@ def find_branch(source: Source, node: ast.AST) -> list[ast.AST]:
             return [around.body]
         if isinstance(around, ast.UnaryOp):
             above = source.names.parent_of(around)
-            if (
-                not isinstance(around.op, ast.Not)
-                or not isinstance(above, (ast.If, ast.IfExp))
-                or above.test is not around
-            ):
-                return []
-            return list(above.orelse) if isinstance(above, ast.If) else [above.orelse]
+            turned = isinstance(around.op, ast.Not) and getattr(above, "test", None) is around
+            if turned and isinstance(above, ast.If):
+                return list(above.orelse)
+            return [above.orelse] if turned and isinstance(above, ast.IfExp) else []
         if isinstance(around, ast.stmt):
             return []
         child = around

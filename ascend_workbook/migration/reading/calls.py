@@ -117,6 +117,13 @@ def within_string(source: Source, node: ast.Constant, old: str, new: str) -> tup
     return (Edit(start + at, start + at + len(old), new),)
 
 
+def dynamic_module(source: Source, call: ast.Call) -> str:
+    """Return the module of `importlib.import_module("...")` or `__import__("...")`; empty where it is none of them."""
+    called = source.names.resolve_call(call) or getattr(call.func, "id", "")
+    name = find_argument(call, 0, "name") if called in ("importlib.import_module", "__import__") else None
+    return string_value(name) or ""
+
+
 def list_modules(node: Import) -> list[str]:
     """The full names that an import names, `a` and `b` of `import a, b`, `a.b` of `from a import b`; none of `.a`."""
     if isinstance(node, ast.Import):
@@ -131,9 +138,8 @@ def is_docstring(source: Source, node: ast.AST) -> bool:
 
 def append_argument(source: Source, call: ast.Call, text: str) -> tuple[Edit, ...]:
     """One more argument behind the last; none where that stands in brackets of its own: `f((m))`."""
-    last = max(
-        (source.span_of(value)[1] for value in (*call.args, *(pair.value for pair in call.keywords))), default=None
-    )
+    values = (*call.args, *(pair.value for pair in call.keywords))
+    last = max((source.span_of(value)[1] for value in values), default=None)
     _, end = source.span_of(call)
     if last is None:
         return (Edit(end - 1, end - 1, text),)

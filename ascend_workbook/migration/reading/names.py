@@ -128,6 +128,11 @@ class Names:
         return name_pairs
 
     @cached_property
+    def whole_names(self) -> list[tuple[ast.Name | ast.Attribute, str]]:
+        """The `named_nodes` that are no part of a longer name: of `torch.cuda.nvtx.mark` that alone."""
+        return [(node, name) for node, name in self.named_nodes if not isinstance(self.parents[node], ast.Attribute)]
+
+    @cached_property
     def calls_by_name(self) -> dict[str, list[ast.Call]]:
         """The calls of each full dotted name, in the order of the text."""
         calls_by_full_name: dict[str, list[ast.Call]] = defaultdict(list)
@@ -170,13 +175,9 @@ class Names:
             return f"{base}.{node.attr}" if base else ""
         values = self.bound_values(node)
         names = {value for value in values if isinstance(value, str)}
-        if len(names) == 1 and all(
-            (
-                isinstance(value, (str, ast.Constant))
-                or (isinstance(value, ast.Call) and not value.args and not value.keywords)
-            )
-            for value in values
-        ):
+        made = [value for value in values if isinstance(value, ast.Call) and not value.args and not value.keywords]
+        plain = [value for value in values if isinstance(value, (str, ast.Constant))]
+        if len(names) == 1 and len(made) + len(plain) == len(values):
             return names.pop()
         return self._resolve_alias(values, names) if values else ""
 
@@ -245,13 +246,8 @@ class Names:
         """A quarter of a scan's time is spent here: what every node needs is at hand, and a leaf costs no call.
 
         The function is handed itself: one that held itself would keep the tree until the next garbage collection."""
-        parents, scopes, by_type, bind, open_scope = (
-            self.parents,
-            self.scopes,
-            self.by_type,
-            self._bind_names,
-            self._open_scope,
-        )
+        parents, scopes, by_type = self.parents, self.scopes, self.by_type
+        bind, open_scope = self._bind_names, self._open_scope
         names, constants = by_type[ast.Name], by_type[ast.Constant]
 
         def visit_node(node: ast.AST, scope: Scope, again: Visitor) -> None:
@@ -347,10 +343,8 @@ def _bind_target(target: ast.expr, value: ast.expr | None, scope: Scope) -> None
     if isinstance(target, ast.Name):
         scope.bind_name(target.id, value)
     elif isinstance(target, (ast.Tuple, ast.List)):
-        values = (
-            value.elts if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts) else None
-        )
+        values = value.elts if isinstance(value, (ast.Tuple, ast.List)) else []
         for at, element in enumerate(target.elts):
-            _bind_target(element, values[at] if values else None, scope)
+            _bind_target(element, values[at] if len(values) == len(target.elts) else None, scope)
     elif isinstance(target, ast.Starred):
         _bind_target(target.value, None, scope)

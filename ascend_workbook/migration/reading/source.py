@@ -27,7 +27,6 @@ from ascend_workbook.migration.reading.undecoded import (
     UNREADABLE,
     Unreadable,
     explain_undecoded_byte,
-    explain_unknown_encoding,
     find_declared_encoding,
     is_python_2,
     refuse_binary,
@@ -211,7 +210,7 @@ def _explain_coding_error(data: bytes, error: str) -> Unreadable:
             data.decode("utf-8")
         except UnicodeDecodeError as wrong:
             return explain_undecoded_byte(data, wrong.start, named or "utf-8")
-    return explain_unknown_encoding(data, error)
+    return Unreadable(error, key="unreadable.coding", name=named or "?")  # no encoding of text, or the BOM's is another
 
 
 def read_source(file: Path, path: str | None = None) -> Source:

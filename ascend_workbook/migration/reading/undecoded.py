@@ -96,11 +96,6 @@ def explain_undecoded_byte(data: bytes, at: int, encoding: str) -> Unreadable:
     return Unreadable(f"{args['byte']} is not {encoding}", len(lines), key, **args)
 
 
-def explain_unknown_encoding(data: bytes, error: str) -> Unreadable:
-    """The coding line names no encoding of text, or one that the BOM contradicts."""
-    return Unreadable(error, key="unreadable.coding", name=find_declared_encoding(data) or "?")
-
-
 def guess_encoding(data: bytes) -> str:
     """Return `gb18030` where the bytes look like Chinese text in it, else empty."""
     high = len(HIGH.findall(data))

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Place, Status
-from ascend_workbook.findings.report import Column, Listing, Report, Table
+from ascend_workbook.findings.report import Column, Listing, Report, Table, parse_fail_on
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.migration.files import Tree, collect_files
 from ascend_workbook.migration.reading.branches import drop_settled_findings, written_for_npu
@@ -65,7 +65,6 @@ from ascend_workbook.migration.verdict import (
     describe_unread_files,
     judge_gates,
     no_file,
-    parse_gates,
 )
 
 SUMMARY_WEIGHT = 1000.0
@@ -174,7 +173,7 @@ def rewrite(
         raise WorkbookError("migration.mode", mode=mode, modes=list(MODES))
     if out is not None and in_place:
         raise WorkbookError("migration.two_places")
-    gate_classes = parse_gates(fail_on)
+    gate_classes = parse_fail_on(fail_on, CLASSES)
     work = Work(_exclude_out_folder(collect_files(path), out), mode)
     for judged in (_rewrite_python_files, _rewrite_text_files, _rewrite_notebooks):
         judged(work, single=Path(path).is_file())

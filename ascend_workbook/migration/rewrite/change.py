@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 
 from ascend_workbook.findings.errors import WorkbookError
@@ -62,17 +63,11 @@ def make_patch(changes: Iterable[Change]) -> bytes:
     """Make one patch for all files, with `a/` and `b/` before the names."""
     patch = []
     for change in changes:
-        before, after = _split_lines(change.before), _split_lines(change.after)
+        before, after = list(BytesIO(change.before)), list(BytesIO(change.after))
         names = _quote_name(f"a/{change.name}"), _quote_name(f"b/{change.name}")
         lines = difflib.diff_bytes(difflib.unified_diff, before, after, *names, lineterm=b"\n")
         patch += [line if line.endswith(b"\n") else line + NO_NEWLINE for line in lines]
     return b"".join(patch)
-
-
-def _split_lines(data: bytes) -> list[bytes]:
-    lines = [line + b"\n" for line in data.split(b"\n")]
-    lines[-1] = lines[-1][:-1]
-    return lines if lines[-1] else lines[:-1]
 
 
 def _quote_name(name: str) -> bytes:

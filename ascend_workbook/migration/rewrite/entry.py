@@ -25,7 +25,6 @@ from ascend_workbook.migration.reading.undecoded import Unreadable, refuse_large
 from ascend_workbook.migration.repair import AUTO, Findings, class_of
 from ascend_workbook.migration.scan import scan_source
 
-#: Of a script's modules so many are looked at, before any file of its tree may be one.
 #: What runs files whose names no `import` says.
 LOADS = re.compile(
     r"(?<!\w)(?:import_module|__import__|spec_from_file_location|SourceFileLoader|load_source|run_path|run_module"
@@ -133,7 +132,7 @@ IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*(?:\(([^)]*)\)|([^\r\n]*))|import[ \t]+([^\r\n]*))", re.MULTILINE
 )
 WORD = re.compile(rb"\w+")
-#: A script that uses torch reaches it sooner, as a rule.
+#: Of a script's modules so many are looked at: one that uses torch reaches it sooner, as a rule.
 MOST_MODULES = 50
 
 

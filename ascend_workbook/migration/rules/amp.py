@@ -24,11 +24,6 @@ PACKAGES = {"torch", "torch_npu", "torch_xla", "accelerate", "transformers", "li
 OWN = {"utils", "util", "src", "lib", "libs", "core", "common", "tools", "helpers", "models", "modules", "training"}
 
 
-def owns_call(source: Source, call: ast.Call) -> bool:
-    """A call this rule speaks of: its device string needs no second finding."""
-    return source.names.resolve_call(call).startswith(NAMES)
-
-
 def _on_cpu(call: ast.Call) -> bool:
     """Named for the CPU in so many words: no use of CUDA."""
     named = [keyword.value for keyword in call.keywords if keyword.arg in ("device", "device_type")]
@@ -37,10 +32,10 @@ def _on_cpu(call: ast.Call) -> bool:
 
 def check(source: Source) -> Findings:
     yield from _check_wrapped_amp(source)
-    for node, name in source.names.named_nodes:
+    for node, name in source.names.whole_names:
         above = source.names.parent_of(node)
         on_cpu = "_cpu_" in name or (isinstance(above, ast.Call) and above.func is node and _on_cpu(above))
-        if name.startswith(NAMES) and is_load(node) and not isinstance(above, ast.Attribute) and not on_cpu:
+        if name.startswith(NAMES) and is_load(node) and not on_cpu:
             yield finding_at(source, node, "MIG108.works", AUTO, name=name)
 
 

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 
 from ascend_workbook.migration import api_map
-from ascend_workbook.migration.reading.calls import find_argument, method_name, string_value
+from ascend_workbook.migration.reading.calls import dynamic_module, method_name
 from ascend_workbook.migration.reading.source import Import, Source
-from ascend_workbook.migration.repair import ASCEND, INFERRED, UNSUPPORTED, Findings, Known, finding_at
+from ascend_workbook.migration.repair import INFERRED, UNSUPPORTED, Findings, Known, finding_at
 from ascend_workbook.migration.rules import extension
 
 # Operators by hand: an autograd function whose two ways call one imported module, `k.pool_forward`,
@@ -47,12 +47,7 @@ CODE = "MIG137"
 TOKENS = {"_C", "_ext", "autograd"}
 WORDS = ("_cuda",)
 PATTERN = r"(?<!torch\.)\b_C\b|_cuda(?:_|\b)|\b_ext\b|\b(?:Inplace)?Function\b"  # torch._C is PyTorch's own
-KNOWN = Known(
-    INFERRED,
-    ASCEND + "docs/zh/developer_notes/custom_operator_adaptation/c_extensions_operator_adaptation.md",
-    hours={"module": 40.0, "call": 1.0},
-)
-DYNAMIC = {"importlib.import_module", "__import__"}
+KNOWN = Known(INFERRED, extension.PAGE, hours={"module": 40.0, "call": 1.0})
 #: First words of modules and functions that only talk about CUDA.
 HELPERS = tuple(api_map.list_names("cuda_helpers"))
 #: What the two kernels of an operator are called.
@@ -78,8 +73,8 @@ def check(source: Source) -> Findings:
                 yield finding_at(source, node, "MIG137.module", UNSUPPORTED, name=name.name)
     module_of_name |= {local: local for local in pairs - set(module_of_name)}
     for call, _ in roots:
-        module = _dynamic_module(source, call)
-        if module:
+        module = dynamic_module(source, call)
+        if module and _is_kernels(module):
             above = source.names.parent_of(call)
             targets = above.targets if isinstance(above, ast.Assign) else []
             module_of_name |= {target.id: module for target in targets if isinstance(target, ast.Name)}
@@ -124,13 +119,6 @@ def _find_compiled_modules(node: Import, with_torch: bool) -> Iterator[tuple[str
         elif with_torch and module.split(".")[-1] == "_ext":
             yield module, local, False
             yield module, f"{local}()", False
-
-
-def _dynamic_module(source: Source, call: ast.Call) -> str:
-    """The module of `importlib.import_module("…_cuda")`."""
-    called = source.names.resolve_call(call) or getattr(call.func, "id", "")
-    module = string_value(find_argument(call, 0, "name")) if called in DYNAMIC else None
-    return module if module and _is_kernels(module) else ""
 
 
 def _is_kernels(module: str) -> bool:

@@ -41,11 +41,10 @@ BINDINGS = ("torch._C._cuda_", "torch._C._cudart")
 
 
 def check(source: Source) -> Findings:
-    for node, name in source.names.named_nodes:
-        stored = isinstance(node, ast.Name) and not is_load(node)
-        if name.startswith(PREFIX) and not _part_of_longer(source, node) and not stored:
+    for node, name in source.names.whole_names:
+        if name.startswith(PREFIX) and (is_load(node) or isinstance(node, ast.Attribute)):
             yield from _judge_cuda_name(source, node, name[len(PREFIX) :])
-        elif name.startswith(BINDINGS) and not _part_of_longer(source, node):
+        elif name.startswith(BINDINGS):
             yield finding_at(source, node, "MIG101.binding", MANUAL, name=name)
     for attribute in source.nodes_of_type(ast.Attribute):
         if attribute.attr == "cuda_stream" and is_load(attribute) and isinstance(attribute.value, ast.Call):
@@ -79,12 +78,6 @@ def _drop_submodule(source: Source, node: ast.AST) -> tuple[Edit, ...]:
         return ()
     (_, start), (_, end) = source.span_of(node.value.value), source.span_of(node.value)
     return (Edit(start, end, ""),) if source.text[start:end] == f".{node.value.attr}" else ()
-
-
-def _part_of_longer(source: Source, node: ast.AST) -> bool:
-    """`torch.cuda.nvtx` inside `torch.cuda.nvtx.range_push`: only the whole name counts."""
-    above = source.names.parent_of(node)
-    return isinstance(above, ast.Attribute) and above.value is node
 
 
 def _is_properties(source: Source, node: ast.expr) -> bool:

@@ -57,8 +57,8 @@ def _judge_device_string(source: Source, node: ast.expr) -> Findings:
     if isinstance(above, (ast.List, ast.Tuple, ast.Set)) and "npu" in map(string_value, above.elts):
         return  # `states["cuda"]`: a key of the script's own
     call = next((up for up in source.names.nodes_above(node) if isinstance(up, ast.Call)), None)
-    if call and amp.owns_call(source, call):
-        return
+    if call and source.names.resolve_call(call).startswith(amp.NAMES):
+        return  # amp.py speaks of the call
     if isinstance(above, ast.keyword) and above.arg == "pin_memory_device":
         yield finding_at(source, node, "MIG102.pin_memory_device", ADVICE)
     elif call and (name := source.names.resolve_call(call)) in NOT_REPLACED:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from typing import Any
 
 from ascend_workbook.findings.finding import Edit
@@ -63,32 +64,32 @@ def _is_flag(source: Source, node: ast.Name, available: bool) -> bool:
     """The name was given an answer that holds on an NPU: `device.type != "cpu"`, or torch.cuda.is_available()."""
     values = source.names.bound_values(node)
     value = values[0] if len(values) == 1 else None
-    if isinstance(value, ast.IfExp) and _is_answer(value):
-        value = value.test
+    if isinstance(value, ast.IfExp) and _is_constant(value.body, True) and _is_constant(value.orelse, False):
+        value = value.test  # `True if asked else False`: the answer itself
     if isinstance(value, ast.Compare):
         return _answers_on_npu(source, value)
     asked = value.values if isinstance(value, ast.BoolOp) else [value] if isinstance(value, ast.expr) else []
     return available and "torch.cuda.is_available" in map(source.names.resolve_call, asked)
 
 
-def _is_answer(choice: ast.IfExp) -> bool:
-    """`True if asked else False`: the answer itself."""
-    answers = [getattr(node, "value", None) for node in (choice.body, choice.orelse)]
-    return answers[0] is True and answers[1] is False
+def _is_constant(node: ast.expr, value: bool) -> bool:
+    return getattr(node, "value", None) is value
 
 
 def _answers_on_npu(source: Source, compare: ast.Compare) -> bool:
     left, right = compare.left, compare.comparators[0]
     asked_node, word = (right, string_value(left)) if string_value(left) is not None else (left, string_value(right))
-    if word not in ("cuda", "cpu") or len(compare.ops) != 1 or not is_type(asked_node):
+    device = _owner_of_type(asked_node)
+    if word not in ("cuda", "cpu") or len(compare.ops) != 1 or device is None:
         return False
-    assert isinstance(asked_node, ast.Attribute)
-    return word == "cpu" or find_kinds(source, asked_node.value) <= {DEVICE}
+    return word == "cpu" or find_kinds(source, device) <= {DEVICE}
 
 
-def is_type(node: ast.expr) -> bool:
-    """Return whether it is `….type` of no settings object: compared with "cuda" or "cpu" it is a device's."""
-    return isinstance(node, ast.Attribute) and node.attr == "type" and not is_options(node.value)
+def _owner_of_type(node: ast.expr) -> ast.expr | None:
+    """What `….type` is asked of, None for settings: compared with "cuda" or "cpu" it is a device."""
+    if isinstance(node, ast.Attribute) and node.attr == "type" and not is_options(node.value):
+        return node.value
+    return None
 
 
 #: Python 3.9 has no match.
@@ -109,9 +110,9 @@ def check_choices(source: Source) -> Findings:
 
 def own_text(source: Source, node: ast.expr) -> bool:
     """The type or text of a device that says npu on an NPU."""
-    if is_type(node):
-        assert isinstance(node, ast.Attribute)
-        return not find_kinds(source, node.value) <= {DEVICE}
+    device = _owner_of_type(node)
+    if device is not None:
+        return not find_kinds(source, device) <= {DEVICE}
     return DEVICE_TEXT in find_kinds(source, node)
 
 
@@ -126,8 +127,7 @@ def _check_match(source: Source, match: Any) -> Findings:
         if knows:
             yield finding_at(source, node, "MIG104.own_branch", AUTO)
         elif not deeper:
-            certain = "assumed" if UNKNOWN in find_kinds(source, match.subject) else "holds"
-            yield finding_at(source, node, f"MIG104.{certain}", AUTO)
+            yield finding_at(source, node, f"MIG104.{_judge_certainty(source, match.subject)}", AUTO)
         elif has_kernel(source, case.body):
             yield finding_at(source, node, "MIG104.kernels", AUTO)
         elif has_data_parallel(source, case.body):
@@ -139,11 +139,9 @@ def _check_match(source: Source, match: Any) -> Findings:
 
 def _add_npu_case(source: Source, case: ast.AST, node: Any) -> tuple[Edit, ...]:
     """`case "cuda"` as `case "cuda" | "npu"`; none where it is a part of something larger."""
-    for around in source.names.nodes_above(node):
-        if around is case:
-            break
-        if not isinstance(around, (EITHER, NAMED)):
-            return ()
+    within = takewhile(lambda around: around is not case, source.names.nodes_above(node))
+    if not all(isinstance(around, (EITHER, NAMED)) for around in within):
+        return ()
     quoted = source.text_of(node.value)
     _, end = source.span_of(node.value)
     return (Edit(end, end, f" | {quoted.replace('cuda', 'npu')}"),) if quoted[:1] in ("'", '"') else ()
@@ -188,15 +186,11 @@ def _table_values(source: Source, table: ast.expr) -> list[Any]:
         return [value for value in source.names.bound_values(table) if value is not None]
     if not isinstance(table, ast.Attribute):
         return [table]
-    in_class = [
-        assign.value
-        for assign in source.nodes_of_type(ast.Assign)
-        for target in assign.targets
-        if isinstance(target, ast.Name)
-        and target.id == table.attr
-        and isinstance(source.names.parent_of(assign), ast.ClassDef)
-    ]
-    return [*find_assigned_values(source, table), *in_class]
+    in_class = (
+        node for node in source.nodes_of_type(ast.Assign) if isinstance(source.names.parent_of(node), ast.ClassDef)
+    )
+    own = [node.value for node in in_class if table.attr in [getattr(target, "id", "") for target in node.targets]]
+    return [*find_assigned_values(source, table), *own]
 
 
 CODE = "MIG104"
@@ -218,10 +212,9 @@ def check(source: Source) -> Findings:
                 wrong = bool(find_kinds(source, right) & {DEVICE_TEXT, *OWN})
                 outcome, repair = ("text", MANUAL) if wrong else (_judge_certainty(source, right), AUTO)
                 yield finding_at(source, compare, f"MIG104.{outcome}", repair)
-            elif is_type(left) and isinstance(right, (ast.Tuple, ast.List, ast.Set)):
-                assert isinstance(left, ast.Attribute)
+            elif (device := _owner_of_type(left)) and isinstance(right, (ast.Tuple, ast.List, ast.Set)):
                 words = [string_value(element) for element in right.elts]
-                if "cuda" in words and "npu" not in words and not find_kinds(source, left.value) <= {DEVICE}:
+                if "cuda" in words and "npu" not in words and not find_kinds(source, device) <= {DEVICE}:
                     quoted = source.text_of(right.elts[words.index("cuda")])
                     edits = behind_last(source, right, quoted.replace("cuda", "npu"))
                     yield finding_at(source, compare, "MIG104.type", REWRITE, edits)
@@ -235,10 +228,9 @@ def check(source: Source) -> Findings:
 
 def _check_equality(source: Source, compare: ast.Compare, asked_node: ast.expr, value: ast.expr) -> Findings:
     word = string_value(value)
-    if word in ("cuda", "cpu") and is_type(asked_node):
-        assert isinstance(asked_node, ast.Attribute)
-        held = find_kinds(source, asked_node.value)
-        if word == "cpu" or held <= {DEVICE}:
+    device = _owner_of_type(asked_node)
+    if word in ("cuda", "cpu") and device is not None:
+        if word == "cpu" or find_kinds(source, device) <= {DEVICE}:
             yield finding_at(source, compare, "MIG104.holds", AUTO)
         elif _asks_for_npu(source, compare):
             yield finding_at(source, compare, "MIG104.own_branch", AUTO)

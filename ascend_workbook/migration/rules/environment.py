@@ -20,11 +20,7 @@ WORDS = ("CUDA", "NCCL", "CUBLAS", "CUDNN", "NVIDIA_")
 KNOWN = Known(DOCUMENTED, VARIABLES + "env_variable_list.md")
 PATTERN = "CUDA_|CUDNN_|CUBLAS_|NCCL_|NVIDIA_"
 #: Same meaning, other name.
-RENAMED = {
-    "CUDA_VISIBLE_DEVICES": "ASCEND_RT_VISIBLE_DEVICES",
-    "CUDA_LAUNCH_BLOCKING": "ASCEND_LAUNCH_BLOCKING",
-    "PYTORCH_CUDA_ALLOC_CONF": "PYTORCH_NPU_ALLOC_CONF",
-}
+RENAMED: dict[str, str] = api_map.list_names("renamed_variables")
 #: Read by nothing on an NPU; CUDA_DEVICE_MAX_CONNECTIONS is asked for by Megatron and MindSpeed and must stay.
 WITHOUT_EFFECT = set(api_map.list_names("without_effect"))
 #: Where a build finds NCCL: nothing that a run reads.
@@ -32,18 +28,7 @@ OF_A_BUILD = re.compile(r"NCCL_(INCLUDE_DIRS?|LIB_DIRS?|LIBRARY|LIBRARIES|ROOT(_
 #: By what hosts find one another: HCCL reads its own, and a job of several hosts may not start without.
 MEETING = {"NCCL_SOCKET_IFNAME", "NCCL_SOCKET_FAMILY"}
 #: What the new variable takes, where a value is written out, and how a message says it.
-TAKES = {
-    "CUDA_VISIBLE_DEVICES": (re.compile(r"\d+(,\d+)*"), "0,1"),
-    "CUDA_LAUNCH_BLOCKING": (re.compile(r"[01]"), "0 / 1"),
-    "PYTORCH_CUDA_ALLOC_CONF": (
-        re.compile(
-            r"expandable_segments:True"
-            r"|(expandable_segments:False|(max_split_size_mb|garbage_collection_threshold):[\d.]+)"
-            r"(,(expandable_segments:False|(max_split_size_mb|garbage_collection_threshold):[\d.]+))*"
-        ),
-        "expandable_segments:True / max_split_size_mb:N,garbage_collection_threshold:X",
-    ),
-}
+TAKES: dict[str, tuple[str, str]] = api_map.list_names("values_of_variables")
 #: A variable that a command sets: `X=1 python`, `export X="1"`; it may follow an escape: `"cd a\nX=1 python"`.
 COMMAND = re.compile(
     r"(?:(?<![\w-])|(?<=\\[nt]))(?P<name>[A-Z][A-Z0-9_]+)=(?P<quote>\\?['\"])?"
@@ -77,7 +62,7 @@ def check(source: Source) -> Findings:
 
 def takes_value(name: str, value: str | None) -> bool:
     """Whether what a variable is set to means the same under its new name; None where the text does not tell."""
-    return value is None or name not in TAKES or TAKES[name][0].fullmatch(value) is not None
+    return value is None or name not in TAKES or re.fullmatch(TAKES[name][0], value) is not None
 
 
 def of_nccl(name: str) -> str:

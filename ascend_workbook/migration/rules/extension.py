@@ -16,16 +16,11 @@ from ascend_workbook.migration.repair import ASCEND, MEASURED, UNSUPPORTED, Find
 
 CODE = "MIG114"
 TOKENS = ("cpp_extension", "cu", "extra_cuda_cflags", "fused_kernels", "create_extension")
-KNOWN = Known(
-    MEASURED,
-    ASCEND + "docs/zh/developer_notes/custom_operator_adaptation/c_extensions_operator_adaptation.md",
-    hours={"cuda": 40.0, "call": 1.0},
-)
+PAGE = ASCEND + "docs/zh/developer_notes/custom_operator_adaptation/c_extensions_operator_adaptation.md"
+KNOWN = Known(MEASURED, PAGE, hours={"cuda": 40.0, "call": 1.0})
 BUILD = "torch.utils.cpp_extension."
 #: Functions of well-known projects that build their CUDA kernels.
 BUILDERS = ("megatron.fused_kernels.load", "megatron.legacy.fused_kernels.load")
-
-
 #: Suffixes of sources for nvcc.
 SUFFIXES = (".cu", ".cuh")
 
@@ -98,6 +93,4 @@ def _is_cuda(source: Source, call: ast.Call, name: str) -> bool:
         unknown = name == "load" and isinstance(sources, (ast.Name, ast.Attribute)) and "cuda" in source.text.lower()
         return unknown or any((string_value(node) or "").endswith(SUFFIXES) for node in ast.walk(call))
     named = find_argument(call, 99, "sources")
-    return isinstance(named, ast.List) and any(
-        (string_value(source_node) or "").endswith(SUFFIXES) for source_node in named.elts
-    )
+    return isinstance(named, ast.List) and any((string_value(at) or "").endswith(SUFFIXES) for at in named.elts)

@@ -54,14 +54,8 @@ def _check_made_tensor(source: Source, call: ast.Call, dtype: ast.expr) -> Findi
 def _needs_digits(source: Source, call: ast.Call) -> bool:
     """A time of day: seconds since 1970 are told to 128 s in float32."""
     held = [inner for value in call.args for inner in ast.walk(value)]
-    held += [
-        inner
-        for name in held
-        if isinstance(name, ast.Name)
-        for value in source.names.bound_values(name)
-        if isinstance(value, ast.expr)
-        for inner in ast.walk(value)
-    ]
+    bound = [value for name in held if isinstance(name, ast.Name) for value in source.names.bound_values(name)]
+    held += [inner for value in bound if isinstance(value, ast.expr) for inner in ast.walk(value)]
     words = (getattr(node, "id", "") or getattr(node, "attr", "") or string_value(node) or "" for node in held)
     return any(OF_TIME.search(word) for word in words)
 

@@ -17,10 +17,6 @@ RUNNERS = re.compile(r"(subprocess\.|os\.(system|popen)|shutil\.which)")
 
 def check(source: Source) -> Findings:
     for node in source.nodes_of_type(ast.Constant):
-        text = string_value(node)
-        if (
-            text
-            and "nvidia-smi" in text
-            and any(RUNNERS.match(source.names.resolve_call(call)) for call in source.names.nodes_above(node))
-        ):
+        calls = map(source.names.resolve_call, source.names.nodes_above(node))
+        if "nvidia-smi" in (string_value(node) or "") and any(map(RUNNERS.match, calls)):
             yield finding_at(source, node, "MIG123.tool", MANUAL)

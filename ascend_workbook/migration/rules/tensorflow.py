@@ -93,12 +93,9 @@ def _load_supported_names() -> dict[str, str]:
 
 def _find_used_names(source: Source) -> Iterator[tuple[ast.AST, str]]:
     """Every whole name of TensorFlow or Horovod that is read: `tf.nn.relu`, not the `tf.nn` in it."""
-    for node, name in source.names.named_nodes:
+    for node, name in source.names.whole_names:
         short = _shorten_name(name)
-        if "." not in short or short.split(".")[0] not in ("tf", "horovod") or not is_load(node):
-            continue
-        above = source.names.parent_of(node)
-        if not (isinstance(above, ast.Attribute) and above.value is node):
+        if "." in short and short.split(".")[0] in ("tf", "horovod") and is_load(node):
             yield node, short
 
 

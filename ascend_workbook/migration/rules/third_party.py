@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from ascend_workbook.findings.finding import Finding
 from ascend_workbook.migration import api_map
-from ascend_workbook.migration.reading.calls import find_argument, is_load, list_modules, string_value
+from ascend_workbook.migration.reading.calls import dynamic_module, is_load, list_modules
 from ascend_workbook.migration.reading.source import Source
 from ascend_workbook.migration.repair import ADVICE, BY_ENTRY, DOCUMENTED, Findings, Known, finding_at
 from ascend_workbook.migration.rules.calls import LIBRARIES as ASKING_NVIDIA
@@ -20,10 +20,9 @@ from ascend_workbook.migration.rules.calls import LIBRARIES as ASKING_NVIDIA
 CODE = "MIG113"
 BASIS = "entries"
 #: Methods of other libraries that need one of these.
-METHODS = {
-    "enable_xformers_memory_efficient_attention": "xformers",
-    "set_use_memory_efficient_attention_xformers": "xformers",
-}
+METHODS = dict.fromkeys(
+    ("enable_xformers_memory_efficient_attention", "set_use_memory_efficient_attention_xformers"), "xformers"
+)
 #: Flash attention's functions, kept under a name that the file gave them: `self.flash_attn_func = getattr(f, ...)`.
 KEPT = {"flash_attn_func", "flash_attn_varlen_func", "flash_attn_qkvpacked_func", "flash_attn_with_kvcache"}
 #: Classes of Lightning that stand for one of these.
@@ -40,7 +39,6 @@ KNOWN = Known(DOCUMENTED, None, versions=BY_ENTRY, hours={"use": 0.5})
 ELSEWHERE = {"triton"}  # triton.py
 #: One decision for the whole project; their calls are ordinary ones.
 WHOLE = set(api_map.list_names("whole_libraries"))
-DYNAMIC = {"importlib.import_module", "__import__"}
 
 
 def check(source: Source) -> Findings:
@@ -113,9 +111,7 @@ def _check_dynamic_uses(source: Source) -> Iterator[Finding]:
             yield _report_library(source, call, PLUGINS[class_name], "use")
     named = any(name in source.text for name in ("import_module", "__import__"))
     for call in source.nodes_of_type(ast.Call) if named else ():
-        called = source.names.resolve_call(call) or getattr(call.func, "id", "")
-        module = string_value(find_argument(call, 0, "name")) if called in DYNAMIC else None
-        library = _library_of_module(module or "")
+        library = _library_of_module(dynamic_module(source, call))
         if library and _is_wanted(source, library):
             yield _report_library(source, call, library, "library")
 

@@ -16,9 +16,8 @@ from ascend_workbook.migration.repair import DOCUMENTED, UNSUPPORTED, Findings, 
 
 CODE = "MIG112"
 WORDS = ("triton",)
-KNOWN = Known(
-    DOCUMENTED, "https://pypi.org/project/triton-ascend/", hours={"kernel": 16.0, "definition": 8.0, "call": 1.0}
-)
+HOURS = {"kernel": 16.0, "definition": 8.0, "call": 1.0}
+KNOWN = Known(DOCUMENTED, "https://pypi.org/project/triton-ascend/", hours=HOURS)
 #: NVIDIA's inference server, an HTTP service of the same name.
 SERVERS = {"triton_python_backend_utils", "tritonclient"}
 #: Functions that only tell whether Triton is there.

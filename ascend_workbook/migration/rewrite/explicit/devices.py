@@ -125,15 +125,15 @@ def _is_own(source: Source, target: ast.Name) -> bool:
         return False
     homes = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)
     home = next(up for up in source.names.nodes_above(target) if isinstance(up, homes))
-    return _is_run(home) if isinstance(home, ast.Module) else not isinstance(home, ast.ClassDef)
-
-
-def _is_run(tree: ast.Module) -> bool:
-    return any(
-        isinstance(statement, (ast.For, ast.While, ast.With))
-        or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call))
-        or (isinstance(statement, ast.If) and "__name__" in ast.dump(statement.test))
-        for statement in tree.body
+    return (
+        any(
+            isinstance(statement, (ast.For, ast.While, ast.With))
+            or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call))
+            or (isinstance(statement, ast.If) and "__name__" in ast.dump(statement.test))
+            for statement in home.body
+        )
+        if isinstance(home, ast.Module)
+        else not isinstance(home, ast.ClassDef)
     )
 
 

@@ -24,10 +24,7 @@ LAST = {"is_nccl_available": "is_hccl_available", "NCCL": "HCCL", "ProcessGroupN
 
 
 def check(source: Source, _: Spans) -> Findings:
-    for node, name in source.names.named_nodes:
-        above = source.names.parent_of(node)
-        if isinstance(above, ast.Attribute) and above.value is node:
-            continue
+    for node, name in source.names.whole_names:
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             continue
         if name == CUDA or name.startswith(CUDA + "."):

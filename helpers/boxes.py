@@ -10,7 +10,7 @@ from typing import Any
 
 _BOXES = {
     "explain_box": "ascend_workbook.diagnose.box",
-    "findings_box": "ascend_workbook.migration.views.chooser",
+    "findings_box": "ascend_workbook.migration.views.findings",
     "tolerance_box": "ascend_workbook.precision.views.factors",
     "LiveScale": "ascend_workbook.precision.views.live_scale",
     "timeline_view": "ascend_workbook.show.timeline_page",

@@ -108,9 +108,8 @@ def _is_regular(file: Path) -> bool:
 
 
 def _is_foreign(folder: Path) -> bool:
-    if folder.name.startswith(".") or folder.name.endswith(".egg-info") or _is_there(folder / "pyvenv.cfg"):
-        return True
-    if _is_there(folder / own_results.MARK):
+    hidden = folder.name.startswith(".") or folder.name.endswith(".egg-info")
+    if hidden or any(_is_there(folder / mark) for mark in ("pyvenv.cfg", own_results.MARK)):
         return True
     return folder.name in SKIPPED_FOLDERS and not _is_there(folder / "__init__.py")
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
 
-from ascend_workbook.findings.rules import Check, modules_of, row_of
+from ascend_workbook.findings.finding import Finding
+from ascend_workbook.findings.rules import Check, judge_facts, modules_of, row_of
 from ascend_workbook.migration import rules as package
-from ascend_workbook.migration.repair import Known
+from ascend_workbook.migration.reading.source import Source
+from ascend_workbook.migration.repair import Known, add_knowledge
 from ascend_workbook.migration.rules.calls import Calls
 
 # A file's bytes with every name spelled out, for the byte search only: `"cu" "da"` and `"\x63uda"` as `cuda`.
@@ -124,6 +127,12 @@ def choose_rules(data: bytes) -> list[Rule]:
     # once a file has to be parsed, asking a rule costs less than searching for its pattern
     patterns = [rule.pattern for rule in speaking]
     return speaking if None in patterns or any(pattern and pattern.search(data) for pattern in patterns) else []
+
+
+def judge_source(source: Source, rules: Iterable[Rule], *, strict: bool = False) -> list[Finding]:
+    """List what these rules find in a source, with what each of them knows."""
+    judged = ((rule, judge_facts(source, {rule.code: rule.check}, strict=strict)) for rule in rules)
+    return [add_knowledge(finding, rule.known) for rule, findings in judged for finding in findings]
 
 
 def _find_tokens(data: bytes) -> tuple[set[bytes], set[bytes]]:

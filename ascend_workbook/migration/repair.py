@@ -139,6 +139,11 @@ def places_of(finding: Finding) -> int:
     return 1 if finding.place else int(str(finding.args.get("count", 1)))
 
 
+def sort_by_place(findings: Findings) -> list[Finding]:
+    """Sort findings as the file goes on; those without a place stand first."""
+    return sorted(findings, key=lambda f: (f.place.line, f.place.column, f.rule) if f.place else (0, 0, f.rule))
+
+
 def counts_of(findings: Iterable[Finding]) -> Counter[str]:
     """How many places of each class the findings stand for."""
     counts: Counter[str] = Counter()

@@ -13,26 +13,25 @@ from typing import Any, Callable
 from ascend_workbook.findings.errors import explain_os_error
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.report import Chart, Column, Report, Table, parse_fail_on
-from ascend_workbook.findings.rules import judge_facts
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.migration import api_map
 from ascend_workbook.migration.files import Tree, collect_files
 from ascend_workbook.migration.reading.branches import drop_settled_findings, written_for_npu
 from ascend_workbook.migration.reading.source import Source, decode_bytes, parse_text
 from ascend_workbook.migration.reading.undecoded import Unreadable, refuse_binary, refuse_large
-from ascend_workbook.migration.registry import Rule, choose_rules
+from ascend_workbook.migration.registry import Rule, choose_rules, judge_source
 from ascend_workbook.migration.repair import (
     CLASSES,
     GRAVEST,
     MANUAL,
     UNSUPPORTED,
     Findings,
-    add_knowledge,
     class_of,
     counts_of,
+    sort_by_place,
 )
 from ascend_workbook.migration.spread import spread_work
-from ascend_workbook.migration.texts import read_text, scan_notebook, scan_text, settings
+from ascend_workbook.migration.texts import LARGEST_NOTEBOOK_BYTES, notebook, read_text, scan_text, settings
 from ascend_workbook.migration.verdict import (
     UNREAD,
     count_files,
@@ -178,7 +177,8 @@ def _scan_text_file(file: Path, name: str) -> Found:
 
 
 def _scan_notebook_file(file: Path, name: str) -> Found:
-    findings = scan_notebook(file, name)
+    refuse_large(file.stat().st_size, LARGEST_NOTEBOOK_BYTES)
+    findings = notebook.scan_notebook(file.read_bytes(), name)
     try:
         return findings, read_text(file, name).sha256 if findings else ""
     except Unreadable:
@@ -186,19 +186,18 @@ def _scan_notebook_file(file: Path, name: str) -> Found:
 
 
 def scan_file(file: Path, name: str, *, parse: bool = True) -> Found:
-    """The findings of a file in order of place, and its text's hash where it has any; `parse`: whatever its words."""
-    try:
-        refuse_large(file.stat().st_size)
-        data = file.read_bytes()
-        refuse_binary(data)
-        rules = choose_rules(data)
-        if not rules and not parse:
-            return [], ""
-        text, encoding, bom = decode_bytes(data)
-        source = parse_text(text, name, encoding=encoding, bom=bom, file=file)
-        source.names  # noqa: B018 - raises where the tree nests too deeply
-    except (Unreadable, OSError) as cause:
-        return [report_unreadable(name, cause)], ""
+    """The findings of a file in order of place, and its text's hash where it has any; `parse`: whatever its words.
+
+    Raises Unreadable or OSError."""
+    refuse_large(file.stat().st_size)
+    data = file.read_bytes()
+    refuse_binary(data)
+    rules = choose_rules(data)
+    if not rules and not parse:
+        return [], ""
+    text, encoding, bom = decode_bytes(data)
+    source = parse_text(text, name, encoding=encoding, bom=bom, file=file)
+    source.names  # noqa: B018 - raises where the tree nests too deeply
     findings = scan_source(source, rules=rules)
     return findings, source.sha256 if findings else ""
 
@@ -207,14 +206,10 @@ def scan_source(source: Source, *, strict: bool = False, rules: Iterable[Rule] |
     """All findings of the rules (of those that may have something to say, unless told) in order of place."""
     if rules is None:
         rules = choose_rules(source.text.encode("utf-8", "surrogatepass"))
-    findings = [
-        add_knowledge(finding, rule.known)
-        for rule in rules
-        for finding in judge_facts(source, {rule.code: rule.check}, strict=strict)
-    ]
+    findings = judge_source(source, rules, strict=strict)
     if written_for_npu(source):
         findings = drop_settled_findings(source, findings)
-    return sorted(findings, key=lambda f: (f.place.line, f.place.column, f.rule) if f.place else (0, 0, f.rule))
+    return sort_by_place(findings)
 
 
 def report_unreadable(name: str, cause: Unreadable | OSError) -> Finding:

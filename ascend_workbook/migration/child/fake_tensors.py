@@ -45,7 +45,10 @@ def attach(observer: Any, config: dict[str, object]) -> None:
     observer.losses.note_scaled = lambda *arguments: None
     _load_in_this_process()
     _convert_by_new_parameters()
-    _step_always()
+    # a GradScaler asks the values of gradients whether they are finite
+    torch.amp.GradScaler.step = lambda self, optimizer, *args, **kwargs: optimizer.step(*args, **kwargs)
+    torch.amp.GradScaler.update = lambda self, new_scale=None: None
+    torch.amp.GradScaler.unscale_ = lambda self, optimizer: None
     _format_and_list()
     FakeTensorMode(allow_non_fake_inputs=True).__enter__()
     _Values().__enter__()
@@ -85,17 +88,6 @@ def _convert_by_new_parameters() -> None:
         return self
 
     torch.nn.Module._apply = apply_conversion
-
-
-def _step_always() -> None:
-    """A GradScaler asks the values of gradients whether they are finite."""
-
-    def step_unscaled(self: object, optimizer: torch.optim.Optimizer, *args: Any, **kwargs: Any) -> object:
-        return optimizer.step(*args, **kwargs)
-
-    torch.amp.GradScaler.step = step_unscaled
-    torch.amp.GradScaler.update = lambda self, new_scale=None: None
-    torch.amp.GradScaler.unscale_ = lambda self, optimizer: None
 
 
 def _format_and_list() -> None:

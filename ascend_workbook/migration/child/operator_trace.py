@@ -84,11 +84,8 @@ class Support:
         if self._recorded.get(name) == "fallback":  # the simulator counts these by a kernel of its own
             return "fallback"
         if FUSED_ATTENTION.match(name) or _has_kernel(name, "PrivateUse1"):
-            return (
-                "fallback"
-                if bool(re.search(r"^PrivateUse1: .*cpu_?fallback", torch._C._dispatch_dump(name), re.M | re.I))
-                else "native"
-            )
+            falls_back = re.search(r"^PrivateUse1: .*cpu_?fallback", torch._C._dispatch_dump(name), re.M | re.I)
+            return "fallback" if falls_back else "native"
         others = self._made_of_others(name)
         return others or ("fallback" if _has_kernel(name, "CPU") else "unsupported")
 
@@ -177,10 +174,8 @@ class Trace(_python_dispatch.TorchDispatchMode):  # type: ignore[misc]
         dtypes = tuple(sorted({str(tensor.dtype).replace("torch.", "") for tensor in tensors}))
         host = _is_host(tensors)
         first = str(tensors[0].dtype).replace("torch.", "") if tensors else ""
-        entry = self.calls.setdefault(
-            (*key, dtypes, host, first), {"count": 0, "place": place, "of_forward": of_forward}
-        )
-        entry["count"] += 1
+        new = {"count": 0, "place": place, "of_forward": of_forward}
+        self.calls.setdefault((*key, dtypes, host, first), new)["count"] += 1
 
     def _find_user_line(self, frame: FrameType | None) -> Any:
         """Find (file below the root, line) of the user's innermost frame; "ours"; None where there is none."""
@@ -262,13 +257,11 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
 
     def write_trace(status: str) -> None:
         leave_tracing()
+        torch_npu = getattr(sys.modules.get("torch_npu"), "__version__", "")
         trace_content = {
             "steps": numbers,
             "live": support.live,
-            "versions": {
-                "torch": torch.__version__,
-                "torch_npu": getattr(sys.modules.get("torch_npu"), "__version__", ""),
-            },
+            "versions": {"torch": torch.__version__, "torch_npu": torch_npu},
             "state_bytes": _state_bytes(list(optimizers.values()), observer.models),
             "calls": trace.list_calls(),
         }

@@ -35,9 +35,7 @@ from ascend_workbook.migration.dry_run.sides import (
     Told,
     describe_copies,
     open_out_folder,
-    report_enclosure,
-    report_left_out,
-    report_touched_files,
+    report_surroundings,
     run_side,
 )
 from ascend_workbook.migration.rewrite.change import INJECT, MODES
@@ -72,26 +70,17 @@ def shorten_text(text: str, length: int = LENGTH) -> str:
     return f"{head.rstrip(' ,;:')} …"
 
 
-def report_warnings(before: LaunchResult, after: LaunchResult | None) -> list[Finding]:
-    """Report how many warnings each side printed, and how many kinds only the migrated script prints."""
-    left, right = _count_printed_warnings(before), _count_printed_warnings(after)
-    fresh = [text for text in right if text not in left]
-    numbers: dict[str, Scalar] = {"baseline": sum(left.values()), "target": sum(right.values())}
-    if after is None:
-        return []
-    if not fresh:
-        return [Finding("MIG143", Status.OK, "MIG143.same", numbers)]
-    return [Finding("MIG143", Status.OK, "MIG143.new", {**numbers, "new": len(fresh)})]
-
-
-def list_new_warnings(before: LaunchResult, after: LaunchResult | None) -> tuple[Report, ...]:
-    """A part with a row for each kind that only the migrated script prints; whole on a page and in the JSON."""
+def report_warnings(before: LaunchResult, after: LaunchResult | None) -> tuple[list[Finding], tuple[Report, ...]]:
+    """Report how many warnings each side printed, how many kinds only the migrated script prints, and in a part of its
+    own a row for each of these; whole on a page and in the JSON."""
     left, right = _count_printed_warnings(before), _count_printed_warnings(after)
     rows = tuple((shorten_text(text), left[text], right[text], text) for text in right if text not in left)
+    numbers: dict[str, Scalar] = {"baseline": sum(left.values()), "target": sum(right.values())}
     if not rows:
-        return ()
+        return [Finding("MIG143", Status.OK, "MIG143.same", numbers)] if after is not None else [], ()
     heading = Finding("MIG143", Status.OK, "MIG143.listed", {"count": len(rows)})
-    return (Report("migration", "new_warnings", (heading,), Table(WARNING_COLUMNS, rows)),)
+    part = Report("migration", "new_warnings", (heading,), Table(WARNING_COLUMNS, rows))
+    return [Finding("MIG143", Status.OK, "MIG143.new", {**numbers, "new": len(rows)})], (part,)
 
 
 def _count_printed_warnings(result: LaunchResult | None) -> Counter[str]:
@@ -167,9 +156,7 @@ def dry_run(
 def _make_report(plan: Plan, base: Device, target: Device, before: LaunchResult, after: LaunchResult | None) -> Report:
     pairs = pair_losses(before.losses, after.losses if after else [])
     dtype = choose_narrowest_type(_low_precision(before) | (_low_precision(after) if after else set()))
-    findings = [*find_failures(plan, before, after), *plan.original.findings, *report_touched_files(plan)]
-    findings += report_left_out(plan)
-    findings += report_enclosure(plan, [side for side in (before, after) if side is not None])
+    findings = [*find_failures(plan, before, after), *report_surroundings(plan, before, after)]
     if after is None and before.ok:
         findings.append(Finding("MIG140", Status.SKIPPED, "MIG140.not_run", {"tier": target.tier}, weight=WEIGHT))
     if after is not None and after.ok:
@@ -180,14 +167,15 @@ def _make_report(plan: Plan, base: Device, target: Device, before: LaunchResult,
         if where and not any(name.startswith("npu") for name in where):  # equal losses say nothing then
             findings.append(Finding("MIG140", Status.WARN, "MIG140.off_npu", {"devices": where}, weight=WEIGHT + 1))
         findings += [*judge.judge_ranks(before, after, dtype), *_device_findings(target, after)]
-    findings += [*report_warnings(before, after), *memory.report_memory(before, after)]
+    warnings, new_warnings = report_warnings(before, after)
+    findings += [*warnings, *memory.report_memory(before, after)]
     rows = tuple((entry.step, entry.baseline, entry.target, entry.error) for entry in pairs)
     chart = Chart("lines", "step", LOSSES) if after is not None and after.ok else None
     facts = _collect_facts(plan, base, target, before, after, dtype)
     facts["proof"] = proof.collect_proof_facts(before, after, dtype) if after is not None and after.ok else None
     tier = target.tier if after is not None else base.tier
     quiet = report_quiet_findings((finding for finding in findings if finding.weight < WEIGHT), tier)
-    parts, table = (*quiet, *list_new_warnings(before, after)), Table(COLUMNS, rows)
+    parts, table = (*quiet, *new_warnings), Table(COLUMNS, rows)
     return Report("migration", "dry_run", tuple(findings), table, chart, facts=facts, tier=tier, parts=parts)
 
 
@@ -228,11 +216,11 @@ def _collect_facts(
 ) -> dict[str, object]:
     return {
         "script": plan.script.name,
-        "args": list(plan.args),
+        "args": list(plan.original.args),
         "mode": plan.mode,
         "steps": plan.steps,
         "seed": plan.seed,
-        "nproc": plan.nproc,
+        "nproc": plan.original.nproc,
         "baseline": _side_facts(base, before) | {"standing_in": before.standing_in},
         "target": _side_facts(target, after),
         "simulator": after.simulator if after else {},

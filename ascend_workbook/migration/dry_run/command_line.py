@@ -118,12 +118,7 @@ def _explain_refusal(file: Path, shell_launches: list[Launch], text: str) -> Wor
 
 
 PYTHON = re.compile(r"python[\d.]*$")
-MODULES = (
-    "torch.distributed.run",
-    "torch.distributed.launch",
-    "torch.distributed.elastic",
-    "accelerate.commands.launch",
-)
+MODULES = {"accelerate.commands.launch", *(f"torch.distributed.{name}" for name in ("run", "launch", "elastic"))}
 PROCESSES = ("nproc_per_node", "num_processes")
 MACHINES = ("nnodes", "num_machines")
 #: Options without a value (torch/distributed/run.py; accelerate/commands/launch.py).

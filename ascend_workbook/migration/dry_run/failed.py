@@ -125,7 +125,7 @@ def _of_original(plan: Plan, error: ChildError, place: Place | None) -> Finding 
     script = shlex.quote(str(plan.script))
     missing = MISSING.search(error.message)
     if missing and missing.group(1).split(".")[0] == "torch_npu":
-        return Finding("MIG140", Status.FAIL, "MIG140.migrated", migrated_args(plan.script, plan.args), place)
+        return Finding("MIG140", Status.FAIL, "MIG140.migrated", migrated_args(plan.script, plan.original.args), place)
     if missing:
         args: dict[str, Scalar] = {
             "module": missing.group(1),

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any
 
 from ascend_workbook.findings.finding import Finding, Place, Status
@@ -61,11 +62,7 @@ class LossPair:
 
 def pair_losses(baseline: Sequence[float | None], target: Sequence[float | None]) -> list[LossPair]:
     """Pair the losses step by step; the longer run's extra steps have no partner."""
-    steps = range(max(len(baseline), len(target)))
-    return [
-        LossPair(n + 1, baseline[n] if n < len(baseline) else None, target[n] if n < len(target) else None)
-        for n in steps
-    ]
+    return [LossPair(step, *losses) for step, losses in enumerate(zip_longest(baseline, target), 1)]
 
 
 def find_worst_step(pairs: Iterable[LossPair]) -> LossPair | None:
@@ -231,9 +228,8 @@ def judge_worst_step(pairs: list[LossPair], dtype: str, base: Device) -> Finding
         "baseline": Sentence("migration.standing_in" if base.tier == "cpu" else "migration.on_cuda"),
     }
     outcome = "within" if status is Status.OK else "drift" if drifts_apart(pairs, allowed) else "beyond"
-    return Finding(
-        "MIG140", status, f"MIG140.{outcome}", {**args, "first": f"{pairs[0].error or 0.0:.2g}"}, weight=WEIGHT
-    )
+    args["first"] = f"{pairs[0].error or 0.0:.2g}"
+    return Finding("MIG140", status, f"MIG140.{outcome}", args, weight=WEIGHT)
 
 
 def step_counts(before: LaunchResult, after: LaunchResult) -> list[Finding]:

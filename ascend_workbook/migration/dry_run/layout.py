@@ -96,20 +96,14 @@ def _reached_folders(script: Path, tree: ast.Module | None, python_paths: Sequen
 
 def _folders_above(folder: Path) -> list[Path]:
     """The script's folder and those above it, up to the repository's root."""
-    folders = [folder]
-    if _is_marked(folder):
-        return folders
-    for above in list(folder.parents)[:LEVELS]:
-        if _is_too_wide(above):
+    folders: list[Path] = []
+    for above in (folder, *list(folder.parents)[:LEVELS]):
+        if folders and _is_too_wide(above):
             break
         folders.append(above)
-        if _is_marked(above):
+        if any((above / mark).exists() for mark in MARKS):
             break
     return folders
-
-
-def _is_marked(folder: Path) -> bool:
-    return any((folder / mark).exists() for mark in MARKS)
 
 
 def _is_too_wide(folder: Path) -> bool:

@@ -260,26 +260,22 @@ def too_large(plan: Plan, side: str, result: LaunchResult) -> Finding | None:
     why = _find_evidence(result)
     if why is None:
         return None
-    changes, words = reduce_training(plan.script, plan.args, plan.nproc)
+    args, nproc = plan.original.args, plan.original.nproc
+    changes, words = reduce_training(plan.script, args, nproc)
     script = [plan.script.name, *words]
-    smaller = ["ascend-workbook", "dry-run", *(["--nproc", str(plan.nproc)] if plan.nproc > 1 else []), *script]
-    meta = ["ascend-workbook", "dry-run", "--meta", plan.script.name, *plan.args]
+    smaller = ["ascend-workbook", "dry-run", *(["--nproc", str(nproc)] if nproc > 1 else []), *script]
+    meta = ["ascend-workbook", "dry-run", "--meta", plan.script.name, *args]
     changed: list[Scalar] = [
         f"{change.option.names[0]} {'?' if change.option.now is None else change.option.now} -> {change.to}"
         for change in changes
     ]
-    args: dict[str, Scalar] = {
-        "side": Sentence(f"migration.side.{side}"),
-        "why": why,
-        "peak": collect_peaks(result)["host_mib"],
-        "changes": changed,
-        "meta": shlex.join(meta),
-    }
-    if not changes:
-        return Finding("MIG145", Status.FAIL, "MIG145.no_option", args, weight=1500.0)
-    args["command"] = shlex.join(smaller)
-    args["places"] = [str(change.option.place) for change in changes]
-    return Finding("MIG145", Status.FAIL, "MIG145.too_large", args, weight=1500.0)
+    peak = collect_peaks(result)["host_mib"]
+    told: dict[str, Scalar] = {"side": Sentence(f"migration.side.{side}"), "why": why, "peak": peak}
+    told |= {"changes": changed, "meta": shlex.join(meta)}
+    if changes:
+        told |= {"command": shlex.join(smaller), "places": [str(change.option.place) for change in changes]}
+    key = "MIG145.too_large" if changes else "MIG145.no_option"
+    return Finding("MIG145", Status.FAIL, key, told, weight=1500.0)
 
 
 def _find_evidence(result: LaunchResult) -> Sentence | None:

@@ -56,14 +56,6 @@ class Plan:
         """The user's file, a notebook perhaps."""
         return self.original.given
 
-    @property
-    def args(self) -> tuple[str, ...]:
-        return self.original.args
-
-    @property
-    def nproc(self) -> int:
-        return self.original.nproc
-
 
 @contextmanager
 def open_out_folder(out: str | Path | None, prefix: str) -> Iterator[Path]:
@@ -98,10 +90,10 @@ def run_side(
     spec = LaunchSpec(
         out=into,
         script=script,
-        args=rewrite_arguments(plan.args) if migrated and plan.mode == EXPLICIT else plan.args,
+        args=rewrite_arguments(original.args) if migrated and plan.mode == EXPLICIT else original.args,
         cwd=work / around.cwd.relative_to(around.root),
         python=plan.python,
-        nproc=plan.nproc,
+        nproc=original.nproc,
         env=_make_environment(where, plan, work, migrated=migrated),
         transform="baseline_cpu" if where.tier == "cpu" else "none",
         steps=plan.steps,
@@ -131,27 +123,23 @@ def describe_copies(plan: Plan, side: str) -> dict[str, list[str]]:
     return {"holds": sorted(file.relative_to(around.root).as_posix() for file in plan.original.texts), "left_out": left}
 
 
-def report_left_out(plan: Plan) -> list[Finding]:
-    """Report what the script did not find beside it: hidden files, and names as credentials have them."""
-    every = {name for side in plan.copies for name in describe_copies(plan, side)["left_out"]}
-    names: list[Scalar] = [*sorted(every)[:SHOWN], *(["…"] if len(every) > SHOWN else [])]
-    return [Finding("MIG148", Status.OK, "MIG148.left_out", {"count": len(every), "names": names})] if every else []
-
-
-def report_touched_files(plan: Plan) -> list[Finding]:
-    """Report the user's own files that the run has changed: the mirror holds a link where a copy would be too large."""
+def report_surroundings(plan: Plan, *results: LaunchResult | None) -> list[Finding]:
+    """Report what ran, which of the user's own files it has changed (the mirror holds a link where a copy would be too
+    large), what it did not find beside it (hidden files, and names as credentials have them), how the machine was
+    protected, and what the script tried outside its results."""
+    findings = [*plan.original.findings]
     paths = dict.fromkeys(path for side in plan.touched.values() for path in side)
-    if not paths:
-        return []
-    names: list[Scalar] = [str(path) for path in list(paths)[:SHOWN]]
-    return [Finding("MIG148", Status.WARN, "MIG148.touched", {"count": len(paths), "paths": names})]
-
-
-def report_enclosure(plan: Plan, results: Sequence[LaunchResult]) -> list[Finding]:
-    """Report how the machine was protected, and what the script tried outside its results."""
-    accounts = [result.account for result in results if result.account is not None]
-    errors = [result.error.message if result.error else "" for result in results if not result.ok]
-    return report_accounts(accounts, ("MIG155", "MIG156"), network=plan.network, errors=errors)
+    if paths:
+        touched: list[Scalar] = [str(path) for path in list(paths)[:SHOWN]]
+        findings.append(Finding("MIG148", Status.WARN, "MIG148.touched", {"count": len(paths), "paths": touched}))
+    every = {name for side in plan.copies for name in describe_copies(plan, side)["left_out"]}
+    if every:
+        names: list[Scalar] = [*sorted(every)[:SHOWN], *(["…"] if len(every) > SHOWN else [])]
+        findings.append(Finding("MIG148", Status.OK, "MIG148.left_out", {"count": len(every), "names": names}))
+    ran = [result for result in results if result is not None]
+    accounts = [result.account for result in ran if result.account is not None]
+    errors = [result.error.message if result.error else "" for result in ran if not result.ok]
+    return [*findings, *report_accounts(accounts, ("MIG155", "MIG156"), network=plan.network, errors=errors)]
 
 
 def _make_environment(where: Device, plan: Plan, work: Path, *, migrated: bool) -> dict[str, str]:
@@ -159,8 +147,8 @@ def _make_environment(where: Device, plan: Plan, work: Path, *, migrated: bool) 
     env = devices.child_environment(where.tier)
     for name, value in plan.original.environment.items():
         env[RENAMED.get(name, name) if migrated else name] = value
-    if where.simulated and plan.nproc > int(env.get("ASCEND_WORKBOOK_SIM_DEVICES") or SIMULATED_DEVICES):
-        env["ASCEND_WORKBOOK_SIM_DEVICES"] = str(plan.nproc)
+    if where.simulated and plan.original.nproc > int(env.get("ASCEND_WORKBOOK_SIM_DEVICES") or SIMULATED_DEVICES):
+        env["ASCEND_WORKBOOK_SIM_DEVICES"] = str(plan.original.nproc)
     around = plan.original.layout
     module_paths = [str(work / path.relative_to(around.root)) for path in around.paths]
     module_paths += map(str, plan.original.libraries)

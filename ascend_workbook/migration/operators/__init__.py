@@ -25,9 +25,7 @@ from ascend_workbook.migration.dry_run.sides import (
     describe_failure,
     open_out_folder,
     place_of,
-    report_enclosure,
-    report_left_out,
-    report_touched_files,
+    report_surroundings,
     run_side,
 )
 from ascend_workbook.migration.operators.rows import Row, load_states, load_versions, rows_of
@@ -54,12 +52,13 @@ def findings_of(rows: list[Row], trace_content: dict[str, Any], where: Device, f
     kinds = ["dtypes" if where.simulated or not trace_content["live"] else "rest"]
     kinds += ["cpu"] if not trace_content["live"] else []
     kinds += ["values"] if fake else []
+    sizes = {name: size / MIB for name, size in trace_content["state_bytes"].items()}
     details = [
         *list(findings_by_operator.values()),
         *_find_disagreements(rows),
         *_find_unlisted_dtypes(rows),
         _describe_answer_source(trace_content, where, fake),
-        _describe_state_size(trace_content),
+        Finding("MIG176", Status.OK, "MIG176.state", {**sizes, "total": sum(sizes.values())}),
         *[Finding("MIG177", Status.OK, f"MIG177.{kind}") for kind in kinds],
     ]
     worst = max(finding.status for finding in details)
@@ -117,12 +116,6 @@ def _describe_answer_source(trace_content: dict[str, Any], where: Device, fake: 
     args: dict[str, Scalar] = {"ran": ran, "table": table["torch_npu"], "torch": here["torch"]}
     same = here["torch"].partition("+")[0] == table["torch"]
     return Finding("MIG175", Status.NOTE if same else Status.WARN, "MIG175.table" if same else "MIG175.other", args)
-
-
-def _describe_state_size(trace_content: dict[str, Any]) -> Finding:
-    """What training holds from step to step, activations aside."""
-    sizes = {name: size / MIB for name, size in trace_content["state_bytes"].items()}
-    return Finding("MIG176", Status.OK, "MIG176.state", {**sizes, "total": sum(sizes.values())})
 
 
 RESULT = "operators.json"
@@ -213,10 +206,7 @@ def _make_report(
     rows = rows_of(trace_content["calls"], steps, lambda path, line: place_of(plan, side, path, line), on_npu=on_npu)
     findings = [
         *instead,
-        *plan.original.findings,
-        *report_touched_files(plan),
-        *report_left_out(plan),
-        *report_enclosure(plan, [result]),
+        *report_surroundings(plan, result),
         *findings_of(rows, trace_content, where, fake),
     ]
     if not result.ok or not trace_content["steps"]:
@@ -224,9 +214,9 @@ def _make_report(
     table = Table(COLUMNS, tuple(row.make_cells() for row in rows))
     facts = {
         "script": plan.script.name,
-        "args": list(plan.args),
+        "args": list(plan.original.args),
         "seed": plan.seed,
-        "nproc": plan.nproc,
+        "nproc": plan.original.nproc,
         "mode": plan.mode,
         "steps": trace_content["steps"],
         "warmup": warmup,

@@ -49,13 +49,11 @@ def load_versions() -> dict[str, str]:
 
 @cache
 def load_documents() -> dict[str, Document]:
-    documents_by_name = {}
+    documents_by_name: dict[str, Document] = {}
     for answer, lines in _load_content("npu_api_docs.json")["apis"].items():
-        support_text, _, dtypes = answer.partition("|")
-        for name in (name for line in lines for name in line.split()):
-            documents_by_name[name] = Document(
-                f"torch.{name}", support_text.startswith("yes"), "falls_back" in support_text, tuple(dtypes.split())
-            )
+        text, _, dtypes = answer.partition("|")
+        facts = text.startswith("yes"), "falls_back" in text, tuple(dtypes.split())
+        documents_by_name |= {name: Document(f"torch.{name}", *facts) for line in lines for name in line.split()}
     return documents_by_name
 
 

@@ -110,17 +110,11 @@ def make_change(source: Source, file: Path, before: bytes, text: str, applied_fi
 
 
 def make_rows(source: Source, findings: Findings) -> tuple[Row, ...]:
-    return tuple(
-        (
-            source.path,
-            bisect_right(source.line_starts, edit.start),
-            finding.rule,
-            source.text[edit.start : edit.end],
-            "; ".join(edit.text.splitlines()),
-        )
-        for finding in findings
-        for edit in finding.edits
-    )
+    rows: list[Row] = []
+    for rule, edit in ((finding.rule, edit) for finding in findings for edit in finding.edits):
+        line, before = bisect_right(source.line_starts, edit.start), source.text[edit.start : edit.end]
+        rows.append((source.path, line, rule, before, "; ".join(edit.text.splitlines())))
+    return tuple(rows)
 
 
 def apply_edits(source: Source, edits: Iterable[Edit]) -> str:

@@ -10,11 +10,8 @@ from ascend_workbook.migration.repair import DOCUMENTED, MANUAL, Findings, Known
 
 CODE = "MIG138"
 WORDS = ("ExecutionProvider",)
-KNOWN = Known(
-    DOCUMENTED,
-    "https://onnxruntime.ai/docs/execution-providers/community-maintained/CANN-ExecutionProvider.html",
-    versions="onnxruntime-cann",
-)
+PAGE = "https://onnxruntime.ai/docs/execution-providers/community-maintained/CANN-ExecutionProvider.html"
+KNOWN = Known(DOCUMENTED, PAGE, versions="onnxruntime-cann")
 PROVIDERS = {"CUDAExecutionProvider", "TensorrtExecutionProvider"}
 
 

@@ -24,16 +24,10 @@ CODE = "MIG136"
 TOKENS = ("tensorflow", "horovod")
 PATTERN = r"(?:\b(?:import|from)|,) (?:tensorflow|horovod)\b"
 LEVELS = api_map.load_map("tensorflow")["names"]
-KNOWN = Known(
-    DOCUMENTED,
-    "https://github.com/Ascend/tensorflow/tree/82507eb26ab120c02bf217610975754100686970/convert_tf2npu",
-    versions="TensorFlow 1.15, 2.6.5",
-    hours={"tool": 0.5, "by_hand": 2.0, "script": 4.0},
-)
+CONVERTER = "https://github.com/Ascend/tensorflow/tree/82507eb26ab120c02bf217610975754100686970/convert_tf2npu"
+KNOWN = Known(DOCUMENTED, CONVERTER, "TensorFlow 1.15, 2.6.5", {"tool": 0.5, "by_hand": 2.0, "script": 4.0})
 #: Levels that only the list of 2021 gives, and what it calls them.
-LISTED = {
-    "analysing": "analysing",
-    "deprecated": "deprecated",
+LISTED = {name: name for name in ("analysing", "deprecated")} | {
     "unsupported": "listed_unsupported",
     "by_hand": "dynamic",
 }

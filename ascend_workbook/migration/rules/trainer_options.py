@@ -16,12 +16,8 @@ SWITCHES = {"load_in_8bit": "bitsandbytes", "load_in_4bit": "bitsandbytes", "use
 #: Option -> value -> the sentence.
 CHOICES: dict[str, dict[str, str]] = api_map.list_names("trainer_options")
 TOKENS = {*SWITCHES, *(value for values in CHOICES.values() for value in values), "BitsAndBytesConfig"}
-KNOWN = Known(
-    DOCUMENTED,
-    "https://huggingface.co/docs/transformers/main/en/perf_train_special",
-    versions="transformers 5.23",
-    hours={"bitsandbytes": 2.0, "flash": 0.25, "fused": 0.1},
-)
+PAGE = "https://huggingface.co/docs/transformers/main/en/perf_train_special"
+KNOWN = Known(DOCUMENTED, PAGE, "transformers 5.23", {"bitsandbytes": 2.0, "flash": 0.25, "fused": 0.1})
 
 
 def _find_given_options(source: Source) -> Iterator[tuple[str, ast.expr]]:

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ascend_workbook.findings.finding import Finding
 from ascend_workbook.migration.reading.source import Source, decode_bytes
 from ascend_workbook.migration.reading.undecoded import LARGEST_BYTES, Unreadable, guess_encoding, refuse_large
-from ascend_workbook.migration.texts import notebook
 from ascend_workbook.migration.texts.lines import is_text, scan_lines, text_source
 
-__all__ = ["decode_text", "is_text", "read_text", "scan_notebook", "scan_text", "text_source"]
+__all__ = ["decode_text", "is_text", "read_text", "scan_text", "text_source"]
 scan_text = scan_lines
 #: A notebook holds the pictures that it drew.
 LARGEST_NOTEBOOK_BYTES = 64 << 20
@@ -40,9 +38,3 @@ def decode_text(data: bytes) -> tuple[str, str, bytes]:
             raise
     encoding = guess_encoding(data) or "latin-1"
     return data.decode(encoding), encoding, b""
-
-
-def scan_notebook(file: Path, name: str) -> list[Finding]:
-    """Scan a notebook file. Raises Unreadable or OSError."""
-    refuse_large(file.stat().st_size, LARGEST_NOTEBOOK_BYTES)
-    return notebook.scan_notebook(file.read_bytes(), name)

@@ -14,12 +14,11 @@ from dataclasses import dataclass, replace
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Edit, Finding, Place, Status
-from ascend_workbook.findings.rules import judge_facts
 from ascend_workbook.migration.reading.names import TRANSFER as MODULE
 from ascend_workbook.migration.reading.names import list_imported_names
 from ascend_workbook.migration.reading.source import Source, parse_text
 from ascend_workbook.migration.reading.undecoded import Unreadable
-from ascend_workbook.migration.registry import choose_rules
+from ascend_workbook.migration.registry import choose_rules, judge_source
 from ascend_workbook.migration.repair import (
     AUTO,
     MANUAL,
@@ -114,7 +113,9 @@ def _read_here_document(
     if close is None:
         open_marks.add(last)
         return here.end()
-    if _is_python(text[begin:end], here.start() - begin, here.end() - begin) and close.start() > end + 1:
+    before, behind = text[begin : here.start()], text[here.end() : end]
+    runs = RUNS.search(re.split(r"[;&|]", before)[-1])
+    if (WRITES.search(before) or WRITES.search(behind) or runs) and close.start() > end + 1:
         body_text = text[end + 1 : close.start()]
         code = re.sub(r"(?m)^\t+", "", body_text) if here.group("tabs") else body_text
         literal = bool(here.group("quoted") or here.group("escaped"))
@@ -122,13 +123,6 @@ def _read_here_document(
         exact = code == body_text and (literal or not CHANGED.search(code)) and unchanged
         yield Program(end + 1, close.start(), code, exact, MEANT[outer] + ("" if literal else "$`\\"))
     return close.end()
-
-
-def _is_python(line: str, start: int, end: int) -> bool:
-    before, behind = line[:start], line[end:]
-    if WRITES.search(before) or WRITES.search(behind):
-        return True
-    return RUNS.search(re.split(r"[;&|]", before)[-1]) is not None
 
 
 def _read_inline_program(text: str, inline: re.Match[str], outer: str) -> Generator[Program, None, int]:
@@ -159,8 +153,7 @@ def _judge_program(source: Source, program: Program) -> Iterator[Finding]:
         at = source.place_at(program.start)
         yield Finding("MIG154", Status.SKIPPED, "MIG154.unread", {"error": cause.error}, at)
         return
-    judged = ((finding, rule) for rule in rules for finding in judge_facts(inner, {rule.code: rule.check}))
-    program_findings = [add_knowledge(finding, rule.known) for finding, rule in judged]
+    program_findings = judge_source(inner, rules)
     for finding in program_findings:
         yield _move_finding(source, program, inner, finding)
     if any(class_of(finding) == AUTO for finding in program_findings) and MODULE not in list_imported_names(inner.tree):

@@ -10,7 +10,7 @@ from types import ModuleType
 
 from ascend_workbook.findings.finding import Finding
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import add_knowledge, shorten_line
+from ascend_workbook.migration.repair import add_knowledge, shorten_line, sort_by_place
 from ascend_workbook.migration.texts import containers, embedded, requirements, settings, shell
 
 NOTHING = ast.Module([], [])
@@ -50,7 +50,7 @@ def scan_lines(source: Source) -> list[Finding]:
     line_findings += settings.report_unjudged_file(source, line_findings) if rule is settings else ()
     line_findings = [add_knowledge(finding, KNOWN[finding.rule]) for finding in line_findings]
     line_findings += embedded.check(source) if rule in (shell, containers) else ()
-    return sorted(line_findings, key=lambda f: (f.place.line, f.place.column, f.rule) if f.place else (0, 0, f.rule))
+    return sort_by_place(line_findings)
 
 
 def _rule_of_file(name: str) -> ModuleType | None:

@@ -16,12 +16,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ascend_workbook.findings.finding import Edit, Finding, Place, Status
-from ascend_workbook.findings.rules import judge_facts
 from ascend_workbook.findings.sentence import Scalar, Sentence
-from ascend_workbook.migration.reading.source import LINE_END, Source, parse_text
+from ascend_workbook.migration.reading.source import LINE_END, parse_text
 from ascend_workbook.migration.reading.undecoded import Unreadable, explain_undecoded_byte
-from ascend_workbook.migration.registry import choose_rules
-from ascend_workbook.migration.repair import Findings, add_knowledge, shorten_line
+from ascend_workbook.migration.registry import choose_rules, judge_source
+from ascend_workbook.migration.repair import Findings, shorten_line
 from ascend_workbook.migration.texts.lines import is_text, scan_lines, text_source
 
 SPACE = re.compile(r"[ \t\r\n]*")
@@ -304,16 +303,13 @@ def _judge_program(program: Program, name: str) -> Iterator[Finding]:
     """The findings of the Python rules. Raises Unreadable."""
     text = "\n".join(program.lines) + "\n"
     rules = choose_rules(text.encode("utf-8", "surrogatepass"))
-    source: Source | None = parse_text(text, name) if rules else None
-    for rule in rules:
-        for finding in judge_facts(source, {rule.code: rule.check}):
-            place = finding.place
-            if place:
-                cell, line, source_line = program.at[place.line - 1]
-                args = {**finding.args, "code": shorten_line(source_line)} if "code" in finding.args else finding.args
-                finding = replace(finding, args=args, place=Place(cell, line, place.column), edits=())
-                finding = add_knowledge(finding, rule.known)
-            yield finding
+    for finding in judge_source(parse_text(text, name), rules) if rules else ():
+        place = finding.place
+        if place:
+            cell, line, source_line = program.at[place.line - 1]
+            args = {**finding.args, "code": shorten_line(source_line)} if "code" in finding.args else finding.args
+            finding = replace(finding, args=args, place=Place(cell, line, place.column), edits=())
+        yield finding
 
 
 def _move_findings(findings: Findings, place: str) -> Iterator[Finding]:

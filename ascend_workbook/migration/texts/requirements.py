@@ -143,13 +143,7 @@ def _name_of_node(node: ast.expr) -> str:
 CODE = "MIG128"
 #: A line of a list costs little; what its library costs stands at the imports.
 HOURS = {"library": 0.25, "toolkit": 0.1, "cuda_build": 0.25, "index": 0.1, "too_old": 1.0}
-KNOWN = Known(
-    DOCUMENTED,
-    INSTALLING,
-    versions=BY_ENTRY,
-    hours=HOURS,
-    links={"too_old": ASCEND + "torch_npu/contrib/apis_config.json"},
-)
+KNOWN = Known(DOCUMENTED, INSTALLING, BY_ENTRY, HOURS, {"too_old": ASCEND + "torch_npu/contrib/apis_config.json"})
 NAMES = ("setup.py", "setup.cfg", "pyproject.toml", "environment.yml", "environment.yaml", "conda.yml", "conda.yaml")
 #: A name at the start of a line, of a YAML item or of a quoted string, behind its conda channel and up to its version.
 REQUIREMENT = re.compile(

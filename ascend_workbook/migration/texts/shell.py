@@ -113,7 +113,11 @@ def judge_line(source: Source, start: int, line: str) -> Iterator[Finding]:
         outcome, repair = ("no_effect", ADVICE) if built else ("nccl_variable", of_nccl(match.group()))
         yield found_at(source, start + match.start(), f"MIG127.{outcome}", repair, name=match.group())
     for match in BACKEND.finditer(line):
-        yield _report_backend(source, start, match)
+        option = match.group("option")
+        outcome, repair = ("backend", AUTO) if match.group("value") == "nccl" else ("upper_case", MANUAL)
+        if is_fixed(option):
+            outcome, repair = "fixed_choices", AUTO
+        yield found_at(source, start + match.start("value"), f"MIG127.{outcome}", repair, option=option)
     for pattern, outcome, repair in COMMANDS:
         command = pattern.search(line)
         if command and (outcome != "docker" or DOCKER.search(line)):
@@ -141,11 +145,3 @@ def set_to(line: str, end: int) -> str | None:
 def is_fixed(option: str) -> bool:
     """The option of a script that takes its own choices alone, or the variable that is named for it."""
     return "--" + option.lstrip("-").lower().replace("_", "-") in FIXED_CHOICES
-
-
-def _report_backend(source: Source, start: int, match: re.Match[str]) -> Finding:
-    option = match.group("option")
-    outcome, repair = ("backend", AUTO) if match.group("value") == "nccl" else ("upper_case", MANUAL)
-    if is_fixed(option):
-        outcome, repair = "fixed_choices", AUTO
-    return found_at(source, start + match.start("value"), f"MIG127.{outcome}", repair, option=option)

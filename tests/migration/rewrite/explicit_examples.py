@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
-    "backends": (
+    "calls": (
         (
             "import torch.distributed as dist\ndist.init_process_group('nccl')  # 初始化\n",
             "import torch.distributed as dist\ndist.init_process_group('hccl')  # 初始化\n",
@@ -15,15 +15,6 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "p.add_argument('--backend', default='nccl', choices=['nccl', 'gloo'])\n",
             "p.add_argument('--backend', default='hccl', choices=['hccl', 'gloo'])\n",
         ),
-    ),
-    "commands": (
-        ("python 训练.py --device cuda\n", "python 训练.py --device npu\n"),
-        ("python t.py --device='cuda:0' --x 1\n", "python t.py --device='npu:0' --x 1\n"),
-        ("python t.py train.device=cuda\n", "python t.py train.device=npu\n"),
-        ('dist_backend="nccl"  # 后端\n', 'dist_backend="hccl"  # 后端\n'),
-        ("torchrun t.py \\\n  --backend \\\n  'NCCL'\n", "torchrun t.py \\\n  --backend \\\n  'hccl'\n"),
-    ),
-    "defaults": (
         (
             "import torch\ns = torch.amp.GradScaler(enabled=True)  # 缩放\n",
             'import torch\ns = torch.amp.GradScaler(enabled=True, device="npu")  # 缩放\n',
@@ -36,6 +27,13 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "import torch\nwith torch.random.fork_rng():\n    pass\n",
             'import torch\nwith torch.random.fork_rng(device_type="npu"):\n    pass\n',
         ),
+    ),
+    "commands": (
+        ("python 训练.py --device cuda\n", "python 训练.py --device npu\n"),
+        ("python t.py --device='cuda:0' --x 1\n", "python t.py --device='npu:0' --x 1\n"),
+        ("python t.py train.device=cuda\n", "python t.py train.device=npu\n"),
+        ('dist_backend="nccl"  # 后端\n', 'dist_backend="hccl"  # 后端\n'),
+        ("torchrun t.py \\\n  --backend \\\n  'NCCL'\n", "torchrun t.py \\\n  --backend \\\n  'hccl'\n"),
     ),
     "devices": (
         (
@@ -65,35 +63,6 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("n = device.replace('cuda:', '')\n", "n = device.replace('npu:', '')\n"),
         ("import torch\nm = getattr(torch, 'cuda')\n", "import torch\nm = getattr(torch, 'npu')\n"),
         ("device = 'cu' 'da:0'; other = 'cuda:1'\n", "device = 'cu' 'da:0'; other = 'npu:1'\n"),
-    ),
-    "imports": (
-        (
-            "from torch.cuda.amp import autocast, GradScaler as G  # 混合精度\n",
-            "from torch_npu.npu.amp import autocast, GradScaler as G  # 混合精度\n",
-        ),
-        ("import torch.cuda\ntorch.cuda.init()\n", "import torch\ntorch.npu.init()\n"),
-        ("import torch.cuda.amp as amp\n", "import torch_npu.npu.amp as amp\n"),
-        ("from torch import nn, cuda\ncuda.synchronize()\n", "from torch import nn, npu as cuda\ncuda.synchronize()\n"),
-        (
-            "from torch.profiler import profile, record_function\n",
-            "from torch_npu.profiler import profile; from torch.profiler import record_function\n",
-        ),
-        (
-            "from torch.distributed import is_nccl_available\n",
-            "from torch.distributed import is_hccl_available as is_nccl_available\n",
-        ),
-        (
-            "import torch_npu\nfrom torch_npu.contrib import transfer_to_npu\nimport torch\n",
-            "import torch_npu\nimport torch\n",
-        ),
-        (
-            "from torch.cuda import OutOfMemoryError, empty_cache, nvtx\n",
-            "from torch import OutOfMemoryError; from torch_npu.npu import empty_cache; from torch.cuda import nvtx\n",
-        ),
-        (
-            "import torch_npu; from torch_npu.contrib import transfer_to_npu; import torch\n",
-            "import torch_npu; import torch\n",
-        ),
     ),
     "methods": (
         ("model = net().cuda()  # 放到显卡\n", "model = net().npu()  # 放到显卡\n"),
@@ -137,16 +106,49 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("import torch\napi = torch.cuda if gpu else None\n", "import torch\napi = torch.npu if gpu else None\n"),
         ("import torch\nC = torch.cuda\ng = C.CUDAGraph()\n", "import torch\nC = torch.npu\ng = C.NPUGraph()\n"),
         ("from torch import cuda\ng = cuda.CUDAGraph()\n", "from torch import npu as cuda\ng = cuda.NPUGraph()\n"),
+        (
+            "from torch.cuda.amp import autocast, GradScaler as G  # 混合精度\n",
+            "from torch_npu.npu.amp import autocast, GradScaler as G  # 混合精度\n",
+        ),
+        ("import torch.cuda\ntorch.cuda.init()\n", "import torch\ntorch.npu.init()\n"),
+        ("import torch.cuda.amp as amp\n", "import torch_npu.npu.amp as amp\n"),
+        ("from torch import nn, cuda\ncuda.synchronize()\n", "from torch import nn, npu as cuda\ncuda.synchronize()\n"),
+        (
+            "from torch.profiler import profile, record_function\n",
+            "from torch_npu.profiler import profile; from torch.profiler import record_function\n",
+        ),
+        (
+            "from torch.distributed import is_nccl_available\n",
+            "from torch.distributed import is_hccl_available as is_nccl_available\n",
+        ),
+        (
+            "import torch_npu\nfrom torch_npu.contrib import transfer_to_npu\nimport torch\n",
+            "import torch_npu\nimport torch\n",
+        ),
+        (
+            "from torch.cuda import OutOfMemoryError, empty_cache, nvtx\n",
+            "from torch import OutOfMemoryError; from torch_npu.npu import empty_cache; from torch.cuda import nvtx\n",
+        ),
+        (
+            "import torch_npu; from torch_npu.contrib import transfer_to_npu; import torch\n",
+            "import torch_npu; import torch\n",
+        ),
     ),
 }
 NEAR_MISSES: dict[str, tuple[str, ...]] = {
-    "backends": (
+    "calls": (
         "p.add_argument('--distributed-backend', default='nccl', choices=['nccl', 'gloo'])  # 固定\n",
         "if backend in ('nccl', 'hccl'):\n    pass\n",
         "print('nccl')\n",
         "'nccl'\n",
         "name = 'nccl_test'\n",
         "import torch.distributed as dist\ndist.init_process_group('gloo')\n",
+        "import torch\ns = torch.amp.GradScaler('cpu')  # 主机\n",
+        "import torch\ns = torch.amp.GradScaler(device=d)\n",
+        "import torch\non = torch.is_autocast_enabled('cpu')\n",
+        "import torch\ntorch.set_autocast_enabled('cpu', True)\n",
+        "import torch\ns = torch.amp.GradScaler(**kwargs)\n",
+        "from mine import GradScaler\ns = GradScaler()\n",
     ),
     "commands": (
         "python t.py --device cpu  # 主机\n",
@@ -157,14 +159,6 @@ NEAR_MISSES: dict[str, tuple[str, ...]] = {
         "torchrun pretrain_gpt.py --distributed-backend=nccl\n",
         "python t.py --impl=cuda\n",
         "# --device cuda\n",
-    ),
-    "defaults": (
-        "import torch\ns = torch.amp.GradScaler('cpu')  # 主机\n",
-        "import torch\ns = torch.amp.GradScaler(device=d)\n",
-        "import torch\non = torch.is_autocast_enabled('cpu')\n",
-        "import torch\ntorch.set_autocast_enabled('cpu', True)\n",
-        "import torch\ns = torch.amp.GradScaler(**kwargs)\n",
-        "from mine import GradScaler\ns = GradScaler()\n",
     ),
     "devices": (
         "print('cuda')  # 只是提示\n",
@@ -186,14 +180,6 @@ NEAR_MISSES: dict[str, tuple[str, ...]] = {
         "paths = name.split('cuda')\n",
         "use = config.get('cuda', True)\n",
         "import torch\nif d.type == 'cuda':\n    m = torch.nn.DataParallel(m)\nelse:\n    m.to(d)\n",
-    ),
-    "imports": (
-        "from torch.cuda import nvtx  # 没有对应\n",
-        "from .cuda import amp\n",
-        "from mine.torch.cuda import amp\n",
-        "import torch.backends.cudnn as cudnn\n",
-        "from torch.profiler import record_function\n",
-        "from torch import nn, optim\n",
     ),
     "methods": (
         "use = args.cuda\n",
@@ -217,5 +203,11 @@ NEAR_MISSES: dict[str, tuple[str, ...]] = {
         "import torch\nprint(torch.version.cuda)\n",
         "import torch\ncap = torch.cuda.get_device_capability()\n",
         "import torch\nif torch.cuda.is_available() or torch.npu.is_available():\n    pass\n",
+        "from torch.cuda import nvtx  # 没有对应\n",
+        "from .cuda import amp\n",
+        "from mine.torch.cuda import amp\n",
+        "import torch.backends.cudnn as cudnn\n",
+        "from torch.profiler import record_function\n",
+        "from torch import nn, optim\n",
     ),
 }

@@ -17,7 +17,7 @@ from ascend_workbook.findings.report import Report
 from ascend_workbook.migration.repair import GRAVEST
 from ascend_workbook.migration.scan import scan
 from ascend_workbook.migration.views import findings
-from ascend_workbook.migration.views.chooser import Chooser, findings_box
+from ascend_workbook.migration.views.findings import Chooser, findings_box
 from ascend_workbook.show.boxed import HEADLESS
 
 SCRIPT = """import torch

@@ -1,9 +1,9 @@
 """`rewrite --mode explicit`: the source says npu itself and needs no transfer_to_npu.
 
 Each part looks at one way to write CUDA and gives findings with edits, under one code: names.py (torch.cuda,
-torch.profiler, NCCL's names), imports.py, devices.py ("cuda" as a string), methods.py (.cuda(), .is_cuda),
-backends.py ("nccl"), defaults.py (calls that mean CUDA without saying so). What transfer_to_npu would have
-handled and has no form here is manual.
+torch.profiler, NCCL's names, and their imports), devices.py ("cuda" as a string), methods.py (.cuda(), .is_cuda),
+calls.py ("nccl", and calls that mean CUDA without saying so). What transfer_to_npu would have handled and has no form
+here is manual.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from ascend_workbook.migration.reading.branches import (
 )
 from ascend_workbook.migration.reading.names import TRANSFER, list_imported_names
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import AUTO, MANUAL, REWRITE, add_knowledge, class_of, finding_at
+from ascend_workbook.migration.repair import AUTO, MANUAL, REWRITE, add_knowledge, class_of, finding_at, sort_by_place
 from ascend_workbook.migration.rewrite.entry import is_harmless, transfer_edit
-from ascend_workbook.migration.rewrite.explicit import backends, defaults, devices, imports, methods, names
+from ascend_workbook.migration.rewrite.explicit import calls, devices, methods, names
 from ascend_workbook.migration.rewrite.explicit.known import KNOWN
 
-PARTS: tuple[ModuleType, ...] = (imports, names, devices, methods, backends, defaults)
+PARTS: tuple[ModuleType, ...] = (names, devices, methods, calls)
 #: Rules that speak of the device's name: their edits make a script right under transfer_to_npu only.
 OF_THE_NAME = {"MIG101", "MIG102", "MIG104", "MIG106", "MIG108", "MIG110", "MIG122", "MIG124"}
 LINES = ("import torch_npu",)
@@ -47,7 +47,7 @@ def make_explicit(source: Source, scanned: list[Finding]) -> tuple[list[Finding]
     if (applied_findings or uses) and _needs_torch_npu(source, uses):
         edit, node = transfer_edit(source, LINES)
         applied_findings.insert(0, finding_at(source, node, "MIG131.torch_npu", REWRITE, (edit,)))
-    return sorted(applied_findings, key=_sort_key), sorted(left, key=_sort_key)
+    return sort_by_place(applied_findings), sort_by_place(left)
 
 
 def _stands_in(source: Source, finding: Finding, spans: list[Span]) -> bool:
@@ -76,7 +76,3 @@ def _needs_torch_npu(source: Source, uses: bool) -> bool:
         if "torch_npu" in bound and isinstance(source.names.enclosing_function(node), ast.Module):
             return False
     return True
-
-
-def _sort_key(finding: Finding) -> tuple[int, int, str]:
-    return (finding.place.line, finding.place.column, finding.rule) if finding.place else (0, 0, finding.rule)

@@ -159,7 +159,6 @@ def _looked_up_key(source: Source, node: ast.expr) -> ast.expr | None:
 MESSAGES = {"print", "info", "debug", "warning", "warn", "error", "exception", "critical", "log", "write"}
 #: Calls that look up an attribute or key by its name.
 ATTRIBUTES = {"getattr", "hasattr", "setattr", "delattr"}
-KEYED = {"get", "pop", "setdefault"}
 
 
 def check(source: Source, spans: Spans) -> Findings:
@@ -212,7 +211,7 @@ def _is_name(source: Source, node: ast.expr) -> bool:
         if called in ATTRIBUTES:
             at = above.args.index(node)  # the third is a value: what to take, or to set
             return at == 0 or (at == 1 and source.names.resolve_name(above.args[0]) != "torch")
-        if called in KEYED and isinstance(above.func, ast.Attribute):
+        if called in LOOKED_UP and isinstance(above.func, ast.Attribute):
             return above.args[0] is node
         return called in MESSAGES or called in ("add_argument", "type", "add_parser", "import_module", "__import__")
     return False

@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import sys
 from bisect import bisect_right
+from collections.abc import Iterable
 from functools import cache
 
 from ascend_workbook.findings.finding import Edit, Finding
 from ascend_workbook.migration import api_map
+from ascend_workbook.migration.reading.branches import later_tests
 from ascend_workbook.migration.reading.calls import string_value
 from ascend_workbook.migration.reading.source import Source
 from ascend_workbook.migration.repair import MANUAL, MEASURED, REWRITE, Known, finding_at
@@ -49,23 +51,23 @@ def no_form(source: Source, node: ast.AST, name: str) -> Finding:
 
 def stands_beside(source: Source, node: ast.AST, word: str) -> bool:
     """The code already knows the other name: in the same list, in the same `or`, in a branch of the same `if`."""
-    child, steps = node, 0
+    child = node
     for around in source.names.nodes_above(node):
         if isinstance(around, (ast.Tuple, ast.List, ast.Set)) and _has_word(around.elts, word):
             return True
         if isinstance(around, ast.Dict) and child in around.keys and _has_word(around.keys, word):
             return True
-        if isinstance(around, ast.BoolOp) and any(
-            _names_word(value, word) for value in around.values if value is not child
-        ):
+        others = [value for value in getattr(around, "values", ()) if value is not child]
+        if isinstance(around, ast.BoolOp) and any(_has_word(ast.walk(value), word) for value in others):
             return True
         if isinstance(around, ast.If) and around.test is child:
-            return any(_names_word(test, word) for test in _tests_of_chain(source, around) if test is not child)
+            tests = [test for test in _tests_of_chain(source, around) if test is not child]
+            return any(_has_word(ast.walk(test), word) for test in tests)
         if isinstance(around, ast.IfExp) and around.test is child and isinstance(around.orelse, ast.IfExp):
-            return _names_word(around.orelse.test, word)
+            return _has_word(ast.walk(around.orelse.test), word)
         if isinstance(around, ast.stmt):
             return False
-        child, steps = around, steps + 1
+        child = around
     return False
 
 
@@ -75,19 +77,11 @@ def _tests_of_chain(source: Source, node: ast.If) -> list[ast.expr]:
     above = source.names.parent_of(first)
     while isinstance(above, ast.If) and above.orelse == [first]:
         first, above = above, source.names.parent_of(above)
-    tests = [first.test]
-    while len(first.orelse) == 1 and isinstance(first.orelse[0], ast.If):
-        first = first.orelse[0]
-        tests.append(first.test)
-    return tests
+    return [first.test, *later_tests(first)]
 
 
-def _has_word(nodes: list[ast.expr] | list[ast.expr | None], word: str) -> bool:
+def _has_word(nodes: Iterable[ast.AST | None], word: str) -> bool:
     return any((string_value(node) or "").split(":")[0] == word for node in nodes)
-
-
-def _names_word(node: ast.AST, word: str) -> bool:
-    return any((string_value(inner) or "").split(":")[0] == word for inner in ast.walk(node))
 
 
 def touches_spans(edits: tuple[Edit, ...], spans: Spans) -> bool:

@@ -44,14 +44,8 @@ def _rename_defined_methods(source: Source) -> Findings:
     for definition in methods:
         start, end = source.span_of(definition)
         match = re.compile(r"def[ \t]+(cuda)\b").match(source.text, start, end)
-        yield edited_finding(
-            source,
-            definition,
-            "moved",
-            (Edit(match.start(1), match.end(1), "npu"),) if match else (),
-            "def cuda",
-            "def npu",
-        )
+        edits = (Edit(match.start(1), match.end(1), "npu"),) if match else ()
+        yield edited_finding(source, definition, "moved", edits, "def cuda", "def npu")
     classes = {source.names.parent_of(node) for node in methods}
     for node in source.nodes_of_type(ast.Attribute):
         if node.attr != "cuda" or not is_load(node) or not _is_read(source, node):

@@ -1,4 +1,4 @@
-"""The backend's name: "nccl" as "hccl", in every spelling.
+"""What calls are handed: "nccl" as "hccl" in every spelling, and the device where a call means CUDA without saying so.
 
 Megatron's `--distributed-backend` has choices of its own, which its adaptor translates: it stays.
 """
@@ -10,7 +10,14 @@ import re
 from collections.abc import Iterable
 
 from ascend_workbook.findings.finding import Edit, Finding
-from ascend_workbook.migration.reading.calls import is_docstring, method_name, string_value
+from ascend_workbook.migration import api_map
+from ascend_workbook.migration.reading.calls import (
+    append_argument,
+    find_argument,
+    is_docstring,
+    method_name,
+    string_value,
+)
 from ascend_workbook.migration.reading.source import Source
 from ascend_workbook.migration.rewrite.explicit.known import Spans, edited_finding, stands_beside, touches_spans
 from ascend_workbook.migration.texts.shell import FIXED_CHOICES
@@ -37,6 +44,7 @@ def check(source: Source, spans: Spans) -> Iterable[Finding]:
         if not touches_spans(edits, spans):
             new = WORD.sub(lambda match: NEW[match.group().lower()], text)
             yield edited_finding(source, node, "backend", edits, text, new)
+    yield from _check_defaults(source)
 
 
 def _keeps_backend(source: Source, node: ast.Constant) -> bool:
@@ -57,3 +65,35 @@ def _keeps_backend(source: Source, node: ast.Constant) -> bool:
     if any(string_value(value) in FIXED_CHOICES for value in call.args):
         return True
     return (method_name(call) or getattr(call.func, "id", "")) in ("print", "info", "debug", "warning", "warn", "error")
+
+
+#: Where a device goes: as this keyword behind the others or first, its position, another name for the function.
+DEFAULTS: dict[str, tuple[str, int, str]] = api_map.list_names("device_defaults")
+
+
+def _check_defaults(source: Source) -> Iterable[Finding]:
+    """Calls without a device: a GradScaler, the autocast of "the GPU", fork_rng()."""
+    for call in source.nodes_of_type(ast.Call):
+        name = source.names.resolve_call(call)
+        starred = [*(isinstance(value, ast.Starred) for value in call.args), *(not pair.arg for pair in call.keywords)]
+        if name not in DEFAULTS or any(starred):  # the device may be in `*args` or `**options`
+            continue
+        keyword, position, new = DEFAULTS[name]
+        if find_argument(call, position, keyword) is None:
+            edits = _make_default_edits(source, call, name, keyword, new)
+            yield edited_finding(source, call, "argument", edits, name, '"npu"')
+
+
+def _make_default_edits(source: Source, call: ast.Call, name: str, keyword: str, new: str) -> tuple[Edit, ...]:
+    if keyword:
+        return append_argument(source, call, f'{keyword}="npu"')
+    edits: tuple[Edit, ...] = ()
+    if new:
+        edits = source.replace_text(call.func, name.rpartition(".")[2], new)
+        if not edits:
+            return ()
+    if call.args or call.keywords:
+        start, _ = source.span_of((call.args or [call.keywords[0].value])[0])
+        return (*edits, Edit(start, start, '"npu", ')) if call.args else ()
+    more = append_argument(source, call, '"npu"')
+    return (*edits, *more) if more else ()

@@ -6,13 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from ascend_workbook.migration.assess import assess
+from ascend_workbook.findings.sentence import Sentence
+from ascend_workbook.machine.versions import Together
+from ascend_workbook.migration.api_map import find_entry, load_map
+from ascend_workbook.migration.assess import assess, describe_versions
+from ascend_workbook.migration.files import Tree
 from ascend_workbook.migration.reading.source import parse_text
 from ascend_workbook.migration.registry import load_rules
 from ascend_workbook.migration.repair import HOURS, add_knowledge, class_of
 from ascend_workbook.migration.rules import gpu_facts, jit_script, tensorflow
 from ascend_workbook.migration.scan import scan
 from ascend_workbook.migration.texts import embedded, lines
+from ascend_workbook.migration.verdict import no_file
 from tests.migration.subjects import SUBJECTS, Subject
 
 #: Person-hours for a place of a class, and of the outcomes that cost another time.
@@ -121,3 +126,96 @@ def test_a_further_place_costs_a_quarter_and_an_hour_at_most(tmp_path: Path) -> 
     assert scan(tmp_path).facts["counts"]["unsupported"] == 3
     hours = assess(tmp_path).facts["effort_h"]
     assert (hours["unsupported"], hours["manual"]) == (42.0, 1.5)
+
+
+#: Of each table of an assessment how wide its columns are in a terminal, with the unit of hours; the others have none.
+WIDE = {
+    "assess": {"effort": "h", "effort_low": "h", "effort_high": "h", "repair_action": 60},
+    "assess_risks": {"risk": 80, "effort": "h", "risk_first": 40},
+    "assess_plan": {"plan_work": 60, "plan_target": 60},
+    "assess_versions": {"versions_for": 40, "risk_first": 40, "versions_state": 44, "versions_advice": 50},
+    "assess_libraries": {"library_use": 80, "risk_first": 40},
+    "assess_effort": {"effort_first": "h", "effort_repeat": "h", "effort": "h", "effort_assumed": 70},
+}
+
+
+def test_the_tables_of_an_assessment(tmp_path: Path) -> None:
+    code = "import torch\nimport flash_attn\nx = x.cuda('cuda:0')\ny = y.cuda('cuda:1')\ntorch.cuda.nvtx.mark('显卡')\n"
+    (tmp_path / "a.py").write_text(code, encoding="utf-8")
+    (tmp_path / "requirements.txt").write_text("torch==1.5\n")
+    report = assess(tmp_path)
+    tables = {part.verb: part.table for part in (report, *report.parts)}
+    for verb, table in tables.items():
+        assert table is not None
+        wide = {column.name: column.wrap or column.unit for column in table.columns if column.wrap or column.unit}
+        assert wide == WIDE[verb]
+        assert {column.digits for column in table.columns if column.unit} <= {6}
+        assert [column.name for column in table.columns if column.detail] == ["link"] * (
+            table.columns[-1].name == "link"
+        )
+    effort, lines = tables["assess"], tables["assess_effort"]
+    assert effort is not None and lines is not None
+    # unsupported 16 (4 to 40), manual 2 (a mark, a pin), 1 (0.5 to 2); rewrite 0.13; testing half of it, 8 at least
+    assert [row[1:6] for row in effort.rows] == [
+        (1, 1, 16.0, 4.0, 40.0),
+        (1, 1, 1.0, 0.5, 2.0),
+        (2, 1, 0.13, 0.07, 0.26),
+        (0, 0, 0.0, 0.0, 0.0),
+        (0, 0, 0.0, 0.0, 0.0),
+        (None, None, 8.56, 4.28, 17.12),
+    ]
+    assert [row[1:6] for row in lines.rows] == [
+        (1, 16.0, 0, 1.0, 16.0),
+        (1, 1.0, 0, 0.25, 1.0),
+        (1, 0.1, 1, 0.03, 0.13),
+        (None, None, None, None, 8.56),
+        (None, None, None, None, 25.69),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("code", "weight"),
+    [
+        ("import flash_attn\n", "high"),
+        ("try:\n    import flash_attn\nexcept ImportError:\n    pass\n", "medium"),
+        ("import torch\n" + "torch.cuda.nvtx.mark('x')\n" * 12, "low"),  # 1 + 11 * 0.25 = 3.75 hours
+        ("import torch\n" + "torch.cuda.nvtx.mark('x')\n" * 13, "medium"),  # 4 hours are much
+    ],
+)
+def test_what_a_risk_weighs(tmp_path: Path, code: str, weight: str) -> None:
+    (tmp_path / "a.py").write_text(code, encoding="utf-8")
+    assert [risk["weight"] for risk in assess(tmp_path).facts["risks"]] == [weight]
+
+
+def test_fifteen_risks_are_listed(tmp_path: Path) -> None:
+    names = sorted(name for name in load_map("third_party")["names"] if "." not in name)
+    code = "".join(f"import {name}\n" for name in names if find_entry("third_party", name)["class"] == "unsupported")
+    (tmp_path / "a.py").write_text(code, encoding="utf-8")
+    report = assess(tmp_path)
+    risks = report.parts[0]
+    assert risks.table is not None and len(risks.table.rows) == 15 < len(report.facts["risks"])
+    assert risks.findings[0].args == {"shown": 15, "all": len(report.facts["risks"])}
+
+
+def test_a_set_of_versions_is_described() -> None:
+    line = Together("2.1.0", "2.1.0.post13", "8.1.RC1", driver="25.0", python=("3.8", "3.11"), state="", until="")
+    assert describe_versions(line) == Sentence(
+        "migration.versions.set",
+        torch="2.1.0",
+        torch_npu="2.1.0.post13",
+        cann="8.1.RC1",
+        driver="25.0",
+        python="3.8 – 3.11",
+    )
+    bare = describe_versions(Together("2.1.0", "2.1.0", "8.0", driver="", python=(), state="", until=""))
+    assert isinstance(bare, Sentence) and (bare.args["driver"], bare.args["python"]) == (None, None)
+
+
+def test_what_stands_first_in_a_report_weighs_most(tmp_path: Path) -> None:
+    """The verdict of a stage, a path without a file, a class that was not to occur, the summary of a verb."""
+    (tmp_path / "a.py").write_text("import flash_attn\n", encoding="utf-8")
+    scanned, assessed = scan(tmp_path, ["unsupported"]), assess(tmp_path, ["unsupported"])
+    assert [finding.weight for finding in scanned.findings[:2]] == [1000.0, 1500.0]
+    assert [finding.weight for finding in assessed.findings] == [1000.0, 1500.0]
+    (empty,) = no_file("x", Tree(tmp_path, []))
+    assert empty.weight == 2000.0

@@ -104,4 +104,24 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "if close < 0:",
         "if close < 1:",
     ): "the closing quote is looked for behind the opening one: it never stands at 0",
+    (
+        "ascend_workbook/migration/rules/triton.py",
+        "return set()",
+        "return None",
+    ): "only asked whether it is empty: what imports no kernels has no use of one looked for",
+    (
+        "ascend_workbook/migration/texts/settings.py",
+        "inside, is_command, quoted_to = -1, False, 0",
+        "inside, is_command, quoted_to = -2, False, 0",
+    ): "below 0 means in no block, whichever number it is",
+    (
+        "ascend_workbook/migration/texts/settings.py",
+        "around = spans[behind] if behind >= 0 and key[0] < spans[behind][1] else None",
+        "around = spans[behind] if behind >= 0 and key[0] <= spans[behind][1] else None",
+    ): "a key begins a line or stands behind a bracket, a comma or a quote, never right behind a string",
+    (
+        "ascend_workbook/migration/rules/cuda_method.py",
+        "if held <= {NUMBER, UNKNOWN}:",
+        "if held < {NUMBER, UNKNOWN}:",
+    ): "both of them at once are no device in the line below either",
 }

@@ -48,6 +48,8 @@ PARTS = (
             "ascend_workbook/migration/assess",
         ),
         (
+            "tests/migration/rules",
+            "tests/migration/texts",
             "tests/migration/test_rules.py",
             "tests/migration/test_near_misses.py",
             "tests/migration/test_stated_numbers.py",

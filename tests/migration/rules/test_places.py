@@ -1,0 +1,254 @@
+"""Rules of Python by their edges: a line for each, with the places where the rule speaks and what it says there."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from ascend_workbook.findings.finding import Finding
+from ascend_workbook.migration.reading.source import parse_text
+from ascend_workbook.migration.registry import load_rules
+from ascend_workbook.migration.repair import class_of
+
+RULES = {rule.code: rule.check for rule in load_rules()}
+
+
+def _judge(code: str, text: str, file: Path | None = None) -> list[Finding]:
+    return list(RULES[code](parse_text(text, "a.py", file=file)))
+
+
+@pytest.mark.parametrize(
+    ("context", "outcome"),
+    [
+        ("if torch.version.cuda: pass", "version_asked manual"),
+        ("while torch.version.cuda: pass", "version_asked manual"),
+        ("assert torch.version.cuda", "version_asked manual"),
+        ("x = 1 if torch.version.cuda else 2", "version_asked manual"),
+        ("x = torch.version.cuda if a else 2", "version advice"),
+        ("if a:\n    x = torch.version.cuda", "version advice"),
+        ("x = torch.version.cuda or 1", "version_asked manual"),
+        ("x = torch.version.cuda > '11'", "version_asked manual"),
+        ("x = torch.version.cuda is None", "version advice"),
+        ("x = torch.version.cuda.split('.')", "version_asked manual"),
+        ("x = float(torch.version.cuda)", "version_asked manual"),
+        ("x = v.LooseVersion(torch.version.cuda)", "version_asked manual"),
+        ("print(torch.version.cuda)", "version advice"),
+        ("x = {'显卡': torch.version.cuda}", "version advice"),
+        ("x = f'{torch.version.cuda}'", "version advice"),
+        ("x = [torch.version.cuda]", "version advice"),
+    ],
+)
+def test_when_the_version_of_cuda_decides(context: str, outcome: str) -> None:
+    told = [f"{f.key.partition('.')[2]} {class_of(f)}" for f in _judge("MIG119", f"import torch\n{context}\n")]
+    assert told == [outcome]
+
+
+PLACES = {
+    "MIG104": [
+        ("y = 1 if x.device.type == 'cuda' else 2 if x.device.type == 'npu' else 3", ["own_branch"]),
+        ("y = 1 if x.device.type == 'cuda' else 2 if x.device.type == 'xpu' else 3", ["type"]),
+        ("y = 1 if x.device.type == 'cuda' else 2", ["type"]),
+        ("if x.device.type == 'cuda':\n    pass\nelif x.device.type == 'npu':\n    pass", ["own_branch"]),
+        ("d = 'cuda' if a else 'cpu'\nif x.device != d:\n    x = x.to(d)", []),
+        ("d = 'cuda' if a else 'cpu'\nif x.device != d:\n    x = x.to(d)\n    y = x", ["by_hand"]),
+        ("d = 'cuda' if a else 'cpu'\nif x.device != d:\n    x = x.to(d)\nelse:\n    f()", ["by_hand"]),
+        ("d = 'cuda' if a else 'cpu'\nif x.device == d:\n    x = x.to(d)", ["by_hand"]),
+        ("d = 'cuda' if a else 'cpu'\nwhile x.device != d:\n    x = x.to(d)", ["by_hand"]),
+        ("d = 'cuda' if a else 'cpu'\nif x.device != d:\n    x = x.cpu(d)", ["by_hand"]),
+        ("T = {'cuda': 1}\nT.get(名)", []),
+        ("T = {'cuda': 1}\nT.get()", []),
+        ("T = {'cuda': 1}\nT.get(x.device.type)", ["keyed"]),
+        ("T = {'cuda': 1}\nT[x.device.type]\nT[y.device.type]", ["keyed"]),
+        ("T = {'cuda': 1}\nT['npu'] = 2\nT[x.device.type]", []),
+        ("T = {'cuda': 1, **U}\nx.device.type in T", ["keyed"]),
+        ("T = dict(cuda=1)\nT[x.device.type]", ["keyed"]),
+        ("T = dict(cuda=1, npu=2)\nT[x.device.type]", []),
+        ("T = f(cuda=1)\nT[x.device.type]", []),
+        ("from a import T\nT[x.device.type]\n'cuda'", ["keyed"]),
+        ("from a import T\nT[x.device.type]", []),
+        ("class C:\n    T = {'cuda': 1}\n    def f(self, x):\n        return self.T[x.device.type]", ["keyed"]),
+        ("T = {'cuda': 1}\nx.T[y.device.type]", []),
+        ("T = {'cuda': 1}\nT[x.device.type] = 3", []),
+        ("n = int(str(x.device).strip('cuda:'))", ["cut"]),
+        ("n = int(f(x.device).lstrip('cuda:'))", []),
+        ("n = int(str(x.device).replace('npu:', ''))", []),
+        ("n = len(str(x.device).replace('cuda:', ''))", []),
+        ("n = int(str(x.place).replace('cuda:', ''))", []),
+        ("a = x.device.type == 'cuda' == b", []),
+        ("a = x.device.type in ['cpu', 'cuda', 'npu']", []),
+        ("a = x.device.type in {'cuda'}", ["type"]),
+        ("a = cfg.type in ('cuda',)", []),
+        ("import torch\na = torch.device(b).type in ('cuda',)", []),
+        ("a = 'cuda:1' == x.type", ["assumed"]),
+        ("import torch\nd = torch.device('cuda')\na = d.type == 'cuda'\nif a: f()", ["holds", "holds"]),
+        ("a = x.device.type == 'cuda'\nif a: f()", ["type"]),
+        ("a = True if x.device.type != 'cpu' else False\nif b and not a: f()", ["holds", "holds"]),
+        ("a = False if x.device.type != 'cpu' else True\nif a: f()", ["holds"]),
+        ("a = True if x.device.type != 'cpu' else 0\nif a: f()", ["holds"]),
+        ("import torch\na = torch.cuda.is_available()\nb = 1 if a else 2", []),
+        ("import torch\na = torch.cuda.is_available() and c\nif a: f()\na = 2", []),
+        ("a = x.startswith('cuda')", ["assumed"]),
+        ("a = x.device.type.startswith('cud')", []),
+        ("a = x.startswith()", []),
+    ],
+    "MIG101": [
+        ("import torch\np = torch.cuda.get_device_properties(0).major", ["same", "compute_capability"]),
+        ("import torch\np = torch.cuda.get_device_properties(0).name", ["same"]),
+        ("import torch, sys\nx = 'torch.cuda.'\np = sys.version_info.major", []),
+        ("import torch\nx = torch.cuda.current_stream().cuda_stream", ["same", "stream_pointer"]),
+        ("import torch\nx = s.cuda_stream", []),
+        ("import torch\ntorch._C._cuda_clearCublasWorkspaces()", ["binding"]),
+        ("from torch import cuda\ncuda = 3", []),
+    ],
+    "MIG122": [
+        ("import torch\nx = y.type('torch.cuda.FloatTensor')", ["by_string rewrite"]),
+        ("import torch\nx = y.type('torch.cuda.Float\\x54ensor')", ["by_string manual"]),
+        ("x = y.type('torch.cuda.FloatTensor')", ["by_string manual"]),
+        ("import torch\ntorch.set_default_tensor_type(f())", []),
+        ("import torch\nx = y.kind('torch.cuda.FloatTensor')", []),
+        ("import torch\nx = y.type() in ('torch.FloatTensor', 'torch.cuda.HalfTensor')", ["asked"]),
+    ],
+    "MIG137": [
+        ("import roi_align_cuda", ["module"]),
+        ("import roi_align_cuda as r\nr.f(x)", ["module", "call"]),
+        ("import a_cuda_b\na_cuda_b.go(x)", []),
+        ("import a_cuda_b\na_cuda_b.forward(x)", ["module", "call"]),
+        ("import a.b_cuda_c\na.b_cuda_c.forward(x)", []),
+        ("import torch\nfrom m import _ext\n_ext.go(x)", ["module", "call"]),
+        ("from m import _ext\n_ext.go(x)", []),
+        ("import torch\nfrom m._ext import go\ngo(x)", ["module", "call"]),
+        ("import torch\nimport m._ext as e\ne.go(x)", ["module", "call"]),
+        ("import torch\nimport m._ext\nm._ext.go(x)", []),
+        ("k = __import__('核_cuda')\nk.go(x)", ["module", "call"]),
+        ("k = __import__('utils_cuda')\nk.go(x)", []),
+        ("k = f('x_cuda')\nk.go(x)", []),
+    ],
+    "MIG120": [
+        ("p = 312e12", ["peak"]),
+        ("p = 0.312e15", ["peak"]),
+        ("p = 3.12e14", ["peak"]),
+        ("p = 0.0312e16  # 不这样写", []),
+        ("p = 312000000000000.0", []),
+        ("p = 312e13", []),
+        ("p = {'A100': 312}", ["peak"]),
+        ("p = {'A100': True}", []),
+        ("p = (['h100', 'pcie'], 756)", ["peak"]),
+        ("p = ('h100', 756, 1)", []),
+        ("p = {'A10': 312}", []),
+        ("p = {'NVIDIA A100-SXM4': 312e12}", ["peak"]),
+    ],
+    "MIG133": [
+        ("for x in y:\n    a.backward()\n    b.item()\n    c.item()", ["sync", "sync"]),
+        ("for x in y:\n    a.backward()\n    b.item()", []),
+        ("for x in y:\n    b.item()\n    c.item()", []),
+        ("while x:\n    a.backward()\n    b.cpu()\n    c.numpy()\n    d.tolist(1)", ["sync", "sync"]),
+        ("for x in y:\n    a.backward()\n    b.item()\n    if x:\n        c.item()", []),
+        ("for x in y:\n    a.backward()\n    b.item()\n    f = lambda: c.item()", []),
+    ],
+    "MIG103": [
+        ("x.cuda(0 if a else b)", ["moved"]),
+        ("x.cuda(None)", ["moved"]),
+        ("x.cuda('cuda:0')", ["takes_number rewrite"]),
+        ("x.cuda('cuda:0', True)", ["takes_number rewrite"]),
+        ("x.cuda('cuda:0', True, 1)", ["takes_number manual"]),
+        ("x.cuda(device)", ["takes_number rewrite"]),
+        ("x.cuda(n)", ["moved"]),
+        ("x.cuda(0 if a else 'cuda:0')", ["takes_number rewrite"]),
+    ],
+    "MIG115": [
+        ("import torch\nx = torch.zeros(1, dtype=torch.float64, device=d)", ["kernel"]),
+        ("import torch\nx = torch.zeros(1, dtype=torch.float64, device='cpu')", []),
+        ("import torch\nx = torch.zeros(1, dtype=torch.float64)", []),
+        (
+            "import torch\nx = torch.zeros(1, dtype=torch.float64, device=d)\ntorch.distributed.all_reduce(x)",
+            ["collective"],
+        ),
+        ("import torch\nx = torch.zeros(1, dtype=torch.float64, device=d)\ntorch.distributed.barrier(x)", ["kernel"]),
+        (
+            "import torch\nx = torch.zeros(1, dtype=torch.double, device=d)\n"
+            "def f():\n    torch.distributed.all_reduce(x)",
+            ["kernel"],
+        ),
+        (
+            "import torch, time\nx = torch.tensor([time.time()], dtype=torch.float64, device=d)\n"
+            "torch.distributed.all_reduce(x)",
+            ["digits"],
+        ),
+        (
+            "import torch\nt = now()\nx = torch.tensor([t], dtype=torch.float64, device=d)\n"
+            "torch.distributed.all_reduce(x)",
+            ["digits"],
+        ),
+        (
+            "import torch\nx = torch.zeros(times, dtype=torch.float64, device=d)\ntorch.distributed.all_reduce(x)",
+            ["collective"],
+        ),
+        ("x.double()\ny.double(1)\nimport numpy as np\nnp.double(3)\nnp.double()", ["kernel"]),
+        ("import torch\ntorch.set_default_dtype(torch.float64)\ntorch.set_default_dtype(torch.float32)", ["default"]),
+    ],
+    "MIG114": [
+        ("from torch.utils.cpp_extension import load_inline as l\nl('a', b, c)", ["cuda"]),
+        ("from torch.utils.cpp_extension import load_inline as l\nl('a', b)", []),
+        ("from torch.utils.cpp_extension import load as l\nm = l('a', ['b.cpp'])", []),
+        (
+            "from torch.utils.cpp_extension import load as l\nm = l('a', ['b.cu'])\nm.go(x)\ntorch.ops.a.go(x)",
+            ["cuda", "call"],
+        ),
+        (
+            "import torch\nfrom torch.utils.cpp_extension import load as l\nl(name='a', sources=['b.cu'])\n"
+            "torch.ops.a.go(x)\ntorch.ops.b.go(x)",
+            ["cuda", "call"],
+        ),
+        ("from torch.utils.cpp_extension import load as l\nl('cuda', files)", ["cuda"]),
+        ("from torch.utils.cpp_extension import load as l\nl('a', files)", []),
+        ("from torch.utils.cpp_extension import CppExtension as E\nE('cuda', files)", []),
+        (
+            "from torch.utils.ffi import create_extension as c\nc(with_cuda=True)\nc(with_cuda=False)\nc('c')",
+            ["cuda"],
+        ),
+        ("build(sources=['a.cu'])\nbuild(sources=['a.cpp'])\nbuild(sources=a)", ["cuda"]),
+        ("def get():\n    m = build(sources=['a.cu'])\n    return m\nk = get()\nk.go(x)", ["cuda", "cuda", "call"]),
+        ("def get():\n    m = build(sources=['a.cu'])\n    return 1\nk = get()\nk.go(x)", ["cuda"]),
+    ],
+}
+ROWS = [(code, text, told) for code, rows in PLACES.items() for text, told in rows]
+
+
+@pytest.mark.parametrize(("code", "text", "told"), ROWS)
+def test_a_rule_speaks_of_these_places(code: str, text: str, told: list[str]) -> None:
+    judged = [(f.key.partition(".")[2], class_of(f)) for f in _judge(code, f"{text}\n")]
+    with_class = any(" " in outcome for outcome in told)
+    assert sorted(f"{outcome} {repair}" if with_class else outcome for outcome, repair in judged) == sorted(told)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 10), reason="match")
+@pytest.mark.parametrize(
+    ("subject", "pattern", "told", "edit"),
+    [
+        ("x.device.type", "'cuda'", ["type"], " | 'npu'"),
+        ("x.device.type", "'cuda' | 'xpu'", ["type"], " | 'npu'"),
+        ("x.device.type", "'cuda' as c", ["type"], " | 'npu'"),
+        ("x.device.type", "['cuda']", ["type"], ""),
+        ("x.device.type", "'cpu'", [], ""),
+        ("(x.device.type, 1)", "('cuda', 1)", ["type"], ""),
+        ("名", "'cuda'", ["assumed"], ""),
+        ("'cuda'", "'cuda'", ["holds"], ""),
+    ],
+)
+def test_a_case_of_a_match(subject: str, pattern: str, told: list[str], edit: str) -> None:
+    findings = _judge("MIG104", f"match {subject}:\n    case {pattern}:\n        pass\n")
+    assert [finding.key.partition(".")[2] for finding in findings] == told
+    assert "".join(each.text for finding in findings for each in finding.edits) == edit
+    other = _judge("MIG104", f"match {subject}:\n    case {pattern}:\n        pass\n    case 'npu:1':\n        pass\n")
+    assert {finding.key for finding in other} == ({"MIG104.own_branch"} if told else set())
+
+
+def test_a_package_of_the_project_is_found_four_folders_up(tmp_path: Path) -> None:
+    file = tmp_path / "a" / "b" / "c" / "d" / "t.py"
+    text = "from own.amp import autocast\nfrom core.amp import autocast\nfrom own import GradScaler\n"
+    text += "from .x.y import autocast\n"
+    (tmp_path / "own").mkdir()
+    assert [str(f.place) for f in _judge("MIG108", text, file)] == ["a.py:1:21"], "the fifth is too far"
+    assert not _judge("MIG108", text, file.parent.with_name("t.py"))

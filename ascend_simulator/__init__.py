@@ -9,9 +9,9 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from ascend_simulator.building import build, default_location
 from ascend_simulator.errors import SimulatorError
-from ascend_simulator.plan import make_plan, read_stamp
+from ascend_simulator.libraries.building import build, default_location
+from ascend_simulator.libraries.plan import make_plan, read_stamp
 from ascend_simulator.real_cann import FORCE, real_cann
 
 __all__ = ["build", "environment", "is_built", "is_current", "location", "real_cann", "stamp"]

@@ -6,10 +6,10 @@ Exercises: tasks/, one file each. `check_task` judges one answer; what it found 
 
 from ascend_workbook.findings.finding import Remarks
 from ascend_workbook.findings.registry import CASES, REMARKS, register_functions
-from course.checking import check_task
-from course.outcome import DONE, NOT_YET, PARTLY, Outcome
-from course.record import Entry, read_record
-from course.task import Found, Place, Task, load_tasks
+from course.exercises.checking import check_task
+from course.exercises.outcome import DONE, NOT_YET, PARTLY, Outcome
+from course.exercises.record import Entry, read_record
+from course.exercises.task import Found, Place, Task, load_tasks
 
 __all__ = [
     "DONE",

@@ -11,13 +11,13 @@ from functools import partial
 from ascend_workbook.cli.options import Row, Verb
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.report import Report
+from course.exercises.listing import exercises
+from course.exercises.resetting import reset_exercise
+from course.exercises.task import NOTEBOOKS
 from course.grading import grade_submissions
 from course.grading.limits import Limits
-from course.listing import exercises
 from course.packing import pack_zip
-from course.resetting import reset_exercise
-from course.solving import write_solved
-from course.task import NOTEBOOKS
+from course.packing.solving import write_solved
 
 
 def run_grade(

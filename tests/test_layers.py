@@ -122,7 +122,7 @@ def test_the_check_can_fail() -> None:
     assert violations("ascend_workbook.show.html", "from ascend_workbook.storage import write_file")
     assert violations("ascend_workbook.cli.main", "import helpers")
     assert violations("ascend_workbook.batch.workbook", "from course import check_task")
-    assert violations("ascend_simulator.plan", "from ascend_workbook.findings.errors import WorkbookError")
+    assert violations("ascend_simulator.libraries.plan", "from ascend_workbook.findings.errors import WorkbookError")
     assert violations("ascend_workbook.machine.device", "import ascend_simulator")
     assert not violations("ascend_workbook.machine.simulator.operators", "from ascend_simulator.coverage import pool")
     assert not violations("ascend_workbook.show.html", "from ascend_workbook.findings.report import Report")

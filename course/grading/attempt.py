@@ -16,18 +16,18 @@ from typing import Any
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine.project import ROOT, RUNS
-from course.checking import COLLECT
-from course.data import NoData, as_data
+from course.exercises.checking import COLLECT
+from course.exercises.data import NoData, as_data
+from course.exercises.listing import tasks_of
+from course.exercises.outcome import NOT_YET
+from course.exercises.record import NAME as RECORD
+from course.exercises.record import read_record
+from course.exercises.running import GRADING
+from course.exercises.task import CAPSTONE, CAPSTONE_FOLDER, EXERCISES
 from course.grading import limits, view
 from course.grading.judging import KEY_BYTES, read_verdict
 from course.grading.limits import Ended, Limits
 from course.grading.submission import compose_name, describe_inside, make_printable, same_person
-from course.listing import tasks_of
-from course.outcome import NOT_YET
-from course.record import NAME as RECORD
-from course.record import read_record
-from course.running import GRADING
-from course.task import CAPSTONE, CAPSTONE_FOLDER, EXERCISES
 
 CHILD = Path(__file__).with_name("child.py")
 #: What of this process's environment goes along: where CANN and the libraries are, and nothing that may be a secret.

@@ -23,13 +23,13 @@ from ascend_workbook.machine import simulator
 from ascend_workbook.machine.launch.enclosed import announce_guard
 from ascend_workbook.machine.sandbox import find_guard
 from ascend_workbook.storage import open_storage, write_file
+from course.exercises.listing import tasks_of
+from course.exercises.task import EXERCISES
 from course.grading.attempt import Grade, Work, grade_one
 from course.grading.limits import Limits, can_be_another, limit_as_own_user
 from course.grading.sheet import earlier_submissions, make_plain, names_in, write_sheet
 from course.grading.submission import cells_of, left_out, list_submissions, name_as_text, name_of, read_submission
 from course.grading.summary import Beside, make_report
-from course.listing import tasks_of
-from course.task import EXERCISES
 
 #: A run that ended so says as much of the machine as of the submission: it is made again.
 ENDED = tuple(f"grading.{why}" for why in ("time", "memory", "processes", "disk", "died", "not_judged"))

@@ -16,8 +16,8 @@ import sys
 import time
 from pathlib import Path
 
-from course.checking import judge_answer, status_of
-from course.listing import tasks_of
+from course.exercises.checking import judge_answer, status_of
+from course.exercises.listing import tasks_of
 
 MARK, KEY_BYTES = b"judged ", 32
 PR_SET_DUMPABLE = 4

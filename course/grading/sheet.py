@@ -14,9 +14,9 @@ from pathlib import Path
 
 from ascend_workbook.findings.errors import WorkbookError, explain_os_error
 from ascend_workbook.findings.sentence import LANGUAGES, Scalar, hint, say, show
+from course.exercises.outcome import DONE, NOT_YET, PARTLY
 from course.grading.attempt import Grade
 from course.grading.submission import compose_name, without_suffix
-from course.outcome import DONE, NOT_YET, PARTLY
 
 LARGEST = 16 << 20
 MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}

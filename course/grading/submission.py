@@ -17,8 +17,8 @@ from typing import IO
 
 from ascend_workbook.findings.errors import WorkbookError, explain_os_error
 from ascend_workbook.findings.sentence import Scalar, Sentence
-from course.record import NAME as RECORD
-from course.task import EXERCISES
+from course.exercises.record import NAME as RECORD
+from course.exercises.task import EXERCISES
 
 #: How a sentence speaks of the submission itself; the finding and the table's row name it.
 IT: Scalar = Sentence("grading.it")

@@ -12,9 +12,9 @@ from ascend_workbook.findings.report import Column, Report, Table
 from ascend_workbook.findings.sentence import NextStep, Scalar, say
 from ascend_workbook.machine.sandbox import NAMESPACES
 from ascend_workbook.show.junit import Case, rules_as_cases
+from course.exercises.outcome import DONE, NOT_YET, PARTLY
 from course.grading.attempt import Grade
 from course.grading.sheet import count_points
-from course.outcome import DONE, NOT_YET, PARTLY
 
 RULE = "CRS001"
 #: Places that are named of what a submission tried.

@@ -17,7 +17,7 @@ from ascend_workbook.machine.project import ROOT
 
 PACKAGE = Path(__file__).resolve().parents[1]
 #: Of the package: what grades, packs and solves.
-LEFT_OUT = ("grading", "packing", "solving.py")
+LEFT_OUT = ("grading", "packing")
 #: What the notebooks ask of a task's file beside the task itself; its check, and what that alone uses, are left out.
 QUESTIONS = {
     "tasks/env.py": ("machine", "broken"),
@@ -26,7 +26,7 @@ QUESTIONS = {
     "tasks/loop.py": ("measured", "seconds"),
     "tasks/ranks.py": ("broken",),
     "tasks/half.py": ("broken",),
-    "capstone.py": ("SCRIPT", "STAGES", "check_stage", "handed_in"),
+    "exercises/capstone.py": ("SCRIPT", "STAGES", "check_stage", "handed_in"),
 }
 ALWAYS = ("TASK", "ORDER")
 #: What judges: a function of these parameters.

@@ -16,10 +16,10 @@ from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.machine import versions
-from course import machines
-from course.data import as_typed
-from course.drawing import pick_one
-from course.task import Found, Place, Task
+from course.exercises import machines
+from course.exercises.data import as_typed
+from course.exercises.drawing import pick_one
+from course.exercises.task import Found, Place, Task
 
 ORDER = 1
 FIELDS = ("torch", "torch_npu", "command")

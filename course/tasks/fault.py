@@ -17,10 +17,10 @@ from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.precision.capture import capture
 from ascend_workbook.precision.capturing import manifest
-from course.data import as_typed
-from course.drawing import draw_number, pick_one
-from course.editing import SCRIPTS
-from course.task import Found, Place, Task
+from course.exercises.data import as_typed
+from course.exercises.drawing import draw_number, pick_one
+from course.exercises.editing import SCRIPTS
+from course.exercises.task import Found, Place, Task
 
 ORDER = 3
 SETTING = "ASCEND_WORKBOOK_SIM_FAULT"

@@ -12,10 +12,10 @@ from statistics import fmean
 
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.machine.launch import LaunchResult, Plugin
-from course import running
-from course.editing import apply_edits, original
-from course.running import CHILD, Trial, npu_tier, run_trial
-from course.task import Found, Place, Point, Task
+from course.exercises import running
+from course.exercises.editing import apply_edits, original
+from course.exercises.running import CHILD, Trial, npu_tier, run_trial
+from course.exercises.task import Found, Place, Point, Task
 
 ORDER = 6
 SCRIPT = "half.py"

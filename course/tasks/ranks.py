@@ -16,10 +16,10 @@ from pathlib import Path
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.machine.launch import LaunchResult
-from course import running
-from course.editing import apply_edits, original
-from course.running import Trial, npu_tier, run_trial
-from course.task import Found, Place, Point, Task
+from course.exercises import running
+from course.exercises.editing import apply_edits, original
+from course.exercises.running import Trial, npu_tier, run_trial
+from course.exercises.task import Found, Place, Point, Task
 
 ORDER = 5
 SCRIPT = "two_cards.py"

@@ -13,10 +13,10 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine.launch import LaunchResult, Plugin
 from ascend_workbook.migration.dry_run.judge import TOLERANCE
 from ascend_workbook.migration.scan import scan
-from course import running
-from course.editing import apply_edits, original
-from course.running import CHILD, Trial, npu_tier, run_trial
-from course.task import Found, Place, Point, Task
+from course.exercises import running
+from course.exercises.editing import apply_edits, original
+from course.exercises.running import CHILD, Trial, npu_tier, run_trial
+from course.exercises.task import Found, Place, Point, Task
 
 ORDER = 2
 SCRIPT = "traps.py"

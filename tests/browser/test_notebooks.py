@@ -10,9 +10,9 @@ import nbformat
 import pytest
 
 from course import DONE, read_record
-from course.listing import tasks_of
-from course.solving import write_solved
-from course.task import CAPSTONE, CAPSTONE_FOLDER, EXERCISES
+from course.exercises.listing import tasks_of
+from course.exercises.task import CAPSTONE, CAPSTONE_FOLDER, EXERCISES
+from course.packing.solving import write_solved
 from tests.browser.lab import Lab
 from tests.browser.notebook import Opened, copied, shown
 from tests.browser.pages import faults

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from course import DONE, check_task
-from course.editing import original
-from course.solving import read_solutions
+from course.exercises.editing import original
+from course.packing.solving import read_solutions
 from tests.course.test_solving import SOLUTIONS
 
 pytestmark = pytest.mark.full

@@ -63,8 +63,9 @@ READS = {
     "git's objects": "list((root / '.git').iterdir())[0].name + ' PRIVATE' if (root / '.git').is_dir() and "
     "any((root / '.git').iterdir()) else ''",
     "the tests' answers": "read_below(root / 'tests/course', '.py')",
-    "the solved notebook": "__import__('course.solving').solving.write_solved(out=str(here / 's.ipynb')) and "
-    "read(here / 's.ipynb')",
+    "the solved notebook": "__import__('course.packing.solving').packing.solving."
+    "write_solved(out=str(here / 's.ipynb'))"
+    " and read(here / 's.ipynb')",
     "the checker's source": "__import__('inspect').getsource(__import__('course.tasks.env').tasks.env.check)",
     "the checker's helpers": "__import__('inspect').getsource(__import__('course.tasks.env').tasks.env._judge_pair)",
     "the checker's file": "read(root / 'course/tasks/env.py')",
@@ -107,7 +108,7 @@ WRITES = {
     "a friend's grade": "next((place / 'grades.csv.work').glob('ann*/grade.json')).write_text('{}')",
     "delete the submissions": "shutil.rmtree(place / 'in')",
     "delete the work": "shutil.rmtree(place / 'grades.csv.work')",
-    "the checker": "(root / 'course' / 'checking.py').write_text('raise SystemExit')",
+    "the checker": "(root / 'course' / 'exercises' / 'checking.py').write_text('raise SystemExit')",
     "the engine": "(root / 'ascend_workbook' / '__init__.py').write_text('raise SystemExit')",
     "a module that every Python loads": "pathlib.Path(__import__('sysconfig').get_paths()['purelib'], "
     "'eve.pth').write_text('import eve')",
@@ -131,7 +132,8 @@ OTHERS = {
     "s.sendall(b'loot')",
     "an abstract socket": "(s := socket.socket(socket.AF_UNIX)).connect('\\0' + str(place)) or s.sendall(b'loot')",
     "trace the parent": "'refused' if libc.ptrace(16, os.getppid() - 1 or 1, 0, 0) else 'traced'",
-    "a check that likes all": "setattr(__import__('course.checking').checking, 'judge_answer', lambda *a: None)",
+    "a check that likes all": "setattr(__import__('course.exercises.checking').exercises.checking, "
+    "'judge_answer', lambda *a: None)",
     "its own module course": "(here / 'course.py').write_text('check_task = print')",
 }
 #: Each ends or floods the process that it runs in: a submission of its own.
@@ -339,7 +341,7 @@ def test_a_judged_script_sees_neither_the_checker_nor_what_it_is_held_against(ho
     """The answer to a task is a script: it runs while the judge runs, and beside the original."""
     spy = "\n".join(
         (
-            "from course.editing import original",
+            "from course.exercises.editing import original",
             f"spy = {SPY.format(place=str(host.place), root=str(ROOT))!r}",
             "answer = spy + original('slow_steps.py')",
             'from course import check_task\ncheck_task("loop", answer, run_dir=run_dir, student=student)',

@@ -14,10 +14,10 @@ import pytest
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report, Table
-from course import capstone
-from course.capstone import SCRIPT, STAGES, check_stage, handed_in
-from course.outcome import DONE, NOT_YET, PARTLY
-from course.task import Place
+from course.exercises import capstone
+from course.exercises.capstone import SCRIPT, STAGES, check_stage, handed_in
+from course.exercises.outcome import DONE, NOT_YET, PARTLY
+from course.exercises.task import Place
 from helpers.notebook import NotebookRun
 from tests.conftest import ROOT
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ascend_workbook.precision.capture import capture
-from course.cases import CASES, cases_on
+from course.lessons.cases import CASES, cases_on
 from tests.conftest import ROOT
 
 SOURCE = (ROOT / "notebooks" / "source" / "course" / "03_divergence.py").read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ import pytest
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.sentence import Sentence, load_catalogue
 from course import DONE, NOT_YET, Found, Place, Task, check_task, checking, load_tasks, read_record
-from course.checking import resolve_answer
+from course.exercises.checking import resolve_answer
 
 
 def stub() -> None:
@@ -152,7 +152,7 @@ def test_every_task_has_its_words() -> None:
 
 
 def test_a_shared_machine_is_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from course import patience
+    from course.exercises import patience
 
     assert (patience.patient_limit(10), patience.is_shared()) == (10, False)
     monkeypatch.setenv(patience.NAME, "10")
@@ -164,7 +164,7 @@ def test_a_shared_machine_is_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 
 def test_answers_are_collected_for_who_judges_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from course import checking
+    from course.exercises import checking
 
     monkeypatch.setenv(checking.COLLECT, "1")
     monkeypatch.setattr(checking, "judge_answer", lambda *given: pytest.fail("judged"))

@@ -9,7 +9,7 @@ import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
-from course.child import checked, on_device, raised, run_script, scene
+from course.lessons.child import checked, on_device, raised, run_script, scene
 
 
 @pytest.fixture

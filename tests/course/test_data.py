@@ -13,7 +13,7 @@ import torch
 
 from ascend_workbook.findings.sentence import Sentence
 from course import NOT_YET, Found, Place, Task, check_task, read_record
-from course.data import LARGEST, NoData, as_data
+from course.exercises.data import LARGEST, NoData, as_data
 from course.tasks import fault
 
 

@@ -12,10 +12,10 @@ import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.sentence import show
+from course.exercises.record import NAME
 from course.grading import attempt, grade_submissions, limits
 from course.grading.judging import MARK, read_verdict, sign_verdict
 from course.grading.limits import Limits
-from course.record import NAME
 from tests.course.test_grading import CHECK, NOTHING, handed_in, lives, rows, solved
 
 KEY = b"k" * 32
@@ -174,7 +174,7 @@ def test_a_check_that_could_not_judge_is_told(tmp_path: Path) -> None:
     )
     code = (
         "import sys\nfrom course.grading import judging\n"
-        "from course.task import Found, Task\n"
+        "from course.exercises.task import Found, Task\n"
         "from ascend_workbook.findings.sentence import Sentence\n"
         "def broken(*_): raise PermissionError(13, 'closed', '/closed/bin')\n"
         "def wrong(*_): return Found(missing=(Sentence('course.env.ready'),))\n"

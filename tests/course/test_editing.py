@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
-from course.editing import apply_edits, original
+from course.exercises.editing import apply_edits, original
 from course.tasks import loop, ranks, script
 
 BEFORE = 'import torch\nprint("中文", 1)\nprint(2)\n'

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from ascend_workbook.findings import sentence as words
-from course.glossary import WORDS, glossary, list_terms
+from course.lessons.glossary import WORDS, glossary, list_terms
 
 
 @pytest.mark.parametrize("term", list_terms())

@@ -17,17 +17,17 @@ import pytest
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.machine import versions
-from course import machines
+from course.exercises import machines
+from course.exercises.task import load_tasks
 from course.grading import grade_submissions, limits
 from course.grading.attempt import Grade
 from course.grading.limits import Limits
 from course.grading.sheet import earlier_submissions, make_plain, write_sheet
 from course.grading.summary import Beside, make_report
-from course.task import load_tasks
 from course.tasks import env
 
 CHECK = 'from course import check_task\ncheck_task("env", answer, run_dir=run_dir, student=student)'
-PATCH = """import course.checking as checking, course.task as task
+PATCH = """import course.exercises.checking as checking, course.exercises.task as task
 checking.judge = lambda *given: task.Found(right=({"say": "course.env.ready", "args": {}},))
 print("完成")"""
 FORGE = """import json, pathlib
@@ -124,7 +124,7 @@ def test_tricks_earn_nothing(tmp_path: Path) -> None:
     assert "no answer" in table["'=1+1.ipynb"]["error"]
 
 
-STAGE = """from course.capstone import check_stage
+STAGE = """from course.exercises.capstone import check_stage
 from helpers.notebook import begin
 run = begin("course_capstone", lang, run_dir, "auto")
 check_stage("{stage}", {answer!r}, run)"""

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
-from course.capstone import STAGES
-from course.listing import exercises
-from course.outcome import DONE, PARTLY, Outcome
-from course.record import keep_outcome
-from course.task import CAPSTONE_FOLDER, load_tasks
+from course.exercises.capstone import STAGES
+from course.exercises.listing import exercises
+from course.exercises.outcome import DONE, PARTLY, Outcome
+from course.exercises.record import keep_outcome
+from course.exercises.task import CAPSTONE_FOLDER, load_tasks
 
 
 def test_nothing_done(tmp_path: Path) -> None:

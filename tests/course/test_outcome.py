@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ascend_workbook.findings.sentence import Sentence
-from course.outcome import NOT_YET, Outcome
+from course.exercises.outcome import NOT_YET, Outcome
 
 
 def crashed() -> Outcome:

@@ -120,7 +120,7 @@ def unpacked(every: Files, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_this_project_leaks_nothing(every: Files) -> None:
     kept = choose_files(every)
-    assert "course/task.py" in kept and "tests/course/test_packing.py" not in kept
+    assert "course/exercises/task.py" in kept and "tests/course/test_packing.py" not in kept
     assert not find_leaks(every, kept)
     first = '"dtype": "bfloat16"}'  # too short a line to be looked for: the capstone's first answer
     assert not [name for name, (_, data) in kept.items() if "course" in name and first.encode() in data]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from course.prediction import predicted
+from course.lessons.prediction import predicted
 
 
 @pytest.mark.parametrize("guess", ["", 0, None])

@@ -8,7 +8,7 @@ import pytest
 
 from ascend_workbook.findings import sentence as words
 from ascend_workbook.findings.errors import WorkbookError
-from course.quiz import OPTIONS, QUIZZES, quiz
+from course.lessons.quiz import OPTIONS, QUIZZES, quiz
 
 NAMES = sorted(QUIZZES)
 

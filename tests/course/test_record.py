@@ -13,9 +13,9 @@ import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
 from course import read_record
-from course import record as keeping
-from course.outcome import NOT_YET, Outcome
-from course.record import keep_outcome
+from course.exercises import record as keeping
+from course.exercises.outcome import NOT_YET, Outcome
+from course.exercises.record import keep_outcome
 
 FORK = multiprocessing.get_context("fork")
 TIMES = 40

@@ -11,11 +11,11 @@ import nbformat
 import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
-from course.listing import exercises
-from course.outcome import DONE, Outcome
-from course.record import keep_outcome, read_record
-from course.resetting import _build_notebook, _find_source, reset_exercise
-from course.task import load_tasks
+from course.exercises.listing import exercises
+from course.exercises.outcome import DONE, Outcome
+from course.exercises.record import keep_outcome, read_record
+from course.exercises.resetting import _build_notebook, _find_source, reset_exercise
+from course.exercises.task import load_tasks
 from tests.conftest import ROOT
 
 FIRST = next(iter(load_tasks()))

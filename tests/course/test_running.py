@@ -6,8 +6,8 @@ import socket
 
 import pytest
 
-from course import running
-from course.running import another_seed, same_losses
+from course.exercises import running
+from course.exercises.running import another_seed, same_losses
 from course.tasks import loop, ranks
 
 GOOD = [1.0, 0.5, 0.25]

@@ -10,9 +10,9 @@ import pytest
 
 from ascend_workbook.findings.sentence import show
 from ascend_workbook.machine.launch import LaunchResult, Plugin
-from course.editing import original
-from course.running import CHILD, Trial, run_trial
-from course.task import Place
+from course.exercises.editing import original
+from course.exercises.running import CHILD, Trial, run_trial
+from course.exercises.task import Place
 from course.tasks import script
 
 DIES = """import torch

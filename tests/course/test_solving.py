@@ -10,8 +10,8 @@ import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
 from course import DONE, NOT_YET, load_tasks, read_record
-from course.solving import fill_stubs, find_stubs, read_solutions, write_solved
-from course.task import NOTEBOOKS as NOTEBOOKS_OF
+from course.exercises.task import NOTEBOOKS as NOTEBOOKS_OF
+from course.packing.solving import fill_stubs, find_stubs, read_solutions, write_solved
 from tests.conftest import ROOT
 
 COURSE = ROOT / "notebooks" / "course"

@@ -7,7 +7,7 @@ import pytest
 from ascend_workbook.environment.machine import Chosen, Hardware, Host, Machine, Python
 from ascend_workbook.environment.readiness import report_on
 from ascend_workbook.findings.finding import Status
-from course.supposed import supposed
+from course.lessons.supposed import supposed
 
 HERE = Machine(
     Host(

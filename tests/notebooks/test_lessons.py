@@ -12,7 +12,7 @@ import jupytext
 import nbformat
 import pytest
 
-from course.quiz import QUIZZES, quiz
+from course.lessons.quiz import QUIZZES, quiz
 from tests.conftest import ROOT
 from tests.notebooks.test_course import printed
 from tests.notebooks.test_sources import build

@@ -6,7 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from ascend_simulator import stubs
+from ascend_simulator.libraries import stubs
 
 #: Types that exported functions return.
 _DEFINITION = re.compile(

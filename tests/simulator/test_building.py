@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from ascend_simulator import building, plan, stubs
 from ascend_simulator.errors import SimulatorError
-from ascend_simulator.plan import Package, cxx_standard, find_package, uses_cxx11_abi
+from ascend_simulator.libraries import building, plan, stubs
+from ascend_simulator.libraries.plan import Package, cxx_standard, find_package, uses_cxx11_abi
 from ascend_workbook.machine import simulator
 
 

@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ascend_simulator import plan, stubs
-from ascend_simulator.plan import find_package
+from ascend_simulator.libraries import plan, stubs
+from ascend_simulator.libraries.plan import find_package
 from ascend_workbook.machine import simulator
 from tests.simulator import exports
 

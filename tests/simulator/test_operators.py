@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ascend_simulator.coverage.entries import UNKNOWN
-from ascend_simulator.plan import find_package
-from ascend_simulator.stubs import list_wrappers
+from ascend_simulator.libraries.plan import find_package
+from ascend_simulator.libraries.stubs import list_wrappers
 from ascend_workbook.findings.report import Report
 from ascend_workbook.machine import simulator
 from ascend_workbook.machine.simulator.operators import dtype_lists, list_operators

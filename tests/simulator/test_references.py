@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from ascend_simulator.building import names_of_references, names_with_dtypes
-from ascend_simulator.plan import REFERENCES
+from ascend_simulator.libraries.building import names_of_references, names_with_dtypes
+from ascend_simulator.libraries.plan import REFERENCES
 from ascend_simulator.references import all_references, reference_of
 from tests.conftest import ROOT
 

@@ -39,9 +39,9 @@ run_dir: str = "runs/notebook"  # folder of this run / 本次运行的目录
 # %%
 from IPython.display import Markdown
 
-from course.child import on_device, raised, run_script
-from course.glossary import glossary
-from course.quiz import quiz
+from course.lessons.child import on_device, raised, run_script
+from course.lessons.glossary import glossary
+from course.lessons.quiz import quiz
 from helpers.devices import find
 from helpers.notebook import begin
 

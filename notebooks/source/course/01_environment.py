@@ -44,9 +44,9 @@ trains_on: str = ""  # where it trains after the quick fix / 预测“速效药�
 culprit: str = ""  # the second case, which package / 预测第二个案件中该怪谁: torch | torch_npu | cann
 
 # %%
-from course.child import checked, raised, run_script, scene
-from course.prediction import predicted
-from course.supposed import supposed
+from course.lessons.child import checked, raised, run_script, scene
+from course.lessons.prediction import predicted
+from course.lessons.supposed import supposed
 from helpers import explain
 from helpers.devices import child_environment, find
 from helpers.environment import probe, report_on

@@ -48,8 +48,8 @@ one_more: str = ""  # your prediction, 100000000 + 1 - 100000000 in float64 on t
 # %%
 import re
 
-from course.child import on_device, raised, run_script
-from course.prediction import predicted
+from course.lessons.child import on_device, raised, run_script
+from course.lessons.prediction import predicted
 from helpers import dry_run, rewrite, scan
 from helpers.devices import find
 from helpers.notebook import begin

@@ -57,16 +57,16 @@ run = begin("course", lang, run_dir, device)
 # ## 采集证据
 #
 # 每个案件一次采集，另有单进程与双进程的基线各一次。`settings` 是注入的故障，只作用于模拟 NPU。它就是答案，所以写在
-# `course/cases.py` 里：先不要打开。
+# `course/lessons/cases.py` 里：先不要打开。
 
 # %% [markdown] lang="en"
 # ## Collecting the evidence
 #
 # One capture for each case, and a baseline each for one process and for two. `settings` are the faults, and reach the
-# simulated NPU alone. They are the answer, and so they stand in `course/cases.py`: do not open it yet.
+# simulated NPU alone. They are the answer, and so they stand in `course/lessons/cases.py`: do not open it yet.
 
 # %%
-from course.cases import cases_on
+from course.lessons.cases import cases_on
 
 cases = cases_on(device)
 for name, (where, options, settings) in cases.items():
@@ -275,7 +275,7 @@ print("first divergence:", fourth.facts["first_divergence"])
 tolerance_box(fourth, lang)
 
 # %% [markdown] lang="zh"
-# **最后的练习**：现在可以打开 `course/cases.py` 了。用 `cases["first"][2].update(...)` 把案件 1 的 `scale=1.02`
+# **最后的练习**：现在可以打开 `course/lessons/cases.py` 了。用 `cases["first"][2].update(...)` 把案件 1 的 `scale=1.02`
 # 改成 `scale=1.00001`，用 `collect("first")` 重新采集，重新比对。还能找到吗？再试 1.001，以及启用重算（去掉
 # `replaying=False`）。从多小开始找不到，为什么那样是对的？
 #
@@ -297,7 +297,7 @@ tolerance_box(fourth, lang)
 # 下一课：[03 混合精度](03_mixed_precision.ipynb)，损失为什么一动不动？
 
 # %% [markdown] lang="en"
-# **Last exercise**: now open `course/cases.py`. By `cases["first"][2].update(...)` change `scale=1.02` of case 1
+# **Last exercise**: now open `course/lessons/cases.py`. By `cases["first"][2].update(...)` change `scale=1.02` of case 1
 # to `scale=1.00001`, capture again by `collect("first")` and compare again. Is it still found? Try 1.001 too, and with
 # replaying (without `replaying=False`). Below which size is it not found, and why is that right?
 #

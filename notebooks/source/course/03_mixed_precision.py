@@ -48,7 +48,7 @@ scale_guess: int = 0  # your prediction, the loss scale as a power of two / ф╜ащ
 # %%
 from concurrent.futures import ThreadPoolExecutor
 
-from course.prediction import predicted
+from course.lessons.prediction import predicted
 from helpers import advise, capture, curves, devices
 from helpers.boxes import LiveScale
 from helpers.devices import LaunchSpec, launch

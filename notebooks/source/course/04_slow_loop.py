@@ -48,7 +48,7 @@ guess: str = ""  # your prediction of what costs most / 你预测最耗时的部
 # %%
 import ast
 
-from course.prediction import predicted
+from course.lessons.prediction import predicted
 from helpers.boxes import timeline_view
 from helpers.notebook import begin
 from helpers.profiling import analyse, profile

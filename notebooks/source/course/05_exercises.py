@@ -43,8 +43,8 @@ wait_s: int = 10  # seconds after which a script is taken to hang, in E / 题 E 
 
 # %%
 from course import check_task
-from course.editing import original
-from course.listing import exercises
+from course.exercises.editing import original
+from course.exercises.listing import exercises
 from course.tasks import env, fault, half, loop, ranks, script
 from helpers import curves
 from helpers.notebook import begin

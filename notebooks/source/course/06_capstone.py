@@ -38,7 +38,7 @@ device: str = "auto"  # auto | npu | npu-simulated | cuda | cpu; the checks take
 run_dir: str = "runs/notebook"  # folder of this run / 本次运行的目录
 
 # %%
-from course.capstone import SCRIPT, check_stage, handed_in
+from course.exercises.capstone import SCRIPT, check_stage, handed_in
 from helpers.notebook import begin
 
 run = begin("course_capstone", lang, run_dir, device)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.sentence import hint, say
-from course.data import as_typed
+from course.exercises.data import as_typed
 
 OPTIONS = "abc"
 

@@ -15,13 +15,13 @@ from typing import Any
 from ascend_workbook.findings.errors import WorkbookError, explain_os_error
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.machine.project import ROOT
-from course.data import NoData, as_data
-from course.outcome import DONE, NOT_YET, PARTLY, Outcome
-from course.patience import patient_limit
-from course.record import NAME as RECORD
-from course.record import keep_outcome
-from course.task import Found, Place, Task
-from course.task import find_task as task_named
+from course.exercises.data import NoData, as_data
+from course.exercises.outcome import DONE, NOT_YET, PARTLY, Outcome
+from course.exercises.patience import patient_limit
+from course.exercises.record import NAME as RECORD
+from course.exercises.record import keep_outcome
+from course.exercises.task import Found, Place, Task
+from course.exercises.task import find_task as task_named
 
 SECONDS = 10.0
 #: More than this printed by an answer is cut off, and is no answer.

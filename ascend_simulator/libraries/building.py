@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ascend_simulator.compiling import make_libraries
-from ascend_simulator.plan import CANN_VERSION, MSPROF, NATIVE, REFERENCES, Plan, make_plan, read_stamp
+from ascend_simulator.libraries.compiling import make_libraries
+from ascend_simulator.libraries.plan import CANN_VERSION, MSPROF, NATIVE, REFERENCES, Plan, make_plan, read_stamp
+from ascend_simulator.libraries.stubs import list_wrappers
 from ascend_simulator.real_cann import SIGNS
-from ascend_simulator.stubs import list_wrappers
 
 
 def default_location() -> Path:

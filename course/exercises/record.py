@@ -22,7 +22,7 @@ from ascend_workbook.batch.campaign.cards import take_lock
 from ascend_workbook.findings.errors import WorkbookError, explain_os_error
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.storage import write_file
-from course.outcome import DONE, NOT_YET, PARTLY, Outcome
+from course.exercises.outcome import DONE, NOT_YET, PARTLY, Outcome
 
 #: A change takes milliseconds; what takes longer is a process that was stopped.
 PATIENCE_S, AGAIN_S = 10.0, 0.01

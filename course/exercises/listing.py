@@ -10,9 +10,9 @@ from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine.project import results_begin_at
-from course.outcome import DONE, NOT_YET
-from course.record import Record, read_record
-from course.task import CAPSTONE, CAPSTONE_FOLDER, EXERCISES, NOTEBOOKS, Task, load_tasks
+from course.exercises.outcome import DONE, NOT_YET
+from course.exercises.record import Record, read_record
+from course.exercises.task import CAPSTONE, CAPSTONE_FOLDER, EXERCISES, NOTEBOOKS, Task, load_tasks
 
 #: What is listed, as the commands call the notebooks -> where the notebook keeps its record, below run_dir.
 RECORDS = {EXERCISES: "", CAPSTONE: CAPSTONE_FOLDER}
@@ -26,7 +26,7 @@ def tasks_of(notebook: str) -> dict[str, Task]:
         return load_tasks()
     if notebook != CAPSTONE:
         raise WorkbookError("course.unknown_notebook", given=notebook, known=list(NOTEBOOKS))
-    from course.capstone import STAGES
+    from course.exercises.capstone import STAGES
 
     return {task.id: task for task in STAGES.values()}
 

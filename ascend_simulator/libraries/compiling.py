@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ascend_simulator.errors import SimulatorError
-from ascend_simulator.plan import CANN_VERSION, NATIVE, Plan
-from ascend_simulator.stubs import atb_functions, unsupported_functions
+from ascend_simulator.libraries.plan import CANN_VERSION, NATIVE, Plan
+from ascend_simulator.libraries.stubs import atb_functions, unsupported_functions
 
 #: Libraries that torch_npu links to or opens, all of whose functions libascendcl.so holds.
 ALIASES = ("acl_op_compiler", "ge_runner", "graph", "acl_tdt_channel", "msprofiler", "ascend_hal")

@@ -26,12 +26,12 @@ from ascend_workbook.migration.scan import scan
 from ascend_workbook.migration.verdict import join as join_migration
 from ascend_workbook.precision.align import align
 from ascend_workbook.precision.capture import capture
-from course.checking import check_task
-from course.editing import SCRIPTS, apply_edits
-from course.outcome import DONE, Outcome
-from course.record import read_record
-from course.running import npu_tier
-from course.task import Found, Place, Point, Task
+from course.exercises.checking import check_task
+from course.exercises.editing import SCRIPTS, apply_edits
+from course.exercises.outcome import DONE, Outcome
+from course.exercises.record import read_record
+from course.exercises.running import npu_tier
+from course.exercises.task import Found, Place, Point, Task
 from helpers.notebook import NotebookRun
 
 SCRIPT = "spectra.py"

@@ -17,7 +17,7 @@ from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import Scalar, choose_language
 from ascend_workbook.machine.project import ROOT
 from ascend_workbook.storage import write_file
-from course.task import EXERCISES, NOTEBOOKS
+from course.exercises.task import EXERCISES, NOTEBOOKS
 
 #: A stub's cell carries this tag with the task's id.
 TAG = "task-"

@@ -20,12 +20,12 @@ from ascend_workbook.machine import device as devices
 from ascend_workbook.machine.launch import LaunchResult, LaunchSpec, Plugin, launch
 from ascend_workbook.machine.launch.spec import TRANSFORM_TO
 from ascend_workbook.machine.sandbox import Enclosure
-from course.patience import is_shared, patient_limit
-from course.task import Point
+from course.exercises.patience import is_shared, patient_limit
+from course.exercises.task import Point
 
-CHILD = Path(__file__).parent / "tasks" / "child"
+PACKAGE = Path(__file__).resolve().parents[1]
+CHILD = PACKAGE / "tasks" / "child"
 TIMEOUT_S = 150.0
-PACKAGE = Path(__file__).parent
 #: 1 while a class is graded: a script is somebody's who may want more than an answer.
 GRADING = "ASCEND_WORKBOOK_GRADING"
 

@@ -7,7 +7,7 @@ import re
 import subprocess
 
 from ascend_simulator.errors import SimulatorError
-from ascend_simulator.plan import NATIVE, Package
+from ascend_simulator.libraries.plan import NATIVE, Package
 
 #: Functions of CANN by name, as they appear among a library's undefined symbols.
 CANN_FUNCTION = re.compile(r"(?:acl[a-zA-Z]|rt[A-Z]|Msprof|Hccl|hal[A-Z])\w+")

@@ -15,9 +15,9 @@ from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import Scalar, Sentence, choose_language
 from ascend_workbook.machine.project import ROOT, results_begin_at
 from ascend_workbook.storage import open_storage, write_file
-from course.listing import tasks_of
-from course.record import NAME, take_back
-from course.task import CAPSTONE, CAPSTONE_FOLDER, EXERCISES, load_tasks
+from course.exercises.listing import tasks_of
+from course.exercises.record import NAME, take_back
+from course.exercises.task import CAPSTONE, CAPSTONE_FOLDER, EXERCISES, load_tasks
 
 EVERY = "all"
 #: A cell that students write has this tag with the task's id.

@@ -10,6 +10,7 @@ import shutil
 import sys
 from dataclasses import dataclass
 from importlib.machinery import PathFinder
+from itertools import chain
 from pathlib import Path
 
 from ascend_simulator.errors import SimulatorError
@@ -57,9 +58,8 @@ def uses_cxx11_abi(torch: Package) -> bool:
     return b"__cxx11" in (torch.root / "lib" / "libc10.so").read_bytes()
 
 
-NATIVE = Path(__file__).with_name("native")
-REFERENCES = Path(__file__).with_name("references")
-MSPROF = Path(__file__).with_name("msprof")
+PACKAGE = Path(__file__).parents[1]
+NATIVE, REFERENCES, MSPROF = (PACKAGE / name for name in ("native", "references", "msprof"))
 #: The CANN release whose interface the runtime follows: the newest that torch_npu's compatibility table names
 #: (https://gitcode.com/Ascend/pytorch, COMPATIBILITY.md).
 CANN_VERSION = "9.1.0"
@@ -90,10 +90,10 @@ def make_plan(location: Path) -> Plan:
 
 def source_hashes() -> dict[str, str]:
     """Return hashes by path below this package: the native sources, and the modules that compile them."""
-    here = Path(__file__).parent
-    paths = (*NATIVE.rglob("*"), *REFERENCES.glob("*.py"), *MSPROF.glob("*.py"), *here.glob("*.py"))
+    modules = (folder.glob("*.py") for folder in (PACKAGE, Path(__file__).parent, REFERENCES, MSPROF))
+    paths = (*NATIVE.rglob("*"), *chain.from_iterable(modules))
     files = sorted(path for path in paths if path.is_file())
-    return {str(path.relative_to(here)): hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in files}
+    return {str(path.relative_to(PACKAGE)): hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in files}
 
 
 def read_stamp(location: Path) -> dict[str, object]:

@@ -1,0 +1,1 @@
+"""What the lessons' cells use: quizzes, predictions, the glossary, cases and suppositions."""

@@ -79,7 +79,7 @@ class Redactor:
     def _redact_options(self, values: list[object]) -> list[object]:
         """Hide the word that follows an option such as `--password` in a list of words."""
         for before, (at, word) in zip(values, list(enumerate(values))[1:]):
-            option = isinstance(before, str) and before.startswith("-") and ASSIGNED.fullmatch(before)
+            option = isinstance(before, str) and before.startswith("-") and ASSIGNED.compiled.fullmatch(before)
             if option and isinstance(word, str) and not word.startswith("-"):
                 values[at] = "***"
         return values
@@ -123,7 +123,7 @@ def _collect_secrets(environ: Mapping[str, str]) -> tuple[tuple[str, ...], tuple
 def _names_secret(name: str) -> bool:
     if name.isupper():
         return bool(SECRET_NAME.search(name))
-    return bool(ASSIGNED.fullmatch(name)) and "signature" not in name.lower() or name == "auth"
+    return bool(ASSIGNED.compiled.fullmatch(name)) and "signature" not in name.lower() or name == "auth"
 
 
 @cache

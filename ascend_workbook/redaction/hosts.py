@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import re
-import socket
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -27,7 +27,7 @@ _NAME = re.compile(r"(?=[\w.-]*[A-Za-z])[A-Za-z0-9][\w.-]{2,252}")
 
 def find_host_names(environ: Mapping[str, str]) -> set[str]:
     """Find the names of this host and of the others of its job: whole names, and the first part of dotted ones."""
-    texts = [environ.get(name, "") for name in NAMES] + [socket.gethostname()]
+    texts = [environ.get(name, "") for name in NAMES] + [_name_host(environ)]
     candidates = {word.split("://")[-1].split(":")[0].strip() for text in texts for word in re.split(r"[,;\s]+", text)}
     for name in LISTS:
         candidates.update(itertools.islice(expand_host_list(environ.get(name, "")), MOST))
@@ -73,3 +73,8 @@ def _walk_names(value: object) -> Iterator[str]:
     if isinstance(value, list):
         for item in value:
             yield from _walk_names(item)
+
+
+def _name_host(environ: Mapping[str, str]) -> str:
+    """Return this host's name; `socket` and `platform` would take longer to import than the rest of the redactor."""
+    return os.uname().nodename if hasattr(os, "uname") else environ.get("COMPUTERNAME", "")

@@ -5,8 +5,7 @@ Values are kept in memory alone. A child that is handed a command line or an env
 
 from __future__ import annotations
 
-import base64
-import html
+import binascii
 import json
 import os
 import re
@@ -15,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from urllib.parse import quote, unquote
 
-from ascend_workbook.redaction.shapes import ADDRESS_PASSWORD, NAME
+from ascend_workbook.redaction.shapes import ADDRESS_PASSWORD, NAME, Pattern
 
 SECRET_NAME = re.compile(
     r"(?i)(?:^|_)(?:AK|SK|PAT|PW|PWD|KEY|KEYS|CERT|DSN)(?:$|_)|PASS|SECRET|TOKEN|CREDENTIAL|AUTH|APIKEY|API_KEY"
@@ -27,7 +26,7 @@ SHORTEST = 5
 PLACE_NAME = re.compile(r"(?i)_(?:SOCK|FILE|PATH|HOME|DIR)$|^PWD$")
 #: A value that a text may hold without telling anything: it goes as a whole word, and our own keys keep theirs.
 PLAIN_WORD = re.compile(r"[a-z_]{1,10}|[A-Z][a-z_]{0,9}|[A-Z_]{1,10}|.{1,5}", re.DOTALL)
-ASSIGNED = re.compile(rf"(?i)(?:--?)?[\w-]*{NAME}")
+ASSIGNED = Pattern(rf"(?i)(?:--?)?[\w-]*{NAME}")
 CHINESE = re.compile(r"(?:口令|密码|密钥|令牌)(?:[：:=＝]|是|为)")
 NUMBER = re.compile(r"[-+\d.eE_]*")
 #: Names that tell nothing of who somebody is.
@@ -45,14 +44,15 @@ def find_secrets(words: list[str]) -> Iterator[str]:
     for number, word in enumerate(words):
         before, first = (words[max(0, number - at)] if number >= at else "" for at in (1, 2))
         named = before.startswith("-") or first in ("-p", "--parameter", "--env")
-        if named and ASSIGNED.fullmatch(before) and not word.startswith("-"):
+        if named and ASSIGNED.compiled.fullmatch(before) and not word.startswith("-"):
             yield word
             continue
         name, equals, value = word.partition("=")
-        if equals and re.fullmatch(r"[\w.-]+", name) and (ASSIGNED.fullmatch(name) or SECRET_NAME.search(name)):
+        speaks = equals and re.fullmatch(r"[\w.-]+", name)
+        if speaks and (ASSIGNED.compiled.fullmatch(name) or SECRET_NAME.search(name)):
             yield value
         yield from (word[match.end() :] for match in CHINESE.finditer(word))
-        for match in ADDRESS_PASSWORD.finditer(word):
+        for match in ADDRESS_PASSWORD.compiled.finditer(word) if "://" in word else ():
             yield from (match["password"], unquote(match["password"]))
         if re.search(r"\s", word):  # a whole command line in one word
             try:
@@ -102,7 +102,9 @@ def _is_secret(name: str, text: str) -> bool:
 
 def _spellings_of(text: str) -> set[str]:
     """Return how else a log may write a text: as JSON, Python, HTML, in an address, or as base64."""
-    coded = base64.b64encode(text.encode("utf-8", "surrogateescape")).decode()
+    from html import escape  # takes longer to import than all of this
+
+    coded = binascii.b2a_base64(text.encode("utf-8", "surrogateescape"), newline=False).decode()
     dumped = {json.dumps(text, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
     quoted = {quote(text, safe, errors="surrogateescape") for safe in ("", "/")}
-    return {text, *dumped, repr(text)[1:-1], html.escape(text), *quoted, coded}
+    return {text, *dumped, repr(text)[1:-1], escape(text), *quoted, coded}

@@ -5,10 +5,33 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Callable
+from functools import cached_property
 from typing import Union
 
 Instead = Union[str, Callable[["re.Match[str]"], str]]
-Shape = tuple["re.Pattern[str]", Instead]
+
+
+class Pattern:
+    """A regular expression that is compiled at its first use: all of them take longer than to scan a script."""
+
+    def __init__(self, text: str, flags: int = 0) -> None:
+        self._text, self._flags = text, flags
+
+    @cached_property
+    def compiled(self) -> re.Pattern[str]:
+        """The regular expression."""
+        return re.compile(self._text, self._flags)
+
+    def sub(self, instead: Instead, text: str) -> str:
+        """Return the text with `instead` for each match."""
+        return self.compiled.sub(instead, text)
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """Return the first match."""
+        return self.compiled.search(text)
+
+
+Shape = tuple[Union["re.Pattern[str]", Pattern], Instead]
 
 #: Words that mark a text for a language model: their names end in `token`, and none is a secret.
 _MARKS = "".join(f"(?<!{word}_)" for word in "pad eos bos unk sep cls mask next stop image special".split())  # noqa: SIM905
@@ -34,13 +57,13 @@ _PROSE = r"(?!(?-i:[a-z]{1,10}|[A-Z][a-z]{0,9})(?:[^\w@./+=-]|$))"
 _BARE = rf"{_NONE}[^\s\"'&<>,;)}}\]\\]+"
 _SPACE = r"[ \t]{0,20}"
 _ASSIGN = rf"{NAME}{QUOTE}?{_SPACE}\]?{_SPACE}(?:=>|:=|==?|:){_SPACE}"
-_WHOLE_KEY = re.compile(
+_WHOLE_KEY = Pattern(
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:(?!-----BEGIN ).)*?-----END [A-Z ]*PRIVATE KEY-----", re.DOTALL
 )
 #: One that was cut off before its end, as a long cell of a table is.
-_CUT_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:(?:\s|\\+[rn]){0,9}[A-Za-z0-9+/=]{12,})*")
-_END = re.compile(r"-----END [A-Z ]*PRIVATE KEY-----")
-_KEY_LINE = re.compile(r"[\s>|]*(?:[A-Za-z0-9+/=]*|(?:Proc-Type|DEK-Info|Comment):.*)\s*")
+_CUT_KEY = Pattern(r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:(?:\s|\\+[rn]){0,9}[A-Za-z0-9+/=]{12,})*")
+_END = Pattern(r"-----END [A-Z ]*PRIVATE KEY-----")
+_KEY_LINE = Pattern(r"[\s>|]*(?:[A-Za-z0-9+/=]*|(?:Proc-Type|DEK-Info|Comment):.*)\s*")
 #: The longest private keys in use have 13,000 characters.
 _KEY_CHARACTERS = 20_000
 _NETWORKS = tuple(map(ipaddress.IPv6Network, ("2000::/3", "fc00::/7", "fe80::/10", "ff00::/8", "::ffff:0:0/96")))
@@ -71,11 +94,11 @@ def remove_private_keys(text: str) -> str:
     text = _WHOLE_KEY.sub("***", text)
     out: list[str] = []
     done_upto = 0
-    for end in _END.finditer(text):
+    for end in _END.compiled.finditer(text):
         begin, lines = end.start(), text[max(done_upto, end.start() - _KEY_CHARACTERS) : end.start()]
         pieces = re.split(r"(\r?\n|(?:\\r)?\\n)", lines)
         for piece in reversed(pieces):
-            if piece not in ("\n", "\r\n", "\\n", "\\r\\n") and not _KEY_LINE.fullmatch(piece):
+            if piece not in ("\n", "\r\n", "\\n", "\\r\\n") and not _KEY_LINE.compiled.fullmatch(piece):
                 last = re.search(r"[A-Za-z0-9+/=]*$", piece)  # such as after the quote that opens a string
                 begin -= len(last.group()) if last else 0
                 break
@@ -87,19 +110,19 @@ def remove_private_keys(text: str) -> str:
 
 #: What is a credential wherever it stands, whatever is written around it.
 CERTAIN: tuple[Shape, ...] = (
-    (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL), "***"),
-    (re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"), "***"),
-    (re.compile(r"\b(?:gh[pousr]_|github_pat_|glpat-|xox[abp]-)[\w-]{12,}"), "***"),
-    (re.compile(r"\bhf_(?=[A-Za-z]*[\dA-Z])[A-Za-z0-9]{12,}"), "***"),
-    (re.compile(r"\bsk-(?:(?=[A-Za-z_-]*\d)[\w-]{12,}|[A-Za-z]{16,})"), "***"),
+    (Pattern(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL), "***"),
+    (Pattern(r"\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"), "***"),
+    (Pattern(r"\b(?:gh[pousr]_|github_pat_|glpat-|xox[abp]-)[\w-]{12,}"), "***"),
+    (Pattern(r"\bhf_(?=[A-Za-z]*[\dA-Z])[A-Za-z0-9]{12,}"), "***"),
+    (Pattern(r"\bsk-(?:(?=[A-Za-z_-]*\d)[\w-]{12,}|[A-Za-z]{16,})"), "***"),
 )
-ADDRESS_PASSWORD = re.compile(
+ADDRESS_PASSWORD = Pattern(
     r"(?P<scheme>\b[a-z][a-z0-9+.-]{0,20}://)(?P<user>[^\s/@:\"'<>]{0,200}):(?P<password>[^\s/\"'<>]{1,500})@"
 )
 #: Access key ids have 20 capitals and digits, Huawei's secret keys 40 characters of mixed case.
 KEYS: tuple[Shape, ...] = (
     (
-        re.compile(r"(?<![\w/+-])(?:[A-Z0-9]{20}|[A-Za-z0-9]{40})(?![\w/+-])"),
+        Pattern(r"(?<![\w/+-])(?:[A-Z0-9]{20}|[A-Za-z0-9]{40})(?![\w/+-])"),
         lambda match: "***" if _is_mixed(match[0]) else match[0],
     ),
 )
@@ -108,38 +131,34 @@ _OPTION = rf"(?<![\w-])--?[\w-]*{NAME}[ \t]{{1,20}}"
 #: A whole word in quotes that is an option or a variable.
 _WORD = rf"(?<=[\"';])(?:--?[\w-]*{NAME}|(?-i:[A-Z0-9_]*(?:TOKEN|PASS|PASSWORD|SECRET|KEY)))"
 HEADERS: tuple[Shape, ...] = (
-    (re.compile(r"(?i)\b(bearer|basic)[ \t]{1,9}(?-i:(?![a-z]+\b))[\w.~+/=-]{8,}"), r"\1 ***"),
+    (Pattern(r"(?i)\b(bearer|basic)[ \t]{1,9}(?-i:(?![a-z]+\b))[\w.~+/=-]{8,}"), r"\1 ***"),
     (
-        re.compile(
-            rf"(?i)(authorization[\"']?{_SPACE}[=:]{_SPACE}[\"']?){_NONE}[^\s\"'<,;\\]+(?: [^\s\"'<,;\\]{{8,}})?"
-        ),
+        Pattern(rf"(?i)(authorization[\"']?{_SPACE}[=:]{_SPACE}[\"']?){_NONE}[^\s\"'<,;\\]+(?: [^\s\"'<,;\\]{{8,}})?"),
         r"\1***",
     ),
     (
-        re.compile(
-            rf"(?i)(\b(?:set-)?cookie[\"']?{_SPACE}:{_SPACE}[\"']?){_NONE}[^\s\"'<{{\[\\][^\r\n\"'<\\]{{0,4000}}"
-        ),
+        Pattern(rf"(?i)(\b(?:set-)?cookie[\"']?{_SPACE}:{_SPACE}[\"']?){_NONE}[^\s\"'<{{\[\\][^\r\n\"'<\\]{{0,4000}}"),
         r"\1***",
     ),
 )
 NAMED: tuple[Shape, ...] = (
-    (re.compile(rf"(?i)(?P<before>{_ASSIGN}){_QUOTED}"), _same_quotes),
+    (Pattern(rf"(?i)(?P<before>{_ASSIGN}){_QUOTED}"), _same_quotes),
     # setdefault('TOKEN', 'x y'), and a list of words over several lines
     (
-        re.compile(
+        Pattern(
             rf"(?i)(?P<before>{_WORD}{QUOTE}{_SPACE},\s{{0,80}})"
             rf"(?!{QUOTE}(?-i:[a-z_]{{1,10}}|[A-Z_]+){QUOTE}){_QUOTED}"
         ),
         _same_quotes,
     ),
-    (re.compile(rf"(?i)(?P<before>{_OPTION}){_QUOTED}"), _same_quotes),
-    (re.compile(rf"(?i)({_OPTION})(?!-){_BARE}"), r"\1***"),
-    (re.compile(rf"(?i)({NAME}{_EQUALS}{QUOTE}?)(?:(?<!: )|{_PROSE}){_BARE}"), r"\1***"),
+    (Pattern(rf"(?i)(?P<before>{_OPTION}){_QUOTED}"), _same_quotes),
+    (Pattern(rf"(?i)({_OPTION})(?!-){_BARE}"), r"\1***"),
+    (Pattern(rf"(?i)({NAME}{_EQUALS}{QUOTE}?)(?:(?<!: )|{_PROSE}){_BARE}"), r"\1***"),
     # behind a name in quotes a number is JSON's
-    (re.compile(rf"(?i)({NAME}{QUOTE}{_SPACE}\]?{_EQUALS}{QUOTE}?)(?![-\d.eE+]+[\s,}}\]]){_BARE}"), r"\1***"),
+    (Pattern(rf"(?i)({NAME}{QUOTE}{_SPACE}\]?{_EQUALS}{QUOTE}?)(?![-\d.eE+]+[\s,}}\]]){_BARE}"), r"\1***"),
     # as .netrc has it: on a line of its own, or behind the login
     (
-        re.compile(
+        Pattern(
             r"(?m)((?:(?:^|[\"';])[ \t]{0,40}|\blogin[ \t]{1,9}\S{1,99}\s{1,9})password[ \t]{1,9})"
             r"(?!\*\*\*)(?=\S*[A-Z\d])[^\s\"'<,;=:\\&]{4,}(?=[ \t]*(?:$|[\"'\\&]))"
         ),
@@ -148,7 +167,7 @@ NAMED: tuple[Shape, ...] = (
 )
 SIGNED: tuple[Shape, ...] = (
     (
-        re.compile(
+        Pattern(
             r"(?i)((?:x-(?:amz|obs|auth)-[\w-]{0,40}(?:token|signature|credential|key)[\w-]{0,20}|(?<=[?&;])sig)"
             r"[ \t]{0,9}[=:][ \t]{0,9})(?!\*\*\*)[^\s&\"'<]+"
         ),
@@ -158,7 +177,7 @@ SIGNED: tuple[Shape, ...] = (
 ADDRESSES: tuple[Shape, ...] = ((ADDRESS_PASSWORD, r"\g<scheme>***@"),)
 CHINESE: tuple[Shape, ...] = (
     (
-        re.compile(
+        Pattern(
             r"((?:口令|密码|密钥|令牌)[\"'”」]?[ \t]{0,9}(?:[：:=＝]|是|为)[ \t]{0,9}[\"'“「]?)(?!\*\*\*)"
             r"[!#-%(-+\--:=-\[\]-~]{3,}"
         ),
@@ -168,15 +187,15 @@ CHINESE: tuple[Shape, ...] = (
 CREDENTIALS = CERTAIN + HEADERS + NAMED + SIGNED + ADDRESSES + CHINESE + KEYS
 #: Private, but no credentials: a check of one's own machine shows addresses and folders.
 PERSONAL: tuple[Shape, ...] = (
-    (re.compile(r"\b[\w.+-]+@[\w-]+\.[\w.-]*\w"), "<email>"),
-    (re.compile(r"(?<![\w:])(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}(?![\w:])"), "<mac>"),
-    (re.compile(r"(?<![\w:.])[0-9A-Fa-f]{0,4}:[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:.]*(?:%\w+)?(?![\w:])"), _redact_ipv6),
+    (Pattern(r"\b[\w.+-]+@[\w-]+\.[\w.-]*\w"), "<email>"),
+    (Pattern(r"(?<![\w:])(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}(?![\w:])"), "<mac>"),
+    (Pattern(r"(?<![\w:.])[0-9A-Fa-f]{0,4}:[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:.]*(?:%\w+)?(?![\w:])"), _redact_ipv6),
     (
-        re.compile(
+        Pattern(
             r"(?<![\w.])(?!127\.0\.0\.1|0\.0\.0\.0)(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\w.])"
         ),
         "<ip>",
     ),
-    (re.compile(r"(/home/|/Users/|/data/home/)[^/\s\"'<>:,;)]+"), r"\1<user>"),
+    (Pattern(r"(/home/|/Users/|/data/home/)[^/\s\"'<>:,;)]+"), r"\1<user>"),
 )
 SHAPES = CREDENTIALS + PERSONAL

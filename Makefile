@@ -31,7 +31,7 @@ test-browser: setup-dev  ## run every notebook, box and page in a headless Chrom
 	@$(BIN)/python tests/browser/install.py
 	@$(BIN)/python tests/run.py --layer browser
 
-mutants: setup-dev  ## plant small faults in the rules, savings, metrics and pairing, and print how many a test sees (SEED=, COUNT=, PART=)
+mutants: setup-dev  ## plant small faults in what judges, and print how many a test sees (SEED=, COUNT=, PART=)
 	@$(BIN)/python -m tools.mutation $(if $(SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT)) $(if $(PART),--part $(PART))
 
 lint: setup-dev  ## ruff, its formatter, the names and mypy

@@ -16,8 +16,8 @@ from ascend_workbook.profiling.readers.document import Document
 from ascend_workbook.profiling.readers.tables import read_kernel_table, read_memory_tables, read_step_times
 from tests.environment.recorded.npu_smi import table
 from tests.fuzz.harness import DATA, Files, Target, dump_database, read_files, read_folders
-from tests.profiling.test_database import SCHEMA
-from tests.profiling.test_database import TEXTS as DATABASE_TEXTS
+from tests.profiling.readers.test_database import SCHEMA
+from tests.profiling.readers.test_database import TEXTS as DATABASE_TEXTS
 
 TRACES = tuple(f"tests/data/profiling/{name}.pt.trace.json" for name in ("cpu", "cuda", "rocm"))
 LOGS = ("two_ranks", "clean/npu_smi", "clean/pip", "clean/plog-2101_20261120100000", "clean/training")

@@ -22,7 +22,7 @@ from ascend_workbook.precision.tensors.agreement import DTYPE, ONLY_BASELINE, ON
 from tests.precision.experiment.test_experiment import recorded, side
 from tests.precision.experiment.test_experiment import told as capture
 from tests.precision.test_advice import LACKING, NEAR_MISSES, PARTED, SPEAK, Call, compared
-from tests.precision.test_update import facts as two_steps
+from tests.precision.test_uncompared import facts as two_steps
 from tests.rules.lines import Example
 
 Facts = Callable[[], Any]

@@ -20,7 +20,7 @@ from ascend_workbook.profiling.readers.document import Document
 from ascend_workbook.profiling.readers.native import scanner
 from ascend_workbook.profiling.readers.native.scanner import Scanner
 from tests.profiling.conftest import DATA
-from tests.profiling.test_document import EVENT, LAYOUT, TEXT, VALUE, written
+from tests.profiling.readers.test_document import EVENT, LAYOUT, TEXT, VALUE, written
 
 pytestmark = pytest.mark.skipif(native.find_compiler() is None, reason="no C++ compiler")
 TIMELINE = "timeline_ascend_pt/ASCEND_PROFILER_OUTPUT/trace_view.json"

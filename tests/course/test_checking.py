@@ -13,7 +13,8 @@ import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.sentence import Sentence, load_catalogue
-from course import DONE, NOT_YET, Found, Place, Task, check_task, checking, load_tasks, read_record
+from course import DONE, NOT_YET, Found, Place, Task, check_task, load_tasks, read_record
+from course.exercises import checking
 from course.exercises.checking import resolve_answer
 
 

@@ -9,7 +9,8 @@ import pytest
 from ascend_workbook.environment.readiness import report_on
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
-from course import DONE, NOT_YET, PARTLY, check_task, machines
+from course import DONE, NOT_YET, PARTLY, check_task
+from course.exercises import machines
 from course.tasks import env
 
 #: A student for each torch, and the answer.

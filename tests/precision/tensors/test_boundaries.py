@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ import torch
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.precision.pairing import Pair
 from ascend_workbook.precision.record import Operator, TensorRecord
-from ascend_workbook.precision.tensors import fused, tensorfile, worker, workers
+from ascend_workbook.precision.tensors import fused, metrics, tensorfile, worker, workers
 from ascend_workbook.precision.tensors.agreement import (
     CHECKSUM,
     DTYPE,
@@ -365,3 +366,33 @@ def test_the_kernel_takes_blocks_that_are_chosen(tmp_path: Path) -> None:
     found = meter.make_metrics(9)
     assert (found.measured, found.unequal, found.max_absolute) == (5, 4, 8.0)
     assert found.norm_target == pytest.approx(math.sqrt(1 + 4 + 9 + 64)) and meter.parts == [(14.0, 0.0), (64.0, 0.0)]
+
+
+def test_from_which_peak_on_squares_are_scaled() -> None:
+    inside, nothing = np.array([1.0]), np.zeros(1)
+    for peak, exponent in ((1e140, 466), (1e-140, -465), (0.0, 0), (1.0, 0)):
+        for one in (np.array([peak]), np.array([-peak])):
+            assert metrics._scaling_exponent(one, nothing) == metrics._scaling_exponent(nothing, one) == exponent
+            assert metrics._scaling_exponent(one, inside) == (exponent if peak > 1 else 0)
+    for peak in (math.nextafter(1e140, 0), math.nextafter(1e-140, 1)):
+        assert metrics._scaling_exponent(np.array([peak]), nothing) == 0
+
+
+def test_a_pickle_of_something_else_is_no_tensor(tmp_path: Path) -> None:
+    parts = (("storage", "FloatStorage", "0", "cpu", 3), 0, (3,), (1,))
+    cases = {("tensor", *parts): True, ("tensor", *parts, False): True, ("module", *parts): False, parts: False}
+    for held, read in [*cases.items(), (["tensor", *parts], False), (7, False), (("tensor", *parts[:3]), False)]:
+        with zipfile.ZipFile(tmp_path / "a.pt", "w") as archive:
+            archive.writestr("a/data.pkl", pickle.dumps(held, 2))
+            archive.writestr("a/data/0", np.array([1, 2, 3], SINGLE).tobytes())
+        if read:
+            assert read_tensor(tmp_path / "a.pt").tolist() == [1, 2, 3]
+            continue
+        with pytest.raises(WorkbookError, match="cannot be read as a tensor: not one plain tensor"):
+            locate_tensor(tmp_path / "a.pt")
+
+
+def test_statistics_beside_a_saved_tensor_that_cannot_be_read(tmp_path: Path) -> None:
+    gone = told(file=tmp_path / "gone.pt")
+    for sides in (([gone], [told(checksum="00000001")]), ([told(checksum="00000001")], [gone])):
+        assert compared(*sides) == [("o", UNREADABLE, None)]

@@ -19,6 +19,7 @@ from ascend_workbook.profiling.compare import rules
 from ascend_workbook.profiling.compare.costs import compute_side, find_scopes, own_name
 from ascend_workbook.profiling.compare.facts import Comparison
 from ascend_workbook.profiling.compare.report import compare_profiles
+from ascend_workbook.profiling.compare.rules.differences import _choose_costliest
 from ascend_workbook.profiling.facts import Profile, load_profile
 from ascend_workbook.profiling.readers import choice
 from ascend_workbook.profiling.trace import Event, build_trace
@@ -211,6 +212,11 @@ def test_other_shapes_are_told_first() -> None:
     report = compare_profiles(made(conv("k", 300, "[8,3]")), made(conv("k", 500, "[16,3]")))
     assert report.verdict("en").startswith("not the same")
     assert "PRF381.same" in told(Comparison.from_profiles(made(conv("k", 300)), made(conv("k", 500))))
+
+
+def test_the_shape_told_is_the_costliest_that_the_other_side_lacks() -> None:
+    assert _choose_costliest({"a": 5.0, "b": 9.0, "c": 1.0}, {"b": 3.0}) == "a"
+    assert _choose_costliest({"a": 5.0, "b": 9.0}, {"b": 3.0, "a": 1.0}) == "b", "of all where it lacks none"
 
 
 def test_another_model_is_no_measure() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.profiling.ranks.facts import Group, RankFacts, is_pairwise, kind_of
 from ascend_workbook.profiling.ranks.facts import finishes_together as finish_together
+from ascend_workbook.profiling.ranks.rules.recorded import check_clocks
+from ascend_workbook.profiling.ranks.rules.waiting import _rival_ms
 from ascend_workbook.profiling.ranks.waiting import NOBODY, find_member, match_calls
 from tests.profiling.ranks.conftest import MS, judged, make_rank, together
 
@@ -159,3 +162,26 @@ def test_ranks_that_are_late_in_turn_are_no_cause() -> None:
     assert {one.key for one in found} == {"PRF352.in_turn"} and found[0].args["waited_rank"] is None
     late = make_rank(0, [("allReduce", 10, 20), ("allReduce", 48, 12)], communication=32, more=two)
     assert {one.key for one in judged(together(late, other), "PRF352")} == {"PRF352.seen", "PRF352.in_turn"}
+
+
+def test_the_rival_is_whom_the_rank_waits_for_longest_beside_the_one_blamed() -> None:
+    """Late by 20 ms rank 3, by 10 rank 1, by 5 rank 2; whichever waits for 3, its rival has 10."""
+    late = {(0, 3): 20, (1, 1): 10, (2, 2): 5}
+    times = {r: [(at, late.get((at, r), 0)) for at in range(3)] for r in range(4)}
+    calls = {r: [("allReduce", 10 + 30 * at + by, 21 - by) for at, by in of] for r, of in times.items()}
+    four = {"world_size": 4, "sizes": {"g": 4}}
+    cluster = together(*(make_rank(r, calls[r], communication=63, more=four) for r in range(4)))
+    blames = [blame for blame in cluster.find_blames() if blame.who == 3]
+    assert blames and {_rival_ms(cluster, blame) for blame in blames} == {10.0}
+
+
+def test_how_far_clocks_are_apart_is_told_in_tenths_of_a_microsecond() -> None:
+    clock = SimpleNamespace(of=0, ahead_ns=1_234_567, spread_ns=12_345, shared=6)
+    cluster = SimpleNamespace(clocks={0: SimpleNamespace(of=0), 1: clock}, ranks={0: 0, 1: 1})
+    for shifted_clocks, args in (
+        ({1: clock}, {"rank": 1, "of": 0, "ahead_ms": 1.235, "spread_us": 12.3, "shared": 6}),
+        ({}, {"most_us": 1234.6, "ranks": 2}),
+    ):
+        cluster.shifted_clocks = lambda clocks=shifted_clocks: clocks
+        (found,) = check_clocks(cluster)  # type: ignore[arg-type]
+        assert found.args == args

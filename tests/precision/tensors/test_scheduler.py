@@ -60,7 +60,7 @@ def test_a_comparison_says_the_same(address: str, tmp_path: Path) -> None:
 
 
 def test_both_machines_take_part(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scheduler, "split_batches", lambda jobs: [[number] for number in range(len(jobs))])
+    monkeypatch.setattr(workers, "split_batches", lambda jobs: [[number] for number in range(len(jobs))])
     with scheduler.open_cluster(address) as measure:
         measure(pairs(tmp_path, count=12, size=2_000_000), Sample())
     with distributed.Client(address, set_as_default=False) as client:

@@ -207,10 +207,7 @@ def _measure_operator(sides: dict[str, Side], order: dict[str, Any]) -> list[lis
     """Per output: the target's and the baseline's own error, the effect of one rounding and of a reduced one."""
     (target, mine), (baseline, other) = ((sides[name], order[name]) for name in ("target", "baseline"))
     truth, recorded = baseline.run(other, 0.0), baseline.outputs(other)
-    columns = [
-        _relative_errors(target.outputs(mine), target.run(mine, 0.0)),
-        _relative_errors(recorded, truth),
-    ]
+    columns = [_relative_errors(target.outputs(mine), target.run(mine, 0.0)), _relative_errors(recorded, truth)]
     for unit in (order["unit"], order["reduced_unit"]):
         shaken = baseline.run(other, unit) if unit else truth
         columns.append(_relative_errors([a if b is not None else None for a, b in zip(shaken, recorded)], truth))

@@ -11,18 +11,20 @@ import csv
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import compress
+from itertools import compress, islice
 from math import inf, isfinite, isnan, nan
 from pathlib import Path
 from sys import intern
+from typing import NamedTuple, TextIO
 
 import numpy as np
 import numpy.typing as npt
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.profiling.intervals import I64
-from ascend_workbook.profiling.readers.sheet import open_table, read_sheet
+from ascend_workbook.profiling.readers.loading import without_garbage_collection
 from ascend_workbook.profiling.readers.values import LIMIT, format_dtypes, to_nanoseconds
 from ascend_workbook.profiling.trace import Event, Texts
 
@@ -36,6 +38,52 @@ STEPS = "step_trace_time.csv"
 #: Columns of step_trace_time.csv that hold no time; newer versions add the parallel groups' indices
 NO_TIMES = ("Step", "Device_id", "DP Index", "PP Index", "TP Index")
 MEMORY = "operator_memory.csv"
+#: Call stacks can be longer than the default of 128 KiB
+LONGEST_CELL = 2**24
+#: Rows that are looked at together
+ROWS = 2**12
+
+
+class Piece(NamedTuple):
+    """Some rows of a table, each as wide as the heading: what is missing is empty, what is too much is cut. `first`:
+    the number of the first of them, without the heading; `ragged`: those that were not as wide, and their lines in the
+    file, by their place here."""
+
+    rows: list[list[str]]
+    first: int
+    ragged: dict[int, int]
+
+    def column(self, at: int) -> list[str]:
+        """Return the cells of one column as they are written: start times end in a tab."""
+        return [row[at] for row in self.rows]
+
+
+@contextmanager
+def open_table(path: Path) -> Iterator[TextIO]:
+    """Open the file for a reader of `csv`, to be read through inside; what fails there is a WorkbookError."""
+    csv.field_size_limit(LONGEST_CELL)
+    try:
+        with without_garbage_collection(), path.open(encoding="utf-8-sig", newline="") as file:
+            yield file
+    except (OSError, UnicodeDecodeError, csv.Error) as cause:
+        raise WorkbookError("profiling.unreadable", path=str(path), error=str(cause)) from cause
+
+
+def read_sheet(file: TextIO) -> tuple[list[str], Iterator[Piece]]:
+    """Read the heading and the pieces of a file of open_table; [] of an empty one. Empty lines are no rows."""
+    reader = csv.reader(file)
+    numbered_rows = ((row, reader.line_num) for row in reader if row)
+    head, _ = next(numbered_rows, ([], 0))
+    return [name.strip() for name in head], _read_pieces(numbered_rows, len(head))
+
+
+def _read_pieces(numbered_rows: Iterator[tuple[list[str], int]], width: int) -> Iterator[Piece]:
+    first = 0
+    while batch := list(islice(numbered_rows, ROWS)):
+        ragged = {at: line for at, (row, line) in enumerate(batch) if len(row) != width}
+        rows = [row if len(row) == width else (row + [""] * width)[:width] for row, _ in batch]
+        yield Piece(rows, first, ragged)
+        first += len(rows)
 
 
 def read_rows(path: Path, needed: tuple[str, ...]) -> list[dict[str, str]]:

@@ -26,7 +26,6 @@ from ascend_workbook.precision.divergence import (
     judge_operators,
 )
 from ascend_workbook.precision.divergence.arguments import different_arguments
-from ascend_workbook.precision.divergence.candidates import Candidate, rank_candidates
 from ascend_workbook.precision.divergence.drawn import other_numbers
 from ascend_workbook.precision.divergence.held import effective_dtypes
 from ascend_workbook.precision.divergence.nonfinite import _largest_expected, _odd_records, kind_of_record
@@ -34,6 +33,7 @@ from ascend_workbook.precision.divergence.replay import Own
 from ascend_workbook.precision.pairing import Pair
 from ascend_workbook.precision.record import Operator, TensorRecord
 from ascend_workbook.precision.tensors.agreement import NONFINITE, ONLY_BASELINE, ONLY_TARGET, Agreement
+from ascend_workbook.precision.views.suspects import Candidate, rank_candidates
 from tests.precision.divergence.test_divergence import agreement, linked, one, replayed, statistics
 
 #: What rounding explains in float32: 32 units of 2^-24.

@@ -66,7 +66,7 @@ def test_a_table_without_metrics_or_units(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_used_of_a_table_is_counted_and_told(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ascend_workbook.profiling.readers.sheet.ROWS", 2)
+    monkeypatch.setattr("ascend_workbook.profiling.readers.tables.ROWS", 2)
     whole = read_kernel_table(table)
     assert whole is not None and (whole.bad_rows, whole.bad_cells) == (0, 0)
     broken = (*ROWS[:2], ROWS[0] + ",x", ROWS[2].replace("50", "fifty"), "cut,Cast", ROWS[3].replace("N/A", "inf", 1))

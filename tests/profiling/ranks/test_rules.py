@@ -11,8 +11,7 @@ from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.profiling.ranks.facts import Group, Link, Packets, RankFacts
 from ascend_workbook.profiling.ranks.rules.waiting import short_rank_name
-from ascend_workbook.profiling.ranks.tables import report_links
-from ascend_workbook.profiling.ranks.together import group_ranks_by_run
+from ascend_workbook.profiling.ranks.together import group_ranks_by_run, report_links
 from ascend_workbook.profiling.ranks.waiting import FIRST_UNMAPPED, NOBODY
 from tests.profiling.ranks.conftest import MS, judged, make_rank, together
 

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.profiling.readers import sheet as module
-from ascend_workbook.profiling.readers.sheet import open_table, read_sheet
-from ascend_workbook.profiling.readers.tables import _to_number, time_ns
+from ascend_workbook.profiling.readers import tables as module
+from ascend_workbook.profiling.readers.tables import _to_number, open_table, read_sheet, time_ns
 from ascend_workbook.profiling.readers.values import to_nanoseconds
 
 PLAIN = 'a,b,中文\n1,"x,y",\n2,"say ""so""", \t"z"\n'

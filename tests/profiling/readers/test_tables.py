@@ -10,8 +10,15 @@ from typing import Any
 import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.profiling.readers.sheet import LONGEST_CELL, open_table
-from ascend_workbook.profiling.readers.tables import KERNELS, count_rows, read_columns, read_kernel_table, read_rows
+from ascend_workbook.profiling.readers.tables import (
+    KERNELS,
+    LONGEST_CELL,
+    count_rows,
+    open_table,
+    read_columns,
+    read_kernel_table,
+    read_rows,
+)
 
 READERS = (
     lambda path: read_rows(path, ("Name",)),

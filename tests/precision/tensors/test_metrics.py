@@ -45,7 +45,6 @@ def test_equal_arrays_do_not_differ(pair: tuple[np.ndarray, np.ndarray]) -> None
     assert (found.max_absolute, found.relative_l2, found.unequal, found.nonfinite_places) == (0.0, 0.0, 0, 0)
 
 
-@settings(deadline=None)
 @given(pairs(), st.integers(-700, 700))
 @settings(max_examples=60)
 def test_relative_error_does_not_depend_on_the_scale(pair: tuple[np.ndarray, np.ndarray], exponent: int) -> None:

@@ -30,7 +30,7 @@ sys.path.insert(0, str(ROOT))
 from ascend_workbook.findings.errors import WorkbookError  # noqa: E402
 from ascend_workbook.findings.finding import Status  # noqa: E402
 from ascend_workbook.findings.report import Report  # noqa: E402
-from ascend_workbook.migration.closure import list_imported_modules  # noqa: E402
+from ascend_workbook.migration.closure import walk_imports  # noqa: E402
 from ascend_workbook.migration.dry_run import dry_run  # noqa: E402
 from ascend_workbook.migration.dry_run.mirror import migrate_modules  # noqa: E402
 from ascend_workbook.migration.rewrite.change import MODES  # noqa: E402
@@ -230,7 +230,7 @@ def _absent(case: Case, sources: Path | None) -> str:
 
 def _run(case: Case, mode: str, args: argparse.Namespace, made: Path) -> Outcome:
     script = _script(case, args.sources, made)
-    contents, findings = migrate_modules(dict.fromkeys(list_imported_modules(script)), script, script.parent, mode)
+    contents, findings = migrate_modules(dict.fromkeys(walk_imports(script)), script, script.parent, mode)
     edits = Counter({finding.rule: 0 for finding in findings})
     edits.update({rule: sum(len(f.edits) for f in findings if f.rule == rule) for rule in edits})
     places = {"images": str(_images(made)), "logs": str(made / "logs")} if "{images}" in case.args else {}
@@ -342,7 +342,7 @@ def _ports(outcomes: list[Outcome], sources: Path | None) -> list[str]:
             continue
         assert sources is not None
         script = sources / case.folder / case.script
-        contents, _ = migrate_modules(dict.fromkeys(list_imported_modules(script)), script, script.parent, "explicit")
+        contents, _ = migrate_modules(dict.fromkeys(walk_imports(script)), script, script.parent, "explicit")
         for name, port in case.ports:
             original = sources / case.folder / name
             if not (zoo / port).is_file():

@@ -4,7 +4,7 @@ from ascend_workbook.migration.assess import assess
 from ascend_workbook.migration.dry_run import dry_run
 from ascend_workbook.migration.operators import operators
 from ascend_workbook.migration.rewrite import rewrite
-from ascend_workbook.migration.rewrite.out_folder import set_aside
+from ascend_workbook.migration.rewrite.writing import set_aside
 from ascend_workbook.migration.scan import scan
 from ascend_workbook.migration.verdict import join
 

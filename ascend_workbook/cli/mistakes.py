@@ -73,10 +73,10 @@ def find_swallowed(args: argparse.Namespace, line: list[str]) -> tuple[str, list
 
 def _read_script(script: Path) -> str:
     """Return the script with the modules of its folder that it imports; empty where it cannot be read."""
-    from ascend_workbook.migration.closure import list_imported_modules
+    from ascend_workbook.migration.closure import walk_imports
 
     try:
-        files = list_imported_modules(script)[:MOST_MODULES] if script.suffix == ".py" else [script]
+        files = list(walk_imports(script))[:MOST_MODULES] if script.suffix == ".py" else [script]
         return "\n".join(file.read_bytes()[:LARGEST_BYTES].decode("utf-8", "replace") for file in files)
     except OSError:
         return ""

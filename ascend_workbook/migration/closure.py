@@ -10,11 +10,6 @@ from ascend_workbook.migration.reading.source import read_source
 from ascend_workbook.migration.reading.undecoded import Unreadable
 
 
-def list_imported_modules(script: Path) -> list[Path]:
-    """List the script and the modules of its own folder that it imports, in order of discovery."""
-    return list(walk_imports(script))
-
-
 def walk_imports(script: Path, *more: Path, tree: ast.Module | None = None) -> Iterator[Path]:
     """Yield the script (`tree`: its own) and the modules that it imports, looked for in the folders `more` too."""
     discovered, todo = [script], [script]

@@ -111,8 +111,11 @@ def describe_grave_findings(findings: Findings) -> Scalar:
     if not grave_findings:
         return ""
     first = next(filter(stops_training, grave_findings), grave_findings[0])
-    at = str(first.place) if first.place else str(first.args.get("first", ""))
-    return Sentence("migration.grave", count=sum(map(places_of, grave_findings)), first=at)
+    return Sentence("migration.grave", count=sum(map(places_of, grave_findings)), first=first_place_of(first))
+
+
+def first_place_of(finding: Finding) -> str:
+    return str(finding.place or finding.args.get("first", ""))
 
 
 def describe_unread_files(findings: Findings) -> Scalar:

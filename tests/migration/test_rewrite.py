@@ -9,7 +9,7 @@ import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Edit, Status
-from ascend_workbook.migration.closure import list_imported_modules
+from ascend_workbook.migration.closure import walk_imports
 from ascend_workbook.migration.dry_run.mirror import migrate_modules
 from ascend_workbook.migration.reading.source import parse_text
 from ascend_workbook.migration.repair import class_of
@@ -319,7 +319,7 @@ def test_which_files_of_a_folder_import_transfer_to_npu(
     assert "MIG131.no_script" not in {finding.key for finding in report.findings}
     assert rewrite(tmp_path / "out").facts["sha256"] == {}, "a second rewrite changes nothing"
     for name in scripts - {"tools/run.py"}:  # a dry-run mirrors the script's own folder only
-        modules = {module: module.read_bytes() for module in list_imported_modules(source / name)}
+        modules = {module: module.read_bytes() for module in walk_imports(source / name)}
         contents, _ = migrate_modules(modules, source / name, (source / name).parent)
         assert {file.relative_to(source).as_posix() for file in contents} == scripts
         assert contents[source / name] == (tmp_path / "out" / name).read_bytes()

@@ -12,12 +12,12 @@ from dataclasses import asdict
 from typing import Any
 
 from ascend_workbook.findings.finding import Finding, Status
-from ascend_workbook.findings.report import Column, Report, Table, parse_fail_on
+from ascend_workbook.findings.report import Report, Table, parse_fail_on
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine import versions
 from ascend_workbook.machine.versions import Together
 from ascend_workbook.migration.assess import effort
-from ascend_workbook.migration.assess.effort import REPEATED, Kind, Risk, kinds_of, rank_risks
+from ascend_workbook.migration.assess.effort import REPEATED, Kind, Risk, kinds_of, make_columns, rank_risks
 from ascend_workbook.migration.files import collect_files
 from ascend_workbook.migration.reading.undecoded import Unreadable
 from ascend_workbook.migration.repair import CLASSES, CONFIDENCE, MANUAL, REWRITE, UNSUPPORTED, VERSIONS
@@ -28,6 +28,7 @@ from ascend_workbook.migration.verdict import (
     count_files,
     describe_grave_findings,
     describe_unread_files,
+    first_place_of,
     judge_gates,
     stops_training,
 )
@@ -66,14 +67,9 @@ def report_versions(pins: Iterable[Pin]) -> Report:
     for (outcome, line), together in groups.items():
         advice: Scalar = Sentence(f"migration.versions.{outcome}")
         rows.append(_make_version_row([pin.text for pin in together], str(together[0].place), line, advice))
-    columns = (
-        Column("versions_for", wrap=40),
-        Column("risk_first", wrap=40),
-        *(Column(f"versions_{name}") for name in ("torch", "torch_npu", "cann", "driver", "python")),
-        Column("versions_state", wrap=44),
-        Column("versions_advice", wrap=50),
-        Column("link", detail=True),
-    )
+    numbers = dict.fromkeys((f"versions_{name}" for name in ("torch", "torch_npu", "cann", "driver", "python")), 0)
+    told = {"versions_state": 44, "versions_advice": 50, "link": 0}
+    columns = make_columns(versions_for=40, risk_first=40, **numbers, **told)
     bad: list[Scalar] = [pin.text for pin, (outcome, _) in outcomes.items() if outcome != FITS]
     finding = Finding(VERSIONS_RULE, Status.WARN, "MIG161.pinned", {"pins": bad})
     if not bad:
@@ -182,7 +178,7 @@ def assess(path: str | os.PathLike[str], fail_on: Iterable[str] = ()) -> Report:
                 "weight": _weigh_risk(risk),
                 "key": risk.first.key,
                 "args": risk.first.args,
-                "first": _first_place(risk.first),
+                "first": first_place_of(risk.first),
                 "places": risk.places,
                 "effort_h": risk.hours,
             }
@@ -226,21 +222,9 @@ def _weigh_risk(risk: Risk) -> str:
     return "medium" if risk.repair == UNSUPPORTED or risk.hours >= MUCH_H else "low"
 
 
-def _first_place(finding: Finding) -> str:
-    return str(finding.place) if finding.place else str(finding.args.get("first", ""))
-
-
 def _report_risks(order: list[Risk]) -> Report:
-    columns = (
-        Column("risk_weight"),
-        Column("risk", wrap=80),
-        Column("repair"),
-        Column("repair_count"),
-        Column("effort", "h", 6),
-        Column("risk_first", wrap=40),
-        Column("confidence"),
-        Column("link", detail=True),
-    )
+    counted = {"risk_weight": 0, "risk": 80, "repair": 0, "repair_count": 0}
+    columns = make_columns(**counted, effort=0, risk_first=40, confidence=0, link=0)
     rows = tuple(map(_make_risk_row, order[:RISKS]))
     key = "MIG160.risks" if rows else "MIG160.no_risk"
     args: dict[str, Scalar] = {"shown": len(rows), "all": len(order)} if rows else {}
@@ -254,7 +238,7 @@ def _make_risk_row(risk: Risk) -> tuple[Scalar, ...]:
     sure: Scalar = Sentence(f"migration.confidence.{args.get('confidence', CONFIDENCE[-1])}")
     weight: Scalar = Sentence(f"migration.weight.{_weigh_risk(risk)}")
     kind: Scalar = Sentence(f"migration.class.{risk.repair}")
-    return weight, message, kind, risk.places, risk.hours, _first_place(risk.first), sure, args.get("link")
+    return weight, message, kind, risk.places, risk.hours, first_place_of(risk.first), sure, args.get("link")
 
 
 def _report_libraries(risks: list[Risk], kinds: list[Kind]) -> Report:
@@ -268,14 +252,7 @@ def _report_libraries(risks: list[Risk], kinds: list[Kind]) -> Report:
             use = args.get("use", Sentence(kind.first.key, **args))
             row = (str(args["library"]), repair, use, places, str(kind.first.place), args.get("link"))
             rows.setdefault(kind.library, row)
-    columns = (
-        Column("library"),
-        Column("repair"),
-        Column("library_use", wrap=80),
-        Column("repair_count"),
-        Column("risk_first", wrap=40),
-        Column("link", detail=True),
-    )
+    columns = make_columns(library=0, repair=0, library_use=80, repair_count=0, risk_first=40, link=0)
     finding = Finding(RULE, Status.NOTE if rows else Status.OK, "MIG160.libraries", {"count": len(rows)})
     table = Table(columns, tuple(rows.values())) if rows else None
     return Report("migration", "assess_libraries", (finding,), table)
@@ -283,7 +260,7 @@ def _report_libraries(risks: list[Risk], kinds: list[Kind]) -> Report:
 
 def _report_plan(counts: dict[str, int], chosen: Report) -> Report:
     """What may stop the migration is decided first, and a torch that has no torch_npu is left before the baseline."""
-    columns = (Column("plan_step"), Column("plan_work", wrap=60), Column("plan_target", wrap=60))
+    columns = make_columns(plan_step=0, plan_work=60, plan_target=60)
     pins = chosen.facts["pinned"]
     pinned = [pin["pin"] for pin in pins if pin["outcome"] in (OLD, NONE)]
     early = [pin["pin"] for pin in pins if pin["outcome"] == EARLY]

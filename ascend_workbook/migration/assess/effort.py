@@ -111,6 +111,16 @@ def _gravity_order(kind: Kind) -> tuple[bool, bool, float]:
 
 
 RULE = "MIG160"
+#: Columns of hours.
+HOURS_OF = {"effort", "effort_low", "effort_high", "effort_first", "effort_repeat"}
+
+
+def make_columns(**wraps: int) -> tuple[Column, ...]:
+    """Make the columns of a table, each with how wide it wraps (0: not at all); a link is a detail."""
+    in_hours = {name: Column(name, "h", 6) for name in HOURS_OF}
+    return tuple(in_hours.get(name) or Column(name, wrap=wrap, detail=name == "link") for name, wrap in wraps.items())
+
+
 #: Testing: this share of all repairs, and not less than these hours where there is anything to migrate.
 TESTING = "testing"
 TESTING_SHARE = 0.5
@@ -176,9 +186,8 @@ def _estimate_range(name: str, hours: list[float]) -> Sum:
 
 def make_effort_table(lines: list[Line], sums: dict[str, Sum]) -> Table:
     """Make the table with a row for each class, and one for testing."""
-    counts = map(Column, ("repair", "repair_count", "repair_kinds"))
-    hours = (Column(name, "h", 6) for name in ("effort", "effort_low", "effort_high"))
-    columns = (*counts, *hours, Column("repair_action", wrap=60))
+    counts = {"repair": 0, "repair_count": 0, "repair_kinds": 0}
+    columns = make_columns(**counts, effort=0, effort_low=0, effort_high=0, repair_action=60)
     rows = [_make_effort_row(name, [line for line in lines if line.repair == name], sums[name]) for name in GRAVEST]
     rows.append(_make_effort_row(TESTING, [], sums[TESTING]))
     return Table(columns, tuple(rows))
@@ -197,15 +206,8 @@ CHART = Chart("bars", "repair", ("effort",), "h")
 
 def report_calculation(lines: list[Line], sums: dict[str, Sum]) -> Report:
     """Report how the hours come about: first places and further ones of each class, testing, and the sum of it all."""
-    columns = (
-        Column("repair"),
-        Column("repair_kinds"),
-        Column("effort_first", "h", 6),
-        Column("effort_repeats"),
-        Column("effort_repeat", "h", 6),
-        Column("effort", "h", 6),
-        Column("effort_assumed", wrap=70),
-    )
+    repeats = {"effort_first": 0, "effort_repeats": 0, "effort_repeat": 0}
+    columns = make_columns(repair=0, repair_kinds=0, **repeats, effort=0, effort_assumed=70)
     rows: list[tuple[Scalar, ...]] = [_make_calculation_row(line) for line in lines]
     repairs = round(sum(line.hours for line in lines), 2)
     assumed: dict[str, Scalar] = {"share": f"{TESTING_SHARE:.0%}", "hours": repairs, "least": TESTING_LEAST_H}

@@ -18,26 +18,9 @@ from ascend_workbook.findings.sentence import Scalar
 from ascend_workbook.machine import device as devices
 from ascend_workbook.machine.device import Device
 from ascend_workbook.machine.launch import LaunchResult, Plugin
-from ascend_workbook.migration.dry_run import judge, memory, proof
+from ascend_workbook.migration.dry_run import judge, memory, proof, sides
 from ascend_workbook.migration.dry_run.failed import count_fallbacks, find_failures, refuse_migrated
-from ascend_workbook.migration.dry_run.judge import (
-    LOSS_DIGITS,
-    TOLERANCE,
-    LossPair,
-    choose_narrowest_type,
-    pair_losses,
-    which_loss,
-)
 from ascend_workbook.migration.dry_run.original import prepare_training
-from ascend_workbook.migration.dry_run.sides import (
-    CHILD,
-    Plan,
-    Told,
-    describe_copies,
-    open_out_folder,
-    report_surroundings,
-    run_side,
-)
 from ascend_workbook.migration.rewrite.change import INJECT, MODES
 from ascend_workbook.migration.verdict import report_quiet_findings
 
@@ -89,9 +72,9 @@ def _count_printed_warnings(result: LaunchResult | None) -> Counter[str]:
 
 WEIGHT = judge.WEIGHT
 SEED = 1234
-WATCH = CHILD / "training_watch.py"
+WATCH = sides.CHILD / "training_watch.py"
 LOSSES = ("baseline_loss", "target_loss")
-COLUMNS = (Column("step"), *(Column(name, digits=LOSS_DIGITS) for name in LOSSES), Column("relative_error"))
+COLUMNS = (Column("step"), *(Column(name, digits=judge.LOSS_DIGITS) for name in LOSSES), Column("relative_error"))
 
 
 def dry_run(
@@ -110,7 +93,7 @@ def dry_run(
     python: str = sys.executable,
     timeout_s: float | None = None,
     loss_regex: str | None = None,
-    on_progress: Told | None = None,
+    on_progress: sides.Told | None = None,
 ) -> Report:
     """Runs both sides for `steps` steps, each in a mirror of the script's folder, and compares the losses.
 
@@ -138,31 +121,33 @@ def dry_run(
     original = prepare_training(script, args, nproc)
     refuse_migrated(original)
     target, base = devices.find(device, python=python), devices.find_baseline(baseline, python=python)
-    with open_out_folder(out, "dry-run-") as out_folder:
+    with sides.open_out_folder(out, "dry-run-") as out_folder:
         limit = memory.limit_mib(original.nproc)
-        plan = Plan(original, out_folder, steps, seed, python, timeout_s, loss_regex, limit, mode, network)
+        plan = sides.Plan(original, out_folder, steps, seed, python, timeout_s, loss_regex, limit, mode, network)
         watch = {"limit_mib": limit, "device": base.accelerator}
-        before = run_side(plan, "baseline", base, on_progress, [Plugin(WATCH, watch)])
+        before = sides.run_side(plan, "baseline", base, on_progress, [Plugin(WATCH, watch)])
         after = None
         if before.ok and target.accelerator == "npu":
             watch = {**watch, "device": target.accelerator}
-            after = run_side(plan, "target", target, on_progress, [Plugin(WATCH, watch)])
+            after = sides.run_side(plan, "target", target, on_progress, [Plugin(WATCH, watch)])
         report = _make_report(plan, base, target, before, after)
         if out is None and all(result.ok for result in (before, after) if result):
             shutil.rmtree(out_folder, ignore_errors=True)
         return report
 
 
-def _make_report(plan: Plan, base: Device, target: Device, before: LaunchResult, after: LaunchResult | None) -> Report:
-    pairs = pair_losses(before.losses, after.losses if after else [])
-    dtype = choose_narrowest_type(_low_precision(before) | (_low_precision(after) if after else set()))
-    findings = [*find_failures(plan, before, after), *report_surroundings(plan, before, after)]
+def _make_report(
+    plan: sides.Plan, base: Device, target: Device, before: LaunchResult, after: LaunchResult | None
+) -> Report:
+    pairs = judge.pair_losses(before.losses, after.losses if after else [])
+    dtype = judge.choose_narrowest_type(_low_precision(before) | (_low_precision(after) if after else set()))
+    findings = [*find_failures(plan, before, after), *sides.report_surroundings(plan, before, after)]
     if after is None and before.ok:
         findings.append(Finding("MIG140", Status.SKIPPED, "MIG140.not_run", {"tier": target.tier}, weight=WEIGHT))
     if after is not None and after.ok:
         verdict = judge.judge_losses(plan, pairs, dtype, base, after)
         findings += [*proof.judge_proof(before, after, dtype, verdict), *_report_uncompared(pairs)]
-        findings += [*judge.step_counts(before, after), *which_loss(before, plan.loss_regex)]
+        findings += [*judge.step_counts(before, after), *judge.which_loss(before, plan.loss_regex)]
         where = after.parameter_devices
         if where and not any(name.startswith("npu") for name in where):  # equal losses say nothing then
             findings.append(Finding("MIG140", Status.WARN, "MIG140.off_npu", {"devices": where}, weight=WEIGHT + 1))
@@ -179,7 +164,7 @@ def _make_report(plan: Plan, base: Device, target: Device, before: LaunchResult,
     return Report("migration", "dry_run", tuple(findings), table, chart, facts=facts, tier=tier, parts=parts)
 
 
-def _report_uncompared(pairs: list[LossPair]) -> list[Finding]:
+def _report_uncompared(pairs: list[judge.LossPair]) -> list[Finding]:
     """Beside a verdict on some steps: how many it does not speak of."""
     compared = sum(entry.error is not None for entry in pairs)
     broken = [entry.step for entry in pairs if entry.both_broken]
@@ -212,7 +197,7 @@ def _low_precision(result: LaunchResult) -> set[str]:
 
 
 def _collect_facts(
-    plan: Plan, base: Device, target: Device, before: LaunchResult, after: LaunchResult | None, dtype: str
+    plan: sides.Plan, base: Device, target: Device, before: LaunchResult, after: LaunchResult | None, dtype: str
 ) -> dict[str, object]:
     return {
         "script": plan.script.name,
@@ -225,8 +210,8 @@ def _collect_facts(
         "target": _side_facts(target, after),
         "simulator": after.simulator if after else {},
         "dtype": dtype,
-        "tolerance": TOLERANCE[dtype],
-        "work": {side: describe_copies(plan, side) for side in plan.copies},
+        "tolerance": judge.TOLERANCE[dtype],
+        "work": {side: sides.describe_copies(plan, side) for side in plan.copies},
     }
 
 

@@ -14,7 +14,7 @@ from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine.launch import LaunchResult
 from ascend_workbook.migration import api_map
-from ascend_workbook.migration.closure import list_imported_modules
+from ascend_workbook.migration.closure import walk_imports
 from ascend_workbook.migration.dry_run.sides import Plan
 from ascend_workbook.migration.reading.source import read_source
 from ascend_workbook.migration.reading.undecoded import Unreadable
@@ -62,7 +62,7 @@ def reduce_training(script: Path, args: Sequence[str], nproc: int = 1) -> tuple[
 def find_options(script: Path) -> list[Option]:
     """Find the options with a role, of the script and the modules of its folder, each once."""
     options_by_name: dict[str, Option] = {}
-    for file in list_imported_modules(script):
+    for file in walk_imports(script):
         try:
             tree = read_source(file).tree
         except Unreadable:
@@ -225,13 +225,12 @@ def collect_peaks(result: LaunchResult | None) -> dict[str, Any]:
 def report_memory(before: LaunchResult, after: LaunchResult | None) -> list[Finding]:
     """Report the peaks of both sides, and growth from step to step."""
     args: dict[str, Scalar] = {}
+    growth: list[Finding] = []
     for side, result in (("baseline", before), ("target", after)):
         sizes = {name.removesuffix("_mib"): size for name, size in collect_peaks(result).items()}
         args.update({f"{side}_{name}": None if size is None else f"{size} MiB" for name, size in sizes.items()})
-    memory_findings = [Finding("MIG144", Status.OK, "MIG144.peaks", args)]
-    for side, result in (("baseline", before), ("target", after)):
-        memory_findings += _find_growth(side, result) if result is not None else []
-    return memory_findings
+        growth += _find_growth(side, result) if result is not None else []
+    return [Finding("MIG144", Status.OK, "MIG144.peaks", args), *growth]
 
 
 def _find_growth(side: str, result: LaunchResult) -> list[Finding]:

@@ -15,16 +15,7 @@ from typing import Any
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.sentence import Scalar
 from ascend_workbook.machine.launch import LaunchResult
-from ascend_workbook.migration.dry_run.judge import (
-    FAR,
-    TOLERANCE,
-    WEIGHT,
-    LossPair,
-    find_worst_step,
-    pair_losses,
-    read_draws_log,
-    select_unexcused_pairs,
-)
+from ascend_workbook.migration.dry_run import judge
 
 #: Norms of gradients add up more roundings than a loss: so many times its tolerance. Below this share of the largest
 #: norm of the run a norm is rounding itself.
@@ -92,22 +83,22 @@ def judge_proof(before: LaunchResult, after: LaunchResult, dtype: str, verdict: 
     void = find_void(left) if any(loss is not None and math.isfinite(loss) for loss in left.losses) else ""
     differing = [
         *_judge_gradients(left, right, after, dtype),
-        *(_judge_parameters(left, right, dtype) if read_draws_log(after) is None else []),
-        *(_judge_saved(left, right, dtype) if read_draws_log(after) is None else []),
+        *(_judge_parameters(left, right, dtype) if judge.read_draws_log(after) is None else []),
+        *(_judge_saved(left, right, dtype) if judge.read_draws_log(after) is None else []),
     ]
     if any(finding.status > Status.SKIPPED for finding in verdict):  # what the losses say stays the verdict
-        return [*verdict, *(replace(finding, weight=WEIGHT - 1) for finding in differing)]
+        return [*verdict, *(replace(finding, weight=judge.WEIGHT - 1) for finding in differing)]
     if not void:
         return [*verdict, *differing]
     args: dict[str, Scalar] = {"steps": len(left.losses)}
     beside = [finding for finding in verdict if finding.status is Status.NOTE]
-    return [Finding("MIG157", Status.SKIPPED, f"MIG157.{void}", args, weight=WEIGHT + 2), *beside, *differing]
+    return [Finding("MIG157", Status.SKIPPED, f"MIG157.{void}", args, weight=judge.WEIGHT + 2), *beside, *differing]
 
 
 def collect_proof_facts(before: LaunchResult, after: LaunchResult, dtype: str) -> dict[str, object]:
     """Collect the figures: what was void, the largest errors, and the files that both sides saved."""
     left, right = read_proof(before), read_proof(after)
-    far = find_worst_step(_pair_norms(left, right))
+    far = judge.find_worst_step(_pair_norms(left, right))
     return {
         "void": find_void(left) or None,
         "gradient_error": far.error if far else None,
@@ -117,25 +108,28 @@ def collect_proof_facts(before: LaunchResult, after: LaunchResult, dtype: str) -
     }
 
 
-def _pair_norms(left: Proof, right: Proof) -> list[LossPair]:
+def _differ(outcome: str, status: Status, **args: Scalar) -> list[Finding]:
+    return [Finding("MIG158", status, f"MIG158.{outcome}", args, weight=judge.WEIGHT + 1)]
+
+
+def _pair_norms(left: Proof, right: Proof) -> list[judge.LossPair]:
     floor = FAINT * max((norm for norm in left.norms if norm and math.isfinite(norm)), default=0.0)
     ours, theirs = ([norm if norm is None else max(norm, floor) for norm in side] for side in (left.norms, right.norms))
-    return pair_losses(ours, theirs)
+    return judge.pair_losses(ours, theirs)
 
 
 def _judge_gradients(left: Proof, right: Proof, after: LaunchResult, dtype: str) -> list[Finding]:
     if right.norm_unknown or left.norm_unknown:
         return []
     if any(left.norms) and right.norms and not any(right.norms):
-        return [Finding("MIG158", Status.FAIL, "MIG158.no_gradient", {"steps": len(right.norms)}, weight=WEIGHT + 1)]
-    far = find_worst_step(select_unexcused_pairs(_pair_norms(left, right), after))
-    allowed = GRADIENTS * TOLERANCE[dtype]
+        return _differ("no_gradient", Status.FAIL, steps=len(right.norms))
+    far = judge.find_worst_step(judge.select_unexcused_pairs(_pair_norms(left, right), after))
+    allowed = GRADIENTS * judge.TOLERANCE[dtype]
     if far is None or far.error is None or far.error <= allowed:
         return []
-    status = Status.WARN if far.error <= FAR * allowed else Status.FAIL
-    args: dict[str, Scalar] = {"worst": f"{far.error:.2g}", "step": far.step, "allowed": f"{allowed:g}"}
-    args |= {"baseline": f"{far.baseline:.6g}", "target": f"{far.target:.6g}"}
-    return [Finding("MIG158", status, "MIG158.gradients", args, weight=WEIGHT + 1)]
+    status = Status.WARN if far.error <= judge.FAR * allowed else Status.FAIL
+    sides = {"baseline": f"{far.baseline:.6g}", "target": f"{far.target:.6g}"}
+    return _differ("gradients", status, worst=f"{far.error:.2g}", step=far.step, allowed=f"{allowed:g}", **sides)
 
 
 def _parameter_error(left: Proof, right: Proof, dtype: str) -> float | None:
@@ -157,19 +151,17 @@ def _distance(first: Iterable[float], second: Iterable[float]) -> float:
 def _judge_parameters(left: Proof, right: Proof, dtype: str) -> list[Finding]:
     error = _parameter_error(left, right, dtype)
     if left.moved and right.moved is False:
-        return [Finding("MIG158", Status.FAIL, "MIG158.unchanged", weight=WEIGHT + 1)]
+        return _differ("unchanged", Status.FAIL)
     if error is None or error <= PARAMETERS:
         return []
     status = Status.WARN if error <= OTHER else Status.FAIL
-    args: dict[str, Scalar] = {"share": f"{error:.0%}", "allowed": f"{PARAMETERS:.0%}", "count": len(left.begin)}
-    return [Finding("MIG158", status, "MIG158.parameters", args, weight=WEIGHT + 1)]
+    return _differ("parameters", status, share=f"{error:.0%}", allowed=f"{PARAMETERS:.0%}", count=len(left.begin))
 
 
 def _saved_error(left: Mapping[str, Any], right: Mapping[str, Any] | None) -> float | None:
     """How far two saved files are apart, as a share of the values; None where they hold other tensors."""
-    if right is None or {at: shape for at, (shape, _) in left.items()} != {
-        at: shape for at, (shape, _) in right.items()
-    }:
+    shapes, others = ({at: shape for at, (shape, _) in side.items()} for side in (left, right or {}))
+    if right is None or shapes != others:
         return None
     ours = [value for at in left for value in left[at][1]]
     size = _distance(ours, [0.0] * len(ours))
@@ -178,14 +170,14 @@ def _saved_error(left: Mapping[str, Any], right: Mapping[str, Any] | None) -> fl
 
 
 def _judge_saved(left: Proof, right: Proof, dtype: str) -> list[Finding]:
-    findings = []
+    findings: list[Finding] = []
+    allowed = SAVED * judge.TOLERANCE[dtype]
     for name, tensors in left.saved.items():
         error = _saved_error(tensors, right.saved.get(name))
-        args: dict[str, Scalar] = {"path": name, "count": len(tensors)}
         if error is None:
-            findings.append(Finding("MIG158", Status.FAIL, "MIG158.other_file", args, weight=WEIGHT + 1))
-        elif error > SAVED * TOLERANCE[dtype]:
-            status = Status.WARN if error <= max(OTHER_SAVED, SAVED * TOLERANCE[dtype]) else Status.FAIL
-            args |= {"share": f"{error:.2g}", "allowed": f"{SAVED * TOLERANCE[dtype]:g}"}
-            findings.append(Finding("MIG158", status, "MIG158.file", args, weight=WEIGHT + 1))
+            findings += _differ("other_file", Status.FAIL, path=name, count=len(tensors))
+        elif error > allowed:
+            status = Status.WARN if error <= max(OTHER_SAVED, allowed) else Status.FAIL
+            told = {"share": f"{error:.2g}", "allowed": f"{allowed:g}"}
+            findings += _differ("file", status, path=name, count=len(tensors), **told)
     return findings

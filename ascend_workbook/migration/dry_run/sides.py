@@ -21,7 +21,7 @@ from ascend_workbook.machine.launch.enclosed import choose_enclosure, report_acc
 from ascend_workbook.migration.dry_run.mirror import Copies, clear_mirror, list_changed_files, make_mirror, record_state
 from ascend_workbook.migration.dry_run.original import SHOWN, Original
 from ascend_workbook.migration.rewrite.change import EXPLICIT, INJECT
-from ascend_workbook.migration.rewrite.explicit.commands import rewrite_arguments
+from ascend_workbook.migration.rewrite.explicit.calls import rewrite_arguments
 from ascend_workbook.migration.rules.environment import RENAMED
 
 CHILD = Path(__file__).parents[1] / "child"

@@ -17,17 +17,8 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine import device as devices
 from ascend_workbook.machine.device import Device
 from ascend_workbook.machine.launch import LaunchResult, Plugin
+from ascend_workbook.migration.dry_run import sides
 from ascend_workbook.migration.dry_run.original import prepare_training
-from ascend_workbook.migration.dry_run.sides import (
-    CHILD,
-    Plan,
-    Told,
-    describe_failure,
-    open_out_folder,
-    place_of,
-    report_surroundings,
-    run_side,
-)
 from ascend_workbook.migration.operators.rows import Row, load_states, load_versions, rows_of
 from ascend_workbook.migration.rewrite.change import INJECT, MODES
 from ascend_workbook.migration.verdict import report_quiet_findings
@@ -121,15 +112,9 @@ def _describe_answer_source(trace_content: dict[str, Any], where: Device, fake: 
 RESULT = "operators.json"
 SEED = 1234
 META = "meta"
-COLUMNS = (
-    Column("operator"),
-    Column("dtype", wrap=24),
-    Column("npu_support"),
-    Column("calls_per_step"),
-    Column("step_part"),
-    Column("first_line", wrap=32),
-    Column("documents", wrap=40),
-)
+WIDE = {"dtype": 24, "first_line": 32, "documents": 40}
+NAMES = ("operator", "dtype", "npu_support", "calls_per_step", "step_part", "first_line", "documents")
+COLUMNS = tuple(Column(name, wrap=WIDE.get(name, 0)) for name in NAMES)
 
 
 def operators(
@@ -146,7 +131,7 @@ def operators(
     mode: str = INJECT,
     python: str = sys.executable,
     timeout_s: float | None = None,
-    on_progress: Told | None = None,
+    on_progress: sides.Told | None = None,
 ) -> Report:
     """Traces `steps` whole steps after `warmup` others and reports each operator of theirs.
 
@@ -161,12 +146,12 @@ def operators(
         if value < least:
             raise WorkbookError("launch.not_positive", name=name, value=value)
     where = devices.find("cpu" if device == META else device, python=python)
-    with open_out_folder(out, "operators-") as out_folder:
-        plan = Plan(original, out_folder, warmup + steps, seed, python, timeout_s, mode=mode, network=network)
+    with sides.open_out_folder(out, "operators-") as out_folder:
+        plan = sides.Plan(original, out_folder, warmup + steps, seed, python, timeout_s, mode=mode, network=network)
         result = _run_trace(plan, where, warmup, on_progress, fake=device == META)
         instead: list[Finding] = []
         if not _read_trace(result)["steps"] and device == "auto" and where.accelerator == "npu":
-            trouble, place = describe_failure(plan, "npu", result)
+            trouble, place = sides.describe_failure(plan, "npu", result)
             other: dict[str, Scalar] = {"tier": where.tier, "why": trouble, "log": str(result.output_path)}
             instead = [Finding("MIG174", Status.FAIL, "MIG174.instead", other, place, 900.0)]
             where = devices.find("cpu", python=python)
@@ -177,15 +162,17 @@ def operators(
         return report
 
 
-def _run_trace(plan: Plan, where: Device, warmup: int, on_progress: Told | None, *, fake: bool) -> LaunchResult:
+def _run_trace(
+    plan: sides.Plan, where: Device, warmup: int, on_progress: sides.Told | None, *, fake: bool
+) -> LaunchResult:
     """The trace's side is named after what it ran on; its result lies beside the log."""
     side = META if fake else where.accelerator
     (plan.out / side / RESULT).unlink(missing_ok=True)
     root = str((plan.out / side / "work").resolve())
     config = {"root": root, "warmup": warmup, "steps": plan.steps - warmup, "states": load_states(), "fake": fake}
-    plugins = [Plugin(CHILD / "fake_tensors.py")] if fake else []
-    plugins.append(Plugin(CHILD / "operator_trace.py", config))
-    return run_side(plan, side, where, on_progress, plugins, grad_norm=False)
+    plugins = [Plugin(sides.CHILD / "fake_tensors.py")] if fake else []
+    plugins.append(Plugin(sides.CHILD / "operator_trace.py", config))
+    return sides.run_side(plan, side, where, on_progress, plugins, grad_norm=False)
 
 
 def _read_trace(result: LaunchResult) -> dict[str, Any]:
@@ -197,16 +184,18 @@ def _read_trace(result: LaunchResult) -> dict[str, Any]:
 
 
 def _make_report(
-    plan: Plan, where: Device, result: LaunchResult, warmup: int, fake: bool, instead: list[Finding]
+    plan: sides.Plan, where: Device, result: LaunchResult, warmup: int, fake: bool, instead: list[Finding]
 ) -> Report:
     trace_content = _read_trace(result)
     steps = max(len(trace_content["steps"]), 1)
     side = result.out.name
     on_npu = where.accelerator == "npu"
-    rows = rows_of(trace_content["calls"], steps, lambda path, line: place_of(plan, side, path, line), on_npu=on_npu)
+    rows = rows_of(
+        trace_content["calls"], steps, lambda path, line: sides.place_of(plan, side, path, line), on_npu=on_npu
+    )
     findings = [
         *instead,
-        *report_surroundings(plan, result),
+        *sides.report_surroundings(plan, result),
         *findings_of(rows, trace_content, where, fake),
     ]
     if not result.ok or not trace_content["steps"]:
@@ -234,10 +223,10 @@ def _make_report(
     return Report("migration", "operator_support", tuple(findings), table, chart, facts=facts, tier=tier, parts=parts)
 
 
-def _describe_trouble(plan: Plan, side: str, result: LaunchResult, partly: bool) -> Finding:
+def _describe_trouble(plan: sides.Plan, side: str, result: LaunchResult, partly: bool) -> Finding:
     """The script failed, or ended before the step to be traced."""
     if result.ok:
         return Finding("MIG174", Status.FAIL, "MIG174.no_step", {"steps": len(result.steps)}, weight=1000.0)
-    trouble, place = describe_failure(plan, side, result)
+    trouble, place = sides.describe_failure(plan, side, result)
     key = "MIG174.partly" if partly else "MIG174.failed"
     return Finding("MIG174", Status.FAIL, key, {"why": trouble, "log": str(result.output_path)}, place, 1000.0)

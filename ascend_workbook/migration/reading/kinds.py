@@ -93,9 +93,8 @@ def says_cuda(source: Source, node: ast.AST | str | None, depth: int = DEPTH) ->
     """Return whether a value says cuda, `"cuda" if gpu else "cpu"`, or is a name that this file gives such a value."""
     if depth == 0 or not isinstance(node, ast.expr):
         return False
-    return any(says_cuda(source, part, depth - 1) for part in _split_alternatives(source, node)) or _is_cuda(
-        source, node
-    )
+    parts = _split_alternatives(source, node)
+    return any(says_cuda(source, part, depth - 1) for part in parts) or _is_cuda(source, node)
 
 
 def _is_cuda(source: Source, node: ast.expr) -> bool:

@@ -179,7 +179,11 @@ class Names:
         plain = [value for value in values if isinstance(value, (str, ast.Constant))]
         if len(names) == 1 and len(made) + len(plain) == len(values):
             return names.pop()
-        return self._resolve_alias(values, names) if values else ""
+        if len(names) > 1:  # two imports of one name, in try and except: the first that is torch's own
+            return next((name for name in sorted(names) if name.startswith("torch.")), "")
+        if len(values) == 1 and isinstance(values[0], ast.Attribute):  # `autocast = torch.cuda.amp.autocast`
+            return self._follow_name(values[0])
+        return ""
 
     @cached_property
     def assigned_attributes(self) -> dict[str, list[tuple[str, ast.expr]]]:
@@ -223,14 +227,6 @@ class Names:
     def enclosing_function(self, node: ast.AST) -> ast.AST:
         """Return the function or module around a node."""
         return next(around for around in self.nodes_above(node) if isinstance(around, (*Function, ast.Module)))
-
-    def _resolve_alias(self, values: list[Bound], names: set[str]) -> str:
-        """Two imports in try/except, and `autocast = torch.cuda.amp.autocast`."""
-        if len(names) > 1:  # two imports of one name: the first that is torch's own
-            return next((name for name in sorted(names) if name.startswith("torch.")), "")
-        if len(values) == 1 and isinstance(values[0], ast.Attribute):
-            return self._follow_name(values[0])
-        return ""
 
     def _visit_tree(self, tree: ast.AST, scope: Scope) -> None:
         """A file of thousands of `+` nests deeper than Python's own limit. Raises RecursionError beyond DEEPEST."""

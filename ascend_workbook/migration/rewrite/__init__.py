@@ -34,7 +34,7 @@ from ascend_workbook.migration.repair import (
     counts_of,
     finding_at,
 )
-from ascend_workbook.migration.rewrite import out_folder, writing
+from ascend_workbook.migration.rewrite import entry, writing
 from ascend_workbook.migration.rewrite.change import (
     EXPLICIT,
     INJECT,
@@ -45,16 +45,8 @@ from ascend_workbook.migration.rewrite.change import (
     make_change,
     make_patch,
 )
-from ascend_workbook.migration.rewrite.entry import (
-    Ported,
-    is_entry,
-    list_imported_words,
-    list_unreached_files,
-    loads_torch_npu,
-    needs_import,
-    transfer_edit,
-)
-from ascend_workbook.migration.rewrite.explicit import commands, make_explicit
+from ascend_workbook.migration.rewrite.explicit import make_explicit
+from ascend_workbook.migration.rewrite.explicit.calls import check_commands
 from ascend_workbook.migration.rewrite.notebook_edit import rewrite_notebook
 from ascend_workbook.migration.scan import PARSED, not_python, report_unreadable, scan_source
 from ascend_workbook.migration.texts import decode_text, notebook, read_text, scan_text, settings, shell, text_source
@@ -179,7 +171,7 @@ def rewrite(
         judged(work, single=Path(path).is_file())
     work.left += _no_script(work)
     work.left += writing.report_links(work.where, work.changes.values())
-    failed = out_folder.check_expected(expect, work.where, work.changes.values()) if expect is not None else []
+    failed = writing.check_expected(expect, work.where, work.changes.values()) if expect is not None else []
     writing.check(work.where, Path(out) if out is not None else None, Path(patch) if patch is not None else None)
     if not work.where.scanned_files:  # said by the report; an empty folder or patch would look like a result
         nowhere = {"out": None, "patch": None, "in_place": False, "written": 0}
@@ -187,7 +179,7 @@ def rewrite(
     written_count = 0
     if out is not None:
         result_files, uncopied = writing.collect_results(work.where, work.changes)
-        out_folder.refuse_foreign(Path(out), result_files, str(work.where.root.resolve()), confirmed=into_existing)
+        writing.refuse_foreign(Path(out), result_files, str(work.where.root.resolve()), confirmed=into_existing)
         work.kept, write_findings = writing.write_results(work.where, result_files, Path(out))
         failed += uncopied + write_findings
         written_count = len(result_files) - writing.not_written(write_findings)
@@ -216,14 +208,14 @@ def judge_source(
         work.count_scanned(scanned)
     if mode == EXPLICIT:
         return make_explicit(source, scanned)
-    ported = work.ported if work is not None else Ported(root)
+    ported = work.ported if work is not None else entry.Ported(root)
     relying = [finding for finding in scanned if class_of(finding) == AUTO]
     if ported.somewhere or written_for_npu(source):
         relying = drop_settled_findings(source, relying)
     applied_findings = [finding for finding in scanned if class_of(finding) == REWRITE]
-    script = alone or is_entry(source)
+    script = alone or entry.is_entry(source)
     around = work is not None and work.torch
-    needed = needs_import(source, script=script, uses=bool(relying), root=root, torch_around=around)
+    needed = entry.needs_import(source, script=script, uses=bool(relying), root=root, torch_around=around)
     if needed:
         needed, npu = ported.needs_transfer(source, scanned)
         if work is not None and npu:
@@ -234,10 +226,10 @@ def judge_source(
             work.imports = True
             cells = None if source.file else source.tree
             work.importing.append((source.file or work.where.root / source.path, cells))
-        elif script and loads_torch_npu(source):
+        elif script and entry.loads_torch_npu(source):
             work.loading.append(source.path)
     if needed:
-        edit, node = transfer_edit(source)
+        edit, node = entry.transfer_edit(source)
         applied_findings.insert(0, finding_at(source, node, "MIG131.transfer", REWRITE, (edit,)))
     return applied_findings, [finding for finding in scanned if class_of(finding) in (MANUAL, UNSUPPORTED)]
 
@@ -258,7 +250,7 @@ def _rewrite_python_files(work: Work, *, single: bool) -> None:
     for file in work.where.python:
         with suppress(OSError):
             data = file.read_bytes()
-            heard.update(list_imported_words(data) - {file.stem})
+            heard.update(entry.list_imported_words(data) - {file.stem})
             if b"torch_npu" in data and work.mode == INJECT:
                 speaks_npu.append(file)
     work.ported.root, work.torch = work.where.root, heard["torch"] > 0
@@ -274,7 +266,7 @@ def _rewrite_python_files(work: Work, *, single: bool) -> None:
                 continue
             text, encoding, bom = decode_bytes(data)
             source = parse_text(text, name, encoding=encoding, bom=bom, file=file)
-            alone = len(work.where.python) == 1 or is_entry(source, unnamed=not heard[file.stem])
+            alone = len(work.where.python) == 1 or entry.is_entry(source, unnamed=not heard[file.stem])
             applied_findings, left = judge_source(source, alone=alone, mode=work.mode, root=work.where.root, work=work)
             work.left += _findings_left(left)
             after = _apply_findings(source, applied_findings)
@@ -307,7 +299,7 @@ def judge_lines(source: Source, mode: str, work: Work | None = None) -> Judged:
     applied_findings = [finding for finding in scanned if class_of(finding) == REWRITE]
     name = Path(source.path).name
     if mode == EXPLICIT and shell.is_shell(name):
-        applied_findings += commands.check(source)
+        applied_findings += check_commands(source)
     elif mode == EXPLICIT and settings.is_settings(name):
         applied_findings += settings.make_settings_explicit(source)
     mended = {finding.place for finding in applied_findings}
@@ -341,7 +333,7 @@ def _not_reached(work: Work, without: list[str]) -> Iterator[Finding]:
     """Such places that a script which was left without the import may run, and none that has it is seen to."""
     names = {finding.place.path for finding in work.relying if finding.place}
     files = [file for file in work.where.python if work.where.name_of(file) in names]
-    left = {work.where.name_of(file) for file in list_unreached_files(files, work.importing, work.where.root)}
+    left = {work.where.name_of(file) for file in entry.list_unreached_files(files, work.importing, work.where.root)}
     places = [finding.place for finding in work.relying if finding.place and finding.place.path in left]
     if places:
         args: dict[str, Scalar] = {"class": MANUAL, "count": len(places), "first": str(places[0]), "script": without[0]}

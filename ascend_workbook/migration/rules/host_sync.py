@@ -26,8 +26,7 @@ KNOWN = Known(INFERRED, "https://docs.pytorch.org/tutorials/recipes/recipes/tuni
 
 def check(source: Source) -> Findings:
     bodies = [loop.body for loop in source.nodes_of_type(ast.For)]
-    bodies += [loop.body for loop in source.nodes_of_type(ast.While)]
-    for body in bodies:
+    for body in (*bodies, *(loop.body for loop in source.nodes_of_type(ast.While))):
         calls = list(_each_turn(body))
         syncs = [call for call in calls if method_name(call) in SYNCS and not call.args and not call.keywords]
         if len(syncs) >= FREQUENT and any(method_name(call) == "backward" for call in calls):

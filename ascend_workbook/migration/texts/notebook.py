@@ -23,9 +23,6 @@ from ascend_workbook.migration.registry import choose_rules, judge_source
 from ascend_workbook.migration.repair import Findings, shorten_line
 from ascend_workbook.migration.texts.lines import is_text, scan_lines, text_source
 
-SPACE = re.compile(r"[ \t\r\n]*")
-STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-PLAIN = re.compile(r"[^\s,\]}]+")
 UNIT = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]", re.DOTALL)
 
 
@@ -41,23 +38,40 @@ class PlacedCell:
     after: int
 
 
+class _Placed(str):
+    """A string of a JSON text with where it stands there, its quotes included."""
+
+    span: tuple[int, int]
+
+
+def _load_placed(text: str) -> Any:
+    """Load JSON whose values know their places where they are strings; keys do not."""
+
+    def parse_string(text: str, begin: int, strict: bool = True) -> tuple[_Placed, int]:
+        value, end = json.decoder.scanstring(text, begin, strict)  # type: ignore[attr-defined]
+        placed = _Placed(value)
+        placed.span = (begin - 1, end)
+        return placed, end
+
+    decoder: Any = json.JSONDecoder()
+    decoder.parse_string = parse_string
+    decoder.scan_once = json.scanner.py_make_scanner(decoder)  # type: ignore[attr-defined]
+    return decoder.decode(text)
+
+
 def read_code_cells(text: str) -> list[PlacedCell]:
     """Read the code cells with a source. Raises Unreadable where the text is no notebook."""
     try:
-        content = json.loads(text)
-        key = "cells" if "cells" in content else "worksheets"
-        sheet = content["cells"] if key == "cells" else content["worksheets"][0]["cells"]
-        path: tuple[str | int, ...] = ("cells",) if key == "cells" else ("worksheets", 0, "cells")
-        kinds = [(cell.get("cell_type"), "source" if "source" in cell else "input") for cell in sheet]
+        content = _load_placed(text)
+        sheet = content if "cells" in content else content["worksheets"][0]
+        cells = [(cell.get("cell_type"), cell.get("source", cell.get("input"))) for cell in sheet["cells"]]
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as cause:
         raise Unreadable(Sentence("migration.unread.no_notebook")) from cause
-    strings = _find_strings(text)
     code_cells = []
-    for at, (kind, name) in enumerate(kinds):
-        inside = (*path, at, name)
-        parts = [span for where, span in strings if where == inside or where[:-1] == inside and type(where[-1]) is int]
+    for number, (kind, source) in enumerate(cells, 1):
+        parts = [part.span for part in (source if isinstance(source, list) else [source]) if isinstance(part, _Placed)]
         if kind == "code" and parts:
-            code_cells.append(_make_cell(text, at + 1, parts))
+            code_cells.append(_make_cell(text, number, parts))
     return code_cells
 
 
@@ -87,45 +101,6 @@ def _make_cell(text: str, number: int, parts: list[tuple[int, int]]) -> PlacedCe
             code.append(json.loads(f'"{unit.group()}"', strict=False))
             places.append(unit.span())
     return PlacedCell(number, "".join(code), places, after)
-
-
-def _find_strings(text: str) -> list[tuple[tuple[str | int, ...], tuple[int, int]]]:
-    """Every string value with the keys and indices that lead to it. `text` is valid JSON."""
-    strings_with_path: list[tuple[tuple[str | int, ...], tuple[int, int]]] = []
-    path: list[str | int] = []
-    key = False
-    at = 0
-    while True:
-        match = SPACE.match(text, at)
-        at = match.end() if match else at
-        if at >= len(text):
-            return strings_with_path
-        letter = text[at]
-        if letter in "{[":
-            path.append("" if letter == "{" else 0)
-            key, at = letter == "{", at + 1
-        elif letter in "}]":
-            path.pop()
-            key, at = False, at + 1
-        elif letter == ",":
-            last = path[-1]
-            key = isinstance(last, str)
-            path[-1] = "" if isinstance(last, str) else last + 1
-            at += 1
-        elif letter == ":":
-            key, at = False, at + 1
-        elif letter == '"':
-            string = STRING.match(text, at)
-            assert string is not None
-            if key:
-                path[-1] = json.loads(string.group(), strict=False)
-            else:
-                strings_with_path.append((tuple(path), string.span()))
-            at = string.end()
-        else:
-            plain = PLAIN.match(text, at)
-            assert plain is not None
-            at = plain.end()
 
 
 # A notebook cell as Python: magics and shell commands are taken out, every line and column stays where it is.

@@ -44,15 +44,10 @@ SETUP_NAMES = re.compile(r"require|depend|extras|\bdeps\b|_deps|packages_to_inst
 
 def dependency_lines(source: Source) -> Iterator[Line]:
     name = Path(source.path).name
-    if name == "setup.py":
-        return _read_setup_lines(source)
-    if name == "pyproject.toml":
-        return _read_toml_lines(source)
-    if name == "setup.cfg":
-        return _read_cfg_lines(source)
     if name.endswith((".yml", ".yaml")):
         return _read_yaml_lines(source)
-    return _read_plain_lines(source)
+    readers = {"setup.py": _read_setup_lines, "pyproject.toml": _read_toml_lines, "setup.cfg": _read_cfg_lines}
+    return readers.get(name, _read_plain_lines)(source)
 
 
 def _read_plain_lines(source: Source) -> Iterator[Line]:

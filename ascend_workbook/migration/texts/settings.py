@@ -194,15 +194,9 @@ def may_say_cuda(file: Path) -> bool:
 
 
 def check(source: Source) -> Findings:
-    if is_env(Path(source.path).name):
-        for start, line in shell.split_commands(source):
-            yield from _check_command(source, start, line)
-        return
-    for start, line, is_command in read_setting_lines(source):
-        if is_command:
-            yield from _check_command(source, start, line)
-        else:
-            yield from _check_entries(source, start, line)
+    commands = ((start, line, True) for start, line in shell.split_commands(source))
+    for start, line, is_command in commands if is_env(Path(source.path).name) else read_setting_lines(source):
+        yield from (_check_command if is_command else _check_entries)(source, start, line)
 
 
 def report_unjudged_file(source: Source, line_findings: Findings) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.migration.closure import list_imported_modules
+from ascend_workbook.migration.closure import walk_imports
 from ascend_workbook.migration.dry_run.mirror import make_mirror, migrate_modules
 
 FILES = {
@@ -33,13 +33,13 @@ def script(tmp_path: Path) -> Path:
 
 
 def test_the_closure_is_what_the_script_imports_from_its_folder(script: Path) -> None:
-    names = {file.relative_to(script.parent).as_posix() for file in list_imported_modules(script)}
+    names = {file.relative_to(script.parent).as_posix() for file in walk_imports(script)}
     assert names == {"train.py", "net.py", "pkg/__init__.py", "pkg/a.py", "pkg/b.py", "pkg/c.py", "pkg/deep.py"}
 
 
 def test_only_the_script_imports_transfer_to_npu_and_modules_get_their_edits(script: Path) -> None:
     contents, made = migrate_modules(
-        {module: module.read_bytes() for module in list_imported_modules(script)}, script, script.parent
+        {module: module.read_bytes() for module in walk_imports(script)}, script, script.parent
     )
     assert {file.name for file in contents} == {"train.py", "net.py"}
     assert b"transfer_to_npu" in contents[script] and b".to('cuda:0')" in contents[script.parent / "net.py"]
@@ -49,7 +49,7 @@ def test_only_the_script_imports_transfer_to_npu_and_modules_get_their_edits(scr
 def test_the_mirror_holds_everything_and_the_original_stays(script: Path, tmp_path: Path) -> None:
     before = {file: file.read_bytes() for file in script.parent.rglob("*") if file.is_file()}
     contents, _ = migrate_modules(
-        {module: module.read_bytes() for module in list_imported_modules(script)}, script, script.parent
+        {module: module.read_bytes() for module in walk_imports(script)}, script, script.parent
     )
     copy, _ = make_mirror(script, tmp_path / "work", contents)
     assert copy.read_bytes() == contents[script] and not copy.is_symlink()
@@ -67,6 +67,4 @@ def test_a_mirror_inside_the_folder_does_not_hold_itself(script: Path) -> None:
 def test_a_module_that_cannot_be_read_is_named(script: Path) -> None:
     script.with_name("net.py").write_text("import torch\nx = (\n")
     with pytest.raises(WorkbookError, match=r"net\.py could not be read as Python \(line 2\)"):
-        migrate_modules(
-            {module: module.read_bytes() for module in list_imported_modules(script)}, script, script.parent
-        )
+        migrate_modules({module: module.read_bytes() for module in walk_imports(script)}, script, script.parent)

@@ -10,7 +10,8 @@ from ascend_workbook.findings.sentence import say
 from ascend_workbook.migration.reading.source import parse_text
 from ascend_workbook.migration.repair import class_of
 from ascend_workbook.migration.rewrite import apply_edits, judge_source, migrate_source
-from ascend_workbook.migration.rewrite.explicit import PARTS, commands
+from ascend_workbook.migration.rewrite.explicit import PARTS
+from ascend_workbook.migration.rewrite.explicit.calls import check_commands, rewrite_arguments
 from ascend_workbook.migration.scan import scan_source
 from ascend_workbook.migration.texts import text_source
 from tests.migration.rewrite.explicit_examples import EXAMPLES, NEAR_MISSES
@@ -64,13 +65,13 @@ def test_at_least_two_fifths_in_all() -> None:
 @pytest.mark.parametrize(("line", "after"), EXAMPLES["commands"])
 def test_a_command_hands_on_the_device(line: str, after: str) -> None:
     source = text_source(line, "run.sh")
-    assert apply_edits(source, [edit for finding in commands.check(source) for edit in finding.edits]) == after
-    assert not list(commands.check(text_source(after, "run.sh")))
+    assert apply_edits(source, [edit for finding in check_commands(source) for edit in finding.edits]) == after
+    assert not list(check_commands(text_source(after, "run.sh")))
 
 
 @pytest.mark.parametrize("line", NEAR_MISSES["commands"])
 def test_a_command_without_a_device_stays(line: str) -> None:
-    assert not list(commands.check(text_source(line, "run.sh")))
+    assert not list(check_commands(text_source(line, "run.sh")))
 
 
 @pytest.mark.parametrize(
@@ -108,7 +109,7 @@ def test_another_branch_is_rewritten(code: str) -> None:
 def test_arguments_of_a_script_follow() -> None:
     given = "--device=cuda:1 --device cuda --backend NCCL --name cuda --distributed-backend nccl"
     asked = "--device=npu:1 --device npu --backend hccl --name cuda --distributed-backend nccl"
-    assert " ".join(commands.rewrite_arguments(given.split())) == asked
+    assert " ".join(rewrite_arguments(given.split())) == asked
 
 
 @pytest.mark.parametrize(
@@ -121,7 +122,7 @@ def test_arguments_of_a_script_follow() -> None:
     ],
 )
 def test_only_the_option_of_the_value_itself_counts(given: str, asked: str) -> None:
-    assert " ".join(commands.rewrite_arguments(given.split())) == asked
+    assert " ".join(rewrite_arguments(given.split())) == asked
 
 
 def test_what_has_no_form_is_named_and_stays() -> None:

@@ -18,7 +18,7 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.migration.files import collect_files
 from ascend_workbook.migration.reading.source import read_source
-from ascend_workbook.migration.rewrite import out_folder, rewrite, writing
+from ascend_workbook.migration.rewrite import rewrite, writing
 from ascend_workbook.migration.rewrite.change import MODES, make_change
 from ascend_workbook.migration.scan import scan
 from tests.conftest import ROOT
@@ -40,7 +40,7 @@ AWKWARD = {
 }
 
 #: Files of a tree that are no part of a result.
-OURS = rf"\.orig|^\.git/|{re.escape(out_folder.MARK)}$"
+OURS = rf"\.orig|^\.git/|{re.escape(writing.MARK)}$"
 
 
 def _tree(root: Path, files: dict[str, bytes] = AWKWARD) -> Path:
@@ -324,7 +324,7 @@ def test_the_result_of_another_source_is_refused_and_kept_where_asked(tmp_path: 
 @pytest.mark.parametrize("text", ["", "{}", '{"files": {}}', '{"written_by": "ascend-workbook rewrite", "files": 1}'])
 def test_a_mark_that_is_not_ours_opens_no_folder(tmp_path: Path, text: str) -> None:
     source = _tree(tmp_path / "in", {"a.py": AWKWARD["a.py"]})
-    out = _tree(tmp_path / "out", {out_folder.MARK: text.encode(), "a.py": b"mine = 1\n"})
+    out = _tree(tmp_path / "out", {writing.MARK: text.encode(), "a.py": b"mine = 1\n"})
     with pytest.raises(WorkbookError, match="nothing was written"):
         rewrite(source, out)
 
@@ -499,7 +499,7 @@ def test_a_result_of_scripts_that_lay_elsewhere_is_set_aside(tmp_path: Path) -> 
         script = tmp_path / night / "train.py"
         script.parent.mkdir(exist_ok=True)
         script.write_text("import torch\ntorch.ones(2).cuda()\n")
-        rewrite(script, out_folder.set_aside(result, script))
+        rewrite(script, writing.set_aside(result, script))
         (result / "notes.txt").write_text(night)
     kept = {path.name: (path / "notes.txt").read_text() for path in result.parent.glob("migrated*")}
     assert kept == {"migrated": "friday", "migrated.1": "monday", "migrated.2": "tuesday"}

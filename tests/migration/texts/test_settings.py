@@ -8,7 +8,7 @@ import pytest
 
 from ascend_workbook.findings.finding import Edit, Place
 from ascend_workbook.migration.repair import class_of
-from ascend_workbook.migration.texts import scan_text, text_source
+from ascend_workbook.migration.texts import embedded, lines, scan_text, text_source
 from ascend_workbook.migration.texts.notebook import (
     magic_end,
     move_edits,
@@ -249,7 +249,7 @@ def test_what_a_requirement_means(line: str, key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "lines"),
+    ("code", "places"),
     [
         ("requires = ['apex']\n", ["1"]),
         ("extra_deps += ['apex']\n", ["1"]),
@@ -263,6 +263,26 @@ def test_what_a_requirement_means(line: str, key: str) -> None:
         ("requires = ['apex'\n", ["1"]),
     ],
 )
-def test_which_strings_of_a_setup_are_requirements(code: str, lines: list[str]) -> None:
+def test_which_strings_of_a_setup_are_requirements(code: str, places: list[str]) -> None:
     found = [place.partition(":")[0] for place, key, _ in _judge(code, "setup.py") if key == "library"]
-    assert found == lines
+    assert found == places
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("  - cudatoolkit=10\ndependencies:\n  - numpy\n", []),
+        ("dependencies:\n  - cudatoolkit=10\nname: x\n  - nccl\n", ["2"]),
+        ("'dependencies':\n  - cudatoolkit=10\n", []),
+    ],
+)
+def test_where_the_dependencies_of_an_environment_stand(text: str, places: list[str]) -> None:
+    assert [place.partition(":")[0] for place, _, _ in _judge(text, "environment.yml")] == places
+
+
+def test_the_hours_of_each_kind_of_text() -> None:
+    bitsandbytes = {"bitsandbytes": 2.0, "flash": 0.25, "layout": 0.25}
+    assert lines.KNOWN["MIG152"].hours == {"cards": 0.1, **bitsandbytes, "upper_case": 0.25, "variable": 0.25}
+    assert lines.KNOWN["MIG153"].hours == {"image": 2.0, "variable": 0.1, "nccl": 0.25}
+    listed = {"library": 0.25, "toolkit": 0.1, "cuda_build": 0.25, "index": 0.1, "too_old": 1.0}
+    assert lines.KNOWN["MIG128"].hours == listed and embedded.KNOWN.hours == {"no_import": 0.1}

@@ -95,7 +95,7 @@ def test_without_an_npu_the_target_is_said_not_to_have_run(tmp_path: Path) -> No
 def test_low_precision_is_noted_and_loosens_the_tolerance(tmp_path: Path) -> None:
     body = "with torch.autocast('cuda', dtype=torch.bfloat16):\n        loss = net(x).pow(2).mean()"
     report = dry_run(_script(tmp_path, body), device="cpu", baseline="cpu", steps=1)
-    assert report.facts["dtype"] == "bfloat16" and report.facts["tolerance"] == module.TOLERANCE["bfloat16"]
+    assert report.facts["dtype"] == "bfloat16" and report.facts["tolerance"] == module.judge.TOLERANCE["bfloat16"]
 
 
 def test_a_missing_script_is_one_clear_error(tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ import pytest
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report
+from ascend_workbook.machine import device
+from ascend_workbook.machine.device import Device
 from ascend_workbook.migration.operators import operators
 from ascend_workbook.migration.operators.rows import find_document, load_states
 
@@ -42,6 +44,12 @@ def _rows(report: Report) -> dict[str, dict[str, Any]]:
 
 def _keys(report: Report) -> dict[str, Any]:
     return {finding.key: finding for finding in report.findings}
+
+
+@pytest.fixture(autouse=True)
+def known_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The devices a test names are taken as found: each question to a child costs a second import of torch."""
+    monkeypatch.setattr(device, "find", lambda wanted, python: Device(wanted, "named by the test", 1))
 
 
 def test_a_step_on_the_simulated_npu(tmp_path: Path, simulator_env: dict[str, str]) -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report
-from ascend_workbook.machine import sandbox
+from ascend_workbook.machine import device, sandbox
+from ascend_workbook.machine.device import Device
 from ascend_workbook.migration.dry_run import dry_run
 
 TRAINING = """
@@ -23,6 +24,13 @@ for _ in range(3):
     loss.backward()
     optimizer.step()
 """
+
+
+@pytest.fixture(autouse=True)
+def known_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The devices a test names are taken as found: each question to a child costs a second import of torch."""
+    monkeypatch.setattr(device, "find", lambda wanted, python: Device(wanted, "named by the test", 1))
+    monkeypatch.setattr(device, "find_baseline", lambda wanted, python: Device(wanted, "named by the test", 1))
 
 
 def _run(tmp_path: Path, harm: str) -> Report:

@@ -62,7 +62,7 @@ def read_proof(result: LaunchResult) -> Proof:
 
 def find_void(proof: Proof) -> str:
     """Return why equal losses of this run would prove nothing; empty where they prove something."""
-    losses = [loss for loss in proof.losses if loss is not None]
+    losses = [loss for loss in proof.losses if loss is not None and math.isfinite(loss)]
     if losses and not any(losses):
         return "zero"
     if len(losses) > 1 and len(set(losses)) == 1:

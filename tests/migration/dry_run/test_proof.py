@@ -192,6 +192,9 @@ def test_a_red_verdict_stays_where_nothing_else_was_proven(tmp_path: Path) -> No
     assert [each.key for each in judge_proof(before, before, "float32", [OK])] == ["MIG157.constant"]
     plain = Proof([1.0], [0.5], False, {}, {}, {})
     assert find_void(plain) == "", "of one step nothing is constant"
+    for value, void in ((2.0, "constant"), (0.0, "zero")):  # a first step that overflows makes no number of the others
+        assert find_void(replace(plain, losses=[math.nan, value, value])) == void
+        assert find_void(replace(plain, losses=[math.inf, value, value + 1])) == ""
 
 
 FAULTS = {

@@ -124,4 +124,9 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "if held <= {NUMBER, UNKNOWN}:",
         "if held < {NUMBER, UNKNOWN}:",
     ): "both of them at once are no device in the line below either",
+    (
+        "ascend_workbook/migration/texts/shell_words.py",
+        'plain_text = " ".join(_expand_part(Part(named, False, True), known))',
+        'plain_text = " ".join(_expand_part(Part(named, True, True), known))',
+    ): "whoever asks to expand a part has looked before whether it is plain",
 }

@@ -47,7 +47,7 @@ class _Placed(str):
 def _load_placed(text: str) -> Any:
     """Load JSON whose values know their places where they are strings; keys do not."""
 
-    def parse_string(text: str, begin: int, strict: bool = True) -> tuple[_Placed, int]:
+    def parse_string(text: str, begin: int, strict: bool) -> tuple[_Placed, int]:
         value, end = json.decoder.scanstring(text, begin, strict)  # type: ignore[attr-defined]
         placed = _Placed(value)
         placed.span = (begin - 1, end)

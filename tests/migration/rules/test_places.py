@@ -195,6 +195,11 @@ PLACES = {
         ("import torch\nx = y.type() in ('torch.FloatTensor', 'torch.cuda.HalfTensor')", ["asked"]),
     ],
     "MIG137": [
+        (
+            "import torch, k\nclass F(M, torch.autograd.Function):\n    def forward(c, x): return k.pool_forward(x)\n"
+            "    def backward(c, g): return k.pool_backward(g)",
+            ["module", "call", "call"],
+        ),
         ("import roi_align_cuda", ["module"]),
         ("import roi_align_cuda as r\nr.f(x)", ["module", "call"]),
         ("import a_cuda_b\na_cuda_b.go(x)", []),

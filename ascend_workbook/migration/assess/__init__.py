@@ -68,8 +68,8 @@ def report_versions(pins: Iterable[Pin]) -> Report:
         advice: Scalar = Sentence(f"migration.versions.{outcome}")
         rows.append(_make_version_row([pin.text for pin in together], str(together[0].place), line, advice))
     numbers = dict.fromkeys((f"versions_{name}" for name in ("torch", "torch_npu", "cann", "driver", "python")), 0)
-    told = {"versions_state": 44, "versions_advice": 50, "link": 0}
-    columns = make_columns(versions_for=40, risk_first=40, **numbers, **told)
+    widths = {"versions_state": 44, "versions_advice": 50, "link": 0}
+    columns = make_columns(versions_for=40, risk_first=40, **numbers, **widths)
     bad: list[Scalar] = [pin.text for pin, (outcome, _) in outcomes.items() if outcome != FITS]
     finding = Finding(VERSIONS_RULE, Status.WARN, "MIG161.pinned", {"pins": bad})
     if not bad:

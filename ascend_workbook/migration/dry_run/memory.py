@@ -269,12 +269,12 @@ def too_large(plan: Plan, side: str, result: LaunchResult) -> Finding | None:
         for change in changes
     ]
     peak = collect_peaks(result)["host_mib"]
-    told: dict[str, Scalar] = {"side": Sentence(f"migration.side.{side}"), "why": why, "peak": peak}
-    told |= {"changes": changed, "meta": shlex.join(meta)}
+    facts: dict[str, Scalar] = {"side": Sentence(f"migration.side.{side}"), "why": why, "peak": peak}
+    facts |= {"changes": changed, "meta": shlex.join(meta)}
     if changes:
-        told |= {"command": shlex.join(smaller), "places": [str(change.option.place) for change in changes]}
+        facts |= {"command": shlex.join(smaller), "places": [str(change.option.place) for change in changes]}
     key = "MIG145.too_large" if changes else "MIG145.no_option"
-    return Finding("MIG145", Status.FAIL, key, told, weight=1500.0)
+    return Finding("MIG145", Status.FAIL, key, facts, weight=1500.0)
 
 
 def _find_evidence(result: LaunchResult) -> Sentence | None:

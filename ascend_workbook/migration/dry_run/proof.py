@@ -178,6 +178,6 @@ def _judge_saved(left: Proof, right: Proof, dtype: str) -> list[Finding]:
             findings += _differ("other_file", Status.FAIL, path=name, count=len(tensors))
         elif error > allowed:
             status = Status.WARN if error <= max(OTHER_SAVED, allowed) else Status.FAIL
-            told = {"share": f"{error:.2g}", "allowed": f"{allowed:g}"}
-            findings += _differ("file", status, path=name, count=len(tensors), **told)
+            shares = {"share": f"{error:.2g}", "allowed": f"{allowed:g}"}
+            findings += _differ("file", status, path=name, count=len(tensors), **shares)
     return findings

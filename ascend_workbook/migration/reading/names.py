@@ -175,9 +175,9 @@ class Names:
             return f"{base}.{node.attr}" if base else ""
         values = self.bound_values(node)
         names = {value for value in values if isinstance(value, str)}
-        made = [value for value in values if isinstance(value, ast.Call) and not value.args and not value.keywords]
+        instances = [value for value in values if isinstance(value, ast.Call) and not value.args and not value.keywords]
         plain = [value for value in values if isinstance(value, (str, ast.Constant))]
-        if len(names) == 1 and len(made) + len(plain) == len(values):
+        if len(names) == 1 and len(instances) + len(plain) == len(values):
             return names.pop()
         if len(names) > 1:  # two imports of one name, in try and except: the first that is torch's own
             return next((name for name in sorted(names) if name.startswith("torch.")), "")

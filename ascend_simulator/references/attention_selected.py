@@ -1,9 +1,8 @@
 """torch_npu.npu_nsa_select_attention: Native Sparse Attention's attention over selected blocks.
 
 Formula: softmax(scale * q k^T) v over the keys of the blocks that topk_indices names for a token; a block named twice
-counts twice. Limits: torch_npu's docstring of the operator, and aclnnNsaSelectedAttention.md of
-https://gitcode.com/cann/ops-transformer. Its gradient is not here: which keys that operator hides, by the sparse mode
-that torch_npu sets, is not documented.
+counts twice. Limits: torch_npu's docstring of the operator. Its gradient is not here: which keys that operator hides,
+by the sparse mode that torch_npu sets, is not documented.
 
 Attention over chosen blocks: npu_block_sparse_attention (its page under registry.DOCUMENTS), with its gradient.
 

@@ -6,8 +6,8 @@ from both ends (a box from 1 to 3 is 3 wide). Boxes are (4, N), as xywh with `tr
 
 Overlap of every box with every ground truth: npu_iou.md, npu_ptiou.md (registry.DOCUMENTS).
 
-The formula of https://gitcode.com/cann/ops-cv, objdetect/iou_v2/README.md, with eps = 0.01, in float16 whatever the
-dtype (IouKernelNpu.cpp of Ascend/op-plugin). Sides and areas have float16's 11 bits, as the expected values of the
+Intersection by union with eps = 0.01, in float16 whatever the dtype (IouKernelNpu.cpp of
+https://gitcode.com/Ascend/op-plugin). Sides and areas have float16's 11 bits, as the expected values of the
 operators' own tests show (Ascend/op-plugin, test_iou.py; Ascend/pytorch, test/contrib/test_iou.py).
 
 Targets and samples of detectors.

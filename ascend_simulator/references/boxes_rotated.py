@@ -6,8 +6,8 @@ with which the expected values of the operators' own tests (Ascend/op-plugin) co
 Non-maximum suppression (registry.DOCUMENTS: npu_nms_v4.md, _with_mask, _rotated; npu_batch_nms.md).
 
 Boxes go by falling score; one that overlaps a kept one by more than the threshold is dropped. npu_nms_v4 is
-TensorFlow's NonMaxSuppressionV4 (any two opposite corners); npu_nms_with_mask has its order and mask from
-https://gitcode.com/cann/ops-cv, image/nms_with_mask; the layouts of npu_nms_rotated are those of its own test.
+TensorFlow's NonMaxSuppressionV4 (any two opposite corners); npu_nms_with_mask keeps the order of its
+input, with a mask; its layouts and those of npu_nms_rotated are those of their own tests (Ascend/op-plugin).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Writing keys and values into a cache: npu_kv_rmsnorm_rope_cache(_v2), npu_scatter_pa_kv_cache, npu_scatter_list.
 
 Formulas, layouts and limits: npu_kv_rmsnorm_rope_cache.md, npu_scatter_pa_kv_cache.md (registry.DOCUMENTS);
-aclnnScatterList.md of https://gitcode.com/cann/ops-nn.
+npu_scatter_list: test/test_custom_ops/test_scatter_list.py of https://gitcode.com/Ascend/op-plugin.
 """
 
 from __future__ import annotations
@@ -152,11 +152,8 @@ def _check_update(tensor: Tensor, place: int, update: Tensor, axis: int) -> None
         raise RuntimeError(f"{name}: an update {list(update.shape)} for a tensor {list(tensor.shape)}, axis {axis}")
 
 
-LISTED = {"input": SCATTERED, "indices": INTEGERS, "mask": (torch.uint8,)}
-
-
-@reference("npu::npu_scatter_list", dtypes=LISTED)
-@reference("npu::npu_scatter_list_", dtypes=LISTED, writes=("input",))
+@reference("npu::npu_scatter_list")
+@reference("npu::npu_scatter_list_", writes=("input",))
 @takes('Tensor[] input, Tensor indices, Tensor updates, Tensor? mask=None, str reduce="update", int axis=-2')
 def npu_scatter_list(call: Arguments) -> list[Tensor]:
     """Copies of the tensors, with updates[i] of length 1 along the axis at indices[i] of tensor i."""

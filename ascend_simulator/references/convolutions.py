@@ -2,9 +2,8 @@
 
 Deformable convolution: npu_deformable_conv2d.md (registry.DOCUMENTS), https://arxiv.org/abs/1811.11168.
 
-The layout of the offsets (all x, all y, all masks) and the samples at the edge: aclnnDeformableConv2d.md of
-https://gitcode.com/cann/ops-nn. Both operators compute and answer in float32 (DeformableConv2dKernelNpu.cpp of
-Ascend/op-plugin).
+The layout of the offsets: torch_npu/contrib/module/deform_conv.py of https://gitcode.com/Ascend/pytorch, which sorts
+MMCV's pairs so. Both operators compute and answer in float32 (DeformableConv2dKernelNpu.cpp of Ascend/op-plugin).
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The product of one group of a grouped product, in every precision that an Ascend A2 takes.
 
-Formulas: npu_grouped_matmul.md (registry.DOCUMENTS); int8 with int4: https://gitcode.com/cann/ops-transformer,
-gmm/grouped_matmul/README.md.
+Formulas: npu_grouped_matmul.md (registry.DOCUMENTS), int8 with int4 included.
 
 One matrix product per group of rows, as mixtures of experts use. Formulas: npu_grouped_matmul.md and neighbours.
 """

@@ -5,8 +5,8 @@ Layouts: npu_trans_quant_param.md, npu_convert_weight_to_int4pack.md (registry.D
 Floating point to int8 and int4, with scales given or found. Formulas: npu_quantize.md, npu_dynamic_quant.md,
 npu_dynamic_quant_asymmetric.md, npu_group_quant.md, npu_trans_quant_param.md (registry.DOCUMENTS).
 
-int8, int4 and int32 to half precision. Formulas: npu_anti_quant.md (registry.DOCUMENTS), aclnnDequantBias.md
-(https://gitcode.com/cann/ops-nn).
+int8, int4 and int32 to half precision. Formulas: npu_anti_quant.md (registry.DOCUMENTS); npu_dequant_bias:
+test/test_base_ops/test_npu_dequant_bias.py of https://gitcode.com/Ascend/op-plugin.
 """
 
 from __future__ import annotations

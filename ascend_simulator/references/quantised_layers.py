@@ -1,10 +1,10 @@
 """Layers that give quantised rows. Formulas: npu_add_rms_norm_dynamic_quant.md, npu_swiglu_quant.md
-(registry.DOCUMENTS), aclnnSwiGluQuantV2.md (https://gitcode.com/cann/ops-nn).
+(registry.DOCUMENTS).
 
 What the NPU leaves without a value (an output that is switched off, the scale of a static quantisation) is zero here.
 
 Whole numbers dequantised, gated and quantised again, row by row. Formulas: npu_dequant_swiglu_quant.md
-(registry.DOCUMENTS), aclnnDequantSwigluQuantV2.md (https://gitcode.com/cann/ops-nn). Rows beyond the groups are zero.
+(registry.DOCUMENTS). Rows beyond the groups are zero.
 
 A grouped product of quantised matrices, gated and quantised row by row.
 

@@ -1,8 +1,7 @@
 """Products with a quantised weight. Formulas: npu_weight_quant_batchmatmul.md, npu_convert_weight_to_int4pack.md
 (registry.DOCUMENTS).
 
-Products of quantised matrices. Formulas: npu_quant_matmul.md (registry.DOCUMENTS), aclnnQuantMatmulV5.md
-(https://gitcode.com/cann/ops-nn).
+Products of quantised matrices. Formulas: npu_quant_matmul.md (registry.DOCUMENTS).
 
 Products of whole numbers are exact, as on the NPU; the scale that leads to int8, or without one per token to float16,
 has 19 bits there and here. Where int4 meets int8 the NPU multiplies (x - 8), and the offset gives the rest back.

@@ -1,7 +1,8 @@
 """Features of regions of interest: npu_roi_align.md (registry.DOCUMENTS) and its gradient, npu_roi_alignbk.
 
-Mean of the samples of each bin, each bilinear: https://arxiv.org/abs/1703.06870. How a region ends (roi_end_mode), the
-least size and the default of the gradient's mode: https://gitcode.com/cann/ops-cv, objdetect/roi_align_grad.
+Mean of the samples of each bin, each bilinear: https://arxiv.org/abs/1703.06870. How a region ends
+(roi_end_mode) and the default: https://www.mindspore.cn/docs/en/master/api_python/ops/mindspore.ops.ROIAlign.html, the
+operator of the same arguments.
 
 Position-sensitive pooling of regions: npu_ps_roi_pooling.md (registry.DOCUMENTS) and its gradient.
 

@@ -4,8 +4,7 @@ torch_npu.npu_top_k_top_p: logits outside of the k best, or of the probable ones
 
 Formula: npu_top_k_top_p.md (registry.DOCUMENTS).
 
-Slices of a tensor replaced, one per batch. Formulas: scatter_update.md, npu_quant_scatter.md (registry.DOCUMENTS),
-aclnnInplaceScatterUpdate.md, aclnnInplaceQuantScatter.md (https://gitcode.com/cann/ops-nn).
+Slices of a tensor replaced, one per batch. Formulas: scatter_update.md, npu_quant_scatter.md (registry.DOCUMENTS).
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ def npu_sort_v2(input: Tensor, dim: int = -1, descending: bool = False) -> Tenso
 def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
     """In the type of the classes, where the CPU takes and gives int64 only; a class out of range is a row of zeros.
 
-    op_plugin/ops/opapi/OneHotKernelNpuOpApi.cpp; ops-math, aclnnOneHot.md.
+    op_plugin/ops/opapi/OneHotKernelNpuOpApi.cpp.
     """
     if num_classes < -1:
         raise RuntimeError("NPU error, not yet support negative num_classes, when num_classes less than -1")

@@ -28,8 +28,9 @@ def test_every_operator_has_a_list_with_its_source_or_says_that_none_is_known(li
 def test_rows_say_what_the_documents_say(listed: Report) -> None:
     assert listed.table
     rows = {str(row[0]): row[1:] for row in listed.table.rows}
-    assert rows["aten::mm"][:2] == ("simulated", "self=float mat2=float")
-    assert "aclnnMm: https://gitcode.com/cann, ops-nn/" in str(rows["aten::mm"][2])
+    assert rows["aten::mm"][:2] == ("simulated", "self=float")
+    assert rows["aten::mm"][2] == "aclnnMm: https://gitcode.com/Ascend/pytorch, docs/zh/api/native_api (torch.mm)"
+    assert str(rows["aten::elu_backward"][2]).startswith("aclnnEluBackward: https://www.hiascend.com/document/")
     assert rows["npu::npu_fast_gelu"][:2] == ("simulated", "input=float32,float16,bfloat16")
     assert "custom_APIs/torch_npu" in str(rows["npu::npu_fast_gelu"][2])
     assert rows["npu::npu_format_cast"] == ("simulated", UNKNOWN, "")  # no reference checks its arguments
@@ -38,8 +39,8 @@ def test_rows_say_what_the_documents_say(listed: Report) -> None:
 
 
 def test_the_table_is_read_by_operator() -> None:
-    found = dtype_lists("# comment\n\nabs abs.out | aclnnAbs | ops-math/a.md | self=float\n")
-    source = "aclnnAbs: https://gitcode.com/cann, ops-math/a.md"
+    found = dtype_lists("# comment\n\nabs abs.out | aclnnAbs | Ascend/a.md | self=float\n")
+    source = "aclnnAbs: https://gitcode.com/Ascend/a.md"
     assert found == {"aten::abs": ("self=float", source), "aten::abs.out": ("self=float", source)}
 
 

@@ -16,8 +16,7 @@ namespace {
 
 const at::Tensor& first_tensor(const torch::jit::Stack& stack, size_t first) { return stack[first].toTensor(); }
 
-// https://gitcode.com/cann/ops-nn, 9.1.0, pooling/max_pool3d_with_argmax_v2/docs/aclnnMaxPool2dWithMask.md:
-// status 161002 where dilation is not 1. Arguments: self, kernel_size, stride, padding, dilation, ...
+// torch.nn.functional.max_pool2d in https://gitcode.com/Ascend/pytorch, docs/zh/api/native_api: dilation is 1. Arguments: self, kernel_size, stride, padding, dilation, ...
 void max_pool2d(const torch::jit::Stack& stack, size_t first) {
   const auto dilation = stack[first + 4].toIntVector();
   if (std::all_of(dilation.begin(), dilation.end(), [](int64_t d) { return d == 1; })) {
@@ -27,7 +26,7 @@ void max_pool2d(const torch::jit::Stack& stack, size_t first) {
                  c10::str("dilation only support 1, but got dilationH:", dilation.front(),
                           ", dilationW:", dilation.back()),
                  "max_pool2d on a real NPU (Atlas A2) takes no dilation but 1, by its documentation "
-                 "(https://gitcode.com/cann, CANN 9.1.0, ops-nn, aclnnMaxPool2dWithMask.md)");
+                 "(https://gitcode.com/Ascend/pytorch, docs/zh/api/native_api)");
 }
 
 constexpr const char* kInPlugin = " (https://gitcode.com/Ascend/op-plugin, op_plugin/ops/opapi)";

@@ -11,9 +11,6 @@ StockAutogradKernel::StockAutogradKernel(const c10::OperatorHandle& op)
 void StockAutogradKernel::check_hardware(const c10::OperatorHandle& op, const torch::jit::Stack& stack) const {
   const auto& arguments = op.schema().arguments();
   const size_t first = stack.size() - arguments.size();
-  if (takes_promoted(*limits_, stack, first)) {
-    return;
-  }
   for (size_t i = 0; i < arguments.size(); ++i) {
     const auto& value = stack[first + i];
     if (value.isTensor() && value.toTensor().defined() && value.toTensor().device().type() == at::kPrivateUse1 &&

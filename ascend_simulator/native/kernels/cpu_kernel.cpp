@@ -62,7 +62,6 @@ CpuKernel::CpuKernel(const c10::OperatorHandle& op)
       mixes_half_(mixes_half(op)),
       factor_(factor_argument(op)),
       in_float_(rounds_between(op)),
-      in_steps_(rounds_each_step(op)),
       softmax_(mixes_softmax(op)),
       faults_(faults_of(op)) {
   const auto* mixed = find_trait("mixed_devices", op.operator_name().name);
@@ -159,9 +158,6 @@ void CpuKernel::compute(const c10::OperatorHandle& op, torch::jit::Stack* stack,
 
 void CpuKernel::compute_half(const c10::OperatorHandle& op, torch::jit::Stack* stack, at::ScalarType type) const {
   const size_t first = stack->size() - arguments_.size();
-  if (in_steps_ && type == at::kHalf) {
-    return compute_in_steps(op, stack);
-  }
   if (in_float_.load(std::memory_order_relaxed) || (factor_ && scales((*stack)[first + *factor_], type))) {
     return compute_in_float(op, stack, type);
   }
@@ -196,8 +192,7 @@ void CpuKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, t
   if (call_check_ != nullptr) {
     call_check_(*stack, first);
   }
-  call.checked = limits_ && !list_limits_ && (!limits_->between_devices || within_device(*stack, first)) &&
-                 !takes_promoted(*limits_, *stack, first);
+  call.checked = limits_ && !list_limits_ && (!limits_->between_devices || within_device(*stack, first));
   if (list_limits_) {
     check_lists(*list_limits_, *stack, first);
   }

@@ -57,7 +57,7 @@ class CpuKernel : public c10::OperatorKernel {
   bool mixes_half_;
   std::optional<size_t> factor_;
   mutable std::atomic<bool> in_float_;  // half precision: learnt from the first call that the CPU kernel refuses
-  bool in_steps_, softmax_;
+  bool softmax_;
   std::vector<std::shared_ptr<Fault>> faults_;
   std::vector<bool> may_differ_;
 };

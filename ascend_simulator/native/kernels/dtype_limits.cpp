@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <mutex>
-#include <optional>
 #include <sstream>
 #include <unordered_map>
 
@@ -115,7 +114,7 @@ std::string other_type(uint64_t accepted, ScalarType type) {
   return "";
 }
 
-// The words of any operator, of a copy, of an operator that asks only for the promoted type, and of an operator on lists.
+// The words of any operator, of a copy, and of an operator on lists.
 bool read_special_word(DtypeLimits& limits, const std::string& name, const std::string& value) {
   if (name == "dims") {
     limits.dims = std::stoll(value);
@@ -124,8 +123,6 @@ bool read_special_word(DtypeLimits& limits, const std::string& name, const std::
   } else if (name == "checked") {
     TORCH_CHECK(value == "within_npu", "dtypes.txt: unknown word checked=", value);
     limits.between_devices = true;
-  } else if (name == "promoted") {
-    limits.promoted = mask_of(value);
   } else if (name == "plain") {
     limits.plain = value;
   } else if (name == "route") {
@@ -141,24 +138,12 @@ bool read_special_word(DtypeLimits& limits, const std::string& name, const std::
   return true;
 }
 
-// CANN's own promotion: 0-dimensional tensors of the NPU count as others do, numbers only by their kind.
-std::optional<ScalarType> with_tensor(std::optional<ScalarType> type, const at::Tensor& tensor) {
-  const auto next = tensor.scalar_type();
-  return type ? c10::promoteTypes(*type, next) : next;
-}
-
-ScalarType with_number(ScalarType type, ScalarType number) {
-  if (at::isIntegralType(type, true) && !at::isIntegralType(number, true)) {
-    return c10::promoteTypes(type, number);
-  }
-  return type == ScalarType::Bool && number != ScalarType::Bool ? ScalarType::Long : type;
-}
-
 auto& unknown_mutex = *new std::mutex;
 auto& unknown = *new std::string;
 
 std::string by_documentation(const DtypeLimits& limits) {
-  return "by its documentation (https://gitcode.com/cann, CANN 9.1.0, " + limits.source + ")";
+  const bool address = limits.source.rfind("https://", 0) == 0;
+  return "by its documentation (" + (address ? limits.source : "https://gitcode.com/" + limits.source) + ")";
 }
 
 [[noreturn]] void refuse_type(const DtypeLimits& limits, const std::string& op, const std::string& tensor,
@@ -204,27 +189,6 @@ std::shared_ptr<const DtypeLimits> dtype_limits(const c10::OperatorHandle& op) {
     limits->accepted[*index] = mask_of(value);
   }
   return limits;
-}
-
-bool takes_promoted(const DtypeLimits& limits, const torch::jit::Stack& stack, size_t first) {
-  std::optional<ScalarType> type;
-  std::vector<ScalarType> numbers;
-  for (size_t i = first; limits.promoted != 0 && i < stack.size(); ++i) {
-    if (stack[i].isScalar()) {
-      numbers.push_back(stack[i].toScalar().type());
-    } else if (stack[i].isTensor() && limits.accepted[i - first] != 0 && stack[i].toTensor().defined()) {
-      const auto& tensor = stack[i].toTensor();
-      if (tensor.device().is_cpu()) {
-        numbers.push_back(tensor.scalar_type());
-      } else {
-        type = with_tensor(type, tensor);
-      }
-    }
-  }
-  for (const auto number : numbers) {
-    type = type ? std::make_optional(with_number(*type, number)) : type;
-  }
-  return type && (limits.promoted & bit(*type)) != 0;
 }
 
 void note_unknown(const std::string& op) {

@@ -14,7 +14,6 @@ struct DtypeLimits {
   std::string function;             // CANN's function behind the operator
   std::string source;               // where its documentation says so
   std::vector<uint64_t> accepted;   // for each argument a bit by ScalarType; 0: not known
-  uint64_t promoted = 0;            // enough instead: what the types of the arguments become together; 0: no
   uint64_t result = 0;              // the types of the (first) result; 0: not known
   int64_t dims = 0;                 // the most dimensions of a tensor; 0: not known
   bool between_devices = false;     // copies from or to another device ask CANN nothing
@@ -44,9 +43,6 @@ const char* unknown_in_use();
 void check_argument(const char* op, size_t index, const at::Tensor& tensor);
 
 [[noreturn]] void refuse_result(const DtypeLimits& limits, const std::string& op, at::ScalarType type);
-
-// Whether CANN takes the arguments (from `first` on) for the type that theirs become together.
-bool takes_promoted(const DtypeLimits& limits, const torch::jit::Stack& stack, size_t first);
 
 inline bool gives(const DtypeLimits& limits, const c10::IValue& result) {
   return limits.result == 0 || !result.isTensor() ||

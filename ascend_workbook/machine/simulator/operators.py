@@ -66,8 +66,8 @@ def dtype_lists(table: str) -> dict[str, tuple[str, str]]:
         if line and not line.startswith("#"):
             operators, function, source, arguments = line.split(" | ")
             for name in operators.split():
-                by_cann = f"{function}: https://gitcode.com/cann, {source}"
-                lists[f"aten::{name}"] = (arguments, by_cann if function != "-" else f"https://gitcode.com/{source}")
+                address = source if source.startswith("https://") else f"https://gitcode.com/{source}"
+                lists[f"aten::{name}"] = (arguments, address if function == "-" else f"{function}: {address}")
     return lists
 
 

@@ -183,8 +183,8 @@ on the CPU and on the simulated NPU with the same samples.
   precision the CPU's float32 result, rounded once, counts too: the CPU's own half kernels may round in between.
 - **alike**: random numbers (the same seed gives the same numbers twice; mean and mean square over 48 seeds agree with
   the CPU's within six standard errors) or uninitialised memory (shape, data type and device).
-- **refused as on a real NPU**: raises with torch_npu's kind of error for every sample, because CANN's documentation
-  (the reason names it) or torch_npu's own code refuses the data type, value or layout, or has no kernel for it. An
+- **refused as on a real NPU**: raises with torch_npu's kind of error for every sample, because the documentation
+  of torch_npu or CANN or torch_npu's own code refuses the data type, value or layout, or has no kernel for it. An
   entry of which some samples are refused and all others pass counts as passed; it stands in the table below too.
 - **not comparable**: the CPU has no result. **raises**: an error that an NPU may not give.
 - **silently different**, **crashed**: must be none.
@@ -194,7 +194,7 @@ Directions: `forward`; `strided`, with every tensor non-contiguous; `backward`, 
 
 Two percentages: (equal + alike) of the entries with a CPU result that the NPU does not refuse, which is what is
 required; and of all entries with a CPU result, where a refusal counts as not passed.
-*Dtypes of the hardware*: `known` where CANN's list of types is known for each operator that computed, else
+*Dtypes of the hardware*: `known` where the hardware's list of types is known for each operator that computed, else
 `dtype support unknown`.
 """
 

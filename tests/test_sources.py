@@ -28,7 +28,8 @@ THREAD = re.compile(r"/[\w.-]+/[\w.-]+/(?:issues|pull|discussions)\b")
 #: papers and documentation of PyTorch, Python and NVIDIA, each named where it is used.
 PLACES = re.split(
     r"\s+",
-    "arxiv.org authoring-modelarts-cnnorth4.huaweicloud.com docs.docker.com docs.google.com docs.jupyter.org "
+    "arxiv.org authoring-modelarts-cnnorth4.huaweicloud.com chromium.googlesource.com docs.docker.com docs.google.com "
+    "docs.jupyter.org "
     "docs.nvidia.com docs.python.org docs.pytorch.org doi.org download.pytorch.org hiascend.com hta.readthedocs.io "
     "huggingface.co json-schema.org keepachangelog.com learn.microsoft.com lightning.ai mirrors.aliyun.com "
     "mirrors.ustc.edu.cn nvidia.github.io onnxruntime.ai papermill.readthedocs.io prng.di.unimi.it protobuf.dev "

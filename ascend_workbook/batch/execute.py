@@ -106,6 +106,10 @@ def _run_papermill(
     options: dict[str, object] = {"execution_timeout": timeout_s, "autosave_cell_every": 0, "kernel_name": "python3"}
     try:
         papermill.execute_notebook(str(notebook), str(target), parameters=parameters, **options)
+    except OSError as error:
+        if error.filename or not error.errno:
+            raise
+        raise OSError(error.errno, error.strerror, str(target)) from error  # a write's names no file
     except papermill.PapermillExecutionError as error:
         report, ours = saved_report(folder), error.ename == WorkbookError.__name__
         if ours and report is not None and report.status is Status.FAIL:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 #: Where a run is made whose root is an address.
 LOCAL = "runs"
+MOST_NAMES = 5
 PAGES = ("index.html", "report.json", "summary.json", "junit.xml", "acceptance.html", "acceptance.json", "shard.json")
 
 
@@ -75,7 +76,11 @@ class Mirror:
             Finding("RUN402", Status.FAIL, "RUN402.not_sent", {**where, "error": _describe_error(cause)}, weight=400)
             for cause in troubles.values()
         )
-        return _add_findings(report, self.place, unsent)
+        moved = [future.result() for future in self._sent if future.exception() is None]
+        kept_here = sorted({f"{part.path.name}/{name}" for part in moved if part is not None for name in part.skipped})
+        kept: dict[str, Scalar] = {"count": len(kept_here), "names": [*kept_here[:MOST_NAMES]]}
+        notes = (Finding("RUN402", Status.OK, "RUN402.kept_here", kept),) if kept_here else ()
+        return _add_findings(report, self.place, unsent, notes)
 
 
 def send_pages(report: Report, folder: Path, place: str) -> Report:
@@ -84,8 +89,8 @@ def send_pages(report: Report, folder: Path, place: str) -> Report:
     return _add_findings(report, place, ())
 
 
-def _add_findings(report: Report, place: str, unsent: tuple[Finding, ...]) -> Report:
-    findings = unsent or (Finding("RUN402", Status.OK, "RUN402.sent", {"place": place}),)
+def _add_findings(report: Report, place: str, unsent: tuple[Finding, ...], notes: tuple[Finding, ...] = ()) -> Report:
+    findings = (*(unsent or (Finding("RUN402", Status.OK, "RUN402.sent", {"place": place}),)), *notes)
     return replace(report, findings=(*report.findings, *findings), facts={**report.facts, "sent_to": place})
 
 

@@ -10,6 +10,7 @@ import importlib.util
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from typing import Any
 from ascend_workbook.environment.launching import job
 from ascend_workbook.environment.system import PROJECT
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.findings.sentence import say
+from ascend_workbook.findings.sentence import Scalar, say
 from ascend_workbook.machine.packages import installed_versions, read_requirements
 from ascend_workbook.modelarts.role import Role
 from ascend_workbook.storage.transfer import download, upload
@@ -32,6 +33,8 @@ from ascend_workbook.storage.transfer import download, upload
 CACHE = "/cache"
 #: A training's worth of dumps does not fit into less.
 LEAST_FREE_MIB = 1024.0
+#: So many names of files that were not sent are told.
+MOST_NAMES = 5
 
 
 @dataclass(frozen=True)
@@ -103,18 +106,43 @@ def bring_data(place: str, into: Path) -> Path:
 
 
 def send_results(folder: Path, place: str) -> int:
-    """Send all files of the folder to the address and return how many. With a manifest; after moxing each is looked for
-    there. Raises WorkbookError `modelarts.not_sent` with what is missing, and what the storage raises."""
+    """Send the files of the folder to the address and return how many; tell which stay here, as upload.find_reason has
+    it. With a manifest; after moxing each is looked for there. Raises WorkbookError `modelarts.not_sent` with what is
+    missing, and what the storage raises."""
     moxing = find_moxing()
     if moxing is None:
-        return len(upload.send_files(folder, place).files)
-    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    moxing.file.copy_parallel(str(folder), place)
+        moved = upload.send_files(folder, place)
+        _tell_kept([*moved.skipped])
+        return len(moved.files)
+    inside = folder.resolve()
+    files = sorted(path for path in inside.rglob("*") if path.is_file() or path.is_symlink())
+    kept = [path for path in files if upload.find_reason(inside, path)]
+    names = [path.relative_to(inside).as_posix() for path in files if path not in kept]
+    _tell_kept([path.relative_to(inside).as_posix() for path in kept])
+    with tempfile.TemporaryDirectory(prefix=".sending-", dir=inside.parent) as aside:
+        if kept:  # moxing takes whole folders
+            for name in names:
+                Path(aside, name).parent.mkdir(parents=True, exist_ok=True)
+                _link_or_copy(inside / name, Path(aside, name))
+        moxing.file.copy_parallel(aside if kept else str(folder), place)
     there = {str(name).lstrip("/") for name in moxing.file.list_directory(place, recursive=True)}
     missing = [name for name in names if name not in there]
     if missing:
         raise WorkbookError("modelarts.not_sent", count=len(missing), of=len(names), first=missing[0], place=place)
     return len(names)
+
+
+def _tell_kept(names: Sequence[str]) -> None:
+    if names:
+        shown: list[Scalar] = [*names[:MOST_NAMES]]
+        print("modelarts: " + say("RUN402.kept_here", None, count=len(names), names=shown), flush=True)
+
+
+def _link_or_copy(source: Path, target: Path) -> None:
+    try:
+        os.link(source.resolve(), target)
+    except OSError:  # a file system without hard links
+        shutil.copyfile(source, target)
 
 
 #: The preset engine's, of one card: HCCL would believe them in a process that has all cards, or none.

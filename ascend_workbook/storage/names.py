@@ -1,4 +1,4 @@
-"""Addresses `obs://bucket/prefix`, and which names of objects may become files.
+"""Addresses `obs://bucket/prefix`, which names of objects may become files, and which files stay here.
 
 A key is any text to the service: `../x`, `/etc/x`, a line break. What could leave a folder, or cannot be told on one
 line, is refused before anything is read or written.
@@ -6,14 +6,17 @@ line, is refused before anything is read or written.
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.findings.sentence import Sentence
+from ascend_workbook.findings.sentence import Sentence, say
 
 # What was read from a copy is told under the name that the reader gave.
 
@@ -43,6 +46,9 @@ def name_original_in_errors(original: str, copy: str) -> Iterator[None]:
 
 #: Names of files that hold what a user's script printed: his, not ours, and sent only where he asks for it.
 USER_OUTPUT = ("output.log",)
+#: How the first line of each such file begins, whatever its name.
+USER_OUTPUT_MARK = "# ascend-workbook: user output"
+PRIVATE_FILES = Path(__file__).with_name("private_files.txt")
 SCHEME = "obs://"
 #: https://support.huaweicloud.com/intl/en-us/api-obs/obs_04_0021.html: 3 to 63 of these.
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
@@ -90,6 +96,34 @@ class Address:
             return self
         check(name, str(self))
         return Address(self.bucket, self.prefix + name)
+
+
+def mark_user_output() -> bytes:
+    """Return the first line of a file into which a user's script prints."""
+    return f"{USER_OUTPUT_MARK}. {say('storage.user_output', None)}\n".encode()
+
+
+def read_user_output(path: Path) -> str:
+    """Return what a user's script printed into the file, without our first line."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    return text.partition("\n")[2] if text.startswith(USER_OUTPUT_MARK) else text
+
+
+def is_private(name: str) -> bool:
+    """Return whether a name, or relative path, is one that files with keys, passwords and tokens have."""
+    files, folders, paths = (_private_patterns(kind) for kind in ("file", "folder", "path"))
+    *above, last = name.split("/")
+    tail = "/".join([*above[-1:], last])
+    return bool(files.match(last) or paths.match(tail) or any(folders.match(part) for part in above))
+
+
+@cache
+def _private_patterns(kind: str) -> re.Pattern[str]:
+    """Return what the names of files match, or those of folders, or a file's with its folder's."""
+    lines = (line for line in PRIVATE_FILES.read_text(encoding="utf-8").splitlines() if not line.startswith("#"))
+    kinds = [(line, "folder" if line.endswith("/") else "path" if "/" in line else "file") for line in lines]
+    patterns = [fnmatch.translate(line.rstrip("/")) for line, its_kind in kinds if its_kind == kind]
+    return re.compile("|".join(patterns), re.IGNORECASE)
 
 
 def is_address(place: object) -> bool:

@@ -13,7 +13,7 @@ from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.storage.local import LocalStorage
-from ascend_workbook.storage.names import USER_OUTPUT, Address, is_address
+from ascend_workbook.storage.names import Address, is_address
 from ascend_workbook.storage.obs import ObsStorage
 from ascend_workbook.storage.requests import Bucket
 from ascend_workbook.storage.retrying import Patience
@@ -113,19 +113,20 @@ def upload(
     tell: Tell | None = None,
 ) -> Report:
     """Send a folder below the address, its manifest last, or a file to it. What is there already is not sent again.
-    Of a folder, what scripts printed (`output.log`) stays here unless `user_output`. Raises WorkbookError and OSError
-    as `ascend_workbook.storage.transfer.upload.send_files` does."""
-    skipped = () if user_output else USER_OUTPUT
-    result = send_files(source, place, workers=workers, part_bytes=part_mib << 20, skipped=skipped, tell=tell)
+    Of a folder, what scripts printed (`output.log`) stays here unless `user_output`; so do files whose names tell of
+    credentials, and links that lead out of it. Raises WorkbookError and OSError as
+    `ascend_workbook.storage.transfer.upload.send_files` does."""
+    result = send_files(source, place, workers=workers, part_bytes=part_mib << 20, user_output=user_output, tell=tell)
     args: dict[str, Scalar] = {"count": len(result.files), "place": result.place}
     args.update(mib=to_mib(manifest.count_bytes(result.files)), kept=result.kept, moved=to_mib(result.moved))
     findings = [Finding(CODE, Status.OK, "STO501.uploaded", args, weight=1)]
     if result.left:
         left_args: dict[str, Scalar] = {"count": len(result.left), "names": list(result.left[:MOST_NAMES])}
         findings.append(Finding("STO502", Status.NOTE, "STO502.left", left_args))
-    if result.skipped:
-        names: dict[str, Scalar] = {"count": len(result.skipped), "names": list(result.skipped[:MOST_NAMES])}
-        findings.append(Finding("STO502", Status.NOTE, "STO502.user_output", names))
+    for reason in sorted({*result.skipped.values()}):
+        names = [name for name, why in result.skipped.items() if why == reason]
+        kept: dict[str, Scalar] = {"count": len(names), "names": [*names[:MOST_NAMES]]}
+        findings.append(Finding("STO502", Status.NOTE, f"STO502.{reason}", kept))
     return _make_report(
         "upload", findings, result.files, {}, requests=result.requests, moved_bytes=result.moved, kept=result.kept
     )

@@ -20,6 +20,7 @@ from ascend_workbook.machine import device as devices
 from ascend_workbook.machine.launch import LaunchResult, LaunchSpec, Plugin, launch
 from ascend_workbook.machine.launch.spec import TRANSFORM_TO
 from ascend_workbook.machine.sandbox import Enclosure
+from ascend_workbook.storage.names import read_user_output
 from course.exercises.patience import is_shared, patient_limit
 from course.exercises.task import Point
 
@@ -153,5 +154,5 @@ def same_losses(expected: Sequence[float | None], actual: Sequence[float | None]
 
 def lines_printed(result: LaunchResult, of: Callable[[str], bool]) -> list[str]:
     """Return lines of the script's output."""
-    text = result.output_path.read_text(encoding="utf-8", errors="replace")
-    return [line.strip() for line in text.splitlines() if of(line.strip())]
+    lines = read_user_output(result.output_path).splitlines()
+    return [line.strip() for line in lines if of(line.strip())]

@@ -4,7 +4,8 @@
  * all of them, FAULTS_LOG (or none) a file to which each counted operation adds a line. Points are the calls of libc
  * that change something below the folder: a write that dies has written its first half. A full disk stays full: from
  * its point on nothing takes room any more, and the write at the point itself is cut short, as the kernel does it.
- * stdio writes inside libc, past these names: fopen and fwrite are points themselves.
+ * stdio writes inside libc, past these names: fopen and fwrite are points themselves. With FAULTS_SENDS what is sent
+ * to a socket of the internet is a point too.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -38,6 +40,7 @@ static struct state *state;
 static char folder[PATH_MAX];
 static size_t folder_length;
 static char log_path[PATH_MAX];
+static int counts_sends;
 
 __attribute__((constructor)) static void begin(void)
 {
@@ -45,6 +48,7 @@ __attribute__((constructor)) static void begin(void)
     if (!below || !place || !realpath(below, folder))
         return;
     folder_length = strlen(folder);
+    counts_sends = getenv("FAULTS_SENDS") != NULL;
     if (log)
         snprintf(log_path, sizeof log_path, "%s", log);
     int file = (int)syscall(SYS_openat, AT_FDCWD, place, O_RDWR | O_CLOEXEC);
@@ -259,6 +263,25 @@ size_t fwrite(const void *data, size_t size, size_t count, FILE *stream)
     fflush(stream);
     cut_off();
     errno = ENOSPC;
+    return half;
+}
+
+ssize_t send(int file, const void *data, size_t size, int flags)
+{
+    static ssize_t (*next)(int, const void *, size_t, int);
+    struct sockaddr_storage other;
+    socklen_t length = sizeof other;
+    if (!next)
+        next = real("send");
+    if (!state || !counts_sends || getpeername(file, (struct sockaddr *)&other, &length) || other.ss_family == AF_UNIX)
+        return next(file, data, size, flags);
+    int what = arrive("send", "(socket)", 0, size > 1);
+    if (what == REFUSE)
+        return -1;
+    if (what == PASS)
+        return next(file, data, size, flags);
+    ssize_t half = next(file, data, size / 2, flags);
+    cut_off();
     return half;
 }
 

@@ -63,7 +63,8 @@ class Ended:
 class Attack:
     """A command, and what must hold whatever happens to it. Each callable gets the folder that is watched."""
 
-    #: Words of the command; `{here}` in them is the folder. The first is a program, or `ascend-workbook`.
+    #: Words of the command; `{here}` in them is the folder, `{name}` its name. The first is a program, or
+    #: `ascend-workbook`.
     words: tuple[str, ...]
     prepare: Callable[[Path], None]
     #: Raises AssertionError unless the folder holds the right result of a command that succeeded.
@@ -148,7 +149,7 @@ def run_to_point(
 
 
 def expand(words: Sequence[str], folder: Path) -> list[str]:
-    full = [word.replace("{here}", str(folder)) for word in words]
+    full = [word.replace("{here}", str(folder)).replace("{name}", folder.name) for word in words]
     return [sys.executable, "-m", "ascend_workbook", *full[1:]] if full[0] == "ascend-workbook" else full
 
 

@@ -188,7 +188,9 @@ class Bucket:
         return [path.relative_to(root).as_posix() for path in root.rglob("*")]
 
 
-def test_moxing_brings_and_takes_where_it_is_the_real_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_moxing_brings_and_takes_where_it_is_the_real_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     bucket = tmp_path / "bucket" / "in"
     bucket.mkdir(parents=True)
     (bucket / "a.txt").write_text("1")
@@ -196,6 +198,13 @@ def test_moxing_brings_and_takes_where_it_is_the_real_one(tmp_path: Path, monkey
     brought = work.bring_data("obs://bucket/in", tmp_path / "data")
     assert (brought / "a.txt").read_text() == "1"
     assert work.send_results(brought, "obs://bucket/out") == 1 and (tmp_path / "bucket" / "out" / "a.txt").exists()
+    (brought / "npu").mkdir()
+    for name in ("npu/output.log", ".env"):
+        (brought / name).write_text("token=planted")
+    (brought / "link").symlink_to("/etc/hostname")
+    assert work.send_results(brought, "obs://bucket/more") == 1 and "npu/output.log" in capsys.readouterr().out
+    assert [path.name for path in (tmp_path / "bucket" / "more").iterdir()] == ["a.txt"]
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".sending")] == []
     with pytest.raises(WorkbookError) as nothing:
         work.bring_data("obs://bucket/none", tmp_path / "data2")
     assert nothing.value.key == "modelarts.no_data"
@@ -234,12 +243,17 @@ def test_data_and_results_travel_over_obs(service: Service, tmp_path: Path, capf
     """By the workbook's storage, where there is no moxing; with several hosts each has a folder of its own."""
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "train.py").write_text("import torch\ntorch.zeros(1).cuda()\n")
+    (tmp_path / "in" / "output.log").write_text("token=planted")
     upload.send_files(tmp_path / "in", f"{service.place}/data")
     (tmp_path / "disk").mkdir()
     given = [f"--data_url={service.place}/data", f"--train_url={service.place}/out", f"--scratch={tmp_path / 'disk'}"]
     job = {**os.environ, "ASCEND_WORKBOOK_LANG": "en"}
     assert boot.main([*given, "--command=scan {data}/train.py --json {out}/scan.json"], job) == 0
-    assert "out/scan.json" in service.held() and "files taken to" in capfd.readouterr().out
+    assert (
+        "out/scan.json" in service.held()
+        and "data/output.log" not in service.held()
+        and "files taken to" in capfd.readouterr().out
+    )
     assert boot.main([*given, "--command=scan {data}/none.py"], job) == 2
     assert boot.main([given[0] + "/none", *given[1:], "--command=scan x"], job) == 2
     assert "next step" in capfd.readouterr().err

@@ -11,6 +11,8 @@ from ascend_workbook import storage
 from ascend_workbook.cli.main import main
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
+from ascend_workbook.machine.launch import LaunchSpec, launch
+from ascend_workbook.storage.names import USER_OUTPUT_MARK, read_user_output
 from tests.storage.conftest import KEY, SECRET, TOKEN, Service
 from tests.storage.test_transfer import made, tree
 
@@ -41,6 +43,34 @@ def test_what_a_script_printed_is_sent_only_where_it_is_asked_for(service: Servi
     assert storage.verify(place).facts["files"] == 3
     alone = storage.upload(source / "npu" / "output.log", f"{service.place}/alone/")
     assert alone.facts["files"] == 1, "a file that is named is asked for"
+
+
+CREDENTIALS = (
+    *(".env", ".netrc", "conf/deploy.pem", "id_rsa", "kubeconfig", ".git-credentials", "a/.ssh/config", ".git/config"),
+    *(".kube/config", "部署/服务.KEY", ".env.local", "hf_token.txt", "auth_tokens.json", ".pypirc"),
+)
+NONE = ("added_tokens.json", "tokenizer.json", "my_secret_project/config.json", "git/config", "keys.py", "environment")
+
+
+def test_credentials_of_any_folder_stay_here_and_are_named(service: Service, tmp_path: Path) -> None:
+    source = made(tmp_path / "in", dict.fromkeys(CREDENTIALS, b"planted") | dict.fromkeys(NONE, b"1"))
+    report = storage.upload(source, f"{service.place}/r")
+    assert sorted(service.held()) == sorted(["r/transfer.json", *(f"r/{name}" for name in NONE)])
+    (left,) = [finding for finding in report.findings if finding.key == "STO502.private"]
+    assert left.args["count"] == len(CREDENTIALS) and ".env" in left.message("en") and "密钥" in left.message("zh")
+    assert main(["storage", "upload", str(source / ".env"), f"{service.place}/alone/"]) == 0
+    assert service.requests.read_object("alone/.env") == b"planted", "a file that is named is asked for"
+
+
+def test_what_a_script_printed_is_known_by_its_first_line_whatever_its_name(service: Service, tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text("print('token=abc')")
+    result = launch(LaunchSpec(out=tmp_path / "ran", script=script, timeout_s=100))
+    printed = result.output_path.read_bytes()
+    assert printed.startswith(USER_OUTPUT_MARK.encode()) and read_user_output(result.output_path) == "token=abc\n"
+    source = made(tmp_path / "in", {**FILES, "copy.txt": printed})
+    assert storage.upload(source, f"{service.place}/r").facts["files"] == 2
+    assert storage.upload(source, f"{service.place}/r", user_output=True).facts["files"] == 3
 
 
 def test_a_wrong_file_is_named_and_fails(service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

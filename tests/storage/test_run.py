@@ -54,10 +54,14 @@ def test_papermill_takes_notebooks_at_addresses(service: Service, notebooks: Mak
 
 def test_each_stage_is_sent_when_it_ended(service: Service, notebooks: Make, tmp_path: Path) -> None:  # noqa: F811
     books, place = notebooks(environment="red"), f"{service.place}/runs"
+    made(Path("runs/t/environment"), {"npu/output.log": b"token=planted"})
     report = batch.run(
         "t", {"device": "cpu"}, stages=("environment",), lang="en", root=place, notebooks=books, say_progress=str
     )
     assert report.status is Status.FAIL and report.facts["sent_to"] == f"{place}/t"
+    (kept,) = [finding for finding in report.findings if finding.key == "RUN402.kept_here"]
+    assert kept.args["names"] == ["environment/npu/output.log"]
+    assert not [key for key in service.held() if key.endswith("output.log")]
     storage = open_storage(f"{place}/t")
     pages = ["acceptance.html", "acceptance.json", "environment/", "index.html", "junit.xml", "report.json"]
     assert sorted(storage.list_children()) == pages, "what the page links to comes with it"

@@ -167,14 +167,21 @@ def test_a_link_out_of_the_target_is_refused(service: Service, tmp_path: Path) -
 
 def test_what_is_no_file_is_not_sent(service: Service, tmp_path: Path) -> None:
     source = made(tmp_path / "in", SMALL)
-    (source / "link").symlink_to("/etc/hostname")
-    with pytest.raises(WorkbookError, match="link: out of it|no regular file"):
-        up(source, f"{service.place}/r")
-    (source / "link").unlink()
     os.mkfifo(source / "pipe")
     with pytest.raises(WorkbookError, match="no regular file"):
         up(source, f"{service.place}/r")
     assert service.held() == []
+
+
+def test_a_link_is_sent_where_it_leads_to_a_file_of_the_folder(service: Service, tmp_path: Path) -> None:
+    source = made(tmp_path / "in", {"a/b": b"one", ".env": b"KEY=1"})
+    targets = {"inside": "a/b", "folder": "a", "loop": "loop", "nothing": "none", "out": "/etc/hostname", "key": ".env"}
+    for name, target in targets.items():
+        (source / name).symlink_to(target)
+    sent = up(source, f"{service.place}/r")
+    assert sorted(sent.files) == ["a/b", "inside"] and service.requests.read_object("r/inside") == b"one"
+    links = dict.fromkeys(("folder", "loop", "nothing", "out"), "link")
+    assert sent.skipped == {**links, ".env": "private", "key": "private"}
 
 
 def test_a_folder_that_cannot_be_listed_is_not_left_out(

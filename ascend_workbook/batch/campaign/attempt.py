@@ -20,6 +20,7 @@ from pathlib import Path
 import psutil
 
 from ascend_workbook.batch.campaign.ended import OUT_OF_MEMORY, TIMED_OUT
+from ascend_workbook.storage.names import mark_user_output
 
 CGROUPS = Path("/sys/fs/cgroup")
 #: cgroup v1 has the counter and the bounds under names of their own, below a folder of the controller.
@@ -189,6 +190,9 @@ def run_attempt(
     what memory it holds. Raises OSError where it cannot be started."""
     folder, began, killed = order.parent, time.monotonic(), count_oom_kills()
     with (folder / "log.txt").open("ab") as log:
+        if not log.tell():
+            log.write(mark_user_output())
+            log.flush()
         process = subprocess.Popen(
             [sys.executable, "-c", START, str(order)],
             stdin=subprocess.PIPE,

@@ -23,6 +23,7 @@ from ascend_workbook.machine.launch.result import ChildError, LaunchResult, Prog
 from ascend_workbook.machine.launch.spec import STANDING_IN, LaunchSpec
 from ascend_workbook.machine.sandbox import Account
 from ascend_workbook.redaction.exits import redact_file
+from ascend_workbook.storage.names import mark_user_output, read_user_output
 
 # One child process group: started, followed through its output file, ended whole.
 
@@ -55,9 +56,9 @@ class Child:
     ) -> None:
         self._grace_s = grace_s
         output.unlink(missing_ok=True)  # an earlier script may have left a link there
-        mark = uuid.uuid4().hex
+        launch_mark = uuid.uuid4().hex
         self._guard = subprocess.Popen(
-            ("/bin/sh", "-c", GUARD, "guard", f"{MARK}={mark}", "0" if grace_s == GRACE_S else "5"),
+            ("/bin/sh", "-c", GUARD, "guard", f"{MARK}={launch_mark}", "0" if grace_s == GRACE_S else "5"),
             env={"PATH": os.defpath},  # without the mark of a launch around this one
             cwd="/",
             stdin=subprocess.PIPE,
@@ -65,10 +66,13 @@ class Child:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
+        mark = mark_user_output()
         with output.open("xb") as sink:
+            sink.write(mark)
+            sink.flush()
             self._process = subprocess.Popen(
                 command,
-                env={**env, MARK: mark},
+                env={**env, MARK: launch_mark},
                 cwd=cwd,
                 stdin=subprocess.DEVNULL,
                 stdout=sink,
@@ -76,6 +80,7 @@ class Child:
                 start_new_session=True,  # its own group, so that workers and ranks end with it
             )
         self._tail = output.open("rb")
+        self._tail.seek(len(mark))
         self._decode = codecs.getincrementaldecoder("utf-8")(errors="replace").decode
         self._rest = ""
 
@@ -174,8 +179,7 @@ def _find_error(spec: LaunchSpec, outcome: str, logs: tuple[RunLog, ...]) -> Chi
     logged = next((log.error for log in logs if log.error is not None), None)
     if logged is None and outcome not in ("failed", "killed"):
         return None
-    output = (spec.out / "output.log").read_text(encoding="utf-8", errors="replace")
-    tail = tuple(output.splitlines()[-TAIL_LINES:])
+    tail = tuple(read_user_output(spec.out / "output.log").splitlines()[-TAIL_LINES:])
     if logged is None:
         return ChildError("", tail[-1].strip() if tail else "", traceback=tail)
     message = logged["message"]
@@ -223,7 +227,7 @@ def _describe_trouble(
 def _log_losses(spec: LaunchSpec) -> tuple[float, ...]:
     """Return what the regex finds in the output, in order; with a group `step` in the order of the steps."""
     pattern = re.compile(spec.loss_regex or "")
-    text = (spec.out / "output.log").read_text(encoding="utf-8", errors="replace")
+    text = read_user_output(spec.out / "output.log")
     group = "loss" if "loss" in pattern.groupindex else 1
     losses: dict[int, float] = {}
     for number, match in enumerate(pattern.finditer(text)):

@@ -7,9 +7,7 @@ is neither, and afterwards `clear_mirror` leaves the modules that ran and what t
 
 from __future__ import annotations
 
-import fnmatch
 import os
-import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,16 +15,14 @@ from pathlib import Path
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding
-from ascend_workbook.migration import api_map
 from ascend_workbook.migration.reading.source import decode_bytes, parse_text
 from ascend_workbook.migration.reading.undecoded import Unreadable
 from ascend_workbook.migration.rewrite import migrate_source
 from ascend_workbook.migration.rewrite.change import INJECT
+from ascend_workbook.storage.names import is_private
 
 # The user's own files in a dry run: what is small is a copy in the mirror, and what is a link is watched.
 
-#: Names that no mirror holds, beside hidden ones; a module that the script imports is there whatever its name.
-PRIVATE = re.compile("|".join(map(fnmatch.translate, api_map.list_names("private_files"))), re.IGNORECASE)
 #: How our own marks of results begin: no script reads them.
 OWN = ".ascend-workbook"
 #: Files up to this size are copied, as long as all of them together stay below the second figure.
@@ -164,7 +160,9 @@ def _mirror_folder(source: Path, target: Path, contents: Mapping[Path, bytes], r
             _mirror_folder(entry, there, contents, real, copies)
         elif entry.name == "__pycache__" or target.resolve().is_relative_to(entry.resolve()):
             continue
-        elif entry.name.startswith(".") or PRIVATE.match(entry.name):
+        elif entry.name.startswith(".") or is_private(
+            entry.name
+        ):  # a module that the script imports is there all the same
             copies.left_out += [entry] if not entry.name.startswith(OWN) else []
         elif entry.is_dir() and copies.take_folder(entry):
             copies.folders.add(there)

@@ -61,6 +61,7 @@ class FileDownload:
     def begin_download(self) -> list[Job]:
         """Return the jobs that remain: none for a file that is there already, or cannot become what it should be."""
         if self._is_complete():
+            PartialFile(self.target, 0, self.part_bytes, "").drop_file()  # the record of one that got its name last
             self.progress.count_file(was_there=True)
             return []
         if self.there is None or self.there.bytes != self.entry.bytes:

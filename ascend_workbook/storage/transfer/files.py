@@ -161,7 +161,8 @@ class Moved:
     """What came of a transfer. `files` as they should be; `requests` and `moved` bytes went over the wire; `kept` files
     were there already. `wrong`: name -> (words' key of why, bytes there), none of which got its name. `unchecked` files
     had no sum to be checked by; `beside` are files of no manifest; `left` are keys below a folder's address with
-    unfinished uploads that are none of its files: not touched; `skipped` files of the folder were not to be sent."""
+    unfinished uploads that are none of its files: not touched; `skipped`: files of the folder that stay here, and why,
+    as upload.find_reason has it."""
 
     place: str
     files: Files
@@ -173,7 +174,7 @@ class Moved:
     wrong: dict[str, tuple[str, int]] = field(default_factory=dict)
     beside: list[str] = field(default_factory=list)
     left: tuple[str, ...] = ()
-    skipped: tuple[str, ...] = ()
+    skipped: dict[str, str] = field(default_factory=dict)
 
 
 BLOCK = 1 << 20

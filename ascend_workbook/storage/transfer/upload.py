@@ -12,12 +12,12 @@ import os
 import stat
 import threading
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.storage.names import Address, check, check_together
+from ascend_workbook.storage.names import USER_OUTPUT, USER_OUTPUT_MARK, Address, check, check_together, is_private
 from ascend_workbook.storage.requests import Bucket, Part, Stored
 from ascend_workbook.storage.retrying import Patience
 from ascend_workbook.storage.transfer import manifest
@@ -153,20 +153,18 @@ def send_files(
     workers: int = WORKERS,
     part_bytes: int = PART_BYTES,
     patience: Patience | None = None,
-    skipped: Sequence[str] = (),
+    user_output: bool = False,
     tell: Tell | None = None,
 ) -> Moved:
     """Send a folder below the address, or a file to it (below it where it ends in `/`); of a folder not what
-    bears one of the names `skipped`. Raises WorkbookError:
+    `find_reason` keeps here. Raises WorkbookError:
     `storage.…` for names, credentials and the service's answers, `storage.changed_here` where a file is written to
     meanwhile; OSError where one cannot be read. What has arrived by then is used by the next start."""
     root, address = Path(source), Address.parse(place)
     whole = root.is_dir()
     if not whole:
         address = address.join(root.name) if place.endswith("/") or not address.key else address
-    files = dict(_list_files(root)) if whole else {"": root}
-    kept_here = tuple(name for name, path in files.items() if whole and path.name in skipped)
-    files = {name: path for name, path in files.items() if name not in kept_here}
+    files, kept_here = _list_files(root, user_output) if whole else ({"": root}, {})
     check_together(files, str(root), fold=False)
     bucket = Bucket(address.bucket, patience)
     prefix = address.prefix if whole else address.key
@@ -196,23 +194,48 @@ def send_files(
     return Moved(str(address), entries, root, *done, left=unfinished_keys, skipped=kept_here)
 
 
-def _list_files(root: Path) -> Iterator[tuple[str, Path]]:
-    """Yield name and path of each file of a folder, without what is half written and an earlier manifest. Raises
-    WorkbookError for a link that leads away, for what is no file, and for a name that is refused; OSError for a folder
+#: Why a file of a folder stays here.
+PRINTED, PRIVATE, LINK = "user_output", "private", "link"
+
+
+def find_reason(inside: Path, path: Path, *, user_output: bool = False) -> str:
+    """Return why a file below the folder `inside`, a path without links, stays here; empty for one that is sent.
+
+    LINK: it leads out of the folder, or to no file. PRIVATE: its name, or that of what it leads to, is one that
+    credentials have. PRINTED: a user's script printed it, unless `user_output`."""
+    target = Path(os.path.realpath(path))
+    if path.is_symlink() and not (target.is_relative_to(inside) and target.is_file()):
+        return LINK
+    if any(
+        is_private(there.relative_to(inside).as_posix()) for there in (path, target) if there.is_relative_to(inside)
+    ):
+        return PRIVATE
+    if user_output or not target.is_file():
+        return ""
+    with target.open("rb") as stream:
+        marked = stream.read(len(USER_OUTPUT_MARK)) == USER_OUTPUT_MARK.encode()
+    return PRINTED if marked or path.name in USER_OUTPUT else ""
+
+
+def _list_files(root: Path, user_output: bool) -> tuple[dict[str, Path], dict[str, str]]:
+    """Return path of each file of a folder by its name, and why others stay here; without what is half written and an
+    earlier manifest. Raises WorkbookError for what is no file, and for a name that is refused; OSError for a folder
     that cannot be listed."""
-    inside = root.resolve()
-    for folder, folders, names in os.walk(root, onerror=_raise_error):
-        for name in sorted(
-            [*names, *(folder_name for folder_name in folders if (Path(folder) / folder_name).is_symlink())]
-        ):
-            path = Path(folder) / name
-            own_name = path.relative_to(root).as_posix()
-            if name.endswith(".part") or own_name == manifest.NAME:
+    inside, files, kept_here = root.resolve(), {}, {}
+    for folder, folders, names in os.walk(inside, onerror=_raise_error):
+        links = [name for name in folders if Path(folder, name).is_symlink()]
+        for path in sorted(Path(folder, name) for name in (*names, *links)):
+            own_name = path.relative_to(inside).as_posix()
+            if path.name.endswith(".part") or own_name == manifest.NAME:
                 continue
             check(own_name, str(root))
-            if not path.resolve().is_relative_to(inside) or not stat.S_ISREG(path.stat().st_mode):
+            if reason := find_reason(inside, path, user_output=user_output):
+                kept_here[own_name] = reason
+            elif not stat.S_ISREG(path.stat().st_mode):
                 raise WorkbookError("storage.no_file", path=str(path))
-            yield own_name, path
+            else:
+                files[own_name] = path
+    return files, kept_here
 
 
 def _raise_error(error: OSError) -> None:

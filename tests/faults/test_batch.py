@@ -1,0 +1,113 @@
+"""`run` and `run PLAN` are cut off at each thing that they write: no stage is green that did not end."""
+
+from __future__ import annotations
+
+import json
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from ascend_workbook.findings.report import load_report
+from tests.batch.conftest import BODIES, PARAMETERS
+from tests.faults.points import DISKS, FAULTS, KILLS, Attack, attack_points
+
+STAGES = ("environment", "migration")
+PLAN = "name: night\nstages: [environment]\nmatrix: {steps: [1, 2]}\nparameters: {device: cpu}\n"
+
+
+def prepare(here: Path) -> None:
+    folder = here / "notebooks" / "en"
+    folder.mkdir(parents=True)
+    for number, stage in enumerate(STAGES, 1):
+        code = BODIES["good"].replace("{stage}", stage).replace("{{", "{").replace("}}", "}")
+        cells = [
+            nbformat.v4.new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]}),
+            nbformat.v4.new_code_cell(code),
+        ]
+        book = nbformat.v4.new_notebook(cells=cells)
+        book.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+        nbformat.write(book, folder / f"{number:02}_{stage}.ipynb")
+    (here / "plan.yaml").write_text(PLAN, encoding="utf-8")
+
+
+def check_stage(folder: Path, stage: str) -> None:
+    """What calls itself good has its report, its page and every cell of its notebook."""
+    assert load_report(folder / stage / "report.json").facts["steps"] in (1, 2, 3)
+    assert (folder / stage / "report.html").read_text(encoding="utf-8").rstrip().endswith("</html>")
+    cells = nbformat.read(folder / stage / "notebook.ipynb", 4).cells
+    assert all(cell.metadata.papermill["status"] == "completed" for cell in cells)
+
+
+def check_run(here: Path, stages: tuple[str, ...] = STAGES, name: str = "t") -> None:
+    folder = here / name
+    report = load_report(folder / "report.json")
+    assert report.status.name == "OK", report.verdict("en")
+    assert {outcome["state"] for outcome in report.facts["outcomes"]} == {"good"}
+    for stage in stages:
+        check_stage(folder, stage)
+    assert (folder / "index.html").read_text(encoding="utf-8").rstrip().endswith("</html>")
+    assert ET.parse(folder / "junit.xml").getroot().get("tests") == str(len(stages))
+
+
+def check_nothing_half(here: Path) -> None:
+    """A file of ours with its final name is whole, and a stage that is called good is."""
+    for path in here.rglob("*"):
+        if path.name in ("notebook.ipynb", "plan.yaml") or not path.is_file() or "notebooks" in path.parts:
+            continue
+        text = path.read_text(encoding="utf-8") if path.suffix in (".json", ".html", ".xml") else ""
+        if path.suffix == ".json":
+            json.loads(text)
+        elif path.suffix == ".html":
+            assert text.rstrip().endswith("</html>"), path
+        elif path.suffix == ".xml":
+            ET.fromstring(text)
+        if path.name == "outcome.json" and json.loads(text)["state"] == "good":
+            check_stage(path.parent.parent, path.parent.name)
+        if path.name == "ended.json" and json.loads(text)["state"] == "good":
+            check_run(path.parent.parent, ("environment",), path.parent.name)
+        if path.name == "report.json" and path.parent.name == "t" and json.loads(text)["status"] == "OK":
+            check_run(here)
+
+
+def check_plan(here: Path) -> None:
+    summary = json.loads((here / "night" / "summary.json").read_text(encoding="utf-8"))
+    assert [run["state"] for run in summary["runs"]] == ["good", "good"]
+    check_nothing_half(here)
+    for run in ("steps=1", "steps=2"):
+        check_run(here / "night", ("environment",), run)
+
+
+def program(*words: str) -> tuple[str, ...]:
+    common = ("--root", "{here}", "--lang", "en")
+    return (sys.executable, "-m", "tests.faults.programs", "{here}", "run", *words, *common)
+
+
+ORIGINALS = ("notebooks/**/*", "plan.yaml")
+STAGE_WORDS = [word for stage in STAGES for word in ("--stage", stage)]
+#: A stage that the disk failed in is red: exit code 1, and its page says why.
+RUN = Attack(program("--name", "t", *STAGE_WORDS), prepare, check_run, check_nothing_half, ORIGINALS)
+CAMPAIGN = Attack(program("{here}/plan.yaml", "--workers", "2"), prepare, check_plan, check_nothing_half, ORIGINALS)
+ATTACKS = {"run": RUN, "plan": CAMPAIGN}
+#: How many points of each, for a kill and for a fault of the disk
+MOST = {"run": (24, 10), "plan": (20, 8)}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("fault", FAULTS[1:])
+@pytest.mark.parametrize("name", ATTACKS)
+def test_cut_off(tmp_path: Path, name: str, fault: str) -> None:
+    hits = attack_points(ATTACKS[name], tmp_path, fault, MOST[name][fault in DISKS])
+    print(f"{name}: {hits} points hit by {fault}")
+
+
+def test_a_run_cut_off_goes_on(tmp_path: Path) -> None:
+    """A few points of the shortest; the others are `full`."""
+    short = Attack(program("--name", "t", "--stage", STAGES[0]), prepare, check_short, check_nothing_half, ORIGINALS)
+    attack_points(short, tmp_path, KILLS[0], 2)
+
+
+def check_short(here: Path) -> None:
+    check_run(here, STAGES[:1])

@@ -104,6 +104,7 @@ def _run_papermill(
     register_handler()
     target = folder.absolute() / "notebook.ipynb"
     options: dict[str, object] = {"execution_timeout": timeout_s, "autosave_cell_every": 0, "kernel_name": "python3"}
+    options["extra_arguments"] = ["--IPKernelApp.log_level=50"]  # else one that is ended amid a cell prints a traceback
     try:
         papermill.execute_notebook(str(notebook), str(target), parameters=parameters, **options)
     except OSError as error:

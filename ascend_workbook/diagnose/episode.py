@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ascend_workbook.diagnose.decode import CANN
 from ascend_workbook.diagnose.known import Known
-from ascend_workbook.diagnose.log import Time, parse_line
+from ascend_workbook.diagnose.log import Time, parse_line, replace_zeros
 from ascend_workbook.diagnose.scan import TRACEBACK, Hit, Scan
 
 #: Lines further apart than this do not belong together; an episode's text ends after so many bytes and lines.
@@ -108,7 +108,7 @@ def read_text(episode: Episode) -> list[tuple[int, str]]:
     begin = episode.hits[0]
     with begin.log.open_stream() as stream:
         stream.seek(begin.start)
-        raw = stream.read(TEXT_BYTES).decode("utf-8", errors="replace")
+        raw = replace_zeros(stream.read(TEXT_BYTES)).decode("utf-8", errors="replace")
     last = max(hit.number for hit in episode.hits) + GAP_LINES
     lines = [(begin.first + number, parse_line(text)) for number, text in enumerate(raw.split("\n"))]
     own_numbers = {hit.first for hit in episode.hits}

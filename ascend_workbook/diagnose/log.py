@@ -33,9 +33,9 @@ LONGEST_NAME = 255
 GZIP = b"\x1f\x8b"
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 #: Characters that no text holds (progress bars move with backspaces, colours begin with escapes), the share of them
-#: in a log's beginning that makes it no text, and how much is looked at. Zeros at the very beginning are what a log
-#: emptied under its writer has.
-CONTROLS = bytes(range(8)) + bytes(range(14, 27)) + bytes(range(28, 32))
+#: in a log's beginning that makes it no text, and how much is looked at. Zeros are none of them: a log that was emptied
+#: under its writer begins with them, and where a machine or its disk went away they stand for what was never written.
+CONTROLS = bytes(range(1, 8)) + bytes(range(14, 27)) + bytes(range(28, 32))
 TOO_MANY, HEAD_BYTES, BLOCK_BYTES = 0.04, 1 << 16, 1 << 20
 
 
@@ -83,10 +83,19 @@ def _decode_stream(stream: BinaryIO, name: str) -> BinaryIO:
         stream.seek(0)
     if head.startswith(UTF16):
         return _from_utf16(stream)
-    body = head.lstrip(b"\0")
-    if len(body) - len(body.translate(None, CONTROLS)) > TOO_MANY * len(body) or (head and not body):
+    body = head.replace(b"\0", b"")
+    if len(body) - len(body.translate(None, CONTROLS)) > TOO_MANY * len(body):
         raise WorkbookError("explain.not_text", path=name)
     return stream
+
+
+#: The first of some zeros within a line: what stands behind them was written later.
+ZEROS = re.compile(rb"(?<=[^\n\0])\0(?=\0*[^\n\0])")
+
+
+def replace_zeros(data: bytes) -> bytes:
+    """Make of zeros within a line its end, and of others what a reader of lines passes over; as long as it was."""
+    return ZEROS.sub(b"\n", data).replace(b"\0", b"\r") if b"\0" in data else data
 
 
 def _from_utf16(stream: BinaryIO) -> BinaryIO:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from ascend_workbook.diagnose.known import Known, find_matches
-from ascend_workbook.diagnose.log import Line, Log, parse_line
+from ascend_workbook.diagnose.log import Line, Log, parse_line, replace_zeros
 from ascend_workbook.findings.errors import WorkbookError
 
 #: No needle is plain `error`: training logs say "val_error" in every line.
@@ -75,6 +75,7 @@ class Scan:
     hits: list[Hit] = field(default_factory=list)
     lines: int = 0
     size: int = 0
+    zeros: int = 0
     repeated: int = 0
     root_rank: str = ""
     unread: str = ""
@@ -86,10 +87,14 @@ def scan_log(log: Log) -> Scan:
     try:
         line_counts: Counter[bytes] = Counter()
         with log.open_stream() as stream:
-            for data in _read_chunks(stream):
+            for chunk in _read_chunks(stream):
+                data = replace_zeros(chunk)
+                result.zeros += chunk.count(b"\0")
                 _read_hits(result, data, line_counts)
                 result.lines += data.count(b"\n") + (0 if data.endswith(b"\n") else 1)
                 result.size += len(data)
+        if result.size and result.zeros == result.size:
+            raise WorkbookError("explain.zeros", path=log.name)
     except (WorkbookError, OSError, EOFError, zlib.error) as error:
         reason = error if isinstance(error, WorkbookError) else log.make_unreadable_error(error)
         if not log.walked:

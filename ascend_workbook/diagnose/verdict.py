@@ -61,6 +61,11 @@ def report_on(scans: list[Scan]) -> Report:
         for scan in scans
         if scan.unread
     ]
+    findings += [
+        Finding("EXP011", Status.NOTE, "EXP011.zeros", {"path": scan.log.name, "count": scan.zeros})
+        for scan in scans
+        if scan.zeros and not scan.unread
+    ]
     for scan in scans:
         if scan.log.is_text and scan.lines and not scan.hits:  # a text that names nothing we know is not clean
             text = scan.log.data.decode("utf-8", errors="replace").strip()

@@ -23,7 +23,7 @@ from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import CHART_KINDS, TIERS
 from ascend_workbook.findings.sentence import load_catalogue
 from ascend_workbook.redaction import hosts
-from ascend_workbook.redaction.known import ASSIGNED, NOBODY, SECRET_NAME, collect_secrets, known_values
+from ascend_workbook.redaction.known import ASSIGNED, NOBODY, SECRET_NAME, collect_secrets, known_spellings
 from ascend_workbook.redaction.shapes import CERTAIN, CREDENTIALS, SHAPES, Shape, remove_private_keys
 
 __all__ = ["SECRET_NAME", "Redactor", "make_credential_redactor", "make_process_redactor"]
@@ -115,8 +115,9 @@ def _make_shapes(secrets: tuple[str, ...]) -> tuple[Shape, ...]:
 def _collect_secrets(environ: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[Shape, ...]]:
     """Return the secrets of an environment, and patterns of those that are plain words: they go as whole words."""
     secrets, plain = collect_secrets(environ)
+    own_values, own_words = known_spellings() if environ is os.environ else ((), ())
+    plain = tuple(dict.fromkeys((*plain, *own_words)))
     words = tuple((re.compile(rf"(?<![A-Za-z0-9_]){re.escape(way)}(?![A-Za-z0-9_])"), "***") for way in plain)
-    own_values = known_values() if environ is os.environ else ()
     return tuple(dict.fromkeys((*secrets, *own_values))), words
 
 

@@ -13,7 +13,7 @@ from pathlib import PurePath
 from typing import Any, Callable
 
 from ascend_workbook.redaction import shapes
-from ascend_workbook.redaction.known import find_secrets, known_values
+from ascend_workbook.redaction.known import find_secrets, hide_known_words, known_values
 from ascend_workbook.redaction.shapes import Shape
 
 #: What is the user's and is written as it is: code and patches, what is judged, weights; by name or by its end.
@@ -48,6 +48,7 @@ def redact(text: str) -> str:
     for value in known_values():
         if value in text:
             text = text.replace(value, "***")
+    text = hide_known_words(text)
     if "PRIVATE KEY-----" in text:
         text = shapes.remove_private_keys(text)
     lower = _make_lower(text)

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from urllib.parse import quote, unquote
 
+from ascend_workbook.findings.sentence import load_catalogue
 from ascend_workbook.redaction.shapes import ADDRESS_PASSWORD, NAME, Pattern
 
 SECRET_NAME = re.compile(
@@ -62,9 +63,27 @@ def find_secrets(words: list[str]) -> Iterator[str]:
 
 
 def _tells_something(value: str) -> bool:
-    """Return whether a value may go wherever it stands: no plain word, number, variable or place."""
-    plain = PLAIN_WORD.fullmatch(value) or NUMBER.fullmatch(value) or value.startswith(("$", "***", "<"))
-    return not plain and not (value.startswith("/") and os.path.lexists(value))
+    """Return whether a value may go wherever it stands: no common word, number, variable or place."""
+    if NUMBER.fullmatch(value) or value.startswith(("$", "***", "<")):
+        return False
+    if PLAIN_WORD.fullmatch(value):
+        return len(value) >= (SHORTEST if value.isascii() else 2) and not _is_common(value)
+    return not (value.startswith("/") and os.path.lexists(value))
+
+
+def _is_common(word: str) -> bool:
+    """Return whether our own texts and keys have this word: hidden everywhere, it would take them along."""
+    words, texts = _own_words()
+    return word.lower() in words if word.isascii() else word in texts
+
+
+@lru_cache(maxsize=1)
+def _own_words() -> tuple[frozenset[str], str]:
+    """Return the words of the English sentences and of the keys, and the Chinese sentences."""
+    catalogue = load_catalogue()
+    english = " ".join(f"{key} {words.en} {words.hint_en}" for key, words in catalogue.items()).lower()
+    chinese = " ".join(f"{words.zh} {words.hint_zh}" for words in catalogue.values())
+    return frozenset(re.findall(r"\w+", f"{english} {english.replace('_', ' ')}")), chinese
 
 
 def collect_secrets(environ: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -75,7 +94,20 @@ def collect_secrets(environ: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[
 
 def known_values() -> tuple[str, ...]:
     """Return the secrets of this process, in all ways to write them, the longest first."""
-    return _spell_all(frozenset(_TOLD | _environment_secrets(tuple(os.environ.items()))))[0]
+    return known_spellings()[0]
+
+
+def known_spellings() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the secrets of this process, in all ways to write them, the longest first; plain words apart."""
+    return _spell_all(frozenset(_TOLD | _environment_secrets(tuple(os.environ.items()))))
+
+
+def hide_known_words(text: str) -> str:
+    """Hide secrets of this process that are plain words, where they stand as whole words."""
+    for word in known_spellings()[1]:
+        if word in text:
+            text = re.sub(rf"(?<![A-Za-z0-9_]){re.escape(word)}(?![A-Za-z0-9_])", "***", text)
+    return text
 
 
 @lru_cache(maxsize=8)

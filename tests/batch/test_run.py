@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import xml.etree.ElementTree as xml
 from pathlib import Path
@@ -125,6 +126,9 @@ def test_a_killed_run_is_seen_as_stopped(notebooks: Make, tmp_path: Path, monkey
     go(notebooks, tmp_path, environment="good")
 
     def killed(*args: object, **kwargs: object) -> None:
+        assert kwargs["extra_arguments"] == [
+            "--IPKernelApp.log_level=50"
+        ]  # it would print a traceback when it is ended
         raise KeyboardInterrupt
 
     monkeypatch.setattr("papermill.execute_notebook", killed)
@@ -137,6 +141,19 @@ def test_a_killed_run_is_seen_as_stopped(notebooks: Make, tmp_path: Path, monkey
     assert not (tmp_path / "t" / "environment" / "report.json").exists()
     kept = load_report(tmp_path / "t" / "report.json")
     assert kept.status is Status.FAIL and kept.verdict("en") == "stopped before it ended"
+
+
+def test_a_disk_that_fails_is_told_with_the_file(
+    notebooks: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*args: object, **kwargs: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr("papermill.execute_notebook", broken)
+    with pytest.raises(OSError, match="Input/output") as caught:
+        go(notebooks, tmp_path, environment="good")
+    assert caught.value.filename == str(tmp_path / "t" / "environment" / "notebook.ipynb")
+    assert state(tmp_path, "environment") == "stopped"
 
 
 def test_a_stop_is_one_line_and_exit_code_130(

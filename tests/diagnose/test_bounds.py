@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from ascend_workbook.diagnose import explain
@@ -9,6 +11,8 @@ from ascend_workbook.diagnose.decode import decode_text
 from ascend_workbook.diagnose.episode import Episode, find_episodes, read_text
 from ascend_workbook.diagnose.log import Line, Log
 from ascend_workbook.diagnose.scan import Hit, scan_log
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
 from tests.diagnose.test_explain import OOM, TRACE
 
 STEP = "step\n"
@@ -102,3 +106,45 @@ def test_a_nine_behind_the_module_is_an_internal_error(code: str, key: str) -> N
 @pytest.mark.parametrize("text", [OOM, f"[rank0]: {OOM}\n[rank1]: {OOM}\n", "ValueError: mine"])
 def test_the_first_error_outweighs_what_else_was_found(text: str) -> None:
     assert explain(text + "\n").findings[0].weight == 100
+
+
+ZEROS = 5000 * b"\0"
+KILLED = (
+    b"step 1\nstep 2 lo" + ZEROS + b"[rank1]: RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB\nstep 3\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "count"),
+    [
+        (KILLED, 3, 5000),  # what stands behind a hole was written later: another line
+        (ZEROS + KILLED, 3, 10000),  # emptied under its writer
+        (KILLED + ZEROS, 3, 10000),
+        (KILLED.replace(ZEROS, b"\n" + ZEROS) + b"a\0b\n", 3, 5001),
+        (KILLED.replace(ZEROS, ZEROS + b"\n"), 3, 5000),
+    ],
+)
+def test_a_log_with_zeros_is_read_and_they_are_told(tmp_path: Path, data: bytes, line: int, count: int) -> None:
+    (tmp_path / "train.log").write_bytes(data)
+    report = explain(tmp_path / "train.log")
+    assert report.facts["first"]["id"] == "oom" and report.facts["first"]["line"] == line, report.facts
+    assert (
+        report.listing and "RuntimeError: NPU out of memory" in report.listing.text and "\0" not in report.listing.text
+    )
+    (told,) = [finding for finding in report.findings if finding.key == "EXP011.zeros"]
+    assert told.args == {"path": str(tmp_path / "train.log"), "count": count}
+
+
+def test_a_clean_log_with_zeros_is_not_plainly_clean(tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_bytes(100 * b"step\n" + ZEROS)
+    assert explain(tmp_path / "train.log").status is Status.NOTE
+    (tmp_path / "train.log").write_bytes(ZEROS)
+    with pytest.raises(WorkbookError, match="zero bytes alone"):
+        explain(tmp_path / "train.log")
+
+
+def test_what_is_no_text_is_refused_with_zeros_and_without(tmp_path: Path) -> None:
+    for data in (bytes(range(256)) * 40, b"".join(bytes([number % 256, 0, 0]) for number in range(9000))):
+        (tmp_path / "weights.log").write_bytes(data)
+        with pytest.raises(WorkbookError, match="not a text log"):
+            explain(tmp_path / "weights.log")

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
 import sys
+import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -12,20 +16,21 @@ import pytest
 
 from ascend_workbook.findings.report import load_report
 from tests.batch.conftest import BODIES, PARAMETERS
-from tests.faults.points import DISKS, FAULTS, KILLS, Attack, attack_points
+from tests.conftest import ROOT
+from tests.faults.points import DISKS, FAULTS, KILLS, Attack, attack_points, expand
 
 STAGES = ("environment", "migration")
 PLAN = "name: night\nstages: [environment]\nmatrix: {steps: [1, 2]}\nparameters: {device: cpu}\n"
 
 
-def prepare(here: Path) -> None:
+def prepare(here: Path, code: str = BODIES["good"]) -> None:
     folder = here / "notebooks" / "en"
     folder.mkdir(parents=True)
     for number, stage in enumerate(STAGES, 1):
-        code = BODIES["good"].replace("{stage}", stage).replace("{{", "{").replace("}}", "}")
+        body = code.replace("{stage}", stage).replace("{{", "{").replace("}}", "}")
         cells = [
             nbformat.v4.new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]}),
-            nbformat.v4.new_code_cell(code),
+            nbformat.v4.new_code_cell(body),
         ]
         book = nbformat.v4.new_notebook(cells=cells)
         book.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -107,6 +112,21 @@ def test_a_run_cut_off_goes_on(tmp_path: Path) -> None:
     """A few points of the shortest; the others are `full`."""
     short = Attack(program("--name", "t", "--stage", STAGES[0]), prepare, check_short, check_nothing_half, ORIGINALS)
     attack_points(short, tmp_path, KILLS[0], 2)
+
+
+@pytest.mark.full
+def test_an_interrupt_amid_a_cell_is_one_sentence(tmp_path: Path) -> None:
+    prepare(tmp_path, "waiting = __import__('pathlib').Path(run_dir, 'waits').touch()\nimport time; time.sleep(60)")
+    words = expand(RUN.words, tmp_path)
+    with subprocess.Popen(words, cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        end = time.monotonic() + 100
+        while not (tmp_path / "t" / "waits").exists() and time.monotonic() < end:
+            time.sleep(0.1)
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(60) == 130 and process.stderr
+        said = process.stderr.read()
+    assert "Traceback" not in said and "IPKernelApp" not in said
+    assert said.splitlines()[-1].startswith("stopped by the user in Environment: what has ended is kept")
 
 
 def check_short(here: Path) -> None:

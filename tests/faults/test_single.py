@@ -64,17 +64,9 @@ def check_no_half_grade(here: Path) -> None:
 BASELINE = ("baseline", "--device", "cpu", "--no-statistics", "--steps", "2", "--timing-steps", "0")
 ATTACKS = {
     "baseline": Attack(
-        (
-            "env",
-            "TMPDIR={here}/tmp",
-            sys.executable,
-            "-m",
-            "ascend_workbook",
-            *BASELINE,
-            "--out",
-            "{here}/gpu.zip",
-            str(TINY),
-        ),
+        # a bundle is never written over another: the second start is made only where there is none
+        ("sh", "-c", "test -e '{here}/gpu.zip' || TMPDIR='{here}/tmp' exec \"$0\" \"$@\"")
+        + (sys.executable, "-m", "ascend_workbook", *BASELINE, "--out", "{here}/gpu.zip", str(TINY)),
         lambda here: (here / "tmp").mkdir(),
         check_archive,
         check_no_half_archive,

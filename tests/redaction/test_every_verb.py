@@ -20,6 +20,8 @@ import pytest
 from ascend_workbook.cli.main import load_verb, main, verb_names
 from ascend_workbook.redaction import known
 from tests.conftest import ROOT
+from tests.course.test_grading import CHECK, handed_in, solved
+from tests.precision.test_kills import MODELS
 from tests.redaction.planted import SECRETS
 
 #: Of the script's own words, of the environment, and of a file's name.
@@ -59,6 +61,7 @@ for step in range(6):
 """
 #: A file of these names is the user's own: his script, a copy of it, and what it printed.
 USERS_OWN = ("train.py", "planted.py", "planted.log", "output.log", "npu.patch", "a.log", "b.log", "plan.yaml")
+USERS_OWN += ("models.py", "ann.ipynb", "executed.ipynb", "run.log")
 FILES = ["--json", "out.json", "--html", "out.html", "--junit", "out.xml"]
 Recipe = Callable[[Path], list[list[str]]]
 
@@ -76,8 +79,14 @@ def captured(folder: Path) -> list[list[str]]:
     return [[*capture, "--out", side, "train.py", *ARGUMENTS] for side in ("one", "two")]
 
 
-def after_captures(*words: str) -> Recipe:
-    return lambda folder: [*captured(folder), [*words, *FILES]]
+def after_captures(*words: str, then: list[str] | None = None) -> Recipe:
+    return lambda folder: [*captured(folder), [*words, *FILES], *([then] if then else [])]
+
+
+def hand_in(folder: Path) -> None:
+    """A submission that prints what is planted: its notebook is the student's own, not what is written of it."""
+    cells = f"print({ARGUMENTS!r})", solved("ann"), CHECK, "raise ValueError('password=PLANTEDarg04x')"
+    handed_in(folder / "submissions", "ann.ipynb", *cells)
 
 
 def profiled(folder: Path) -> list[list[str]]:
@@ -106,11 +115,9 @@ LIGHT: dict[str, Recipe] = {
     "modelarts link": plain("modelarts", "link", "https://u:PLANTEDarg03x@h/zh/01_environment.ipynb"),
     "simulator status": plain("simulator", "status"),
     "simulator env": lambda _: [["simulator", "env"]],
-    "simulator run": lambda _: [],  # becomes the user's command: nothing of ours is written
-    "simulator kernel": lambda _: [],  # asks for no text
-    "simulator build": lambda _: [],
-    "simulator coverage": lambda _: [],
-    "simulator operators": lambda _: [],
+    "simulator kernel": lambda _: [["simulator", "kernel", "--prefix", "environment"]],
+    "simulator build": plain("simulator", "build"),
+    "simulator operators": plain("simulator", "operators"),
     "course list": plain("course", "list"),
     "course reset": plain("course", "reset", "--api-key=PLANTEDarg01x", "env"),
     "course solve": plain("course", "solve", "--out", "solved.ipynb"),
@@ -134,6 +141,20 @@ FULL: dict[str, Recipe] = {
     "benchmark": with_script("benchmark", "--device", "cpu", "--steps", "2", "--warmup", "1", "--out", "bench"),
     "dry-run": with_script("dry-run", "--steps", "2", "--out", "dry"),
     "operators": with_script("operators", "--device", "cpu", "--out", "operators"),
+    "simulator run": lambda _: [
+        ["simulator", "run", "--", sys.executable, "-c", "pass", *ARGUMENTS],
+        ["simulator", "run", "--fault", "password=PLANTEDarg04x", "--", sys.executable, "-c", "pass"],
+    ],
+    "simulator coverage": plain(
+        *("simulator", "coverage", "--operator", "neg", "--samples", "1", "--dtype", "float32", "--workers", "1"),
+        *("--direction", "forward", "--document", "coverage.md"),
+    ),
+    "attempts": after_captures("compare", "one", "two", "--attempts", "tried", then=["attempts", "tried", *FILES]),
+    "verify": lambda _: [
+        ["verify", "models.py:model", "models.py:model", "--inputs", "models.py:inputs"]
+        + ["--device-a", "cpu", "--device-b", "cpu", *FILES]
+    ],
+    "course grade": lambda folder: hand_in(folder) or [["course", "grade", "submissions", *FILES]],
     "selftest": plain("selftest", "--device", "cpu", "--only", "check", "--log", "planted.log", "--out", "test"),
     "compare": after_captures("compare", "one", "two", "--csv", "numbers.csv"),
     "align": after_captures("align", "one", "two"),
@@ -146,6 +167,7 @@ FULL: dict[str, Recipe] = {
     "run": lambda folder: [
         ["run", "--root", "runs", "--stage", "migration", "-p", "script", "train.py", "-p", "device", "cpu"]
         + ["-p", "script_args", " ".join(ARGUMENTS)],
+        ["accept", "runs/demo", "--confirm", "ACP541", "password=PLANTEDarg04x", *FILES],
         ["run", "plan.yaml", "--root", "planned"],
     ],
 }
@@ -174,6 +196,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in ("runs", "sent", "submissions", "home"):
         (tmp_path / name).mkdir()
     (tmp_path / "sent" / "x.txt").write_text("x")
+    (tmp_path / "models.py").write_text(f"{MODELS}\nprint({words!r})\n", encoding="utf-8")
     plan = "runs:\n  - name: one\n    stages: [migration]\n    parameters:\n      script: {}\n      script_args: {!r}\n"
     plan += "      device: cpu\n"
     (tmp_path / "plan.yaml").write_text(plan.format(tmp_path / "train.py", words), encoding="utf-8")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ascend_workbook.redaction import known
+from ascend_workbook.redaction import known, make_process_redactor
 from ascend_workbook.redaction.exits import RedactedStream, redact, redact_file, redact_lines
 from tests.redaction.planted import NEAR_MISSES, SECRETS, Secret
 
@@ -122,12 +122,43 @@ def test_the_value_of_a_command_line_goes_wherever_it_turns_up(words: list[str])
         ["--tokenizer", "bert-base-uncased"],
         ["--max-tokens", "128000"],
         ["--password", "status"],
+        ["--password", "baseline"],
+        ["--note", "密码是训练"],
+        ["--note", "密码为空"],
+        ["--password", "abcd"],
         ["--token", "$TOKEN1"],
     ],
 )
 def test_a_plain_word_or_number_of_a_command_line_is_taken_from_no_other_place(words: list[str]) -> None:
     known.remember_arguments(words)
     assert redact(f'{{"status": "OK", "n": 128000}} {words[1]}') == f'{{"status": "OK", "n": 128000}} {words[1]}'
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        (["--password", "dragonfly"], "dragonfly"),
+        (["-p", "api_key", "Sesam"], "Sesam"),
+        (["--note", "口令是春江花月夜"], "春江花月夜"),
+        (["--note", "密码：苹果"], "苹果"),
+        (["--token", "芝麻开门吧芝麻开门"], "芝麻开门吧芝麻开门"),
+    ],
+)
+def test_a_word_that_none_of_our_texts_has_goes_wherever_it_is_a_whole_word(words: list[str], value: str) -> None:
+    known.remember_arguments(words)
+    text = f'{{"a": "say {value}, {value}"}} runs/{value}/x.pt'
+    assert redact(text) == '{"a": "say ***, ***"} runs/***/x.pt'
+    assert make_process_redactor().redact_text(f"x {value} y") == "x *** y"
+    if value.isascii():
+        assert redact(f"{value}s pre{value} {value}_1") == f"{value}s pre{value} {value}_1"
+    else:
+        assert redact(json.dumps([value])) == '["***"]' and redact(f"前{value}后") == "前***后"
+
+
+def test_a_plain_word_of_the_environment_goes_unless_it_is_common(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DB_PASSWORD", "dragonfly")
+    monkeypatch.setenv("XDG_SESSION_TYPE", "device")
+    assert redact("a dragonfly on the device") == "a *** on the device"
 
 
 def test_values_of_the_environment_go_and_its_places_stay(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,7 @@ ENCLOSED_GRACE_S = 15.0
 MARK = "ASCEND_WORKBOOK_LAUNCH"
 #: Outlives a launcher that is killed, whatever kills it, for then its standard input ends, and ends what that left: the
 #: script's own processes too, in whatever group or session they are. $1 is the mark with its value, $2 seconds that an
-#: enclosure has to end by itself, for it then removes its layers.
+#: enclosure has to end by itself, for it then removes its layers, $3 a folder whose links go then, or nothing.
 GUARD = """read ended && exit
 sleep "$2"
 for round in 1 2 3 4 5 6; do
@@ -45,20 +45,30 @@ for round in 1 2 3 4 5 6; do
     kill -KILL "${process#/proc/}"
   done
   sleep 0.5
-done"""
+done
+[ -z "$3" ] || find "$3" -type l -exec rm -f {} +"""
 
 
 class Child:
     """The child writes straight into the file: what it said is there even if this process dies."""
 
     def __init__(
-        self, command: Sequence[str], env: Mapping[str, str], cwd: Path | None, output: Path, grace_s: float = GRACE_S
+        self,
+        command: Sequence[str],
+        env: Mapping[str, str],
+        cwd: Path | None,
+        output: Path,
+        grace_s: float = GRACE_S,
+        mirror: Path | None = None,
     ) -> None:
         self._grace_s = grace_s
         output.unlink(missing_ok=True)  # an earlier script may have left a link there
         launch_mark = uuid.uuid4().hex
         self._guard = subprocess.Popen(
-            ("/bin/sh", "-c", GUARD, "guard", f"{MARK}={launch_mark}", "0" if grace_s == GRACE_S else "5"),
+            (
+                *("/bin/sh", "-c", GUARD, "guard", f"{MARK}={launch_mark}", "0" if grace_s == GRACE_S else "5"),
+                "" if mirror is None else str(mirror.absolute()),
+            ),
             env={"PATH": os.defpath},  # without the mark of a launch around this one
             cwd="/",
             stdin=subprocess.PIPE,
@@ -255,7 +265,9 @@ def launch(spec: LaunchSpec, on_progress: Callable[[Progress], None] | None = No
     enclosure = spec.enclosure and replace(spec.enclosure, writable=(*spec.enclosure.writable, spec.out))
     with sandbox.enclose(_make_command(spec, spec_path), enclosure, spec.cwd or Path.cwd()) as enclosed:
         grace_s = ENCLOSED_GRACE_S if enclosure else GRACE_S
-        child = Child(enclosed.command, _make_environment(spec), spec.cwd, spec.out / "output.log", grace_s)
+        child = Child(
+            enclosed.command, _make_environment(spec), spec.cwd, spec.out / "output.log", grace_s, spec.mirror
+        )
         try:
             timed_out = _follow_child(child, spec, on_progress)
         except BaseException:

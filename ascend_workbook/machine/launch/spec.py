@@ -47,6 +47,7 @@ class LaunchSpec:
         group); a group `step` numbers them.
     tier, simulated: of the device the child will see, for the log.
     grad_norm: False saves the norm's kernels where a profile must not show them.
+    mirror: a folder whose links to the user's files go even where the launcher is killed.
     enclosure: what the script may do outside `out`, which is always writable; None runs it as it is.
     """
 
@@ -68,6 +69,7 @@ class LaunchSpec:
     grad_norm: bool = True
     tier: str = "cpu"
     simulated: bool = False
+    mirror: Path | None = None
     enclosure: Enclosure | None = None
 
     def __post_init__(self) -> None:

@@ -105,6 +105,7 @@ def run_side(
         grad_norm=grad_norm,
         tier=where.tier,
         simulated=where.simulated,
+        mirror=work,
         enclosure=choose_enclosure(where, network=plan.network, python=plan.python),
     )
     before = record_state(work)

@@ -9,6 +9,7 @@ from typing import Any
 
 from ascend_workbook.machine import device
 from ascend_workbook.machine.launch import LaunchResult, LaunchSpec, Plugin, launch
+from ascend_workbook.storage.names import read_user_output
 
 HERE = Path(__file__).resolve().parent
 SCRIPTS = HERE / "scripts"
@@ -23,7 +24,7 @@ def run(out: Path, script: str | Path, *args: str, **options: Any) -> LaunchResu
 
 
 def output(result: LaunchResult) -> str:
-    return result.output_path.read_text(encoding="utf-8")
+    return read_user_output(result.output_path)
 
 
 def printed(result: LaunchResult, name: str) -> list[float]:

@@ -15,6 +15,7 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.sentence import say, show
 from ascend_workbook.machine.launch import LaunchSpec, Plugin, RunLog, launch
 from ascend_workbook.machine.launch.launch import conclude_launch
+from ascend_workbook.storage.names import read_user_output
 from tests.machine.launch.running import SCRIPTS, output, recorder, run, told
 
 
@@ -136,7 +137,7 @@ def test_progress_tells_lines_and_steps(tmp_path: Path) -> None:
     spec = LaunchSpec(out=tmp_path, script=SCRIPTS / "plain.py", args=["4"], steps=9)
     launch(spec, heard.append)
     lines = [line for progress in heard for line in progress.lines]
-    assert lines == (tmp_path / "output.log").read_text().splitlines()
+    assert lines == read_user_output(tmp_path / "output.log").splitlines()
     assert heard[-1].step == 4 and heard[-1].steps == 9 and heard[-1].loss is not None
 
 
@@ -196,7 +197,8 @@ from pathlib import Path
 from ascend_workbook.machine.launch import LaunchSpec, launch
 from ascend_workbook.machine.sandbox import Enclosure
 script, out = map(Path, sys.argv[1:3])
-launch(LaunchSpec(out=out, script=script, enclosure=Enclosure(()) if sys.argv[3] == "enclosed" else None))
+enclosure = Enclosure(()) if sys.argv[3] == "enclosed" else None
+launch(LaunchSpec(out=out, script=script, mirror=out.parent / "mirror", enclosure=enclosure))
 """
 DAEMONS = """
 import os, signal, subprocess, sys, time
@@ -223,10 +225,16 @@ def test_who_is_killed_while_it_launches_leaves_no_process(tmp_path: Path, how: 
     starter = subprocess.Popen([sys.executable, "-c", STARTER, str(script), str(out), how])
     _wait_until((out / "started").exists, 60)
     _wait_until(lambda: _running(mark) == 3, 30)
+    (tmp_path / "mirror" / "below").mkdir(parents=True)
+    for name, target in (("data", "out"), ("below/file", "daemons.py"), ("nothing", "none")):
+        (tmp_path / "mirror" / name).symlink_to(tmp_path / target)
+    (tmp_path / "mirror" / "below" / "kept").touch()
     starter.kill()
     starter.wait()
     _wait_until(lambda: not _running(mark), 10)
     _wait_until(lambda: not list(tmp_path.glob(".enclosure-*")), 10)
+    _wait_until(lambda: not [path for path in tmp_path.rglob("*") if path.is_symlink()], 10)
+    assert script.is_file() and (out / "started").exists() and (tmp_path / "mirror" / "below" / "kept").exists()
 
 
 def _running(mark: str) -> int:

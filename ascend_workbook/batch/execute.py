@@ -22,6 +22,7 @@ from ascend_workbook.findings.report import Report
 from ascend_workbook.machine.launch.child.reading import FOLDER as READS
 from ascend_workbook.show.boxed import HEADLESS
 from ascend_workbook.storage import open_storage
+from ascend_workbook.storage.local import name_in_errors
 
 GOOD, RED, FAILED, DIED, STOPPED, TIMED_OUT = "good", "red", "cell_failed", "kernel_died", "stopped", "timed_out"
 #: What jupyter_client says of a kernel that died, or kept silent, before its first cell.
@@ -106,11 +107,8 @@ def _run_papermill(
     options: dict[str, object] = {"execution_timeout": timeout_s, "autosave_cell_every": 0, "kernel_name": "python3"}
     options["extra_arguments"] = ["--IPKernelApp.log_level=50"]  # else one that is ended amid a cell prints a traceback
     try:
-        papermill.execute_notebook(str(notebook), str(target), parameters=parameters, **options)
-    except OSError as error:
-        if error.filename or not error.errno:
-            raise
-        raise OSError(error.errno, error.strerror, str(target)) from error  # a write's names no file
+        with name_in_errors(target):
+            papermill.execute_notebook(str(notebook), str(target), parameters=parameters, **options)
     except papermill.PapermillExecutionError as error:
         report, ours = saved_report(folder), error.ename == WorkbookError.__name__
         if ours and report is not None and report.status is Status.FAIL:

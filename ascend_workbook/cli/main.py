@@ -103,7 +103,9 @@ def _run_line(arguments: list[str]) -> int:
         return code  # the verdict is what it is, whoever reads it
     except OSError as error:
         path = error.filename2 or error.filename
-        return _could_not_run(WorkbookError("command.file", path=str(path or ""), error=explain_os_error(error)), lang)
+        if not path:
+            return _could_not_run(WorkbookError("command.unnamed_file", error=explain_os_error(error)), lang)
+        return _could_not_run(WorkbookError("command.file", path=str(path), error=explain_os_error(error)), lang)
     except Exception:  # noqa: BLE001 - a defect of ours is no verdict: exit code 1 would say that it is
         traceback.print_exc()
     return 2

@@ -8,6 +8,7 @@ import re
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from ascend_workbook.findings.errors import WorkbookError
@@ -98,6 +99,17 @@ class LocalStorage:
         for path in sorted(self.resolve_name(prefix).rglob("*")):
             if path.is_file() and not path.name.endswith(".part"):
                 yield path.relative_to(self.root.resolve()).as_posix()
+
+
+@contextmanager
+def name_in_errors(path: Path) -> Iterator[None]:
+    """Let an error of a write from within name the file: as of a full disk, it names none."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename or not error.errno:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:

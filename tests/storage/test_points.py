@@ -66,7 +66,7 @@ def fetch(service: Service) -> Attack:
         if (here / "out" / manifest.NAME).exists():
             check_fetched(here)
         elif (here / "out").exists() and any((here / "out").iterdir()):
-            with pytest.raises(WorkbookError, match="manifest|complete|nothing"):
+            with pytest.raises(WorkbookError, match="manifest|complete|nothing|empty"):
                 check(str(here / "out"))
 
     words = ("ascend-workbook", "storage", "download", f"{service.place}/r", "{here}/out", *OPTIONS)

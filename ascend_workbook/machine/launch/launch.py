@@ -23,6 +23,7 @@ from ascend_workbook.machine.launch.result import ChildError, LaunchResult, Prog
 from ascend_workbook.machine.launch.spec import STANDING_IN, LaunchSpec
 from ascend_workbook.machine.sandbox import Account
 from ascend_workbook.redaction.exits import redact_file
+from ascend_workbook.storage.local import name_in_errors
 from ascend_workbook.storage.names import mark_user_output, read_user_output
 
 # One child process group: started, followed through its output file, ended whole.
@@ -77,7 +78,7 @@ class Child:
             start_new_session=True,
         )
         mark = mark_user_output()
-        with output.open("xb") as sink:
+        with name_in_errors(output), output.open("xb") as sink:
             sink.write(mark)
             sink.flush()
             self._process = subprocess.Popen(
@@ -288,7 +289,8 @@ def _prepare_folder(spec: LaunchSpec) -> Path:
     path = spec.out.absolute() / "launch.json"
     aside = path.with_name("launch.json.part")
     aside.unlink(missing_ok=True)
-    aside.write_text(redact_file(path.name, json.dumps(spec.for_child(), indent=1)), encoding="utf-8")
+    with name_in_errors(aside):
+        aside.write_text(redact_file(path.name, json.dumps(spec.for_child(), indent=1)), encoding="utf-8")
     aside.replace(path)
     return path
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ascend_workbook.findings.sentence import say
-from ascend_workbook.storage.local import read_umask
+from ascend_workbook.storage.local import name_in_errors, read_umask
 from ascend_workbook.storage.transfer.manifest import Files
 
 #: Nested as deep as there are stages of a file; mypy has no words for that.
@@ -110,9 +110,10 @@ class PartialFile:
         finished_parts = self._read_finished()
         if finished_parts is None:
             self.drop_file()
-            with self.data.open("wb") as stream:
+            with name_in_errors(self.data), self.data.open("wb") as stream:
                 stream.truncate(self.size)
-            self.record.write_text(json.dumps(self.about) + "\n", encoding="utf-8")
+            with name_in_errors(self.record):
+                self.record.write_text(json.dumps(self.about) + "\n", encoding="utf-8")
             finished_parts = set()
         return [number for number in range(-(-self.size // self.part_bytes)) if number not in finished_parts]
 
@@ -133,10 +134,10 @@ class PartialFile:
 
     def write_part(self, number: int, data: bytes) -> None:
         """Write the bytes first, then the line behind them. Raises OSError, as of a full disk."""
-        with self.data.open("r+b") as stream:
+        with name_in_errors(self.data), self.data.open("r+b") as stream:
             stream.seek(number * self.part_bytes)
             stream.write(data)
-        with self._lock, self.record.open("a", encoding="utf-8") as lines:
+        with self._lock, name_in_errors(self.record), self.record.open("a", encoding="utf-8") as lines:
             lines.write(f"{number}\n")
 
     def finish_file(self) -> None:

@@ -297,7 +297,7 @@ EXAMPLES: list[Example] = [
     (
         "ENV030",
         hardware(driver="24.1.rc3"),
-        ["WARN ENV030.outside cann=8.5.0 driver=24.1.rc3 listed=[25.5.1, 25.5.0, 25.5, 25.3, 25.2, 25.0]"],
+        ["WARN ENV030.outside cann=8.5.0 driver=24.1.rc3 listed=[25.5.0, 25.5, 25.3, 25.2, 25.0]"],
     ),
     ("ENV030", hardware(driver="V100R001C23"), ["NOTE ENV030.not_listed cann=8.5.0 driver=V100R001C23 listed=[]"]),
     ("ENV030", changed(cann=()), ["NOTE ENV030.not_listed cann= driver=25.5.0 listed=[]"]),

@@ -48,8 +48,7 @@ def align(
     except WorkbookError as error:
         finding = Finding("ACC250", Status.SKIPPED, error.key, error.arguments, weight=80)
         losses = Report("precision", "curves", (finding,), tier=comparison.tier)
-    history = kept(attempts) if attempts is not None else None
-    return join(losses, comparison, history=history, fail_on=wanted)
+    return join(losses, comparison, history=kept(attempts) if attempts is not None else None, fail_on=wanted)
 
 
 def join(losses: Report, comparison: Report, *, history: Report | None = None, fail_on: Iterable[str] = ()) -> Report:

@@ -112,5 +112,4 @@ def _make_finding(row: list[object]) -> Finding:
     gain = round(income / 1000, 3) if isinstance(income, (int, float)) and not isinstance(income, bool) else None
     columns = {"category": CATEGORY, "says": SAYS, "suggests": SUGGESTS}
     texts = {name: " ".join(str(row[at] or "").split()) or None for name, at in columns.items()}
-    key = "PRF329.found" if gain is None else "PRF329.bound"
-    return Finding(CODE, Status.NOTE, key, {**texts, "gain_ms": gain})
+    return Finding(CODE, Status.NOTE, "PRF329.found" if gain is None else "PRF329.bound", {**texts, "gain_ms": gain})

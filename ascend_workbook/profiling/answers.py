@@ -65,8 +65,7 @@ def analyse(
         from ascend_workbook.profiling.advisor import add_advisor_part
 
         rest = partial(analyse, path, top=top, step=step, files=files, baseline=baseline)
-        alone = rest(lang=lang, ranks=ranks, scheduler=scheduler, steps=steps)
-        return add_advisor_part(alone, path, lang)
+        return add_advisor_part(rest(lang=lang, ranks=ranks, scheduler=scheduler, steps=steps), path, lang)
     if top < 1:
         raise WorkbookError("profiling.too_few", name="top", value=top, least=1)
     files = files or {}

@@ -26,8 +26,7 @@ class Intervals:
             return EMPTY
         order = np.argsort(start, kind="stable")
         start, end = start[order], np.maximum.accumulate(end[order])
-        first = np.concatenate(([True], start[1:] > end[:-1]))
-        at = np.flatnonzero(first)
+        at = np.flatnonzero(np.concatenate(([True], start[1:] > end[:-1])))
         return cls(start[at], end[np.concatenate((at[1:] - 1, [start.size - 1]))])
 
     @property

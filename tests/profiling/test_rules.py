@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -31,6 +33,24 @@ def test_every_rule_has_its_own_code() -> None:
     codes = list(rules_of(rules))
     assert len(codes) >= 11
     assert all(code.startswith("PRF3") for code in codes)
+
+
+def test_what_each_rule_rests_on() -> None:
+    """By the last two digits; what is not here is said with each finding."""
+    found = {}
+    for package in ("", "ranks.", "compare."):
+        folder = importlib.import_module(f"ascend_workbook.profiling.{package}rules")
+        for part in pkgutil.iter_modules(folder.__path__, f"{folder.__name__}."):
+            basis = getattr(importlib.import_module(part.name), "BASIS", {})
+            found.update({part.name.rpartition(".")[2]: basis} if isinstance(basis, str) else basis)
+    told = {
+        "facts": "02 04 05 08 23 24 58 82 84 85 86 88",
+        "reasoned": "03 12 13 14 15 21 31 51 53 81 83",
+        "observed": "01 06",
+        "defined": "07",
+    }
+    wanted = {f"PRF3{code}": basis for basis, codes in told.items() for code in codes.split()}
+    assert found == {**wanted, "links": "reasoned"}
 
 
 @pytest.mark.parametrize(
@@ -138,6 +158,8 @@ def test_without_a_device_the_lines_that_read_values_are_told(profile_of: Make, 
     assert (found.key, found.args["where"]) == ("PRF314.read", ["/home/me/train.py:12"])
     marked = profile_of([read, mm, ("annotation", "my own mark", 0, 100)], tier=tier)
     assert judged(marked, "PRF314").key == "PRF314.read_somewhere", "only an optimizer's reads wait for no device"
+    beyond = judged(profile_of([read, mm], tier="cuda"), "PRF314")
+    assert beyond.key == "PRF314.no_device", "hosts of an accelerator without its times tell nothing"
     near = [profile_of([mm], tier=tier), profile_of([read, mm, ("loading", "l", 0, 100)], tier=tier)]
     near.append(profile_of([read, mm, ("annotation", "Optimizer.step#Adam.step", 0, 100)], tier=tier))
     assert {judged(one, "PRF314").key for one in near} == {"PRF314.cpu" if tier == "cpu" else "PRF314.no_device"}

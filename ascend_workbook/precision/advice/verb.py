@@ -69,8 +69,7 @@ def make_report(seen: Seen) -> Report:
     facts: dict[str, object] = {**counts, "baseline": str(sides[0].folder), "target": str(sides[1].folder)}
     facts["simulator"] = join_simulator_parts(side.about.about for side in sides if side.about)
     summary = (_summarise_findings(seen, counts, len(checks)), *findings)
-    tier = about.tier if about else ""
-    return Report("precision", "advise", summary, Table(COLUMNS, rows), facts=facts, tier=tier)
+    return Report("precision", "advise", summary, Table(COLUMNS, rows), facts=facts, tier=about.tier if about else "")
 
 
 def find_causes(facts: Comparison) -> list[Finding]:
@@ -122,5 +121,4 @@ def _summarise_findings(seen: Seen, counts: dict[str, int], rules_run: int) -> F
         return Finding("ACC259", Status.SKIPPED, "ACC259.no_operators", args, weight=100)
     if counts["changes"]:
         return Finding("ACC259", Status.NOTE, "ACC259.changes", args)
-    status = Status.SKIPPED if counts["skipped"] else Status.OK
-    return Finding("ACC259", status, "ACC259.none", args, weight=100)
+    return Finding("ACC259", Status.SKIPPED if counts["skipped"] else Status.OK, "ACC259.none", args, weight=100)

@@ -103,8 +103,7 @@ def _choose_outcome(before: Attempt, now: Attempt) -> tuple[str, Status]:
 def _describe_first(attempt: Attempt) -> Scalar:
     if attempt.first is None:
         return Sentence("attempts.none")
-    args = {name: attempt.first[name] for name in ("operator", "step", "rank", "error")}
-    return Sentence("attempts.place", **args)
+    return Sentence("attempts.place", **{name: attempt.first[name] for name in ("operator", "step", "rank", "error")})
 
 
 def _shorten_text(value: object) -> str:

@@ -195,5 +195,4 @@ def _identify_side(side: Side) -> str:
     if side.about is None:
         return str(side.folder)
     about = {name: value for name, value in side.about.about.items() if name not in ("root", "commit")}
-    identity = {"about": about, "files": side.about.files}
-    return hash_bytes(json.dumps(identity, sort_keys=True).encode())[:16]
+    return hash_bytes(json.dumps({"about": about, "files": side.about.files}, sort_keys=True).encode())[:16]

@@ -56,8 +56,7 @@ def _name_words(words: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _fits_word(word: str, other: str) -> bool:
-    pattern = ".*".join(map(re.escape, word.split(WITHHELD)))
-    return re.fullmatch(pattern, other, re.DOTALL) is not None
+    return re.fullmatch(".*".join(map(re.escape, word.split(WITHHELD))), other, re.DOTALL) is not None
 
 
 def _shell_word(name: str, word: str) -> str:
@@ -65,5 +64,4 @@ def _shell_word(name: str, word: str) -> str:
     variable = variable if re.match("[A-Z]", variable) else "VALUE"
     if WITHHELD not in word:
         return shlex.quote(word)
-    parts = [shlex.quote(part) if part else "" for part in word.split(WITHHELD)]
-    return f'"${{{variable}:?withheld}}"'.join(parts)
+    return f'"${{{variable}:?withheld}}"'.join([shlex.quote(part) if part else "" for part in word.split(WITHHELD)])

@@ -74,8 +74,7 @@ def attach(observer: Observer, config: Config) -> None:
         os._exit(OVER_BUDGET)  # before a byte is written where more would be than may be
     originals = release.Kept()
     threading.Thread(target=_end_over_limit, args=(config, observer.out), name="dump-size", daemon=True).start()
-    debugger = _Debugger(PrecisionDebugger, config["config_path"])
-    _Capture(observer, config, debugger, originals, estimate).install()
+    _Capture(observer, config, _Debugger(PrecisionDebugger, config["config_path"]), originals, estimate).install()
 
 
 class _Debugger:

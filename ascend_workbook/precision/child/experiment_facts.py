@@ -147,8 +147,7 @@ class Facts:
         )
 
     def _note_loss(self, tensors: torch.Tensor | Iterable[torch.Tensor]) -> None:
-        root = tensors if isinstance(tensors, torch.Tensor) else next(iter(tensors), None)
-        node = getattr(root, "grad_fn", None)
+        node = getattr(tensors if isinstance(tensors, torch.Tensor) else next(iter(tensors), None), "grad_fn", None)
         while node is not None and node.name().startswith(PASSED):
             node = next((next_node for next_node, _ in node.next_functions if next_node is not None), None)
         if node is not None and self.told["loss"] is None:

@@ -57,8 +57,7 @@ def call(target: str) -> object:
     """`path.py:function` called without arguments."""
     path, _, function = target.rpartition(":")
     sys.path.insert(0, str(Path(path).parent))
-    module = load(path, f"_verified_{Path(path).stem}")
-    factory = getattr(module, function, None)
+    factory = getattr(load(path, f"_verified_{Path(path).stem}"), function, None)
     if not callable(factory):
         raise CannotStart(f"{path} has no function {function}")
     return factory()
@@ -73,8 +72,7 @@ def model_of(job: dict[str, Any], recorder: Any) -> torch.nn.Module:
         content = read(job["checkpoint"])
         if not isinstance(content, dict):
             raise CannotStart(f"{job['checkpoint']}: holds a {type(content).__name__}, not a state_dict")
-        part = next((content[key] for key in PARTS if isinstance(content.get(key), dict)), content)
-        model.load_state_dict(part)
+        model.load_state_dict(next((content[key] for key in PARTS if isinstance(content.get(key), dict)), content))
     if job["double"]:
         model = model.double()
     model = model.to(job["device"])

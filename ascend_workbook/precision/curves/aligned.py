@@ -36,8 +36,7 @@ def first_place(pair: Aligned, tolerance: float, aside: NDArray[np.bool_] | None
         return int(places[0]) if len(places) else None
     total = np.concatenate([[0], np.cumsum(over)])
     ends = np.minimum(places + WINDOW, len(over))
-    need = np.minimum(ENOUGH, (ends - places + 1) // 2)
-    lasting = places[total[ends] - total[places] >= need]
+    lasting = places[total[ends] - total[places] >= np.minimum(ENOUGH, (ends - places + 1) // 2)]
     return int(lasting[0]) if len(lasting) else None
 
 

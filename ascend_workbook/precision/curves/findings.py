@@ -119,8 +119,7 @@ def judge_alignment(left: Curve, right: Curve, pair: Aligned, shift: int) -> lis
     every = [int(np.median(np.diff(side))) if len(side) > 1 else 0 for side in (a, b)]
     slack = max(every) if all(every) and every[0] != every[1] else 0
     if len(a) != len(b) and abs(int(a[-1]) - int(b[-1])) > slack:
-        sides: dict[str, Scalar] = {"baseline": len(a), "target": len(b)}
-        findings.append(Finding("ACC251", Status.WARN, "ACC251.lengths", sides))
+        findings.append(Finding("ACC251", Status.WARN, "ACC251.lengths", {"baseline": len(a), "target": len(b)}))
     if all(every) and every[0] != every[1]:
         args: dict[str, Scalar] = {"baseline": every[0], "target": every[1], "common": len(pair.steps)}
         findings.append(Finding("ACC252", Status.SKIPPED, "ACC252.interval", args))

@@ -58,15 +58,13 @@ def find_spikes(series: Series) -> list[Spike] | None:
         skip = max(int(steps[first]) - 2 * every + 1, min(0, int(steps[0])))
         lasting = length >= WINDOW or (not len(back) and length > NEAR)
         where = int(steps[first]), int(steps[last]), int(places[first])
-        peak_value = float(values[first : last + 1].max())
-        found_spikes.append(Spike(*where, peak_value, float(level[first]), skip, lasting))
+        found_spikes.append(Spike(*where, float(values[first : last + 1].max()), float(level[first]), skip, lasting))
     return found_spikes
 
 
 def _fill_gaps(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """What is not finite takes the value before it: NaN has a finding of its own."""
-    finite = np.isfinite(values)
-    last = np.maximum.accumulate(np.where(finite, np.arange(len(values)), 0))
+    last = np.maximum.accumulate(np.where(np.isfinite(values), np.arange(len(values)), 0))
     return np.where(np.isfinite(values[last]), values[last], 0.0)
 
 

@@ -198,8 +198,7 @@ def _choose_maker(answer: dict[str, Any], guilty: set[str], order: list[str]) ->
 def _is_wrong(answer: dict[str, Any], dtypes: list[str]) -> bool:
     """Whether one side alone is beyond everything that could explain it."""
     (own,) = _read_answer([answer["errors"]], dtypes).outputs
-    limit = own.widest_limit(tolerance.rounding_floor(dtypes))
-    return min(own.target, own.baseline) <= limit < own.worst
+    return min(own.target, own.baseline) <= own.widest_limit(tolerance.rounding_floor(dtypes)) < own.worst
 
 
 def _can_replay(pair: Pair) -> bool:
@@ -210,8 +209,7 @@ def _can_replay(pair: Pair) -> bool:
 
 
 def _floating_dtypes(pair: Pair) -> list[str]:
-    sides = (pair.target, pair.baseline)
-    return [t.dtype for side in sides for t in (*side.inputs, *side.outputs) if t.is_floating]
+    return [t.dtype for side in (pair.target, pair.baseline) for t in (*side.inputs, *side.outputs) if t.is_floating]
 
 
 def _make_order(pair: Pair) -> dict[str, object]:

@@ -85,8 +85,7 @@ def gradient_exponents(capture: str | Path, scale: float = 1.0, form: Half = FLO
         raise WorkbookError("halves.scale", given=f"2**{math.log2(scale):.0f}" if 1 < scale < math.inf else scale)
     scale, folder = float(scale), Path(capture)
     about = manifest.load_manifest(folder)
-    place = folder / manifest.DUMP if about else folder
-    counted, largest = _count_exponents(place, about.root if about else None)
+    counted, largest = _count_exponents(folder / manifest.DUMP if about else folder, about.root if about else None)
     zero, endless = counted.pop("zero", 0), counted.pop("infinite", 0)
     by_exponent = {int(key): count for key, count in counted.items()}
     facts = _collect_facts(by_exponent, largest, scale, form)

@@ -142,8 +142,7 @@ def read_operator(name: str, entry: Any, order: int, files: Path, places: dict[s
     plain = tuple(p for part in ("input_args", "input_kwargs") for p in plain_arguments(entry.get(part), "input"))
     if direction == FORWARD and head.rpartition(".")[2].rstrip("_") in SCALED and ("input.beta", 0) in plain:
         inputs = tuple(record for record in inputs if record.slot != "input.0")
-    place = places.get(name, places.get(forward))
-    return Operator(name, head, call, direction, order, inputs, outputs, place, plain)
+    return Operator(name, head, call, direction, order, inputs, outputs, places.get(name, places.get(forward)), plain)
 
 
 def saved_operator(name: str, entry: Any, order: int, files: Path) -> Operator:

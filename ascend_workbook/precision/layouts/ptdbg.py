@@ -83,8 +83,7 @@ def _read_run(storage: Storage, name: str, root: Path | None, troubles: list[Wor
 
 def _find_tensor_folder(storage: Storage, name: str) -> Path | None:
     """Find the folder of .npy files; None where there is none (`summary_only`)."""
-    stem = name[: -len(SUFFIX)]
-    folder, _, own = stem.rpartition("/")
+    folder, _, own = name[: -len(SUFFIX)].rpartition("/")
     above = f"{folder}/" if folder else ""
     file_names = [
         child

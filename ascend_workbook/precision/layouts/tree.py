@@ -91,5 +91,4 @@ def _read_record(storage: Storage, name: str, slot: str) -> TensorRecord:
         stored = locate_tensor(file)
     except WorkbookError as cause:
         return TensorRecord(slot, "", (), trouble=cause.message("en"))
-    dtype = "bfloat16" if stored.bfloat16 else np.dtype(stored.dtype).name
-    return TensorRecord(slot, dtype, stored.shape, file=file)
+    return TensorRecord(slot, "bfloat16" if stored.bfloat16 else np.dtype(stored.dtype).name, stored.shape, file=file)

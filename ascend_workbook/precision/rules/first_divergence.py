@@ -70,8 +70,7 @@ def check(facts: Comparison) -> Iterator[Finding]:
         key = "value"
     if key in ("replayed", "handed_back", "amplified"):
         args["next"] = _suggest_next_step(facts, step, judged)
-    place = judged.agreement.pair.target.place
-    yield Finding(CODE, Status.FAIL, f"ACC230.{key}", args, place, weight=300)
+    yield Finding(CODE, Status.FAIL, f"ACC230.{key}", args, judged.agreement.pair.target.place, weight=300)
 
 
 def _suggest_next_step(facts: Comparison, step: StepComparison, judged: Judgement) -> Scalar:

@@ -116,8 +116,7 @@ def _report_dtypes(judged: list[Judgement]) -> Iterator[Finding]:
     for key, status, wanted in (("double", Status.NOTE, True), ("dtype", Status.WARN, False)):
         names = [f"{name} {slot.detail}" for name, slot in slots if (set(slot.detail.split(" / ")) == DOUBLE) == wanted]
         if names:
-            args: dict[str, Scalar] = {"count": len(names), "names": names[:SHOWN]}
-            yield Finding("ACC215", status, f"ACC215.{key}", args, weight=50)
+            yield Finding("ACC215", status, f"ACC215.{key}", {"count": len(names), "names": names[:SHOWN]}, weight=50)
 
 
 def check_selected(facts: Comparison) -> Iterator[Finding]:

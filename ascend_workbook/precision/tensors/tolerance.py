@@ -57,8 +57,7 @@ def rounding_floor(dtypes: Iterable[str]) -> float:
 
 def allowed_roundings(dtypes: Iterable[str]) -> float:
     """Return how many times the effect of one rounding of all inputs is honest, for the coarsest of the dtypes."""
-    coarsest = max(dtypes, key=unit_roundoff, default="")
-    return ROUNDINGS * _summation_units(coarsest)
+    return ROUNDINGS * _summation_units(max(dtypes, key=unit_roundoff, default=""))
 
 
 def _summation_units(dtype: str) -> float:

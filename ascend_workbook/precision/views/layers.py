@@ -55,8 +55,7 @@ def fixed_limits(comparison: Report, *, cosine: float = COSINE, atol: float = AT
     answer = Finding("ACC294", Status.SKIPPED, "ACC294.nothing")
     if rows:
         answer = Finding("ACC294", Status.NOTE, "ACC294.counts", {**counts, "of": len(rows)})
-    limits = Table(LIMIT_COLUMNS, tuple(rows))
-    return Report("precision", "fixed_limits", (answer,), limits, tier=comparison.tier)
+    return Report("precision", "fixed_limits", (answer,), Table(LIMIT_COLUMNS, tuple(rows)), tier=comparison.tier)
 
 
 def _say_verdict(failed: bool) -> Scalar:

@@ -141,8 +141,7 @@ class Comparison:
         left, right = compute_side(baseline), compute_side(target)
         operators = pair_rows(left.operators, right.operators, find_joins(left.operators, right.operators))
         same = left.module_kind == right.module_kind != ""
-        modules = pair_rows(left.modules, right.modules) if same else []
-        return cls(left, right, tuple(operators), tuple(modules))
+        return cls(left, right, tuple(operators), tuple(pair_rows(left.modules, right.modules) if same else []))
 
     @property
     def difference_ns(self) -> float:

@@ -138,8 +138,7 @@ def _report_modules(comparison: Comparison, top: int) -> Report:
             Sentence(f"compare.modules.{side.module_kind or 'none'}")
             for side in (comparison.baseline, comparison.target)
         ]
-        args: dict[str, Scalar] = {"baseline": kinds[0], "target": kinds[1]}
-        finding = Finding("PRF387", Status.SKIPPED, "PRF387.unseen", args)
+        finding = Finding("PRF387", Status.SKIPPED, "PRF387.unseen", {"baseline": kinds[0], "target": kinds[1]})
         return Report(STAGE, "compare_modules", (finding,), tier=_choose_tier(comparison))
     labels = {"": Sentence("compare.row.outside")}
     rows = tuple(

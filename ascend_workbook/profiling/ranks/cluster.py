@@ -147,8 +147,7 @@ class Cluster:
 
     def wait_ms(self, rank: int, across: bool | None = None) -> float:
         """Return what the rank waits in collectives, in milliseconds a step."""
-        waited = int(self.waits.wait_ns[self.rows_of(rank, across)].sum())
-        return waited / len(self.ranks[rank].steps) / 1e6
+        return int(self.waits.wait_ns[self.rows_of(rank, across)].sum()) / len(self.ranks[rank].steps) / 1e6
 
     def unseen_ms(self) -> float:
         """Return the most that a rank spends a step in collectives whose waiting is not all known, beyond what is."""

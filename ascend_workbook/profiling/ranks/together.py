@@ -168,8 +168,7 @@ def reports_of_one_rank(facts: RankFacts) -> tuple[Report, ...]:
     if not facts.steps or not ((facts.calls.told_wait_ns >= 0).any() or facts.links):
         return ()
     cluster = Cluster.from_ranks({facts.rank: facts})
-    judged = judge_facts(cluster, rules_of(rules))
-    return tuple(_part_reports(cluster, judged, facts.tier))
+    return tuple(_part_reports(cluster, judge_facts(cluster, rules_of(rules)), facts.tier))
 
 
 def _part_reports(cluster: Cluster, judged: list[Finding], tier: str) -> list[Report]:
@@ -222,8 +221,7 @@ def _choose_ranks_to_show(judged: list[Finding], ranks: list[int]) -> list[int]:
         return ranks
     open_args = [finding.args for finding in judged if finding.status is not Status.OK]
     named = [args.get(name) for args in open_args for name in ("rank", "waited_rank")]
-    first = list(dict.fromkeys([*(rank for rank in ranks if rank in named), *ranks]))[:WHOLE]
-    return sorted(first)
+    return sorted(list(dict.fromkeys([*(rank for rank in ranks if rank in named), *ranks]))[:WHOLE])
 
 
 def _collect_facts(cluster: Cluster) -> dict[str, object]:

@@ -126,8 +126,7 @@ def _last_two(collective: I64, start: I64, rank: I64) -> tuple[I64, I64, I64]:
     order = np.lexsort((start, collective))
     sorted_by = collective[order]
     end = np.flatnonzero(np.append(sorted_by[1:] != sorted_by[:-1], True))
-    begin = np.concatenate(([0], end[:-1] + 1))
-    before = order[np.maximum(end - 1, begin)]
+    before = order[np.maximum(end - 1, np.concatenate(([0], end[:-1] + 1)))]
     at = np.searchsorted(sorted_by[end], collective)
     return start[order[end]][at], rank[order[end]][at], start[before][at]
 

@@ -213,8 +213,7 @@ class Collector:
         self._settle_scanner_events()
         is_head = np.array([flow["ph"] == "f" for flow in flows], np.int32)
         places = self._places.encode_keys([(label_in(f, "pid"), label_in(f, "tid")) for f in flows], len(flows))
-        numbers = self._number_labels([label_in(flow, "id") for flow in flows])
-        self._flows.append((is_head, numbers, places, at_ns))
+        self._flows.append((is_head, self._number_labels([label_in(flow, "id") for flow in flows]), places, at_ns))
         self._flow_order.add_rows(len(flows))
 
     def _number_labels(self, labels: list[Label], otherwise: list[Label] | None = None) -> I64:

@@ -85,8 +85,7 @@ def check_short_kernels(profile: Profile) -> Iterator[Finding]:
     args |= {"share": to_percent(lost), "gain_ms": profile.to_ms(lost * profile.breakdown.step_ns)}
     slow = many >= MANY and lost >= SHORT_KERNELS_WORTH
     key = "PRF322.many" if slow else "PRF322.late" if lost >= LATE else "PRF322.few"
-    status = Status.OK if key == "PRF322.few" else Status.NOTE
-    yield Finding("PRF322", status, key, args, weight=100 * lost)
+    yield Finding("PRF322", Status.OK if key == "PRF322.few" else Status.NOTE, key, args, weight=100 * lost)
     if launches.launched < launches.kernels:
         shared_args = {"kernels": a_step, "launches": round(launches.launched / len(profile.breakdown.steady))}
         yield Finding("PRF322", Status.OK, "PRF322.shared", dict(shared_args))
@@ -173,8 +172,7 @@ def check_synchronisation(profile: Profile) -> Iterator[Finding]:
         raise CannotCheck("PRF314.no_host")
     steady = profile.breakdown.steady
     lost = gaps_begun_in(profile.gaps, profile.waiting)
-    share = lost / sum(step.total_ns for step in steady)
-    yield grade_saving(profile, "PRF314", share, good="harmless", bad="dry")
+    yield grade_saving(profile, "PRF314", lost / sum(step.total_ns for step in steady), good="harmless", bad="dry")
 
 
 def _find_reads(profile: Profile) -> Finding | None:

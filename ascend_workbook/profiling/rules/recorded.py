@@ -160,8 +160,7 @@ def check_devices(profile: Profile) -> Iterator[Finding]:
     for number in trace.devices:
         at_work = trace.intervals_of(kernels & (device == number))
         busy = sum(at_work.clip_to(step.start_ns, step.end_ns).length_ns for step in steady)
-        share = round(100 * busy / total, 1)
-        shares.append(Sentence("profiling.device_share", device=number or "-", share=share))
+        shares.append(Sentence("profiling.device_share", device=number or "-", share=round(100 * busy / total, 1)))
     together = to_percent(profile.breakdown.share_of("computing"))
     args: dict[str, Scalar] = {"count": len(trace.devices), "devices": shares, "together": together}
     yield Finding("PRF308", Status.WARN, "PRF308.several", args)

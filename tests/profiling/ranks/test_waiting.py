@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.profiling.ranks.facts import Group, RankFacts, is_pairwise, kind_of
 from ascend_workbook.profiling.ranks.facts import finishes_together as finish_together
 from ascend_workbook.profiling.ranks.rules.recorded import check_clocks
-from ascend_workbook.profiling.ranks.rules.waiting import _rival_ms
-from ascend_workbook.profiling.ranks.waiting import NOBODY, find_member, match_calls
+from ascend_workbook.profiling.ranks.rules.waiting import _rival_ms, name_waited_rank, short_rank_name
+from ascend_workbook.profiling.ranks.waiting import FIRST_UNMAPPED, NOBODY, find_member, match_calls
 from tests.profiling.ranks.conftest import MS, judged, make_rank, together
 
 
@@ -173,6 +174,20 @@ def test_the_rival_is_whom_the_rank_waits_for_longest_beside_the_one_blamed() ->
     cluster = together(*(make_rank(r, calls[r], communication=63, more=four) for r in range(4)))
     blames = [blame for blame in cluster.find_blames() if blame.who == 3]
     assert blames and {_rival_ms(cluster, blame) for blame in blames} == {10.0}
+
+
+def test_whom_a_rank_waits_for_in_words() -> None:
+    """A rank by its number; one outside by the number in its group; nobody."""
+    cluster = SimpleNamespace(waits=SimpleNamespace(unmapped=[("g", 5), ("h", 7)]))
+    for who, said, short in (
+        (NOBODY, Sentence("ranks.nobody"), None),
+        (3, Sentence("ranks.rank", number=3), 3),
+        (0, Sentence("ranks.rank", number=0), 0),
+        (FIRST_UNMAPPED, Sentence("ranks.of_its_group", number=5), Sentence("ranks.of_its_group", number=5)),
+        (FIRST_UNMAPPED - 1, Sentence("ranks.of_its_group", number=7), Sentence("ranks.of_its_group", number=7)),
+    ):
+        assert name_waited_rank(cluster, who) == said  # type: ignore[arg-type]
+        assert short_rank_name(cluster, who) == short  # type: ignore[arg-type]
 
 
 def test_how_far_clocks_are_apart_is_told_in_tenths_of_a_microsecond() -> None:

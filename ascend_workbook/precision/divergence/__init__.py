@@ -9,6 +9,7 @@ Where an input error appears that no recorded operator made, what lies between i
 from __future__ import annotations
 
 import math
+import struct
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,6 @@ from dataclasses import dataclass, replace
 from ascend_workbook.precision.divergence import formats
 from ascend_workbook.precision.divergence.arguments import different_arguments
 from ascend_workbook.precision.divergence.drawn import draws_numbers, other_numbers
-from ascend_workbook.precision.divergence.held import effective_dtypes
 from ascend_workbook.precision.divergence.replay import Own, Replay
 from ascend_workbook.precision.record import BACKWARD, FORWARD, PARAMETERS, TensorRecord
 from ascend_workbook.precision.tensors import agreement as trouble
@@ -35,6 +35,12 @@ PARTING = (DIVERGES, STRUCTURE, ARGUMENT, JUMP)
 READS_GRADIENTS = ("norm", "vector_norm", "clip_grad_norm_", "isfinite", "isnan", "isinf")
 #: An input error this many times above everything seen before was made by something that was not recorded.
 UNSEEN = 30.0
+#: A float32 tensor may hold numbers of these: under autocast a gradient is often a float16 one, widened by a cast that
+#: no dump records; its rounding is the coarse one's. Told by all extremes on both sides: of float32 numbers one in some
+#: thousands is a coarse one by chance, and four of them never are.
+COARSE = ("float16", "bfloat16")
+#: So many extremes that are no powers of two make a case.
+FEWEST = 2
 
 
 @dataclass(frozen=True)
@@ -272,3 +278,28 @@ def _entry_name(name: str, direction: str) -> str:
 
 def _fingerprint_record(record: TensorRecord) -> tuple[object, ...]:
     return record.shape, record.norm, record.maximum, record.minimum, record.mean
+
+
+def effective_dtypes(agreement: Agreement) -> tuple[str, ...]:
+    """The operator's floating dtypes, and the coarse ones that its inputs' numbers are of."""
+    pair = agreement.pair
+    baseline_inputs = {record.slot: record for record in pair.baseline.inputs}
+    pairs = [(t, baseline_inputs[t.slot]) for t in pair.target.inputs if t.slot in baseline_inputs]
+    return (*agreement.dtypes, *sorted({_held_dtype(records) for records in pairs} - {""}))
+
+
+def _held_dtype(records: Iterable[TensorRecord]) -> str:
+    extremes = [value for t in records if t.dtype == "float32" for value in (t.maximum, t.minimum)]
+    values = [value for value in extremes if value is not None and math.isfinite(value)]
+    if sum(math.frexp(value)[0] not in (0.0, 0.5, -0.5) for value in values) < FEWEST:
+        return ""
+    return next((dtype for dtype in COARSE if all(_dtype_holds(dtype, value) for value in values)), "")
+
+
+def _dtype_holds(dtype: str, value: float) -> bool:
+    if dtype == "bfloat16":
+        return struct.pack(">f", value)[2:] == bytes(2)
+    try:
+        return bool(struct.unpack("e", struct.pack("e", value))[0] == value)
+    except OverflowError:
+        return False

@@ -22,12 +22,12 @@ from ascend_workbook.precision.divergence import (
     STRUCTURE,
     Judgement,
     cancellation_factor,
+    effective_dtypes,
     find_makers,
     judge_operators,
 )
 from ascend_workbook.precision.divergence.arguments import different_arguments
 from ascend_workbook.precision.divergence.drawn import other_numbers
-from ascend_workbook.precision.divergence.held import effective_dtypes
 from ascend_workbook.precision.divergence.nonfinite import _largest_expected, _odd_records, kind_of_record
 from ascend_workbook.precision.divergence.replay import Own
 from ascend_workbook.precision.pairing import Pair

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from ascend_workbook.precision.divergence.held import _held_dtype
+from ascend_workbook.precision.divergence import _held_dtype
 from ascend_workbook.precision.record import TensorRecord
 
 #: A float16 and a bfloat16 number that are no powers of two, and one that neither holds.

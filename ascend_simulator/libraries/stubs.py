@@ -64,6 +64,8 @@ def defined_functions() -> set[str]:
     return {name for text in texts for name in pattern.findall(text) if CANN_FUNCTION.fullmatch(name)}
 
 
+#: A wrapper's name is in the library only as an argument of the check that all its tensors are on one device
+#: (https://gitcode.com/Ascend/pytorch, torchnpugen/utils.py, gen_device_check).
 WRAPPER = re.compile(rb"\0(wrapper_\w+)(?=\0)")
 
 

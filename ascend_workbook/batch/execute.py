@@ -25,6 +25,8 @@ from ascend_workbook.storage import open_storage
 from ascend_workbook.storage.local import name_in_errors
 
 GOOD, RED, FAILED, DIED, STOPPED, TIMED_OUT = "good", "red", "cell_failed", "kernel_died", "stopped", "timed_out"
+#: The word for what ended well and did not look at all that it was asked: never `good`, never `green`.
+NOT_LOOKED = "run.not_looked"
 #: What jupyter_client says of a kernel that died, or kept silent, before its first cell.
 NO_START = ("Kernel died before replying", "Kernel didn't respond")
 

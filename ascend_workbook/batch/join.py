@@ -9,7 +9,7 @@ from datetime import date, timedelta, timezone
 from itertools import chain
 from pathlib import Path
 
-from ascend_workbook.batch.campaign.ended import NOT_RUN, Ended
+from ascend_workbook.batch.campaign.ended import GOOD, NOT_RUN, Ended
 from ascend_workbook.batch.mirror import LOCAL, send_pages
 from ascend_workbook.batch.plan.selection import shard_of
 from ascend_workbook.batch.results import history
@@ -124,14 +124,22 @@ def _missing_row(row: Row, first: Shard, there: set[int]) -> Row:
         return row
     part = shard_of(row.name, first.count)
     key = "plan.shard_lacks" if part in there else "plan.shard_missing"
-    sentence: Scalar = Sentence(key, part=part, count=first.count)
-    return replace(row, ended=Ended(row.name, NOT_RUN, "SKIPPED", sentence, attempts=0), place="", files=frozenset())
+    return _unseen_row(row, Sentence(key, part=part, count=first.count))
 
 
 def _place_row(row: Row, shard: Shard, target: str) -> Row:
-    """Return the row with the way to its page from the joined page, where there is one."""
+    """Return the row with the way to its page from the joined page, where there is one. A shard's word that a run was
+    good is nothing without the run's report."""
     way = relative_way(target, shard.place)
+    if row.state == GOOD and not open_storage(shard.place).exists(f"{row.name}/report.json"):
+        return _unseen_row(row, Sentence("plan.no_report", place=f"{shard.place}/{row.name}"))
     return replace(row, place=f"{way}/{row.name}") if way else replace(row, place="", files=frozenset())
+
+
+def _unseen_row(row: Row, why: Scalar) -> Row:
+    return replace(
+        row, ended=Ended(row.name, NOT_RUN, "SKIPPED", why, attempts=0), stages=(), place="", files=frozenset()
+    )
 
 
 def _report_shards(shards: Sequence[Shard]) -> Iterator[Finding]:

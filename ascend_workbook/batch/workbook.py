@@ -16,7 +16,16 @@ from typing import Any, Callable
 from markupsafe import Markup
 
 from ascend_workbook.batch import reuse
-from ascend_workbook.batch.execute import FAILED, GOOD, RED, Outcome, execute_notebook, load_outcome, saved_report
+from ascend_workbook.batch.execute import (
+    FAILED,
+    GOOD,
+    NOT_LOOKED,
+    RED,
+    Outcome,
+    execute_notebook,
+    load_outcome,
+    saved_report,
+)
 from ascend_workbook.batch.fingerprint import device_versions, hash_parts, join_hashes
 from ascend_workbook.batch.mirror import Mirror, local_root
 from ascend_workbook.batch.stages import (
@@ -37,9 +46,6 @@ from ascend_workbook.redaction.known import remember_arguments
 from ascend_workbook.show import html, template
 from ascend_workbook.storage import is_address, open_storage
 from ascend_workbook.storage.saving import mark_results
-
-#: The run's word for a stage that left something out.
-PARTLY = "RUN400.partly"
 
 
 def run(
@@ -182,9 +188,8 @@ def summarize_run(name: str, folder: Path, outcomes: list[Outcome], stages: tupl
         finding, stage_tier, seconds = _judge_stage(stage, by_stage.get(stage), folder)
         findings.append(finding)
         sentence: Scalar = Sentence(finding.key, **finding.args)
-        outcome: Scalar = Sentence("run.red" if finding.status is Status.FAIL else "run.green")
-        if stage not in by_stage:
-            outcome = Sentence("RUN400.not_run")
+        word = {Status.FAIL: "run.red", Status.SKIPPED: NOT_LOOKED}.get(finding.status, "run.green")
+        outcome: Scalar = Sentence(word if stage in by_stage else "RUN400.not_run")
         rows.append((Sentence(f"name.{stage}"), outcome, finding.status.name, sentence, stage_tier, seconds))
     findings += _all_green(dict(zip(stages, findings)))
     reports = filter(None, (saved_report(folder / outcome.stage) for outcome in outcomes))
@@ -207,28 +212,20 @@ def summarize_run(name: str, folder: Path, outcomes: list[Outcome], stages: tupl
     )
 
 
-def _has_judged(report: Report) -> bool:
-    """Return whether a report, or a part of it, judged anything at all."""
-    judged = any(finding.status is not Status.SKIPPED for finding in report.findings)
-    return judged or any(map(_has_judged, report.parts))
-
-
 def _all_green(by_stage: dict[str, Finding]) -> list[Finding]:
-    """The run's own sentence once every stage has ended and none failed; it is no better than the worst stage."""
+    """The run's own sentence once every stage has ended and none failed; it is no better than the worst stage. One that
+    could not look at all it was asked is not green."""
     worst = max(finding.status for finding in by_stage.values())
     if worst is Status.FAIL or any(finding.key == "RUN400.not_run" for finding in by_stage.values()):
         return []
-    warned = [stage for stage, finding in by_stage.items() if finding.status is Status.WARN]
-    verdicts = {stage: finding.args.get("verdict") for stage, finding in by_stage.items()}
-    partly = [stage for stage, verdict in verdicts.items() if isinstance(verdict, dict) and verdict["say"] == PARTLY]
-    unseen = [stage for stage, finding in by_stage.items() if stage in partly or finding.status is Status.SKIPPED]
-    doubts: list[Scalar] = [
-        Sentence(key, which=[Sentence(f"name.{stage}") for stage in stages])
-        for key, stages in (("RUN400.warned", warned), ("RUN400.unseen", unseen))
-        if stages
-    ]
+    doubtful: dict[Status, list[Scalar]] = {Status.WARN: [], Status.SKIPPED: []}
+    for stage, finding in by_stage.items():
+        doubtful.get(finding.status, []).append(Sentence(f"name.{stage}"))
+    keys = {Status.WARN: "RUN400.warned", Status.SKIPPED: "RUN400.unseen"}
+    doubts: list[Scalar] = [Sentence(keys[status], which=names) for status, names in doubtful.items() if names]
+    args: dict[str, Scalar] = {"stages": len(by_stage), "green": len(by_stage) - len(doubtful[Status.SKIPPED])}
     key = "RUN400.green_but" if doubts else "RUN400.green"
-    return [Finding("RUN400", worst, key, {"stages": len(by_stage), "doubts": doubts}, weight=200)]
+    return [Finding("RUN400", worst, key, {**args, "doubts": doubts}, weight=200)]
 
 
 def _judge_stage(stage: str, outcome: Outcome | None, folder: Path) -> tuple[Finding, str, float | None]:
@@ -242,8 +239,6 @@ def _judge_stage(stage: str, outcome: Outcome | None, folder: Path) -> tuple[Fin
         key = "RUN400.red" if outcome.state == RED else "RUN400.reused" if outcome.reused else "RUN400.good"
         headline: Scalar = Sentence(report.headline.key, **report.headline.args) if report.headline else None
         status = Status.FAIL if outcome.state == RED else report.status
-        if status is Status.SKIPPED and _has_judged(report):  # an answer with gaps; its own page marks each as SKIPPED
-            status, headline = Status.NOTE, Sentence(PARTLY, verdict=headline)
         return Finding("RUN400", status, key, {"verdict": headline}, place, weight=10), tier, outcome.seconds
     if outcome.state == GOOD:  # every cell ran, but no report was saved: nothing vouches for the stage
         outcome = replace(outcome, state="no_report")

@@ -66,6 +66,16 @@ def test_shards_are_one_plan_again(tmp_path: Path) -> None:
     assert suites == ["shards", *NAMES]
 
 
+def test_a_run_whose_shard_calls_it_good_without_a_report_is_red(tmp_path: Path) -> None:
+    folder = all_made(tmp_path)
+    (folder / f"shard-{shard_of('c', COUNT)}-of-3" / "c" / "report.json").unlink()
+    report = join_shards([folder], lang="en")
+    content = written(folder)
+    assert report.status is Status.FAIL and (content["exit_code"], content["complete"]) == (1, False)
+    assert [run["name"] for run in content["runs"] if run["state"] == "not_run"] == ["c"]
+    assert "holds no report of it" in content["verdict"]["en"] and content["counts"]["good"] == 5
+
+
 def test_a_shard_that_is_not_there_is_red(tmp_path: Path) -> None:
     lacks = shard_of("a", COUNT)
     for part in {1, 2, 3} - {lacks}:
@@ -192,7 +202,7 @@ def test_two_shards_below_one_root_and_one_without_runs(notebooks: Callable[...,
     none = run_plan(
         plan, root=tmp_path, lang="en", notebooks=books, say_progress=str, selection=Selection(shard=(empty, 40))
     )
-    assert none.status is Status.NOTE and "no run was asked for" in none.verdict("en")
+    assert none.status is Status.SKIPPED and "no run was asked for" in none.verdict("en")
     for part in (1, 2):
         chosen = Selection(shard=(part, 2))
         assert (

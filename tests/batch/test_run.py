@@ -16,6 +16,7 @@ from ascend_workbook.cli.main import main
 from ascend_workbook.findings.errors import Stopped, WorkbookError
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report, load_report
+from ascend_workbook.findings.sentence import Sentence, say
 
 Make = Callable[..., Path]
 
@@ -72,21 +73,23 @@ def test_no_report_of_an_earlier_time_is_left_in_a_stage(tmp_path: Path, monkeyp
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "verdict"),
+    ("body", "status", "word", "verdict"),
     [
-        ("partly", Status.NOTE, "not everything could be looked at in Precision"),
-        ("blind", Status.SKIPPED, "not everything could be looked at in Precision"),
-        ("warned", Status.WARN, "warnings in Precision"),
+        ("partly", Status.SKIPPED, "run.not_looked", "1 of 2 stages green; not everything could be looked at in"),
+        ("blind", Status.SKIPPED, "run.not_looked", "1 of 2 stages green; not everything could be looked at in"),
+        ("warned", Status.WARN, "run.green", "2 of 2 stages green; warnings in"),
     ],
 )
-def test_a_green_run_says_what_was_not_looked_at_or_warned(
-    notebooks: Make, tmp_path: Path, body: str, status: Status, verdict: str
+def test_a_stage_that_did_not_look_is_not_green_and_one_that_warned_says_so(
+    notebooks: Make, tmp_path: Path, body: str, status: Status, word: str, verdict: str
 ) -> None:
     for again in (False, True):
         report = go(notebooks, tmp_path, environment="good", precision=body)
-        assert (report.status, report.verdict("en")) == (status, f"2 of 2 stages green; {verdict}")
+        assert (report.status, report.verdict("en")) == (status, f"{verdict} Precision")
         assert report.facts["outcomes"][1]["reused"] is again
-        assert report.table and report.table.rows[1][2] == status.name
+        assert report.table and report.table.rows[1][1:3] == (Sentence(word), status.name)
+    badge = "OK" if body == "warned" else "SKIPPED"
+    assert f'<span class="badge {badge}">{say(word, "en")}</span>' in (tmp_path / "t" / "index.html").read_text()
     stage = load_report(tmp_path / "t" / "precision" / "report.json")
     assert stage.status is (Status.WARN if body == "warned" else Status.SKIPPED)
 

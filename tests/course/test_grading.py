@@ -16,10 +16,11 @@ import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.machine import versions
 from course.exercises import machines
 from course.exercises.task import load_tasks
-from course.grading import grade_submissions, limits
+from course.grading import grade, grade_submissions, limits
 from course.grading.attempt import Grade
 from course.grading.limits import Limits
 from course.grading.sheet import earlier_submissions, make_plain, write_sheet
@@ -222,6 +223,23 @@ def test_time_and_memory_end_a_child(tmp_path: Path) -> None:
     assert child(tmp_path, grow, Limits(seconds=30, memory_mib=200)).cut == "memory"
     good = child(tmp_path, "print('x')", Limits(seconds=30, memory_mib=200))
     assert (good.code, good.cut) == (0, "")
+
+
+def test_an_enclosure_that_is_late_is_stopped_and_its_account_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Listing what was written took longer than it may: that ends this submission, not the grading of all."""
+    monkeypatch.setattr(limits, "LISTING_S", -29.0)
+    ended = child(tmp_path, "import time; time.sleep(60)", Limits(seconds=30))
+    assert ended.code and ended.seconds < 20
+
+
+@pytest.mark.parametrize(("why", "kept"), [("disk", False), ("memory", False), ("no_answers", True)])
+def test_what_the_machine_ended_is_graded_again(tmp_path: Path, why: str, kept: bool) -> None:
+    args = {"disk": {"mib": 8}, "memory": {"mib": 8}}.get(why, {})
+    earlier = Grade("a.zip", "a", "d", trouble=Sentence(f"grading.{why}", **args))
+    (tmp_path / "grade.json").write_text(json.dumps({"key": "k", **asdict(earlier)}))
+    assert grade._before(tmp_path, "k") == (earlier if kept else None)
 
 
 def test_the_memory_of_one_that_lost_its_parent_counts(tmp_path: Path) -> None:

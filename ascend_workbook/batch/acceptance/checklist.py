@@ -48,12 +48,15 @@ def group_of(code: str) -> str:
 def judge_checklist(facts: Evidence, confirmed: Mapping[str, str], *, strict: bool) -> Report:
     """Judge every item of the checklist and return a report with a row per item, in the order of GROUPS. `confirmed` is
     what a person answers for, by code. Where an item is still to be looked at, the verdict is FAIL, or SKIPPED if not
-    `strict`. Raises WorkbookError for a code that is none, or that cannot be answered by hand."""
+    `strict`. Raises WorkbookError for a code that is none, or that cannot be answered by hand, and for an empty
+    answer."""
     checks = rules_of(rules)
-    for code in confirmed:
+    for code, words in confirmed.items():
         if code not in checks or group_of(code) not in BY_HAND:
             able = [known for known in checks if group_of(known) in BY_HAND]
             raise WorkbookError("accept.confirm", code=code, known=able)
+        if not words.strip():  # nobody who saw nothing
+            raise WorkbookError("accept.confirm_empty", code=code)
     findings = list(judge_facts(facts, checks))
     for number, finding in enumerate(findings):  # what was looked at stays
         if finding.status is Status.SKIPPED and finding.rule in confirmed:

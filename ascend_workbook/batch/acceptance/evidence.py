@@ -120,10 +120,10 @@ def make_judgement(code: str, evidence: Found, met: bool, sentence: Scalar) -> F
 def judge_by_findings(
     code: str, evidence: Found, rules: tuple[str, ...], *, beside: tuple[str, ...] = (), good: Status = Status.NOTE
 ) -> Finding:
-    """Judge an item by the report's own findings of all `rules`, and of those `beside` where it has any. It is met
-    where the worst is no worse than `good`. Raises CannotCheck where nothing failed and it has none of one of `rules`,
-    or one could not look."""
-    findings = [finding for finding in evidence.report.findings if finding.rule in (*rules, *beside)]
+    """Judge an item by the report's own findings of all `rules`, and of those `beside` (rules or keys) where it has
+    any. It is met where the worst is no worse than `good`. Raises CannotCheck where nothing failed and it has none of
+    one of `rules`, or one could not look."""
+    findings = [find for find in evidence.report.findings if {find.rule, find.key} & {*rules, *beside}]
     absent = [rule for rule in rules if not any(finding.rule == rule for finding in findings)]
     worst = max(findings, key=lambda finding: (finding.status, finding.weight), default=None)
     if worst is None or (absent and worst.status is not Status.FAIL):

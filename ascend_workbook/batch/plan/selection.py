@@ -137,7 +137,7 @@ def make_listing(plan: Plan) -> Report:
     rows += [(left.name, None, None, None, left.why) for left in plan.left_out]
     args: dict[str, Scalar] = {"runs": len(plan.items), "left": len(plan.left_out)}
     key = "RUN420.listed_but" if plan.left_out else "RUN420.listed"
-    finding = Finding("RUN420", Status.OK, key, args)
+    finding = Finding("RUN420", Status.OK if plan.items else Status.SKIPPED, key, args)
     facts = {
         "name": plan.name,
         "workers": plan.workers,

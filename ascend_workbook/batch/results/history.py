@@ -12,7 +12,6 @@ from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from ascend_workbook.batch.campaign.ended import GOOD
 from ascend_workbook.batch.results.rows import FIXED, LOWER_TIER, NEW, NEWLY_RED, SLOWER, STILL_RED, Row, has_ended
 from ascend_workbook.findings.errors import WorkbookError, explain_os_error
 from ascend_workbook.findings.finding import Finding, Status
@@ -167,7 +166,7 @@ def _with_change(row: Row, earlier: dict[str, Any] | None) -> Row:
     row = replace(row, before_s=float(earlier["seconds"]))
     if row.red:
         return replace(row, change=STILL_RED if earlier["red"] else NEWLY_RED)
-    if row.state != GOOD:  # a failure that was expected is neither fixed nor slower
+    if not row.good:  # a failure that was expected, or what did not look, is neither fixed nor slower
         return row
     if earlier["red"]:
         return replace(row, change=FIXED)

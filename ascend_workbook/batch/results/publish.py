@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, datetime, timezone
@@ -61,9 +62,8 @@ def render_page(results: Results, report: Report, lang: str) -> str:
 
 def _count_states(results: Results, lang: str) -> list[tuple[int, str]]:
     """Count the runs: all, by state, and those that were reused."""
-    states = dict.fromkeys(row.state for row in results.rows)
     counts = [(len(results.rows), say("plan.count.runs", lang))]
-    counts += [(results.count_state(state), say(f"plan.state.{state}", lang)) for state in states]
+    counts += [(count, say(word, lang)) for word, count in Counter(row.word for row in results.rows).items()]
     again = sum(row.ended.reused for row in results.rows)
     return [*counts, (again, say("plan.count.reused", lang))] if again else counts
 
@@ -120,7 +120,7 @@ def _describe_line(row: Row, stages: tuple[str, ...], lang: str) -> dict[str, ob
     return {
         "row": row,
         "files": [(name, f"plan.link.{name.partition('.')[0]}") for name in FILES if name in row.files],
-        "state": say(f"plan.state.{row.state}", lang),
+        "state": say(row.word, lang),
         "status": {GOOD: row.status, NOT_RUN: "SKIPPED", LEFT_OUT: "SKIPPED", EXPECTED: "NOTE"}.get(row.state, "FAIL"),
         "change": say(f"plan.change.{row.change}", lang) if row.change else "",
         "stages": [by_name.get(name) for name in stages],
@@ -205,8 +205,8 @@ def summary_content(results: Results, report: Report) -> dict[str, object]:
         code = int(report.status is Status.FAIL)
     rows = results.rows
     states = {state: results.count_state(state) for state in (EXPECTED, NOT_RUN, LEFT_OUT)}
-    counts = {"planned": len(rows), "ended": sum(map(has_ended, rows)), "good": results.count_state(GOOD)}
-    counts |= {"red": len(reds), **states}
+    counts = {"planned": len(rows), "ended": sum(map(has_ended, rows)), "good": sum(row.good for row in rows)}
+    counts |= {"not_looked": results.count_state(GOOD) - counts["good"], "red": len(reds), **states}
     counts |= {"simulated": results.simulated, "reused": sum(row.ended.reused for row in rows)}
     return {
         "schema_version": SCHEMA_VERSION,

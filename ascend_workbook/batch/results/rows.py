@@ -27,7 +27,7 @@ from ascend_workbook.batch.campaign.ended import (
     Ended,
     was_compared,
 )
-from ascend_workbook.batch.execute import STOPPED, load_outcome
+from ascend_workbook.batch.execute import NOT_LOOKED, STOPPED, load_outcome
 from ascend_workbook.batch.plan.model import Expected, Item, Plan
 from ascend_workbook.diagnose import explain_text
 from ascend_workbook.findings import report as reports
@@ -87,6 +87,16 @@ class Row:
     @property
     def red(self) -> bool:
         return self.ended.red
+
+    @property
+    def good(self) -> bool:
+        """Return whether the run ended well and looked at all that it was asked."""
+        return self.state == GOOD and self.status != "SKIPPED"
+
+    @property
+    def word(self) -> str:
+        """Return the key of the word for how it ended."""
+        return NOT_LOOKED if self.state == GOOD and not self.good else f"plan.state.{self.state}"
 
     @property
     def page(self) -> str:
@@ -259,7 +269,7 @@ def _report_expectation(expectation: Expected, rows: list[Row], *, over: bool) -
     met = [row.name for row in matching_rows if row.expected is expectation or _failed_as_expected(row, expectation)]
     args: dict[str, Scalar] = {name: getattr(expectation, name) for name in ("run", "until", "reason")}
     args |= {"what": list(_describe_bounds(expectation)), "runs": list(met), "count": len(met)}
-    good: list[Scalar] = [row.name for row in matching_rows if row.state == GOOD]
+    good: list[Scalar] = [row.name for row in matching_rows if row.good]
     otherwise = [row for row in matching_rows if row.state in FAILURES and not _failed_as_expected(row, expectation)]
     if not matching_rows:
         yield Finding("RUN412", Status.WARN, "RUN412.nothing", args, weight=30)

@@ -96,7 +96,7 @@ def report_on(results: Results, folder: Path) -> Report:
 
 def _table_row(row: Row) -> tuple[Scalar, ...]:
     seconds = row.ended.seconds if has_ended(row) else None
-    return row.name, Sentence(f"plan.state.{row.state}"), row.status, row.ended.verdict, row.ended.tier, seconds
+    return row.name, Sentence(row.word), row.status, row.ended.verdict, row.ended.tier, seconds
 
 
 def _first_finding(results: Results) -> Finding:
@@ -117,13 +117,13 @@ def _first_finding(results: Results) -> Finding:
         key = f"red{plain}" if ended_all else "red_so_far"
         return Finding("RUN410", Status.FAIL, f"RUN410.{key}", args, _place_of(first), weight=300)
     if not selected:
-        return Finding("RUN410", Status.NOTE, "RUN410.none", args, weight=300)
+        return Finding("RUN410", Status.SKIPPED, "RUN410.none", args, weight=300)
     if ended_count < len(selected):
         return Finding("RUN410", Status.SKIPPED, "RUN410.waiting", args, weight=300)
     worst = max(Status[row.status] for row in selected)
-    expected = results.count_state(EXPECTED)
-    key = "none_red" if expected else f"good{plain}"
-    return Finding("RUN410", worst, f"RUN410.{key}", {**args, "good": len(selected) - expected}, weight=300)
+    good = sum(row.good for row in selected)
+    key = "none_red" if good < len(selected) else f"good{plain}"
+    return Finding("RUN410", worst, f"RUN410.{key}", {**args, "good": good}, weight=300)
 
 
 def _describe_more(results: Results) -> Iterator[Scalar]:

@@ -23,7 +23,8 @@ MOST_HOSTS = 4096
 
 
 def parse_hosts(text: str) -> tuple[str, ...]:
-    """Parse a host list in order. Raises ValueError where it is none, or names more than MOST_HOSTS."""
+    """Parse a host list of SLURM's, `node[01-03,07],gpu1` (https://slurm.schedmd.com/scontrol.html, hostlist). Raises
+    ValueError where it is none, or names more than MOST_HOSTS."""
     names: list[str] = []
     for item in re.findall(r"(?:[^,\[\]]+|\[[^\[\]]*\])+", text):
         parts = re.findall(r"\[([^\[\]]*)\]|([^\[\]]+)", item)

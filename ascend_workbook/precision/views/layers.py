@@ -17,6 +17,7 @@ from ascend_workbook.precision.views import platform
 from ascend_workbook.precision.views.questions import read_outcome
 
 # Fixed limits beside the comparison's own judgement: cosine below 0.99, and |a - b| <= atol + rtol * |b| everywhere.
+# Both err: a scale leaves the cosine at 1, and a limit per element knows neither reduced formats nor inherited errors.
 
 COSINE, ATOL, RTOL = 0.99, 1e-5, 1e-3
 LIMIT_COLUMNS = tuple(

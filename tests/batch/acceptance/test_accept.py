@@ -24,12 +24,17 @@ from ascend_workbook.findings.report import Report, join_reports
 from ascend_workbook.findings.sentence import Sentence, hint, load_catalogue
 
 TARGETS = ("loss=1%", "throughput=80%")
+COUNTS = {"fallback": 0, "unsupported": 0, "unknown": 0}
 CHECKPOINT = {"ACP541": "loaded on a CPU host, Li"}
 Change = Callable[[dict[str, Report]], Any]
 
 
 def found(rule: str, status: Status = Status.OK, key: str = "RUN400.not_run", **args: Any) -> Finding:
     return Finding(rule, status, key, args)
+
+
+#: Losses that prove nothing.
+NOTHING = found("ACC250", Status.SKIPPED, "ACC250.nothing", steps=9, tolerance=0.1, worst=0.0, why="")
 
 
 def parts(tmp_path: Path, tier: str) -> dict[str, Report]:
@@ -39,7 +44,6 @@ def parts(tmp_path: Path, tier: str) -> dict[str, Report]:
     (tmp_path / "baseline").mkdir()
     (tmp_path / "baseline" / "capture.json").write_text("{}")
     machine = {"python": {"version": "3.11", "packages": {"torch": "2"}}, "host": {}, "chosen": {"count": 8}}
-    counts = {"fallback": 0, "unsupported": 0, "unknown": 0}
     rewrite = {
         "scan_of_the_result": {"manual": 0, "unsupported": 0},
         "still_cuda": [],
@@ -56,7 +60,7 @@ def parts(tmp_path: Path, tier: str) -> dict[str, Report]:
         "compute_check": ([found("ENV100"), found("ENV104")], {}),
         "rewrite": ([found("MIG130")], rewrite),
         "dry_run": ([found("MIG140")], {"nproc": 8}),
-        "operator_support": ([found("MIG170", **counts)], {}),
+        "operator_support": ([found("MIG170", operators=1, **COUNTS)], {}),
         "experiment": ([found("ACC205")], {}),
         "curves": ([found("ACC250")], baseline),
         "divergence": ([found("ACC230", Status.NOTE)], baseline),
@@ -259,6 +263,11 @@ def test_a_run_that_meets_all_is_accepted(run: Callable[..., Report], tmp_path: 
         ("ACP551", with_facts("rewrite", sha256={"train.py": "0"})),
         ("ACP551", with_facts("rewrite", in_place=True, backups=["train.py.orig"])),
         ("ACP552", with_facts("divergence", baseline="/nowhere/at/all")),
+        ("ACP512", with_finding("dry_run", found("MIG158", Status.WARN))),
+        ("ACP521", with_finding("experiment", found("ACC204", Status.FAIL))),
+        ("ACP522", with_finding("curves", found("ACC251", Status.FAIL, "ACC251.nan", path="l", step=1))),
+        ("ACP523", with_finding("divergence", found("ACC235", Status.WARN))),
+        ("ACP524", with_finding("verify", found("ACC276", Status.FAIL))),
     ],
 )
 def test_each_item_can_be_missed(run: Callable[..., Report], code: str, change: Change) -> None:
@@ -310,6 +319,17 @@ def test_each_item_can_be_missed(run: Callable[..., Report], code: str, change: 
         ("ACP531", with_finding("benchmark", found("PRF376", Status.WARN, name="-", ratio=2.0))),
         ("ACP543", with_facts("dry_run", nproc=1)),
         ("ACP551", lambda made: made.pop("rewrite")),
+        ("ACP511", with_finding("rewrite", found("MIG100", Status.SKIPPED))),
+        ("ACP512", with_finding("dry_run", found("MIG157", Status.SKIPPED))),
+        ("ACP543", with_finding("dry_run", found("MIG157", Status.SKIPPED))),
+        ("ACP513", with_finding("operator_support", found("MIG170", Status.SKIPPED, **COUNTS))),
+        ("ACP513", with_finding("operator_support", found("MIG170", operators=0, **COUNTS))),
+        ("ACP521", with_finding("experiment", found("ACC205", Status.SKIPPED, "ACC205.no_manifest"))),
+        ("ACP522", with_finding("curves", NOTHING)),
+        ("ACP525", with_finding("curves", NOTHING)),
+        ("ACP524", with_finding("verify", found("ACC273", Status.SKIPPED))),
+        ("ACP532", without("idle_time", "PRF321")),
+        ("ACP532", with_finding("idle_time", found("PRF321", Status.SKIPPED))),
     ],
 )
 def test_without_evidence_an_item_is_not_looked_at(run: Callable[..., Report], code: str, change: Change) -> None:
@@ -335,6 +355,11 @@ def test_targets_are_not_made_up(run: Callable[..., Report]) -> None:
 def test_a_person_cannot_answer_for_what_was_seen(run: Callable[..., Report]) -> None:
     change = with_finding("dry_run", found("MIG140", Status.FAIL))
     assert run(change, confirm={**CHECKPOINT, "ACP512": "works for me"}).facts["items"]["ACP512"] == "missed"
+
+
+def test_an_empty_answer_is_none(run: Callable[..., Report]) -> None:
+    with pytest.raises(WorkbookError, match="ACP541: the text is empty"):
+        run(confirm={"ACP541": " "})
 
 
 @pytest.mark.parametrize("code", ["ACP531", "ACP999"])

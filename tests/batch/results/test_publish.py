@@ -22,7 +22,7 @@ from ascend_workbook.batch.results import history
 from ascend_workbook.batch.results.publish import publish_results
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
-from ascend_workbook.findings.sentence import say
+from ascend_workbook.findings.sentence import Sentence, say
 from tests.batch.results.made import ended, night, run_folder
 from tests.conftest import ROOT
 
@@ -73,6 +73,23 @@ def test_a_good_night_is_good_though_runs_were_left_out(tmp_path: Path) -> None:
     assert [run["state"] for run in written(tmp_path)["runs"]] == ["good", LEFT_OUT]
     page = (tmp_path / "index.html").read_text()
     assert '<span class="badge SKIPPED">left out</span>' in page
+
+
+def test_a_run_that_did_not_look_is_neither_good_nor_fixed_nor_unexpectedly_green(tmp_path: Path) -> None:
+    """It was red: without a proof that it is mended nobody may take it for that."""
+    plan, done = night(tmp_path, {"a": "red", "b": "good"}, expect=(Expected("a", "2026-01-01", "x", "precision"),))
+    publish_results(plan, done, tmp_path, "en", finished=True)
+    before = history.find_earlier("last", tmp_path, "night")
+    done["a"] = replace(ended(tmp_path, "a", "good"), status="SKIPPED")
+    report = publish_results(plan, done, tmp_path, "en", finished=True, before=before)
+    content = written(tmp_path)
+    assert report.status is Status.SKIPPED and content["exit_code"] == 0
+    assert content["verdict"]["en"] == "1 of 2 runs are good, none is red (1 that could not look at everything)"
+    assert (content["counts"]["good"], content["counts"]["not_looked"]) == (1, 1)
+    assert content["against"]["fixed"] == [] and not content["expected"]
+    page = (tmp_path / "index.html").read_text()
+    assert '<span class="badge SKIPPED">not all looked at</span>' in page and "<b>1</b> good" in page
+    assert report.table and report.table.rows[0][1] == Sentence("run.not_looked")
 
 
 def test_a_run_that_left_no_page_has_no_link_to_one(tmp_path: Path) -> None:

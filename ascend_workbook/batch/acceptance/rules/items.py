@@ -31,15 +31,16 @@ from ascend_workbook.findings.rules import CannotCheck, Check
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.migration.texts import read_text
 
-#: Code -> the verbs whose report answers, the rules that must have spoken, those that count where they have.
+#: Code -> the verbs whose report answers, the rules that must have spoken, those (or keys) that count where they have:
+#: what takes a good word back, such as losses that prove nothing, or a failure that stands for the verdict.
 ROWS = {
     "ACP501": (("machine_check",), ("ENV053",), ()),
     "ACP504": (("compute_check",), ("ENV100", "ENV104"), ("ENV101",)),
-    "ACP512": (("dry_run",), ("MIG140",), ()),
-    "ACP521": (("experiment",), ("ACC205",), ()),
-    "ACP522": (("curves",), ("ACC250",), ()),
-    "ACP523": (("divergence", "compare"), ("ACC230",), ()),
-    "ACP524": (("verify",), ("ACC270",), ()),
+    "ACP512": (("dry_run",), ("MIG140",), ("MIG157", "MIG158")),
+    "ACP521": (("experiment",), ("ACC205",), ("ACC201", "ACC202", "ACC204", "ACC206")),
+    "ACP522": (("curves",), ("ACC250",), ("ACC251.nan", "ACC251.unfinished")),
+    "ACP523": (("divergence", "compare"), ("ACC230",), ("ACC215", "ACC235")),
+    "ACP524": (("verify",), ("ACC270",), ("ACC271", "ACC272", "ACC273", "ACC276")),
     "ACP533": (("tuning",), ("PRF369",), ()),
 }
 #: A NOTE does not answer these: a pair that is not listed is none that is known to fit.
@@ -48,8 +49,8 @@ STRICT = ("ACP501",)
 TIMED = ("ACP533",)
 #: Of a step; less is worth nobody's time.
 SHARE = 0.05
-#: The rules of a dry run, a benchmark and an operators' check that say whether it ran.
-OWN = ("MIG140", "PRF370", "MIG170")
+#: The rules of a dry run, a benchmark and an operators' check that say whether it ran, and showed anything.
+OWN = ("MIG140", "MIG157", "PRF370", "MIG170")
 
 
 def check_blocking(facts: Evidence) -> Iterator[Finding]:
@@ -58,6 +59,8 @@ def check_blocking(facts: Evidence) -> Iterator[Finding]:
     remaining = evidence.report.facts.get("scan_of_the_result")
     if not isinstance(remaining, dict) or not {"manual", "unsupported"} <= remaining.keys():
         raise CannotCheck("accept.not_in_report", rules=["scan_of_the_result"], page=evidence.page)
+    if evidence.report.status is Status.SKIPPED and (headline := evidence.report.headline):  # a file nobody could read
+        raise CannotCheck("accept.could_not_look", said=Sentence(headline.key, **headline.args))
     cuda: list[Scalar] = [str(file_name) for file_name in evidence.report.facts.get("still_cuda", [])]
     args: dict[str, Scalar] = {name: remaining[name] for name in ("manual", "unsupported")}
     args["cuda"] = len(cuda)
@@ -72,6 +75,8 @@ def check_operators(facts: Evidence) -> Iterator[Finding]:
     finding = next((finding for finding in evidence.report.findings if finding.rule == "MIG170"), None)
     if finding is None or not {"fallback", "unsupported", "unknown"} <= finding.args.keys():
         raise CannotCheck("accept.not_in_report", rules=["MIG170"], page=evidence.page)
+    if finding.status is Status.SKIPPED or not finding.args.get("operators", 1):  # no step, or an empty one, was seen
+        raise CannotCheck("accept.could_not_look", said=Sentence(finding.key, **finding.args))
     clean = not any(finding.args[kind] for kind in ("fallback", "unsupported", "unknown"))
     yield make_judgement("ACP513", evidence, clean, Sentence(finding.key, **finding.args))
 
@@ -107,6 +112,9 @@ def check_waiting(facts: Evidence) -> Iterator[Finding]:
     causes = idle.report.facts.get("idle_ns")
     if not step_ns or not isinstance(causes, dict) or "unexplained" not in causes:
         raise CannotCheck("accept.not_in_report", rules=["idle_ns"], page=idle.page)
+    cause = next((finding for finding in idle.report.findings if finding.rule == "PRF321"), None)
+    if cause is None or cause.status is Status.SKIPPED:  # of no device, of several, or without launches
+        raise CannotCheck("accept.not_in_report", rules=["PRF321"], page=idle.page)
     share = float(causes["unexplained"]) / float(step_ns)
     sentence = Sentence("accept.unexplained", share=f"{100 * share:.3g} %", limit=f"{100 * SHARE:.3g} %")
     yield make_judgement("ACP532", idle, share <= SHARE, sentence)
@@ -200,6 +208,9 @@ def check_final_metric(facts: Evidence) -> Iterator[Finding]:
     if not facts.targets.metrics:
         raise CannotCheck("accept.no_metric_target")
     evidence = facts.find_npu_report("curves")
+    unproven = next((finding for finding in evidence.report.findings if finding.key == "ACC250.nothing"), None)
+    if unproven:  # values that stood still on both sides are equal whatever the NPU does
+        raise CannotCheck("accept.could_not_look", said=Sentence(unproven.key, **unproven.args))
     finals = evidence.report.facts.get("final") or {}
     sentences: list[Scalar] = []
     met = True

@@ -49,6 +49,7 @@ def translate_line(text: str) -> str:
 
 # Where a log line says its step and its numbers: nanoGPT's, mmengine's, Lightning's, and what examples print.
 
+# Every pattern is linear in the length of a line, which is text of somebody else.
 NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:[nN]a[nN]|NAN|[iI]nf(?:inity)?|INF)\b"
 #: `step 10`, `iter 10:`, `Iter(train) [ 10/100]`, `global_step=10`, `step: 10/100`
 STEP = re.compile(

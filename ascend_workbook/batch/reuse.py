@@ -46,7 +46,12 @@ def keep_dependencies(folder: Path, parts: Mapping[str, str]) -> None:
         bytes_left = HASHED_TOGETHER
         for path, (kind, size, changed_ns) in sorted(opened_files.items()):
             if kind == "d":
-                data = _is_data_folder(path, (size, changed_ns), folder)
+                # what is in the listed folder is the data's alone where it is as it was listed, or was
+                # changed since by a cache, say. In the folder for passing files, and above the stage's own, others
+                # come and go.
+                now = _stat_file(path)
+                shared = {Path(tempfile.gettempdir()).resolve(), *folder.resolve().parents}
+                data = now == (size, changed_ns) or (now is not None and Path(path).resolve() not in shared)
                 dependencies["folders"] |= {path: _hash_names(path)} if data else {}
                 continue
             small = 0 <= size <= min(HASHED_BYTES, bytes_left) and _stat_file(path) == (size, changed_ns)
@@ -65,21 +70,17 @@ def why_again(folder: Path, parts: Mapping[str, str]) -> Scalar:
         changed = [name for name in parts if before.get(name) != parts[name]]
         if changed:
             return Sentence("reuse.parts", what=[Sentence(f"reuse.part.{name}") for name in changed])
-        return _find_change(files, folders)
+        for path, (size, changed_ns, content) in files.items():
+            now = _stat_file(path)
+            if now is None or size < 0:
+                if now is not None or size >= 0:
+                    return _name_path("reuse.gone" if now is None else "reuse.new", path)
+            elif now[0] != size or (_hash_file(path) != content if content else now[1] != changed_ns):
+                return _name_path("reuse.file", path)
+        other = next((path for path, names in folders.items() if _hash_names(path) != names), None)
+        return "" if other is None else _name_path("reuse.folder", other)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return UNKNOWN
-
-
-def _find_change(files: Mapping[str, list[Any]], folders: Mapping[str, str]) -> Scalar:
-    for path, (size, changed_ns, content) in files.items():
-        now = _stat_file(path)
-        if now is None or size < 0:
-            if now is not None or size >= 0:
-                return _name_path("reuse.gone" if now is None else "reuse.new", path)
-        elif now[0] != size or (_hash_file(path) != content if content else now[1] != changed_ns):
-            return _name_path("reuse.file", path)
-    other = next((path for path, names in folders.items() if _hash_names(path) != names), None)
-    return "" if other is None else _name_path("reuse.folder", other)
 
 
 def _name_path(key: str, path: str) -> Scalar:
@@ -116,14 +117,6 @@ def _was_read(name: str, kind: str, size: int) -> bool:
         return not there
     temporary = not there and Path(tempfile.gettempdir()) in Path(name).parents
     return not temporary and (kind != "r" or not there or Path(name).is_file())
-
-
-def _is_data_folder(path: str, folder_state: tuple[int, int], stage: Path) -> bool:
-    """Return whether what is in the listed folder is the data's alone. It is as it was listed, or was changed since by
-    a cache, say. In the folder for passing files, and above the stage's own, others come and go."""
-    now = _stat_file(path)
-    shared = {Path(tempfile.gettempdir()).resolve(), *stage.resolve().parents}
-    return now == folder_state or (now is not None and Path(path).resolve() not in shared)
 
 
 def _stat_file(path: str) -> tuple[int, int] | None:

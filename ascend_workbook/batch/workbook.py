@@ -132,7 +132,20 @@ def _prepare_stages(
     declarations = {stage: declared_parameters(notebook) for stage, notebook in notebooks_found.items()}
     values_by_stage = assign_parameters(parameters, declarations)
     for values in values_by_stage.values():
-        check_inputs(values)
+        # each path is looked for where the user stands, then in the project; a baseline in object storage is fetched by
+        # its stage
+        for name, is_there in (("script", Path.is_file), ("baseline", Path.exists)):
+            value: Any = values.get(name)
+            if not value:
+                continue
+            if name == "baseline" and is_address(value):
+                if not open_storage(value).exists(""):
+                    raise WorkbookError("run.no_baseline", path=str(value))
+                continue
+            path = next((path for path in (Path(value), NOTEBOOKS.parent / value) if is_there(path)), None)
+            if path is None:
+                raise WorkbookError(f"run.no_{name}", path=str(value))
+            values[name] = str(path.resolve())
     return notebooks_found, values_by_stage
 
 
@@ -259,23 +272,6 @@ def why_again(folder: Path, basis: dict[str, str], *, force: bool = False) -> Sc
     if before.state != GOOD or saved_report(folder) is None:
         return Sentence("reuse.not_good")
     return reuse.why_again(folder, basis)
-
-
-def check_inputs(values: dict[str, Any]) -> None:
-    """Make the paths of a stage's parameters whole: each is looked for where the user stands, then in the project. A
-    baseline in object storage is fetched by its stage. Raises WorkbookError for one that is not there."""
-    for name, is_there in (("script", Path.is_file), ("baseline", Path.exists)):
-        value = values.get(name)
-        if not value:
-            continue
-        if name == "baseline" and is_address(value):
-            if not open_storage(value).exists(""):
-                raise WorkbookError("run.no_baseline", path=str(value))
-            continue
-        path = next((path for path in (Path(value), NOTEBOOKS.parent / value) if is_there(path)), None)
-        if path is None:
-            raise WorkbookError(f"run.no_{name}", path=str(value))
-        values[name] = str(path.resolve())
 
 
 #: The files of a stage folder that the page links to, with their words.

@@ -85,7 +85,14 @@ def _run_line(arguments: list[str]) -> int:
         if isinstance(report, Report):
             code = _write_files(report, args)
             if not (verb.show and verb.bind_parameters(verb.show, args, report)()):
-                _show_report(report, args)
+                print(report.text(args.lang, details=getattr(args, "details", False)))
+                for path in (args.json, args.html, args.junit):
+                    if path:
+                        print(say("command.written", args.lang, path=path))
+                if "bundle" in report.facts:
+                    print(say("selftest.bundle", args.lang, path=report.facts["bundle"]))
+                if "page" in report.facts:  # a run's index: its path is the last line, so that it is easily found
+                    print(report.facts["page"])
             if verb.last:
                 verb.bind_parameters(verb.last, args, report)()
         else:  # `simulator env` and the like print for themselves
@@ -184,17 +191,6 @@ def _write_files(report: Report, args: argparse.Namespace) -> int:
         if path:
             write_file(path, make())
     return 1 if report.status is Status.FAIL else 0
-
-
-def _show_report(report: Report, args: argparse.Namespace) -> None:
-    print(report.text(args.lang, details=getattr(args, "details", False)))
-    for path in (args.json, args.html, args.junit):
-        if path:
-            print(say("command.written", args.lang, path=path))
-    if "bundle" in report.facts:
-        print(say("selftest.bundle", args.lang, path=report.facts["bundle"]))
-    if "page" in report.facts:  # a run's index: its path is the last line, so that it is easily found
-        print(report.facts["page"])
 
 
 def _could_not_run(error: WorkbookError, lang: str | None) -> int:

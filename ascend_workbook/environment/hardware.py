@@ -38,6 +38,9 @@ def read_hardware(system: System) -> Hardware:
     if stand_in:
         real = replace(system, environ=cann.without_simulator(system.environ))
         shown = read_npu_smi(real) if real.find_tool("npu-smi") else None
+    # where the loader's search path finds libascend_hal.so first
+    entries = (entry for entry in system.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if entry[:1] == "/")
+    paths = (system.path_of(entry) / "libascend_hal.so" for entry in entries)
     return Hardware(
         pci=pci_chips(system),
         nodes=device_nodes(system),
@@ -47,7 +50,7 @@ def read_hardware(system: System) -> Hardware:
         firmware=read_version_info(system, FIRMWARE),
         driver_installed=any(system.path_of(name).parent.is_dir() for name in DRIVER),
         groups=system.process.group_names(),
-        hal=_find_hal(system),
+        hal=next((system.name_of(path.resolve()) for path in paths if path.is_file()), ""),
         npu_smi_folder=next((name for name in NPU_SMI if system.path_of(name).is_dir()), ""),
         driver_empty=next((name for name in DRIVER_FOLDERS if _is_empty_folder(system.path_of(name))), ""),
     )
@@ -100,13 +103,6 @@ def read_version_info(system: System, names: tuple[str, ...]) -> Told[str]:
     return match[1] if match else Untold("untold.unreadable", {"path": name})
 
 
-def _find_hal(system: System) -> str:
-    """Return where the loader's search path finds libascend_hal.so first, its links followed; else an empty text."""
-    entries = (entry for entry in system.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if entry[:1] == "/")
-    paths = (system.path_of(entry) / "libascend_hal.so" for entry in entries)
-    return next((system.name_of(path.resolve()) for path in paths if path.is_file()), "")
-
-
 def _is_empty_folder(folder: Path) -> bool:
     try:
         return folder.is_dir() and not any(folder.iterdir())
@@ -156,7 +152,15 @@ def compare_with_script(system: System, root: CannRoot) -> CannRoot:
     wanted = cann.sourced_environment(system.path_of(root.path), base, timeout_s=TIMEOUT_S)
     if wanted is None or not any(name.startswith("ASCEND_") and name not in base for name in wanted):
         return replace(root, unset=Untold("untold.script", {"path": root.script}))
-    return replace(root, unset=_find_unset(system, base, wanted), lacking=_find_lacking(system, base, wanted))
+    lines = []
+    for name in PATHS:
+        here = {_real_path(system, entry) for entry in system.environ.get(name, "").split(os.pathsep) if entry}
+        before = base.get(name, "").split(os.pathsep)
+        for entry in dict.fromkeys(wanted.get(name, "").split(os.pathsep)):
+            added = entry.startswith("/") and entry not in before and system.path_of(entry).is_dir()
+            if added and _real_path(system, entry) not in here:
+                lines.append(f"{name}: {entry}")
+    return replace(root, unset=_find_unset(system, base, wanted), lacking=tuple(lines))
 
 
 def _find_unset(system: System, base: dict[str, str], wanted: dict[str, str]) -> Told[tuple[str, ...]]:
@@ -170,19 +174,6 @@ def _is_same(system: System, wanted: str, here: str) -> bool:
         return True
     paths = wanted.startswith("/") and here.startswith("/")
     return paths and system.path_of(wanted).resolve() == system.path_of(here).resolve()
-
-
-def _find_lacking(system: System, base: dict[str, str], wanted: dict[str, str]) -> tuple[str, ...]:
-    """Return folders that the script adds and that are not here, as `PATH: /usr/local/Ascend/cann/bin`."""
-    lines = []
-    for name in PATHS:
-        here = {_real_path(system, entry) for entry in system.environ.get(name, "").split(os.pathsep) if entry}
-        before = base.get(name, "").split(os.pathsep)
-        for entry in dict.fromkeys(wanted.get(name, "").split(os.pathsep)):
-            added = entry.startswith("/") and entry not in before and system.path_of(entry).is_dir()
-            if added and _real_path(system, entry) not in here:
-                lines.append(f"{name}: {entry}")
-    return tuple(lines)
 
 
 def _real_path(system: System, entry: str) -> str:

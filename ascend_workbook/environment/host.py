@@ -25,6 +25,15 @@ def read_host(system: System, work_folder: str | os.PathLike[str]) -> Host:
     kind, kernel, arch = system.process.system_names()
     total, free = read_memory(system)
     disk, shm = read_disk(system, folder), read_disk(system, system.path_of("/dev/shm"))
+    # how many processes and threads this user may start: `ulimit -u`, cut by the cgroup's pids.max
+    soft = read_limit(system, "NPROC")
+    files = (system.text_or_empty(f"/sys/fs/cgroup/{name}") for name in ("pids.max", "pids/pids.max"))
+    caps = [cap for cap in map(_parse_number, files) if cap]
+    # the CPUs of each NUMA node, in the order of the nodes
+    folders = [name for name in system.glob_names("/sys/devices/system/node/node*") if name[-1].isdigit()]
+    folders.sort(key=lambda name: int(name.rpartition("node")[2]))
+    lists = (system.text_or_empty(f"{folder}/cpulist") for folder in folders)  # `0-3,8`
+    spans = (re.findall(r"(\d{1,6})(?:-(\d{1,6}))?", text, re.ASCII) for text in lists)
     return Host(
         system=kind,
         distribution=distribution[1] if distribution else "",
@@ -42,9 +51,9 @@ def read_host(system: System, work_folder: str | os.PathLike[str]) -> Host:
         open_files=read_limit(system, "NOFILE"),
         container=detect_container(system),
         disk_free_entries=disk if isinstance(disk, Untold) else disk.free_entries if disk.entries else UNLIMITED,
-        processes=process_limit(system),
+        processes=soft if isinstance(soft, Untold) or not caps else min(soft, *caps),
         locked_bytes=read_limit(system, "MEMLOCK"),
-        numa=read_numa_nodes(system),
+        numa=tuple(tuple(cpu for a, b in pairs for cpu in range(int(a), int(b or a) + 1)) for pairs in spans),
         affinity=tuple(sorted(system.process.allowed_cpus())),
     )
 
@@ -90,23 +99,6 @@ def read_disk(system: System, folder: Path) -> Told[Disk]:
         return system.process.disk_space(folder)
     except OSError as error:
         return Untold("untold.file", {"path": str(folder), "error": explain_os_error(error)})
-
-
-def process_limit(system: System) -> Told[int]:
-    """Return how many processes and threads this user may start: `ulimit -u`, cut by the cgroup's pids.max."""
-    soft = read_limit(system, "NPROC")
-    files = (system.text_or_empty(f"/sys/fs/cgroup/{name}") for name in ("pids.max", "pids/pids.max"))
-    caps = [cap for cap in map(_parse_number, files) if cap]
-    return soft if isinstance(soft, Untold) or not caps else min(soft, *caps)
-
-
-def read_numa_nodes(system: System) -> tuple[tuple[int, ...], ...]:
-    """Return the CPUs of each NUMA node, in the order of the nodes; empty where /sys has no nodes."""
-    folders = [name for name in system.glob_names("/sys/devices/system/node/node*") if name[-1].isdigit()]
-    folders.sort(key=lambda name: int(name.rpartition("node")[2]))
-    lists = (system.text_or_empty(f"{folder}/cpulist") for folder in folders)  # `0-3,8`
-    spans = (re.findall(r"(\d{1,6})(?:-(\d{1,6}))?", text, re.ASCII) for text in lists)
-    return tuple(tuple(cpu for a, b in pairs for cpu in range(int(a), int(b or a) + 1)) for pairs in spans)
 
 
 def read_limit(system: System, name: str) -> Told[int]:

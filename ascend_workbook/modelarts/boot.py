@@ -50,7 +50,22 @@ def main(argv: Sequence[str], environ: Mapping[str, str] | None = None) -> int:
     """Run one process of the job and return its exit code."""
     variables = dict(os.environ if environ is None else environ)
     try:
-        return run_boot(parse_parameters(argv), variables)
+        # parameters that are not ours are the platform's and are named
+        parser = argparse.ArgumentParser(prog="modelarts_job.py", allow_abbrev=False, add_help=False)
+        parser.add_argument("--data_url", default="")
+        parser.add_argument("--train_url", default="")
+        parser.add_argument("--command", default="run --name job -p device npu")
+        parser.add_argument("--script", default="")
+        parser.add_argument("--setup", default="auto", choices=("auto", "never"))
+        parser.add_argument("--scratch", default="")
+        parser.add_argument("--wait_for_lead", dest="wait_s", type=float, default=120.0)
+        parser.add_argument("--dry_run", action="store_true")
+        arguments, other_words = parser.parse_known_args(list(argv))
+        if arguments.script and any(word.startswith("--command") for word in argv):
+            raise WorkbookError("modelarts.two_works")
+        if other_words:
+            log_line("modelarts.others", names=[word.partition("=")[0] for word in other_words if word.startswith("-")])
+        return run_boot(Given(**vars(arguments)), variables)
     except WorkbookError as error:
         print(say("modelarts.stopped", message=error.message()), file=sys.stderr, flush=True)
         if error.hint():
@@ -59,25 +74,6 @@ def main(argv: Sequence[str], environ: Mapping[str, str] | None = None) -> int:
         args: dict[str, Scalar] = {"path": str(error.filename or ""), "error": explain_os_error(error)}
         print(say("modelarts.stopped", message=say("command.file", **args)), file=sys.stderr, flush=True)
     return 2
-
-
-def parse_parameters(argv: Sequence[str]) -> Given:
-    """Parse the job's parameters; those that are not ours are the platform's and are named."""
-    parser = argparse.ArgumentParser(prog="modelarts_job.py", allow_abbrev=False, add_help=False)
-    parser.add_argument("--data_url", default="")
-    parser.add_argument("--train_url", default="")
-    parser.add_argument("--command", default="run --name job -p device npu")
-    parser.add_argument("--script", default="")
-    parser.add_argument("--setup", default="auto", choices=("auto", "never"))
-    parser.add_argument("--scratch", default="")
-    parser.add_argument("--wait_for_lead", dest="wait_s", type=float, default=120.0)
-    parser.add_argument("--dry_run", action="store_true")
-    arguments, other_words = parser.parse_known_args(list(argv))
-    if arguments.script and any(word.startswith("--command") for word in argv):
-        raise WorkbookError("modelarts.two_works")
-    if other_words:
-        log_line("modelarts.others", names=[word.partition("=")[0] for word in other_words if word.startswith("-")])
-    return Given(**vars(arguments))
 
 
 def run_boot(parameters: Given, environ: Mapping[str, str]) -> int:

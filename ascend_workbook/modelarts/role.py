@@ -42,7 +42,14 @@ def decide_role(kind: str, environ: Mapping[str, str], table: RankTable | None, 
     described_job = job.describe_job(environ, claims_read)
     check_agreement(kind, list(judge_claims(environ, claims_read, described_job, table)))
     if described_job.starter == "worker":
-        return _worker_role(kind, described_job)
+        args: Args = {"rank": described_job.rank, "world": described_job.world_size}
+        if kind == "script":
+            return Role("rank", "modelarts.rank", args, described_job)
+        if described_job.rank is None:
+            raise WorkbookError("modelarts.which_host", hosts=described_job.host_count)
+        if described_job.rank:
+            return Role("leave", "modelarts.leave_rank", args, described_job, near=not described_job.host_rank)
+        return Role("lead", "modelarts.lead", {"host": 0, "hosts": described_job.host_count}, described_job)
     text = environ.get("ASCEND_DEVICE_ID", "").strip() if described_job.starter in ("rtf", "platform") else "0"
     if not re.fullmatch(r"\d{1,3}", text, re.ASCII):  # which of the host's starts this is; 0 goes on
         raise WorkbookError("modelarts.card")
@@ -53,7 +60,7 @@ def decide_role(kind: str, environ: Mapping[str, str], table: RankTable | None, 
         return Role("leave", "modelarts.leave_host", {"host": described_job.host_rank}, described_job, near=False)
     if card:
         return Role("leave", "modelarts.leave_card", {"card": card}, described_job)
-    args: Args = {"host": described_job.host_rank or 0, "hosts": described_job.host_count}
+    args = {"host": described_job.host_rank or 0, "hosts": described_job.host_count}
     return Role("lead", "modelarts.lead", args, described_job)
 
 
@@ -65,15 +72,3 @@ def check_agreement(kind: str, findings: list[Finding]) -> None:
     if wrong:
         first = max(wrong, key=lambda finding: finding.weight)
         raise WorkbookError("modelarts.contradiction", first=Sentence(first.key, **first.args), count=len(wrong))
-
-
-def _worker_role(kind: str, described_job: job.Job) -> Role:
-    """Decide the role where torchrun started: of a script each rank does its part, the workbook runs in one of them."""
-    args: Args = {"rank": described_job.rank, "world": described_job.world_size}
-    if kind == "script":
-        return Role("rank", "modelarts.rank", args, described_job)
-    if described_job.rank is None:
-        raise WorkbookError("modelarts.which_host", hosts=described_job.host_count)
-    if described_job.rank:
-        return Role("leave", "modelarts.leave_rank", args, described_job, near=not described_job.host_rank)
-    return Role("lead", "modelarts.lead", {"host": 0, "hosts": described_job.host_count}, described_job)

@@ -11,7 +11,7 @@ import io
 from markupsafe import Markup
 
 from ascend_workbook.findings.finding import Status
-from ascend_workbook.findings.report import Report, Table
+from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import choose_language
 from ascend_workbook.show import charts, template
 from ascend_workbook.show import timeline_page as timeline
@@ -82,6 +82,9 @@ def render_table(report: Report, lang: str, *, page: bool = False, limit: int = 
     content = whole if browsed else whole.split_details()[0]
     heads, rows = format_rows(content, lang, limit)
     names = [column.name for column in content.columns]
+    # the row that the chart points out is marked
+    chart = report.chart
+    values = whole.column_values(chart.x) if chart and charts.find_drawing(chart) else []
     return template.render_template(
         "table.html",
         lang=lang,
@@ -89,7 +92,7 @@ def render_table(report: Report, lang: str, *, page: bool = False, limit: int = 
         browsed=browsed,
         heads=[{"text": text, "about": name in ABOUT} for text, name in zip(heads, names)],
         rows=[[_describe_cell(text, name) for text, name in zip(row, names)] for row in rows],
-        marked=_marked_row(report, whole),
+        marked=values.index(chart.mark) if chart and chart.mark is not None and chart.mark in values else None,
         left=len(report.table.rows) - len(rows),
     )
 
@@ -109,13 +112,6 @@ def render_picture(report: Report, lang: str) -> Markup:
     data = base64.b64encode(stream.getvalue()).decode()
     shown = template.render_template("picture.html", alternative=alternative, kind=kind, data=data)
     return timeline.render_view(report, lang, shown) if "timeline" in report.facts else shown
-
-
-def _marked_row(report: Report, shown: Table) -> int | None:
-    """Return the number of the row that the chart points out."""
-    chart = report.chart
-    values = shown.column_values(chart.x) if chart and charts.find_drawing(chart) else []
-    return values.index(chart.mark) if chart and chart.mark is not None and chart.mark in values else None
 
 
 def _describe_cell(text: str, name: str) -> dict[str, object]:

@@ -72,16 +72,12 @@ def _render_group(group: list[Finding], report: Report, lang: str) -> list[str]:
     """Render the lines of a finding, or the one line of several that were not looked at for the same reason."""
     first = group[0]
     if len(group) == 1:
-        return _render_finding(first, lang)[1 if is_summary(first, report) else 0 :]
+        place = f"{first.place}: " if first.place else ""
+        line = f"{first.status.name:<7} {first.rule} {place}{first.message(lang)}"
+        hint = first.hint(lang)
+        return ([line, f"        {hint}"] if hint else [line])[1 if is_summary(first, report) else 0 :]
     sentence = say("report.folded", lang, what=join_unlooked(group, lang))
     return [f"{first.status.name:<7} {first.rule}..{group[-1].rule} {sentence}"]
-
-
-def _render_finding(finding: Finding, lang: str) -> list[str]:
-    place = f"{finding.place}: " if finding.place else ""
-    line = f"{finding.status.name:<7} {finding.rule} {place}{finding.message(lang)}"
-    hint = finding.hint(lang)
-    return [line, f"        {hint}"] if hint else [line]
 
 
 def _render_table(report: Report, lang: str, details: bool = False) -> list[str]:

@@ -21,7 +21,14 @@ AROUND, TALLEST = 330, 900
 def render_view(report: Report, lang: str, still: str = "") -> Markup:
     """Render the view of a report with a timeline; `still` (HTML) is shown until the script runs, or where none may."""
     data = report.facts["timeline"]
-    inside = json.dumps({"data": data, "words": _page_words(lang)}, ensure_ascii=False, separators=(",", ":"))
+    words: dict[str, str] = {}
+    inner_words: dict[str, dict[str, str]] = {"groups": {}, "kinds": {}}
+    for key in load_catalogue():
+        first, _, name = key.partition(".")
+        group, _, inner = name.partition(".")
+        if first == "timeline" and name != "left_out":
+            (inner_words[f"{group}s"] if inner else words)[inner or name] = say(key, lang)
+    inside = json.dumps({"data": data, "words": {**inner_words, **words}}, ensure_ascii=False, separators=(",", ":"))
     for sign in "<>&\u2028\u2029":
         inside = inside.replace(sign, f"\\u{ord(sign):04x}")
     return template.render_template("timeline.html", lang=lang, inside=Markup(inside), still=Markup(still))
@@ -75,15 +82,3 @@ def _make_picture(timeline_report: Report, lang: str) -> object:
     return Image(
         stream.getvalue(), format="png", alt=f"{timeline_report.title(lang)}: {charts.describe_chart(timeline_report)}"
     )
-
-
-def _page_words(lang: str) -> dict[str, object]:
-    """Return the page's words: `timeline.NAME` as NAME, those of groups and kinds in a mapping each."""
-    words: dict[str, str] = {}
-    inner_words: dict[str, dict[str, str]] = {"groups": {}, "kinds": {}}
-    for key in load_catalogue():
-        first, _, name = key.partition(".")
-        group, _, inner = name.partition(".")
-        if first == "timeline" and name != "left_out":
-            (inner_words[f"{group}s"] if inner else words)[inner or name] = say(key, lang)
-    return {**inner_words, **words}

@@ -55,7 +55,12 @@ def find_access(environ: Mapping[str, str] | None = None, home: Path | None = No
     server = next(filter(None, servers), "")
     if not server:
         raise WorkbookError("storage.no_server", names=list(SERVERS), file=str(file))
-    return Access(_check_server(server), keys[KEY], keys[SECRET], keys.get(TOKEN, ""))
+    text = server if "://" in server else f"https://{server}"
+    parts = urlsplit(text)
+    more = parts.path.strip("/") or parts.query or parts.fragment or parts.username or parts.password
+    if parts.scheme not in ("http", "https") or not parts.hostname or more:
+        raise WorkbookError("storage.server", names=list(SERVERS))  # not shown: it may carry a password
+    return Access(f"{parts.scheme}://{parts.netloc}", keys[KEY], keys[SECRET], keys.get(TOKEN, ""))
 
 
 def _read_file(file: Path) -> dict[str, str]:
@@ -83,13 +88,3 @@ def _read_file(file: Path) -> dict[str, str]:
             raise WorkbookError("storage.config", file=str(file), line=number, names=list(NAMES))
         values[name.strip()] = value.strip().strip("'\"")
     return values
-
-
-def _check_server(server: str) -> str:
-    """Return the server's address with its scheme: https where none is given."""
-    text = server if "://" in server else f"https://{server}"
-    parts = urlsplit(text)
-    more = parts.path.strip("/") or parts.query or parts.fragment or parts.username or parts.password
-    if parts.scheme not in ("http", "https") or not parts.hostname or more:
-        raise WorkbookError("storage.server", names=list(SERVERS))  # not shown: it may carry a password
-    return f"{parts.scheme}://{parts.netloc}"

@@ -49,7 +49,13 @@ class Bucket:
         self.name = name
         self.patience = patience or Patience()
         self._access = access or find_access()
-        self._sdk = import_sdk()
+        try:
+            module = import_module("obs")
+            module.ObsClient  # noqa: B018 - other packages have that name too
+        except (ImportError, AttributeError) as cause:
+            command = install_line(PACKAGE, python=sys.executable)
+            raise WorkbookError("storage.no_sdk", package=PACKAGE, command=command, error=str(cause)) from cause
+        self._sdk = module
         self._client = self._connect_client()
 
     def head_object(self, key: str) -> Stored:
@@ -190,17 +196,6 @@ class Bucket:
         )
         client.context = ssl.create_default_context()
         return client
-
-
-def import_sdk() -> Any:
-    """Import the SDK's module. Raises WorkbookError `storage.no_sdk` with the command that installs it."""
-    try:
-        module = import_module("obs")
-        module.ObsClient  # noqa: B018 - other packages have that name too
-    except (ImportError, AttributeError) as cause:
-        command = install_line(PACKAGE, python=sys.executable)
-        raise WorkbookError("storage.no_sdk", package=PACKAGE, command=command, error=str(cause)) from cause
-    return module
 
 
 def _is_number(host: str) -> bool:

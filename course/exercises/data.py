@@ -11,7 +11,6 @@ import math
 import unicodedata
 from itertools import count
 from pathlib import PurePath
-from typing import Any
 
 from ascend_workbook.findings.sentence import Sentence
 
@@ -48,7 +47,18 @@ def _convert_value(value: object, where: str, counter: count[int]) -> object:
     if next(counter) > MOST or where.count("[") > DEEPEST:
         raise NoData(Sentence("course.trouble.large", most=LARGEST))
     if value is None or isinstance(value, (bool, int, float, str, PurePath)):
-        return _convert_single(value, where)
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, str):
+            return str.__str__(value)
+        if isinstance(value, int):
+            return int.__index__(value)
+        if isinstance(value, PurePath):
+            return str(value)
+        number = float.__float__(value)
+        if not math.isfinite(number):
+            raise NoData(Sentence("course.trouble.finite", where=where, given=repr(number)))
+        return number
     if isinstance(value, dict):
         return {
             _convert_key(key, where): _convert_value(item, f"{where}[{str(key)[:20]!r}]", counter)
@@ -62,22 +72,6 @@ def _convert_value(value: object, where: str, counter: count[int]) -> object:
             raise NoData(Sentence("course.trouble.large", most=LARGEST))
         return _convert_value(value.tolist(), where, counter)
     raise NoData(Sentence("course.trouble.data", where=where, given=type(value).__name__))
-
-
-def _convert_single(value: Any, where: str) -> Any:
-    """Return a plain value; of a subclass the value itself."""
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, int):
-        return int.__index__(value)
-    if isinstance(value, PurePath):
-        return str(value)
-    number = float.__float__(value)
-    if not math.isfinite(number):
-        raise NoData(Sentence("course.trouble.finite", where=where, given=repr(number)))
-    return number
 
 
 def _convert_key(key: object, where: str) -> str:

@@ -100,28 +100,21 @@ def read_record(run_dir: str | os.PathLike[str]) -> Record:
     """
     path = Path(run_dir) / NAME
     try:
-        data = json.loads(_read_bytes(path).decode("utf-8"))
+        # of a plain file: a pipe would be waited for, and a device has no end.
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                raise WorkbookError("course.record", path=str(path), why=Sentence("course.no_file"))
+            data = stream.read(LARGEST + 1)
+        if len(data) > LARGEST:
+            raise WorkbookError("course.record", path=str(path), why=f"> {LARGEST} bytes")
+        data = json.loads(data.decode("utf-8"))
     except FileNotFoundError:
         return Record()
     except OSError as error:
         raise WorkbookError("course.record", path=str(path), why=explain_os_error(error)) from error
     except (ValueError, RecursionError) as error:
         raise WorkbookError("course.record", path=str(path), why=f"{type(error).__name__}: {error}"[:200]) from error
-    return _check_record(data, path)
 
-
-def _read_bytes(path: Path) -> bytes:
-    """Read the bytes of a plain file: a pipe would be waited for, and a device has no end."""
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
-        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-            raise WorkbookError("course.record", path=str(path), why=Sentence("course.no_file"))
-        data = stream.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise WorkbookError("course.record", path=str(path), why=f"> {LARGEST} bytes")
-    return data
-
-
-def _check_record(data: Any, path: Path) -> Record:
     def make_error(what: str) -> WorkbookError:
         return WorkbookError("course.record", path=str(path), why=what)
 

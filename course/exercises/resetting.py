@@ -43,7 +43,9 @@ def reset_exercise(
     own = project / "notebooks" / "course" / choose_language(lang) / f"{source.stem}.ipynb"
     path = Path(notebook) if notebook else own
     opened = _read_notebook(path)
-    fresh = _build_notebook(project, source, _language_of(opened, lang))
+    text = "\n".join(_text_of(cell) for cell in opened["cells"] if cell["cell_type"] == "code")
+    match = re.search(r"""^lang: str = ["'](zh|en)["']""", text, re.M)
+    fresh = _build_notebook(project, source, match[1] if match else choose_language(lang))
     backups = [re.search(r"\.backup-(\d+)\.", backup.name) for backup in path.parent.glob(f"{path.stem}.backup-*")]
     number = max((int(backup[1]) for backup in backups if backup), default=0) + 1
     backup = path.with_name(f"{path.stem}.backup-{number}{path.suffix}")
@@ -148,13 +150,6 @@ def _read_notebook(path: Path) -> dict[str, Any]:
     except (ValueError, LookupError, TypeError) as error:
         raise WorkbookError("resetting.unreadable", path=str(path), error=str(error)[:200]) from error
     raise WorkbookError("resetting.unreadable", path=str(path), error="cell_type")
-
-
-def _language_of(opened: dict[str, Any], lang: str | None) -> str:
-    """Return the language that the notebook's parameters say."""
-    text = "\n".join(_text_of(cell) for cell in opened["cells"] if cell["cell_type"] == "code")
-    match = re.search(r"""^lang: str = ["'](zh|en)["']""", text, re.M)
-    return match[1] if match else choose_language(lang)
 
 
 def _text_of(cell: dict[str, Any]) -> str:

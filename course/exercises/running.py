@@ -68,13 +68,6 @@ def run_trial(trial: Trial) -> LaunchResult:
     return side_by_side(trial)[0]
 
 
-def _write_script(trial: Trial) -> None:
-    shutil.rmtree(trial.folder, ignore_errors=True)
-    work = trial.folder / "work"
-    work.mkdir(parents=True)
-    (work / "script.py").write_text(trial.text, encoding="utf-8")
-
-
 def _enclose_trial(trial: Trial) -> Enclosure | None:
     """Return what keeps a graded script from the checker's sources and from what it is held against."""
     if os.environ.get(GRADING) != "1":
@@ -112,7 +105,10 @@ def _run_script(trial: Trial) -> LaunchResult:
 def side_by_side(*trials: Trial) -> list[LaunchResult]:
     """Run all trials at a time, each a process; one by one where many share the machine."""
     for trial in trials:
-        _write_script(trial)
+        shutil.rmtree(trial.folder, ignore_errors=True)
+        work = trial.folder / "work"
+        work.mkdir(parents=True)
+        (work / "script.py").write_text(trial.text, encoding="utf-8")
     with ThreadPoolExecutor(1 if is_shared() else len(trials)) as pool:
         return list(pool.map(_run_script, trials))
 

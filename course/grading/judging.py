@@ -39,15 +39,11 @@ def read_verdict(line: bytes, key: bytes) -> dict[str, object] | None:
     return content
 
 
-def close_off() -> None:
-    """Close this process to the judged script, which runs as the same user (prctl(2)): the key is in its memory."""
+def main() -> None:
+    # closes this process to the judged script, which runs as the same user (prctl(2)): the key is in its memory.
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
     sys.path[:] = [folder for folder in sys.path if Path(folder).resolve() != Path.cwd()]
-
-
-def main() -> None:
-    close_off()
     key = sys.stdin.buffer.read(KEY_BYTES)
     with Path(os.devnull).open("rb") as nothing:
         os.dup2(nothing.fileno(), 0)

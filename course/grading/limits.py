@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.machine.launch.enclosed import list_attempts
-from ascend_workbook.machine.sandbox import Account, Enclosure, enclose
+from ascend_workbook.machine.sandbox import Enclosure, enclose
 
 #: The enclosure ends a child at its time; this is for listing what it did.
 LISTING_S = 60.0
@@ -93,16 +93,13 @@ def run_limited(
             process.wait()
         account = enclosed.read_account()
     assert account
-    return _describe_end(account, round(time.monotonic() - began, 1))
+    seconds = round(time.monotonic() - began, 1)
+    tried = tuple(f"{change.path} ({change.kind})" for change in list_attempts([account]))
+    return Ended(account.code, seconds, account.cut, tried, account.refused_sends, account.guard)
 
 
 def _be_nice() -> None:
     os.nice(5)
-
-
-def _describe_end(account: Account, seconds: float) -> Ended:
-    tried = tuple(f"{change.path} ({change.kind})" for change in list_attempts([account]))
-    return Ended(account.code, seconds, account.cut, tried, account.refused_sends, account.guard)
 
 
 #: Numbers that systemd keeps for services without an account of their own (systemd.io/UIDS-GIDS).

@@ -113,19 +113,16 @@ def write_sheet(grades: Sequence[Grade], worth: Mapping[str, float], lang: str, 
     codes = ["error_code", *(f"{task}_status" for task in worth)]
     writer.writerow([*(say(f"grading.column.{name}", lang) for name in COLUMNS), *task_columns, *codes])
     for grade in grades:
-        row = _row_of_grade(grade, count_points(grade, worth, partly), worth, lang)
+        got = count_points(grade, worth, partly)
+        points, most = _round_number(sum(got.values())), _round_number(sum(worth.values()))
+        row: list[object] = [grade.name, grade.student, points, most, grade.seconds, _describe_trouble(grade, lang)]
+        status = {task: grade.status.get(task, "") for task in worth}
+        for task in worth:
+            status_text = say(f"grading.status.{status[task]}", lang) if status[task] in (DONE, PARTLY, NOT_YET) else ""
+            row += [status_text, _round_number(got[task]), grade.tries.get(task, "")]
+        row = [*row, grade.trouble["say"] if grade.trouble else "", *status.values()]
         writer.writerow([make_plain(cell) if isinstance(cell, str) else cell for cell in row])
     return "\ufeff" + sink.getvalue().encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def _row_of_grade(grade: Grade, got: Mapping[str, float], worth: Mapping[str, float], lang: str) -> list[object]:
-    points, most = _round_number(sum(got.values())), _round_number(sum(worth.values()))
-    row: list[object] = [grade.name, grade.student, points, most, grade.seconds, _describe_trouble(grade, lang)]
-    status = {task: grade.status.get(task, "") for task in worth}
-    for task in worth:
-        status_text = say(f"grading.status.{status[task]}", lang) if status[task] in (DONE, PARTLY, NOT_YET) else ""
-        row += [status_text, _round_number(got[task]), grade.tries.get(task, "")]
-    return [*row, grade.trouble["say"] if grade.trouble else "", *status.values()]
 
 
 def _describe_trouble(grade: Grade, lang: str) -> str:

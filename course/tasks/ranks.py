@@ -68,26 +68,18 @@ def _compare_runs(expected: LaunchResult, got: LaunchResult) -> list[Point]:
         return [running.judge_end(got)]
     if len(got.logs) != RANKS:
         return [(False, Sentence("course.ranks.count", count=len(got.logs), wanted=RANKS))]
+    # losses alike to the last digit are of the same samples.
+    losses = [log.losses for log in got.logs]
+    same = losses[0] == losses[1]
+    norms = [[step.grad_norm for step in log.steps] for log in got.logs]
+    good, _ = running.same_losses(norms[0], norms[1], TOLERANCE)
     return [
         running.judge_end(got),
         running.on_npu(got),
-        _own_samples(got),
-        _same_gradients(got),
+        (not same, Sentence("course.ranks.same_samples" if same else "course.ranks.own_samples")),
+        (good, Sentence("course.ranks.agree" if good else "course.ranks.disagree")),
         _compare_means(expected, got),
     ]
-
-
-def _own_samples(got: LaunchResult) -> Point:
-    """Judge whether ranks train samples of their own: losses alike to the last digit are of the same samples."""
-    losses = [log.losses for log in got.logs]
-    same = losses[0] == losses[1]
-    return not same, Sentence("course.ranks.same_samples" if same else "course.ranks.own_samples")
-
-
-def _same_gradients(got: LaunchResult) -> Point:
-    norms = [[step.grad_norm for step in log.steps] for log in got.logs]
-    good, _ = running.same_losses(norms[0], norms[1], TOLERANCE)
-    return good, Sentence("course.ranks.agree" if good else "course.ranks.disagree")
 
 
 def _compare_means(expected: LaunchResult, got: LaunchResult) -> Point:

@@ -135,7 +135,13 @@ class Quota:
         used, dropped = sum(_file_sizes(str(self.folder))), []
         if used > self.limit_mb * MIB:
             for ended in self._find_droppable(set(running)):
-                freed = _drop_dumps(self.folder / ended.name)
+                run = self.folder / ended.name
+                freed = 0
+                for stage in DUMPING:
+                    for place in (run / stage).glob("*/"):
+                        if place.is_dir() and not place.is_symlink():
+                            freed += sum(_file_sizes(str(place)))
+                            shutil.rmtree(place)
                 if freed:
                     used -= freed
                     note: Scalar = Sentence("plan.dumps_dropped", mib=-(-freed // MIB))
@@ -178,14 +184,3 @@ def _file_sizes(folder: str) -> Iterator[int]:
                     continue
     except FileNotFoundError:
         return
-
-
-def _drop_dumps(run: Path) -> int:
-    """Remove the dumps of a run and return the bytes that were freed."""
-    freed = 0
-    for stage in DUMPING:
-        for place in (run / stage).glob("*/"):
-            if place.is_dir() and not place.is_symlink():
-                freed += sum(_file_sizes(str(place)))
-                shutil.rmtree(place)
-    return freed

@@ -57,7 +57,15 @@ def shard_of(name: str, count: int) -> int:
 def select_items(plan: Plan, chosen: Selection) -> Plan:
     """Return the plan with the chosen runs; the others are in `left_out` with the reason. Raises WorkbookError for a
     tag that no run has, a pattern that matches none, and where nothing is left; a shard without runs is no error."""
-    _check_known(plan, chosen)
+    tags = sorted({tag for item in plan.items for tag in item.tags})
+    names = [*(item.name for item in plan.items), *(left.name for left in plan.left_out)]
+    for tag in (*chosen.tags, *chosen.skip_tags):
+        if tag not in tags:
+            raise WorkbookError("plan.no_tag", tag=shorten_text(tag), close=nearest_or_all(tag, tags) or None)
+    for pattern in (*chosen.only, *chosen.skip):
+        if not any(fnmatchcase(name, pattern) for name in names):
+            close = nearest_or_all(pattern, names[:200])[:5]
+            raise WorkbookError("plan.no_run", pattern=shorten_text(pattern), close=close)
     why = {item.name: _why_not(item, chosen) for item in plan.items}
     all_left = all(why.values())
     if chosen.shard:
@@ -89,18 +97,6 @@ def _why_not(item: Item, chosen: Selection) -> Scalar:
     return None
 
 
-def _check_known(plan: Plan, chosen: Selection) -> None:
-    tags = sorted({tag for item in plan.items for tag in item.tags})
-    names = [*(item.name for item in plan.items), *(left.name for left in plan.left_out)]
-    for tag in (*chosen.tags, *chosen.skip_tags):
-        if tag not in tags:
-            raise WorkbookError("plan.no_tag", tag=shorten_text(tag), close=nearest_or_all(tag, tags) or None)
-    for pattern in (*chosen.only, *chosen.skip):
-        if not any(fnmatchcase(name, pattern) for name in names):
-            close = nearest_or_all(pattern, names[:200])[:5]
-            raise WorkbookError("plan.no_run", pattern=shorten_text(pattern), close=close)
-
-
 COLUMNS = ("planned_run", "planned_stages", "planned_parameters", "planned_tags", "left_out")
 
 
@@ -123,11 +119,7 @@ def list_plan(
     notebooks: Path = NOTEBOOKS,
 ) -> Report:
     """List the runs that `run_plan` would run. Raises WorkbookError for what is wrong with the plan."""
-    return make_listing(select_runs(path, selection, lang=lang, notebooks=notebooks))
-
-
-def make_listing(plan: Plan) -> Report:
-    """Make a report with a row per run, also for those left out, which say why."""
+    plan = select_runs(path, selection, lang=lang, notebooks=notebooks)
     rows: list[tuple[Scalar, ...]] = []
     for item in plan.items:
         stages: list[Scalar] = [Sentence(f"name.{stage}") for stage in item.stages]

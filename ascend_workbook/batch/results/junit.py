@@ -29,7 +29,16 @@ def render_junit(results: Results, lang: str) -> str:
     root = xml.Element("testsuites", name=f"ascend-workbook {remove_illegal(results.name)}")
     timestamp = datetime.now(timezone.utc).isoformat(timespec="seconds")[:19]
     if results.shards:
-        root.append(_make_shard_suite(results, timestamp, lang))
+        suite = xml.Element("testsuite", id="0", name=results.beside, timestamp=timestamp, hostname="localhost")
+        for finding in results.shards:
+            case = xml.SubElement(suite, "testcase", classname=results.beside, name=finding.key, time="0.000")
+            message = remove_illegal(finding.message(lang))
+            if finding.status is Status.FAIL:
+                xml.SubElement(case, "error", message=message, type=finding.key).text = message
+            else:
+                xml.SubElement(case, "system-out").text = message
+        set_counts(suite, suite.iter("testcase"), 0.0)
+        root.append(suite)
     for number, row in enumerate(results.rows, len(root)):
         root.append(_make_suite(row, number, timestamp, lang, red=row.red or (row in results.reds)))
     set_counts(root, root.iter("testcase"), sum(row.ended.seconds for row in results.rows))
@@ -71,20 +80,6 @@ def _make_suite(row: Row, number: int, timestamp: str, lang: str, *, red: bool) 
         cases.append(_make_run_case(row, lang, red=red))
     suite.extend(cases)
     set_counts(suite, suite.iter("testcase"), row.ended.seconds)
-    return suite
-
-
-def _make_shard_suite(results: Results, timestamp: str, lang: str) -> xml.Element:
-    """Make the suite of the joined parts, or of what could not be sent. No run could be red by it."""
-    suite = xml.Element("testsuite", id="0", name=results.beside, timestamp=timestamp, hostname="localhost")
-    for finding in results.shards:
-        case = xml.SubElement(suite, "testcase", classname=results.beside, name=finding.key, time="0.000")
-        message = remove_illegal(finding.message(lang))
-        if finding.status is Status.FAIL:
-            xml.SubElement(case, "error", message=message, type=finding.key).text = message
-        else:
-            xml.SubElement(case, "system-out").text = message
-    set_counts(suite, suite.iter("testcase"), 0.0)
     return suite
 
 

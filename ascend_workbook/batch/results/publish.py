@@ -38,6 +38,16 @@ def render_page(results: Results, report: Report, lang: str) -> str:
     stages = tuple(dict.fromkeys(stage.stage for row in results.rows for stage in row.stages))
     change = ["change"] if results.changes is not None else []
     heads = ("planned_run", "run_result", *change, *stages, "seconds", "tries", "tier", "tags", "verdict")
+    causes: list[dict[str, object]] = []
+    for _, rows in results.groups:
+        stage = rows[0].red_stage
+        # what ended a run from outside is its own to tell, not the stage's
+        verdict = show(stage.verdict if stage and stage.state != STOPPED else rows[0].ended.verdict, lang)
+        known_error = explain_text(stage.error) if stage and stage.error else None
+        causes.append({"rows": rows, "verdict": verdict, "fix": show(known_error.fix, lang) if known_error else ""})
+    counts = [(len(results.rows), say("plan.count.runs", lang))]
+    counts += [(count, say(word, lang)) for word, count in Counter(row.word for row in results.rows).items()]
+    again = sum(row.ended.reused for row in results.rows)
     body = template.render_template(
         "plan.html",
         name=name,
@@ -47,10 +57,10 @@ def render_page(results: Results, report: Report, lang: str) -> str:
         address=link_to,
         files_to_look_at=files_to_look_at,
         simulated=" ".join(simulated) if count else "",
-        counts=_count_states(results, lang),
+        counts=[*counts, (again, say("plan.count.reused", lang))] if again else counts,
         changes=[finding for finding in report.findings if finding.rule == "RUN411"],
         expected=[*results.clock, *results.remarks],
-        reasons=describe_causes(results, lang),
+        reasons=causes,
         most_causes=CAUSES,
         most_runs=RUNS,
         compared=results.changes is not None,
@@ -58,14 +68,6 @@ def render_page(results: Results, report: Report, lang: str) -> str:
         lines=[_describe_line(row, stages, lang) for row in sorted(results.rows, key=_urgency_of)],
     )
     return template.render_page(name, body, lang)
-
-
-def _count_states(results: Results, lang: str) -> list[tuple[int, str]]:
-    """Count the runs: all, by state, and those that were reused."""
-    counts = [(len(results.rows), say("plan.count.runs", lang))]
-    counts += [(count, say(word, lang)) for word, count in Counter(row.word for row in results.rows).items()]
-    again = sum(row.ended.reused for row in results.rows)
-    return [*counts, (again, say("plan.count.reused", lang))] if again else counts
 
 
 def link_to(row: Row, file: str) -> str:
@@ -84,18 +86,6 @@ def files_to_look_at(row: Row) -> list[tuple[str, str]]:
 
 #: Causes shown open, and runs of one cause before the rest is folded.
 CAUSES, RUNS = 12, 6
-
-
-def describe_causes(results: Results, lang: str) -> list[dict[str, object]]:
-    """Describe each cause; none where nothing is red."""
-    causes: list[dict[str, object]] = []
-    for _, rows in results.groups:
-        stage = rows[0].red_stage
-        # what ended a run from outside is its own to tell, not the stage's
-        verdict = show(stage.verdict if stage and stage.state != STOPPED else rows[0].ended.verdict, lang)
-        known_error = explain_text(stage.error) if stage and stage.error else None
-        causes.append({"rows": rows, "verdict": verdict, "fix": show(known_error.fix, lang) if known_error else ""})
-    return causes
 
 
 #: Letters of a verdict in a row; the whole stands in the cell's title and on the run's page.

@@ -190,7 +190,16 @@ def _plan_server(draft: _Draft) -> None:
     except versions.NotAVersion as error:
         draft.notes.append(("version", {"text": str(error)}))
         return
-    _plan_modules(draft, cann.version)
+    installed = draft.packages
+    below = versions.numpy_below(cann.version)
+    modules = versions.load_compatibility()["python_modules"]
+    absent = [name for name in modules if name.replace("-", "_") not in installed]
+    numpy = installed.get("numpy", "")
+    if below and numpy and versions.parse_version(numpy) >= versions.parse_version(below):
+        absent.append("numpy")
+    requirements = [f"numpy<{below}" if name == "numpy" and below else name for name in dict.fromkeys(absent)]
+    if requirements:
+        draft.add_constrained(*requirements, key="modules", cann=cann.version)
 
 
 def _plan_pair(draft: _Draft, cann: str) -> None:
@@ -237,20 +246,6 @@ def _wheel_tags(torch_npu: str, machine: Machine) -> tuple[list[Scalar], str]:
     """Return the Python versions and glibc that the wheels of this torch_npu are for."""
     wheel = (versions.find_wheel(torch_npu, machine.host.arch) if torch_npu else None) or {}
     return list(wheel.get("python", [])), str(wheel.get("glibc", "?"))
-
-
-def _plan_modules(draft: _Draft, cann: str) -> None:
-    """Plan CANN's own Python modules that are missing, and a numpy it takes."""
-    installed = draft.packages
-    below = versions.numpy_below(cann)
-    modules = versions.load_compatibility()["python_modules"]
-    absent = [name for name in modules if name.replace("-", "_") not in installed]
-    numpy = installed.get("numpy", "")
-    if below and numpy and versions.parse_version(numpy) >= versions.parse_version(below):
-        absent.append("numpy")
-    requirements = [f"numpy<{below}" if name == "numpy" and below else name for name in dict.fromkeys(absent)]
-    if requirements:
-        draft.add_constrained(*requirements, key="modules", cann=cann)
 
 
 def _plan_laptop(draft: _Draft) -> None:

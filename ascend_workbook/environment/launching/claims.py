@@ -54,14 +54,6 @@ def _expand_range(text: str) -> list[str]:
     return numbers
 
 
-def parse_tasks(text: str) -> set[int]:
-    """Parse `8(x2),4` of SLURM_TASKS_PER_NODE into the different numbers of tasks. Raises ValueError."""
-    matches = [re.fullmatch(r"(\d{1,6})(?:\(x\d{1,6}\))?", part, re.ASCII) for part in text.split(",")]
-    if not all(matches):
-        raise ValueError("not a list of tasks")
-    return {int(part[1]) for part in matches if part}
-
-
 VARIABLES = read_variables("job")
 #: Variables that hold one number: the field it is of. In the order in which they are believed.
 NUMBERS = dict(
@@ -127,7 +119,23 @@ def read_claims(environ: Mapping[str, str], table: RankTable | None, device_file
         if len(positions) == 1:
             claims.said.append(Said("host_rank", positions[0], "VC_WORKER_HOSTS"))
     if table is not None:
-        _add_table(claims, environ, table)
+        name = "RANK_TABLE_FILE"
+        claims.hosts[name] = tuple(server.name for server in table.servers)
+        claims.said.append(Said("host_count", len(table.servers), name))
+        claims.said.append(Said("world_size", table.world_size, name))
+        sizes = {len(server.ranks) for server in table.servers}
+        if len(sizes) == 1:
+            claims.said.append(Said("cards", sizes.pop(), name))
+        ordered = sorted(table.servers, key=lambda server: min(server.ranks, default=0))
+        # this host's server: by its address, else by the rank that this process has
+        address, rank = environ.get("MA_CURRENT_IP", ""), environ.get("RANK_ID", "")
+        own_rank = int(rank) if re.fullmatch(r"\d{1,7}", rank, re.ASCII) else -1
+        for at, server in enumerate(ordered):
+            if (address and address in (server.name, server.address)) or own_rank in server.ranks:
+                claims.said.append(Said("host_rank", at, name))
+                break
+        if ordered and HOST.fullmatch(ordered[0].address):
+            claims.said.append(Said("master", ordered[0].address, name))
     _add_devices(claims, environ, device_files)
     return claims
 
@@ -174,7 +182,11 @@ def _tasks_per_node(claims: Claims, environ: Mapping[str, str]) -> int:
     """Return SLURM's tasks on each node; more than one means that srun has started a process per card."""
     name = "SLURM_NTASKS_PER_NODE" if environ.get("SLURM_NTASKS_PER_NODE") else "SLURM_TASKS_PER_NODE"
     try:
-        numbers = parse_tasks(environ.get(name) or "1")
+        text = environ.get(name) or "1"  # `8(x2),4`
+        matches = [re.fullmatch(r"(\d{1,6})(?:\(x\d{1,6}\))?", part, re.ASCII) for part in text.split(",")]
+        if not all(matches):
+            raise ValueError("not a list of tasks")
+        numbers = {int(part[1]) for part in matches if part}
     except ValueError:
         if name not in claims.broken:
             claims.broken.append(name)
@@ -183,26 +195,6 @@ def _tasks_per_node(claims: Claims, environ: Mapping[str, str]) -> int:
     if most > 1 and Said("per_host", most, name) not in claims.said:
         claims.said.append(Said("per_host", most, name))
     return most
-
-
-def _add_table(claims: Claims, environ: Mapping[str, str], table: RankTable) -> None:
-    name = "RANK_TABLE_FILE"
-    claims.hosts[name] = tuple(server.name for server in table.servers)
-    claims.said.append(Said("host_count", len(table.servers), name))
-    claims.said.append(Said("world_size", table.world_size, name))
-    sizes = {len(server.ranks) for server in table.servers}
-    if len(sizes) == 1:
-        claims.said.append(Said("cards", sizes.pop(), name))
-    ordered = sorted(table.servers, key=lambda server: min(server.ranks, default=0))
-    # this host's server: by its address, else by the rank that this process has
-    address, rank = environ.get("MA_CURRENT_IP", ""), environ.get("RANK_ID", "")
-    own_rank = int(rank) if re.fullmatch(r"\d{1,7}", rank, re.ASCII) else -1
-    for at, server in enumerate(ordered):
-        if (address and address in (server.name, server.address)) or own_rank in server.ranks:
-            claims.said.append(Said("host_rank", at, name))
-            break
-    if ordered and HOST.fullmatch(ordered[0].address):
-        claims.said.append(Said("master", ordered[0].address, name))
 
 
 def _add_devices(claims: Claims, environ: Mapping[str, str], device_files: int) -> None:

@@ -98,7 +98,15 @@ def _compare_runs(left: Settings, right: Settings) -> Iterator[Difference]:
 
 
 def _compare_fingerprints(left: Settings, right: Settings, kind: str) -> Iterator[Difference]:
-    places = differing_places(left.sides, right.sides, kind)
+    places = []
+    for rank in sorted(left.sides.keys() & right.sides.keys()):
+        here, there = (side[rank].get(kind, {}) for side in (left.sides, right.sides))
+        names = [*here, *(name for name in there if name not in here)]
+        if kind == "batches":  # a step that one side did not take is another question: completeness asks it
+            names = [name for name in here if name in there]
+        places += [
+            (rank, str(name)) for name in names if (name in here) != (name in there) or here[name] != there[name]
+        ]
     if places:
         rank, name = places[0]
         prints = [_shorten_value(side.sides[rank].get(kind, {}).get(name)) for side in (left, right)]
@@ -156,23 +164,6 @@ def _compare_machines(left: Settings, right: Settings, across: bool) -> Iterator
 def _shorten_value(value: Any) -> Any:
     text = " ".join(map(str, value)) if isinstance(value, list) else value
     return text[:120] if isinstance(text, str) else text
-
-
-def differing_places(left: Mapping[str, Any], right: Mapping[str, Any], kind: str) -> list[tuple[str, str]]:
-    """Return (rank, name) of the weights, or steps of batches, whose fingerprints differ on a rank that both have.
-
-    `left` and `right` map a rank (`rank0`) to {"weights": {name: fingerprint}, "batches": {step: [fingerprint]}}.
-    """
-    places = []
-    for rank in sorted(left.keys() & right.keys()):
-        here, there = (side[rank].get(kind, {}) for side in (left, right))
-        names = [*here, *(name for name in there if name not in here)]
-        if kind == "batches":  # a step that one side did not take is another question: completeness asks it
-            names = [name for name in here if name in there]
-        places += [
-            (rank, str(name)) for name in names if (name in here) != (name in there) or here[name] != there[name]
-        ]
-    return places
 
 
 def are_comparable(left: Mapping[str, Any], right: Mapping[str, Any], kind: str) -> bool:

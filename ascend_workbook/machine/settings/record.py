@@ -105,21 +105,7 @@ def check_content(content: dict[str, Any]) -> Settings:
             _check_plain(f"{name}.{key[:40]}", value, (str,))
     for key, value in content["flags"].items():
         _check_plain(f"flags.{key[:40]}", value, SCALARS)
-    _check_run(content["run"])
-    _check_fingerprints(content["sides"])
-    if content["machine"].get("tier", "") not in ("", *TIERS):
-        raise ValueError("machine.tier: not a device tier")
-    values = {name: content[name] for name in fields}
-    return Settings(**{**values, "environment": _keep_listed_variables(content["environment"])})
-
-
-def _keep_listed_variables(environment: dict[str, str]) -> dict[str, str]:
-    """Return those of a record's variables that the reader reads: a process may be given them."""
-    return {name: value for name, value in environment.items() if name in reader.VARIABLES}
-
-
-def _check_run(run: dict[str, Any]) -> None:
-    """Check a run's arguments and seeds, which may hold any character: unprintable ones are shown escaped."""
+    run = content["run"]
     for key, value in run.items():
         if key not in ("seeds", "args"):
             _check_plain(f"run.{key[:40]}", value, SCALARS)
@@ -130,9 +116,7 @@ def _check_run(run: dict[str, Any]) -> None:
         raise ValueError("run.seeds: not a list of objects")
     if any(len(str(seed)) > LONGEST for seed in seeds):
         raise ValueError("run.seeds: too long")
-
-
-def _check_fingerprints(sides: dict[str, Any]) -> None:
+    sides = content["sides"]
     _check_keys("sides", sides)
     for rank, side in sides.items():
         kinds = [side.get(kind, {}) for kind in ("weights", "batches")] if isinstance(side, dict) else [None]
@@ -143,6 +127,15 @@ def _check_fingerprints(sides: dict[str, Any]) -> None:
             items = [item for value in kind.values() for item in (value if isinstance(value, list) else [value])]
             if not all(isinstance(item, str) and len(item) <= LONGEST for item in items):
                 raise ValueError(f"sides.{rank[:40]}: not fingerprints")
+    if content["machine"].get("tier", "") not in ("", *TIERS):
+        raise ValueError("machine.tier: not a device tier")
+    values = {name: content[name] for name in fields}
+    return Settings(**{**values, "environment": _keep_listed_variables(content["environment"])})
+
+
+def _keep_listed_variables(environment: dict[str, str]) -> dict[str, str]:
+    """Return those of a record's variables that the reader reads: a process may be given them."""
+    return {name: value for name, value in environment.items() if name in reader.VARIABLES}
 
 
 def _check_keys(name: str, mapping: Mapping[str, object]) -> None:

@@ -10,7 +10,6 @@ import platform
 import sys
 import time
 import traceback
-from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -98,7 +97,16 @@ def _make_observer(spec: dict[str, Any], log: GpuLog, rank: int, world_size: int
     with collecting.importing():
         import torch
 
-        _apply_transform(spec["transform"], log.add_note)
+        transform = spec["transform"]
+        if transform == "baseline_cpu":
+            from .baseline import install_baseline
+
+            install_baseline(log.add_note)
+        elif transform == "transfer_to_npu":
+            import torch_npu  # noqa: F401
+            from torch_npu.contrib import transfer_to_npu  # noqa: F401
+        elif transform != "none":
+            raise ValueError(f"unknown transform {transform!r}")
         from . import hooks
         from .observer import Observer, attach_plugins
 
@@ -111,19 +119,6 @@ def _make_observer(spec: dict[str, Any], log: GpuLog, rank: int, world_size: int
     os.register_at_fork(after_in_child=lambda: setattr(observer, "active", os.getpid() == owner))
     log.content["meta"]["versions"]["torch"] = torch.__version__
     return observer
-
-
-def _apply_transform(transform: str, note: Callable[..., None]) -> None:
-    """Apply `none`, `baseline_cpu` or `transfer_to_npu`; `note(code, **args)` puts a remark into the log."""
-    if transform == "baseline_cpu":
-        from .baseline import install_baseline
-
-        install_baseline(note)
-    elif transform == "transfer_to_npu":
-        import torch_npu  # noqa: F401
-        from torch_npu.contrib import transfer_to_npu  # noqa: F401
-    elif transform != "none":
-        raise ValueError(f"unknown transform {transform!r}")
 
 
 def _end_run(log: GpuLog, observer: Observer | None, error: BaseException | None) -> int:

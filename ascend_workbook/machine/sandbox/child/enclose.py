@@ -314,17 +314,6 @@ def is_below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
-def start_loopback() -> None:
-    """Bring `lo` up in a new network: ranks of one training talk over it."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        import fcntl
-
-        request = bytearray(struct.pack("16sH22x", b"lo", 0))
-        fcntl.ioctl(any_socket, SIOCGIFFLAGS, request)
-        flags = struct.unpack("16sH22x", request)[1] | IFF_UP
-        fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sH22x", b"lo", flags))
-
-
 def count_refused_sends() -> int:
     """Return how often something was sent to where no way leads (OutNoRoutes), or, as a name to look up is, to a port
     of this network's own where nobody listens (NoPorts)."""
@@ -360,7 +349,14 @@ def run_as_first(spec: Spec, report: int) -> NoReturn:
         root = NewRoot(spec)
         root.build()
         if not spec.network:
-            start_loopback()
+            # bring `lo` up in the new network: ranks of one training talk over it
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+                import fcntl
+
+                request = bytearray(struct.pack("16sH22x", b"lo", 0))
+                fcntl.ioctl(any_socket, SIOCGIFFLAGS, request)
+                flags = struct.unpack("16sH22x", request)[1] | IFF_UP
+                fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sH22x", b"lo", flags))
         linux.change_root(root.root)
         os.chdir(spec.cwd)
         limit_resources(spec)
@@ -694,18 +690,6 @@ def take_privileges(places: list[str]) -> list[dict[str, object]]:
     return taken
 
 
-def make_own_folders(spec: Spec) -> list[str]:
-    """Make folders within the results for temporary files and, where asked for, an empty home, while it runs."""
-    wanted = {"TMPDIR": spec.guard == "landlock" or spec.fresh_home, "HOME": spec.fresh_home}
-    folders = []
-    for name in [name for name, is_wanted in wanted.items() if is_wanted and spec.writable]:
-        folders.append(tempfile.mkdtemp(prefix=f".{name.lower()}-", dir=spec.writable[-1]))
-        os.environ[name] = folders[-1]
-        if spec.user is not None:
-            os.chown(folders[-1], spec.user, -1 if spec.group is None else spec.group)
-    return folders
-
-
 def remove_folder(folder: str) -> None:
     """Remove a folder; in layers the kernel leaves folders that nobody may enter."""
     for parent, folders, _ in os.walk(folder):
@@ -723,21 +707,19 @@ def write_aside(path: str, fields: dict[str, Any]) -> None:
     os.replace(path + ".part", path)
 
 
-def end_as(sign: int) -> None:
-    """End this process by a signal: who waits for it learns what it would have learnt of the command."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if sign not in (signal.SIGKILL, signal.SIGSTOP):
-        signal.signal(sign, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {sign})
-    os.kill(os.getpid(), sign)
-
-
 def main() -> int:
     """Run what the spec says; the exit code is the command's."""
     spec = Spec(sys.argv[1], sys.argv[2:])
     linux.adopt_orphans()
     os.makedirs(spec.folder, exist_ok=True)
-    own_folders = make_own_folders(spec)
+    # folders within the results for temporary files and, where asked for, an empty home, while it runs
+    wanted = {"TMPDIR": spec.guard == "landlock" or spec.fresh_home, "HOME": spec.fresh_home}
+    own_folders = []
+    for name in [name for name, is_wanted in wanted.items() if is_wanted and spec.writable]:
+        own_folders.append(tempfile.mkdtemp(prefix=f".{name.lower()}-", dir=spec.writable[-1]))
+        os.environ[name] = own_folders[-1]
+        if spec.user is not None:
+            os.chown(own_folders[-1], spec.user, -1 if spec.group is None else spec.group)
     began = time.monotonic()
     child = start(spec)
     code, cut = watch(spec, child, began)
@@ -756,7 +738,12 @@ def main() -> int:
     write_aside(spec.account, {"guard": spec.guard, "code": -sign or code, "cut": cut, "seconds": seconds, **inside})
     remove_folder(spec.folder if cut != "parent" else os.path.dirname(spec.folder))
     if sign:
-        end_as(sign)
+        # by the same signal: who waits for this process learns what it would have learnt of the command
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if sign not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(sign, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {sign})
+        os.kill(os.getpid(), sign)
     return code
 
 

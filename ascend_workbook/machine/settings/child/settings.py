@@ -38,17 +38,6 @@ MOST_TEXT = 1 << 20
 
 def read() -> dict[str, object]:
     """Return {"python", "packages", "environment", "flags", "machine"} for JSON; torch is imported for its flags."""
-    return {
-        "python": platform.python_version(),
-        "packages": read_packages(),
-        "environment": read_environment(),
-        "flags": read_flags(),
-        "machine": read_machine(),
-    }
-
-
-def read_machine() -> dict[str, str]:
-    """Return versions of what calculates, from files; only what is told: system, arch, cann, cuda, driver."""
     import torch
 
     root = os.environ.get("ASCEND_HOME_PATH", "")
@@ -59,7 +48,28 @@ def read_machine() -> dict[str, str]:
         "cuda": str(torch.version.cuda or ""),
         "driver": next(filter(None, (_find_line(name, DRIVER) for name in INFO)), ""),
     }
-    return {name: value for name, value in facts.items() if value}
+    backends = torch.backends
+    readers: dict[str, Callable[[], object]] = {
+        "deterministic_algorithms": torch.are_deterministic_algorithms_enabled,
+        "deterministic_warn_only": torch.is_deterministic_algorithms_warn_only_enabled,
+        "cudnn_deterministic": lambda: bool(backends.cudnn.deterministic),
+        "cudnn_benchmark": lambda: bool(backends.cudnn.benchmark),
+        "conv_format": lambda: formats(torch)[0],
+        "matmul_format": lambda: formats(torch)[1],
+        "float32_matmul_precision": torch.get_float32_matmul_precision,
+        "fp16_reduced_sums": lambda: _first_of_pair(backends.cuda.matmul.allow_fp16_reduced_precision_reduction),
+        "bf16_reduced_sums": lambda: _first_of_pair(backends.cuda.matmul.allow_bf16_reduced_precision_reduction),
+        "default_dtype": lambda: str(torch.get_default_dtype()).rpartition(".")[2],
+        "flash_attention": lambda: bool(backends.cuda.flash_sdp_enabled()),
+        "threads": torch.get_num_threads,
+    }
+    return {
+        "python": platform.python_version(),
+        "packages": read_packages(),
+        "environment": read_environment(),
+        "flags": {name: _read_flag(reader) for name, reader in readers.items()},
+        "machine": {name: value for name, value in facts.items() if value},  # from files; only what is told
+    }
 
 
 def read_cann_version(root: str) -> str:
@@ -93,28 +103,6 @@ def read_packages() -> dict[str, str]:
 def read_environment() -> dict[str, str]:
     """Return those of the listed variables that are set, cut at LONGEST characters."""
     return {name: os.environ[name][:LONGEST] for name in VARIABLES if os.environ.get(name)}
-
-
-def read_flags() -> dict[str, object]:
-    """Return torch's switches for determinism and rounding on this accelerator; None for what cannot be told."""
-    import torch
-
-    backends = torch.backends
-    readers: dict[str, Callable[[], object]] = {
-        "deterministic_algorithms": torch.are_deterministic_algorithms_enabled,
-        "deterministic_warn_only": torch.is_deterministic_algorithms_warn_only_enabled,
-        "cudnn_deterministic": lambda: bool(backends.cudnn.deterministic),
-        "cudnn_benchmark": lambda: bool(backends.cudnn.benchmark),
-        "conv_format": lambda: formats(torch)[0],
-        "matmul_format": lambda: formats(torch)[1],
-        "float32_matmul_precision": torch.get_float32_matmul_precision,
-        "fp16_reduced_sums": lambda: _first_of_pair(backends.cuda.matmul.allow_fp16_reduced_precision_reduction),
-        "bf16_reduced_sums": lambda: _first_of_pair(backends.cuda.matmul.allow_bf16_reduced_precision_reduction),
-        "default_dtype": lambda: str(torch.get_default_dtype()).rpartition(".")[2],
-        "flash_attention": lambda: bool(backends.cuda.flash_sdp_enabled()),
-        "threads": torch.get_num_threads,
-    }
-    return {name: _read_flag(reader) for name, reader in readers.items()}
 
 
 def _read_flag(reader: Callable[[], object]) -> object:

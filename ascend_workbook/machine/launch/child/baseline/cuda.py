@@ -12,7 +12,7 @@ import functools
 import os
 import time
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import torch
 import torch.cuda
@@ -47,7 +47,15 @@ def install_cuda(note: Callable[..., None]) -> None:
                 setattr(module, name, answer)
     for kind in TYPES:
         setattr(torch.cuda, f"{kind}Tensor", getattr(torch, f"{kind}Tensor"))
-    _refuse_the_rest(answers)
+    # every other public function of torch.cuda raises and says its name
+    for name, thing in list(vars(torch.cuda).items()):
+        public = not name.startswith("_") and name not in answers and name not in KEPT
+        if public and isinstance(thing, types.FunctionType) and thing.__module__.startswith("torch.cuda"):
+            setattr(torch.cuda, name, _make_refusal(f"torch.cuda.{name}"))
+    for name in ("CUDAGraph", "graph", "MemPool", "CUDAPluggableAllocator"):
+        # still a class: libraries write `torch.cuda.CUDAGraph | None`
+        setattr(torch.cuda, name, type(name, (), {"__init__": _make_refusal(f"torch.cuda.{name}")}))
+    torch.cuda.is_current_stream_capturing = lambda: False
     torch.cuda.jiterator._create_jit_fn = _make_refusal("torch.cuda.jiterator")
     torch.cuda.jiterator._create_multi_output_jit_fn = _make_refusal("torch.cuda.jiterator")
     torch.cuda._lazy_init = _make_refusal("a call that asks for a CUDA device in a way not mapped to the CPU")
@@ -124,18 +132,6 @@ def _set_device(device: object) -> None:
 
 #: Names of torch.cuda that work here as they are.
 KEPT = {"is_current_stream_capturing", "check_error", "cudaStatus", "is_in_bad_fork", "OutOfMemoryError"}
-
-
-def _refuse_the_rest(answers: Mapping[str, object]) -> None:
-    """Let every other public function of torch.cuda raise and say its name."""
-    for name, thing in list(vars(torch.cuda).items()):
-        public = not name.startswith("_") and name not in answers and name not in KEPT
-        if public and isinstance(thing, types.FunctionType) and thing.__module__.startswith("torch.cuda"):
-            setattr(torch.cuda, name, _make_refusal(f"torch.cuda.{name}"))
-    for name in ("CUDAGraph", "graph", "MemPool", "CUDAPluggableAllocator"):
-        # still a class: libraries write `torch.cuda.CUDAGraph | None`
-        setattr(torch.cuda, name, type(name, (), {"__init__": _make_refusal(f"torch.cuda.{name}")}))
-    torch.cuda.is_current_stream_capturing = lambda: False
 
 
 def _make_refusal(feature: str) -> Callable[..., None]:

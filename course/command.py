@@ -7,6 +7,7 @@ import pwd
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from ascend_workbook.cli.options import Row, Verb
 from ascend_workbook.findings.errors import WorkbookError
@@ -82,18 +83,4 @@ ACTIONS = {
     "solve": Verb(write_solved, {"notebook": Row("notebook", nargs="?", choices=WHICH), "out": FILE}),
     "pack": Verb(pack_zip, {"out": FILE}),
 }
-EXAMPLES = """
-  ascend-workbook course list
-  ascend-workbook course list --run-dir runs/notebook
-  ascend-workbook course reset env
-  ascend-workbook course reset all --notebook ~/05_exercises.ipynb
-  ascend-workbook course reset capstone
-  ascend-workbook course grade submissions/ --out grades.csv
-  ascend-workbook course grade submissions/ --out grades.csv --points env=2 --timeout 600 --names names.csv
-  ascend-workbook course grade submissions/ --user nobody --junit grades.xml
-  ascend-workbook course grade capstones/ --notebook capstone --out capstones.csv --timeout 1800
-  ascend-workbook course solve --out solved.ipynb
-  ascend-workbook course solve capstone --out solved.ipynb --lang zh
-  ascend-workbook course pack --out student.zip
-"""
-VERB = Verb(actions=ACTIONS, examples=EXAMPLES)
+VERB = Verb(actions=ACTIONS, examples=Path(__file__).with_name("examples.txt").read_text(encoding="utf-8"))

@@ -48,7 +48,16 @@ def report_on(scans: list[Scan]) -> Report:
         others = [episode for episode in episodes if episode is not first][:OTHERS]
         rows += _make_rows(first, codes)
         rows += [_make_row("other", episode.main, episode.known, episode.rank) for episode in others]
-        facts["first"] = _collect_facts(first, codes)
+        facts["first"] = {
+            "id": first.known.id if first.known else None,
+            "rank": first.rank or None,
+            "log": first.main.log.name,
+            "line": first.main.number,
+            "error": redact_text(first.main.line.message.strip())[:SHOWN],
+            "confidence": first.known.confidence if first.known else None,
+            "sources": list(first.known.sources) if first.known else [],
+            "codes": [{"kind": code.kind, "code": code.code} for code in codes],
+        }
         excerpt = "\n".join(f"{number}: {message}" for number, message in lines[:EXCERPT_LINES])
         listing = Listing("log_excerpt", redact_text(excerpt))
         findings += findings_of_gone
@@ -169,16 +178,3 @@ def _make_row(role: str, hit: Hit, entry: Known | None, rank: str = "") -> Row:
 
 def _place_of(hit: Hit) -> Place | None:
     return Place(hit.log.name, hit.number) if hit.log.name else None
-
-
-def _collect_facts(first: Episode, codes: list[Code]) -> dict[str, object]:
-    return {
-        "id": first.known.id if first.known else None,
-        "rank": first.rank or None,
-        "log": first.main.log.name,
-        "line": first.main.number,
-        "error": redact_text(first.main.line.message.strip())[:SHOWN],
-        "confidence": first.known.confidence if first.known else None,
-        "sources": list(first.known.sources) if first.known else [],
-        "codes": [{"kind": code.kind, "code": code.code} for code in codes],
-    }

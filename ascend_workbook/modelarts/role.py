@@ -16,7 +16,7 @@ from ascend_workbook.environment.launching.rank_table import RankTable
 from ascend_workbook.environment.launching.report import judge_claims
 from ascend_workbook.environment.system import Args
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.sentence import Sentence
 
 #: `workbook`: once in the whole job. `script`: once on each host, which torchrun then fills with ranks.
@@ -40,7 +40,13 @@ def decide_role(kind: str, environ: Mapping[str, str], table: RankTable | None, 
     WorkbookError `modelarts.contradiction`, `modelarts.which_host`, `modelarts.card`."""
     claims_read = claims.read_claims(environ, table, cards, host)
     described_job = job.describe_job(environ, claims_read)
-    check_agreement(kind, list(judge_claims(environ, claims_read, described_job, table)))
+    findings = list(judge_claims(environ, claims_read, described_job, table))
+    # they would wait for one another until a time-out; a rank table is of no account where it is not used
+    ignored = ("ENV112",) if kind == "workbook" else ()
+    wrong = [finding for finding in findings if finding.status is Status.FAIL and finding.rule not in ignored]
+    if wrong:
+        first = max(wrong, key=lambda finding: finding.weight)
+        raise WorkbookError("modelarts.contradiction", first=Sentence(first.key, **first.args), count=len(wrong))
     if described_job.starter == "worker":
         args: Args = {"rank": described_job.rank, "world": described_job.world_size}
         if kind == "script":
@@ -62,13 +68,3 @@ def decide_role(kind: str, environ: Mapping[str, str], table: RankTable | None, 
         return Role("leave", "modelarts.leave_card", {"card": card}, described_job)
     args = {"host": described_job.host_rank or 0, "hosts": described_job.host_count}
     return Role("lead", "modelarts.lead", args, described_job)
-
-
-def check_agreement(kind: str, findings: list[Finding]) -> None:
-    """Raise WorkbookError where hosts and ranks contradict each other, as they would wait for one another until a
-    time-out. A rank table that does not fit is of no account where it is not used."""
-    ignored = ("ENV112",) if kind == "workbook" else ()
-    wrong = [finding for finding in findings if finding.status is Status.FAIL and finding.rule not in ignored]
-    if wrong:
-        first = max(wrong, key=lambda finding: finding.weight)
-        raise WorkbookError("modelarts.contradiction", first=Sentence(first.key, **first.args), count=len(wrong))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.machine.project import ROOT
@@ -23,7 +22,16 @@ def apply_edits(answer: object, before: str) -> str:
     Each old text of a pair must occur exactly once, as it is by then.
     """
     if isinstance(answer, (list, tuple)):
-        text = _replace_pairs(answer, before)
+        text = before
+        for number, pair in enumerate(answer, 1):
+            if not (isinstance(pair, (list, tuple)) and len(pair) == 2 and all(isinstance(part, str) for part in pair)):
+                raise WorkbookError("course.edit.pair", number=number)
+            old, new = map(_normalize_lines, pair)
+            count = text.count(old) if old else 0
+            if count != 1:
+                line = old.strip().split("\n")[0][:80]
+                raise WorkbookError("course.edit.count", number=number, count=count, old=line)
+            text = text.replace(old, new)
     elif isinstance(answer, str):
         text = _normalize_lines(answer)
     else:
@@ -45,16 +53,3 @@ def apply_edits(answer: object, before: str) -> str:
 def _normalize_lines(text: str) -> str:
     """Remove a byte order mark, and use the line ends of the scripts: an editor on Windows writes others."""
     return text.removeprefix("\ufeff").replace("\r\n", "\n")
-
-
-def _replace_pairs(pairs: Any, text: str) -> str:
-    for number, pair in enumerate(pairs, 1):
-        if not (isinstance(pair, (list, tuple)) and len(pair) == 2 and all(isinstance(part, str) for part in pair)):
-            raise WorkbookError("course.edit.pair", number=number)
-        old, new = map(_normalize_lines, pair)
-        count = text.count(old) if old else 0
-        if count != 1:
-            line = old.strip().split("\n")[0][:80]
-            raise WorkbookError("course.edit.count", number=number, count=count, old=line)
-        text = text.replace(old, new)
-    return text

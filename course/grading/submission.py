@@ -275,7 +275,15 @@ def read_submission(path: Path, called: str = EXERCISES) -> Submission:
         raise WorkbookError("grading.link", path=IT)
     try:
         if path.is_dir():
-            return _make_submission(name_as_text(path), _read_folder(path), called)
+            files = [file for file in _files_below(path) if is_wanted(file.name)]
+            links = [file for file in files if file.is_symlink()]
+            if links:
+                raise WorkbookError("grading.link", path=describe_inside(_path_within(path, links[0])))
+            contents = []
+            for file in files:
+                with file.open("rb") as stream:
+                    contents.append((_path_within(path, file), read_bounded(stream, _path_within(path, file))))
+            return _make_submission(name_as_text(path), contents, called)
         if path.exists() and not path.is_file():  # a pipe would be waited for
             raise WorkbookError("grading.unread", error=Sentence("course.no_file"))
         if path.suffix.lower() == ".zip" or _read_head(path).startswith(MAGIC):
@@ -284,18 +292,6 @@ def read_submission(path: Path, called: str = EXERCISES) -> Submission:
             return Submission(name_as_text(path), read_bounded(stream))
     except OSError as error:
         raise WorkbookError("grading.unread", error=explain_os_error(error)) from error
-
-
-def _read_folder(path: Path) -> Found:
-    files = [file for file in _files_below(path) if is_wanted(file.name)]
-    links = [file for file in files if file.is_symlink()]
-    if links:
-        raise WorkbookError("grading.link", path=describe_inside(_path_within(path, links[0])))
-    contents = []
-    for file in files:
-        with file.open("rb") as stream:
-            contents.append((_path_within(path, file), read_bounded(stream, _path_within(path, file))))
-    return contents
 
 
 def _path_within(folder: Path, path: Path) -> str:

@@ -38,7 +38,15 @@ def broken(student: str) -> Report:
 
 
 def check(answer: object, place: Place) -> Found:
-    versions_named, command = _read_answer(answer)
+    if not isinstance(answer, dict) or any(not isinstance(answer.get(name), str) for name in FIELDS):
+        raise WorkbookError("course.env.fields", fields=list(FIELDS), given=type(answer).__name__)
+    versions_named = {name: as_typed(answer[name]) for name in FIELDS[:2]}
+    for name, version in versions_named.items():
+        try:
+            versions.parse_version(version)
+        except versions.NotAVersion as error:
+            raise WorkbookError("course.env.no_version", field=name, given=version[:80]) from error
+    command = answer["command"].strip()
     before = machine(place.student)
     points = _judge_pair(versions_named, before)
     try:
@@ -63,19 +71,6 @@ def _make_found(points: list[tuple[bool, Sentence]]) -> Found:
     """Return what is right, which counts only where torch and torch_npu match: all else is there from the start."""
     judged = Found.of_points(points)
     return judged if points[0][0] else Found(missing=judged.missing)
-
-
-def _read_answer(answer: object) -> tuple[dict[str, str], str]:
-    """Return the versions of torch and torch_npu, and the command."""
-    if not isinstance(answer, dict) or any(not isinstance(answer.get(name), str) for name in FIELDS):
-        raise WorkbookError("course.env.fields", fields=list(FIELDS), given=type(answer).__name__)
-    named = {name: as_typed(answer[name]) for name in FIELDS[:2]}
-    for name, version in named.items():
-        try:
-            versions.parse_version(version)
-        except versions.NotAVersion as error:
-            raise WorkbookError("course.env.no_version", field=name, given=version[:80]) from error
-    return named, answer["command"].strip()
 
 
 def _judge_pair(versions_named: dict[str, str], before: Machine) -> list[tuple[bool, Sentence]]:

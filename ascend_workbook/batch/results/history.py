@@ -30,7 +30,12 @@ def find_earlier(name_or_path: str, folder: Path, plan: str) -> Before | None:
     none."""
     if name_or_path != LAST:
         path = Path(name_or_path)
-        return _read_before(path / "summary.json" if path.is_dir() else path)
+        path = path / "summary.json" if path.is_dir() else path
+        try:
+            return _make_before(path, _load_summary(path))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as cause:
+            why: Scalar = explain_os_error(cause) if isinstance(cause, OSError) else str(cause)
+            raise WorkbookError("plan.against", path=str(path), error=why) from cause
     for path in reversed(_list_summaries(folder)):
         try:
             summary = _load_summary(path)
@@ -65,14 +70,6 @@ def _number_of(path: Path) -> int:
     """Return the number of a summary; 0 where its name is its time alone, as it is older than all numbered ones."""
     number, dash, _ = path.stem.partition("-")
     return int(number) if dash and number.isdecimal() else 0
-
-
-def _read_before(path: Path) -> Before:
-    try:
-        return _make_before(path, _load_summary(path))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as cause:
-        why: Scalar = explain_os_error(cause) if isinstance(cause, OSError) else str(cause)
-        raise WorkbookError("plan.against", path=str(path), error=why) from cause
 
 
 def _load_summary(path: Path) -> dict[str, object]:

@@ -40,23 +40,19 @@ def run_check(
     for path in filter(None, (save, xlsx)):
         refuse_unwritable(path)
     if compare:
-        return _compare_settings(compare, xlsx, lang)
+        left_settings, right_settings = (_load_side(Path(place)) for place in compare)
+        report = compare_settings(left_settings, right_settings)
+        if xlsx:
+            from ascend_workbook.machine.settings.msprobe import write_xlsx
+
+            write_xlsx(left_settings, right_settings, Path(xlsx))
+            print(say("settings.xlsx", lang, path=xlsx))
+        return report
     captured = _load_capture(Path(capture)) if capture else None
     report = call()
     if save:
         save_settings(save, report, (captured.about, captured.sides) if captured else None)
         print(say("settings.saved", lang, path=save))
-    return report
-
-
-def _compare_settings(places: list[str], xlsx: str | None, lang: str | None) -> Report:
-    left_settings, right_settings = (_load_side(Path(place)) for place in places)
-    report = compare_settings(left_settings, right_settings)
-    if xlsx:
-        from ascend_workbook.machine.settings.msprobe import write_xlsx
-
-        write_xlsx(left_settings, right_settings, Path(xlsx))
-        print(say("settings.xlsx", lang, path=xlsx))
     return report
 
 

@@ -60,7 +60,7 @@ def parts(tmp_path: Path, tier: str) -> dict[str, Report]:
         "compute_check": ([found("ENV100"), found("ENV104")], {}),
         "rewrite": ([found("MIG130")], rewrite),
         "dry_run": ([found("MIG140")], {"nproc": 8}),
-        "operator_support": ([found("MIG170", operators=1, **COUNTS)], {}),
+        "operator_support": ([found("MIG170", **COUNTS)], {}),
         "experiment": ([found("ACC205")], {}),
         "curves": ([found("ACC250")], baseline),
         "divergence": ([found("ACC230", Status.NOTE)], baseline),

@@ -52,6 +52,9 @@ def test_both_sides_have_to_be_floating() -> None:
     tensor = TensorAgreement("output.0", "float32", (3,), 0.0)
     assert tensor.why_equal(record, replace(record, dtype="int64")) == "whole"
     assert tensor.why_equal(record, replace(record, maximum=None)) == "", "what one side does not tell is not judged"
+    alike = replace(record, maximum=1.0)
+    assert tensor.why_equal(alike, replace(record, maximum=None, minimum=None)) == "", "of one side alone nothing is"
+    assert not tensor.summed, "no checksum told this"
 
 
 def test_the_worst_output_is_the_pairs_error() -> None:

@@ -78,8 +78,8 @@ class Mirror:
         )
         moved = [future.result() for future in self._sent if future.exception() is None]
         kept_here = sorted({f"{part.path.name}/{name}" for part in moved if part is not None for name in part.skipped})
-        kept: dict[str, Scalar] = {"count": len(kept_here), "names": [*kept_here[:MOST_NAMES]]}
-        notes = (Finding("RUN402", Status.OK, "RUN402.kept_here", kept),) if kept_here else ()
+        left_here: dict[str, Scalar] = {"count": len(kept_here), "names": [*kept_here[:MOST_NAMES]]}
+        notes = (Finding("RUN402", Status.OK, "RUN402.kept_here", left_here),) if kept_here else ()
         return _add_findings(report, self.place, unsent, notes)
 
 

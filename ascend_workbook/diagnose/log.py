@@ -84,7 +84,8 @@ def _decode_stream(stream: BinaryIO, name: str) -> BinaryIO:
     if head.startswith(UTF16):
         return _from_utf16(stream)
     body = head.replace(b"\0", b"")
-    if len(body) - len(body.translate(None, CONTROLS)) > TOO_MANY * len(body):
+    no_line = bool(body) and b"\0" in head and not re.search(rb"[\r\n]", body)  # a header of a binary, padded
+    if no_line or len(body) - len(body.translate(None, CONTROLS)) > TOO_MANY * len(body):
         raise WorkbookError("explain.not_text", path=name)
     return stream
 

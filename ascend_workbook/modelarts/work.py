@@ -116,15 +116,15 @@ def send_results(folder: Path, place: str) -> int:
         return len(moved.files)
     inside = folder.resolve()
     files = sorted(path for path in inside.rglob("*") if path.is_file() or path.is_symlink())
-    kept = [path for path in files if upload.find_reason(inside, path)]
-    names = [path.relative_to(inside).as_posix() for path in files if path not in kept]
-    _tell_kept([path.relative_to(inside).as_posix() for path in kept])
+    skipped = [path for path in files if upload.find_reason(inside, path)]
+    names = [path.relative_to(inside).as_posix() for path in files if path not in skipped]
+    _tell_kept([path.relative_to(inside).as_posix() for path in skipped])
     with tempfile.TemporaryDirectory(prefix=".sending-", dir=inside.parent) as aside:
-        if kept:  # moxing takes whole folders
+        if skipped:  # moxing takes whole folders
             for name in names:
                 Path(aside, name).parent.mkdir(parents=True, exist_ok=True)
                 _link_or_copy(inside / name, Path(aside, name))
-        moxing.file.copy_parallel(aside if kept else str(folder), place)
+        moxing.file.copy_parallel(aside if skipped else str(folder), place)
     there = {str(name).lstrip("/") for name in moxing.file.list_directory(place, recursive=True)}
     missing = [name for name in names if name not in there]
     if missing:

@@ -125,8 +125,8 @@ def upload(
         findings.append(Finding("STO502", Status.NOTE, "STO502.left", left_args))
     for reason in sorted({*result.skipped.values()}):
         names = [name for name, why in result.skipped.items() if why == reason]
-        kept: dict[str, Scalar] = {"count": len(names), "names": [*names[:MOST_NAMES]]}
-        findings.append(Finding("STO502", Status.NOTE, f"STO502.{reason}", kept))
+        skipped: dict[str, Scalar] = {"count": len(names), "names": [*names[:MOST_NAMES]]}
+        findings.append(Finding("STO502", Status.NOTE, f"STO502.{reason}", skipped))
     return _make_report(
         "upload", findings, result.files, {}, requests=result.requests, moved_bytes=result.moved, kept=result.kept
     )

@@ -127,8 +127,9 @@ def load_profile(path: str | os.PathLike[str], steps: str = ALL) -> Profile:
     try:
         profile_path = locate_profile(Path(path))
     except WorkbookError as nothing:
-        running = _read_record(Path(path), Path(path) / DATA).get("status") == "running"
-        if running and nothing.key == "profiling.no_profile":
+        if nothing.key != "profiling.no_profile":
+            raise
+        if _read_record(Path(path), Path(path) / DATA).get("status") == "running":
             raise WorkbookError("profiling.killed", path=str(Path(path))) from nothing
         raise
     table_times = read_step_table(profile_path) if profile_path.is_dir() else {}

@@ -80,7 +80,8 @@ def find_void(proof: Proof) -> str:
 def judge_proof(before: LaunchResult, after: LaunchResult, dtype: str, verdict: list[Finding]) -> list[Finding]:
     """Judge what stands behind the losses: the verdict, taken back where nothing was proven, and what differs."""
     left, right = read_proof(before), read_proof(after)
-    void = find_void(left) if any(loss is not None and math.isfinite(loss) for loss in left.losses) else ""
+    finite = [loss for loss in left.losses if loss is not None and math.isfinite(loss)]
+    void = find_void(left) if finite else ""
     differing = [
         *_judge_gradients(left, right, after, dtype),
         *(_judge_parameters(left, right, dtype) if judge.read_draws_log(after) is None else []),
@@ -90,7 +91,7 @@ def judge_proof(before: LaunchResult, after: LaunchResult, dtype: str, verdict: 
         return [*verdict, *(replace(finding, weight=judge.WEIGHT - 1) for finding in differing)]
     if not void:
         return [*verdict, *differing]
-    args: dict[str, Scalar] = {"steps": len(left.losses)}
+    args: dict[str, Scalar] = {"steps": len(finite if void in ("zero", "constant") else left.losses)}
     beside = [finding for finding in verdict if finding.status is Status.NOTE]
     return [Finding("MIG157", Status.SKIPPED, f"MIG157.{void}", args, weight=judge.WEIGHT + 2), *beside, *differing]
 

@@ -114,7 +114,7 @@ def _enter_command(shell: _Shell, command: Command) -> list[Word]:
     """Notes where a condition, loop or function begins and ends; the command's words without those."""
     words = list(command.words)
     if command.end == "(" and len(words) == 1 or words and plain_text(words[0]) == "function":
-        shell.depth += plain_text(words[-1]) == "{"
+        shell.depth += "{" in map(plain_text, words)
         return []  # a function's name; its body is in braces
     if command.before == "(" or command.end == ")":
         return words

@@ -36,6 +36,7 @@ def _find(text: str, *arguments: str, **outside: str) -> list[Launch]:
         ("exit 0\npython t.py\n", [CONDITIONAL]),
         ("train() {\n  python t.py\n}\ntrain\npython u.py\n", [CONDITIONAL, ""]),
         ("function train {\n  python t.py\n}\npython u.py\n", [CONDITIONAL, ""]),
+        ("function train { cd x; python t.py; }\npython u.py\n", [CONDITIONAL, ""]),
         ("if true; then python t.py; fi; python u.py\n", [CONDITIONAL, ""]),
         ("fi\nwhile true; do\n python t.py\ndone\npython u.py\n", [CONDITIONAL, ""]),
         ("deepspeed t.py --x 1\nsrun hostname\nmpirun -n 2 python t.py\n", [STARTER, STARTER]),

@@ -113,7 +113,7 @@ def capture(
             riding = replace(
                 spec,
                 timeout_s=timeout_s,
-                enclosure=replace(enclosure, writable=aside) if enclosure else None,
+                enclosure=replace(enclosure, writable=(*enclosure.writable, *aside)) if enclosure else None,
                 plugins=[_configure_plugin(dump, options, chosen.tier, estimate)],
             )
             result = launch(riding, _make_progress_teller(progress, chosen.tier, folder, limit_mib))

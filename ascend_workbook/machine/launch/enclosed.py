@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -13,6 +14,7 @@ from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine import bounded
 from ascend_workbook.machine.device import PROBE, Device, child_environment
+from ascend_workbook.machine.launch.child import reading
 from ascend_workbook.machine.sandbox import (
     GUARD_VARIABLE,
     GUARDS,
@@ -35,11 +37,15 @@ SHOWN = 6
 
 
 def choose_enclosure(where: Device, *, network: bool = False, python: str = sys.executable) -> Enclosure:
-    """Choose the strongest guard under which the device is still seen: a real accelerator is looked for in it first."""
+    """Choose the strongest guard under which the device is still seen: a real accelerator is looked for in it first.
+
+    Where a stage's processes note what they read, so that it is not run again for nothing, the script's do too."""
     guard = find_guard()
     if where.accelerator != "cpu" and not where.simulated:
         guard = _find_guard_with_device(where.tier, python)
-    return Enclosure((), guard=guard, network=network, seconds=math.inf)
+    notes = Path(os.environ.get(reading.FOLDER, ""))
+    writable = (notes.resolve(),) if notes.name and notes.is_dir() else ()
+    return Enclosure(writable, guard=guard, network=network, seconds=math.inf)
 
 
 @cache

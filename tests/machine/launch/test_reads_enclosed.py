@@ -13,9 +13,9 @@ from ascend_workbook.machine.launch.enclosed import choose_enclosure
 
 
 def test_what_an_enclosed_script_reads_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    notes, data, out = tmp_path / "notes", tmp_path / "data.txt", tmp_path / "out"
+    notes, data, out = tmp_path / "run/stage/reads", tmp_path / "data.txt", tmp_path / "out"
     for folder in (notes, out):
-        folder.mkdir()
+        folder.mkdir(parents=True)
     data.write_text("data")
     script = tmp_path / "train.py"
     script.write_text(f"open({str(data)!r}).read()\n")

@@ -27,7 +27,7 @@ _NAME = re.compile(r"(?=[\w.-]*[A-Za-z])[A-Za-z0-9][\w.-]{2,252}")
 
 def find_host_names(environ: Mapping[str, str]) -> set[str]:
     """Find the names of this host and of the others of its job: whole names, and the first part of dotted ones."""
-    texts = [environ.get(name, "") for name in NAMES] + [_name_host(environ)]
+    texts = [environ.get(name, "") for name in NAMES] + [_name_host()]
     candidates = {word.split("://")[-1].split(":")[0].strip() for text in texts for word in re.split(r"[,;\s]+", text)}
     for name in LISTS:
         candidates.update(itertools.islice(expand_host_list(environ.get(name, "")), MOST))
@@ -75,6 +75,10 @@ def _walk_names(value: object) -> Iterator[str]:
             yield from _walk_names(item)
 
 
-def _name_host(environ: Mapping[str, str]) -> str:
-    """Return this host's name; `socket` and `platform` would take longer to import than the rest of the redactor."""
-    return os.uname().nodename if hasattr(os, "uname") else environ.get("COMPUTERNAME", "")
+def _name_host() -> str:
+    """Return this host's name; `socket` takes longer to import than the rest of the redactor."""
+    if hasattr(os, "uname"):
+        return os.uname().nodename
+    from socket import gethostname
+
+    return gethostname()

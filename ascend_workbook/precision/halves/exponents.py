@@ -82,7 +82,10 @@ def gradient_exponents(capture: str | Path, scale: float = 1.0, form: Half = FLO
     `lowest_scale` and `highest_scale` the powers of two between which a scale serves (None: no gradient).
     Raises WorkbookError for a scale that cannot be, and where the capture has no values of a backward."""
     if not 0 < scale <= sys.float_info.max:  # a power of two as a whole number may be far beyond
-        raise WorkbookError("halves.scale", given=f"2**{math.log2(scale):.0f}" if 1 < scale < math.inf else scale)
+        if not 1 < scale < math.inf:
+            raise WorkbookError("halves.scale", given=scale)
+        power = round(math.log2(scale))
+        raise WorkbookError("halves.scale", given=f"{'' if scale == 2**power else 'about '}2**{power}")
     scale, folder = float(scale), Path(capture)
     about = manifest.load_manifest(folder)
     counted, largest = _count_exponents(folder / manifest.DUMP if about else folder, about.root if about else None)

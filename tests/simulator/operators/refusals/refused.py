@@ -43,6 +43,20 @@ MATRIX = [
         "DT_DOUBLE",
     ),
     dtype("F.conv2d(x(i64, 1, 1, 4, 4), x(i64, 1, 1, 2, 2))", "aclnnConvolution", "DT_INT64"),
+    dtype("torch.ones(2, dtype=c64, device='npu')", "aclnnInplaceOne", "DT_COMPLEX64"),
+    dtype("torch.ops.aten.threshold_backward(x(i64, 2), x(i64, 2), 0)", "aclnnThresholdBackward", "DT_INT64"),
+    dtype(
+        "torch.ops.aten.convolution_backward(x(f64, 1, 1, 3, 3), x(f64, 1, 1, 4, 4), x(f64, 1, 1, 2, 2), [1], [1, 1],"
+        " [0, 0], [1, 1], False, [0, 0], 1, [True, True, True])",
+        "aclnnConvolutionBackward",
+        "DT_DOUBLE",
+    ),
+    dtype(
+        "torch.ops.aten.native_batch_norm_backward(x(f64, 2, 3), x(f64, 2, 3), None, None, None, x(f32, 3), x(f32, 3),"
+        " True, 1e-5, [True, False, False])",
+        "aclnnBatchNormBackward",
+        "DT_DOUBLE",
+    ),
     dtype(
         "F.conv3d(x(f64, 1, 1, 4, 4, 4), x(f64, 1, 1, 2, 2, 2))",
         "aclnnConvolution",

@@ -10,6 +10,7 @@ import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Edit, Status
+from ascend_workbook.migration.reading.undecoded import Unreadable
 from ascend_workbook.migration.repair import class_of
 from ascend_workbook.migration.rewrite import rewrite
 from ascend_workbook.migration.scan import scan
@@ -463,6 +464,21 @@ def test_a_cells_source_is_a_text_or_a_list_of_them_and_an_edit_changes_its_char
     (edit,) = move_edits(text, first, [Edit(4, 5, '"2"')])
     after = json.loads(text[: edit.start] + edit.text + text[edit.end :])
     assert after["cells"][0]["source"] == ['a = "2"\n', "b = '显卡'"]
+
+
+def test_a_source_that_cannot_be_placed_is_refused_by_its_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a JSON reader would leave it that hands strings on by another way than the decoder's own."""
+    content = [("code", None), ("markdown", 1), ("code", ["import torch\n", "x = x.cuda('cuda:0')\n"])]
+    text = json.dumps({"cells": [{"cell_type": kind, "source": source} for kind, source in content]})
+    assert [cell.number for cell in read_code_cells(text)] == [3]
+    with pytest.raises(Unreadable, match="cell 1: where its source stands"):
+        read_code_cells(json.dumps({"cells": [{"cell_type": "code", "source": ["a\n", 1]}]}))
+    monkeypatch.setattr(json.scanner, "py_make_scanner", json.scanner.make_scanner)  # type: ignore[attr-defined]
+    (tmp_path / "n.ipynb").write_text(text)
+    report = rewrite(tmp_path, in_place=True)
+    (told,) = [finding for finding in report.findings if finding.key == "MIG100.unreadable"]
+    assert "cell 3: where its source stands" in told.message("en") and "单元格 3" in told.message("zh")
+    assert report.status is not Status.OK and (tmp_path / "n.ipynb").read_text() == text
 
 
 @pytest.mark.parametrize("key", ["说明", "'说明'", '"说明"'])

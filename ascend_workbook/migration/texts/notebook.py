@@ -69,9 +69,11 @@ def read_code_cells(text: str) -> list[PlacedCell]:
         raise Unreadable(Sentence("migration.unread.no_notebook")) from cause
     code_cells = []
     for number, (kind, source) in enumerate(cells, 1):
-        parts = [part.span for part in (source if isinstance(source, list) else [source]) if isinstance(part, _Placed)]
+        parts = source if isinstance(source, list) else [] if source is None else [source]
+        if kind == "code" and not all(isinstance(part, _Placed) for part in parts):
+            raise Unreadable(Sentence("migration.unread.unplaced", cell=number))
         if kind == "code" and parts:
-            code_cells.append(_make_cell(text, number, parts))
+            code_cells.append(_make_cell(text, number, [part.span for part in parts]))
     return code_cells
 
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.profiling.breakdown import Breakdown, break_down, idle_gaps
 from ascend_workbook.profiling.device.idle import Launches, idle_by_cause, summarise_launches
 from ascend_workbook.profiling.exposed import Exposed, measure_exposed
@@ -23,6 +24,8 @@ from ascend_workbook.profiling.trace import Trace
 SIMULATED = "npu-simulated"
 #: Written by `profile` beside what it collected
 RECORD = "collected.json"
+#: In the place of a record that cannot be read: why
+UNREAD = "unread"
 #: cudaDeviceSynchronize, hipStreamSynchronize, AscendCL@aclrtSynchronizeStream; `.item()` and `.cpu()` call them
 CALLS_THAT_WAIT = ("Synchronize", "aten::_local_scalar_dense")
 
@@ -153,9 +156,13 @@ def tier_of(trace: Trace) -> str:
 
 
 def _read_record(*places: Path) -> dict[str, object]:
-    """Read the record of the recording at or above one of these places, empty where there is none."""
+    """Read the record of the recording at or above one of these places, empty where there is none. Of a damaged one it
+    holds UNREAD alone: the trace is read all the same."""
     for folder in (above for place in places for above in (place, place.parent)):
         if (folder / RECORD).is_file():
-            content = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-            return content if isinstance(content, dict) else {}
+            try:
+                return dict(json.loads((folder / RECORD).read_text(encoding="utf-8")).items())
+            except (OSError, ValueError, AttributeError, RecursionError) as error:
+                why = f"{type(error).__name__}: {error}"
+                return {UNREAD: Sentence("profiling.unreadable", path=str(folder / RECORD), error=why)}
     return {}

@@ -121,6 +121,20 @@ def test_a_killed_recording_is_seen(tmp_path: Path, status: str, expected: str) 
     assert found.status.name == expected
 
 
+@pytest.mark.parametrize("damaged", [b"{", b"[]", b"\xff\xfe", b"[" * 100_000])
+def test_a_damaged_record_is_one_finding_and_the_trace_is_read(tmp_path: Path, damaged: bytes) -> None:
+    shutil.copy(DATA / "cuda.pt.trace.json", tmp_path / "rank0.pt.trace.json")
+    (tmp_path / "collected.json").write_bytes(damaged)
+    report = analyse(tmp_path)
+    (told,) = [one for one in report.findings if one.rule == "PRF307"]
+    assert (told.key, told.status.name) == ("PRF307.unread", "WARN")
+    assert str(tmp_path / "collected.json") in told.message("en") and "采集的记录" in told.message("zh")
+    (tmp_path / "collected.json").unlink()
+    alone = analyse(tmp_path)
+    assert report.verdict("en") == alone.verdict("en") and report.tier == alone.tier == "cuda"
+    assert report.to_json() and report.text("zh")
+
+
 def test_one_that_was_killed_before_it_wrote_says_so(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "collected.json").write_text('{"status": "running"}')

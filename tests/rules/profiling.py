@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.profiling.facts import Profile
 from ascend_workbook.profiling.readers.tables import KernelTable, MemoryTables
 from ascend_workbook.profiling.trace import NO_DETAIL, Detail, Event, Looked, Texts, build_trace
@@ -289,6 +290,11 @@ EXAMPLES: list[Example] = [
     ("PRF307", of(HALF, record={"status": "complete"}), ["OK PRF307.whole"]),
     ("PRF307", of(HALF, record={"status": "failed"}), ["WARN PRF307.failed"]),
     ("PRF307", of(HALF, record={"status": "running"}), ["WARN PRF307.running"]),
+    (
+        "PRF307",
+        of(HALF, record={"unread": Sentence("command.closed")}),
+        ["WARN PRF307.unread error={'say': 'command.closed'}"],
+    ),
     ("PRF308", devices(300), []),
     (
         "PRF308",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.rules import CannotCheck
 from ascend_workbook.findings.sentence import Scalar, Sentence
-from ascend_workbook.profiling.facts import Profile
+from ascend_workbook.profiling.facts import UNREAD, Profile
 from ascend_workbook.profiling.figures import to_percent
 from ascend_workbook.profiling.trace import Looked
 
@@ -139,8 +139,10 @@ def check_agreement(profile: Profile) -> Iterator[Finding]:
 def check_whole(profile: Profile) -> Iterator[Finding]:
     """Did the recording end as it should? `profile` and `recording` write how into the record beside the data; one that
     was killed leaves the record of a recording that still runs."""
-    ended = profile.record.get("status")
-    if ended == "complete":
+    ended, unread = profile.record.get("status"), profile.record.get(UNREAD)
+    if isinstance(unread, Sentence):
+        yield Finding("PRF307", Status.WARN, "PRF307.unread", {"error": unread})
+    elif ended == "complete":
         yield Finding("PRF307", Status.OK, "PRF307.whole")
     elif ended:
         yield Finding("PRF307", Status.WARN, "PRF307.failed" if ended == "failed" else "PRF307.running")

@@ -28,6 +28,7 @@ import tempfile
 import time
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from statistics import median
 from typing import Any, Callable
@@ -36,8 +37,9 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from ascend_workbook.migration.reading.source import read_source  # noqa: E402
+from ascend_workbook.migration.reading.undecoded import Unreadable  # noqa: E402
 from ascend_workbook.migration.repair import class_of  # noqa: E402
-from ascend_workbook.migration.scan import scan_source  # noqa: E402
+from ascend_workbook.migration.scan import scan_file, scan_source  # noqa: E402
 from ascend_workbook.migration.texts import read_text, scan_text  # noqa: E402
 from ascend_workbook.migration.texts.lines import is_text  # noqa: E402
 
@@ -96,20 +98,23 @@ class Confusion:
 
 
 def compare_file(labels: Path, file: Path) -> Confusion:
-    """Compare one label file with the scan of its source. Raises OSError where either is missing."""
+    """Compare one label file with the scan of its source; where that cannot be read, every label counts as missed."""
     by_line: dict[int, str] = {}
+    silent, wrong = "no_action", []
     is_script = file.suffix == ".py" or not is_text(file.name)  # else a launch script, requirements or settings
-    findings = scan_source(read_source(file), strict=True) if is_script else scan_text(read_text(file, file.name))
+    try:
+        findings = scan_source(read_source(file), strict=True) if is_script else scan_text(read_text(file, file.name))
+    except (Unreadable, OSError) as error:
+        findings, silent, wrong = [], "unread", [f"{file.name}: cannot be read: {error}"]
     for finding in findings:
         judged_class = SCORED_AS.get(class_of(finding), class_of(finding))
         line = finding.place.line if finding.place else 0
         by_line[line] = max(by_line.get(line, "no_action"), judged_class, key=LABELS.index)
     counted: Counter[tuple[str, str]] = Counter()
-    wrong = []
     for entry in json.loads(labels.read_text(encoding="utf-8"))["lines"]:
-        judged_class = by_line.get(entry["line"], "no_action")
+        judged_class = by_line.get(entry["line"], silent)
         counted[entry["label"], judged_class] += 1
-        if judged_class != entry["label"]:
+        if judged_class not in (entry["label"], "unread"):
             wrong.append(f"{file.name}:{entry['line']} label {entry['label']}, said {judged_class}")
     return Confusion(counted, tuple(wrong))
 
@@ -235,8 +240,8 @@ def make_tree(root: Path, count: int) -> int:
     """Copies of installed files, 22 % of them with hits, in a fixed random order; their bytes in all."""
     rng = random.Random(5)
     packages = Path(sysconfig.get_path("purelib"))
-    with_hits = choose(packages, ("torch", "transformers", "accelerate"), rng, lambda file: bool(look(file)[0]), 100)
-    without = choose(packages, ("*",), rng, lambda file: not look(file)[0], 400)
+    with_hits = choose(packages, ("torch", "transformers", "accelerate"), rng, lambda file: look(file) is True, 100)
+    without = choose(packages, ("*",), rng, lambda file: look(file) is False, 400)
     size = 0
     for number in range(count):
         file = rng.choice(with_hits if number % 100 < 22 else without)
@@ -247,10 +252,14 @@ def make_tree(root: Path, count: int) -> int:
     return size
 
 
-def look(file: Path) -> tuple[list[Any], str]:
-    from ascend_workbook.migration.scan import scan_file
-
-    return scan_file(file, file.name)
+@cache
+def look(file: Path) -> bool | None:
+    """Return whether the scan finds anything in a file. One that cannot be read is told, once, and is None."""
+    try:
+        return bool(scan_file(file, file.name)[0])
+    except (Unreadable, OSError) as error:
+        print(f"left out: {file}: {error}")
+        return None
 
 
 def choose(
@@ -261,7 +270,7 @@ def choose(
     rng.shuffle(files)
     found: list[Path] = []
     for file in files:
-        if len(found) < count and file.stat().st_size < LARGEST_BYTES and wanted(file):
+        if len(found) < count and file.is_file() and file.stat().st_size < LARGEST_BYTES and wanted(file):
             found.append(file)
     return found
 

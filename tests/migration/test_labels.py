@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import os
+import sysconfig
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from benchmarks.migration import Confusion, compare_all, compare_file
+from benchmarks.migration import Confusion, compare_all, compare_file, make_tree
 
 VARIABLE = "ASCEND_WORKBOOK_LABELLED"
 
@@ -64,3 +65,36 @@ def test_the_scoring(tmp_path: Path) -> None:
     assert compare_file(tmp_path / "跑.sh.json", tmp_path / "跑.sh").agreement == 1
     alarmed = Confusion(Counter({("no_action", "auto"): 1, ("no_action", "no_action"): 3}))
     assert alarmed.false_alarms == 0.25
+
+
+def test_a_source_that_cannot_be_read_is_one_row_and_the_others_are_compared(tmp_path: Path) -> None:
+    labels, sources = tmp_path / "labels", tmp_path / "sources"
+    labels.mkdir()
+    sources.mkdir()
+    texts = {"a.py": "x = (\n", "b.py": None, "c.py": "import torch\nx = x.cuda()\n"}
+    for name, text in texts.items():
+        entries = [{"line": 2, "label": "auto"}, {"line": 3, "label": "no_action"}]
+        (labels / f"{name}.json").write_text(json.dumps({"lines": entries}))
+        if text is not None:
+            (sources / name).write_text(text)
+    found = compare_all(labels, sources)
+    assert [row.partition(":")[0] for row in found.wrong] == ["a.py", "b.py"]
+    assert found.agreement == 2 / 6, "what was not read does not agree"
+
+
+def test_a_file_of_the_tree_that_cannot_be_read_is_told_once_and_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    packages = tmp_path / "packages" / "torch"
+    packages.mkdir(parents=True)
+    (packages / "bad.py").write_text("x = torch.cuda.(\n")
+    (packages / "gone.py").symlink_to("nowhere.py")
+    (packages / "hit.py").write_text("import torch\nx = x.cuda()\n")
+    (packages / "plain.py").write_text("x = 1\n")
+    monkeypatch.setattr(sysconfig, "get_path", lambda name: str(packages.parent))
+    (tmp_path / "tree").mkdir()
+    assert make_tree(tmp_path / "tree", 100) > 0
+    (row,) = capsys.readouterr().out.splitlines()
+    assert row.startswith(f"left out: {packages / 'bad.py'}: ")
+    made = {file.read_text() for file in (tmp_path / "tree").rglob("*.py")}
+    assert made == {(packages / name).read_text() for name in ("hit.py", "plain.py")}

@@ -69,8 +69,14 @@ def test_a_step_on_the_simulated_npu(tmp_path: Path, simulator_env: dict[str, st
     assert report.facts["state_bytes"] == {"parameters": 464, "gradients": 464, "optimizer": 0}
 
 
-def test_without_an_npu_the_table_answers_and_that_is_said(tmp_path: Path) -> None:
+def test_without_an_npu_the_table_answers_and_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here the device is really looked for, in a child."""
+    monkeypatch.undo()
+    with pytest.raises(WorkbookError) as absent:
+        operators(_script(tmp_path), device="cpu", python=str(tmp_path / "no_python"))
+    assert absent.value.key == "device.absent" and "no_python" in absent.value.message("en")
     report = operators(_script(tmp_path), device="cpu", warmup=0)
+    assert report.tier == "cpu"
     rows = _rows(report)
     assert not report.simulated and report.facts["read_from"] == "table" and report.facts["steps"] == [1]
     assert rows["aten::_linalg_det.result"]["support"] == "fallback"

@@ -67,10 +67,15 @@ def test_a_failure_for_want_of_the_network_names_the_option(tmp_path: Path) -> N
 
 
 def test_without_a_guard_the_report_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here the devices are really looked for, in children."""
+    monkeypatch.undo()
     monkeypatch.setenv(sandbox.GUARD_VARIABLE, "none")
     sandbox.find_guard.cache_clear()
     try:
-        assert _keys(_run(tmp_path, "")) == {"MIG155.guard": Status.NOTE}
+        report = _run(tmp_path, "")
+        assert _keys(report) == {"MIG155.guard": Status.NOTE}
+        names = [report.facts[side]["name"] for side in ("baseline", "target")]
+        assert all(names) and "named by the test" not in names
     finally:
         sandbox.find_guard.cache_clear()
 

@@ -13,10 +13,9 @@ from ascend_workbook.batch.campaign.ended import GOOD, NOT_RUN, Ended
 from ascend_workbook.batch.mirror import LOCAL, send_pages
 from ascend_workbook.batch.plan.selection import shard_of
 from ascend_workbook.batch.results import history
-from ascend_workbook.batch.results import shard as record
 from ascend_workbook.batch.results.publish import write_results
 from ascend_workbook.batch.results.rows import Row
-from ascend_workbook.batch.results.shard import FILE, FOLDER, Shard, own_rows
+from ascend_workbook.batch.results.shard import FILE, FOLDER, Shard, load_shard, own_rows
 from ascend_workbook.batch.results.summary import Results
 from ascend_workbook.batch.stages import run_folder
 from ascend_workbook.findings.errors import WorkbookError, explain_os_error
@@ -72,7 +71,7 @@ def join_shards(
     shards = []
     for place in dict.fromkeys(chain.from_iterable(_shard_places(str(holder)) for holder in places)):
         try:
-            shards.append(record.load_shard(open_storage(place).read_text(FILE), place))
+            shards.append(load_shard(open_storage(place).read_text(FILE), place))
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as cause:
             why: Scalar = explain_os_error(cause) if isinstance(cause, OSError) else str(cause)
             raise WorkbookError("plan.join_unreadable", place=place, error=why) from cause

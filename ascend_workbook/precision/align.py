@@ -10,7 +10,7 @@ from pathlib import Path
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Report, join_reports, parse_fail_on
-from ascend_workbook.precision.attempts.verb import attempts as kept
+from ascend_workbook.precision.attempts.verb import attempts as read_attempts
 from ascend_workbook.precision.compare import compare
 from ascend_workbook.precision.curves import TOLERANCE, curves
 from ascend_workbook.precision.views import answers
@@ -48,7 +48,7 @@ def align(
     except WorkbookError as error:
         finding = Finding("ACC250", Status.SKIPPED, error.key, error.arguments, weight=80)
         losses = Report("precision", "curves", (finding,), tier=comparison.tier)
-    return join(losses, comparison, history=kept(attempts) if attempts is not None else None, fail_on=wanted)
+    return join(losses, comparison, history=read_attempts(attempts) if attempts is not None else None, fail_on=wanted)
 
 
 def join(losses: Report, comparison: Report, *, history: Report | None = None, fail_on: Iterable[str] = ()) -> Report:

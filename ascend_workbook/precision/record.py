@@ -105,6 +105,7 @@ class Run:
             raise ValueError(f"{self.folder}: an operator name stands twice")
 
 
+#: Between msprobe's API names and the dispatcher's operators: `Functional.conv2d` runs `aten::convolution`.
 DATA = Path(__file__).parent / "data" / "operators.json"
 
 

@@ -16,7 +16,7 @@ from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.rules import judge_facts, rules_of
 from ascend_workbook.findings.sentence import load_catalogue
 from ascend_workbook.precision.advice import advise, rules
-from ascend_workbook.precision.advice.seen import Seen
+from ascend_workbook.precision.advice.evidence import Seen
 from ascend_workbook.precision.advice.verb import make_report
 from ascend_workbook.precision.capturing.manifest import Manifest
 from ascend_workbook.precision.capturing.options import FINGERPRINTS

@@ -10,7 +10,7 @@ from typing import Any
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Place
-from ascend_workbook.precision.advice.seen import Seen
+from ascend_workbook.precision.advice.evidence import Seen
 from ascend_workbook.precision.comparison import Comparison, Selection
 from ascend_workbook.precision.divergence import ALLOWED, DRAWN, JUMP, NOT_COMPARED, POSSIBLE
 from ascend_workbook.precision.divergence.devices import Again

@@ -17,7 +17,7 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine import versions
 from ascend_workbook.machine.versions import Together
 from ascend_workbook.migration.assess import effort
-from ascend_workbook.migration.assess.effort import REPEATED, Kind, Risk, kinds_of, make_columns, rank_risks
+from ascend_workbook.migration.assess.effort import REPEATED, Kind, Risk, kinds_of, make_wrapped_columns, rank_risks
 from ascend_workbook.migration.files import collect_files
 from ascend_workbook.migration.reading.undecoded import Unreadable
 from ascend_workbook.migration.repair import CLASSES, CONFIDENCE, MANUAL, REWRITE, UNSUPPORTED, VERSIONS
@@ -69,7 +69,7 @@ def report_versions(pins: Iterable[Pin]) -> Report:
         rows.append(_make_version_row([pin.text for pin in together], str(together[0].place), line, advice))
     numbers = dict.fromkeys((f"versions_{name}" for name in ("torch", "torch_npu", "cann", "driver", "python")), 0)
     widths = {"versions_state": 44, "versions_advice": 50, "link": 0}
-    columns = make_columns(versions_for=40, risk_first=40, **numbers, **widths)
+    columns = make_wrapped_columns(versions_for=40, risk_first=40, **numbers, **widths)
     bad: list[Scalar] = [pin.text for pin, (outcome, _) in outcomes.items() if outcome != FITS]
     finding = Finding(VERSIONS_RULE, Status.WARN, "MIG161.pinned", {"pins": bad})
     if not bad:
@@ -224,7 +224,7 @@ def _weigh_risk(risk: Risk) -> str:
 
 def _report_risks(order: list[Risk]) -> Report:
     counted = {"risk_weight": 0, "risk": 80, "repair": 0, "repair_count": 0}
-    columns = make_columns(**counted, effort=0, risk_first=40, confidence=0, link=0)
+    columns = make_wrapped_columns(**counted, effort=0, risk_first=40, confidence=0, link=0)
     rows = tuple(map(_make_risk_row, order[:RISKS]))
     key = "MIG160.risks" if rows else "MIG160.no_risk"
     args: dict[str, Scalar] = {"shown": len(rows), "all": len(order)} if rows else {}
@@ -252,7 +252,7 @@ def _report_libraries(risks: list[Risk], kinds: list[Kind]) -> Report:
             use = args.get("use", Sentence(kind.first.key, **args))
             row = (str(args["library"]), repair, use, places, str(kind.first.place), args.get("link"))
             rows.setdefault(kind.library, row)
-    columns = make_columns(library=0, repair=0, library_use=80, repair_count=0, risk_first=40, link=0)
+    columns = make_wrapped_columns(library=0, repair=0, library_use=80, repair_count=0, risk_first=40, link=0)
     finding = Finding(RULE, Status.NOTE if rows else Status.OK, "MIG160.libraries", {"count": len(rows)})
     table = Table(columns, tuple(rows.values())) if rows else None
     return Report("migration", "assess_libraries", (finding,), table)
@@ -260,7 +260,7 @@ def _report_libraries(risks: list[Risk], kinds: list[Kind]) -> Report:
 
 def _report_plan(counts: dict[str, int], chosen: Report) -> Report:
     """What may stop the migration is decided first, and a torch that has no torch_npu is left before the baseline."""
-    columns = make_columns(plan_step=0, plan_work=60, plan_target=60)
+    columns = make_wrapped_columns(plan_step=0, plan_work=60, plan_target=60)
     pins = chosen.facts["pinned"]
     pinned = [pin["pin"] for pin in pins if pin["outcome"] in (OLD, NONE)]
     early = [pin["pin"] for pin in pins if pin["outcome"] == EARLY]

@@ -115,7 +115,7 @@ RULE = "MIG160"
 HOURS_OF = {"effort", "effort_low", "effort_high", "effort_first", "effort_repeat"}
 
 
-def make_columns(**wraps: int) -> tuple[Column, ...]:
+def make_wrapped_columns(**wraps: int) -> tuple[Column, ...]:
     """Make the columns of a table, each with how wide it wraps (0: not at all); a link is a detail."""
     in_hours = {name: Column(name, "h", 6) for name in HOURS_OF}
     return tuple(in_hours.get(name) or Column(name, wrap=wrap, detail=name == "link") for name, wrap in wraps.items())
@@ -187,7 +187,7 @@ def _estimate_range(name: str, hours: list[float]) -> Sum:
 def make_effort_table(lines: list[Line], sums: dict[str, Sum]) -> Table:
     """Make the table with a row for each class, and one for testing."""
     counts = {"repair": 0, "repair_count": 0, "repair_kinds": 0}
-    columns = make_columns(**counts, effort=0, effort_low=0, effort_high=0, repair_action=60)
+    columns = make_wrapped_columns(**counts, effort=0, effort_low=0, effort_high=0, repair_action=60)
     rows = [_make_effort_row(name, [line for line in lines if line.repair == name], sums[name]) for name in GRAVEST]
     rows.append(_make_effort_row(TESTING, [], sums[TESTING]))
     return Table(columns, tuple(rows))
@@ -207,7 +207,7 @@ CHART = Chart("bars", "repair", ("effort",), "h")
 def report_calculation(lines: list[Line], sums: dict[str, Sum]) -> Report:
     """Report how the hours come about: first places and further ones of each class, testing, and the sum of it all."""
     repeats = {"effort_first": 0, "effort_repeats": 0, "effort_repeat": 0}
-    columns = make_columns(repair=0, repair_kinds=0, **repeats, effort=0, effort_assumed=70)
+    columns = make_wrapped_columns(repair=0, repair_kinds=0, **repeats, effort=0, effort_assumed=70)
     rows: list[tuple[Scalar, ...]] = [_make_calculation_row(line) for line in lines]
     repairs = round(sum(line.hours for line in lines), 2)
     assumed: dict[str, Scalar] = {"share": f"{TESTING_SHARE:.0%}", "hours": repairs, "least": TESTING_LEAST_H}

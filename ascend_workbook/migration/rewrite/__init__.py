@@ -195,11 +195,11 @@ def rewrite(
 
 def migrate_source(source: Source, *, alone: bool = True, mode: str = INJECT) -> tuple[str, list[Finding]]:
     """The migrated text and the findings whose edits made it. `alone`: the file is a script, not part of a folder."""
-    applied_findings, _ = judge_source(source, alone=alone, mode=mode)
+    applied_findings, _ = choose_edits(source, alone=alone, mode=mode)
     return _apply_findings(source, applied_findings), applied_findings
 
 
-def judge_source(
+def choose_edits(
     source: Source, *, alone: bool = True, mode: str = INJECT, root: Path | None = None, work: Work | None = None
 ) -> Judged:
     """The findings whose edits are made in this mode, and those left to a person. `work` notes who relies on what."""
@@ -267,7 +267,7 @@ def _rewrite_python_files(work: Work, *, single: bool) -> None:
             text, encoding, bom = decode_bytes(data)
             source = parse_text(text, name, encoding=encoding, bom=bom, file=file)
             alone = len(work.where.python) == 1 or entry.is_entry(source, unnamed=not heard[file.stem])
-            applied_findings, left = judge_source(source, alone=alone, mode=work.mode, root=work.where.root, work=work)
+            applied_findings, left = choose_edits(source, alone=alone, mode=work.mode, root=work.where.root, work=work)
             work.left += _findings_left(left)
             after = _apply_findings(source, applied_findings)
             if after != text:
@@ -292,7 +292,7 @@ def _rewrite_text_files(work: Work, *, single: bool) -> None:
 
 
 def judge_lines(source: Source, mode: str, work: Work | None = None) -> Judged:
-    """Judge the lines of a launch script or a list of requirements as `judge_source` judges Python."""
+    """Judge the lines of a launch script or a list of requirements as `choose_edits` judges Python."""
     scanned = scan_text(source)
     if work is not None:
         work.count_scanned(scanned)
@@ -310,7 +310,7 @@ def _rewrite_notebooks(work: Work, *, single: bool) -> None:
     for file in work.where.notebooks:
         name = work.where.name_of(file)
         with _report_unread_file(work, name, single):
-            python = partial(judge_source, mode=work.mode, root=work.where.root, work=work)
+            python = partial(choose_edits, mode=work.mode, root=work.where.root, work=work)
             lines = partial(judge_lines, mode=work.mode, work=work)
             notebook_change, left = rewrite_notebook(file, name, python, lines)
             work.left += _findings_left(left)

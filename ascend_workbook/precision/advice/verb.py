@@ -14,7 +14,7 @@ from ascend_workbook.findings.rules import judge_facts, rules_of
 from ascend_workbook.findings.sentence import NextStep, Scalar, Sentence, load_catalogue
 from ascend_workbook.machine.launch import join_simulator_parts
 from ascend_workbook.precision.advice import rules
-from ascend_workbook.precision.advice.seen import Seen
+from ascend_workbook.precision.advice.evidence import Seen
 from ascend_workbook.precision.baselines.reading import open_side
 from ascend_workbook.precision.comparison import Comparison, examine_captures
 from ascend_workbook.precision.curves.readers import read

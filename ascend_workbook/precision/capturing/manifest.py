@@ -93,7 +93,8 @@ def hash_file(path: Path) -> str:
     return hasher.hexdigest()
 
 
-#: What is not yet whole, below the folder of the capture it will replace. After a failure its output.log stays here.
+#: A capture where a whole one lies is refused, or written here below it and put in its place once it is whole. After a
+#: failure its output.log stays here.
 UNFINISHED = "capture.unfinished"
 #: What two captures have in common where the later may replace the earlier unasked.
 SAME = ("tier", "root", "script", "args")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.sentence import Scalar, Sentence
-from ascend_workbook.precision.curves import series as logged
+from ascend_workbook.precision.curves import series as curve_series
 from ascend_workbook.precision.curves.aligned import align_series
 from ascend_workbook.precision.curves.series import GRAD_NORM, LOSS, LOSS_SCALE, LR, SKIPPED_STEPS, Curve, to_scalar
 
@@ -41,7 +41,7 @@ class Target:
 
 def final_value(curve: Curve, name: str) -> tuple[int, float, str, int] | None:
     """(step, value, file, line) of the last step that has it; None where the log never has."""
-    series = curve.series.get(name) or curve.series.get(logged.normalise_name(name))
+    series = curve.series.get(name) or curve.series.get(curve_series.normalise_name(name))
     if series is None or not series.values:
         return None
     steps, places = series.last_of_each()

@@ -8,7 +8,7 @@ import numpy as np
 
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.sentence import Scalar, Sentence
-from ascend_workbook.precision.curves import series as logged
+from ascend_workbook.precision.curves import series as curve_series
 from ascend_workbook.precision.curves.aligned import Aligned, Steps, align_series, exceeds_tolerance, first_place
 from ascend_workbook.precision.curves.series import GRAD_NORM, LOSS, LOSS_SCALE, LR, Checkpoint, Curve, last_before
 from ascend_workbook.precision.curves.spikes import Spike
@@ -82,7 +82,9 @@ def judge_curves(
         return Finding("ACC250", Status.WARN, "ACC250.single", args, weight=80)
     smooth = float(pair.smoothed[-1])
     args.update(
-        step=int(pair.steps[at]), baseline=logged.to_scalar(pair.baseline[at]), target=logged.to_scalar(pair.target[at])
+        step=int(pair.steps[at]),
+        baseline=curve_series.to_scalar(pair.baseline[at]),
+        target=curve_series.to_scalar(pair.target[at]),
     )
     args.update(smoothed=None if math.isnan(smooth) else smooth)
     key, status = ("ACC250.at_once", Status.FAIL) if at_once else ("ACC250.apart", Status.WARN)

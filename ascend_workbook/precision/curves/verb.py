@@ -16,7 +16,7 @@ from ascend_workbook.findings.report import Chart, Column, Report, Table, parse_
 from ascend_workbook.findings.sentence import Scalar
 from ascend_workbook.machine.launch import join_simulator_parts
 from ascend_workbook.precision.baselines.reading import Opened, open_side
-from ascend_workbook.precision.curves import findings as say
+from ascend_workbook.precision.curves import findings as curve_findings
 from ascend_workbook.precision.curves.aligned import TOLERANCE, Aligned, align_series, first_place
 from ascend_workbook.precision.curves.finals import Target, final_value, judge_finals, judge_targets
 from ascend_workbook.precision.curves.follow import Follow, follow_logs
@@ -122,16 +122,16 @@ def make_report(left: Curve, right: Curve, options: Options, followed: str = "")
     before = max(begin) <= 1 and int(pair.steps[0]) == begin[0] and not (left.ordinal or right.ordinal)
     parting = None if first is None else int(pair.steps[first])
     findings = [
-        say.judge_curves(left, right, pair, first, options.tolerance, before),
-        *say.find_shift(left, right, options.tolerance, options.shift),
-        *say.judge_gradient(left, right, options.shift, options.tolerance, parting, before),
-        *say.judge_learning_rate(left, right, options.shift),
-        *say.judge_alignment(left, right, pair, options.shift),
-        *say.find_coarse_logs(left, right, pair, options.tolerance),
+        curve_findings.judge_curves(left, right, pair, first, options.tolerance, before),
+        *curve_findings.find_shift(left, right, options.tolerance, options.shift),
+        *curve_findings.judge_gradient(left, right, options.shift, options.tolerance, parting, before),
+        *curve_findings.judge_learning_rate(left, right, options.shift),
+        *curve_findings.judge_alignment(left, right, pair, options.shift),
+        *curve_findings.find_coarse_logs(left, right, pair, options.tolerance),
         *(finding for curve in (left, right) for finding in _check_ended(curve, followed)),
-        *(finding for curve in (left, right) for finding in say.find_not_finite(curve)),
+        *(finding for curve in (left, right) for finding in curve_findings.find_not_finite(curve)),
         *(Finding("ACC257", Status.WARN, key, args) for curve in (left, right) for key, args in curve.told),
-        *say.spike_findings(by_side, {"baseline": left, "target": right}, known, options.shift),
+        *curve_findings.spike_findings(by_side, {"baseline": left, "target": right}, known, options.shift),
         *judge_scale(left, right),
         *judge_targets(options.targets, left, right),
         *judge_finals(left, right, options.shift, options.tolerance),
@@ -162,7 +162,7 @@ def _align_losses(left: Curve, right: Curve, shift: int) -> Aligned:
             raise WorkbookError("curves.no_numbers", path=curve.display_name, line=line, text=text)
     pair = align_series(left.series[LOSS], right.series[LOSS], shift)
     if not len(pair.steps):
-        ends = [say.describe_ranges(curve.series[LOSS].last_of_each()[0]) for curve in (left, right)]
+        ends = [curve_findings.describe_ranges(curve.series[LOSS].last_of_each()[0]) for curve in (left, right)]
         paths = {"baseline_path": left.display_name, "target_path": right.display_name}
         raise WorkbookError("curves.no_common", baseline=ends[0], target=ends[1], **paths)
     return pair

@@ -19,7 +19,7 @@ from ascend_workbook.precision.divergence.arguments import different_arguments
 from ascend_workbook.precision.divergence.drawn import draws_numbers, other_numbers
 from ascend_workbook.precision.divergence.replay import Own, Replay
 from ascend_workbook.precision.record import BACKWARD, FORWARD, PARAMETERS, TensorRecord
-from ascend_workbook.precision.tensors import agreement as trouble
+from ascend_workbook.precision.tensors import agreement as tensor_agreement
 from ascend_workbook.precision.tensors import tolerance
 from ascend_workbook.precision.tensors.agreement import ONLY_BASELINE, ONLY_TARGET, SHAPE, Agreement, TensorAgreement
 
@@ -186,8 +186,10 @@ def _structural_outcome(agreement: Agreement) -> str:
     problems = {slot.problem for slot in agreement.outputs}
     if agreement.pair.target.direction == FORWARD and problems & {SHAPE, ONLY_TARGET, ONLY_BASELINE}:
         return STRUCTURE
-    other_node = trouble.DTYPE in problems and problems & {ONLY_TARGET, ONLY_BASELINE}
-    return NOT_COMPARED if other_node or problems & {SHAPE, trouble.UNREADABLE, trouble.CHECKSUM} else ""
+    other_node = tensor_agreement.DTYPE in problems and problems & {ONLY_TARGET, ONLY_BASELINE}
+    return (
+        NOT_COMPARED if other_node or problems & {SHAPE, tensor_agreement.UNREADABLE, tensor_agreement.CHECKSUM} else ""
+    )
 
 
 def _judge_by_amplification(
@@ -236,7 +238,7 @@ def cancellation_factor(agreement: Agreement, slot: TensorAgreement, summed: Seq
 
 def _unseen_maker(agreement: Agreement, reached: float) -> bool:
     """An input error far above all errors so far: its maker was not recorded, or the runs began differently."""
-    if any(slot.problem == trouble.NONFINITE for slot in agreement.inputs) and math.isfinite(reached):
+    if any(slot.problem == tensor_agreement.NONFINITE for slot in agreement.inputs) and math.isfinite(reached):
         return True
     return agreement.error_in > UNSEEN * max(reached, tolerance.rounding_floor(effective_dtypes(agreement)))
 

@@ -20,6 +20,7 @@ from ascend_workbook.precision.layouts import read_dump
 from ascend_workbook.precision.record import BACKWARD, PARAMETERS
 from ascend_workbook.precision.tensors.tensorfile import read_tensor
 
+#: What becomes of a number in a 16-bit format: below the smallest it is 0, beyond the largest infinite.
 LOST, SUBNORMAL, NORMAL, OVERFLOW = "lost", "subnormal", "normal", "overflow"
 
 

@@ -8,9 +8,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ascend_workbook.findings import report as gates
 from ascend_workbook.findings.finding import Finding, Status
-from ascend_workbook.findings.report import Report
+from ascend_workbook.findings.report import Report, parse_fail_on
 from ascend_workbook.findings.sentence import Scalar, Sentence, say, show
 from ascend_workbook.precision.divergence import NOT_COMPARED, PARTING
 from ascend_workbook.show.junit import Case
@@ -126,7 +125,7 @@ def apply_gate(report: Report, fail_on: Iterable[str], classes: tuple[str, ...] 
     """The report, FAIL where one of the classes occurs or was not looked for. What is FAIL by itself stays so.
 
     Raises WorkbookError for a class that is none of `classes`."""
-    asked = gates.parse_fail_on(fail_on, classes)
+    asked = parse_fail_on(fail_on, classes)
     findings = _all_findings(report)
     failed = {name: [finding for finding in findings if fails_question(finding, name)] for name in asked}
     new = []

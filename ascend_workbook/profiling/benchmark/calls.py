@@ -16,7 +16,7 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.profiling.benchmark import answer
-from ascend_workbook.profiling.benchmark import facts as outcomes
+from ascend_workbook.profiling.benchmark import facts as benchmark_facts
 from ascend_workbook.profiling.benchmark.configurations import AUTOCAST, Axis, Configuration, combine_axes, parse_axes
 from ascend_workbook.profiling.benchmark.facts import LEAST_STEPS, Bench, Measured, describe_hardware, load_baseline
 from ascend_workbook.profiling.benchmark.resources import MEMORY, Peak, Power
@@ -99,7 +99,7 @@ def _measure_call(
         if not MEMORY.search(f"{type(error).__name__}: {error}") and not isinstance(error, MemoryError):
             raise
         return Measured(
-            name, settings, outcomes.OUT_OF_MEMORY, str(error).splitlines()[0] if str(error) else "MemoryError"
+            name, settings, benchmark_facts.OUT_OF_MEMORY, str(error).splitlines()[0] if str(error) else "MemoryError"
         )
     many = tokens * samples if tokens and samples else None
     host, at_most = peak.host_mib()
@@ -235,7 +235,7 @@ def _measure_configuration(
     steady = tuple(times[warmup:])
     if len(steady) < LEAST_STEPS:
         few_steps = Sentence("benchmark.few_steps", done=len(times), wanted=warmup + LEAST_STEPS)
-        return Measured(configuration.name or "-", configuration.settings, outcomes.FAILED, few_steps)
+        return Measured(configuration.name or "-", configuration.settings, benchmark_facts.FAILED, few_steps)
     return Measured(configuration.name or "-", configuration.settings, runs_s=(steady,), samples=samples or None)
 
 

@@ -17,7 +17,7 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine import device as devices
 from ascend_workbook.machine.launch import LaunchResult, LaunchSpec, Plugin, Progress, launch
 from ascend_workbook.profiling.benchmark import answer, configurations
-from ascend_workbook.profiling.benchmark import facts as outcomes
+from ascend_workbook.profiling.benchmark import facts as benchmark_facts
 from ascend_workbook.profiling.benchmark.configurations import Axis, Configuration
 from ascend_workbook.profiling.benchmark.facts import LEAST_STEPS, Bench, Measured, describe_hardware, load_baseline
 from ascend_workbook.profiling.benchmark.resources import MEMORY, Power
@@ -120,8 +120,8 @@ class _Runs:
         for earlier, run in zip(wanted[:at], runs):
             same = {name: value for name, value in earlier.settings.items() if name != doubling} == rest
             if doubling and same and run.outcome:
-                runs[at].outcome = outcomes.NOT_RUN
-                key = "benchmark.beyond" if run.outcome == outcomes.OUT_OF_MEMORY else "benchmark.beyond_failed"
+                runs[at].outcome = benchmark_facts.NOT_RUN
+                key = "benchmark.beyond" if run.outcome == benchmark_facts.OUT_OF_MEMORY else "benchmark.beyond_failed"
                 runs[at].why = Sentence(key, name=earlier.name)
                 return True
         return False
@@ -181,7 +181,7 @@ def _explain_end(result: LaunchResult, done: int, wanted: int) -> tuple[str, Sca
     error = result.error
     message = f"{error.type}: {error.message}" if error else ""
     if MEMORY.search(message) or (error and not error.type and MEMORY.search("\n".join(error.traceback))):
-        return outcomes.OUT_OF_MEMORY, message.strip(": ")
+        return benchmark_facts.OUT_OF_MEMORY, message.strip(": ")
     if result.trouble is not None:
-        return outcomes.FAILED, result.trouble
-    return outcomes.FAILED, Sentence("benchmark.few_steps", done=max(0, done), wanted=wanted)
+        return benchmark_facts.FAILED, result.trouble
+    return benchmark_facts.FAILED, Sentence("benchmark.few_steps", done=max(0, done), wanted=wanted)

@@ -148,13 +148,13 @@ class Recorder:
             account.write_record(self._where, self._make_record())
         account.clear_recording(self._where, self.rank)
         config = for_child(self._plan, self._device.accelerator, str(self._where))
-        from ascend_workbook.profiling.child import profiler_plugin as recorder
+        from ascend_workbook.profiling.child import profiler_plugin
 
         if self._model is not None:
-            estimate = recorder.room(self._model, config, self.rank, self.nproc)
+            estimate = profiler_plugin.room(self._model, config, self.rank, self.nproc)
             if estimate["refused"]:
                 raise WorkbookError("PRF300.room", **estimate, path=config["folder"])
-        self._profiler = recorder.make(config, self.rank)
+        self._profiler = profiler_plugin.make(config, self.rank)
         self._profiler.start()
         self._mark = time.perf_counter()
         return self
@@ -213,6 +213,6 @@ def describe_simulator(chosen_device: Device) -> dict[str, object]:
     """Return what LaunchResult.simulator says, of this process: faults on purpose, numerics; empty elsewhere."""
     if not chosen_device.simulated:
         return {}
-    from ascend_workbook.machine.launch.child import simulator as loaded
+    from ascend_workbook.machine.launch.child import simulator as child_simulator
 
-    return dict(loaded.describe_simulator())
+    return dict(child_simulator.describe_simulator())

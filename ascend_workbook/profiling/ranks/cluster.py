@@ -9,7 +9,7 @@ from statistics import fmean, median
 
 import numpy as np
 
-from ascend_workbook.profiling.ranks import waiting as arrivals
+from ascend_workbook.profiling.ranks import waiting
 from ascend_workbook.profiling.ranks.facts import RankFacts, is_pairwise
 from ascend_workbook.profiling.ranks.waiting import BOOLS, NOBODY
 from ascend_workbook.profiling.trace import Looked
@@ -33,31 +33,31 @@ class Cluster:
     """The ranks by their numbers. `stages` is empty where there is no pipeline."""
 
     ranks: Mapping[int, RankFacts]
-    clocks: Mapping[int, arrivals.Clock]
+    clocks: Mapping[int, waiting.Clock]
     stages: Mapping[int, int]
-    matches: arrivals.Matches
-    waits: arrivals.Waits
+    matches: waiting.Matches
+    waits: waiting.Waits
 
     @classmethod
     def from_ranks(cls, ranks: Mapping[int, RankFacts]) -> Cluster:
         ordered = dict(sorted(ranks.items()))
-        clock_of_rank = arrivals.compare_clocks(ordered)
+        clock_of_rank = waiting.compare_clocks(ordered)
         stages = stages_of(ordered)
         shifts = {
             rank: clock.ahead_ns
             for rank, clock in clock_of_rank.items()
             if cls._needs_clock_shift(ordered, clock, rank)
         }
-        matches = arrivals.match_calls(ordered, shifts)
-        return cls(ordered, clock_of_rank, stages, matches, arrivals.compute_waits(ordered, matches, stages))
+        matches = waiting.match_calls(ordered, shifts)
+        return cls(ordered, clock_of_rank, stages, matches, waiting.compute_waits(ordered, matches, stages))
 
     @staticmethod
-    def _needs_clock_shift(ranks: Mapping[int, RankFacts], clock: arrivals.Clock, rank: int) -> bool:
+    def _needs_clock_shift(ranks: Mapping[int, RankFacts], clock: waiting.Clock, rank: int) -> bool:
         """Return whether the rank's clock is to be set right; ranks of one host have one clock."""
         hosts = {ranks[rank].host, ranks[clock.of].host}
         return clock.is_apart and not (len(hosts) == 1 and "" not in hosts) and not ranks[rank].simulated
 
-    def shifted_clocks(self) -> dict[int, arrivals.Clock]:
+    def shifted_clocks(self) -> dict[int, waiting.Clock]:
         """Return the clocks that were set right, by rank."""
         return {rank: clock for rank, clock in self.clocks.items() if self._needs_clock_shift(self.ranks, clock, rank)}
 

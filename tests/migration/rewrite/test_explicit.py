@@ -9,7 +9,7 @@ import pytest
 from ascend_workbook.findings.sentence import say
 from ascend_workbook.migration.reading.source import parse_text
 from ascend_workbook.migration.repair import class_of
-from ascend_workbook.migration.rewrite import apply_edits, judge_source, migrate_source
+from ascend_workbook.migration.rewrite import apply_edits, choose_edits, migrate_source
 from ascend_workbook.migration.rewrite.explicit import PARTS
 from ascend_workbook.migration.rewrite.explicit.calls import check_commands, rewrite_arguments
 from ascend_workbook.migration.scan import scan_source
@@ -129,7 +129,7 @@ def test_what_has_no_form_is_named_and_stays() -> None:
     code = (
         "import torch\ntorch.cuda.caching_allocator_enable(False)\nx = name.split('cuda')\nfrom torch.cuda import *\n"
     )
-    made, left = judge_source(parse_text(code), mode="explicit")
+    made, left = choose_edits(parse_text(code), mode="explicit")
     assert [finding.args["name"] for finding in left if finding.rule == "MIG138"] == [
         "torch.cuda.caching_allocator_enable",
         "cuda",
@@ -147,7 +147,7 @@ def test_what_has_no_form_is_named_and_stays() -> None:
     ],
 )
 def test_a_name_that_another_edit_would_break_is_told(code: str, name: str) -> None:
-    _, left = judge_source(parse_text(code), mode="explicit")
+    _, left = choose_edits(parse_text(code), mode="explicit")
     assert [finding.args["name"] for finding in left] == [name]
 
 
@@ -166,7 +166,7 @@ def test_a_name_that_another_edit_would_break_is_told(code: str, name: str) -> N
     ],
 )
 def test_what_other_files_say_is_left_to_a_person(code: str, key: str, line: int) -> None:
-    made, left = judge_source(parse_text(code), mode="explicit")
+    made, left = choose_edits(parse_text(code), mode="explicit")
     assert [(finding.key, finding.place and finding.place.line) for finding in left] == ([(key, line)] if key else [])
     assert bool([finding for finding in made if finding.key == "MIG138.device"]) == (not key)
 

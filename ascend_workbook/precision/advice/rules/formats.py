@@ -9,8 +9,8 @@ from pathlib import Path
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.rules import CannotCheck
 from ascend_workbook.findings.sentence import Scalar, Sentence
-from ascend_workbook.precision.advice import seen as evidence
-from ascend_workbook.precision.advice.seen import HALF, Seen, describe_places, floating_dtypes, in_half
+from ascend_workbook.precision.advice import evidence
+from ascend_workbook.precision.advice.evidence import HALF, Seen, describe_places, floating_dtypes, in_half
 from ascend_workbook.precision.divergence import Judgement
 from ascend_workbook.precision.divergence.formats import KINDS
 from ascend_workbook.precision.record import Operator

@@ -8,8 +8,8 @@ from typing import Any
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.rules import CannotCheck
 from ascend_workbook.findings.sentence import Scalar, Sentence
-from ascend_workbook.precision.advice import seen as evidence
-from ascend_workbook.precision.advice.seen import Seen, describe_places, recorded_fact, recorded_settings
+from ascend_workbook.precision.advice import evidence
+from ascend_workbook.precision.advice.evidence import Seen, describe_places, recorded_fact, recorded_settings
 from ascend_workbook.precision.divergence import DRAWN
 from ascend_workbook.precision.divergence.drawn import MASKS, SOURCE, draws_numbers, other_numbers
 from ascend_workbook.precision.tensors.agreement import CHECKSUM, SHAPE, TensorAgreement

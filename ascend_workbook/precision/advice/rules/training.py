@@ -9,7 +9,7 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.rules import CannotCheck
 from ascend_workbook.findings.sentence import Scalar
-from ascend_workbook.precision.advice.seen import Seen, describe_places, in_half, recorded_fact, recorded_settings
+from ascend_workbook.precision.advice.evidence import Seen, describe_places, in_half, recorded_fact, recorded_settings
 from ascend_workbook.precision.curves.scale import judge_scale, scale_history_of
 from ascend_workbook.precision.curves.series import Curve
 from ascend_workbook.precision.rules.uncompared import check_update, pair_following_steps

@@ -129,4 +129,134 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         'plain_text = " ".join(_expand_part(Part(named, False, True), known))',
         'plain_text = " ".join(_expand_part(Part(named, True, True), known))',
     ): "whoever asks to expand a part has looked before whether it is plain",
+    (
+        "ascend_workbook/precision/tensors/agreement.py",
+        "BLOCK = 1 << 16",
+        "BLOCK = 2 << 16",
+    ): "how much is read at once: a matter of memory, tests set a number of their own",
+    (
+        "ascend_workbook/precision/tensors/agreement.py",
+        "BLOCK = 1 << 16",
+        "BLOCK = 1 << 17",
+    ): "how much is read at once: a matter of memory, tests set a number of their own",
+    (
+        "ascend_workbook/precision/tensors/agreement.py",
+        "scales = [abs(known[0][1])] + [peak] * (len(known) - 1)",
+        "scales = [abs(known[0][1])] + [peak] * (len(known) + 1)",
+    ): "as many scales are taken as there are figures",
+    (
+        "ascend_workbook/precision/tensors/fused.py",
+        "parts = (ctypes.c_double * (2 * (until - at)))() if meter.parts is not None else None",
+        "parts = (ctypes.c_double * (3 * (until - at)))() if meter.parts is not None else None",
+    ): "more room than the kernel fills",
+    (
+        "ascend_workbook/precision/tensors/fused.py",
+        "starts = (ctypes.c_int64 * 2)(left.start, right.start)",
+        "starts = (ctypes.c_int64 * 3)(left.start, right.start)",
+    ): "the kernel reads two",
+    (
+        "ascend_workbook/precision/tensors/fused.py",
+        "(ctypes.c_int32 * 2)(*files),",
+        "(ctypes.c_int32 * 3)(*files),",
+    ): "the kernel reads two",
+    (
+        "ascend_workbook/precision/tensors/measuring.py",
+        "meter = Meter(left.element, right.element, 2 * count, bfloat16=bfloat16, parts=chosen is not None)",
+        "meter = Meter(left.element, right.element, 3 * count, bfloat16=bfloat16, parts=chosen is not None)",
+    ): "more room than a block fills",
+    (
+        "ascend_workbook/precision/tensors/metrics.py",
+        "flat = np.ascontiguousarray(values).reshape(-1)",
+        "flat = np.ascontiguousarray(values).reshape(-2)",
+    ): "numpy computes the size that is negative, whichever number it is",
+    (
+        "ascend_workbook/precision/tensors/metrics.py",
+        "if not unequal:",
+        "if False:",
+    ): "spares work: of equal blocks every difference is 0 by the long way too",
+    (
+        "ascend_workbook/precision/tensors/metrics.py",
+        "a, b, d = (np.ldexp(side, -exponent) for side in (a, b, np.zeros(1) if d is None else d))",
+        "a, b, d = (np.ldexp(side, -exponent) for side in (a, b, np.zeros(2) if d is None else d))",
+    ): "the squares of zeros are 0, however many they are",
+    (
+        "ascend_workbook/precision/tensors/metrics.py",
+        "sums = (float(d.dot(d)), 0.0, float(b.dot(b)))",
+        "sums = (float(d.dot(d)), 1.0, float(b.dot(b)))",
+    ): "the first and the third are used",
+    (
+        "ascend_workbook/precision/tensors/metrics.py",
+        "x, y = (np.where(finite, values, values.dtype.type(0)) for values in (x, y))",
+        "x, y = (np.where(finite, values, values.dtype.type(1)) for values in (x, y))",
+    ): "both sides hold the same number there, whichever it is",
+    (
+        "ascend_workbook/precision/tensors/metrics.py",
+        "if self.relative_dtype == np.float64:",
+        "if False:",
+    ): "spares a copy: a and b are x and y as float64",
+    (
+        "ascend_workbook/precision/tensors/metrics.py",
+        "elif x.dtype != self.relative_dtype or y.dtype != self.relative_dtype:",
+        "elif x.dtype != self.relative_dtype or y.dtype == self.relative_dtype:",
+    ): "asked for a float16 beside a float32, which numpy widens by itself; float32's epsilon is a float16 too",
+    (
+        "ascend_workbook/precision/tensors/metrics.py",
+        "tops = [max((power for power, sums in self.sums.items() if sums[at]), default=0) for at in range(4)]",
+        "tops = [max((power for power, sums in self.sums.items() if sums[at]), default=1) for at in range(4)]",
+    ): "a sum that is 0 is 0 at any scale",
+    (
+        "ascend_workbook/precision/tensors/metrics.py",
+        "sum(float(sums[at]) * 2.0 ** max(2 * (power - top), -1070) for power, sums in self.sums.items() if sums[at])",
+        "sum(float(sums[at]) * 2.0 ** max(2 * (power - top), -1071) for power, sums in self.sums.items() if sums[at])",
+    ): "what is scaled down so far vanishes beside the larger sum",
+    (
+        "ascend_workbook/precision/tensors/metrics.py",
+        "apart, other = (np.array(values) for values in zip(*self.parts)) if self.parts else (np.zeros(0),) * 2",
+        "apart, other = (np.array(values) for values in zip(*self.parts)) if self.parts else (np.zeros(1),) * 2",
+    ): "without a block the relative error is 0, which the next line answers",
+    (
+        "ascend_workbook/precision/tensors/tensorfile.py",
+        "return np.dtype(np.float32) if self.bfloat16 else np.empty(0, self.dtype).real.dtype",
+        "return np.dtype(np.float32) if self.bfloat16 else np.empty(1, self.dtype).real.dtype",
+    ): "an array's dtype does not depend on its size",
+    (
+        "ascend_workbook/precision/tensors/tensorfile.py",
+        "wide = np.empty(count if self.bfloat16 else 0, np.uint32)",
+        "wide = np.empty(count if self.bfloat16 else 1, np.uint32)",
+    ): "only used for bfloat16",
+    (
+        "ascend_workbook/precision/tensors/tensorfile.py",
+        "if min(shape, default=0) < 0 or path.stat().st_size < start + stored.size * dtype.itemsize:",
+        "if min(shape, default=1) < 0 or path.stat().st_size < start + stored.size * dtype.itemsize:",
+    ): "neither is below 0",
+    (
+        "ascend_workbook/precision/tensors/tensorfile.py",
+        "if len(shape) != len(strides) or min((*shape, *strides, offset), default=0) < 0:",
+        "if len(shape) != len(strides) or min((*shape, *strides, offset), default=1) < 0:",
+    ): "the offset is always there",
+    (
+        "ascend_workbook/precision/tensors/tensorfile.py",
+        "if 0 in shape:",
+        "if False:",
+    ): "as_strided makes the same empty array",
+    (
+        "ascend_workbook/precision/tensors/tolerance.py",
+        "return SUMMATION_OF_HALF if BITS.get(dtype, 0) <= HALF_BITS else SUMMATION",
+        "return SUMMATION_OF_HALF if BITS.get(dtype, 1) <= HALF_BITS else SUMMATION",
+    ): "both are below HALF_BITS",
+    (
+        "ascend_workbook/precision/tensors/workers.py",
+        "text=True,",
+        "text=False,",
+    ): "the encoding says that it is text",
+    (
+        "ascend_workbook/precision/tensors/workers.py",
+        "self.process.wait(5)",
+        "self.process.wait(6)",
+    ): "a time limit: a worker that hangs is ended then or a second later",
+    (
+        "ascend_workbook/precision/tensors/workers.py",
+        "elements = 0  # of the last one",
+        "elements = 1  # of the last one",
+    ): "the first job opens a batch, which sets it",
 }

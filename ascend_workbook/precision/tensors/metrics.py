@@ -223,7 +223,7 @@ class Meter:
         np.subtract(left, right, out=t)
         largest = max(int(t.max()), -int(t.min()))
         bits = 8 * left.itemsize
-        if largest >= 1 << {16: 10, 32: 23, 64: 52}[bits]:
+        if largest > 1 << {16: 10, 32: 23, 64: 52}[bits]:
             lowest = np.iinfo(left.dtype).min
             places = [
                 np.where(v < 0, lowest - v, v).astype(np.int64 if bits < 64 else np.float64) for v in (left, right)
@@ -285,4 +285,4 @@ class Meter:
 def _scaling_exponent(a: Array, b: Array) -> int:
     """Return the power of two by which squares must be scaled down to stay inside float64; 0 in all but odd data."""
     peak = max(float(a.max()), -float(a.min()), float(b.max()), -float(b.min()))
-    return 0 if peak == 0.0 or NARROWEST < peak < WIDEST else math.frexp(peak)[1]
+    return 0 if NARROWEST < peak < WIDEST else math.frexp(peak)[1]  # of 0 that is 0

@@ -182,7 +182,7 @@ def serve_jobs(worker: Worker, jobs: list[Job], sample: Sample, block: int = BLO
 def split_batches(jobs: Sequence[Job]) -> list[list[int]]:
     """Split the jobs into batches of numbers: in order, up to so many elements and so many jobs."""
     groups: list[list[int]] = []
-    elements = 0
+    elements = 0  # of the last one
     for number, job in enumerate(jobs):
         if not groups or elements + job.elements > BATCH_ELEMENTS or len(groups[-1]) >= BATCH_JOBS:
             groups.append([])

@@ -136,3 +136,17 @@ def test_each_dtype_is_measured_by_the_kernel_alone(
     monkeypatch.setattr(Meter, "add_block", None)
     found = measure_files(Job(tmp_path / "a.pt", tmp_path / "b.pt", (2,), (2,)), WHOLE)
     assert found.relative_l2 == pytest.approx(34**-0.5) and (found.measured, found.unequal) == (2, 1)
+
+
+def test_every_block_of_the_kernel_is_a_part(tmp_path: Path) -> None:
+    """Blocks of two against 1, 1, 2, 2 and 3: squares of the difference 1 + 4, 4 + 9 and 4, of the baseline 2, 8, 9."""
+    for name, values in (("a", [2.0, 3.0, 4.0, 5.0, 5.0]), ("b", [1.0, 1.0, 2.0, 2.0, 3.0])):
+        np.save(tmp_path / f"{name}.npy", np.array(values, np.float32))
+    sides = [locate_tensor(tmp_path / f"{name}.npy") for name in "ab"]
+    for chosen, parts in (([0, 1, 2], [(5.0, 2.0), (13.0, 8.0), (4.0, 9.0)]), ([1], [(13.0, 8.0)])):
+        meter = Meter(np.float32, np.float32, 2, parts=True)
+        fused.add_all(meter, *sides, 2, chosen)
+        assert meter.parts == parts
+    meter = Meter(np.float32, np.float32, 2)
+    fused.add_all(meter, *sides, 2, None)
+    assert meter.parts is None and meter.make_metrics(5).euclidean == pytest.approx(22**0.5)

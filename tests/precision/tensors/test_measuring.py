@@ -182,3 +182,33 @@ def test_a_worker_leaves_by_itself_when_it_is_closed() -> None:
     assert worker.is_alive
     worker.close()
     assert worker.process.returncode == 0 and not worker.is_alive and worker.errors.closed
+
+
+def test_tensors_that_do_not_lie_in_one_piece(tmp_path: Path) -> None:
+    """1 to 4 against 1, 2, 3 and 8: 4 off, of sqrt(78); whichever side is turned."""
+    one, other = torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([[1.0, 2.0], [3.0, 8.0]])
+    turned = [value.t().contiguous().t() for value in (one, other)]
+    for sides in ([one, other], [turned[0], other], [one, turned[1]], turned):
+        found = measure_files(job(tmp_path, *sides))
+        assert found.relative_l2 == pytest.approx(4 / 78**0.5) and (found.unequal, found.max_absolute) == (1, 4.0)
+        odd = measure_files(job(tmp_path, sides[0] + torch.tensor([[0.0, 1.0], [0.0, 0.0]]).t(), sides[1]))
+        assert (odd.unequal, odd.max_absolute) == (2, 4.0)
+
+
+def test_a_bfloat16_beside_a_float32_has_float32s_last_places(tmp_path: Path) -> None:
+    wide, short = torch.tensor([1 + 2**-7]), torch.tensor([1.0]).bfloat16()
+    for sides in ((wide, short), (short, wide)):
+        assert measure_files(job(tmp_path, *sides)).max_ulp == 2**16
+    assert measure_files(job(tmp_path, wide.bfloat16(), short)).max_ulp == 1
+    grid = torch.tensor([[1 + 2**-7, 1.0], [1.0, 1.0]])
+    sides = grid.bfloat16().t(), torch.ones(2, 2).bfloat16().t()
+    assert measure_files(job(tmp_path, *sides)).max_ulp == 1, "turned"
+
+
+def test_a_sample_of_nothing_and_of_one(tmp_path: Path) -> None:
+    """Of no element nothing is sampled; one element is one block, whose error nobody knows."""
+    empty = measure_files(job(tmp_path, torch.ones(0), torch.ones(0)), Sample(0.5))
+    assert (empty.sampling, empty.measured, empty.relative_l2) == (None, 0, 0.0)
+    one = measure_files(job(tmp_path, torch.tensor([2.0]), torch.tensor([1.0])), Sample(0.5))
+    assert (one.sampling, one.measured, one.relative_l2) == (float("inf"), 1, 1.0)
+    assert measure_files(job(tmp_path, torch.ones(1), torch.ones(1))).sampling is None

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from ascend_workbook.precision.tensors.metrics import Meter, measure_arrays
+from ascend_workbook.precision.tensors.metrics import Meter, Metrics, measure_arrays
 
 FLOATS = st.sampled_from([np.float16, np.float32, np.float64])
 SHAPES = hnp.array_shapes(max_dims=3, max_side=9)
@@ -162,3 +162,71 @@ def test_a_huge_value_beside_an_ordinary_one_has_its_error() -> None:
     assert measure_arrays(np.array([1.0]), np.array([0.0])).relative_l2 == math.inf
     far = measure_arrays(np.array([2e200, 3.0]), np.array([1.0, 3.0]), block=1)
     assert far.relative_l2 == pytest.approx(2e200 / math.sqrt(10.0)), "in blocks of their own"
+
+
+def test_metrics_of_nothing_more_say_that_nothing_differs() -> None:
+    found = Metrics(0.0, 0.0, None, 0, 0, 0)
+    assert (found.max_relative, found.within_thousandth, found.within_five_thousandths) == (0.0, 1.0, 1.0)
+    assert (found.euclidean, found.norm_target, found.norm_baseline) == (0.0, 0.0, 0.0)
+    assert (found.max_ulp, found.nonfinite, found.measured, found.sampling) == (None, 0, 0, None)
+
+
+def test_a_meter_is_of_no_bfloat16_and_keeps_no_parts_unless_told() -> None:
+    meter = Meter(np.float32, np.float32, 2)
+    meter.add_all([(np.array([1 + 2**-7], np.float32), np.array([1.0], np.float32))])
+    found = meter.make_metrics(1)
+    assert (found.max_ulp, found.sampling, meter.parts) == (2**16, None, None)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "relative"),
+    [
+        # beside a zero both are raised by 2^-23: (1 + e - e) / e
+        (np.float32(1.0), np.float32(0.0), 2.0**23),
+        (np.float64(1.0), np.float64(0.0), 2.0**52),
+        (np.float32(1.0), np.float16(0.0), 2.0**23),
+        (np.float16(1.0), np.float32(0.0), 2.0**23),
+        (np.float16(1.0), np.float16(0.0), 2.0**23),
+        # in float32: 3 + 2^-22 raised is a tie, 3 + 2^-21, which stays when 2^-23 is taken away
+        (np.float32(3 + 2.0**-22), np.float32(0.0), (3 + 2.0**-21) * 2**23),
+        # 1000.5 - 0.25 has no place in float16, whose numbers are 0.5 apart there
+        (np.float16(1000.5), np.float16(0.25), 4001.0),
+        (np.float16(1000.5), np.float32(0.25), 4001.0),
+        (np.float32(1000.5), np.float16(0.25), 4001.0),
+    ],
+)
+def test_relative_errors_are_computed_in_float32_at_least(left: np.number, right: np.number, relative: float) -> None:
+    found = measure_arrays(np.array([left]), np.array([right]))
+    assert found.max_relative == relative and (found.within_thousandth, found.within_five_thousandths) == (0.0, 0.0)
+
+
+def test_blocks_of_two_scales_are_added_by_their_distance() -> None:
+    """3 and 4 times 2^500, scaled down by 2^502 and 2^503."""
+    size = 2.0**500
+    for order in ([3.0, 4.0], [4.0, 3.0]):
+        found = measure_arrays(np.array(order) * size, np.array(order) * (size / 2), block=1)
+        assert (found.norm_target, found.norm_baseline, found.euclidean) == (5 * size, 2.5 * size, 2.5 * size)
+        assert found.relative_l2 == 1.0 and found.cosine == pytest.approx(1.0)
+
+
+def test_the_error_of_a_sample_of_three_blocks() -> None:
+    """Squares 1, 4 and 0 of 4 each: R^2 = 5/12, residuals -2/3, 7/3 and -5/3, whose squares are 26/3 together."""
+    found = sampled(([3.0], [2.0]), ([4.0], [2.0]), ([2.0], [2.0]))
+    assert found == pytest.approx(math.sqrt(26 / 3 * 3 / 2) / 12 / (2 * math.sqrt(5 / 12)))
+
+
+def test_the_error_of_a_sample_beside_a_baseline_that_vanishes_is_not_known() -> None:
+    """Squares of 1 beside those of 2e200; and blocks with squares 0 of 4 and 1 of 1: R^2 = 1/5, residuals -0.8, 0.8."""
+    assert sampled(([2e200], [1.0]), ([2e200], [1.0])) == math.inf
+    assert sampled(([2e200], [2e200]), ([2e200], [1e200])) == pytest.approx(1.6 / 5 / (2 * math.sqrt(1 / 5)))
+
+
+def test_orthogonal_sides() -> None:
+    found = measure_arrays(np.array([3.0, 0.0]), np.array([0.0, 4.0]))
+    assert (found.cosine, found.euclidean, found.norm_target, found.norm_baseline) == (0.0, 5.0, 3.0, 4.0)
+
+
+def test_places_of_one_sign_are_counted_to_the_last_where_the_exponents_are_neighbours() -> None:
+    """1 + 700 units and its double: 2^52 places apart, which float64 cannot tell of numbers of 62 bits."""
+    one = 1 + 700 * 2.0**-52
+    assert measure_arrays(np.array([2 * one]), np.array([one])).max_ulp == 1 << 52

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -96,3 +99,53 @@ def test_without_distributed_it_says_what_to_install(monkeypatch: pytest.MonkeyP
     with pytest.raises(WorkbookError, match=r"needs dask\.distributed") as caught, scheduler.open_cluster("tcp://x:1"):
         pass
     assert "pip install -c held.txt distributed" in caught.value.hint("en")
+
+
+def test_a_line_is_answered_by_a_worker_of_this_machine(tmp_path: Path) -> None:
+    """As the process that a task runs in does it, which keeps its worker."""
+    workers.dismiss_workers()
+    jobs = pairs(tmp_path, count=2, size=1000)
+    line = scheduler.worker.write_order(jobs, Sample())
+    answers = scheduler.worker.read_answers(scheduler.serve_line(line))
+    assert answers[:1] == workers.measure_all(jobs[:1], workers=1) and "No such file" in str(answers[1])
+    assert len(workers._resting) == 1
+    workers.dismiss_workers()
+
+
+class Cluster:
+    """Stands for a client whose tasks run at once."""
+
+    def __init__(self) -> None:
+        self.orders: list[dict[str, Any]] = []
+
+    def map(self, function: Callable[[str], str], lines: list[str], *, pure: bool) -> list[Cluster]:
+        assert not pure, "files may have changed since: no answer is remembered"
+        self.orders += map(json.loads, lines)
+        return [self for _ in lines]
+
+    def result(self) -> str:
+        return scheduler.worker.write_answer([WorkbookError("precision.sample", given=0.5)])
+
+
+@pytest.mark.parametrize(("alone", "block"), [(2, 1 << 13), (1, 1 << 14)])
+def test_little_data_is_read_in_the_blocks_that_it_has_here(
+    monkeypatch: pytest.MonkeyPatch, alone: int, block: int
+) -> None:
+    """And a batch whose machine went is an error of each of its jobs."""
+    jobs = [Job(Path(f"{name}.pt"), Path("b.pt"), (1,), (1,)) for name in "xy"]
+    cluster, whys = Cluster(), iter([None, "gone"])
+    monkeypatch.setattr(workers, "ALONE", alone)
+    monkeypatch.setattr(workers, "BATCH_JOBS", 1)
+    monkeypatch.setattr(scheduler, "wait_for", lambda *_: None)
+    monkeypatch.setattr(scheduler, "explain_loss", lambda *_: next(whys))
+    found = scheduler._measure_on_cluster(cluster, "tcp://x:1", jobs, Sample(1.0))  # type: ignore[arg-type]
+    assert [(order["block"], len(order["jobs"])) for order in cluster.orders] == [(block, 1)] * 2
+    assert [one.key for one in found if isinstance(one, WorkbookError)] == ["precision.sample", "precision.worker_died"]
+    assert "y.pt" in str(found[1]) and "gone" in str(found[1])
+    with pytest.raises(WorkbookError, match="share above 0"):
+        scheduler._measure_on_cluster(cluster, "tcp://x:1", jobs, Sample(0.0))  # type: ignore[arg-type]
+
+
+def test_without_an_address_it_is_measured_here() -> None:
+    with scheduler.open_cluster("") as measure:
+        assert measure is workers.measure_all

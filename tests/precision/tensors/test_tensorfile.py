@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.precision.tensors.tensorfile import read_tensor
+from ascend_workbook.precision.tensors.tensorfile import locate_tensor, read_tensor, verify_checksum
 
 DTYPES = [
     torch.float32,
@@ -107,3 +107,160 @@ def test_a_shape_beyond_the_data_is_refused(tmp_path: Path) -> None:
             changed.writestr(info.filename, data[:8] if info.filename.endswith("data/0") else data)
     with pytest.raises(WorkbookError, match="needs 4 elements, the file holds 2"):
         read_tensor(tmp_path / "y.pt")
+
+
+def write_archive(path: Path, described: object, members: dict[str, bytes], squeezed: bool = False) -> Path:
+    """Write what torch.save does, in the order of `members`; None stands for the pickle."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            held = data or pickle.dumps(described, 2)
+            squeeze = squeezed and name == "x/data.pkl"
+            archive.writestr(name, held, zipfile.ZIP_DEFLATED if squeeze else zipfile.ZIP_STORED)
+    return path
+
+
+def parts(storage: str, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> tuple[object, ...]:
+    return "tensor", ("storage", storage, "0", "cpu", 1), offset, shape, strides
+
+
+def test_the_description_is_found_wherever_it_stands(tmp_path: Path) -> None:
+    members = {"x/byteorder": b"little", "x/data/0": np.array([1, 2], np.float32).tobytes(), "x/data.pkl": b""}
+    path = write_archive(tmp_path / "x.pt", parts("FloatStorage", (2,), (1,)), members)
+    assert read_tensor(path).tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(("beyond", "squeezed"), [(0, False), (1, False), (0, True), (1, True)])
+def test_a_description_has_64_kib_at_most_squeezed_or_not(tmp_path: Path, beyond: int, squeezed: bool) -> None:
+    plain = pickle.dumps(parts("FloatStorage", (1,), (1,)), 2)
+    padded = plain + bytes((1 << 16) - len(plain) + beyond)
+    members = {"x/data.pkl": padded, "x/data/0": np.array([7], np.float32).tobytes()}
+    path = write_archive(tmp_path / "x.pt", None, members, squeezed)
+    if not beyond:
+        assert read_tensor(path).tolist() == [7.0]
+        return
+    with pytest.raises(WorkbookError, match=r"x/data\.pkl has 65537 bytes, a tensor needs about 150"):
+        locate_tensor(path)
+
+
+@pytest.mark.parametrize("field", [20, 24])
+@pytest.mark.parametrize("beyond", [0, 1])
+def test_a_member_is_no_larger_than_its_file(tmp_path: Path, field: int, beyond: int) -> None:
+    """`field` is where the central directory says a member's size, as it lies there and as it is read."""
+    members = {"x/data.pkl": b"", "x/data/0": np.array([7], np.float32).tobytes()}
+    path = write_archive(tmp_path / "x.pt", parts("FloatStorage", (1,), (1,)), members)
+    raw = bytearray(path.read_bytes())
+    at = raw.rfind(b"PK\x01\x02") + field
+    raw[at : at + 4] = (len(raw) + beyond).to_bytes(4, "little")
+    path.write_bytes(bytes(raw))
+    if not beyond:
+        assert locate_tensor(path).size == 1
+        return
+    with pytest.raises(WorkbookError, match="x/data/0 is said to be larger than the file"):
+        locate_tensor(path)
+
+
+@pytest.mark.parametrize(("storage", "item"), [("ByteStorage", 1), ("FloatStorage", 4)])
+def test_a_tensor_that_repeats_an_element_is_no_larger_than_its_file(tmp_path: Path, storage: str, item: int) -> None:
+    """What strides of 0 unfold to would be reserved."""
+
+    def write(count: int) -> Path:
+        members = {"x/data.pkl": b"", "x/data/0": bytes(4), "x/padding": bytes(3 * 1000)}
+        return write_archive(tmp_path / "x.pt", parts(storage, (count,), (0,)), members)
+
+    start, size = locate_tensor(write(300)).start, write(300).stat().st_size
+    room = (size - start) // item
+    assert 300 < room < 1 << 16
+    assert read_tensor(write(room)).tolist() == [0] * room
+    assert write(room + 1).stat().st_size == size
+    with pytest.raises(WorkbookError, match="does not fit the file's"):
+        locate_tensor(write(room + 1))
+
+
+def test_sides_of_one_element_may_have_any_stride_and_those_of_two_may_not(tmp_path: Path) -> None:
+    grid = torch.arange(24.0).reshape(2, 12)
+    for tensor, strides in ((grid[:1, :6], None), (grid[:2, :6], (12, 1)), (grid[:, :1], (12, 1))):
+        torch.save(tensor, tmp_path / "x.pt")
+        assert locate_tensor(tmp_path / "x.pt").strides == strides
+        assert read_tensor(tmp_path / "x.pt").tolist() == tensor.tolist()
+
+
+@pytest.mark.parametrize("value", [torch.ones(1), torch.tensor([[1.5, 2.5]]), torch.tensor([[1.5], [2.5]])])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_what_is_read_is_whole_and_cannot_be_written(tmp_path: Path, value: torch.Tensor, dtype: torch.dtype) -> None:
+    torch.save(value.to(dtype), tmp_path / "x.pt")
+    found = read_tensor(tmp_path / "x.pt")
+    assert found.tolist() == value.tolist() and found.dtype == np.float32 and not found.flags.writeable
+
+
+@pytest.mark.parametrize("name", [("torch", "load"), ("os", "FloatStorage"), ("torch.hub", "load"), ("os", "system")])
+def test_names_that_no_tensor_needs_are_refused(tmp_path: Path, name: tuple[str, str]) -> None:
+    text = "\x80\x02c{}\n{}\n.".format(*name).encode("latin-1")
+    path = write_archive(tmp_path / "x.pt", None, {"x/data.pkl": text, "x/data/0": bytes(4)})
+    with pytest.raises(WorkbookError, match="refused: the file names " + r"\.".join(name)):
+        locate_tensor(path)
+
+
+@pytest.mark.parametrize("module", ["torch", "torch.storage"])
+def test_a_storage_is_named_by_its_class(tmp_path: Path, module: str) -> None:
+    """The class stands for itself: persistent ids are tuples of it."""
+    text = b"\x80\x02(X\x06\x00\x00\x00tensor(X\x07\x00\x00\x00storagec" + module.encode() + b"\nFloatStorage\n"
+    text += b"X\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x01tQK\x00(K\x01t(K\x01tt."
+    path = write_archive(tmp_path / "x.pt", None, {"x/data.pkl": text, "x/data/0": np.float32(5).tobytes()})
+    assert read_tensor(path).tolist() == [5.0]
+
+
+def write_header(path: Path, shape: tuple[int, ...], data: bytes, fortran: bool = False) -> Path:
+    with path.open("wb") as stream:
+        header = {"descr": "<f4", "fortran_order": fortran, "shape": shape}
+        np.lib.format.write_array_header_1_0(stream, header)
+        stream.write(data)
+    return path
+
+
+def test_numpys_order_of_one_side_is_any(tmp_path: Path) -> None:
+    row = np.array([1, 2, 3], np.float32)
+    assert read_tensor(write_header(tmp_path / "x.npy", (3,), row.tobytes(), fortran=True)).tolist() == [1, 2, 3]
+    with pytest.raises(WorkbookError, match="Fortran order"):
+        read_tensor(write_header(tmp_path / "x.npy", (1, 3), row.tobytes(), fortran=True))
+
+
+@pytest.mark.parametrize("shape", [(-3,), (-1, 3), (3, -1), (-1, -3)])
+def test_a_side_is_never_negative(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    with pytest.raises(WorkbookError, match=r"x\.npy.*shape .* needs -?\d+ bytes"):
+        locate_tensor(write_header(tmp_path / "x.npy", shape, bytes(12)))
+
+
+def test_numpys_second_version(tmp_path: Path) -> None:
+    path = tmp_path / "x.npy"
+    with path.open("wb") as stream:
+        np.lib.format.write_array(stream, np.arange(3.0), version=(2, 0))
+    assert read_tensor(path).tolist() == [0.0, 1.0, 2.0]
+    raw = path.read_bytes()
+    for length, ours in ((1 << 16, False), ((1 << 16) + 1, True)):
+        path.write_bytes(raw[:8] + length.to_bytes(4, "little") + raw[12:])
+        with pytest.raises(WorkbookError) as caught:
+            locate_tensor(path)
+        assert ("the header is said to be larger than any" in str(caught.value)) is ours, "numpy refuses the first"
+
+
+def test_what_is_wrong_with_a_checksum(tmp_path: Path) -> None:
+    assert "No such file" in verify_checksum(tmp_path / "gone.pt")
+    torch.save(torch.ones(3), tmp_path / "x.pt")
+    raw = (tmp_path / "x.pt").read_bytes()
+    at = raw.find(np.ones(3, np.float32).tobytes())
+    (tmp_path / "x.pt").write_bytes(raw[:at] + b"\x01" + raw[at + 1 :])
+    assert verify_checksum(tmp_path / "x.pt") == "Bad CRC-32 for file 'x/data/0'"
+    (tmp_path / "x.pt").write_bytes(raw)
+    assert verify_checksum(tmp_path / "x.pt") == ""
+
+
+def test_a_file_that_became_shorter_is_told_by_how_much(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.ones(10, np.float32))
+    stored = locate_tensor(tmp_path / "x.npy")
+    assert not stored.bfloat16 and [block.size for block in stored.read_blocks(4)] == [4, 4, 2]
+    with (tmp_path / "x.npy").open("r+b") as stream:
+        stream.truncate(stored.start + 4 * 7)
+    blocks = stored.read_blocks(4)
+    assert next(blocks).tolist() == [1.0] * 4
+    with pytest.raises(WorkbookError, match="ends 4 bytes too early"):
+        next(blocks)

@@ -42,3 +42,11 @@ def test_reduced_formats_are_those_of_their_kind() -> None:
     assert tolerance.reduced_format("conv2d", {}) == tolerance.reduced_format("linear", {}) == ""
     assert [tolerance.reduced_unit(form) for form in ("hf32", "tf32", "")] == [1 / 4096, 1 / 2048, 0.0]
     assert [tolerance.reduced_floor(form) for form in ("hf32", "tf32", "")] == [1 / 1024, 1 / 512, 0.0]
+
+
+def test_integers_and_unknown_dtypes_have_no_rounding_of_their_own() -> None:
+    assert [tolerance.allowed_roundings(dtypes) for dtypes in ([], ["int64"], ["int64", "float32"])] == [2.0, 2.0, 16.0]
+
+
+def test_an_error_may_grow_tenfold_and_a_hundredfold_where_extremes_are_compared() -> None:
+    assert (tolerance.AMPLIFICATION, tolerance.AMPLIFICATION_OF_STATISTICS) == (10.0, 100.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,28 +24,31 @@ def reason(dtype: str, *ends: float, size: int = 3, error: float = 0.0, values: 
 
 
 @pytest.mark.parametrize(
-    ("why", "expected"),
+    ("dtype", "ends", "others", "expected"),
     [
-        (reason("int64", 2.0, 0.0), "whole"),
-        (reason("bool", 1.0, 0.0), "whole"),
-        (reason("float32", size=0), "empty"),
-        (reason("float32", math.nan, math.nan), "nonfinite"),
-        (reason("float32", values=[math.nan, math.inf, -math.inf]), "nonfinite"),
-        (reason("float32", values=[math.nan, math.inf, 1.0]), ""),
-        (reason("float32", 0.0, 0.0), "zero"),
-        (reason("float32", values=[0.0, 0.0, 0.0]), "zero"),
-        (reason("float32", 0.5, 0.5), "constant"),
-        (reason("float32", 0.5, 0.25), ""),
-        (reason("float32", 0.5, 0.0), ""),
-        (reason("float32", 0.5, 0.5, size=1), ""),
-        (reason("float32", 0.5, 0.5, size=2), "constant"),
-        (reason("float32"), ""),
-        (reason("float32", values=[1.0, 2.0, 3.0]), ""),
-        (reason("int64", 2.0, 0.0, error=1e-9), ""),
+        ("int64", (2.0, 0.0), {}, "whole"),
+        ("bool", (1.0, 0.0), {}, "whole"),
+        ("float32", (), {"size": 0}, "empty"),
+        ("float32", (math.nan, math.nan), {}, "nonfinite"),
+        ("float32", (), {"values": [math.nan, math.inf, -math.inf]}, "nonfinite"),
+        ("float32", (), {"values": [math.nan, math.inf, 1.0]}, ""),
+        ("float32", (0.0, 0.0), {}, "zero"),
+        ("float32", (), {"values": [0.0, 0.0, 0.0]}, "zero"),
+        ("float32", (0.5, 0.5), {}, "constant"),
+        ("float32", (0.5, 0.25), {}, ""),
+        ("float32", (0.5, 0.0), {}, ""),
+        ("float32", (0.5, 0.5), {"size": 1}, ""),
+        ("float32", (0.5, 0.5), {"size": 2}, "constant"),
+        ("float32", (), {}, ""),
+        ("float32", (), {"values": [1.0, 2.0, 3.0]}, ""),
+        ("int64", (2.0, 0.0), {"error": 1e-9}, ""),
+        ("float32", (math.nan, 1.0), {}, "nonfinite"),
+        ("float32", (math.nan, 1.0), {"values": [1.0, 2.0, 3.0]}, ""),
+        ("float32", (1.0, 2.0), {"values": [1.0, 2.0, 3.0]}, ""),
     ],
 )
-def test_the_reason(why: str, expected: str) -> None:
-    assert why == expected
+def test_the_reason(dtype: str, ends: tuple[float, ...], others: dict[str, Any], expected: str) -> None:
+    assert reason(dtype, *ends, **others) == expected
 
 
 def test_both_sides_have_to_be_floating() -> None:

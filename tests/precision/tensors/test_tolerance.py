@@ -49,4 +49,6 @@ def test_integers_and_unknown_dtypes_have_no_rounding_of_their_own() -> None:
 
 
 def test_an_error_may_grow_tenfold_and_a_hundredfold_where_extremes_are_compared() -> None:
+    """More than rounding allows of the coarsest dtype."""
     assert (tolerance.AMPLIFICATION, tolerance.AMPLIFICATION_OF_STATISTICS) == (10.0, 100.0)
+    assert tolerance.allowed_roundings(["float8_e5m2"]) < tolerance.AMPLIFICATION

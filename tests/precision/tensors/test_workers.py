@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
@@ -75,11 +76,23 @@ def test_what_is_little_and_what_fills_a_batch() -> None:
 
 def test_a_block_is_summed_by_the_thread_that_reads_it() -> None:
     """OpenBLAS takes its other threads from 10000 elements on; a worker has one."""
-    assert metrics.BLOCK < 10000 <= worker.BLOCK
+    orders = [worker.write_order([job(1)], Sample(), *block) for block in ((metrics.BLOCK,), ())]
+    here, there = (worker.parse_request(order)[2] for order in orders)
+    assert here == metrics.measure_arrays.__defaults__[0] and here < 10000 <= there  # type: ignore[index]
+    assert metrics.measure_arrays(np.ones(3), np.zeros(3)).measured == 3
 
 
-def test_workers_are_started_where_the_package_is() -> None:
-    assert Path(worker.__file__) == workers.ROOT.joinpath(*worker.__name__.split(".")).with_suffix(".py")
+def test_a_worker_is_started_where_the_package_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one thread each, and what PYTHONPATH says behind it."""
+    started: list[dict[str, Any]] = []
+    monkeypatch.setenv("PYTHONPATH", "elsewhere")
+    monkeypatch.setattr(workers.subprocess, "Popen", lambda command, **options: started.append(options))
+    workers.Worker().errors.close()
+    root = Path(started[0]["cwd"])
+    assert Path(worker.__file__) == root.joinpath(*worker.__name__.split(".")).with_suffix(".py")
+    environment = started[0]["env"]
+    assert environment["PYTHONPATH"].split(os.pathsep) == [str(root), "elsewhere"]
+    assert {environment[name] for name in workers.THREADS} == {"1"}
 
 
 class Resting:

@@ -28,25 +28,14 @@ NAMESPACES, LANDLOCK, NONE = "namespaces", "landlock", "none"
 GUARDS = (NAMESPACES, LANDLOCK, NONE)
 #: Chooses a guard, for machines where name spaces work but must not be used.
 GUARD_VARIABLE = "ASCEND_WORKBOOK_GUARD"
-#: Credentials of a home folder: an enclosed program finds them empty.
-CREDENTIALS = (
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".docker",
-    ".netrc",
-    ".pypirc",
-    ".git-credentials",
-    ".obsutilconfig",
-    ".modelarts",
-    ".config/gcloud",
-    ".config/gh",
-    ".config/rclone",
-    ".cache/huggingface/token",
-    ".cache/huggingface/stored_tokens",
-    ".huggingface/token",
+#: Credentials of a home folder: an enclosed program finds them empty. Ours of object storage (storage/credentials.py)
+#: are among them.
+CREDENTIALS = tuple(
+    """
+.obs .ssh .gnupg .aws .azure .kube .docker .dockercfg .netrc .pypirc .npmrc .git-credentials .obsutilconfig
+.ossutilconfig .s3cfg .boto .pgpass .my.cnf .kaggle .modelarts .config/gcloud .config/gh .config/rclone
+.cache/huggingface/token .cache/huggingface/stored_tokens .huggingface/token
+""".split()  # noqa: SIM905 - a column of names reads better without quotes
 )
 
 
@@ -196,12 +185,13 @@ def enclose_command(command: Sequence[str], enclosure: Enclosure, guard: str, cw
     """Return the command that runs another one under a guard.
 
     `folder` takes the layers and the account; it must not lie in what is writable. The command itself, which may hold a
-    password, stands in no file.
+    password, stands in no file. It is for this process to start: the enclosure ends as soon as that is not its parent.
     """
     folder.mkdir(parents=True, exist_ok=True)
     credentials = [Path.home() / name for name in CREDENTIALS if (Path.home() / name).exists()]
     beside = enclosure.writable[-1] if enclosure.writable else folder
     fields: Mapping[str, object] = {
+        "parent": os.getpid(),
         "cwd": str(cwd.absolute()),
         "guard": guard,
         "folder": str(folder.absolute() / "layers"),

@@ -153,6 +153,7 @@ OTHERS = {
     "(precious / 'notes.txt').write_text('gone')",
     "a port of its own for all": "s = socket.create_server(('0.0.0.0', 0)); s.settimeout(1); s.accept()",
     "credentials of the home folder": "sys.exit(7 if (pathlib.Path.home() / '.ssh/id_rsa').read_text() else 0)",
+    "the keys of object storage": "sys.exit(7 if (pathlib.Path.home() / '.obs').read_text() else 0)",
 }
 
 
@@ -252,6 +253,7 @@ def make_victim(place: Path, user: int | None, monkeypatch: pytest.MonkeyPatch) 
         shutil.copy(file, place / "enclose")
     home = place / "home"
     (home / ".ssh" / "id_rsa").write_text("KEYTEXT")
+    (home / ".obs").write_text("OBS_SECRET_ACCESS_KEY=KEYTEXT\n")
     if user is not None:
         for path in [place, *place.rglob("*")]:
             os.chown(path, user, user)
@@ -415,6 +417,26 @@ def test_who_ends_the_enclosure_ends_all(sign: int, guard: str, ours: Victim) ->
     while mark in subprocess.run(["ps", "ax"], capture_output=True, text=True, check=True).stdout:
         assert time.monotonic() < deadline, "it lives on"
         time.sleep(0.1)
+
+
+@pytest.mark.parametrize("guard", [NAMESPACES, LANDLOCK])
+def test_who_started_the_enclosure_and_is_gone_before_it_looks_ends_all(guard: str, ours: Victim) -> None:
+    needs(guard)
+    mark = f"8{os.getpid()}.5"
+    program = f"""
+import os, pathlib, subprocess
+from ascend_workbook.machine import sandbox
+results, folder = pathlib.Path({str(ours.results)!r}), pathlib.Path({str(ours.folder)!r})
+command = ["sh", "-c", "touch started; sleep {mark}"]
+subprocess.Popen(sandbox.enclose_command(command, sandbox.Enclosure((results,)), {guard!r}, results, folder))
+os._exit(0)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    deadline = time.monotonic() + 10
+    while ours.folder.exists():  # it is removed at the end where nobody is left to read it
+        assert time.monotonic() < deadline, "it lives on"
+        time.sleep(0.1)
+    assert mark not in subprocess.run(["ps", "ax"], capture_output=True, text=True, check=True).stdout
 
 
 @pytest.mark.parametrize("guard", [NAMESPACES, LANDLOCK, sandbox.NONE])

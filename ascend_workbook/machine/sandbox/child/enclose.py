@@ -65,6 +65,7 @@ class Spec:
         home = os.path.dirname(self.path)
         self.account, self.inside = os.path.join(home, "account.json"), os.path.join(home, "inside.json")
         self.command = command
+        self.parent: int = fields["parent"]
         self.cwd: str = fields["cwd"]
         self.guard: str = fields["guard"]
         self.folder: str = fields["folder"]
@@ -583,7 +584,6 @@ def written_bytes(places: list[str]) -> int:
 
 def watch(spec: Spec, child: int, began: float) -> tuple[int, str]:
     """Wait for the end of the command; its exit code, and what cut it short (as Account.cut has it)."""
-    parent = os.getppid()
     places = [os.path.join(spec.folder, "upper"), *spec.writable]
     before = written_bytes(places)
     next_look = 0.0
@@ -594,7 +594,7 @@ def watch(spec: Spec, child: int, began: float) -> tuple[int, str]:
         if ended:
             return exit_code_of(status), ""
         looked = time.monotonic()
-        cut = "time" if looked - began > spec.seconds else "parent" if os.getppid() != parent else ""
+        cut = "time" if looked - began > spec.seconds else "parent" if os.getppid() != spec.parent else ""
         below = descendants(os.getpid())
         if len(below) > spec.processes:
             cut = cut or "processes"

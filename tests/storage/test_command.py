@@ -48,8 +48,19 @@ def test_what_a_script_printed_is_sent_only_where_it_is_asked_for(service: Servi
 CREDENTIALS = (
     *(".env", ".netrc", "conf/deploy.pem", "id_rsa", "kubeconfig", ".git-credentials", "a/.ssh/config", ".git/config"),
     *(".kube/config", "部署/服务.KEY", ".env.local", "hf_token.txt", "auth_tokens.json", ".pypirc"),
+    *(".obs", "cache/huggingface/token", "cache/huggingface/stored_tokens", ".kaggle/kaggle.json", ".modelarts/auth"),
+    *("gh/hosts.yml", "rclone/rclone.conf", "gcloud/credentials.db", ".obs.bak"),
 )
-NONE = ("added_tokens.json", "tokenizer.json", "my_secret_project/config.json", "git/config", "keys.py", "environment")
+NONE = (
+    "added_tokens.json",
+    "tokenizer.json",
+    "my_secret_project/config.json",
+    "git/config",
+    "keys.py",
+    "environment",
+    "token",
+    "a.obs",
+)
 
 
 def test_credentials_of_any_folder_stay_here_and_are_named(service: Service, tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def grade_submissions(
     submissions_there = [path for path in list_submissions(Path(submissions)) if path.resolve() not in ours]
     other = [name_as_text(path) for path in left_out(Path(submissions)) if path.resolve() not in ours]
     before = earlier_submissions(target, valued)
-    private = [path for path in (Path(submissions), target, work, Path(names)) if path != Path()]
+    private = [Path(submissions), target, work, *([Path(names)] if names else [])]
     # All are read, and earlier grades taken over, before the first is run: what a run does to files changes neither.
     prepared = [
         _prepare_submission(path, who.get(name_of(path), name_of(path)), notebook, work, force)

@@ -116,14 +116,14 @@ def limit_as_own_user(limits: Limits, number: int) -> Limits:
 def can_be_another(folder: Path, env: Mapping[str, str]) -> bool:
     """Return whether a user without an account gets as far as starting Python in this folder, and its packages."""
     limits = limit_as_own_user(Limits(seconds=120), 0)
-    home = folder / "trial"
-    home.mkdir(parents=True, exist_ok=True)
+    trial = folder / "trial"
+    shutil.rmtree(trial, ignore_errors=True)  # of one that was killed
+    home, log = trial / "home", trial / "log"
+    home.mkdir(parents=True)
     os.chown(home, OWN_USERS[0], OWN_USERS[0])
-    log = folder / "trial.log"
     try:
         return run_limited([sys.executable, "-c", TRIAL], {**env, "HOME": str(home)}, home, log, limits).code == 0
     except WorkbookError:  # no enclosure for another user
         return False
     finally:
-        shutil.rmtree(home, ignore_errors=True)
-        log.unlink(missing_ok=True)
+        shutil.rmtree(trial, ignore_errors=True)

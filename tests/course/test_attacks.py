@@ -266,6 +266,23 @@ def test_submissions_in_the_folder_that_python_was_started_in_are_hidden(
     assert not {tmp_path / "work", tmp_path / "work/eve"} & {*hidden}
 
 
+@pytest.mark.parametrize("named", [".", "./", "../in"])
+def test_submissions_in_the_folder_where_the_teacher_stands_are_hidden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    handed_in(tmp_path / "in", "eve.ipynb", NOTHING, CHECK)
+    monkeypatch.chdir(tmp_path / "in")
+    hidden: list[list[Path]] = []
+
+    def stop(*given: object) -> NoReturn:
+        hidden.append([Path(os.path.realpath(path)) for path in given[-1]])  # type: ignore[attr-defined]
+        raise WorkbookError("sandbox.no_account", path="x", why="y")
+
+    monkeypatch.setattr("course.grading.grade.grade_one", stop)
+    grade_submissions(named, tmp_path / "grades.csv", limits=Limits(user=os.geteuid()))
+    assert hidden == [[tmp_path / "in", tmp_path / "grades.csv", tmp_path / "grades.csv.work"]]
+
+
 def test_the_package_can_be_read_by_a_user_of_its_own(tmp_path: Path) -> None:
     before = os.umask(0o077)
     try:

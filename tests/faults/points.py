@@ -135,11 +135,11 @@ def run_to_point(
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
-                end_processes(mark)
+                end_processes(mark, folder)
                 output.seek(0)
                 said = output.read().decode(errors="replace")
                 raise AssertionError(f"{words} with {fault} at {number} did not end in {timeout_s} s: {said}") from None
-            left = wait_for_processes(mark)
+            left = wait_for_processes(mark, folder)
             output.seek(0)
             text = output.read().decode(errors="replace")
         lines = log.read_text(errors="replace").splitlines() if log.exists() else []
@@ -230,25 +230,26 @@ def check_refusal(attack: Attack, folder: Path, ended: Ended, where: str) -> Non
         assert ended.output.strip(), f"not a word; {where}"
 
 
-def find_processes(mark: str) -> list[int]:
-    """Processes that were started with this word in their environment."""
+def find_processes(*signs: object) -> list[int]:
+    """Processes in whose environment or command line one of these stands: a mark, which a command that clears its
+    children's environment takes off them, or a folder, where their home is then."""
     numbers = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid():
             try:
-                surroundings = (entry / "environ").read_bytes()
+                words = (entry / "environ").read_bytes() + (entry / "cmdline").read_bytes()
                 state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
             except OSError:
                 continue
-            if mark.encode() in surroundings and state != "Z":
+            if state != "Z" and any(str(sign).encode() in words for sign in signs):
                 numbers.append(int(entry.name))
     return numbers
 
 
-def wait_for_processes(mark: str) -> tuple[str, ...]:
+def wait_for_processes(*signs: object) -> tuple[str, ...]:
     """What is still there after ORPHAN_S, as command lines; it is ended then."""
     end = time.monotonic() + ORPHAN_S
-    while (numbers := find_processes(mark)) and time.monotonic() < end:
+    while (numbers := find_processes(*signs)) and time.monotonic() < end:
         time.sleep(0.05)
     lines = []
     for number in numbers:
@@ -256,12 +257,12 @@ def wait_for_processes(mark: str) -> tuple[str, ...]:
             lines.append(Path(f"/proc/{number}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
         except OSError:
             continue
-    end_processes(mark)
+    end_processes(*signs)
     return tuple(lines)
 
 
-def end_processes(mark: str) -> None:
-    for number in find_processes(mark):
+def end_processes(*signs: object) -> None:
+    for number in find_processes(*signs):
         try:
             os.kill(number, signal.SIGKILL)
         except ProcessLookupError:

@@ -99,6 +99,9 @@ def test_what_outlives_a_command_is_named_and_ended(tmp_path: Path, monkeypatch:
     program = "import subprocess; subprocess.Popen(['sleep', '77.7'], start_new_session=True)"
     ended = run_to_point((sys.executable, "-c", program), tmp_path)
     assert [line.split()[-1] for line in ended.left] == ["77.7"]
+    cleared = program.replace("True)", f"True, env={{'HOME': {str(tmp_path / 'home')!r}}})")
+    ended = run_to_point((sys.executable, "-c", cleared), tmp_path)
+    assert [line.split()[-1] for line in ended.left] == ["77.7"]
     assert run_to_point((sys.executable, "-c", ""), tmp_path).left == ()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -302,3 +303,31 @@ def test_what_is_told_on_the_way_stays_off_stdout(capsys: pytest.CaptureFixture[
     progress_lines(Progress(1, 2, None, ("epoch 1", "loss 0.5")))
     told = capsys.readouterr()
     assert (told.out, told.err) == ("", "two steps first\nepoch 1\nloss 0.5\n")
+
+
+INTERRUPTED = """
+import sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == "ascend_workbook.cli.parser":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupt())
+"""
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "import runpy; runpy.run_module('ascend_workbook', run_name='__main__')",
+        "from importlib import import_module; import_module({module!r})",
+    ],
+)
+def test_an_interrupt_while_the_command_is_imported_is_quiet(start: str) -> None:
+    """Both as `python -m ascend_workbook`, and as the installed script imports it."""
+    entry = re.search(r'^ascend-workbook = "([\w.]+):main"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    assert entry is not None
+    words = [sys.executable, "-c", INTERRUPTED + start.format(module=entry[1])]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

@@ -1,4 +1,4 @@
-"""`baseline`, `check --save` and `course grade` are cut off at each thing that they write."""
+"""`run`, `run PLAN`, `baseline`, `check --save` and `course grade` are cut off at each thing that they write."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ascend_workbook.machine.sandbox import GUARD_VARIABLE
 from tests.conftest import ROOT
 from tests.course.test_grading import CHECK, handed_in, solved
 from tests.faults.points import DISKS, FAULTS, Attack, attack_points
+from tests.faults.test_batch import CAMPAIGN, RUN
 
 TINY = ROOT / "tests" / "precision" / "data" / "tiny_net.py"
 #: Within name spaces a child has a layer of its own, and so what it writes could not be counted.
@@ -63,6 +64,8 @@ def check_no_half_grade(here: Path) -> None:
 
 BASELINE = ("baseline", "--device", "cpu", "--no-statistics", "--steps", "2", "--timing-steps", "0")
 ATTACKS = {
+    "run": RUN,
+    "plan": CAMPAIGN,
     "baseline": Attack(
         # a bundle is never written over another: the second start is made only where there is none
         ("sh", "-c", "test -e '{here}/gpu.zip' || TMPDIR='{here}/tmp' exec \"$0\" \"$@\"")
@@ -90,7 +93,7 @@ ATTACKS = {
     ),
 }
 #: How many points of each, for a kill and for a fault of the disk
-MOST = {"baseline": (10, 5), "settings": (6, 4), "grade": (12, 6)}
+MOST = {"run": (24, 10), "plan": (20, 8), "baseline": (10, 5), "settings": (6, 4), "grade": (12, 6)}
 
 
 @pytest.mark.full

@@ -85,7 +85,7 @@ class Variables:
 
 def parse_commands(text: str) -> Iterator[Command]:
     """The simple commands of a script in order. A text that ends within quotes gives what stands before them."""
-    text = re.sub(r"\\\r?\n", lambda match: " " * len(match.group()[:-1]) + "\v", text)  # joined, and lines still count
+    text = re.sub(r"\\\r?\n", "\v", text)  # lines that a backslash joins still count
     line, at, before = 1, 0, "\n"
     command = Command(1, before)
     begun = 0
@@ -95,7 +95,10 @@ def parse_commands(text: str) -> Iterator[Command]:
         heredoc = HEREDOC.match(text, at)
         redirection = REDIRECTION.match(text, at)
         if letter == "#" and (at == 0 or text[at - 1] in " \t\n;\v("):
-            at = _line_end(text, at)
+            stop = _line_end(text, at)
+            if (joined := text.find("\v", at, stop)) > 0:  # the backslash that ends a comment joins nothing
+                text, stop = f"{text[:joined]}\n{text[joined + 1 :]}", joined
+            at = stop
         elif heredoc and not text.startswith("<<<", at):
             body = _line_end(text, at)
             close = re.compile(rf"^[ \t]*{heredoc.group(2)}[ \t]*$", re.MULTILINE).search(text, body)
@@ -103,14 +106,15 @@ def parse_commands(text: str) -> Iterator[Command]:
             text = text[: heredoc.start()] + " " * (heredoc.end() - heredoc.start()) + text[heredoc.end() :]
             text = text[:body] + re.sub(r"[^\n]", " ", text[body:stop]).replace("\n", "\v") + text[stop:]
         elif redirection and (not command.words or text[at - 1] in " \t\v" or not letter.isdigit()):
-            at = redirection.end()
+            begin, at = at, redirection.end()
             while at < len(text) and text[at] in " \t\v":
                 at += 1
             if at < len(text) and text[at] not in "\n;|&":
                 at = _parse_word(text, at)[1]
+            line += text[begin:at].count("\n") + text[begin:at].count("\v")
         elif end:
             if command.words:
-                command.end, command.source = end, " ".join(text[begun:at].split())
+                command.end, command.source = end, " ".join(text[begun:at].replace("\v", "").split())
                 yield command
             before = end
             line += end == "\n"
@@ -129,7 +133,7 @@ def parse_commands(text: str) -> Iterator[Command]:
             line += text[at:stop].count("\n") + text[at:stop].count("\v")
             at = stop
     if command.words:
-        command.source = " ".join(text[begun:].split())
+        command.source = " ".join(text[begun:].replace("\v", "").split())
         yield command
 
 
@@ -214,19 +218,21 @@ def _evaluate_node(node: ast.AST) -> int:
 def _parse_word(text: str, at: int) -> tuple[Word | None, int]:
     """The word that begins here and where it ends; None where a quote is not closed."""
     parts: list[Part] = []
-    while at < len(text) and text[at] not in " \t\r\n\v;|&<>)" and (text[at] != "(" or text[at - 1] == "="):
+    while at < len(text) and text[at] not in " \t\r\n;|&<>)" and (text[at] != "(" or text[at - 1] == "="):
         letter = text[at]
-        if letter == "'":
+        if letter == "\v":  # joined to what stands on the next line
+            at += 1
+        elif letter == "'":
             close = text.find("'", at + 1)
             if close < 0:
                 return None, at
-            parts.append(Part(text[at + 1 : close].replace("\v", " "), True, True))
+            parts.append(Part(text[at + 1 : close].replace("\v", "\\\n"), True, True))
             at = close + 1
         elif letter == '"':
             close = _closing_quote(text, at + 1)
             if close < 0:
                 return None, at
-            body = text[at + 1 : close].replace("\v", " ")
+            body = text[at + 1 : close].replace("\v", "")
             parts.append(Part(re.sub(r'\\(["\\])', r"\1", body), False, True))
             at = close + 1
         elif letter == "\\":
@@ -234,7 +240,7 @@ def _parse_word(text: str, at: int) -> tuple[Word | None, int]:
             at += 2
         elif letter in "$`(":
             stop = _expansion_end(text, at)
-            parts.append(Part(text[at:stop].replace("\v", " "), False, False))
+            parts.append(Part(text[at:stop].replace("\v", ""), False, False))
             at = stop
         else:
             stop = at + 1

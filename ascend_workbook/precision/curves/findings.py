@@ -81,11 +81,8 @@ def judge_curves(
         args.update(count=len(over), step=int(pair.steps[over[0]]))
         return Finding("ACC250", Status.WARN, "ACC250.single", args, weight=80)
     smooth = float(pair.smoothed[-1])
-    args.update(
-        step=int(pair.steps[at]),
-        baseline=curve_series.to_scalar(pair.baseline[at]),
-        target=curve_series.to_scalar(pair.target[at]),
-    )
+    baseline, target = (curve_series.to_scalar(float(values[at])) for values in (pair.baseline, pair.target))
+    args.update(step=int(pair.steps[at]), baseline=baseline, target=target)
     args.update(smoothed=None if math.isnan(smooth) else smooth)
     key, status = ("ACC250.at_once", Status.FAIL) if at_once else ("ACC250.apart", Status.WARN)
     return Finding("ACC250", status, key, args, weight=80)

@@ -187,9 +187,8 @@ def _structural_outcome(agreement: Agreement) -> str:
     if agreement.pair.target.direction == FORWARD and problems & {SHAPE, ONLY_TARGET, ONLY_BASELINE}:
         return STRUCTURE
     other_node = tensor_agreement.DTYPE in problems and problems & {ONLY_TARGET, ONLY_BASELINE}
-    return (
-        NOT_COMPARED if other_node or problems & {SHAPE, tensor_agreement.UNREADABLE, tensor_agreement.CHECKSUM} else ""
-    )
+    uncompared = {SHAPE, tensor_agreement.UNREADABLE, tensor_agreement.CHECKSUM}
+    return NOT_COMPARED if other_node or problems & uncompared else ""
 
 
 def _judge_by_amplification(

@@ -180,6 +180,15 @@ def test_the_environment_of_a_command(text: str, known: dict[str, str], unknown:
         ("a $b-c $1x $ d", [(1, ["a", "$b-c", "$1x", "$", "d"])]),
         ("a 'b\nc' d\ne", [(1, ["a", "b\nc", "d"]), (3, ["e"])]),
         ("a \\\n  b\nc", [(1, ["a", "b"]), (3, ["c"])]),
+        ("a \\\r\n  b\nc", [(1, ["a", "b"]), (3, ["c"])]),
+        ("a b\\\nc\\\n d\ne", [(1, ["a", "bc", "d"]), (4, ["e"])]),
+        ('a "b \\\n  c" d\ne', [(1, ["a", "b   c", "d"]), (3, ["e"])]),
+        ("a 'b \\\nc' d\ne", [(1, ["a", "b \\\nc", "d"]), (3, ["e"])]),
+        ("a $(b \\\n c)\\\n/d\ne", [(1, ["a", "$(b  c)/d"]), (4, ["e"])]),
+        ("a >\\\n b c\nd", [(1, ["a", "c"]), (3, ["d"])]),
+        ("a >'b\nc' d\ne", [(1, ["a", "d"]), (3, ["e"])]),
+        ("# 说明 \\\na\nb # c \\\nd", [(2, ["a"]), (3, ["b"]), (4, ["d"])]),
+        ("cat <<EOF # c\nx\nEOF\nb", [(1, ["cat"]), (4, ["b"])]),
         ("cat <<EOF\nx\nEOF\nb", [(1, ["cat"]), (4, ["b"])]),
         ("cat <<-'E F'\nb", [(1, ["cat"]), (2, ["b"])]),
         ("a; b & c | d || e && f", [(1, [name]) for name in "abcdef"]),
@@ -193,6 +202,14 @@ def test_the_environment_of_a_command(text: str, known: dict[str, str], unknown:
 def test_a_script_is_split_into_commands_and_words(text: str, commands: list[tuple[int, list[str]]]) -> None:
     read = [(command.line, [plain_text(word) for word in command.words]) for command in parse_commands(text)]
     assert read == commands
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [("a  b \\\n  c\n", "a b c"), ("a b\\\nc", "a bc"), ("a \\\n\\\n", "a"), (" a b ; c", "a b")],
+)
+def test_the_source_of_a_command_is_one_line(text: str, source: str) -> None:
+    assert next(parse_commands(text)).source == source
 
 
 def _judge(text: str, name: str = "a.sh") -> list[tuple[str, str, str, bool]]:

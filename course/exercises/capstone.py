@@ -9,9 +9,11 @@ them. A later stage takes the script as the migration left it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -164,8 +166,9 @@ def _compare_profiles(before: tuple[Report, Report], after: tuple[Report, Report
     def facts_of(verb: str) -> list[Mapping[str, Any]]:
         return [next(part.facts for part in side[1].parts if part.verb == verb) for side in (before, after)]
 
-    pairs = list(zip(before[0].facts["losses"], after[0].facts["losses"]))
-    worst = max(abs(loss - other) / abs(loss) for loss, other in pairs)
+    pairs = list(zip_longest(*([loss or math.nan for loss in side[0].facts["losses"]] for side in (before, after))))
+    errors = [math.nan if None in pair else abs(pair[0] - pair[1]) / abs(pair[0]) for pair in pairs]
+    worst = max((error if math.isfinite(error) else math.inf for error in errors), default=math.inf)
     first, now = (facts["parts_ns"]["loading"] / 1e6 for facts in facts_of("time_by_kind"))
     items, left = (facts["calls_per_step"].get("aten::item", 0.0) for facts in facts_of("top_operators"))
     same, loads_less, reads_less = worst <= TOLERANCE, now <= LEFT * first, left <= items - FEWER

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 import runpy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -92,13 +93,13 @@ def test_decisions_that_cannot_be_are_told_before_anything_runs(
     assert said(check_stage("precision", {**solution("precision"), **change}, run)) == [kind]
 
 
-def measured(loading_ms: float, items: float, losses: list[float]) -> tuple[Report, Report]:
+def measured(loading_ms: float, items: float, losses: Sequence[float | None]) -> tuple[Report, Report]:
     empty = Table((), ())
     parts = (
         Report("profiling", "time_by_kind", table=empty, facts={"parts_ns": {"loading": loading_ms * 1e6}}),
         Report("profiling", "top_operators", table=empty, facts={"calls_per_step": {"aten::item": items}}),
     )
-    return Report("profiling", "profile", facts={"losses": losses}), Report("profiling", "analyse", parts=parts)
+    return Report("profiling", "profile", facts={"losses": list(losses)}), Report("profiling", "analyse", parts=parts)
 
 
 @pytest.fixture
@@ -116,6 +117,10 @@ def migrated(run: NotebookRun) -> Iterator[NotebookRun]:
         (measured(25, 10, [2.0, 1.0]), ["loads_still"]),
         (measured(10, 14, [2.0, 1.0]), ["reads_still"]),
         (measured(10, 10, [2.0, 1.1]), ["other_losses"]),
+        (measured(10, 10, [2.0, math.nan]), ["other_losses"]),
+        (measured(10, 10, [2.0, None]), ["other_losses"]),
+        (measured(10, 10, [2.0]), ["other_losses"]),
+        (measured(10, 10, []), ["other_losses"]),
     ],
 )
 def test_the_loop_is_judged_by_its_measurements(

@@ -16,7 +16,7 @@ from ascend_workbook.findings.errors import WorkbookError, explain_os_error
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import Scalar, Sentence
-from ascend_workbook.storage import is_address, open_storage
+from ascend_workbook.storage import Address, ObsStorage, is_address, open_storage
 
 if TYPE_CHECKING:
     from ascend_workbook.batch.campaign.ended import Ended
@@ -40,10 +40,11 @@ class Mirror:
         self.place = f"{str(root).rstrip('/')}/{folder.name}" if is_address(root) else ""
         self._work = ThreadPoolExecutor(1, thread_name_prefix="mirror") if self.place else None
         self._sent: list[Future[Any]] = []
-        if self.place:
-            _send_pages(
-                self.folder, self.place
-            )  # before anything starts: whether it can be written to, and an earlier page is gone
+        if self.place:  # before anything starts: whether it can be written to, and an earlier page is gone
+            _send_pages(self.folder, self.place)
+            storage = ObsStorage(Address.parse(self.place))
+            for name in (name for name in PAGES if not (self.folder / name).is_file()):
+                storage.delete_file(name)
 
     def send_part(self, name: str) -> None:
         """Send the folder of a stage or run that has ended, with its manifest, and the page."""

@@ -58,6 +58,10 @@ class ObsStorage:
     def write_text(self, name: str, text: str) -> None:
         self.write_bytes(name, redact_file(name, text).encode("utf-8"))
 
+    def delete_file(self, name: str) -> None:
+        """Delete an object; one that is not there is no error of the service's."""
+        self.bucket.delete_object(self._key_of(name))
+
     def exists(self, name: str) -> bool:
         """Return whether a file exists, or a folder that holds one."""
         address = self.address.join(name)

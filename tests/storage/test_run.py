@@ -72,6 +72,15 @@ def test_each_stage_is_sent_when_it_ended(service: Service, notebooks: Make, tmp
     assert json.loads(storage.read_text("report.json"))["status"] == "FAIL"
 
 
+def test_what_an_earlier_run_left_at_the_place_is_not_taken_for_this_ones(service: Service) -> None:
+    storage = open_storage(f"{service.place}/runs/t")
+    for name in ("acceptance.html", "acceptance.json", "summary.json", "notes.txt", "environment/acceptance.html"):
+        storage.write_text(name, "accepted")
+    folder = made(Path("runs/t"), {"index.html": b"waits"})
+    Mirror(f"{service.place}/runs", folder).finish_sending(Report("batch", "run"))
+    assert sorted(storage.list_files()) == ["environment/acceptance.html", "index.html", "notes.txt"]
+
+
 @pytest.mark.full
 def test_a_plan_is_sent_run_by_run(service: Service, notebooks: Make, tmp_path: Path) -> None:  # noqa: F811
     Path("plan.yaml").write_text("name: night\nstages: [environment]\nmatrix: {steps: [1, 2]}\n")

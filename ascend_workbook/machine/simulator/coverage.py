@@ -134,6 +134,8 @@ def _make_findings(counts: list[Count]) -> list[Finding]:
         return [Finding("SIM002", Status.FAIL, "coverage.wrong", args)]
     if below:
         return [Finding("SIM002", Status.FAIL, "coverage.below", {**args, "slices": ", ".join(below)})]
+    if not judged:
+        return [Finding("SIM002", Status.SKIPPED, "coverage.nothing", args)]
     return [Finding("SIM002", Status.OK, "coverage.good", args)]
 
 

@@ -19,7 +19,8 @@ from ascend_simulator.coverage.entries import (
 )
 from ascend_simulator.errors import SimulatorError
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.machine.simulator.coverage import measure_coverage
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.machine.simulator.coverage import make_report, measure_coverage
 
 FAKE = """
 import json, os, sys, time
@@ -80,6 +81,17 @@ def test_percentages_leave_out_what_the_npu_refuses_and_what_has_no_cpu_result()
     assert not found.reaches_bar and found.silently_wrong == 0
     (wrong,) = count_outcomes(Entry(request(0, dtype="int64"), outcome, "") for outcome in ("mismatch", "crashed"))
     assert wrong.silently_wrong == 2 and wrong.percent == 0.0
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "status"),
+    [(("refused", "skipped"), Status.SKIPPED), (("refused", "equal"), Status.OK), (("skipped", "raises"), Status.FAIL)],
+)
+def test_where_nothing_could_be_compared_nothing_is_good(outcomes: tuple[str, ...], status: Status) -> None:
+    entries = [Entry(request(number), outcome, "") for number, outcome in enumerate(outcomes)]
+    report = make_report(entries, {}, 1)
+    assert report.status is status and report.headline
+    assert (report.headline.key == "coverage.nothing") is (status is Status.SKIPPED)
 
 
 def test_dtype_support_is_known_only_where_it_is_for_all_that_computed() -> None:

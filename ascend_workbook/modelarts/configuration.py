@@ -19,6 +19,7 @@ from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Column, Listing, Report, Table
 from ascend_workbook.findings.sentence import Scalar
 from ascend_workbook.redaction import SECRET_NAME
+from ascend_workbook.redaction.exits import redact
 
 STAGE = "batch"
 BOOT_FILE = "modelarts_job.py"
@@ -55,7 +56,7 @@ class JobRequest:
 def describe_job(request: JobRequest) -> Report:
     """Describe the job as JSON under a table of its fields; start nothing. Raises WorkbookError `modelarts.name`,
     `modelarts.address`, `modelarts.image`, `modelarts.nodes`, `modelarts.variable`, `modelarts.secret`,
-    `modelarts.words`, `modelarts.script_place`."""
+    `modelarts.secret_words`, `modelarts.words`, `modelarts.script_place`."""
     request_body = make_body(request)
     text = json.dumps(request_body, indent=2, ensure_ascii=False) + "\n"
     args: dict[str, Scalar] = {"boot": request_body["algorithm"]["boot_file"], "nodes": request.nodes}
@@ -109,6 +110,8 @@ def _check_request(request: JobRequest) -> None:
         if SECRET_NAME.search(name):
             raise WorkbookError("modelarts.secret", name=name)
     text = request.script or request.command
+    if redact(text) != text:  # the file of the request would have *** in its place
+        raise WorkbookError("modelarts.secret_words", text=text)
     try:
         words = shlex.split(text)
     except ValueError as error:

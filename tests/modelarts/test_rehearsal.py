@@ -54,6 +54,8 @@ def test_the_request_is_whole() -> None:
         ({"environment": {"MA_HOME": "/"}}, "variable"),
         ({"environment": {"1": "x"}}, "variable"),
         ({"environment": {"OBS_SECRET_ACCESS_KEY": "x"}}, "secret"),
+        ({"script": "train.py --api-key Kx81afQ"}, "secret_words"),
+        ({"command": "run -p baseline https://me:Kx81afQ@host/x"}, "secret_words"),
         ({"command": "scan 'x"}, "words"),
         ({"environment": {f"A{n}": "" for n in range(99)}}, "variable"),
         ({"script": "/home/me/train.py"}, "script_place"),

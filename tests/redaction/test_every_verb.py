@@ -94,7 +94,7 @@ def profiled(folder: Path) -> list[list[str]]:
     return [[*line, "train.py", *ARGUMENTS], ["analyse", "prof", *FILES, "--timeline", "timeline.html"]]
 
 
-JOB = ["modelarts", "job", "--code", "obs://b/c", "--out", "obs://b/o", "--flavor", "f", "--engine-id", "e"]
+JOB = ["modelarts", "job", "--code", "obs://bkt/c", "--out", "obs://bkt/o", "--flavor", "f", "--engine-id", "e"]
 LIGHT: dict[str, Recipe] = {
     "scan": plain("scan", "planted.py", "--details"),
     "rewrite": plain("rewrite", "planted.py", "--patch", "npu.patch"),
@@ -109,6 +109,7 @@ LIGHT: dict[str, Recipe] = {
     "storage upload": plain("storage", "upload", "sent", "https://u:PLANTEDarg03x@h/x"),
     "storage download": plain("storage", "download", "https://u:PLANTEDarg03x@h/x", "got"),
     "modelarts job": lambda _: [
+        [*JOB, "--script", "train.py --lr 3", "--body", "body.json", *FILES],
         [*JOB, "--script", f"train.py {' '.join(ARGUMENTS)}", "--body", "body.json", *FILES],
         [*JOB, "--script", "train.py", "--env", "MY_SERVICE_TOKEN=PLANTEDarg01x"],
     ],
@@ -132,6 +133,9 @@ LIGHT: dict[str, Recipe] = {
     "run": lambda _: [["run", "--list", "plan.yaml"]],
     "check": plain("check", "--no-compute", "--save", "settings.json"),
 }
+#: Light recipes whose input is refused, so that the error alone is looked at; all others must come to their work.
+REFUSED = {"storage list", "storage upload", "storage download", "storage verify", "modelarts link", "course reset"}
+REFUSED |= {"course grade", "accept", "attempts", "compare", "align", "advise", "analyse", "verify"}
 FULL: dict[str, Recipe] = {
     "capture": lambda folder: [[*words[:-12], *FILES, *words[-12:]] for words in captured(folder)[:1]],
     "baseline": with_script(
@@ -234,8 +238,8 @@ def leaks(folder: Path, printed: str, inputs: set[Path]) -> list[str]:
 @pytest.mark.parametrize("command", LIGHT)
 def test_nothing_planted_is_written_or_printed(place: Path, command: str, capsys: pytest.CaptureFixture[str]) -> None:
     before = {*place.rglob("*")}
-    for words in LIGHT[command](place):
-        assert main(words) in (0, 1, 2)
+    codes = [main(words) for words in LIGHT[command](place)]
+    assert (codes[0] == 2) == (command in REFUSED) and {*codes} <= {0, 1, 2}
     out, err = capsys.readouterr()
     assert "Traceback (most" not in err.replace('Traceback (most recent call last):\n  File "a.py"', "")
     assert not leaks(place, out + err, before)

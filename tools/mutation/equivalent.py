@@ -259,4 +259,39 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "elements = 0  # of the last one",
         "elements = 1  # of the last one",
     ): "the first job opens a batch, which sets it",
+    (
+        "ascend_workbook/precision/tensors/fused.py",
+        'KINDS = {("<f4", False): 0, ("<f2", False): 1, ("<u2", True): 2}',
+        'KINDS = {("<f4", False): 0, ("<f2", False): 1, ("<u2", True): 3}',
+    ): "the kernel takes whatever is neither 0 nor 1 for bfloat16",
+    (
+        "ascend_workbook/precision/curves/aligned.py",
+        "low = max(left[0], right[0]) if len(left) and len(right) else 0",
+        "low = max(left[0], right[0]) if len(left) and len(right) else 1",
+    ): "no step lies between it and the end, -1",
+    (
+        "ascend_workbook/precision/curves/aligned.py",
+        "high = min(left[-1], right[-1]) if len(left) and len(right) else -1",
+        "high = min(left[-1], right[-1]) if len(left) and len(right) else -2",
+    ): "no step lies between the beginning, 0, and it",
+    (
+        "ascend_workbook/precision/curves/aligned.py",
+        "sums = np.cumsum(np.where(finite, values, 0.0))",
+        "sums = np.cumsum(np.where(finite, values, 1.0))",
+    ): "a mean with it is NaN, and of later ones it is taken away",
+    (
+        "ascend_workbook/precision/curves/spikes.py",
+        "for at in range(FEWEST, min(WINDOW, len(rest))):",
+        "for at in range(FEWEST, max(WINDOW, len(rest))):",
+    ): "what is beyond is written anew below, or nowhere",
+    (
+        "ascend_workbook/precision/curves/spikes.py",
+        "windows = np.lib.stride_tricks.sliding_window_view(rest, WINDOW)[:-1] if len(rest) > WINDOW else rest[:0]",
+        "windows = np.lib.stride_tricks.sliding_window_view(rest, WINDOW)[:-1] if len(rest) >= WINDOW else rest[:0]",
+    ): "of just so many there is one window, which is left out",
+    (
+        "ascend_workbook/precision/curves/spikes.py",
+        "found_spikes.append(Spike(*where, float(values[first : last + 1].max()), float(level[first]), skip, lasting))",
+        "found_spikes.append(Spike(*where, float(values[first : last + 2].max()), float(level[first]), skip, lasting))",
+    ): "the value behind a spike is lower",
 }

@@ -294,4 +294,9 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "found_spikes.append(Spike(*where, float(values[first : last + 1].max()), float(level[first]), skip, lasting))",
         "found_spikes.append(Spike(*where, float(values[first : last + 2].max()), float(level[first]), skip, lasting))",
     ): "the value behind a spike is lower",
+    (
+        "ascend_workbook/precision/curves/aligned.py",
+        "WINDOW, ENOUGH = 5, 3",
+        "WINDOW, ENOUGH = 5, 4",
+    ): "half of five values, rounded up, are three, which is less",
 }

@@ -13,9 +13,9 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding
 from ascend_workbook.precision.curves import findings
 from ascend_workbook.precision.curves.aligned import align_series, first_place, smooth_difference
-from ascend_workbook.precision.curves.finals import SIGNS, Target
-from ascend_workbook.precision.curves.scale import judge_scale
-from ascend_workbook.precision.curves.series import Curve, Series
+from ascend_workbook.precision.curves.finals import SIGNS, Target, final_value, judge_finals, judge_targets
+from ascend_workbook.precision.curves.scale import judge_scale, scale_history_of, skipped_steps
+from ascend_workbook.precision.curves.series import Checkpoint, Curve, Series
 from ascend_workbook.precision.curves.spikes import Spike, find_spikes
 
 
@@ -164,3 +164,277 @@ def test_curves_that_part_by_no_more_than_the_tolerance_are_not_called_shifted()
     assert (told_one.weight, dict(told_one.args)) == (120, {"shift": 1, "median": 0.0, "median_now": 0.125})
     four = curve(loss=[9.0, 8.0, 9.0, 8.0])
     assert keys(findings.find_shift(left, four, 0.1, 0)) == [], "four steps are too few to tell"
+
+
+#: A tolerance of which ten- and a hundredfold are whole parts of 1024.
+FINE = 1 / 1024
+
+
+@pytest.mark.parametrize(
+    ("norms", "before_update", "loss_step", "step"),
+    [
+        ([1034.0, 1024.0], True, None, None),
+        ([1035.0, 1024.0], True, None, 1),
+        ([1035.0, 1024.0], False, None, None),
+        ([1024.0, 1124.0], True, None, None),
+        ([1024.0, 1125.0], True, None, 2),
+        ([1024.0, 1125.0], False, None, 2),
+        ([1024.0, 899.0], False, None, 2),
+        ([1024.0, 1125.0], False, 3, 2),
+        ([1024.0, 1125.0], False, 2, None),
+        ([1024.0, 1125.0], False, 1, None),
+        ([math.inf, 1125.0], True, None, None),
+        ([math.nan, 1024.0], False, None, None),
+        ([], True, None, None),
+    ],
+)
+def test_a_norm_parts_by_ten_tolerances_at_first_and_a_hundred_later(
+    norms: list[float], before_update: bool, loss_step: int | None, step: int | None
+) -> None:
+    left, right = curve(grad_norm=[1024.0, 1024.0, 1024.0]), curve(grad_norm=norms)
+    if not norms:
+        right = curve(10, grad_norm=[1.0])
+    told = findings.judge_gradient(left, right, 0, FINE, loss_step, before_update)
+    assert [finding.args["step"] for finding in told] == ([] if step is None else [step])
+    for finding in told:
+        assert (finding.key, finding.weight) == ("ACC258.first", 60)
+        assert (finding.args["baseline"], finding.args["target"]) == (1024.0, norms[step - 1] if step else None)
+        assert finding.place is not None and (finding.place.path, finding.place.line) == ("a.log", step)
+    assert findings.judge_gradient(curve(loss=[1.0]), right, 0, FINE, None, True) == []
+    assert findings.judge_gradient(left, curve(loss=[1.0]), 0, FINE, None, True) == []
+
+
+@pytest.mark.parametrize(
+    ("baseline", "target", "factor"),
+    [
+        ([1.0] * 20, [2.0] * 11 + [2.015] * 9, 2.0),  # a hundredth of the factor is 0.02
+        ([1.0] * 20, [2.0] * 11 + [2.021] * 9, None),
+        ([1.0] * 20, [2.0] * 11 + [1.985] * 9, 2.0),
+        ([1.0] * 20, [2.0] * 11 + [1.979] * 9, None),
+        ([1.0] * 20, [0.5] * 11 + [0.507] * 9, None),
+        ([2.0] * 20, [1.0] * 20, 0.5),
+        ([1.0] * 20, [1.02] * 20, 1.02),
+        ([1.0] * 20, [0.98] * 20, 0.98),
+        ([1.0] * 20, [1.009] * 20, None),
+        ([0.0] * 3 + [1.0] * 5, [9.0] * 3 + [2.0] * 5, 2.0),
+        ([0.0] * 3 + [1.0] * 4, [9.0] * 3 + [2.0] * 4, None),
+    ],
+)
+def test_one_factor_lies_within_a_hundredth_of_it(
+    baseline: list[float], target: list[float], factor: float | None
+) -> None:
+    pair = align_series(series(baseline), series(target))
+    odd = np.zeros(len(baseline), bool)
+    assert findings._common_factor(pair, odd) == (None if factor is None else pytest.approx(factor))
+
+
+def printed(step: int, decimals: int, values: Sequence[float]) -> Curve:
+    """Every `step`-th step from `step` on, with so many digits behind the point, -1 where none is printed."""
+    made = Curve(Path("a.log"), "text")
+    for at, value in enumerate(values, 1):
+        made.add_value("loss", step * at, value, at, f"{value:.{decimals}f}" if decimals >= 0 else "")
+    return made
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "before_update", "key"),
+    [
+        (printed(1, -1, [2.0, 1.5]), printed(1, -1, [2.0, 1.5]), True, "together"),
+        (printed(1, -1, [2.0, 1.5]), printed(1, -1, [3.0, 1.5]), True, "at_once"),
+        (printed(1, -1, [2.0, 1.5]), printed(1, -1, [3.0, 1.5]), False, "apart"),
+        (printed(1, -1, [2.0, 1.5]), printed(1, -1, [2.0, 2.5]), True, "apart"),
+        (printed(1, -1, [1.0, 2.0] + [1.0] * 10), printed(1, -1, [1.0, 3.0] + [1.0] * 10), True, "single"),
+        (printed(1, -1, [math.nan] * 3), printed(1, -1, [math.nan] * 3), True, "nothing"),
+        (printed(1, -1, [2.0]), printed(1, -1, [2.0]), True, "nothing"),
+        (printed(1, -1, [2.0, 2.0]), printed(1, -1, [2.0, 2.0]), True, "nothing"),
+        (printed(1, -1, [2.0, 2.0]), printed(1, -1, [2.0, 2.0009]), True, "together"),
+        (printed(1, -1, [2.0, 2.0009]), printed(1, -1, [2.0, 2.0]), True, "together"),
+        # half of 0.001 on either side is 0.001 of 1
+        (printed(1, 3, [1.0, 2.0, 1.0]), printed(1, 3, [1.0, 2.0, 1.0]), True, "together"),
+        (printed(1, 3, [0.5, 2.0, 0.5]), printed(1, 3, [0.5, 2.0, 0.5]), True, "undecided"),
+        (printed(1, 3, [2.0, 2.0, 0.25]), printed(1, 3, [2.0, 2.0, 0.251]), True, "undecided"),
+    ],
+)
+def test_what_two_curves_say(left: Curve, right: Curve, before_update: bool, key: str) -> None:
+    pair = align_series(left.series["loss"], right.series["loss"])
+    told = findings.judge_curves(left, right, pair, first_place(pair, 1.01e-3), 1.01e-3, before_update)
+    assert (told.key, told.weight) == (f"ACC250.{key}", 80)
+    assert (told.args["steps"], told.args["worst"]) == (len(pair.steps), pair.relative.max())
+
+
+def test_the_level_of_what_cannot_be_decided() -> None:
+    """The median of the baseline; where printed losses are apart, the one furthest apart first."""
+    coarse = printed(1, 1, [4.0, 2.0, -1.0])
+    pair = align_series(coarse.series["loss"], coarse.series["loss"])
+    assert findings._find_undecidable(coarse, coarse, pair, 1e-3) == {"smallest": pytest.approx(0.1), "level": 2.0}
+    assert findings._find_undecidable(coarse, coarse, pair, 0.06) == {}
+    moved = printed(1, 1, [4.0, 2.0, -1.1])
+    pair = align_series(coarse.series["loss"], moved.series["loss"])
+    assert findings._find_undecidable(coarse, moved, pair, 0.06) == {"smallest": pytest.approx(0.1), "level": 1.0}
+
+
+@pytest.mark.parametrize(("levels", "tolerance", "count"), [([2.0, 2.0, 9.0], 0.025, 0), ([2.0, 2.0, 9.0], 0.024, 2)])
+def test_a_log_is_coarse_where_half_a_digit_is_more_than_the_tolerance(
+    levels: list[float], tolerance: float, count: int
+) -> None:
+    made = printed(1, 1, levels)
+    pair = align_series(made.series["loss"], made.series["loss"])
+    told = findings.find_coarse_logs(made, made, pair, tolerance)
+    assert [(finding.key, finding.args["smallest"], finding.args["level"]) for finding in told] == [
+        ("ACC252.coarse", pytest.approx(0.1), 2.0)
+    ] * count
+    nothing = printed(1, 1, [0.0, 0.0])
+    pair = align_series(nothing.series["loss"], nothing.series["loss"])
+    assert findings.find_coarse_logs(nothing, nothing, pair, 1e-3) == []
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "told"),
+    [
+        ((1, 100), (1, 100), []),
+        ((1, 100), (1, 99), ["ACC251.lengths"]),
+        ((1, 99), (1, 100), ["ACC251.lengths"]),
+        ((1, 100), (10, 10), ["ACC252.interval"]),
+        ((1, 100), (10, 9), ["ACC252.interval"]),
+        ((10, 9), (1, 100), ["ACC252.interval"]),
+        ((1, 101), (10, 9), ["ACC251.lengths", "ACC252.interval"]),
+        ((1, 100), (1, 1), ["ACC251.lengths"]),
+        ((1, 1), (7, 1), []),
+    ],
+)
+def test_lengths_and_intervals(left: tuple[int, int], right: tuple[int, int], told: list[str]) -> None:
+    """Of (interval, values): an end within the larger interval is the same."""
+    sides = [printed(step, -1, [1.0] * count) for step, count in (left, right)]
+    pair = align_series(sides[0].series["loss"], sides[1].series["loss"])
+    assert keys(findings.judge_alignment(sides[0], sides[1], pair, 0)) == told
+
+
+def test_repeated_steps_and_those_that_were_counted() -> None:
+    made = curve(loss=[1.0] * 9)
+    for step in (4, 5, 3, 4):
+        made.add_value("loss", step, 1.0, 20)
+    plain = curve(loss=[1.0] * 9)
+    pair = align_series(plain.series["loss"], made.series["loss"])
+    (told,) = findings.judge_alignment(plain, made, pair, 0)
+    assert (told.key, told.args["count"], told.args["steps"], told.args["times"]) == ("ACC252.resumed", 3, "3-5", 2)
+    several, counted = curve(loss=[1.0] * 3), curve(loss=[1.0] * 3)
+    several.add_value("loss", 3, 1.0, 4)
+    counted.ordinal = True
+    pair = align_series(several.series["loss"], counted.series["loss"])
+    assert keys(findings.judge_alignment(several, counted, pair, 0)) == ["ACC252.several", "ACC252.counted"]
+    gaps = curve(loss=[1.0] * 3)
+    gaps.add_value("loss", 6, 1.0, 4)
+    told_ones = findings.judge_alignment(gaps, plain, align_series(gaps.series["loss"], plain.series["loss"]), 0)
+    assert [(one.key, one.args.get("count"), one.args.get("steps")) for one in told_ones] == [
+        ("ACC251.lengths", None, None),
+        ("ACC252.missing", 2, "4-5"),
+    ]
+
+
+def test_a_learning_rate_differs_by_more_than_a_thousandth() -> None:
+    left = curve(lr=[1024.0] * 4)
+    assert findings.judge_learning_rate(left, curve(lr=[1024.0, 1025.0, 1024.0, 1024.0]), 0) == []
+    (told,) = findings.judge_learning_rate(left, curve(lr=[1024.0, 1024.0, 1026.0, 1027.0]), 0)
+    assert dict(told.args) == {"step": 3, "count": 2, "steps": 4, "baseline": 1024.0, "target": 1026.0}
+    assert (told.weight, told.place.line if told.place else 0) == (120, 3)
+    assert findings.judge_learning_rate(left, curve(loss=[1.0]), 0) == []
+    assert findings.judge_learning_rate(curve(loss=[1.0]), left, 0) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "shift", "told"),
+    [
+        (30, 32, 0, ["ACC253.data"]),
+        (36, 40, 0, ["ACC253.data"]),
+        (37, 40, 0, ["ACC253.one_side"] * 2),
+        (20, 30, 0, ["ACC253.data"]),
+        (20, 29, 0, ["ACC253.one_side"] * 2),
+        (37, 40, -1, ["ACC253.data"]),
+        (20, 29, 1, ["ACC253.data"]),
+        (20, 30, -1, ["ACC253.one_side"] * 2),
+    ],
+)
+def test_spikes_of_both_sides_that_overlap_are_one(first: int, last: int, shift: int, told: list[str]) -> None:
+    curves = {side: curve(loss=[1.0] * 60) for side in ("baseline", "target")}
+    known: dict[str, list[Checkpoint]] = {"baseline": [], "target": []}
+    sides: dict[str, list[Spike] | None] = {"baseline": [Spike(30, 36, 30, 2.0, 1.0, 29)]}
+    sides["target"] = [Spike(first, last, first, 2.0, 1.0, first - 1)]
+    assert keys(findings.spike_findings(sides, curves, known, shift)) == told
+    assert keys(findings.spike_findings({**sides, "target": None}, curves, known, shift)) == ["ACC253.one_side"]
+
+
+@pytest.mark.parametrize(
+    ("scales", "falls", "first", "lowest", "place"),
+    [
+        ([8.0, 8.0, 4.0, 8.0, 2.0, 2.0], 2, 3, (2.0, 5), 3),
+        ([8.0, 16.0, 16.0], 0, None, (8.0, 1), 1),
+        ([math.nan, 4.0, 2.0], 1, 3, (2.0, 3), 3),
+        ([math.nan], 0, None, (None, 1), 1),
+        ([4.0, 3.0, 3.0], 1, 2, (3.0, 2), 2),
+    ],
+)
+def test_the_history_of_a_loss_scale(
+    scales: list[float], falls: int, first: int | None, lowest: tuple[float | None, int], place: int
+) -> None:
+    history = scale_history_of(curve(loss_scale=scales))
+    assert history is not None
+    assert (history.falls, history.first_fall, history.lowest_step, history.place.line) == (
+        falls,
+        first,
+        lowest[1],
+        place,
+    )
+    assert history.lowest == lowest[0] or math.isnan(history.lowest) and lowest[0] is None
+    assert history.last == scales[-1] or math.isnan(scales[-1])
+    assert scale_history_of(curve(loss=[1.0])) is None
+
+
+def test_updates_that_were_left_out_are_counted() -> None:
+    column = curve(number_of_skipped_iterations=[0.0, 1.0, math.nan, 2.0])
+    column.skipped = 4
+    assert skipped_steps(column) == 7 and skipped_steps(curve(loss=[1.0])) == 0
+    (told,) = judge_scale(curve(loss=[1.0]), column)
+    assert (told.key, dict(told.args), told.weight) == ("ACC254.skipped", {"baseline": 0, "target": 7}, 50)
+
+
+def test_scales_that_fall_where_the_baseline_has_none() -> None:
+    for falls, told in ((3, []), (4, ["ACC254.falls"])):
+        made = curve(loss_scale=[2.0**power for power in range(10, 9 - falls, -1)])
+        found = judge_scale(curve(loss=[1.0]), made)
+        assert keys(found) == told and [finding.args["baseline"] for finding in found] == [None] * len(told)
+    (minimum,) = judge_scale(curve(loss=[1.0]), curve(loss_scale=[2.0, 1.0]))
+    assert (minimum.key, minimum.weight) == ("ACC254.minimum", 145) and minimum.args["lowest"] == 1.0
+    assert judge_scale(curve(loss=[1.0]), curve(loss_scale=[1.0, 1.0])) == [], "it never fell"
+
+
+def test_twelve_names_are_told_of_a_metric_that_is_not_there() -> None:
+    made = curve(**{f"metric{at:02}": [1.0] for at in range(14)})
+    (told,) = judge_targets([Target("acc", ">=", 0.5)], made, made)
+    assert (told.key, told.weight) == ("ACC255.absent", 140)
+    assert told.args["known"] == [f"metric{at:02}" for at in range(12)]
+
+
+def test_eight_metrics_are_told_with_their_last_values() -> None:
+    names = [f"metric{at}" for at in range(9)]
+    left, right = curve(**{name: [1.0, 2.0] for name in names}), curve(**{name: [9.0, 2.0] for name in names})
+    (told,) = judge_finals(left, right, 0, 1e-3)
+    assert (told.key, told.weight, told.args["count"]) == ("ACC255.finals", 0, 9)
+    assert len(told.args["metrics"]) == 8  # type: ignore[arg-type]
+    near, apart = curve(a=[1024.0], b=[1024.0]), curve(a=[1025.0], b=[1026.0])
+    found = judge_finals(near, apart, 0, FINE)
+    assert [(one.key, one.weight, one.args["count"]) for one in found] == [
+        ("ACC255.differs", 45, 1),
+        ("ACC255.finals", 45, 1),
+    ]
+    assert judge_finals(curve(a=[1.0]), curve(5, a=[1.0]), 0, FINE) == [], "no step is in both"
+
+
+def test_the_last_value_of_a_metric_and_its_place() -> None:
+    made = curve(acc=[0.25, 0.5])
+    made.add_value("acc", 1, 0.75, 9)
+    assert final_value(made, "acc") == final_value(made, "ACC") == (2, 0.5, "a.log", 2)
+    assert final_value(made, "loss") is None
+    (told,) = judge_targets([Target("acc", ">=", 0.5)], curve(loss=[1.0]), made)
+    assert (told.key, told.args["value"], told.args["step"], told.args["baseline"]) == ("ACC255.met", 0.5, 2, None)
+    (told,) = judge_targets([Target("acc", ">", 0.5)], made, made)
+    assert (told.key, told.weight, told.args["baseline"]) == ("ACC255.missed", 140, 0.5)

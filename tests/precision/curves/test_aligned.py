@@ -58,7 +58,7 @@ def test_from_which_place_on_curves_are_apart(size: int, places: tuple[int, ...]
 
 def test_spikes_are_left_aside_where_there_are_more_than_a_few_values() -> None:
     for size, first in ((10, 3), (11, None)):
-        aside = np.array([place == 4 for place in range(size)])
+        aside = np.array([place == 3 for place in range(size)])
         assert first_place(apart_at(size, (3, 4, 5)), 0.25) == 3
         assert first_place(apart_at(size, (3, 4, 5)), 0.25, aside) == first
 

@@ -412,6 +412,8 @@ def test_twelve_names_are_told_of_a_metric_that_is_not_there() -> None:
     (told,) = judge_targets([Target("acc", ">=", 0.5)], made, made)
     assert (told.key, told.weight) == ("ACC255.absent", 140)
     assert told.args["known"] == [f"metric{at:02}" for at in range(12)]
+    both = judge_targets([Target("acc", ">=", 0.5), Target("metric00", ">=", 0.5)], made, made)
+    assert keys(both) == ["ACC255.absent", "ACC255.met"]
 
 
 def test_eight_metrics_are_told_with_their_last_values() -> None:

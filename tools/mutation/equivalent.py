@@ -299,4 +299,9 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "WINDOW, ENOUGH = 5, 3",
         "WINDOW, ENOUGH = 5, 4",
     ): "half of five values, rounded up, are three, which is less",
+    (
+        "ascend_workbook/precision/curves/spikes.py",
+        "here = slice(at, at + 1)",
+        "here = slice(at, at + 2)",
+    ): "the next one is written anew, by the next round or by the windows below",
 }

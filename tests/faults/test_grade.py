@@ -16,12 +16,14 @@ from tests.conftest import ROOT
 from tests.course.test_grading import CHECK, handed_in, rows, solved
 from tests.faults.points import end_processes, expand, wait_for_processes
 
-#: What lives on unless somebody ends it.
+#: What lives on unless somebody ends it: a program, and a cell that waits for a file beside the teacher's folder.
 LASTING = """
 import pathlib, subprocess, time
 subprocess.Popen(["sleep", "300"], start_new_session=True)
 pathlib.Path(run_dir + ".started").touch()
-time.sleep(2)
+end = time.monotonic() + 100
+while not pathlib.Path({go!r}).exists() and time.monotonic() < end:
+    time.sleep(0.1)
 """
 #: Moments: the file that is there then, below the work's folder, and the seconds after it.
 MOMENTS = {
@@ -35,6 +37,8 @@ MOMENTS = {
     "a grade is written": ("ann*/grade.json", 0.0),
     "the second one runs": ("bob*/home/run.started", 0.0),
 }
+#: Moments that come once the first one's cells have ended.
+LATER = ("a judge is asked for", "a judge judges", "a grade is written", "the second one runs")
 
 
 @pytest.mark.full
@@ -42,9 +46,12 @@ MOMENTS = {
 @pytest.mark.parametrize("moment", MOMENTS, ids=[name.replace(" ", "-") for name in MOMENTS])
 def test_killed(tmp_path: Path, moment: str, ends: Callable[[int, int], None]) -> None:
     for name in ("ann", "bob"):
-        handed_in(tmp_path / "in", f"{name}.ipynb", solved(name), LASTING, CHECK)
+        lasting = LASTING.format(go=str(tmp_path / f"go-{name}"))
+        handed_in(tmp_path / "in", f"{name}.ipynb", solved(name), lasting, CHECK)
     words = expand(("ascend-workbook", "course", "grade", "{here}/in", "--out", "{here}/grades.csv"), tmp_path)
     pattern, delay = MOMENTS[moment]
+    if moment in LATER:
+        (tmp_path / "go-ann").touch()
     try:
         with subprocess.Popen(
             words, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
@@ -60,6 +67,8 @@ def test_killed(tmp_path: Path, moment: str, ends: Callable[[int, int], None]) -
     finally:
         end_processes(tmp_path)
     check_no_half_table(tmp_path)
+    for name in ("ann", "bob"):
+        (tmp_path / f"go-{name}").touch()
     again = subprocess.run(words, cwd=ROOT, capture_output=True, timeout=200, check=False)
     assert again.returncode == 0, again.stderr
     assert {name: row["env_points"] for name, row in rows(tmp_path / "grades.csv").items()} == BOTH

@@ -307,6 +307,21 @@ def test_a_wrong_gradient_is_traced_to_who_made_it(partial: bool) -> None:
     assert find_makers(judged, found) == expected
 
 
+def test_one_of_a_calls_inputs_is_enough_to_have_taken_an_output() -> None:
+    """linear takes norm's output and a weight of its own; nobody else takes it."""
+    taker = linked("F.linear.0.forward", 0.0, 0.0, 1, 2.0, 3.0)
+    weight = replace(taker.pair.baseline.inputs[0], slot="input.1", norm=9.0)
+    baseline = taker.pair.baseline.add_tensor(weight)
+    chain = [
+        linked("F.norm.0.forward", 0.0, 0.0, 0, 1.0, 2.0),
+        replace(taker, pair=replace(taker.pair, baseline=baseline)),
+        linked("F.other.0.forward", 0.0, 0.0, 2, 5.0, 4.0),
+        linked("F.norm.0.backward", 1e-2, 1e-2, 3, 1.0, 1.0),
+    ]
+    judged = judge_operators(chain, {}, {})
+    assert find_makers(judged, judged[-1]) == ["F.linear.0.backward"]
+
+
 def test_parameter_gradients_inherit_whatever_came_before() -> None:
     chain = [
         agreement("Functional.conv2d.0.backward", 1e-3, 1e-3),

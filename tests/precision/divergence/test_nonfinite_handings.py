@@ -10,9 +10,10 @@ import torch
 import torch.nn.functional as F
 
 from ascend_workbook.precision.comparison import Comparison, examine_captures
-from ascend_workbook.precision.divergence.nonfinite import list_handings
+from ascend_workbook.precision.divergence.nonfinite import find_takers, list_handings
 from ascend_workbook.precision.layouts import read_runs
-from ascend_workbook.precision.pairing import pair_runs
+from ascend_workbook.precision.pairing import Pair, Pairing, pair_runs
+from ascend_workbook.precision.record import Operator, Run, TensorRecord
 from benchmarks.matrix.recorder import Recorder, Tampering
 from benchmarks.matrix.replaying import in_this_process
 
@@ -86,3 +87,45 @@ def test_a_taker_without_saved_tensors_leaves_nothing_to_ask(tmp_path: Path) -> 
         bare = replace(pair.target, inputs=tuple(replace(record, file=None) for record in pair.target.inputs))
         pairs.append(replace(pair, target=bare) if pair.target.name == "Functional.linear.1.forward" else pair)
     assert list_handings(replace(pairing, pairs=tuple(pairs)), frozenset({"Functional.gelu.0.backward"}), 0.0) == []
+
+
+def test_a_backward_that_takes_more_gradients_than_the_call_made_is_not_asked_about(tmp_path: Path) -> None:
+    ((run,), _) = read_runs(recorded(tmp_path, 2))
+    pairing = pair_runs(run, run)
+    name = "Functional.gelu.0.backward"
+    (receiver,) = (pair for pair in pairing.pairs if pair.target.name == name)
+    more = replace(receiver.baseline, inputs=receiver.baseline.inputs * 2)
+    pairs = tuple(replace(pair, baseline=more) if pair is receiver else pair for pair in pairing.pairs)
+    assert list_handings(replace(pairing, pairs=pairs), frozenset({name}), 0.0) == []
+
+
+def test_takers_are_forward_calls_of_interfaces_that_took_the_values_made_last() -> None:
+    """A module's entry and a backward in between hold the same values, and neither makes nor takes them."""
+
+    def entry(name: str, order: int, took: float | None, gave: float | None) -> Pair:
+        head, call, direction = name.rsplit(".", 2)
+        tensors = [
+            TensorRecord(slot, "float32", (2,), norm, 0.0, 0.0, norm) for slot, norm in (("i", took), ("o", gave))
+        ]
+        operator = Operator(name, head, int(call), direction, order, (tensors[0],), (tensors[1],))
+        return Pair(operator, operator)
+
+    pairs = [
+        entry("F.a.0.forward", 0, 1.0, 2.0),
+        entry("Module.m.0.forward", 1, 2.0, 2.0),
+        entry("F.a.0.backward", 2, 2.0, 2.0),
+        entry("F.b.0.forward", 3, 2.0, 3.0),
+        entry("F.c.0.forward", 4, None, None),
+        entry("F.d.0.forward", 5, 3.0, 2.0),
+        entry("F.e.0.forward", 6, 2.0, 4.0),
+        entry("F.f.0.forward", 7, 9.0, 9.0),
+        entry("F.f.1.forward", 8, 9.0, 8.0),
+    ]
+    run = Run(Path("x"), 0, 0, "tensor", "L1", tuple(pair.target for pair in pairs))
+    found = find_takers(Pairing(run, run, tuple(reversed(pairs)), (), ()))
+    assert {(maker[0], slot): [(taker[0], at) for taker, at in takers] for (maker, slot), takers in found.items()} == {
+        ("F.a", "o"): [("F.b", "i")],
+        ("F.b", "o"): [("F.d", "i")],
+        ("F.d", "o"): [("F.e", "i")],
+        ("F.f", "o"): [("F.f", "i")],
+    }

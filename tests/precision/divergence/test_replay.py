@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ascend_workbook.precision.divergence import replay
 from ascend_workbook.precision.divergence.nonfinite import _describe_record
 from ascend_workbook.precision.divergence.replay import (
     Own,
@@ -22,8 +23,8 @@ from ascend_workbook.precision.divergence.replay import (
     _scale_reduced,
     ask_child,
 )
-from ascend_workbook.precision.pairing import Pair
-from ascend_workbook.precision.record import Operator
+from ascend_workbook.precision.pairing import Pair, Pairing
+from ascend_workbook.precision.record import Operator, Run
 from tests.precision.divergence.test_divergence import agreement
 
 SINGLE = ["float32"]
@@ -179,3 +180,15 @@ def test_only_a_saved_tensor_can_be_loaded() -> None:
     assert _describe_record((record,), "input.0") == {"data_name": "saved.pt", "shape": [4, 4]}
     assert _describe_record((replace(record, file=None),), "input.0") is None
     assert _describe_record((record,), "input.1") is None
+
+
+@pytest.mark.parametrize("sides", [(True, True), (False, True), (True, False), (False, False)])
+def test_operators_are_run_again_where_both_sides_told_their_arguments(
+    monkeypatch: pytest.MonkeyPatch, sides: tuple[bool, bool]
+) -> None:
+    operator = whole("Functional.gelu.0.forward")
+    runs = [Run(Path("x"), 0, 0, "tensor", "L1", (operator,), replayable=replayable) for replayable in sides]
+    monkeypatch.setattr(replay, "ask_child", lambda job, python: ({}, "asked"))
+    pairing = Pairing(runs[0], runs[1], (Pair(operator, operator),), (), ())
+    found = replay.replay_pairs(pairing, {})
+    assert (found.error, found.skipped) == (("asked", {}) if all(sides) else ("", {operator.name: "argument"}))

@@ -304,4 +304,9 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "here = slice(at, at + 1)",
         "here = slice(at, at + 2)",
     ): "the next one is written anew, by the next round or by the windows below",
+    (
+        "ascend_workbook/precision/divergence/__init__.py",
+        "return outcome in (EXPLAINED, ALLOWED)[: 2 if judgement.own else 1] and other_numbers(judgement.agreement)",
+        "return outcome in (EXPLAINED, ALLOWED)[: 3 if judgement.own else 1] and other_numbers(judgement.agreement)",
+    ): "there are two",
 }

@@ -7,6 +7,7 @@ python tests/run.py --full     the longer suites too (tests marked `full`), and 
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -16,8 +17,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PYTEST = [sys.executable, "-m", "pytest", "-q", "--durations=8"]
-#: A file's tests stay together: its fixtures build simulators and run trainings.
-SIDE_BY_SIDE = ["-n", "auto", "--maxprocesses=8", "--dist", "loadfile"]
+#: A file's tests stay together: its fixtures build simulators and run trainings. One process more than there are
+#: processors: many tests wait (for a limit, a retry, the end of a process).
+SIDE_BY_SIDE = ["-n", str(min((os.cpu_count() or 1) + 1, 8)), "--dist", "loadfile"]
 NBVAL = ["--nbval", "--nbval-current-env", "--nbval-sanitize-with", "tests/sanitize.cfg", "-p", "no:cacheprovider"]
 #: The course trains many times; its references are run with --full.
 COURSE = "--ignore=tests/reference/course"

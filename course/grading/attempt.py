@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -108,6 +109,7 @@ def grade_one(
     hidden = view.list_hidden(private, [home, package], judge=False)
     env = {**_make_environment(home, package), COLLECT: "1"}
     ran = limits.run_limited(command, env, home, folder / "run.log", limits_set, hidden=hidden)
+    _remove_plan(home)
     result_folder = home / "run" / CAPSTONE_FOLDER if notebook == CAPSTONE else home / "run"
     left = _read_answers(result_folder, home, work.student)
     judged, judging = _judge_answers(folder, notebook, left, limits_set, private) if left.answers else ({}, None)
@@ -135,6 +137,12 @@ def grade_one(
         tried=ran.tried,
         sends=ran.refused_sends,
     )
+
+
+def _remove_plan(home: Path) -> None:
+    """Remove the list of cells or answers: a student's words that nobody asks for, or whatever he put in its place."""
+    with contextlib.suppress(OSError):
+        (home / "plan.json").unlink()
 
 
 def _make_folder(folder: Path) -> Path:
@@ -240,6 +248,7 @@ def _judge_answers(
     log.unlink(missing_ok=True)
     hidden, env = view.list_hidden(private, [home], judge=True), {**_make_environment(home), GRADING: "1"}
     ended = limits.run_limited(command, env, home, log, limits_set, hidden=hidden, sent=key)
+    _remove_plan(home)
     verdicts: dict[str, Any] = {}
     with log.open("rb") as stream:
         for line in iter(lambda: stream.readline(LONGEST_LINE), b""):

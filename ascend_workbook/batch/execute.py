@@ -7,7 +7,7 @@ import logging
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -92,9 +92,10 @@ def load_outcome(folder: Path) -> Outcome | None:
 
 
 def saved_report(folder: Path) -> Report | None:
-    """Load the stage's report, or None where the notebook did not get far enough to write one."""
-    path = folder / "report.json"
-    return reports.load_report(path) if path.is_file() else None
+    """Load the stage's report, or None where there is none or a damaged one, which vouches for nothing."""
+    with suppress(WorkbookError):
+        return reports.load_report(folder / "report.json")
+    return None
 
 
 def _run_papermill(

@@ -130,9 +130,18 @@ def _place_row(row: Row, shard: Shard, target: str) -> Row:
     """Return the row with the way to its page from the joined page, where there is one. A shard's word that a run was
     good is nothing without the run's report."""
     way = relative_way(target, shard.place)
-    if row.state == GOOD and not open_storage(shard.place).exists(f"{row.name}/report.json"):
+    if row.state == GOOD and not _says_good(shard.place, row.name):
         return _unseen_row(row, Sentence("plan.no_report", place=f"{shard.place}/{row.name}"))
     return replace(row, place=f"{way}/{row.name}") if way else replace(row, place="", files=frozenset())
+
+
+def _says_good(place: str, run: str) -> bool:
+    """Return whether the run's report is there, whole, and not red."""
+    storage, name = open_storage(place), f"{run}/report.json"
+    try:
+        return storage.exists(name) and Report.from_json(storage.read_text(name)).status is not Status.FAIL
+    except (ValueError, KeyError, TypeError):
+        return False
 
 
 def _unseen_row(row: Row, why: Scalar) -> Row:

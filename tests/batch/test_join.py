@@ -16,7 +16,8 @@ from ascend_workbook.batch.plan.selection import select_items, shard_of
 from ascend_workbook.batch.results.publish import publish_results
 from ascend_workbook.cli.main import main
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Report
 from tests.batch.results.made import ended, item
 from tests.batch.results.test_publish import written
 
@@ -66,14 +67,22 @@ def test_shards_are_one_plan_again(tmp_path: Path) -> None:
     assert suites == ["shards", *NAMES]
 
 
-def test_a_run_whose_shard_calls_it_good_without_a_report_is_red(tmp_path: Path) -> None:
+RED = Report("batch", "run", (Finding("RUN400", Status.FAIL, "RUN400.not_run"),)).to_json()
+
+
+@pytest.mark.parametrize("text", [None, "", RED[:40], "[]", RED], ids=["none", "empty", "cut short", "other", "red"])
+def test_a_run_whose_shard_calls_it_good_without_a_report_that_says_so_is_red(tmp_path: Path, text: str | None) -> None:
     folder = all_made(tmp_path)
-    (folder / f"shard-{shard_of('c', COUNT)}-of-3" / "c" / "report.json").unlink()
+    path = folder / f"shard-{shard_of('c', COUNT)}-of-3" / "c" / "report.json"
+    if text is None:
+        path.unlink()
+    else:
+        path.write_text(text)
     report = join_shards([folder], lang="en")
     content = written(folder)
     assert report.status is Status.FAIL and (content["exit_code"], content["complete"]) == (1, False)
     assert [run["name"] for run in content["runs"] if run["state"] == "not_run"] == ["c"]
-    assert "holds no report of it" in content["verdict"]["en"] and content["counts"]["good"] == 5
+    assert "holds no report that says so" in content["verdict"]["en"] and content["counts"]["good"] == 5
 
 
 def test_a_shard_that_is_not_there_is_red(tmp_path: Path) -> None:

@@ -46,6 +46,15 @@ def test_good_stages_are_green_and_reused(notebooks: Make, tmp_path: Path) -> No
     assert not any(outcome["reused"] for outcome in forced.facts["outcomes"])
 
 
+def test_a_stage_whose_report_was_damaged_runs_again(notebooks: Make, tmp_path: Path) -> None:
+    go(notebooks, tmp_path, environment="good", migration="good")
+    report = tmp_path / "t" / "environment" / "report.json"
+    report.write_text(report.read_text()[:50])
+    again = go(notebooks, tmp_path, environment="good", migration="good")
+    assert [outcome["reused"] for outcome in again.facts["outcomes"]] == [False, True]
+    assert load_report(report).status is Status.OK and again.status is Status.OK
+
+
 @pytest.mark.parametrize("timeout_s", [0, -1])
 def test_a_limit_that_would_be_none_is_refused(tmp_path: Path, timeout_s: int) -> None:
     with pytest.raises(WorkbookError, match="at least 1"):

@@ -4,6 +4,7 @@ VENV ?= .venv
 NAME ?= demo
 SCRIPT ?= notebooks/scripts/resnet_digits.py
 DEVICE ?= auto
+ARGS ?=
 BIN := $(VENV)/bin
 
 .PHONY: help setup setup-dev run test test-full test-browser mutants notebooks references lint lab docs bench offline-bundle resolve clean
@@ -18,8 +19,8 @@ setup:  ## make .venv: keeps an importable torch, installs the packages, builds 
 setup-dev:
 	@$(PYTHON) tools/bootstrap.py --venv $(VENV) --dev
 
-run: setup  ## run all four notebooks headless and print the path of the report (NAME=, SCRIPT=, DEVICE=)
-	@$(BIN)/ascend-workbook run --name $(NAME) -p device $(DEVICE) -p script $(SCRIPT)
+run: setup  ## run all four notebooks headless and print the path of the report (NAME=, SCRIPT=, ARGS=, DEVICE=)
+	@$(BIN)/ascend-workbook run --name $(NAME) -p device $(DEVICE) -p script $(SCRIPT) $(if $(ARGS),-p script_args '$(ARGS)')
 
 test: setup-dev  ## run every test: unit, operators, notebooks through papermill and nbval, lint, types
 	@$(BIN)/python tests/run.py

@@ -55,7 +55,7 @@ TRIED = "torch 2.13.0, torch_npu 2.13.0"
 VERSIONS = {
     "MIG121": "torch >= 2.0",
     "MIG136": "TensorFlow 1.15, 2.6.5",
-    "MIG138": "onnxruntime-cann",
+    "MIG159": "onnxruntime-cann",
     "MIG151": "transformers 5.23",
 }
 KNOWN = {**{rule.code: rule.known for rule in load_rules()}, **lines.KNOWN, embedded.CODE: embedded.KNOWN}

@@ -8,7 +8,7 @@ from ascend_workbook.migration.reading.calls import is_docstring, string_value
 from ascend_workbook.migration.reading.source import Source
 from ascend_workbook.migration.repair import DOCUMENTED, MANUAL, Findings, Known, finding_at
 
-CODE = "MIG138"
+CODE = "MIG159"
 WORDS = ("ExecutionProvider",)
 PAGE = "https://onnxruntime.ai/docs/execution-providers/community-maintained/CANN-ExecutionProvider.html"
 KNOWN = Known(DOCUMENTED, PAGE, versions="onnxruntime-cann")
@@ -21,4 +21,4 @@ def check(source: Source) -> Findings:
         name = string_value(node)
         if name in PROVIDERS and not is_docstring(source, node) and node.lineno not in lines:
             lines.add(node.lineno)
-            yield finding_at(source, node, "MIG138.provider", MANUAL, name=name)
+            yield finding_at(source, node, "MIG159.provider", MANUAL, name=name)

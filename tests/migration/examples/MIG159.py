@@ -1,6 +1,6 @@
 # --- case
 s = Session('模型', providers=['CUDAExecutionProvider'])
-#                              ^ MIG138.provider manual
+#                              ^ MIG159.provider manual
 
 # --- near miss
 s = Session('模型', providers=['CPUExecutionProvider'])

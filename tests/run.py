@@ -19,7 +19,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PYTEST = [sys.executable, "-m", "pytest", "-q", "--durations=8"]
 #: A file's tests stay together: its fixtures build simulators and run trainings. One process more than there are
 #: processors: many tests wait (for a limit, a retry, the end of a process).
-SIDE_BY_SIDE = ["-n", str(min((os.cpu_count() or 1) + 1, 8)), "--dist", "loadfile"]
+PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+SIDE_BY_SIDE = ["-n", str(min(PROCESSORS + 1, 8)), "--dist", "loadfile"]
 NBVAL = ["--nbval", "--nbval-current-env", "--nbval-sanitize-with", "tests/sanitize.cfg", "-p", "no:cacheprovider"]
 #: The course trains many times; its references are run with --full.
 COURSE = "--ignore=tests/reference/course"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date, timedelta, timezone
 from itertools import chain
@@ -136,12 +137,12 @@ def _place_row(row: Row, shard: Shard, target: str) -> Row:
 
 
 def _says_good(place: str, run: str) -> bool:
-    """Return whether the run's report is there, whole, and not red."""
+    """Return whether the run's report is there, whole, looked at something and is not red."""
     storage, name = open_storage(place), f"{run}/report.json"
-    try:
-        return storage.exists(name) and Report.from_json(storage.read_text(name)).status is not Status.FAIL
-    except (ValueError, KeyError, TypeError):
-        return False
+    with suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError, WorkbookError):
+        report = Report.from_json(storage.read_text(name)) if storage.exists(name) else None
+        return report is not None and bool(report.findings) and report.status is not Status.FAIL
+    return False
 
 
 def _unseen_row(row: Row, why: Scalar) -> Row:

@@ -303,7 +303,7 @@ def load_report(path: str | os.PathLike[str]) -> Report:
     """Load a saved report; a file that is missing, cut short or of another schema is one clear error."""
     try:
         return Report.from_json(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError, KeyError, TypeError) as cause:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as cause:
         raise WorkbookError("report.unreadable", path=os.fspath(path), error=str(cause)) from cause
 
 

@@ -70,7 +70,21 @@ def test_shards_are_one_plan_again(tmp_path: Path) -> None:
 RED = Report("batch", "run", (Finding("RUN400", Status.FAIL, "RUN400.not_run"),)).to_json()
 
 
-@pytest.mark.parametrize("text", [None, "", RED[:40], "[]", RED], ids=["none", "empty", "cut short", "other", "red"])
+NOTHING = Report("batch", "run", ()).to_json()
+DAMAGED = {
+    "none": None,
+    "empty": "",
+    "cut short": RED[:40],
+    "other": "[]",
+    "deep": "[" * 100_000,
+    "findings": json.dumps({**json.loads(RED), "findings": ["x"]}),
+    "newer": json.dumps({**json.loads(RED), "schema_version": 9}),
+    "nothing": NOTHING,
+    "red": RED,
+}
+
+
+@pytest.mark.parametrize("text", DAMAGED.values(), ids=DAMAGED)
 def test_a_run_whose_shard_calls_it_good_without_a_report_that_says_so_is_red(tmp_path: Path, text: str | None) -> None:
     folder = all_made(tmp_path)
     path = folder / f"shard-{shard_of('c', COUNT)}-of-3" / "c" / "report.json"

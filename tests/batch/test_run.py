@@ -46,10 +46,21 @@ def test_good_stages_are_green_and_reused(notebooks: Make, tmp_path: Path) -> No
     assert not any(outcome["reused"] for outcome in forced.facts["outcomes"])
 
 
-def test_a_stage_whose_report_was_damaged_runs_again(notebooks: Make, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text[:50],
+        lambda text: "[" * 100_000,
+        lambda text: json.dumps({**json.loads(text), "findings": ["x"]}),
+        lambda text: json.dumps({**json.loads(text), "schema_version": 9}),
+    ],
+)
+def test_a_stage_whose_report_was_damaged_runs_again(
+    notebooks: Make, tmp_path: Path, damage: Callable[[str], str]
+) -> None:
     go(notebooks, tmp_path, environment="good", migration="good")
     report = tmp_path / "t" / "environment" / "report.json"
-    report.write_text(report.read_text()[:50])
+    report.write_text(damage(report.read_text()))
     again = go(notebooks, tmp_path, environment="good", migration="good")
     assert [outcome["reused"] for outcome in again.facts["outcomes"]] == [False, True]
     assert load_report(report).status is Status.OK and again.status is Status.OK

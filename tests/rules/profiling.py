@@ -293,7 +293,7 @@ EXAMPLES: list[Example] = [
     (
         "PRF307",
         of(HALF, record={"unread": Sentence("command.closed")}),
-        ["WARN PRF307.unread error={'say': 'command.closed'}"],
+        ["WARN PRF307.unread error=command.closed()"],
     ),
     ("PRF308", devices(300), []),
     (

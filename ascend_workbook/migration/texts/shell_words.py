@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 #: Operators that end a command, the longest first.
 ENDS = ("&&", "||", ";;", "\n", ";", "|", "&", "(", ")")
-REDIRECTION = re.compile(r"\d*(?:>>|>&|<&|<<<|&>>?|>|<)")
+REDIRECTION = re.compile(r"(?:\d[\d\v]*)?(?:>>|>&|<&|<<<|&>>?|>|<)[ \t\v]*")
 HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
 VARIABLE = re.compile(r"\$(?:\{(?P<long>[^{}]*)\}|(?P<short>[A-Za-z_]\w*|[0-9@*#?$!-]))")
 LONG = re.compile(r"(?P<name>[A-Za-z_]\w*|[0-9]+|[@*])(?:\[[@*]\])?(?:(?P<how>:?[-=])(?P<value>.*))?$", re.DOTALL)
@@ -85,7 +85,7 @@ class Variables:
 
 def parse_commands(text: str) -> Iterator[Command]:
     """The simple commands of a script in order. A text that ends within quotes gives what stands before them."""
-    text = re.sub(r"\\\r?\n", "\v", text)  # lines that a backslash joins still count
+    text = re.sub(r"(?<!\\)((?:\\\\)*)\\\r?\n", "\\1\v", text)  # lines that a backslash joins still count
     line, at, before = 1, 0, "\n"
     command = Command(1, before)
     begun = 0
@@ -101,14 +101,13 @@ def parse_commands(text: str) -> Iterator[Command]:
             at = stop
         elif heredoc and not text.startswith("<<<", at):
             body = _line_end(text, at)
-            close = re.compile(rf"^[ \t]*{heredoc.group(2)}[ \t]*$", re.MULTILINE).search(text, body)
+            begins = r"(?<=[\n\v])" if heredoc.group(1) else r"(?<=\n)"  # where it is quoted, a backslash joins nothing
+            close = re.compile(rf"{begins}[ \t\v]*{heredoc.group(2)}[ \t]*$", re.MULTILINE).search(text, body)
             stop = close.end() if close else len(text)
-            text = text[: heredoc.start()] + " " * (heredoc.end() - heredoc.start()) + text[heredoc.end() :]
-            text = text[:body] + re.sub(r"[^\n]", " ", text[body:stop]).replace("\n", "\v") + text[stop:]
+            text = text[:at] + " " * (heredoc.end() - at) + text[heredoc.end() :]
+            text = text[:body] + re.sub(r"[^\n\v]", " ", text[body:stop]).replace("\n", "\v") + text[stop:]
         elif redirection and (not command.words or text[at - 1] in " \t\v" or not letter.isdigit()):
             begin, at = at, redirection.end()
-            while at < len(text) and text[at] in " \t\v":
-                at += 1
             if at < len(text) and text[at] not in "\n;|&":
                 at = _parse_word(text, at)[1]
             line += text[begin:at].count("\n") + text[begin:at].count("\v")

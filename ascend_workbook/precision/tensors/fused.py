@@ -98,6 +98,6 @@ def _take_blocks(
             parts,
         )
     )
-    each = [(parts[2 * block], parts[2 * block + 1]) for block in range(count)] if parts is not None else []
+    each = [(parts[2 * block], parts[2 * block + 1], 0, 0) for block in range(count)] if parts is not None else []
     meter.take_sums(Found(*(getattr(totals, block.name) for block in fields(Found))), each)
     return count

@@ -112,7 +112,7 @@ class Meter:
         self.t = np.empty(block, self.ulp_dtype or np.int32)
         self.shift = BFLOAT16_SHIFT if bfloat16 else 0
         self.sums: dict[int, Array] = {}
-        self.parts: list[tuple[float, float]] | None = [] if parts else None
+        self.parts: list[tuple[float, float, int, int]] | None = [] if parts else None
         self.largest, self.largest_relative, self.ulp = 0.0, 0.0, 0
         self.unequal = self.odd = self.nonfinite = self.near = self.nearer = self.count = 0
 
@@ -121,8 +121,8 @@ class Meter:
             for x, y in blocks:
                 self.add_block(x, y)
 
-    def take_sums(self, figures: Found, parts: Sequence[tuple[float, float]]) -> None:
-        """Take in blocks that were gone over elsewhere, and (apart, other) of each."""
+    def take_sums(self, figures: Found, parts: Sequence[tuple[float, float, int, int]]) -> None:
+        """Take in blocks that were gone over elsewhere, and (apart, other) of each with the exponents of both."""
         self.count += figures.count
         self.unequal += figures.unequal
         self.near, self.nearer = self.near + figures.near, self.nearer + figures.nearer
@@ -144,15 +144,15 @@ class Meter:
         own, other = float(a.dot(a)), float(b.dot(b))
         np.not_equal(x, y, out=mask)
         unequal = int(np.count_nonzero(mask))
-        exponent = 0
+        exponents = [0, 0, 0]
         if self.wide or not own + other < math.inf:
             x, y, unequal = self._zero_nonfinite(x, y, a, b, unequal)
-            exponent = _scaling_exponent(a, b)
+            exponents = _scaling_exponents(a, b)
             own, other = float(a.dot(a)), float(b.dot(b))
         self.unequal += unequal
         if not unequal:
             self.near, self.nearer = self.near + count, self.nearer + count
-            self._add_sums(exponent, a, b, None, 0.0, other, other, other)
+            self._add_sums(exponents, a, b, None, 0.0, other, other, other)
             return
         product = float(a.dot(b))
         self._compute_difference(x, y, a, b, d)
@@ -160,22 +160,22 @@ class Meter:
         self._add_relative_errors(x, y, a, b, mask)
         if self.ulp_dtype is not None:
             self._measure_ulps(x, y)
-        self._add_sums(exponent, a, b, d, float(d.dot(d)), own, other, product)
+        self._add_sums(exponents, a, b, d, float(d.dot(d)), own, other, product)
 
-    def _add_sums(self, exponent: int, a: Array, b: Array, d: Array | None, *sums: float) -> None:
-        if not exponent:
+    def _add_sums(self, exponents: Sequence[int], a: Array, b: Array, d: Array | None, *sums: float) -> None:
+        exponent, own, other = exponents
+        if not any(exponents):
             total = self.sums.setdefault(0, np.zeros(4))
             total += sums
         else:  # each side by its own size: beside a huge one an ordinary one would vanish
-            own, other = _scaling_exponent(a, a), _scaling_exponent(b, b)
             x, y = np.ldexp(a, -own), np.ldexp(b, -other)
             a, b, d = (np.ldexp(side, -exponent) for side in (a, b, np.zeros(1) if d is None else d))
             scaled = ((exponent, d, d), (own, x, x), (other, y, y), (exponent, a, b))
             for at, (power, p, q) in enumerate(scaled):
                 self.sums.setdefault(power, np.zeros(4))[at] += float(p.dot(q))
-            sums = (float(d.dot(d)), 0.0, float(b.dot(b)))
+            sums = (float(d.dot(d)), 0.0, float(y.dot(y)))
         if self.parts is not None:
-            self.parts.append((sums[0], sums[2]))
+            self.parts.append((sums[0], sums[2], exponent, other))
 
     def _zero_nonfinite(self, x: Array, y: Array, a: Array, b: Array, unequal: int) -> tuple[Array, Array, int]:
         """Return copies with zeros where either side is not finite, and how many of the rest are unequal."""
@@ -272,17 +272,17 @@ class Meter:
         the delta method); infinite where one block alone was read."""
         if self.parts is None:
             return None
-        apart, other = (np.array(values) for values in zip(*self.parts)) if self.parts else (np.zeros(0),) * 2
-        if relative == 0.0 or not math.isfinite(relative) or other.sum() == 0:
+        if relative == 0.0 or len(self.parts) < 2 or not math.isfinite(relative):
             return 0.0 if relative == 0.0 else math.inf
-        if apart.size < 2:
-            return math.inf
-        residual = apart - relative**2 * other
-        spread = math.sqrt(float((residual**2).sum()) * apart.size / (apart.size - 1)) / float(other.sum())
-        return spread / (2 * relative)
+        columns = [np.array(values) for values in zip(*self.parts)]
+        sums = [np.ldexp(x, 2 * (powers - powers[x > 0].max())) for x, powers in zip(columns, columns[2:])]
+        apart, other = (squares / squares.sum() for squares in sums)  # shares of the whole: their squares stay inside
+        return relative / 2 * math.sqrt(float(((apart - other) ** 2).sum()) * apart.size / (apart.size - 1))
 
 
-def _scaling_exponent(a: Array, b: Array) -> int:
-    """Return the power of two by which squares must be scaled down to stay inside float64; 0 in all but odd data."""
-    peak = max(float(a.max()), -float(a.min()), float(b.max()), -float(b.min()))
-    return 0 if NARROWEST < peak < WIDEST else math.frexp(peak)[1]  # of 0 that is 0
+def _scaling_exponents(a: Array, b: Array) -> list[int]:
+    """Return the powers of two by which values are scaled down for their squares to stay inside float64: of both sides
+    together, of a and of b; 0 in all but odd data."""
+    own, other = (max(float(side.max()), -float(side.min())) for side in (a, b))
+    peaks = (max(own, other), own, other)
+    return [0 if NARROWEST < peak < WIDEST else math.frexp(peak)[1] for peak in peaks]  # of 0 that is 0

@@ -334,6 +334,24 @@ def test_a_case_of_a_match(subject: str, pattern: str, told: list[str], edit: st
     assert {finding.key for finding in other} == ({"MIG104.own_branch"} if told else set())
 
 
+def test_what_builds_a_kernel_is_told_by_its_full_name_or_by_the_one_written() -> None:
+    """A name that is imported in full; else the attribute, or the plain name."""
+    text = (
+        "from torch.utils.cpp_extension import CUDAExtension as E\nE('a', ['a.cu'])\n"
+        "def build(): return ops.get_plugin(sources=['a.cu'])\nm = build()\n"
+        "own(sources=['a.cu'])\nx[0](sources=['a.cu'])\nm.go()\n"
+    )
+    told = [(f.key, f.args["name"]) for f in _judge("MIG114", text)]
+    assert sorted(told) == [
+        ("MIG114.call", "m"),
+        ("MIG114.cuda", ""),
+        ("MIG114.cuda", "build"),
+        ("MIG114.cuda", "get_plugin"),
+        ("MIG114.cuda", "own"),
+        ("MIG114.cuda", "torch.utils.cpp_extension.CUDAExtension"),
+    ]
+
+
 def test_a_package_of_the_project_is_found_four_folders_up(tmp_path: Path) -> None:
     file = tmp_path / "a" / "b" / "c" / "d" / "t.py"
     text = "from own.amp import autocast\nfrom core.amp import autocast\nfrom own import GradScaler\n"

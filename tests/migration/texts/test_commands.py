@@ -192,6 +192,20 @@ def test_the_environment_of_a_command(text: str, known: dict[str, str], unknown:
         ("cat <<EOF\nx\nEOF\nb", [(1, ["cat"]), (4, ["b"])]),
         ("cat <<-'E F'\nb", [(1, ["cat"]), (2, ["b"])]),
         ("a; b & c | d || e && f", [(1, [name]) for name in "abcdef"]),
+        # a backslash that another one escapes joins nothing
+        ("echo a\\\\\nb", [(1, ["echo", "a\\"]), (2, ["b"])]),
+        ("echo a\\\\\\\nb\nc", [(1, ["echo", "a\\b"]), (3, ["c"])]),
+        ("echo \\\\\r\nb", [(1, ["echo", "\\"]), (2, ["b"])]),
+        # lines that are joined within a heredoc count; one whose word is quoted joins none
+        ("cat <<EOF\nx \\\ny\nEOF\nb", [(1, ["cat"]), (5, ["b"])]),
+        ("cat <<EOF\nx \\\nEOF\ny\nEOF\nb", [(1, ["cat"]), (6, ["b"])]),
+        ("cat <<EOF\nx\n\\\nEOF\nb", [(1, ["cat"]), (5, ["b"])]),
+        ("cat <<'EOF'\nx \\\nEOF\nb", [(1, ["cat"]), (4, ["b"])]),
+        ('cat <<"EOF"\nx \\\n  \\\nEOF\nb', [(1, ["cat"]), (5, ["b"])]),
+        ("cat <<'EOF'\nEOF\\\nx\nEOF\nb", [(1, ["cat"]), (5, ["b"])]),
+        # the number of a redirection stands before it on the line before
+        ("a 2\\\n>x\nb", [(1, ["a"]), (3, ["b"])]),
+        ("a 1\\\n2\\\n>x b\nc", [(1, ["a", "b"]), (4, ["c"])]),
         ("a\npython 'b", [(1, ["a"])]),
         ('a\npython "b', [(1, ["a"])]),
         ("# a\n\n b", [(3, ["b"])]),

@@ -136,6 +136,15 @@ def test_means_of_the_last_values() -> None:
     assert found == pytest.approx([2.0, math.nan, math.nan, 7.0, math.nan], nan_ok=True)
 
 
+@pytest.mark.parametrize("odd", [math.nan, math.inf])
+def test_a_value_that_is_no_number_takes_no_digit_from_the_means_behind_it(odd: float) -> None:
+    """1e-17 beside 1 would be nothing."""
+    found = aligned._trailing_mean(np.array([odd] + [1e-17] * 4), 2).tolist()
+    assert found == [pytest.approx(mean, rel=1e-12, abs=0, nan_ok=True) for mean in [math.nan] * 2 + [1e-17] * 3]
+    left, right = np.array([odd] + [1e-17] * 9), np.array([odd] + [3e-17] * 9)
+    assert aligned.smooth_difference(left, right)[5:].tolist() == pytest.approx([2.0] * 5)
+
+
 @pytest.mark.parametrize(("size", "window"), [(10, 5), (299, 5), (300, 6), (500, 10)])
 def test_smoothed_differences_are_those_of_five_values_or_two_percent(size: int, window: int) -> None:
     """One value of 6 beside ones: 5 in the sum for as long as it is one of the last."""

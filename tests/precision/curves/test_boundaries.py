@@ -166,6 +166,20 @@ def test_curves_that_part_by_no_more_than_the_tolerance_are_not_called_shifted()
     assert keys(findings.find_shift(left, four, 0.1, 0)) == [], "four steps are too few to tell"
 
 
+def test_curves_that_lie_just_the_tolerance_apart_one_step_on_are_shifted() -> None:
+    """4, 8, 4, 8 beside 9, 4.5, 9, 4.5: an eighth apart one step on, and 5/4 or 7/16 as they stand."""
+    left, right = curve(loss=[4.0, 8.0] * 4), curve(loss=[9.0, 4.5] * 4)
+    for tolerance, told in ((0.125, ["ACC252.shifted"]), (0.124, [])):
+        assert keys(findings.find_shift(left, right, tolerance, 0)) == told
+
+
+def test_a_factor_that_is_just_as_near_to_one_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(findings, "SPREAD", 0.125)
+    for factor, told in ((1.125, None), (0.875, None), (1.25, 1.25), (0.75, 0.75)):
+        pair = align_series(series([1.0] * 5), series([factor] * 5))
+        assert findings._common_factor(pair, np.zeros(5, bool)) == told
+
+
 #: A tolerance of which ten- and a hundredfold are whole parts of 1024.
 FINE = 1 / 1024
 

@@ -181,6 +181,7 @@ def test_each_window_begins_where_the_one_before_is_certain(monkeypatch: pytest.
     monkeypatch.setattr(pairing, "CERTAIN", 2)
     assert pairing._align_windows("abcdef", "abcdef") == [(at, at) for at in range(6)]
     assert pairing._align_windows("xyabcd", "abcd") == [(4, 2), (5, 3)], "a and b stand behind what is certain"
+    assert pairing._align_windows("abcd", "xyabcd") == [(2, 4), (3, 5)], "on either side"
     assert pairing._align_windows("uvwxab", "abcdef") == [], "what is certain of neither window is passed over"
     assert pairing._align_windows("abuvwx", "ab") == [(0, 0), (1, 1)]
 

@@ -17,7 +17,13 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.precision.pairing import Pair
 from ascend_workbook.precision.record import Operator, TensorRecord
 from ascend_workbook.precision.tensors import agreement
-from ascend_workbook.precision.tensors.agreement import TensorAgreement, compare_figures, compare_pairs, verify_files
+from ascend_workbook.precision.tensors.agreement import (
+    UNREADABLE,
+    TensorAgreement,
+    compare_figures,
+    compare_pairs,
+    verify_files,
+)
 from ascend_workbook.precision.tensors.measuring import Job, Sample
 from ascend_workbook.precision.tensors.workers import Answer, measure_all
 
@@ -88,7 +94,9 @@ def test_a_damaged_side_is_told_where_it_was_measured_and_differs(tmp_path: Path
     at = raw.find(np.array([1.0, 2.0], np.float32).tobytes())
     (tmp_path / "a.pt").write_bytes(raw[:at] + b"\x01" + raw[at + 1 :])
     checked = verify_files(found)
-    assert [slot.slot for slot in checked.inputs] == ["i"] and [slot.slot for slot in checked.outputs] == ["o"]
+    assert [(slot.slot, slot.problem) for slot in checked.inputs] == [("i", UNREADABLE)]
+    assert [(slot.slot, slot.problem) for slot in checked.outputs] == [("o", UNREADABLE)]
+    assert all("a.pt" in slot.detail and slot.error is None for slot in (*checked.inputs, *checked.outputs))
     by_norm = replace(found, inputs=(), outputs=(TensorAgreement("o", "float32", (2,), 0.5),))
     assert verify_files(by_norm) is by_norm
 

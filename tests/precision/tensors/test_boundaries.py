@@ -129,8 +129,8 @@ def test_the_cosine_of_nothing_is_not_known() -> None:
 
 def test_blocks_gone_over_elsewhere_are_added() -> None:
     meter = Meter(SINGLE, SINGLE, 4, parts=True)
-    meter.take_sums(Found(1.0, 9.0, 4.0, 6.0, 1.0, 0.5, 1, 2, 3, 4, 5), [(1.0, 4.0)])
-    meter.take_sums(Found(3.0, 7.0, 12.0, 8.0, 0.5, 0.25, 10, 20, 30, 40, 2), [(3.0, 12.0)])
+    meter.take_sums(Found(1.0, 9.0, 4.0, 6.0, 1.0, 0.5, 1, 2, 3, 4, 5), [(1.0, 4.0, 0, 0)])
+    meter.take_sums(Found(3.0, 7.0, 12.0, 8.0, 0.5, 0.25, 10, 20, 30, 40, 2), [(3.0, 12.0, 0, 0)])
     found = meter.make_metrics(100)
     assert (found.unequal, found.measured, found.size, found.max_ulp) == (11, 44, 100, 5)
     assert (found.max_absolute, found.max_relative) == (1.0, 0.5)
@@ -365,17 +365,21 @@ def test_the_kernel_takes_blocks_that_are_chosen(tmp_path: Path) -> None:
     fused.add_all(meter, *sides, 4, [0, 2])
     found = meter.make_metrics(9)
     assert (found.measured, found.unequal, found.max_absolute) == (5, 4, 8.0)
-    assert found.norm_target == pytest.approx(math.sqrt(1 + 4 + 9 + 64)) and meter.parts == [(14.0, 0.0), (64.0, 0.0)]
+    assert found.norm_target == pytest.approx(math.sqrt(1 + 4 + 9 + 64))
+    assert meter.parts == [(14.0, 0.0, 0, 0), (64.0, 0.0, 0, 0)]
 
 
 def test_from_which_peak_on_squares_are_scaled() -> None:
     inside, nothing = np.array([1.0]), np.zeros(1)
     for peak, exponent in ((1e140, 466), (1e-140, -465), (0.0, 0), (1.0, 0)):
         for one in (np.array([peak]), np.array([-peak])):
-            assert metrics._scaling_exponent(one, nothing) == metrics._scaling_exponent(nothing, one) == exponent
-            assert metrics._scaling_exponent(one, inside) == (exponent if peak > 1 else 0)
+            assert metrics._scaling_exponents(one, nothing) == [exponent, exponent, 0]
+            assert metrics._scaling_exponents(nothing, one) == [exponent, 0, exponent]
+            together = exponent if peak > 1 else 0
+            assert metrics._scaling_exponents(one, inside) == [together, exponent, 0]
+            assert metrics._scaling_exponents(inside, one) == [together, 0, exponent]
     for peak in (math.nextafter(1e140, 0), math.nextafter(1e-140, 1)):
-        assert metrics._scaling_exponent(np.array([peak]), nothing) == 0
+        assert metrics._scaling_exponents(np.array([peak]), nothing) == [0, 0, 0]
 
 
 def test_a_pickle_of_something_else_is_no_tensor(tmp_path: Path) -> None:

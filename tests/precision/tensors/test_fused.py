@@ -146,7 +146,7 @@ def test_every_block_of_the_kernel_is_a_part(tmp_path: Path) -> None:
     for chosen, parts in (([0, 1, 2], [(5.0, 2.0), (13.0, 8.0), (4.0, 9.0)]), ([1], [(13.0, 8.0)])):
         meter = Meter(np.float32, np.float32, 2, parts=True)
         fused.add_all(meter, *sides, 2, chosen)
-        assert meter.parts == parts
+        assert meter.parts == [(*part, 0, 0) for part in parts]
     meter = Meter(np.float32, np.float32, 2)
     fused.add_all(meter, *sides, 2, None)
     assert meter.parts is None and meter.make_metrics(5).euclidean == pytest.approx(22**0.5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -119,7 +120,7 @@ def test_odd_places_are_told_apart() -> None:
     assert found.relative_l2 == 0.5 and found.norm_target == 3.0 and found.norm_baseline == 2.0
 
 
-def sampled(*blocks: tuple[list[float], list[float]]) -> float | None:
+def sampled(*blocks: tuple[npt.ArrayLike, npt.ArrayLike]) -> float | None:
     meter = Meter(np.float64, np.float64, 4, parts=True)
     meter.add_all((np.array(left), np.array(right)) for left, right in blocks)
     return meter.make_metrics(1000).sampling
@@ -152,12 +153,11 @@ def test_a_float32_is_no_widened_bfloat16_unless_told() -> None:
 
 def test_a_huge_value_beside_an_ordinary_one_has_its_error() -> None:
     """2e200 for 1: the error is 2e200 times the baseline, and both norms are what they are."""
-    for target, baseline in ((2e200, 1.0), (1.0, 2e200), (2e-200, 1.0)):
+    for target, baseline in ((2e200, 1.0), (1.0, 2e200), (2e-200, 1.0), (1.0, 2e-200)):
         found = measure_arrays(np.array([target, 0.0]), np.array([baseline, 0.0]))
         assert found.relative_l2 == pytest.approx(abs(target - baseline) / baseline, rel=1e-12)
-        if max(target, baseline) > 1:
-            assert found.norm_target == pytest.approx(target) and found.norm_baseline == pytest.approx(baseline)
-            assert found.cosine == pytest.approx(1.0)
+        assert found.norm_target == pytest.approx(target, abs=0) and found.cosine == pytest.approx(1.0)
+        assert found.norm_baseline == pytest.approx(baseline, abs=0)
     assert measure_arrays(np.array([1e300]), np.array([1e-300])).relative_l2 == math.inf
     assert measure_arrays(np.array([1.0]), np.array([0.0])).relative_l2 == math.inf
     far = measure_arrays(np.array([2e200, 3.0]), np.array([1.0, 3.0]), block=1)
@@ -213,10 +213,40 @@ def test_the_error_of_a_sample_of_three_blocks() -> None:
     assert found == pytest.approx(math.sqrt(26 / 3 * 3 / 2) / 12 / (2 * math.sqrt(5 / 12)))
 
 
-def test_the_error_of_a_sample_beside_a_baseline_that_vanishes_is_not_known() -> None:
-    """Squares of 1 beside those of 2e200; and blocks with squares 0 of 4 and 1 of 1: R^2 = 1/5, residuals -0.8, 0.8."""
-    assert sampled(([2e200], [1.0]), ([2e200], [1.0])) == math.inf
+def test_the_error_of_a_sample_whose_sides_are_of_far_sizes() -> None:
+    """Squares 4e400 and 1e400 of 1 each: their shares are 0.8 and 0.2 of one and 0.5 and 0.5 of the other, so that the
+    spread is sqrt(2 * 0.09 * 2). And blocks with squares 0 of 4 and 1 of 1: R^2 = 1/5, residuals -0.8, 0.8."""
+    far = sampled(([2e200], [1.0]), ([1e200], [1.0]))
+    assert far == pytest.approx(0.6 * math.sqrt(2.5) * 1e200 / 2)
     assert sampled(([2e200], [2e200]), ([2e200], [1e200])) == pytest.approx(1.6 / 5 / (2 * math.sqrt(1 / 5)))
+    assert sampled(([1e300], [1e-300]), ([1e300], [1e-300])) == math.inf, "the error itself is beyond float64"
+
+
+@given(hnp.arrays(np.float64, (3, 2, 4), elements=st.floats(0.5, 2.0)), st.integers(-700, 700))
+@settings(max_examples=60, deadline=None)
+def test_the_error_of_a_sample_does_not_depend_on_the_scale(values: np.ndarray, exponent: int) -> None:
+    """Blocks of exponents of their own: 1, 100 and 10000 times these values, and one of zeros."""
+    blocks = [(one * 100.0**at, (one + other) * 100.0**at) for at, (one, other) in enumerate(values)]
+    blocks.append((np.zeros(4), np.zeros(4)))
+    plain, scaled = (sampled(*((np.ldexp(a, power), np.ldexp(b, power)) for a, b in blocks)) for power in (0, exponent))
+    assert plain is not None and 0 <= plain < 1 and scaled == pytest.approx(plain, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("size", [2.0**253, 2.0**256, 2.0**-266, 2.0**-283, 2.0**600, 2.0**-600])
+def test_the_error_of_a_sample_by_hand_at_any_size(size: float, recwarn: pytest.WarningsRecorder) -> None:
+    """Fourth powers of values overflow float64 from 2^256 on, and vanish below 2^-269."""
+    apart = ([3 * size], [2 * size]), ([4 * size], [2 * size])
+    assert sampled(*apart) == pytest.approx(3 / 8 / (2 * math.sqrt(5 / 8))) and not recwarn.list
+
+
+def test_a_part_of_a_sample_is_of_its_own_exponent() -> None:
+    """Blocks of 2^520 and 2^-520 beside each other: the second is nothing of either sum. Squares 1 and 0 of 1
+    each: shares of 1 and 0 against 0.5 and 0.5, three blocks, and R^2 = 1/2."""
+    big, small = 2.0**520, 2.0**-520
+    assert sampled(([2 * big], [big]), ([4 * small], [small])) == 0.0
+    assert sampled(([2 * big], [big]), ([small], [2 * small]), ([big], [big])) == pytest.approx(
+        math.sqrt(0.5 * 1.5) * math.sqrt(0.5) / 2
+    )
 
 
 def test_orthogonal_sides() -> None:

@@ -230,6 +230,21 @@ def test_another_model_is_no_measure() -> None:
     assert "PRF381.other_model" in told(Comparison.from_profiles(made(conv("k", 100)), made(moved)))
 
 
+def test_an_optimizer_of_more_steps_is_no_other_model() -> None:
+    """Two optimizers beside one, and most of the time theirs."""
+    steps: Made = []
+    for at, begin in enumerate((100, 300)):
+        steps += [("annotation", f"Optimizer.step#{'SGD' if at else 'Adam'}.step", begin, 90, "", -1)]
+        steps += [
+            ("host_op", "aten::add_", begin + 10, 50, "[4]", -1),
+            ("compute", "add", begin + 50, 100, "", 3 * at + 1),
+        ]
+    compared = Comparison.from_profiles(made(steps[:3]), made(steps))
+    (row,) = compared.real_rows
+    assert (row.name, row.baseline.calls, round(row.target.calls, 6)) == ("Optimizer", 1, 2)
+    assert "PRF381.other_model" not in told(compared)
+
+
 def test_a_call_is_the_scripts_on_the_host_as_on_a_device() -> None:
     """What a CPU calls inside an operator, or an optimizer for each parameter, is no call more than a device's."""
     inner: Made = [("host_op", f"aten::{name}", 15 + 5 * at, 4, "[4]", -1) for at, name in enumerate(("t", "addmm"))]

@@ -48,6 +48,14 @@ def test_one_bad_step_is_not_a_slow_rank() -> None:
     assert judged(together(steady, always), "PRF353")[0].args["rank"] == 1
 
 
+def test_two_steps_are_too_few_to_tell_what_is_usual() -> None:
+    """30 and 1 ms less than the other, or 30, 1 less and 1 less: of three steps one was bad."""
+    for jitter, status in (((30, -1), Status.WARN), ((30, -1, -1), Status.OK)):
+        steady = make_rank(0, steps=len(jitter), communication=20)
+        found = judged(together(steady, make_rank(1, steps=len(jitter), communication=20, jitter=jitter)), "PRF353")
+        assert found[0].status is status
+
+
 def test_on_the_simulator_it_is_only_a_note() -> None:
     ranks = [replace(own(rank, ms), simulated=True) for rank, ms in enumerate((90, 30))]
     assert judged(together(*ranks), "PRF353")[0].status is Status.NOTE

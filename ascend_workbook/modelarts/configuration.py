@@ -56,20 +56,14 @@ class JobRequest:
 def describe_job(request: JobRequest) -> Report:
     """Describe the job as JSON under a table of its fields; start nothing. Raises WorkbookError `modelarts.name`,
     `modelarts.address`, `modelarts.image`, `modelarts.nodes`, `modelarts.variable`, `modelarts.secret`,
-    `modelarts.secret_words`, `modelarts.words`, `modelarts.script_place`."""
+    `modelarts.secret_value`, `modelarts.secret_words`, `modelarts.words`, `modelarts.script_place`."""
     request_body = make_body(request)
     text = json.dumps(request_body, indent=2, ensure_ascii=False) + "\n"
     args: dict[str, Scalar] = {"boot": request_body["algorithm"]["boot_file"], "nodes": request.nodes}
     finding = Finding("RUN410", Status.OK, "RUN410.job", args, weight=100)
     rows = tuple((name, value) for name, value in _flatten("", request_body))
-    return Report(
-        STAGE,
-        "modelarts_job",
-        (finding,),
-        Table(COLUMNS, rows),
-        listing=Listing("modelarts_body", text, "json"),
-        facts={"request": request_body},
-    )
+    table, listing = Table(COLUMNS, rows), Listing("modelarts_body", text, "json")
+    return Report(STAGE, "modelarts_job", (finding,), table, listing=listing, facts={"request": request_body})
 
 
 def make_body(request: JobRequest) -> dict[str, Any]:
@@ -104,14 +98,17 @@ def _check_request(request: JobRequest) -> None:
         raise WorkbookError("modelarts.nodes", nodes=request.nodes)
     if len(request.environment) + len(USUAL) > MOST_VARIABLES:
         raise WorkbookError("modelarts.variable", name=str(len(request.environment)), most=MOST_VARIABLES)
-    for name in request.environment:
+    for name, value in request.environment.items():
         if not VARIABLE.fullmatch(name) or (name.startswith(PLATFORM) and name not in ALLOWED):
             raise WorkbookError("modelarts.variable", name=name, most=MOST_VARIABLES)
         if SECRET_NAME.search(name):
             raise WorkbookError("modelarts.secret", name=name)
+        texts = (value, json.dumps({name: value}, ensure_ascii=False))
+        if any(redact(text) != text for text in texts):  # the file of the request would have *** in its place
+            raise WorkbookError("modelarts.secret_value", name=name)
     text = request.script or request.command
-    if redact(text) != text:  # the file of the request would have *** in its place
-        raise WorkbookError("modelarts.secret_words", text=text)
+    if redact(text) != text:
+        raise WorkbookError("modelarts.secret_words", text=redact(text))
     try:
         words = shlex.split(text)
     except ValueError as error:

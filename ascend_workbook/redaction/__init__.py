@@ -23,7 +23,7 @@ from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import CHART_KINDS, TIERS
 from ascend_workbook.findings.sentence import load_catalogue
 from ascend_workbook.redaction import hosts
-from ascend_workbook.redaction.known import ASSIGNED, NOBODY, SECRET_NAME, collect_secrets, known_spellings
+from ascend_workbook.redaction.known import ASSIGNED, NO_VALUE, NOBODY, SECRET_NAME, collect_secrets, known_spellings
 from ascend_workbook.redaction.shapes import CERTAIN, CREDENTIALS, SHAPES, Shape, remove_private_keys
 
 __all__ = ["SECRET_NAME", "Redactor", "make_credential_redactor", "make_process_redactor"]
@@ -80,7 +80,7 @@ class Redactor:
         """Hide the word that follows an option such as `--password` in a list of words."""
         for before, (at, word) in zip(values, list(enumerate(values))[1:]):
             option = isinstance(before, str) and before.startswith("-") and ASSIGNED.compiled.fullmatch(before)
-            if option and isinstance(word, str) and not word.startswith("-"):
+            if option and isinstance(word, str) and not NO_VALUE.compiled.fullmatch(word):
                 values[at] = "***"
         return values
 

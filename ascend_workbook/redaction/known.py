@@ -15,7 +15,7 @@ from functools import lru_cache
 from urllib.parse import quote, unquote
 
 from ascend_workbook.findings.sentence import load_catalogue
-from ascend_workbook.redaction.shapes import ADDRESS_PASSWORD, NAME, Pattern
+from ascend_workbook.redaction.shapes import ADDRESS_PASSWORD, MARK, NAME, Pattern
 
 SECRET_NAME = re.compile(
     r"(?i)(?:^|_)(?:AK|SK|PAT|PW|PWD|KEY|KEYS|CERT|DSN)(?:$|_)|PASS|SECRET|TOKEN|CREDENTIAL|AUTH|APIKEY|API_KEY"
@@ -28,6 +28,8 @@ PLACE_NAME = re.compile(r"(?i)_(?:SOCK|FILE|PATH|HOME|DIR)$|^PWD$")
 #: A value that a text may hold without telling anything: it goes as a whole word, and our own keys keep theirs.
 PLAIN_WORD = re.compile(r"[a-z_]{1,10}|[A-Z][a-z_]{0,9}|[A-Z_]{1,10}|.{1,5}", re.DOTALL)
 ASSIGNED = Pattern(rf"(?i)(?:--?)?[\w-]*{NAME}")
+#: Behind the option of a secret: another option, or a model's mark.
+NO_VALUE = Pattern(rf"-.*|{MARK}", re.DOTALL)
 CHINESE = re.compile(r"(?:口令|密码|密钥|令牌)(?:[：:=＝]|是|为)")
 NUMBER = re.compile(r"[-+\d.eE_]*")
 #: Names that tell nothing of who somebody is.
@@ -45,7 +47,7 @@ def find_secrets(words: list[str]) -> Iterator[str]:
     for number, word in enumerate(words):
         before, first = (words[max(0, number - at)] if number >= at else "" for at in (1, 2))
         named = before.startswith("-") or first in ("-p", "--parameter", "--env")
-        if named and ASSIGNED.compiled.fullmatch(before) and not word.startswith("-"):
+        if named and ASSIGNED.compiled.fullmatch(before) and not NO_VALUE.compiled.fullmatch(word):
             yield word
             continue
         name, equals, value = word.partition("=")

@@ -34,7 +34,7 @@ class Pattern:
 Shape = tuple[Union["re.Pattern[str]", Pattern], Instead]
 
 #: Words that mark a text for a language model: their names end in `token`, and none is a secret.
-_MARKS = "".join(f"(?<!{word}_)" for word in "pad eos bos unk sep cls mask next stop image special".split())  # noqa: SIM905
+_MARKS = "".join(f"(?<!{word}[_-])" for word in "pad eos bos unk sep cls mask next stop image special".split())  # noqa: SIM905
 #: Names whose value is a secret, as an option, a key or a variable has them.
 NAME = (
     r"(?:pass(?:word|wd|phrase)|(?<=[_-])pass|pwd|secret(?:[_-]?(?:access[_-]?)?key)?|security[_-]?token"
@@ -43,9 +43,12 @@ NAME = (
     r"|(?-i:\b[A-Z][A-Z0-9_]*_(?:KEY|AUTH|DSN|CERT|PAT|COOKIE|SESSION)))"
 )
 QUOTE = r"(?:&(?:amp;)?(?:quot|#34|#x27|#39);|\\?[\"'])"
+#: A model's own mark, such as `<pad>` or `[MASK]`.
+MARK = r"(?-i:<[|/]?[a-z_]{1,20}\|?>|\[[A-Z]{1,9}\])"
 #: A quoted value up to its own closing quote, spaces included. Every run is bounded: no text takes long.
 _QUOTED = (
-    r"(?P<q>\"\"\"|'''|&(?:amp;)?(?:quot|#34|#x27|#39);|\\?[\"'])(?!\*\*\*)(?:(?!(?P=q))(?:\\.|[^\\\n])){1,4000}(?P=q)"
+    r"(?P<q>\"\"\"|'''|&(?:amp;)?(?:quot|#34|#x27|#39);|\\?[\"'])"
+    rf"(?!\*\*\*|{MARK}(?P=q))(?:(?!(?P=q))(?:\\.|[^\\\n])){{1,4000}}(?P=q)"
 )
 #: What is no value of a secret: a bracket, a call, a field of code, a variable, a count, a word of JSON.
 _NONE = (

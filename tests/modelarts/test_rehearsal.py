@@ -54,8 +54,11 @@ def test_the_request_is_whole() -> None:
         ({"environment": {"MA_HOME": "/"}}, "variable"),
         ({"environment": {"1": "x"}}, "variable"),
         ({"environment": {"OBS_SECRET_ACCESS_KEY": "x"}}, "secret"),
-        ({"script": "train.py --api-key Kx81afQ"}, "secret_words"),
-        ({"command": "run -p baseline https://me:Kx81afQ@host/x"}, "secret_words"),
+        ({"environment": {"PIP_INDEX_URL": "https://u:Kx81afQ99@h/simple"}}, "secret_value"),
+        ({"environment": {"HTTP_PROXY": "http://u:Kx81afQ99@proxy:80"}}, "secret_value"),
+        ({"environment": {"LAUNCH": "train.py --api-key Kx81afQ99"}}, "secret_value"),
+        ({"script": "train.py --api-key Kx81afQ99"}, "secret_words"),
+        ({"command": "run -p baseline https://me:Kx81afQ99@host/x"}, "secret_words"),
         ({"command": "scan 'x"}, "words"),
         ({"environment": {f"A{n}": "" for n in range(99)}}, "variable"),
         ({"script": "/home/me/train.py"}, "script_place"),
@@ -67,6 +70,16 @@ def test_what_no_job_can_be_is_refused(change: dict[str, object], key: str) -> N
     with pytest.raises(WorkbookError) as raised:
         describe_job(JobRequest(**{**REQUEST, **change}))  # type: ignore[arg-type]
     assert raised.value.key == f"modelarts.{key}"
+    assert "Kx81afQ99" not in f"{raised.value}{raised.value.arguments}"
+
+
+def test_what_is_no_credential_is_written_as_it_is() -> None:
+    given = {"PIP_INDEX_URL": "https://mirror.example/simple", "TASK_QUEUE_ENABLE": "1", "MASK": "<pad>"}
+    script = "train.py --pad-token '<pad>' --image-token '<image>' --vision-token '<|vision_start|>'"
+    request = JobRequest(**REQUEST, script=script, environment=given)
+    algorithm = configuration.make_body(request)["algorithm"]
+    assert given.items() <= algorithm["environments"].items()
+    assert algorithm["parameters"] == [{"name": "script", "value": script}]
 
 
 def test_the_command_writes_the_body(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from ascend_workbook.redaction import known, make_process_redactor
-from ascend_workbook.redaction.exits import RedactedStream, redact, redact_file, redact_lines
+from ascend_workbook.redaction import Redactor, known, make_process_redactor
+from ascend_workbook.redaction.exits import RedactedStream, redact, redact_file, redact_lines, redact_words
 from tests.redaction.planted import NEAR_MISSES, SECRETS, Secret
 
 
@@ -73,6 +73,14 @@ def test_random_secrets_among_near_misses_go_and_leave_the_rest() -> None:
         at = draw.randrange(7)
         cleaned = redact("\n".join([*lines[:at], secret.text, *lines[at:]])).split("\n")
         assert secret.value not in cleaned[at] and [*cleaned[:at], *cleaned[at + 1 :]] == lines
+
+
+def test_a_models_mark_behind_an_option_is_no_secret() -> None:
+    words = ["--vision-token", "<vision>", "--mask-token", "[MASK]", "--end-token", "[END]"]
+    assert redact_words(words) == Redactor().redact_tree(words) == words
+    for value in ("<Kx81afQ9>", "[Kx81afQ9]", "<pad>Kx81afQ9", "x<pad>"):
+        assert redact_words(["--vision-token", value])[1] == "***" == Redactor().redact_tree(["--token", value])[1]
+        assert value not in redact(f"--vision-token '{value}'") and value not in redact(f'password="{value}"')
 
 
 def test_chunks_of_a_log_may_be_cut_anywhere() -> None:

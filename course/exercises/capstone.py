@@ -166,21 +166,28 @@ def _compare_profiles(before: tuple[Report, Report], after: tuple[Report, Report
     def facts_of(verb: str) -> list[Mapping[str, Any]]:
         return [next(part.facts for part in side[1].parts if part.verb == verb) for side in (before, after)]
 
-    pairs = list(zip_longest(*([loss or math.nan for loss in side[0].facts["losses"]] for side in (before, after))))
-    errors = [math.nan if None in pair else abs(pair[0] - pair[1]) / abs(pair[0]) for pair in pairs]
-    worst = max((error if math.isfinite(error) else math.inf for error in errors), default=math.inf)
+    pairs = zip_longest(*(side[0].facts["losses"] for side in (before, after)))
+    worst = max((_compare_losses(*pair) for pair in pairs), default=math.inf)
     first, now = (facts["parts_ns"]["loading"] / 1e6 for facts in facts_of("time_by_kind"))
     items, left = (facts["calls_per_step"].get("aten::item", 0.0) for facts in facts_of("top_operators"))
+    losses = "same_losses" if worst <= TOLERANCE else "no_losses" if worst == math.inf else "other_losses"
     same, loads_less, reads_less = worst <= TOLERANCE, now <= LEFT * first, left <= items - FEWER
     ms = {"before": round(first, 1), "after": round(now, 1)}
     return [
-        (same, Sentence(f"course.capstone.{'same_losses' if same else 'other_losses'}", worst=worst)),
+        (same, Sentence(f"course.capstone.{losses}", **({} if worst == math.inf else {"worst": worst}))),
         (loads_less, Sentence(f"course.capstone.{'loads_less' if loads_less else 'loads_still'}", **ms)),
         (
             reads_less,
             Sentence(f"course.capstone.{'reads_less' if reads_less else 'reads_still'}", before=items, count=left),
         ),
     ]
+
+
+def _compare_losses(first: float | None, now: float | None) -> float:
+    """Return how far two losses are apart, relative to the first; infinite where one is missing or not finite."""
+    if first is None or now is None or not math.isfinite(first - now):
+        return math.inf
+    return abs(first - now) / abs(first or now) if first != now else 0.0
 
 
 CHECKS = {

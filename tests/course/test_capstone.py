@@ -15,6 +15,7 @@ import pytest
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report, Table
+from ascend_workbook.findings.sentence import say
 from course.exercises import capstone
 from course.exercises.capstone import SCRIPT, STAGES, check_stage, handed_in
 from course.exercises.outcome import DONE, NOT_YET, PARTLY
@@ -117,10 +118,13 @@ def migrated(run: NotebookRun) -> Iterator[NotebookRun]:
         (measured(25, 10, [2.0, 1.0]), ["loads_still"]),
         (measured(10, 14, [2.0, 1.0]), ["reads_still"]),
         (measured(10, 10, [2.0, 1.1]), ["other_losses"]),
-        (measured(10, 10, [2.0, math.nan]), ["other_losses"]),
-        (measured(10, 10, [2.0, None]), ["other_losses"]),
-        (measured(10, 10, [2.0]), ["other_losses"]),
-        (measured(10, 10, []), ["other_losses"]),
+        (measured(10, 10, [2.0, 0.0]), ["other_losses"]),
+        (measured(10, 10, [2.0, math.nan]), ["no_losses"]),
+        (measured(10, 10, [2.0, math.inf]), ["no_losses"]),
+        (measured(10, 10, [2.0, None]), ["no_losses"]),
+        (measured(10, 10, [2.0]), ["no_losses"]),
+        (measured(10, 10, [2.0, 1.0, 0.5]), ["no_losses"]),
+        (measured(10, 10, []), ["no_losses"]),
     ],
 )
 def test_the_loop_is_judged_by_its_measurements(
@@ -130,6 +134,22 @@ def test_the_loop_is_judged_by_its_measurements(
     monkeypatch.setattr(capstone, "_measure_script", lambda *_: next(sides))
     outcome = check_stage("profiling", solution("profiling"), migrated)
     assert said(outcome) == missing and outcome.status == (PARTLY if missing else DONE)
+
+
+@pytest.mark.parametrize(
+    ("first", "now", "missing"),
+    [
+        ([2.0, 0.0], [2.0, 0.0], ""),
+        ([0.0], [1e-9], "1 apart"),
+        ([math.nan], [math.nan], "missing or not finite"),
+        ([], [], "missing or not finite"),
+    ],
+)
+def test_losses_of_zero_are_losses(first: list[float], now: list[float], missing: str) -> None:
+    same, _, _ = capstone._compare_profiles(measured(40, 18, first), measured(10, 10, now))
+    text = say(same[1].key, "en", **same[1].args)
+    assert same[0] is not bool(missing) and missing in text
+    assert "inf" not in text.replace("finite", "") and "inf" not in say(same[1].key, "zh", **same[1].args)
 
 
 def test_what_was_not_done_is_told_in_the_end(run: NotebookRun) -> None:

@@ -98,29 +98,14 @@ def make_report(entries: list[Entry], states: Mapping[str, State], samples: int)
     counts = count_outcomes(entries)
     columns = ("direction", "dtype", *(f"outcome_{outcome}" for outcome in OUTCOMES))
     percents = ("coverage_percent", "coverage_percent_of_all", "coverage_bar")
-    table = Table(
-        (*map(Column, columns), *(Column(name, "%") for name in percents), Column("slice")),
-        tuple(
-            (
-                count.direction,
-                count.dtype,
-                *(count.outcomes[outcome] for outcome in OUTCOMES),
-                *(count.percent, count.percent_of_all, count.bar),
-                f"{count.direction} {count.dtype}",
-            )
-            for count in counts
-        ),
-    )
-    return Report(
-        STAGE,
-        "coverage",
-        tuple(_make_findings(counts)),
-        table,
-        Chart("bars", "slice", percents[:2], "%"),
-        tier="npu-simulated",
-        parts=(_entries_part(entries, states), _operators_part(states)),
-        facts={"samples": samples},
-    )
+    rows: list[tuple[Scalar, ...]] = []
+    for count in counts:
+        numbers = (*(count.outcomes[outcome] for outcome in OUTCOMES), count.percent, count.percent_of_all, count.bar)
+        rows.append((count.direction, count.dtype, *numbers, f"{count.direction} {count.dtype}"))
+    table = Table((*map(Column, columns), *(Column(name, "%") for name in percents), Column("slice")), tuple(rows))
+    findings, chart = tuple(_make_findings(counts)), Chart("bars", "slice", percents[:2], "%")
+    parts, facts = (_entries_part(entries, states), _operators_part(states)), {"samples": samples}
+    return Report(STAGE, "coverage", findings, table, chart, tier="npu-simulated", parts=parts, facts=facts)
 
 
 def _make_findings(counts: list[Count]) -> list[Finding]:
@@ -130,13 +115,18 @@ def _make_findings(counts: list[Count]) -> list[Finding]:
     judged = sum(count.judged for count in counts)
     below = [f"{count.direction} {count.dtype}" for count in counts if not count.reaches_bar]
     args: dict[str, Scalar] = {"passed": passed, "judged": judged, "wrong": wrong, "total": total}
-    if wrong:
-        return [Finding("SIM002", Status.FAIL, "coverage.wrong", args)]
-    if below:
-        return [Finding("SIM002", Status.FAIL, "coverage.below", {**args, "slices": ", ".join(below)})]
+    unjudged = [f"{count.direction} {count.dtype}" for count in counts if count.bar is not None and not count.judged]
+    if not total:
+        return [Finding("SIM002", Status.SKIPPED, "coverage.empty")]
     if not judged:
         return [Finding("SIM002", Status.SKIPPED, "coverage.nothing", args)]
-    return [Finding("SIM002", Status.OK, "coverage.good", args)]
+    named: dict[str, Scalar] = {"slices": ", ".join(unjudged)}
+    rest = [Finding("SIM002", Status.SKIPPED, "coverage.unjudged", named)] if unjudged else []
+    if wrong:
+        return [Finding("SIM002", Status.FAIL, "coverage.wrong", args), *rest]
+    if below:
+        return [Finding("SIM002", Status.FAIL, "coverage.below", {**args, "slices": ", ".join(below)}), *rest]
+    return [Finding("SIM002", Status.OK, "coverage.good", args), *rest]
 
 
 def _entries_part(entries: list[Entry], states: Mapping[str, State]) -> Report:

@@ -94,6 +94,23 @@ def test_where_nothing_could_be_compared_nothing_is_good(outcomes: tuple[str, ..
     assert (report.headline.key == "coverage.nothing") is (status is Status.SKIPPED)
 
 
+def test_no_call_at_all_is_not_told_as_one_that_the_npu_refuses() -> None:
+    (finding,) = make_report([], {}, 1).findings
+    assert (finding.status, finding.key) == (Status.SKIPPED, "coverage.empty")
+    assert "0" not in finding.message("en") and "--operator" in finding.hint("zh")
+
+
+def test_a_slice_of_which_nothing_could_be_compared_is_named() -> None:
+    refused = [Entry(request(number, dtype="int64"), "refused", "") for number in range(3)]
+    free = [Entry(request(3, "out", "bool"), "refused", "")]  # no bar is set for it
+    report = make_report([*refused, *free, Entry(request(4), "equal", "")], {}, 1)
+    told = {finding.key: finding for finding in report.findings}
+    assert report.status is Status.SKIPPED and told["coverage.good"].status is Status.OK
+    assert told["coverage.unjudged"].args == {"slices": "forward int64"}
+    wrong = {finding.key for finding in make_report([*refused, Entry(request(4), "mismatch", "")], {}, 1).findings}
+    assert wrong == {"coverage.wrong", "coverage.unjudged"}
+
+
 def test_dtype_support_is_known_only_where_it_is_for_all_that_computed() -> None:
     lines = ("aten::a simulated aclnnA", "aten::b simulated unknown", "aten::view torch_npu -", "aten::c simulated")
     states = operator_states("\n".join(lines))

@@ -9,7 +9,7 @@ import os
 import secrets
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from course.exercises.record import read_record
 from course.exercises.running import GRADING
 from course.exercises.task import CAPSTONE, CAPSTONE_FOLDER, EXERCISES
 from course.grading import limits, view
+from course.grading.child import CELL_CUT
 from course.grading.judging import KEY_BYTES, read_verdict
 from course.grading.limits import Ended, Limits
 from course.grading.submission import compose_name, describe_inside, make_printable, same_person
@@ -100,49 +101,31 @@ def grade_one(
         "notebook": str(home / "executed.ipynb"),
         "parameters": {"run_dir": str(home / "run"), "lang": lang},
     }
-    (home / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
-    _hand_over(home, limits_set)
     child = package / CHILD.name
     child.write_bytes(CHILD.read_bytes())
     child.chmod(0o644)
-    command = [sys.executable, str(child), str(home / "plan.json")]
     hidden = view.list_hidden(private, [home, package], judge=False)
     env = {**_make_environment(home, package), COLLECT: "1"}
-    ran = limits.run_limited(command, env, home, folder / "run.log", limits_set, hidden=hidden)
-    _remove_plan(home)
+    with _hand_over(home, plan, limits_set) as path:
+        command = [sys.executable, str(child), path]
+        ran = limits.run_limited(command, env, home, folder / "run.log", limits_set, hidden=hidden)
     result_folder = home / "run" / CAPSTONE_FOLDER if notebook == CAPSTONE else home / "run"
     left = _read_answers(result_folder, home, work.student)
     judged, judging = _judge_answers(folder, notebook, left, limits_set, private) if left.answers else ({}, None)
     status = {name: judged[name]["status"] if name in judged else NOT_YET for name in tasks_of(notebook)}
     tries = {name: work.tries[name] for name in status if name in work.tries}
     seconds = round(ran.seconds + (judging.seconds if judging else 0.0), 1)
+    cut = Sentence("grading.cell_time", seconds=cell_timeout_s) if (ran.code, ran.cut) == (CELL_CUT, "") else None
     trouble = (
-        _describe_stop(ran, limits_set)
-        or left.trouble
+        (None if cut else _describe_stop(ran, limits_set))
+        or (None if cut and not left.answers else left.trouble)
         or (_describe_stop(judging, limits_set) if judging else None)
         or _find_broken(judged)
+        or cut
     )
-    unnamed = bool(left.answers) and left.questions == ""
-    return Grade(
-        work.name,
-        left.student,
-        work.digest,
-        status,
-        tries,
-        seconds,
-        trouble,
-        unnamed,
-        work.code,
-        guard=ran.guard,
-        tried=ran.tried,
-        sends=ran.refused_sends,
-    )
-
-
-def _remove_plan(home: Path) -> None:
-    """Remove the list of cells or answers: a student's words that nobody asks for, or whatever he put in its place."""
-    with contextlib.suppress(OSError):
-        (home / "plan.json").unlink()
+    whose, unnamed = (work.name, left.student, work.digest), bool(left.answers) and left.questions == ""
+    enclosed = (ran.guard, ran.tried, ran.refused_sends)
+    return Grade(*whose, status, tries, seconds, trouble, unnamed, work.code, *enclosed)
 
 
 def _make_folder(folder: Path) -> Path:
@@ -160,14 +143,25 @@ def _make_folder(folder: Path) -> Path:
     return folder
 
 
-def _hand_over(home: Path, limits_set: Limits) -> None:
-    """Give the folder to the other user where there is one; what holds it lets that user through."""
-    if limits_set.user is None:
-        return
-    home.parent.chmod(0o755)
-    for path in [home, *home.rglob("*")]:
-        os.chown(path, limits_set.user, limits_set.group if limits_set.group is not None else -1)
-    home.chmod(0o700)
+@contextlib.contextmanager
+def _hand_over(home: Path, plan: Mapping[str, object], limits_set: Limits) -> Iterator[str]:
+    """Write the list of cells or answers into the folder, and give that to the other user where there is one.
+
+    In the end the list goes, a student's words that nobody asks for, and whatever he put in its place.
+    """
+    place = home / "plan.json"
+    place.write_text(json.dumps(plan), encoding="utf-8")
+    if limits_set.user is not None:
+        home.parent.chmod(0o755)  # what holds the folder lets that user through
+        for path in [home, *home.rglob("*")]:
+            os.chown(path, limits_set.user, limits_set.group if limits_set.group is not None else -1)
+        home.chmod(0o700)
+    try:
+        yield str(place)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            place.unlink()
 
 
 def _make_environment(home: Path, *first: Path) -> dict[str, str]:
@@ -235,20 +229,13 @@ def _judge_answers(
     """
     home = _make_folder(folder / "judging")
     (home / "tmp").mkdir()
-    plan = {
-        "notebook": notebook,
-        "student": left.questions,
-        "answers": dict(left.answers),
-        "folder": str(home / "tasks"),
-    }
-    (home / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
-    _hand_over(home, limits_set)
-    command = [sys.executable, "-m", "course.grading.judging", str(home / "plan.json")]
+    plan = {"notebook": notebook, "student": left.questions, "answers": left.answers, "folder": str(home / "tasks")}
     log, key = folder / "judging.log", secrets.token_bytes(KEY_BYTES)
     log.unlink(missing_ok=True)
     hidden, env = view.list_hidden(private, [home], judge=True), {**_make_environment(home), GRADING: "1"}
-    ended = limits.run_limited(command, env, home, log, limits_set, hidden=hidden, sent=key)
-    _remove_plan(home)
+    with _hand_over(home, plan, limits_set) as path:
+        command = [sys.executable, "-m", "course.grading.judging", path]
+        ended = limits.run_limited(command, env, home, log, limits_set, hidden=hidden, sent=key)
     verdicts: dict[str, Any] = {}
     with log.open("rb") as stream:
         for line in iter(lambda: stream.readline(LONGEST_LINE), b""):
@@ -265,12 +252,11 @@ def _find_broken(judged: Mapping[str, Any]) -> Sentence | None:
 
 
 def _describe_stop(ended: Ended, limits_set: Limits) -> Sentence | None:
+    mib = {"memory": limits_set.memory_mib, "disk": limits_set.disk_mib}
     if ended.cut == "time":
         return Sentence("grading.time", seconds=limits_set.seconds)
     if ended.cut == "processes":
         return Sentence("grading.processes", most=limits_set.processes)
-    if ended.cut == "memory":
-        return Sentence("grading.memory", mib=limits_set.memory_mib)
-    if ended.cut == "disk":
-        return Sentence("grading.disk", mib=limits_set.disk_mib)
+    if ended.cut in mib:
+        return Sentence(f"grading.{ended.cut}", mib=mib[ended.cut])
     return Sentence("grading.died", code=ended.code) if ended.code else None

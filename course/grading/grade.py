@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from ascend_workbook.machine import simulator
 from ascend_workbook.machine.launch.enclosed import announce_guard
 from ascend_workbook.machine.sandbox import find_guard
 from ascend_workbook.storage import open_storage, write_file
+from course.exercises.editing import SCRIPTS
 from course.exercises.listing import tasks_of
 from course.exercises.task import EXERCISES
 from course.grading.attempt import Grade, Work, grade_one
@@ -32,9 +34,12 @@ from course.grading.submission import cells_of, left_out, list_submissions, name
 from course.grading.summary import Beside, make_report
 
 #: A run that ended so says as much of the machine as of the submission: it is made again.
-ENDED = tuple(f"grading.{why}" for why in ("time", "memory", "processes", "disk", "died", "not_judged"))
+ENDED = tuple(f"grading.{why}" for why in ("time", "memory", "processes", "disk", "died", "not_judged", "cell_time"))
 #: So does one whose enclosure could not be made, or left no account.
 ENDED += ("sandbox.not_made", "sandbox.no_account")
+
+#: What runs a submission's cells, and what they compute with.
+PACKAGES = ("torch", "torch_npu", "numpy", "nbclient", "ipykernel")
 
 
 @dataclass(frozen=True)
@@ -82,7 +87,7 @@ def grade_submissions(
     private = [Path(submissions), target, work, *([Path(names)] if names else [])]
     # All are read, and earlier grades taken over, before the first is run: what a run does to files changes neither.
     prepared = [
-        _prepare_submission(path, who.get(name_of(path), name_of(path)), notebook, work, force)
+        _prepare_submission(path, who.get(name_of(path), name_of(path)), notebook, work, force, cell_timeout_s)
         for path in submissions_there
     ]
     todo = any(work_ready.grade is None for work_ready in prepared)
@@ -109,7 +114,7 @@ def grade_submissions(
     return make_report(grades, beside, valued, partly, target)
 
 
-def _prepare_submission(path: Path, student: str, notebook: str, work: Path, force: bool) -> Ready:
+def _prepare_submission(path: Path, student: str, notebook: str, work: Path, force: bool, cell_s: float) -> Ready:
     name = name_as_text(path)  # of the folder's name: no two share it, and it leads nowhere else
     safe, digest = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:60].lstrip("."), hashlib.sha256(name.encode()).hexdigest()
     folder = work / f"{safe}-{digest[:8]}"
@@ -120,7 +125,7 @@ def _prepare_submission(path: Path, student: str, notebook: str, work: Path, for
     except WorkbookError as error:
         trouble = Sentence(error.key, **error.arguments)
         return Ready(folder, grade=Grade(name, student, "", trouble=trouble))
-    key = _make_key(submission.digest, student, notebook)
+    key = _make_key(submission.digest, student, notebook, cell_s)
     before = None if force else _before(folder, key)
     return Ready(folder, key, work_made, before, before is not None)
 
@@ -140,11 +145,16 @@ def _grade_ready(
     return result
 
 
-def _make_key(digest: str, student: str, notebook: str) -> str:
-    """Return a digest of the submission, its student, the notebook, the workbook's code and the simulated NPU."""
+def _make_key(digest: str, student: str, notebook: str, cell_s: float) -> str:
+    """Return a digest of the submission, its student, the notebook and what a grade rests on: a cell's time, the
+    workbook's code, the scripts of the notebooks, the versions of PACKAGES and the simulated NPU."""
     built = simulator.simulator_location() / "version.cfg" if simulator.is_installed() else None
     stamp = built.read_bytes() if built and built.is_file() else b""
-    return hashlib.sha256(f"{digest}\0{student}\0{notebook}\0{own_code()}\0".encode() + stamp).hexdigest()[:16]
+    scripts = sorted(path for place in (SCRIPTS, SCRIPTS.parents[1] / "scripts") for path in place.rglob("*.py"))
+    hashes = [hashlib.sha256(data).hexdigest() for data in (stamp, *(path.read_bytes() for path in scripts))]
+    versions = (f"{name} {package.version}" for name in PACKAGES for package in metadata.distributions(name=name))
+    parts = (digest, student, notebook, f"{cell_s:g}", own_code(), *versions, *map(str, scripts), *hashes)
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
 def _before(folder: Path, key: str) -> Grade | None:

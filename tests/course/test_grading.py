@@ -6,10 +6,12 @@ import contextlib
 import csv
 import json
 import os
+import subprocess
 import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -20,8 +22,9 @@ from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.machine import versions
 from course.exercises import machines
 from course.exercises.task import load_tasks
-from course.grading import grade, grade_submissions, limits
-from course.grading.attempt import Grade
+from course.grading import attempt, grade, grade_submissions, limits
+from course.grading.attempt import Grade, Left, Work, _judge_answers, grade_one
+from course.grading.child import CELL_CUT
 from course.grading.limits import Limits
 from course.grading.sheet import earlier_submissions, make_plain, write_sheet
 from course.grading.summary import Beside, make_report
@@ -234,9 +237,11 @@ def test_an_enclosure_that_is_late_is_stopped_and_its_account_read(
     assert ended.code and ended.seconds < 20
 
 
-@pytest.mark.parametrize(("why", "kept"), [("disk", False), ("memory", False), ("no_answers", True)])
+@pytest.mark.parametrize(
+    ("why", "kept"), [("disk", False), ("memory", False), ("cell_time", False), ("no_answers", True)]
+)
 def test_what_the_machine_ended_is_graded_again(tmp_path: Path, why: str, kept: bool) -> None:
-    args = {"disk": {"mib": 8}, "memory": {"mib": 8}}.get(why, {})
+    args = {"disk": {"mib": 8}, "memory": {"mib": 8}, "cell_time": {"seconds": 8}}.get(why, {})
     earlier = Grade("a.zip", "a", "d", trouble=Sentence(f"grading.{why}", **args))
     (tmp_path / "grade.json").write_text(json.dumps({"key": "k", **asdict(earlier)}))
     assert grade._before(tmp_path, "k") == (earlier if kept else None)
@@ -421,10 +426,99 @@ def test_a_grade_without_a_simulated_npu_is_made_again_with_one(
     from course.grading.grade import _make_key, simulator
 
     monkeypatch.setattr(simulator, "simulator_location", lambda: tmp_path)
-    before = _make_key("x", "a", "exercises")
-    assert _make_key("x", "a", "exercises") == before != _make_key("x", "b", "exercises")
+    before = _make_key("x", "a", "exercises", 180)
+    assert _make_key("x", "a", "exercises", 180.0) == before != _make_key("x", "b", "exercises", 180)
     (tmp_path / "version.cfg").write_text("built")
-    assert _make_key("x", "a", "exercises") != before
+    assert _make_key("x", "a", "exercises", 180) != before
+
+
+def test_what_a_grade_rests_on_is_in_its_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = sys.modules["course.grading.grade"]
+    monkeypatch.setattr(module, "SCRIPTS", tmp_path / "course" / "scripts")
+    keys = [module._make_key("x", "a", "exercises", 180.0), module._make_key("x", "a", "exercises", 600.0)]
+    for place in ("scripts", "course/scripts"):
+        (tmp_path / place).mkdir(parents=True)
+        for text in ("1", "2"):
+            (tmp_path / place / "a.py").write_text(text)
+            keys.append(module._make_key("x", "a", "exercises", 180.0))
+    for name in ("torch", "numpy", "nbclient", "ipykernel"):
+        other = {name: [SimpleNamespace(version="9.9")]}
+        monkeypatch.setattr(module.metadata, "distributions", lambda name, other=other: other.get(name, []))
+        keys.append(module._make_key("x", "a", "exercises", 180.0))
+    assert len({*keys}) == len(keys) == 10
+
+
+class Stopped(Exception):
+    """What ends a run from outside."""
+
+
+@pytest.mark.parametrize("put", ["nothing", "file", "folder", "link"])
+def test_no_list_of_cells_or_answers_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, put: str) -> None:
+    """Whatever stands in its place in the end, and however the run ends."""
+    (tmp_path / "else").mkdir()
+    (tmp_path / "else" / "kept").touch()
+    handed: list[object] = []
+
+    def run(command: list[str], env: object, home: Path, *_: object, **__: object) -> limits.Ended:
+        place = home / "plan.json"
+        assert str(place) == command[-1]
+        handed.append(json.loads(place.read_text()))
+        if put == "file":
+            raise WorkbookError("sandbox.no_account")
+        place.unlink()
+        if put == "folder":
+            (place / "below").mkdir(parents=True)
+            (place / "below" / "x").touch()
+        if put == "link":
+            place.symlink_to(tmp_path / "else")
+        raise Stopped
+
+    monkeypatch.setattr(limits, "run_limited", run)
+    work, left = Work("a", "a", "d", []), Left("a", {"env": {"torch": "2"}}, "a")
+    with pytest.raises((WorkbookError, Stopped)):
+        grade_one(work, tmp_path / "out", "en", 5, Limits())
+    with pytest.raises((WorkbookError, Stopped)):
+        _judge_answers(tmp_path / "out", "exercises", left, Limits())
+    assert len(handed) == 2 and isinstance(handed[1], dict) and handed[1]["answers"] == {"env": {"torch": "2"}}
+    assert not [*(tmp_path / "out").rglob("plan.json")] and (tmp_path / "else" / "kept").exists()
+
+
+@pytest.mark.parametrize(
+    ("code", "cut", "answers", "expected"),
+    [
+        (CELL_CUT, "", {}, "cell_time"),
+        (CELL_CUT, "", {"env": {}}, "cell_time"),
+        (CELL_CUT, "memory", {}, "memory"),
+        (1, "", {}, "died"),
+        (0, "", {}, "no_answers"),
+    ],
+)
+def test_a_cell_that_was_cut_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, cut: str, answers: dict[str, object], expected: str
+) -> None:
+    ended, none = limits.Ended(code, 1.0, cut), Sentence("grading.no_answers")
+    monkeypatch.setattr(limits, "run_limited", lambda *_, **__: ended)
+    monkeypatch.setattr(attempt, "_read_answers", lambda *_: Left("a", answers, "a", None if answers else none))
+    monkeypatch.setattr(attempt, "_judge_answers", lambda *_: ({}, limits.Ended(0, 1.0)))
+    made = grade_one(Work("a", "a", "d", []), tmp_path / "out", "en", 5.0, Limits())
+    assert made.trouble and made.trouble.key == f"grading.{expected}"
+    (tmp_path / "grade.json").write_text(json.dumps({"key": "k", **asdict(made)}))
+    assert (grade._before(tmp_path, "k") is None) is (expected != "no_answers")
+
+
+@pytest.mark.full
+def test_a_cell_at_its_limit_is_the_childs_exit_code(tmp_path: Path) -> None:
+    plan = {
+        "cells": [{"source": "import time; time.sleep(60)", "tags": []}, {"source": "print(1)", "tags": []}],
+        "cell_timeout_s": 1,
+        "notebook": str(tmp_path / "executed.ipynb"),
+        "parameters": {},
+    }
+    for number, expected in enumerate((CELL_CUT, 0)):
+        (tmp_path / "plan.json").write_text(json.dumps({**plan, "cells": plan["cells"][number:]}))  # type: ignore[index]
+        ended = subprocess.run([sys.executable, attempt.CHILD, tmp_path / "plan.json"], check=False)
+        assert ended.returncode == expected
+    assert '"1\\n"' in (tmp_path / "executed.ipynb").read_text()
 
 
 def test_the_record_of_a_grade_is_checked(tmp_path: Path) -> None:

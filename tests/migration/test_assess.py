@@ -12,7 +12,14 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.machine import versions
-from ascend_workbook.migration.assess import REPEATED, assess, kinds_of, rank_risks, report_versions
+from ascend_workbook.migration.assess import (
+    REPEATED,
+    _round_hours,
+    assess,
+    kinds_of,
+    rank_risks,
+    report_versions,
+)
 from ascend_workbook.migration.assess.effort import TESTING_LEAST_H, TESTING_SHARE
 from ascend_workbook.migration.repair import CLASSES
 from ascend_workbook.migration.rewrite import rewrite
@@ -51,6 +58,8 @@ def test_from_ten_hours_on_the_verdict_has_whole_ones(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(f"import torch\n{cache}.size = 1\n{cache}.max_size = 1\n")
     args = assess(tmp_path).findings[0].args
     assert [repr(args[name]) for name in ("hours", "low", "high")] == ["10", "5.0", "20"]
+    told = [_round_hours(hours) for hours in (9.26, 9.94, 0.04, 10.4, 10.6)]
+    assert told == [9.3, 9.9, 0.0, 10, 11] and [type(hours) for hours in told] == [float] * 3 + [int] * 2
 
 
 def test_the_gravest_risk_stands_first(repository: Path) -> None:
@@ -151,6 +160,8 @@ def test_the_versions_belong_to_the_torch_that_is_pinned(tmp_path: Path, line: s
     assert (pin["outcome"], pin["torch"], pin["state"]) == PINS[line] and pin["place"] == "requirements.txt:2:1"
     assert (_part(report, "assess_versions").status is Status.WARN) == (pin["outcome"] != "fits")
     assert versions.pair_cann(pin["torch_npu"], pin["cann"]) == "recommended"
+    table = _part(report, "assess_versions").table
+    assert table is not None and [row[1] for row in table.rows] == [None, "requirements.txt:2:1"]
     for lang in ("en", "zh"):
         assert pin["torch_npu"] in _part(report, "assess_versions").text(lang)
 

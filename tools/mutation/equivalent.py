@@ -128,6 +128,26 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "if close < 1:",
     ): "the closing quote is looked for behind the opening one: it never stands at 0",
     (
+        "ascend_workbook/migration/texts/shell_words.py",
+        'depth += 1 if text[at] == "(" else -1',
+        'depth -= 1 if text[at] == "(" else -1',
+    ): "only asked whether it is 0: as far below as it was above",
+    (
+        "ascend_workbook/migration/texts/shell_words.py",
+        "at = close if close > 0 else len(text)",
+        "at = close if close >= 0 else len(text)",
+    ): "the closing quote is looked for behind the opening one: it never stands at 0",
+    (
+        "ascend_workbook/migration/texts/notebook.py",
+        "at = (error.lineno or 0) - 1 if error else -1",
+        "at = (error.lineno or 0) - 1 if error else -2",
+    ): "below 0 means no line, whichever number it is",
+    (
+        "ascend_workbook/migration/assess/__init__.py",
+        '"effort_total_h": round(sum(hours.values()), 2),',
+        '"effort_total_h": round(sum(hours.values()), 3),',
+    ): "a sum of hours of two places each: either takes away what float64 adds behind them",
+    (
         "ascend_workbook/migration/rules/triton.py",
         "return set()",
         "return None",

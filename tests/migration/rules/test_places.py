@@ -277,6 +277,23 @@ PLACES = {
         ("x.double()\ny.double(1)\nimport numpy as np\nnp.double(3)\nnp.double()", ["kernel"]),
         ("import torch\ntorch.set_default_dtype(torch.float64)\ntorch.set_default_dtype(torch.float32)", ["default"]),
     ],
+    "MIG113": [
+        (
+            "try:\n    from apex.normalization import FusedLayerNorm as N\nexcept ImportError:\n"
+            "    from apex.contrib import FusedLayerNorm as N\nif x:\n    N = f()\nN(4)",
+            ["library", "library", "use"],
+        ),
+        (
+            "try:\n    from apex.normalization import FusedLayerNorm as N\nexcept ImportError:\n"
+            "    from torch.nn import LayerNorm as N\nN(4)",
+            ["library"],
+        ),
+    ],
+    "MIG105": [
+        ("class A:\n    def f(self):\n        if self.is_cuda:\n            pass", ["true"]),
+        ("class A:\n    def f(self):\n        self.is_cuda = 1\n        if self.is_cuda:\n            pass", []),
+        ("class A:\n    def f(self, x):\n        x.is_cuda = 1\n        if self.is_cuda:\n            pass", ["true"]),
+    ],
     "MIG114": [
         ("from torch.utils.cpp_extension import load_inline as l\nl('a', b, c)", ["cuda"]),
         ("from torch.utils.cpp_extension import load_inline as l\nl('a', b)", []),

@@ -244,6 +244,8 @@ MOVED = "import torch; {}x = x.cuda(torch.device(0))"
             "ssh n \"python -c '" + MOVED.format("\\\n") + "'\"\n",
             False,
         ),  # the quote around knows a backslash
+        (f"ssh n \"cd x\npython -c '{MOVED.format('')}'\"\n", True),
+        ("ssh n \"cd x\npython -c '" + MOVED.format("\\\n") + "'\"\n", False),  # nor is one that begins a line above
         (f"python -c '{MOVED.format('')}'\n", True),
         ("python -c '" + MOVED.format("\\\n") + "'\n", True),
         ('python -c "' + MOVED.format("\\\n") + '"\n', False),

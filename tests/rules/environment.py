@@ -755,6 +755,11 @@ EXAMPLES: list[Example] = [
     ),
     (
         "ENV065",
+        environ(changed(hccl=Hccl(interfaces=("lo", "eth0", "docker0"))), HCCL_SOCKET_IFNAME="eth"),
+        ["OK ENV065.ok names=[HCCL_SOCKET_IFNAME]"],
+    ),
+    (
+        "ENV065",
         environ(changed(hccl=Hccl(interfaces=("eth0",))), HCCL_SOCKET_IFNAME="=eth"),
         ["FAIL ENV065.interface found=[eth0] value==eth"],
     ),

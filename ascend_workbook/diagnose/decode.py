@@ -88,7 +88,8 @@ def _find_cann(text: str) -> Iterator[Code]:
 
 def _find_registers(text: str) -> Iterator[Code]:
     for match in ERRCODE.finditer(text):
-        yield from _error_bits([int(word, 0) for word in re.findall(r"0x[0-9a-fA-F]+|\d+", match.group(1))])
+        words = re.findall(r"\b(?:0x([0-9a-fA-F]{1,16})|([0-9]{1,20}))\b", match.group(1))
+        yield from _error_bits([int(bits, 16) if bits else int(number) for bits, number in words])
     for match in AICORE.finditer(text):
         yield from _error_bits([int(match.group(1), 16)])
     source = read_data("aicore_bits")["sources"]["overflow"]

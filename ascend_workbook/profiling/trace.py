@@ -355,7 +355,7 @@ def _find_steps(
 def _read_step_number(name: str) -> int:
     """Read a step mark's number: `ProfilerStep#50` -> 50; a mark without a number is 0."""
     text = name.rpartition("#")[2]
-    return int(text) if text.isdigit() else 0
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
 
 
 def _step_of(steps: tuple[Step, ...], start: I64, kind: npt.NDArray[np.int8], by: I32, named_steps: I64) -> I32:

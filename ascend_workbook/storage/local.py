@@ -113,9 +113,9 @@ def name_in_errors(path: Path) -> Iterator[None]:
 
 
 def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
-    """Return a key that sorts names as a reader would: `step2` before `step10`."""
-    parts = DIGITS.split(name)
-    return tuple((1, int(part), "") if index % 2 else (0, 0, part) for index, part in enumerate(parts))
+    """Return a key that sorts names as a reader would: `step2` before `step10`; a number may have any length."""
+    parts = [part.lstrip("0") if index % 2 else part for index, part in enumerate(DIGITS.split(name))]
+    return tuple((1, len(part), part) if index % 2 else (0, 0, part) for index, part in enumerate(parts))
 
 
 def refuse_unwritable(path: str | os.PathLike[str]) -> None:

@@ -39,6 +39,16 @@ def test_the_error_register() -> None:
     assert found[0][2].startswith("mte_biu_rdwr_resp: data mover (MTE): device memory that is not allocated")
 
 
+@pytest.mark.parametrize("words, hexadecimal", [("01", "0x1"), ("0126", "0x7e"), ("08", "0x8"), ("0", "0x0")])
+def test_decimal_words_of_a_register_are_decimal(words: str, hexadecimal: str) -> None:
+    assert said(f"errcode:({words}, 0, 0)") == said(f"errcode:({hexadecimal}, 0, 0)")
+
+
+@pytest.mark.parametrize("words", ["9" * 5000, "0x" + "f" * 5000, "\u00b2", ""])
+def test_what_is_no_word_of_a_register_has_no_bits(words: str) -> None:
+    assert said(f"errcode:({words})") == []
+
+
 def test_the_overflow_status_is_another_register() -> None:
     """272 = 0x110: an integer overflow and a float32 that did not fit into float16, not bits 4 and 8 of the other."""
     found = said('{\n "AI Core": {\n  "model_id": 514,\n  "status": 272\n }\n}')

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.storage import LocalStorage, open_storage, refuse_unwritable, write_file
+from ascend_workbook.storage import LocalStorage, natural_key, open_storage, refuse_unwritable, write_file
 
 
 def test_round_trip(tmp_path: Path) -> None:
@@ -83,3 +83,9 @@ def test_a_file_that_the_user_named_by_a_link_is_written_where_it_leads(tmp_path
     write_file(tmp_path / "kept" / "other", b"2")
     assert (tmp_path / "link").is_symlink() and (tmp_path / "kept" / "file").read_bytes() == "一".encode()
     assert {path.name for path in (tmp_path / "kept").iterdir()} == {"file", "other"}
+
+
+def test_names_sort_by_numbers_of_any_length() -> None:
+    long = "9" * 5000
+    names = [f"step{long}", "step10", "step2", "step010", "a", "step1b", "step1"]
+    assert sorted(names, key=natural_key) == ["a", "step1", "step1b", "step2", "step10", "step010", f"step{long}"]

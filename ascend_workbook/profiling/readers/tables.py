@@ -112,14 +112,18 @@ def read_columns(path: Path, *needed: str) -> Iterator[tuple[int, list[list[str]
             yield piece.first + 2, [[*map(str.strip, piece.column(head.index(name)))] for name in needed]
 
 
-def time_ns(cell: str, column: str, path: Path, line: int) -> int:
-    """Return one cell as nanoseconds; an error names file, line and column."""
+def time_ns(cell: str, column: str, path: Path, line: int, *, least: int = 1 - LIMIT) -> int:
+    """Return one cell as nanoseconds, of at least `least`; an error names file, line and column."""
     try:
-        if -LIMIT < (time := to_nanoseconds(cell)) < LIMIT:
+        if least <= (time := to_nanoseconds(cell)) < LIMIT:
             return time
     except ValueError:
         pass
     raise WorkbookError("profiling.bad_cell", path=str(path), line=line, column=column, value=cell)
+
+
+def _is_step(cell: str) -> bool:
+    return cell.isascii() and cell.isdigit() and len(cell) < 19
 
 
 def count_rows(path: Path) -> int:
@@ -146,11 +150,11 @@ def read_kernels(path: Path) -> tuple[list[Event], bool]:
                 kind=kind,
                 lane=f"device {row.get('Device_id', '0')} stream {row.get('Stream ID', '')}",
                 start_ns=time_ns(row["Start Time(us)"], "Start Time(us)", path, line),
-                duration_ns=time_ns(row["Duration(us)"], "Duration(us)", path, line),
+                duration_ns=time_ns(row["Duration(us)"], "Duration(us)", path, line, least=0),
                 shape=format_shape(row.get("Input Shapes", "")),
                 engine="" if kind == "communication" or core == "N/A" else core,
                 dtype=format_dtypes(row.get("Input Data Types", "")),
-                step=int(step) if step.isdigit() else None,
+                step=int(step) if _is_step(step) else None,
             )
         )
     if not events:
@@ -163,7 +167,7 @@ def read_step_times(path: Path) -> dict[int, dict[str, int]]:
     times_of_step = {}
     for line, row in enumerate(read_rows(path, ("Step", "Computing", "Free")), start=2):
         times = [name for name in row if name not in NO_TIMES and row[name]]
-        if row["Step"].isdigit():
+        if _is_step(row["Step"]):
             times_of_step[int(row["Step"])] = {name: time_ns(row[name], name, path, line) for name in times}
     return times_of_step
 

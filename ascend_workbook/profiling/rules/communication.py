@@ -64,7 +64,7 @@ def check_hccl_buffer(profile: Profile) -> Iterator[Finding]:
         return
     setting = read_environment(profile, "HCCL_BUFFSIZE", "PRF342")
     share, waiting = sending_share(profile, *KINDS)
-    mb = int(setting) if setting.isdigit() else DEFAULT_MB
+    mb = int(setting) if setting.isascii() and setting.isdigit() and len(setting) < 19 else DEFAULT_MB
     share = share if mb <= DEFAULT_MB else 0.0
     yield advise_change(profile, "PRF342.change", share, HCCL_BUFFER, worth=0.05, mb=mb, waiting=waiting)
 

@@ -17,6 +17,7 @@ from ascend_workbook.profiling.readers.tables import (
     open_table,
     read_columns,
     read_kernel_table,
+    read_kernels,
     read_rows,
 )
 
@@ -51,3 +52,18 @@ def test_a_file_that_is_absent_and_a_long_call_stack(tmp_path: Path) -> None:
     path.write_bytes(b"\xef\xbb\xbf" + HEADING + b"k" * 200_000 + b",1\n")
     before = gc.isenabled()
     assert [len(row["Name"]) for row in read_rows(path, ("Name",))] == [200_000] and gc.isenabled() == before
+
+
+@pytest.mark.parametrize("step, number", [("3", 3), ("", None), ("\u00b2", None), ("9" * 5000, None)])
+def test_a_step_that_is_no_number_is_none(tmp_path: Path, step: str, number: int | None) -> None:
+    path = tmp_path / KERNELS
+    path.write_text(f"Step Id,Name,Start Time(us),Duration(us)\n{step},MatMul,5.0,1.5\n", encoding="utf-8")
+    events, _ = read_kernels(path)
+    assert [(event.step, event.duration_ns) for event in events] == [(number, 1500)]
+
+
+def test_a_kernel_that_ends_before_it_begins_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / KERNELS
+    path.write_text("Name,Start Time(us),Duration(us)\nMatMul,-5.0,1.5\nAdd,7.0,-0.5\n", encoding="utf-8")
+    with pytest.raises(WorkbookError, match=r"kernel_details.*line 3.*Duration\(us\)"):
+        read_kernels(path)

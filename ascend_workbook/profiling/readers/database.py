@@ -85,7 +85,7 @@ def open_database(path: Path) -> Iterator[sqlite3.Connection]:
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
             yield database
-    except sqlite3.Error as cause:
+    except (sqlite3.Error, UnicodeDecodeError) as cause:
         raise WorkbookError("profiling.unreadable", path=str(path), error=str(cause)) from cause
 
 
@@ -179,7 +179,8 @@ class _Reader:
         launched = np.full(kind.size, -1, np.int32)
         if "CONNECTION_IDS" not in self.tables:
             return launched
-        pairs = self.database.execute("SELECT id, connectionId FROM CONNECTION_IDS").fetchall()
+        whole = "typeof(id) = 'integer' AND typeof(connectionId) = 'integer'"
+        pairs = self.database.execute(f"SELECT id, connectionId FROM CONNECTION_IDS WHERE {whole}").fetchall()
         owner, connection_ids = np.array(pairs, np.int64).reshape(-1, 2).T
         hosts = np.flatnonzero(kind == KINDS.index("host_op"))
         device = np.flatnonzero(np.isin(kind, number_kinds(("compute", "copy", "communication"))))

@@ -117,6 +117,14 @@ def test_it_is_only_read(folder: Path) -> None:
     assert [one.name for one in path.parent.iterdir()] == [path.name]
 
 
+def test_connections_that_are_no_numbers_launch_nothing(folder: Path) -> None:
+    before = read_trace(folder).launched_by.tolist()
+    with closing(sqlite3.connect(next(folder.glob("*/*.db")))) as database:
+        database.execute("INSERT INTO CONNECTION_IDS VALUES (NULL, 70), (0, NULL), ('x', 71), (0.5, 71)")
+        database.commit()
+    assert read_trace(folder).launched_by.tolist() == before
+
+
 def test_an_event_that_ends_before_it_begins_is_counted(folder: Path) -> None:
     with closing(sqlite3.connect(next(folder.glob("*/*.db")))) as database:
         database.execute("INSERT INTO CANN_API VALUES (1990, 1980, 2, 0, 0), (1990, NULL, 2, 0, 0)")
@@ -124,11 +132,19 @@ def test_an_event_that_ends_before_it_begins_is_counted(folder: Path) -> None:
     assert read_trace(folder).left_out == {"negative_duration": 2}
 
 
+UNREAD = "profiling.unreadable"
+
+
 @pytest.mark.parametrize(
     ("change", "key"),
     [
-        (lambda data: data[: len(data) // 2], "profiling.unreadable"),
-        (lambda _: b"no database at all, but long enough to look at" * 100, "profiling.unreadable"),
+        (lambda data: data[: len(data) // 2], UNREAD),
+        (lambda _: b"no database at all, but long enough to look at" * 100, UNREAD),
+        # SQLite's own words of a damaged schema hold the damaged name
+        (
+            lambda data: data.replace(b"TABLE OP_MEMORY", b"TABLF OP_MEMORY").replace(b"OP_MEMORY", b"OP_MEM\x81RY"),
+            UNREAD,
+        ),
         (lambda _: b"", "profiling.no_events"),
     ],
 )

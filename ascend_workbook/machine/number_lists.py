@@ -12,7 +12,6 @@ MOST_DIGITS = 6
 
 def parse_numbers(listed: str | Iterable[int], name: str) -> list[int]:
     """Return the numbers of `0,3-5` as [0, 3, 4, 5], each once, in order; numbers are taken as they are and begin at 0.
-    Numbers begin at 0.
 
     Raises WorkbookError, naming the option `name`, for anything else.
     """
@@ -22,14 +21,15 @@ def parse_numbers(listed: str | Iterable[int], name: str) -> list[int]:
     for piece in listed.split(","):
         first, dash, last = (part.strip() for part in piece.partition("-"))
         last = last if dash else first
-        if not (_is_number(first) and _is_number(last) and int(first) <= int(last)):
+        if not (is_number(first) and is_number(last) and int(first) <= int(last)):
             raise WorkbookError("numbers.no_list", name=name, given=listed)
         chosen.update(range(int(first), int(last) + 1))
     return sorted(chosen)
 
 
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS
+def is_number(text: str, most_digits: int = MOST_DIGITS) -> bool:
+    """Return whether a text is a whole number of so many digits; an int64 holds those of 18."""
+    return text.isascii() and text.isdecimal() and len(text) <= most_digits
 
 
 def format_spans(numbers: Sequence[int]) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.machine.number_lists import is_number
 from ascend_workbook.profiling.intervals import I64, Intervals
 
 #: What an event is. The first five happen on the device, the others on the host.
@@ -355,7 +356,7 @@ def _find_steps(
 def _read_step_number(name: str) -> int:
     """Read a step mark's number: `ProfilerStep#50` -> 50; a mark without a number is 0."""
     text = name.rpartition("#")[2]
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+    return int(text) if is_number(text, 18) else 0
 
 
 def _step_of(steps: tuple[Step, ...], start: I64, kind: npt.NDArray[np.int8], by: I32, named_steps: I64) -> I32:

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.machine.number_lists import is_number
 from ascend_workbook.profiling.intervals import I64
 from ascend_workbook.profiling.readers.loading import without_garbage_collection
 from ascend_workbook.profiling.readers.values import LIMIT, format_dtypes, to_nanoseconds
@@ -122,10 +123,6 @@ def time_ns(cell: str, column: str, path: Path, line: int, *, least: int = 1 - L
     raise WorkbookError("profiling.bad_cell", path=str(path), line=line, column=column, value=cell)
 
 
-def _is_step(cell: str) -> bool:
-    return cell.isascii() and cell.isdigit() and len(cell) < 19
-
-
 def count_rows(path: Path) -> int:
     """Count the rows of a table that may be absent."""
     if not path.is_file():
@@ -154,7 +151,7 @@ def read_kernels(path: Path) -> tuple[list[Event], bool]:
                 shape=format_shape(row.get("Input Shapes", "")),
                 engine="" if kind == "communication" or core == "N/A" else core,
                 dtype=format_dtypes(row.get("Input Data Types", "")),
-                step=int(step) if _is_step(step) else None,
+                step=int(step) if is_number(step, 18) else None,
             )
         )
     if not events:
@@ -167,7 +164,7 @@ def read_step_times(path: Path) -> dict[int, dict[str, int]]:
     times_of_step = {}
     for line, row in enumerate(read_rows(path, ("Step", "Computing", "Free")), start=2):
         times = [name for name in row if name not in NO_TIMES and row[name]]
-        if _is_step(row["Step"]):
+        if is_number(row["Step"], 18):
             times_of_step[int(row["Step"])] = {name: time_ns(row[name], name, path, line) for name in times}
     return times_of_step
 

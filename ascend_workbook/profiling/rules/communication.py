@@ -10,6 +10,7 @@ import numpy as np
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.rules import CannotCheck
 from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.machine.number_lists import is_number
 from ascend_workbook.profiling import savings
 from ascend_workbook.profiling.exposed import KINDS
 from ascend_workbook.profiling.facts import Profile
@@ -64,7 +65,7 @@ def check_hccl_buffer(profile: Profile) -> Iterator[Finding]:
         return
     setting = read_environment(profile, "HCCL_BUFFSIZE", "PRF342")
     share, waiting = sending_share(profile, *KINDS)
-    mb = int(setting) if setting.isascii() and setting.isdigit() and len(setting) < 19 else DEFAULT_MB
+    mb = int(setting) if is_number(setting, 18) else DEFAULT_MB
     share = share if mb <= DEFAULT_MB else 0.0
     yield advise_change(profile, "PRF342.change", share, HCCL_BUFFER, worth=0.05, mb=mb, waiting=waiting)
 

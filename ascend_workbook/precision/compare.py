@@ -25,17 +25,17 @@ from ascend_workbook.precision.pairing.reasons import find_reasons
 from ascend_workbook.precision.tensors.agreement import TensorAgreement
 from ascend_workbook.precision.tensors.measuring import Sample
 from ascend_workbook.precision.tensors.scheduler import open_cluster
-from ascend_workbook.precision.views import platform, questions, suspects, table_csv
+from ascend_workbook.precision.views import modules, platform, questions, suspects, table_csv
 from ascend_workbook.precision.views.questions import OF_COMPARE, apply_gate, infinity_as_word, keep_headline
 from ascend_workbook.storage import open_storage, refuse_unwritable
 
 # ruff: noqa: SIM905 - a column of names reads better without quotes
 COLUMNS = """
-order step rank operator direction tensor dtype shape error_in error_out own_error allowed judgement place max_diff
-mean_diff cosine
+order step rank operator direction tensor dtype shape error_in error_out own_error allowed judgement place module
+max_diff mean_diff cosine
 """.split()
 #: On a page, where readers sort and filter, and in a terminal where details are asked for.
-DETAILS = ("max_diff", "mean_diff", "cosine")
+DETAILS = ("module", "max_diff", "mean_diff", "cosine")
 #: In a row: its terms cancel, so that what is left is rounding.
 CANCELLED = "cancelled"
 
@@ -114,7 +114,11 @@ def _report_comparison(facts: Comparison, csv: str | Path | None) -> Report:
         tuple(findings),
         table,
         Chart("errors", "order", ("error_out",), mark=mark, by="direction", limit="allowed"),
-        facts=_collect_facts(facts, mark),
+        facts={
+            **_collect_facts(facts, mark),
+            "modules": modules.collect_modules(facts, table),
+            "edges": [list(edge) for edge in modules.find_edges(facts, table, mark if isinstance(mark, int) else None)],
+        },
         tier=facts.target.about.tier if facts.target.about else "",
         parts=(ranked,) if ranked else (),
     )
@@ -148,7 +152,8 @@ def _make_table(facts: Comparison) -> Table:
                 outcome: Scalar = Sentence(f"precision.only_{side}_why", why=Sentence(f"precision.why_{why}"))
                 who = (len(rows), step.step, step.rank, operator.name, operator.direction)
                 place = str(operator.place) if operator.place else None
-                rows.append((*who, *[None] * 7, outcome, place, *[None] * 3))
+                module = operator.module.path if operator.module else None
+                rows.append((*who, *[None] * 7, outcome, place, module, *[None] * 3))
     return Table(tuple(Column(name, detail=name in DETAILS) for name in COLUMNS), tuple(rows))
 
 
@@ -161,7 +166,9 @@ def _make_tensor_row(step: StepComparison, judged: Judgement, tensor: TensorAgre
     outcome = CANCELLED if judged.outcome == ALLOWED and judged.allowed > 1 else judged.outcome
     errors = map(infinity_as_word, (judged.agreement.error_in, tensor.error, own, judged.allowed))
     plain = map(infinity_as_word, _compute_plain_differences(tensor))
-    return (*who, *errors, questions.judgement_cell(outcome, tensor.problem), place, *plain)
+    module = judged.agreement.pair.module
+    where = (place, module.path if module else None)
+    return (*who, *errors, questions.judgement_cell(outcome, tensor.problem), *where, *plain)
 
 
 def _compute_plain_differences(tensor: TensorAgreement) -> tuple[float | None, float | None, float | None]:

@@ -4,9 +4,11 @@ API names and the dispatcher's operators: `Functional.conv2d` runs `aten::convol
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from ascend_workbook.findings.finding import Place
 
@@ -36,13 +38,21 @@ class TensorRecord:
         return "float" in self.dtype or "complex" in self.dtype
 
 
+class Module(NamedTuple):
+    """A module of the model by its path (`layer1.0.conv1`; the model itself by its class), and its class."""
+
+    path: str
+    kind: str
+
+
 @dataclass(frozen=True)
 class Operator:
     """One call of an API or a module, in one direction, as msprobe names it.
 
     `head` is the name without call number and direction (`Functional.conv2d`), `call` counts its calls from 0,
     `order` its place in the dump, which is the order of execution. `place` is the caller's file and line,
-    `arguments` the numbers and flags it was called with, by slot."""
+    `arguments` the numbers and flags it was called with, by slot; `module` the innermost one that ran, where that was
+    recorded."""
 
     name: str
     head: str
@@ -53,6 +63,7 @@ class Operator:
     outputs: tuple[TensorRecord, ...]
     place: Place | None = None
     arguments: tuple[tuple[str, bool | int | float], ...] = ()
+    module: Module | None = None
 
     @property
     def is_module(self) -> bool:
@@ -74,7 +85,8 @@ class Operator:
 class Run:
     """One step on one rank. `containers` are module entries inside which recorded entries ran; `leaves` those of
     them that hold API calls only. `cut` says that the record was damaged and its rest is not known, `replayable` that
-    the arguments of calls were recorded in a dump.json."""
+    the arguments of calls were recorded in a dump.json. `around` are the modules that held APIs, each with the module
+    around it; `sources` names the calls that made each forward call's inputs."""
 
     folder: Path
     step: int
@@ -86,6 +98,8 @@ class Run:
     leaves: frozenset[str] = field(default_factory=frozenset)
     cut: bool = False
     replayable: bool = True
+    around: Mapping[Module, Module | None] = field(default_factory=dict)
+    sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @cached_property
     def by_name(self) -> dict[str, Operator]:

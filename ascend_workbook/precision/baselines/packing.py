@@ -141,10 +141,10 @@ def _pack_dump(run: Run, private: redaction.Redactor) -> dict[str, bytes]:
             path = make_portable([operator.place.path])[0]
             by_place[f"File {path}, line {operator.place.line}, "].append(operator.name)
     stack = {str(at): [names, [private.redact_text(frame)]] for at, (frame, names) in enumerate(by_place.items())}
-    construct = run.folder / "construct.json"
     files = {"dump.json": {**header, "dump_data_dir": None, "data": _hide_paths(content["data"])}, "stack.json": stack}
-    if construct.is_file():
-        files["construct.json"] = _read_json(construct)
+    for name in ("construct.json", "edges.json"):
+        if (run.folder / name).is_file():
+            files[name] = _read_json(run.folder / name)
     folder = f"{manifest.DUMP}/step{run.step}/rank{run.rank}"
     return {f"{folder}/{name}": _encode_json(value) for name, value in files.items()}
 

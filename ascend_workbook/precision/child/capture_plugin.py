@@ -3,7 +3,7 @@
 An iteration is an attempt at an update: one that a GradScaler left out counts, because its operators ran.
 Beside msprobe's folders it writes `side.rank<R>.json`: what the comparison must know about this side (reduced
 formats and settings in force, fingerprints of the weights before the first forward and of each step's batch, and
-what experiment_facts.py reads)."""
+what experiment_facts.py reads). Which module a call ran in, and what made its inputs, see module_calls.py."""
 
 from __future__ import annotations
 
@@ -86,6 +86,8 @@ class _Debugger:
         self.made = debugger(config_path=config_path)
         for name in ("start", "stop", "step"):
             setattr(debugger, name, staticmethod(lambda *_, **__: None))
+        self.calls = module_calls.Tracker(self.made.service.data_collector, recorder.plain_modules)
+        self.calls.install()
 
 
 def _write_json(path: Path, content: object) -> None:
@@ -105,8 +107,9 @@ def _load_file(path: Path) -> ModuleType:
 
 
 collecting = _load_file(Path(__file__).parents[2] / "machine" / "launch" / "child" / "collecting.py")
-facts, dry, release = (
-    _load_file(Path(__file__).with_name(f"{name}.py")) for name in ("experiment_facts", "dry", "release")
+facts, dry, release, module_calls, recorder = (
+    _load_file(Path(__file__).with_name(f"{name}.py"))
+    for name in ("experiment_facts", "dry", "release", "module_calls", "recorder")
 )
 
 
@@ -186,6 +189,7 @@ class _Capture:
         """Before an update; a further forward in this iteration (another network of a GAN) starts it again."""
         if self.running and self.debugger:
             self.debugger.stop()
+            self.debugger.calls.write()
         self.running = False
 
     def end_iteration(self) -> None:
@@ -194,6 +198,7 @@ class _Capture:
             self.side["iterations"].append(self.iteration)
         if not self.released and self.debugger:
             self.debugger.step()
+            self.debugger.calls.clear()
         self.iteration += 1
         if self.iteration > max(self.wanted):
             self.release()
@@ -202,6 +207,8 @@ class _Capture:
         """Nothing more is to be captured: the rest of the run is as it would be without msprobe."""
         if not self.released:
             self.released = True
+            if self.debugger:
+                self.debugger.calls.remove()
             nothing = {"replaced": 0, "hooks": 0, "left": []}  # msprobe never came
             self.side["hooks"] = self.kept.restore(self.observer.model) if self.kept else nothing
 

@@ -11,14 +11,14 @@ https://gitcode.com/Ascend/mstt, debug/accuracy_tools/ptdbg_ascend/src/python/pt
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ascend_workbook.findings.finding import Place
 from ascend_workbook.precision.divergence.arguments import plain_arguments
-from ascend_workbook.precision.record import BACKWARD, FORWARD, PARAMETERS, Operator, TensorRecord
+from ascend_workbook.precision.record import BACKWARD, FORWARD, PARAMETERS, Module, Operator, TensorRecord
 
 KINDS = ("Functional", "Tensor", "Torch", "Distributed", "Aten", "NPU", "VF")
 OLD = re.compile(
@@ -81,7 +81,10 @@ def parse_tensor_name(name: str) -> Call | None:
 
 FRAME = re.compile(r"File (?P<file>.+?), line (?P<line>\d+)")
 #: Frames of the libraries and of our launcher say nothing about the user's script.
-LIBRARIES = ("/site-packages/", "/dist-packages/", "/ascend_workbook/machine/launch/child/")
+LIBRARIES = (
+    *("/site-packages/", "/dist-packages/"),
+    *("/ascend_workbook/machine/launch/child/", "/ascend_workbook/precision/child/"),
+)
 
 
 def read_places(content: Any, root: Path | None) -> dict[str, Place]:
@@ -111,13 +114,58 @@ def find_innermost_place(frames: Iterable[tuple[str, str]], root: Path | None) -
 def find_containers(content: object) -> tuple[frozenset[str], frozenset[str]]:
     """Find the entries that another entry names as its parent, and those of them whose children are APIs only. Raises
     TypeError where the content is no construct.json; at level L1 it is `{}`."""
-    if not isinstance(content, dict):
-        raise TypeError(f"{type(content).__name__} at the top")
-    named = {child: value[0] if isinstance(value, list) and value else value for child, value in content.items()}
-    parents = {child: parent for child, parent in named.items() if isinstance(parent, str)}
+    parents = _read_parents(content)
     holders = frozenset(filter(None, parents.values()))
     branches = {parent for child, parent in parents.items() if child.startswith(("Module.", "Cell."))}
     return holders, holders - branches
+
+
+def _read_parents(content: object) -> dict[str, str]:
+    if not isinstance(content, dict):
+        raise TypeError(f"{type(content).__name__} at the top")
+    named = {child: value[0] if isinstance(value, list) and value else value for child, value in content.items()}
+    return {child: parent for child, parent in named.items() if isinstance(parent, str)}
+
+
+def parse_module(node: str) -> Module | None:
+    """Parse a module's node, `Module.layer1.0.conv1.Conv2d.forward.0`; None where it is none (an API, `optimizer`)."""
+    parts = node.split(".")
+    if parts[0] not in ("Module", "Cell") or len(parts) < 4 or parts[-2] not in (FORWARD, BACKWARD, PARAMETERS):
+        return None
+    *path, kind = parts[1:-2]
+    return Module(".".join(path) or kind, kind)
+
+
+def read_modules(content: object) -> tuple[dict[str, Module], dict[Module, Module | None]]:
+    """Read which module each API ran in, and which module is around each module: around its first call where it has
+    several. Raises TypeError where the content is no construct.json."""
+    parents, modules = _read_parents(content), dict[str, Module]()
+    around: dict[Module, Module | None] = {}
+    for child, parent in parents.items():
+        holder, inner = parse_module(parent), parse_module(child)
+        if holder is None:
+            continue
+        around.setdefault(holder, None)
+        if inner is None:
+            modules[child] = holder
+        elif around.get(inner) is None and not _lies_around(around, inner, holder):
+            around[inner] = holder
+    return modules, around
+
+
+def _lies_around(around: Mapping[Module, Module | None], outer: Module, module: Module | None) -> bool:
+    """Whether `outer` is the module or around it: a model that calls itself, or a damaged file, makes no circle."""
+    while module is not None and module != outer:
+        module = around.get(module)
+    return module is not None
+
+
+def read_sources(content: Any) -> dict[str, tuple[str, ...]]:
+    """Read edges.json: {consumer: {slot: producer}}. Raises AttributeError or TypeError where the content is none."""
+    for consumer, slots in content.items():
+        if not all(isinstance(producer, str) for producer in slots.values()):
+            raise TypeError(f"{consumer}: expected names of calls")
+    return {consumer: tuple(dict.fromkeys(slots.values())) for consumer, slots in content.items()}
 
 
 #: Which part of an entry holds what. In backward, `input` is the gradient of the operator's output, which before 8.x
@@ -129,20 +177,24 @@ OUTPUTS = ("output", "grad_input")
 SCALED = ("addmm", "addmv", "addbmm", "baddbmm")
 
 
-def read_operator(name: str, entry: Any, order: int, files: Path, places: dict[str, Place]) -> Operator:
+def read_operator(
+    name: str, entry: Any, order: int, files: Path, places: dict[str, Place], modules: Mapping[str, Module]
+) -> Operator:
     """Read one entry; the tensors' files lie in `files`. Raises ValueError, TypeError, KeyError or AttributeError where
     it is none."""
     head, direction, call = split_name(name)
+    forward = name.replace(f".{BACKWARD}", f".{FORWARD}")
+    module = parse_module(f"{head}.{FORWARD}.0") or modules.get(forward, modules.get(name))
     if direction == PARAMETERS:
         outputs = tuple(_find_tensors(entry, "output", files))
-        return Operator(name, head, call, direction, order, (), outputs, places.get(name))
+        return Operator(name, head, call, direction, order, (), outputs, places.get(name), module=module)
     inputs = tuple(t for part, slot in INPUTS for t in _find_tensors(entry.get(part), slot, files))
     outputs = tuple(t for part in OUTPUTS for t in _find_tensors(entry.get(part), "output", files))
-    forward = name.replace(f".{BACKWARD}", f".{FORWARD}")
     plain = tuple(p for part in ("input_args", "input_kwargs") for p in plain_arguments(entry.get(part), "input"))
     if direction == FORWARD and head.rpartition(".")[2].rstrip("_") in SCALED and ("input.beta", 0) in plain:
         inputs = tuple(record for record in inputs if record.slot != "input.0")
-    return Operator(name, head, call, direction, order, inputs, outputs, places.get(name, places.get(forward)), plain)
+    place = places.get(name, places.get(forward))
+    return Operator(name, head, call, direction, order, inputs, outputs, place, plain, module)
 
 
 def saved_operator(name: str, entry: Any, order: int, files: Path) -> Operator:

@@ -1,5 +1,5 @@
 """msprobe's dump folders, 8.x and 26.x: `step<N>/{rank<R>|proc<PID>}/{dump,stack,construct}.json`, of level debug
-debug.json, and the tensors in `dump_tensor_data/`.
+debug.json, and the tensors in `dump_tensor_data/`. A capture of ours has edges.json beside them.
 
 msprobe writes bare NaN and Infinity into its JSON, which Python's reader takes. Sources: mindstudio-probe 26.2.0,
 msprobe/core/dump/data_dump; for 8.x
@@ -8,6 +8,7 @@ https://gitcode.com/Ascend/mstt/blob/master/debug/accuracy_tools/msprobe/docs/05
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,15 +16,24 @@ from typing import Any
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Place
 from ascend_workbook.precision.layouts import folders
-from ascend_workbook.precision.layouts.entries import find_containers, read_operator, read_places, saved_operator
+from ascend_workbook.precision.layouts.entries import (
+    find_containers,
+    read_modules,
+    read_operator,
+    read_places,
+    read_sources,
+    saved_operator,
+)
 from ascend_workbook.precision.layouts.salvage import whole
-from ascend_workbook.precision.record import Run
+from ascend_workbook.precision.record import Module, Run
 from ascend_workbook.storage import Storage
 
 NAME = "msprobe"
 #: Level debug has DEBUG in place of DUMP: what the script itself gave to PrecisionDebugger.save.
 DEBUG = "debug.json"
 DUMP, STACK, CONSTRUCT, TENSORS = "dump.json", "stack.json", "construct.json", "dump_tensor_data"
+#: What made each call's inputs; msprobe itself writes none.
+EDGES = "edges.json"
 #: What content of another shape raises when it is read.
 ODD = (KeyError, TypeError, ValueError, AttributeError)
 
@@ -45,16 +55,18 @@ def _has_dump(storage: Storage, name: str) -> bool:
 
 
 def _read_rank(storage: Storage, name: str, root: Path | None, troubles: list[WorkbookError]) -> Run:
-    """Read one rank's folder. A broken stack.json or construct.json goes to the troubles and the run is read without
-    it; of a dump.json that was cut short the whole entries are taken, and that is told."""
+    """Read one rank's folder. A broken file beside dump.json goes to the troubles and the run is read without it; of a
+    dump.json that was cut short the whole entries are taken, and that is told."""
     debug = storage.exists(f"{name}{DEBUG}") and not storage.exists(f"{name}{DUMP}")
     record = f"{name}{DEBUG if debug else DUMP}"
     content, cut = _read_dump(storage, record)
-    places, containers, leaves = _read_places_and_modules(storage, name, root, troubles)
+    beside = _read_files_beside(storage, name, root, troubles)
     files = storage.local_path(f"{name}{TENSORS}")
     try:
         data = content["data"].items()
-        make_operator = saved_operator if debug else partial(read_operator, places=places)
+        make_operator = (
+            saved_operator if debug else partial(read_operator, places=beside.places, modules=beside.modules)
+        )
         operators = tuple(make_operator(key, entry, order, files) for order, (key, entry) in enumerate(data))
         run = Run(
             files.parent,
@@ -62,10 +74,11 @@ def _read_rank(storage: Storage, name: str, root: Path | None, troubles: list[Wo
             str(content["task"]),
             str(content["level"]),
             operators,
-            containers,
-            leaves,
+            *beside.containers,
             cut=cut is not None,
             replayable=not debug,
+            around=beside.around,
+            sources=beside.sources,
         )
         run.check()
     except ODD as cause:
@@ -88,25 +101,36 @@ def _read_dump(storage: Storage, name: str) -> tuple[Any, WorkbookError | None]:
         return content, WorkbookError("precision.json_salvaged", **args)
 
 
-def _read_places_and_modules(
-    storage: Storage, name: str, root: Path | None, troubles: list[WorkbookError]
-) -> tuple[dict[str, Place], frozenset[str], frozenset[str]]:
-    places: dict[str, Place] = {}
-    modules: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
-    for file in (STACK, CONSTRUCT):
+@dataclass
+class Beside:
+    """What the files beside dump.json tell: of stack.json, construct.json and edges.json."""
+
+    places: dict[str, Place] = field(default_factory=dict)
+    containers: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
+    modules: dict[str, Module] = field(default_factory=dict)
+    around: dict[Module, Module | None] = field(default_factory=dict)
+    sources: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def _read_files_beside(storage: Storage, name: str, root: Path | None, troubles: list[WorkbookError]) -> Beside:
+    beside = Beside()
+    for file in (STACK, CONSTRUCT, EDGES):
         if not storage.exists(f"{name}{file}"):
             continue
         try:
             content = _parse_json(storage, f"{name}{file}", _read_text(storage, f"{name}{file}"))
             if file == STACK:
-                places = read_places(content, root)
+                beside.places = read_places(content, root)
+            elif file == CONSTRUCT:
+                beside.containers = find_containers(content)
+                beside.modules, beside.around = read_modules(content)
             else:
-                modules = find_containers(content)
+                beside.sources = read_sources(content)
         except WorkbookError as cause:
             troubles.append(cause)
         except ODD as cause:
             troubles.append(_malformed_error(storage, f"{name}{file}", cause))
-    return places, *modules
+    return beside
 
 
 def _read_text(storage: Storage, name: str) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from ascend_workbook.precision.record import FORWARD, Operator, Run
+from ascend_workbook.precision.record import FORWARD, Module, Operator, Run
 
 #: Differences up to which the whole is aligned at once; elements of a window; how much of it counts as certain.
 DIFFERENCES, WINDOW, CERTAIN = 400, 600, 300
@@ -110,6 +110,11 @@ class Pair:
     @property
     def order(self) -> int:
         return self.target.order
+
+    @property
+    def module(self) -> Module | None:
+        """Return the module that the call ran in, as the target records it, else as the baseline does."""
+        return self.target.module or self.baseline.module
 
 
 @dataclass(frozen=True)

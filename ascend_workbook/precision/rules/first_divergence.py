@@ -14,6 +14,7 @@ from ascend_workbook.precision.comparison import Comparison, Side, StepCompariso
 from ascend_workbook.precision.divergence import AGREES, ALLOWED, DRAWN, EXPLAINED, POSSIBLE, Judgement, devices
 from ascend_workbook.precision.divergence.arguments import different_arguments
 from ascend_workbook.precision.divergence.drawn import SOURCE, draws_numbers
+from ascend_workbook.precision.pairing import Pair
 from ascend_workbook.precision.record import FORWARD, kernels_of_operator
 
 CODE = "ACC230"
@@ -99,11 +100,19 @@ def _kernels_of_names(step: StepComparison, names: list[str]) -> Scalar:
     return list(dict.fromkeys(kernel for operator in operators for kernel in kernels_of_operator(operator))) or None
 
 
+def describe_place(pair: Pair) -> Scalar:
+    """Describe where the operator is called: file and line and, where it is known, the module that ran."""
+    place, module = str(pair.target.place) if pair.target.place else None, pair.module
+    if module is None:
+        return place
+    return Sentence("ACC230.in_module", place=place, module=module.path, kind=module.kind)
+
+
 def _collect_arguments(step: StepComparison, judged: Judgement) -> dict[str, Scalar]:
     agreement = judged.agreement
     operator = agreement.pair.target
     args: dict[str, Scalar] = {"operator": operator.name, "kernels": list(kernels_of_operator(operator)) or None}
-    args.update(place=str(operator.place) if operator.place else None, step=step.step, rank=step.rank)
+    args.update(place=describe_place(agreement.pair), step=step.step, rank=step.rank)
     args.update(error_in=agreement.error_in, error_out=agreement.error_out, allowed=judged.allowed)
     if judged.outcome == divergence.STRUCTURE:
         args["detail"] = [f"{slot.slot} {slot.detail or slot.problem}" for slot in agreement.outputs if slot.problem]

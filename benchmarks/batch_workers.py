@@ -40,7 +40,7 @@ with Path(run_dir, "times").open("a") as stream:
 until, total = time.process_time() + seconds, 0
 while time.process_time() < until:
     total += sum(value * value for value in range(10_000))
-found = Finding("RUN400", Status.OK, "RUN400.good", {"verdict": str(total)})
+found = Finding("RUN400", Status.GOOD, "RUN400.good", {"verdict": str(total)})
 run.save(Report("environment", "run", (found,), tier="cpu")).or_raise()
 """
 
@@ -92,7 +92,7 @@ def child(root: Path, workers: int) -> int:
 
     place = root.parent
     report = run_plan(place / "plan.yaml", workers=workers, root=root, lang="en", notebooks=place / "books")
-    return int(report.status.name == "FAIL")
+    return int(report.status.json == "Fix")
 
 
 def start(root: Path, workers: int) -> subprocess.Popen[bytes]:

@@ -64,7 +64,7 @@ def ours(made: Made) -> tuple[dict[str, str], str]:
     """Key -> status of what warns or fails, and the report's verdict."""
     with tempfile.TemporaryDirectory() as folder:
         found = check(made.wanted, work_folder=Path(folder) / "project", system=made.system(Path(folder)))
-    bad = {one.key: one.status.name for one in found.findings[1:] if one.status > Status.SKIPPED}
+    bad = {one.key: one.status.json for one in found.findings[1:] if one.status > Status.NOT_LOOKED}
     return bad, found.verdict("en")
 
 
@@ -135,14 +135,14 @@ def measure(every: int, site: str) -> dict[str, Any]:
     for number, (name, fault) in enumerate(FAULTS.items()):
         bad, _ = ours(fault.made())
         also = {rule: status.name for rule, status in fault.besides.items()}
-        right = bad.get(fault.key) == fault.status.name and {key.split(".")[0] for key in bad} == {
+        right = bad.get(fault.key) == fault.status.json and {key.split(".")[0] for key in bad} == {
             fault.key.split(".")[0],
             *also,
         }
         row = {
             "fault": name,
             "expected": fault.key,
-            "status": fault.status.name,
+            "status": fault.status.json,
             "found": bad,
             "right": right,
             "fix": fault.fix,

@@ -244,7 +244,7 @@ def _run(case: Case, mode: str, args: argparse.Namespace, made: Path) -> Outcome
     finally:
         os.environ["PYTHONPATH"] = before or ""
     steps, worst = _errors(report)
-    bad = [found for found in report.findings if found.status is Status.FAIL]
+    bad = [found for found in report.findings if found.status is Status.FIX]
     why = bad[0].message("en") if bad else "" if steps == args.steps else f"{steps} of {args.steps} steps"
     return Outcome(case, mode, edits, len(contents), worst, steps, why)
 

@@ -114,7 +114,7 @@ def _run_papermill(
             papermill.execute_notebook(str(notebook), str(target), parameters=parameters, **options)
     except papermill.PapermillExecutionError as error:
         report, ours = saved_report(folder), error.ename == WorkbookError.__name__
-        if ours and report is not None and report.status is Status.FAIL:
+        if ours and report is not None and report.status is Status.FIX:
             return Outcome(stage, RED, key, cell=error.exec_count, error=report.verdict("en"))
         # the exception on one line; of one of ours the next step stands on a line of its own
         lines = [line.strip() for line in str(error.evalue).splitlines() if line.strip()]
@@ -133,7 +133,7 @@ def _run_papermill(
     if unfinished is not None:
         return Outcome(stage, FAILED, key, cell=unfinished, error="the cell did not complete")
     report = saved_report(folder)
-    if report is not None and report.status is Status.FAIL:  # a notebook that does not raise for its own verdict
+    if report is not None and report.status is Status.FIX:  # a notebook that does not raise for its own verdict
         return Outcome(stage, RED, key, error=report.verdict("en"))
     return Outcome(stage, GOOD, key)
 

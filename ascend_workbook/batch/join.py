@@ -63,7 +63,7 @@ def join_shards(
     against: str = "",
     today: date | None = None,
 ) -> Report:
-    """Join all shards of a plan: write their page, summary.json and junit.xml. The report is FAIL where a run is red,
+    """Join all shards of a plan: write their page, summary.json and junit.xml. The report is Fix where a run is red,
     or a shard is not there, has not ended or is of an earlier time. `places` are the folders or addresses (obs://) of
     shards, or one that holds them: then the page goes there, else into `root`/the plan's name. `against` is `last` or
     the place of an earlier summary.json; `today` the day in UTC. Raises WorkbookError where there is no shard, and for
@@ -141,13 +141,17 @@ def _says_good(place: str, run: str) -> bool:
     storage, name = open_storage(place), f"{run}/report.json"
     with suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError, WorkbookError):
         report = Report.from_json(storage.read_text(name)) if storage.exists(name) else None
-        return report is not None and bool(report.findings) and report.status is not Status.FAIL
+        return report is not None and bool(report.findings) and report.status is not Status.FIX
     return False
 
 
 def _unseen_row(row: Row, why: Scalar) -> Row:
     return replace(
-        row, ended=Ended(row.name, NOT_RUN, "SKIPPED", why, attempts=0), stages=(), place="", files=frozenset()
+        row,
+        ended=Ended(row.name, NOT_RUN, Status.NOT_LOOKED.json, why, attempts=0),
+        stages=(),
+        place="",
+        files=frozenset(),
     )
 
 
@@ -157,7 +161,7 @@ def _report_shards(shards: Sequence[Shard]) -> Iterator[Finding]:
     missing: list[Scalar] = [part for part in range(1, first.count + 1) if part not in there]
     if missing:
         args: dict[str, Scalar] = {"parts": missing[:20], "missing": len(missing), "count": first.count}
-        yield Finding("RUN415", Status.FAIL, "RUN415.missing", args, weight=400)
+        yield Finding("RUN415", Status.FIX, "RUN415.missing", args, weight=400)
     for shard in shards:
         if not shard.finished:
             yield _shard_finding(shard, "RUN415.stopped" if shard.stopped else "RUN415.unfinished", 380)
@@ -169,13 +173,13 @@ def _report_shards(shards: Sequence[Shard]) -> Iterator[Finding]:
     for shard in ordered[:cut]:
         yield _shard_finding(shard, "RUN415.earlier", 390)
     if len({shard.code for shard in shards}) > 1:
-        yield Finding("RUN415", Status.WARN, "RUN415.versions", {"count": len(shards)}, weight=40)
+        yield Finding("RUN415", Status.LOOK, "RUN415.versions", {"count": len(shards)}, weight=40)
     places_told: list[Scalar] = [shard.place for shard in shards]
     args = {"there": len(shards), "count": first.count, "places": places_told}
-    yield Finding("RUN415", Status.OK, "RUN415.joined", args)
+    yield Finding("RUN415", Status.GOOD, "RUN415.joined", args)
 
 
 def _shard_finding(shard: Shard, key: str, weight: int) -> Finding:
     args: dict[str, Scalar] = {"part": shard.part, "count": shard.count, "place": shard.place}
     args |= {"when": f"{shard.ended.astimezone(timezone.utc):%Y-%m-%d %H:%M} UTC", "hours": APART // timedelta(hours=1)}
-    return Finding("RUN415", Status.FAIL, key, args, weight=weight)
+    return Finding("RUN415", Status.FIX, key, args, weight=weight)

@@ -74,13 +74,13 @@ class Mirror:
         troubles = {str(cause): cause for cause in (future.exception() for future in self._sent) if cause is not None}
         where: dict[str, Scalar] = {"place": self.place}
         unsent = tuple(
-            Finding("RUN402", Status.FAIL, "RUN402.not_sent", {**where, "error": _describe_error(cause)}, weight=400)
+            Finding("RUN402", Status.FIX, "RUN402.not_sent", {**where, "error": _describe_error(cause)}, weight=400)
             for cause in troubles.values()
         )
         moved = [future.result() for future in self._sent if future.exception() is None]
         kept_here = sorted({f"{part.path.name}/{name}" for part in moved if part is not None for name in part.skipped})
         left_here: dict[str, Scalar] = {"count": len(kept_here), "names": [*kept_here[:MOST_NAMES]]}
-        notes = (Finding("RUN402", Status.OK, "RUN402.kept_here", left_here),) if kept_here else ()
+        notes = (Finding("RUN402", Status.GOOD, "RUN402.kept_here", left_here),) if kept_here else ()
         return _add_findings(report, self.place, unsent, notes)
 
 
@@ -91,7 +91,7 @@ def send_pages(report: Report, folder: Path, place: str) -> Report:
 
 
 def _add_findings(report: Report, place: str, unsent: tuple[Finding, ...], notes: tuple[Finding, ...] = ()) -> Report:
-    findings = (*(unsent or (Finding("RUN402", Status.OK, "RUN402.sent", {"place": place}),)), *notes)
+    findings = (*(unsent or (Finding("RUN402", Status.GOOD, "RUN402.sent", {"place": place}),)), *notes)
     return replace(report, findings=(*report.findings, *findings), facts={**report.facts, "sent_to": place})
 
 

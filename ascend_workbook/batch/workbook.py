@@ -19,7 +19,6 @@ from ascend_workbook.batch import reuse
 from ascend_workbook.batch.execute import (
     FAILED,
     GOOD,
-    NOT_LOOKED,
     RED,
     Outcome,
     execute_notebook,
@@ -182,7 +181,7 @@ def _publish_run(
     result = summarize_run(name, folder, outcomes, stages, tier)
     if trouble is not None:
         sentence: Scalar = Sentence(trouble.key, **trouble.arguments)
-        failed = Finding("RUN400", Status.FAIL, "RUN400.could_not_start", {"error": sentence}, weight=300)
+        failed = Finding("RUN400", Status.FIX, "RUN400.could_not_start", {"error": sentence}, weight=300)
         result = replace(result, findings=(*result.findings, failed))
     storage = open_storage(str(folder))
     storage.write_text("index.html", render_page(result, folder, outcomes, lang, acceptance))
@@ -193,7 +192,7 @@ def _publish_run(
 
 def summarize_run(name: str, folder: Path, outcomes: list[Outcome], stages: tuple[str, ...], tier: str) -> Report:
     """Make the run's report: a row per stage, also for those that have not run yet."""
-    columns = (*map(Column, ("stage", "run_result", "status", "verdict", "tier")), Column("seconds", "s"))
+    columns = (*map(Column, ("stage", "status", "verdict", "tier")), Column("seconds", "s"))
     rows: list[tuple[Scalar, ...]] = []
     findings: list[Finding] = []
     by_stage = {outcome.stage: outcome for outcome in outcomes}
@@ -201,9 +200,7 @@ def summarize_run(name: str, folder: Path, outcomes: list[Outcome], stages: tupl
         finding, stage_tier, seconds = _judge_stage(stage, by_stage.get(stage), folder)
         findings.append(finding)
         sentence: Scalar = Sentence(finding.key, **finding.args)
-        word = {Status.FAIL: "run.red", Status.SKIPPED: NOT_LOOKED}.get(finding.status, "run.green")
-        outcome: Scalar = Sentence(word if stage in by_stage else "RUN400.not_run")
-        rows.append((Sentence(f"name.{stage}"), outcome, finding.status.name, sentence, stage_tier, seconds))
+        rows.append((Sentence(f"name.{stage}"), finding.status.json, sentence, stage_tier, seconds))
     findings += _all_green(dict(zip(stages, findings)))
     reports = filter(None, (saved_report(folder / outcome.stage) for outcome in outcomes))
     simulated = [report for report in reports if report.simulated]
@@ -229,14 +226,14 @@ def _all_green(by_stage: dict[str, Finding]) -> list[Finding]:
     """The run's own sentence once every stage has ended and none failed; it is no better than the worst stage. One that
     could not look at all it was asked is not green."""
     worst = max(finding.status for finding in by_stage.values())
-    if worst is Status.FAIL or any(finding.key == "RUN400.not_run" for finding in by_stage.values()):
+    if worst is Status.FIX or any(finding.key == "RUN400.not_run" for finding in by_stage.values()):
         return []
-    doubtful: dict[Status, list[Scalar]] = {Status.WARN: [], Status.SKIPPED: []}
+    doubtful: dict[Status, list[Scalar]] = {Status.LOOK: [], Status.NOT_LOOKED: []}
     for stage, finding in by_stage.items():
         doubtful.get(finding.status, []).append(Sentence(f"name.{stage}"))
-    keys = {Status.WARN: "RUN400.warned", Status.SKIPPED: "RUN400.unseen"}
+    keys = {Status.LOOK: "RUN400.warned", Status.NOT_LOOKED: "RUN400.unseen"}
     doubts: list[Scalar] = [Sentence(keys[status], which=names) for status, names in doubtful.items() if names]
-    args: dict[str, Scalar] = {"stages": len(by_stage), "green": len(by_stage) - len(doubtful[Status.SKIPPED])}
+    args: dict[str, Scalar] = {"stages": len(by_stage)}
     key = "RUN400.green_but" if doubts else "RUN400.green"
     return [Finding("RUN400", worst, key, {**args, "doubts": doubts}, weight=200)]
 
@@ -244,14 +241,14 @@ def _all_green(by_stage: dict[str, Finding]) -> list[Finding]:
 def _judge_stage(stage: str, outcome: Outcome | None, folder: Path) -> tuple[Finding, str, float | None]:
     """Return what a stage's outcome means, its tier and seconds."""
     if outcome is None:
-        return Finding("RUN400", Status.SKIPPED, "RUN400.not_run"), "", None
+        return Finding("RUN400", Status.NOT_LOOKED, "RUN400.not_run"), "", None
     place = Place(f"{stage}/notebook.ipynb")
     report = saved_report(folder / stage)
     tier = report.tier if report else ""
     if outcome.state in (GOOD, RED) and report is not None:
-        key = "RUN400.red" if outcome.state == RED else "RUN400.reused" if outcome.reused else "RUN400.good"
+        key = "RUN400.red" if outcome.state == RED else "RUN400.good"
         headline: Scalar = Sentence(report.headline.key, **report.headline.args) if report.headline else None
-        status = Status.FAIL if outcome.state == RED else report.status
+        status = Status.FIX if outcome.state == RED else report.status
         return Finding("RUN400", status, key, {"verdict": headline}, place, weight=10), tier, outcome.seconds
     if outcome.state == GOOD:  # every cell ran, but no report was saved: nothing vouches for the stage
         outcome = replace(outcome, state="no_report")
@@ -259,7 +256,7 @@ def _judge_stage(stage: str, outcome: Outcome | None, folder: Path) -> tuple[Fin
     key, known_error = f"RUN400.{outcome.state}", explain_text(outcome.error)
     if outcome.state == FAILED and known_error is not None:
         key, args = "RUN400.cell_failed_known", {**args, "cause": known_error.cause, "fix": known_error.fix}
-    return Finding("RUN400", Status.FAIL, key, args, place, weight=20), tier, outcome.seconds
+    return Finding("RUN400", Status.FIX, key, args, place, weight=20), tier, outcome.seconds
 
 
 def why_again(folder: Path, basis: dict[str, str], *, force: bool = False) -> Scalar:
@@ -298,11 +295,11 @@ def render_page(result: Report, folder: Path, outcomes: list[Outcome], lang: str
 def _make_rows(table: Table, folder: Path, outcomes: list[Outcome], lang: str) -> Iterator[dict[str, Any]]:
     """Yield a row for each stage, with links to what it left."""
     by_title = {f"name.{outcome.stage}": outcome.stage for outcome in outcomes}
-    for stage, word, status, verdict, tier, seconds in table.rows:
+    for stage, status, verdict, tier, seconds in table.rows:
         assert isinstance(stage, dict)
         name = by_title.get(stage["say"], "")
         there = [(f"{name}/{file}", words) for file, words in LINKS if name and (folder / name / file).is_file()]
-        row = {"title": show(stage, lang), "ran": bool(name), "word": show(word, lang), "status": str(status)}
+        row = {"title": show(stage, lang), "status": str(status)}
         took = "-" if seconds is None else f"{seconds} s"
         yield {**row, "verdict": show(verdict, lang), "tier": str(tier), "links": there, "seconds": took}
 

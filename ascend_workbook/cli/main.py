@@ -1,6 +1,6 @@
 """The command `ascend-workbook` (also `python -m ascend_workbook`): the same verbs as the notebooks.
 
-Exit codes: 0 good, 1 the verdict is FAIL, 2 could not run, 130 stopped by the user.
+Exit codes: 0 good, 1 the verdict is Fix, 2 could not run, 130 stopped by the user.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def _write_files(report: Report, args: argparse.Namespace) -> int:
     ):
         if path:
             write_file(path, make())
-    return 1 if report.status is Status.FAIL else 0
+    return 1 if report.status is Status.FIX else 0
 
 
 def _could_not_run(error: WorkbookError, lang: str | None) -> int:

@@ -49,9 +49,9 @@ class Explanation:
 def explain(*what: str | os.PathLike[str], symptom: str | None = None) -> Report:
     """Explain logs (files, folders, `-` for standard input), a pasted text or a code such as 507015.
 
-    The report's verdict is the first error of the first failing rank: FAIL where one was found, WARN for known
-    warnings or unexplained lines at the level ERROR, OK for clean logs, SKIPPED where nothing stood in them; NOTE for
-    a text that names no error we know: it is no log, so nothing is called clean.
+    The report's verdict is the first error of the first failing rank: Fix where one was found, Look for known
+    warnings or unexplained lines at the level ERROR, Good for clean logs, Not looked where nothing stood in them; NOTE
+    for a text that names no error we know: it is no log, so nothing is called clean.
     `symptom` (slow, oom, nan, differs) gives a checklist instead. Raises WorkbookError for a path that is not there,
     for an empty text, and for logs beside a symptom.
     """
@@ -95,7 +95,7 @@ def _other_readings(places: Sequence[str | os.PathLike[str]]) -> Iterator[Findin
     for code in (place.strip() for place in places if isinstance(place, str)):
         if (reading := find_other_reading(code)) and not Path(code).exists():
             kind = "register" if reading.startswith("0x") else "overflow"
-            yield Finding("EXP012", Status.SKIPPED, f"EXP012.{kind}", {"code": code, "other": reading})
+            yield Finding("EXP012", Status.NOT_LOOKED, f"EXP012.{kind}", {"code": code, "other": reading})
 
 
 def _scan_log(log: Log) -> Scan:

@@ -62,11 +62,11 @@ def report_on(scans: list[Scan]) -> Report:
         listing = Listing("log_excerpt", redact_text(excerpt))
         findings += findings_of_gone
     elif not any(scan.lines for scan in scans):
-        findings.append(Finding("EXP006", Status.SKIPPED, "EXP006.empty", {"logs": len(scans)}))
+        findings.append(Finding("EXP006", Status.NOT_LOOKED, "EXP006.empty", {"logs": len(scans)}))
     elif logs := [scan for scan in scans if not scan.log.is_text or scan.hits]:
         findings.append(_no_error_finding(logs))
     findings += [
-        Finding("EXP011", Status.SKIPPED, "EXP011.unread", {"path": scan.log.name, "error": scan.unread})
+        Finding("EXP011", Status.NOT_LOOKED, "EXP011.unread", {"path": scan.log.name, "error": scan.unread})
         for scan in scans
         if scan.unread
     ]
@@ -81,7 +81,7 @@ def report_on(scans: list[Scan]) -> Report:
             findings.append(Finding("EXP009", Status.NOTE, "EXP009.unlisted", {"text": redact_text(text)[:SHOWN]}))
     warned, warning_rows = _collect_warnings(scans)
     if facts["repeated"]:
-        findings.append(Finding("EXP007", Status.OK, "EXP007.repeated", {"count": facts["repeated"]}))
+        findings.append(Finding("EXP007", Status.GOOD, "EXP007.repeated", {"count": facts["repeated"]}))
     rows += warning_rows
     table = Table(COLUMNS, tuple(rows)) if rows else None
     return Report("environment", "explain", (*findings, *warned), table, listing=listing, facts=facts)
@@ -96,7 +96,7 @@ def _read_lines(first: Episode) -> tuple[list[tuple[int, str]], list[Finding]]:
         why = explain_os_error(cause) if isinstance(cause, OSError) else str(cause)
         args: dict[str, Scalar] = {"path": first.main.log.name, "error": why}
         lines_kept = [(hit.number, hit.line.message) for hit in first.hits]
-        return lines_kept, [Finding("EXP011", Status.SKIPPED, "EXP011.gone", args)]
+        return lines_kept, [Finding("EXP011", Status.NOT_LOOKED, "EXP011.gone", args)]
 
 
 def redact_text(text: str) -> str:
@@ -121,12 +121,12 @@ def _first_finding(first: Episode, episodes: list[Episode]) -> Finding:
     place = _place_of(first.main)
     if first.known is None:
         args: dict[str, Scalar] = {"error": redact_text(first.main.line.message.strip())[:SHOWN]}
-        return Finding("EXP002", Status.FAIL, "EXP002.unknown", args, place, 100)
+        return Finding("EXP002", Status.FIX, "EXP002.unknown", args, place, 100)
     args = args_of(first.known)
     if len(episodes) == 1 or not first.rank:
-        return Finding("EXP001", Status.FAIL, "EXP001.first", args, place, 100)
+        return Finding("EXP001", Status.FIX, "EXP001.first", args, place, 100)
     args |= {"rank": first.rank, "ranks": len(episodes)}
-    return Finding("EXP001", Status.FAIL, "EXP001.first_rank", args, place, 100)
+    return Finding("EXP001", Status.FIX, "EXP001.first_rank", args, place, 100)
 
 
 def _no_error_finding(scans: list[Scan]) -> Finding:
@@ -134,13 +134,13 @@ def _no_error_finding(scans: list[Scan]) -> Finding:
     hits = [hit for scan in scans for hit in scan.hits]
     for hit in hits:
         if hit.known and hit.known[0].severity == "noise" and hit.known[0].peer:
-            return Finding("EXP003", Status.FAIL, "EXP003.follow_up", args_of(hit.known[0]), _place_of(hit))
+            return Finding("EXP003", Status.FIX, "EXP003.follow_up", args_of(hit.known[0]), _place_of(hit))
     levels = [hit for hit in hits if hit.kind == "level"]
     if levels:
         args: dict[str, Scalar] = {"count": len(levels), "error": redact_text(levels[0].line.message.strip())[:SHOWN]}
-        return Finding("EXP004", Status.WARN, "EXP004.level", args, _place_of(levels[0]))
+        return Finding("EXP004", Status.LOOK, "EXP004.level", args, _place_of(levels[0]))
     args = {"lines": sum(scan.lines for scan in scans), "logs": len(scans)}
-    return Finding("EXP006", Status.OK, "EXP006.clean", args)
+    return Finding("EXP006", Status.GOOD, "EXP006.clean", args)
 
 
 def _collect_warnings(scans: list[Scan]) -> tuple[list[Finding], list[Row]]:
@@ -152,7 +152,7 @@ def _collect_warnings(scans: list[Scan]) -> tuple[list[Finding], list[Row]]:
     for name, count in counts.most_common():
         hit, entry = firsts[name], firsts[name].known[0]
         args = {**args_of(entry), "count": count}
-        findings.append(Finding("EXP005", Status.WARN, "EXP005.warning", args, _place_of(hit)))
+        findings.append(Finding("EXP005", Status.LOOK, "EXP005.warning", args, _place_of(hit)))
         rows.append(_make_row("warning", hit, entry))
     return findings, rows
 

@@ -50,15 +50,15 @@ def compute_check(device: str | Device = "auto", *, size: int = 256, timeout_s: 
     copy on the device and to and from it (pageable, pinned); sum over all devices (hccl, nccl, or gloo's two ranks).
 
     `device` is a word as `check` takes it, or what was found already. Times are medians; on the simulated NPU they are
-    the CPU's. A part that does not end within its time could not be told (SKIPPED). Where the device asked for is not
-    here the report fails and says why. Raises WorkbookError `device.unknown`.
+    the CPU's. A part that does not end within its time could not be told (Not looked). Where the device asked for is
+    not here the report fails and says why. Raises WorkbookError `device.unknown`.
     """
     try:
         chosen = device if isinstance(device, Device) else find(device)
     except WorkbookError as error:
         if error.key != "device.absent":
             raise
-        return Report(STAGE, "compute_check", (Finding("ENV100", Status.FAIL, error.key, error.arguments),))
+        return Report(STAGE, "compute_check", (Finding("ENV100", Status.FIX, error.key, error.arguments),))
     rows, broken = measure_compute(chosen.tier, chosen.accelerator, size=size, timeout_s=timeout_s)
     if broken is None:  # a device that cannot add is not asked for its speed
         ranks = CPU_RANKS if chosen.tier == "cpu" else chosen.count
@@ -105,20 +105,20 @@ def judge_row(row: dict[str, Any]) -> Finding:
         return judge_transfer(row)
     where: Args = {"case": case_of(row)}
     if "error" in row:
-        return Finding("ENV101", Status.FAIL, "ENV101.error", {**where, "error": row["error"]}, weight=20)
+        return Finding("ENV101", Status.FIX, "ENV101.error", {**where, "error": row["error"]}, weight=20)
     if "structure" in row:
-        return Finding("ENV101", Status.FAIL, "ENV101.structure", {**where, "got": row["structure"]}, weight=30)
+        return Finding("ENV101", Status.FIX, "ENV101.structure", {**where, "got": row["structure"]}, weight=30)
     if "max_error" not in row:
-        return Finding("ENV102", Status.OK, "ENV102.timed", {**where, "time": f"{row['time_ms']:.3g} ms"})
+        return Finding("ENV102", Status.GOOD, "ENV102.timed", {**where, "time": f"{row['time_ms']:.3g} ms"})
     values: Args = {**where, "error": row["max_error"], "allowed": allowed_error(row), "place": str(row["place"])}
     values.update(got=row["got"], exact=row["exact"], not_finite=row["not_finite"])
     if row["not_finite"]:
-        return Finding("ENV101", Status.FAIL, "ENV101.not_finite", values, weight=40)
+        return Finding("ENV101", Status.FIX, "ENV101.not_finite", values, weight=40)
     if row["max_error"] <= allowed_error(row):
-        return Finding("ENV101", Status.OK, "ENV101.ok", values)
+        return Finding("ENV101", Status.GOOD, "ENV101.ok", values)
     if row["dtype"] == "float32" and row["operation"] == "matmul" and row["max_error"] <= REDUCED:
-        return Finding("ENV101", Status.WARN, "ENV101.reduced", values)
-    return Finding("ENV101", Status.FAIL, "ENV101.wrong", values, weight=35)
+        return Finding("ENV101", Status.LOOK, "ENV101.reduced", values)
+    return Finding("ENV101", Status.FIX, "ENV101.wrong", values, weight=35)
 
 
 def allowed_error(row: dict[str, Any]) -> float:
@@ -131,29 +131,29 @@ def make_verdict(rows: list[dict[str, Any]], findings: list[Finding], broken: Ar
     checked = [row for row in computed if "max_error" in row or "structure" in row]
     devices = len({row["device"] for row in checked})
     args: Args = {"compared": len(checked), "devices": devices}
-    failed = [finding for finding in findings if finding.status is Status.FAIL]
+    failed = [finding for finding in findings if finding.status is Status.FIX]
     if broken:
-        return Finding("ENV100", Status.FAIL, "ENV100.died", {**args, **broken, "rows": len(rows)}, weight=WEIGHT)
+        return Finding("ENV100", Status.FIX, "ENV100.died", {**args, **broken, "rows": len(rows)}, weight=WEIGHT)
     if failed:
         first = max(failed, key=lambda finding: finding.weight)
         args.update(count=len(failed), first=Sentence(first.key, **first.args))
-        return Finding("ENV100", Status.FAIL, "ENV100.wrong", args, weight=WEIGHT)
+        return Finding("ENV100", Status.FIX, "ENV100.wrong", args, weight=WEIGHT)
     if not checked:
-        return Finding("ENV100", Status.SKIPPED, "ENV100.nothing", args, weight=WEIGHT)
+        return Finding("ENV100", Status.NOT_LOOKED, "ENV100.nothing", args, weight=WEIGHT)
     worst = max(finding.status for finding in findings)
-    if worst is Status.SKIPPED:
-        skipped = (finding for finding in findings if finding.status is Status.SKIPPED)
+    if worst is Status.NOT_LOOKED:
+        skipped = (finding for finding in findings if finding.status is Status.NOT_LOOKED)
         first = max(skipped, key=lambda finding: finding.weight)
         args["first"] = Sentence(first.key, **first.args)
         return Finding("ENV100", worst, "ENV100.partly", args, weight=WEIGHT)
-    return Finding("ENV100", worst, "ENV100.reduced" if worst is Status.WARN else "ENV100.ok", args, weight=WEIGHT)
+    return Finding("ENV100", worst, "ENV100.reduced" if worst is Status.LOOK else "ENV100.ok", args, weight=WEIGHT)
 
 
 def _table_row(row: dict[str, Any], finding: Finding) -> tuple[Scalar, ...]:
     error = row.get("max_error")
     allowed = None if error is None else allowed_error(row)
     measured = (row.get(name) for name in ("time_ms", "gflops", "gb_per_s", "bus_gb_per_s"))
-    return (case_of(row), finding.status.name, error, allowed, *measured)
+    return (case_of(row), finding.status.json, error, allowed, *measured)
 
 
 def rows_of(text: str) -> list[dict[str, Any]]:
@@ -252,29 +252,29 @@ def judge_transfer(row: Row) -> Finding:
     if row.get("part") == "collective" and "untold" not in row:
         return Finding("ENV104", Status.NOTE, "ENV104.one", {"ranks": row["ranks"]})
     if row.get("failed"):
-        return Finding("ENV104", Status.FAIL, "ENV104.failed", {"how": row["untold"], "ranks": row["ranks"]}, weight=45)
+        return Finding("ENV104", Status.FIX, "ENV104.failed", {"how": row["untold"], "ranks": row["ranks"]}, weight=45)
     if "part" in row:
-        return Finding("ENV103", Status.SKIPPED, f"ENV103.cut_{row['part']}", {"how": row["untold"]}, weight=50)
+        return Finding("ENV103", Status.NOT_LOOKED, f"ENV103.cut_{row['part']}", {"how": row["untold"]}, weight=50)
     where: Args = {"case": case_of(row)}
     if "wrong" in row:
         return _judge_collective(row, where)
     if "structure" in row:
-        return Finding("ENV101", Status.FAIL, "ENV101.structure", {**where, "got": row["structure"]}, weight=30)
+        return Finding("ENV101", Status.FIX, "ENV101.structure", {**where, "got": row["structure"]}, weight=30)
     if "untold" in row or "out of memory" in str(row.get("error", "")):
         args: Args = {**where, "why": row.get("untold") or row["error"]}
-        return Finding("ENV103", Status.SKIPPED, "ENV103.untold", args, weight=40)
+        return Finding("ENV103", Status.NOT_LOOKED, "ENV103.untold", args, weight=40)
     if "error" in row:
-        return Finding("ENV103", Status.FAIL, "ENV103.error", {**where, "error": row["error"]}, weight=15)
+        return Finding("ENV103", Status.FIX, "ENV103.error", {**where, "error": row["error"]}, weight=15)
     timed: Args = {**where, "gb_per_s": row["gb_per_s"], "mib": row["mib"]}
-    return Finding("ENV103", Status.OK, "ENV103.ok", timed)
+    return Finding("ENV103", Status.GOOD, "ENV103.ok", timed)
 
 
 def _judge_collective(row: Row, where: Args) -> Finding:
     args: Args = {**where, **{name: row[name] for name in ("ranks", "wrong", "elements", "bus_gb_per_s", "mib")}}
     if not row["wrong"]:
-        return Finding("ENV104", Status.OK, "ENV104.ok", args)
+        return Finding("ENV104", Status.GOOD, "ENV104.ok", args)
     args.update(rank=row["rank"], place=row["place"], got=row["got"], exact=row["exact"])
-    return Finding("ENV104", Status.FAIL, "ENV104.wrong", args, weight=45)
+    return Finding("ENV104", Status.FIX, "ENV104.wrong", args, weight=45)
 
 
 def case_of(row: Row) -> Sentence:

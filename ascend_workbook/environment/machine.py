@@ -1,6 +1,6 @@
 """What this machine is. Everything is read from files, tools and child processes; nothing is imported here.
 
-A fact that could not be told is an `Untold` with its reason, and the rules that need it say SKIPPED.
+A fact that could not be told is an `Untold` with its reason, and the rules that need it say Not looked.
 """
 
 from __future__ import annotations

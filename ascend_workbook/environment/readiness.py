@@ -51,14 +51,15 @@ def report_on(machine: Machine, environ: Mapping[str, str] = os.environ) -> Repo
 
 def make_verdict(machine: Machine, findings: list[Finding]) -> Finding:
     """Return the verdict: ready for which tier, or blocked by what; as bad as the worst finding."""
-    worst = max((finding.status for finding in findings), default=Status.SKIPPED)
-    failed = [finding for finding in findings if finding.status is Status.FAIL]
+    worst = max((finding.status for finding in findings), default=Status.NOT_LOOKED)
+    failed = [finding for finding in findings if finding.status is Status.FIX]
     if failed:
         first = max(failed, key=lambda finding: finding.weight)
         args: Args = {"count": len(failed), "first": Sentence(first.key, **first.args)}
         return Finding("ENV000", worst, "ENV000.blocked", args, weight=WEIGHT)
     chosen, counts = machine.chosen, _count_statuses(findings)
-    rest = Sentence("ENV000.rest" if counts["WARN"] or counts["SKIPPED"] else "ENV000.clean", **counts)
+    doubts: Args = {"look": counts[Status.LOOK.json], "not_looked": counts[Status.NOT_LOOKED.json]}
+    rest = Sentence("ENV000.rest", **doubts) if any(doubts.values()) else Sentence("ENV000.clean")
     key = f"ENV000.{chosen.tier.replace('-', '_')}"
     args = {"name": chosen.name, "count": chosen.count, "torch": machine.torch, "rest": rest}
     return Finding("ENV000", worst, key, args, weight=WEIGHT)
@@ -67,14 +68,14 @@ def make_verdict(machine: Machine, findings: list[Finding]) -> Finding:
 def _count_statuses(findings: list[Finding]) -> dict[str, int]:
     """Count the findings of each status, zero included."""
     counts = Counter(finding.status for finding in findings)
-    return {status.name: counts[status] for status in Status}
+    return {status.json: sum(counts[each] for each in Status if each.json == status.json) for status in Status}
 
 
 def _row_of_finding(finding: Finding, group: str) -> tuple[Scalar, ...]:
     fix = f"environment.fix.{finding.key.replace('.', '_')}"
     names = Sentence(f"environment.group.{group}"), Sentence(f"environment.rule.{finding.rule}")
     advice = Sentence(fix, **finding.args) if fix in load_catalogue() else None
-    return (*names, finding.status.name, Sentence(finding.key, **finding.args), advice)
+    return (*names, finding.status.json, Sentence(finding.key, **finding.args), advice)
 
 
 def probe(wanted: str = "auto", *, work_folder: str | os.PathLike[str] = ".", system: System | None = None) -> Machine:

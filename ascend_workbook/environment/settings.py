@@ -22,7 +22,7 @@ from ascend_workbook.machine.settings.differences import unknown_groups, unknown
 
 TIMEOUT_S = 120.0
 WEIGHT = 100.0
-STATUS = {risks.HIGH: Status.FAIL, risks.MEDIUM: Status.WARN, risks.LOW: Status.NOTE, risks.EXPECTED: Status.OK}
+STATUS = {risks.HIGH: Status.FIX, risks.MEDIUM: Status.LOOK, risks.LOW: Status.NOTE, risks.EXPECTED: Status.GOOD}
 COLUMNS = (
     *map(Column, ("settings_risk", "settings_group", "settings_name", "settings_left", "settings_right")),
     *map(Column, ("settings_why", "fix")),
@@ -79,7 +79,7 @@ def save_settings(
 def compare_settings(left: Side, right: Side) -> Report:
     """Report what differs between two records (files of `check --save`), the riskiest first.
 
-    FAIL: a difference that makes results part or another experiment. WARN: results may part. NOTE: little risk.
+    Fix: a difference that makes results part or another experiment. Look: results may part. NOTE: little risk.
     Raises WorkbookError `settings.unreadable` or `settings.version` where a file is no record.
     """
     sides = [side if isinstance(side, Settings) else load_record(Path(side)) for side in (left, right)]
@@ -87,7 +87,7 @@ def compare_settings(left: Side, right: Side) -> Report:
     missing = unknown_groups(*sides)
     names = [side.machine.get("device") or side.tier or "?" for side in sides]
     names_of: dict[str, Args] = {"machine": {"names": [*unknown_machine(*sides)]}}
-    findings = [Finding("ENV121", Status.SKIPPED, f"ENV121.{name}", names_of.get(name, {})) for name in missing]
+    findings = [Finding("ENV121", Status.NOT_LOOKED, f"ENV121.{name}", names_of.get(name, {})) for name in missing]
     facts: dict[str, object] = {"left": sides[0].machine, "right": sides[1].machine, "not_compared": missing}
     facts["differences"] = [vars(replace(difference, names=difference.names[:20])) for difference in differences]
     everything = (_make_verdict(differences, missing, names), *findings)
@@ -99,9 +99,9 @@ def compare_settings(left: Side, right: Side) -> Report:
 def _make_verdict(differences: tuple[Difference, ...], missing: list[str], names: list[str]) -> Finding:
     counts = {risk: sum(difference.risk == risk for difference in differences) for risk in risks.ORDER}
     args: Args = {"left": names[0], "right": names[1], **counts}
-    worst = max((STATUS[difference.risk] for difference in differences), default=Status.OK)
-    worst = max(worst, Status.SKIPPED if missing else Status.OK)
-    if worst in (Status.FAIL, Status.WARN):
+    worst = max((STATUS[difference.risk] for difference in differences), default=Status.GOOD)
+    worst = max(worst, Status.NOT_LOOKED if missing else Status.GOOD)
+    if worst in (Status.FIX, Status.LOOK):
         first = differences[0]
         args["first"] = Sentence(f"settings.why.{first.why}")
         args["name"] = first.name

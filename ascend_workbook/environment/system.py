@@ -168,7 +168,7 @@ def read_variables(kind: str) -> tuple[str, ...]:
 
 
 def require_fact(value: Told[Value]) -> Value:
-    """Return the value; where it could not be told, the rule that asks becomes SKIPPED with the reason."""
+    """Return the value; where it could not be told, the rule that asks becomes Not looked with the reason."""
     if isinstance(value, Untold):
         raise CannotCheck(value.key, **value.args)
     return value

@@ -6,20 +6,43 @@ from dataclasses import asdict, dataclass, field
 from enum import IntEnum
 from typing import Any
 
-from ascend_workbook.findings.sentence import LANGUAGES, Scalar, complete_arguments, hint, say
+from ascend_workbook.findings.sentence import LANGUAGES, REPLACED, Scalar, complete_arguments, hint, say
 
 #: Keys of a finding in JSON that repeat what `place`, `args` and `key` say.
-PLAIN = ("path", "line", "column", "class", "message")
+PLAIN = ("path", "line", "column", "class", "message", "remark")
 
 
 class Status(IntEnum):
-    """From good to bad; the status of many is their `max`. SKIPPED means: not looked, so not known to be clean."""
+    """From good to bad; the status of many is their `max`. NOTE is Good with a remark, and its word is Good's.
+    NOT_LOOKED is not known to be clean."""
 
-    OK = 0
+    GOOD = 0
     NOTE = 1
-    SKIPPED = 2
-    WARN = 3
-    FAIL = 4
+    NOT_LOOKED = 2
+    LOOK = 3
+    FIX = 4
+
+    @property
+    def json(self) -> str:
+        """Return the word that JSON keeps, which is English."""
+        return "Good" if self is Status.NOTE else self.name.capitalize().replace("_", " ")
+
+    def word(self, lang: str | None = None) -> str:
+        """Return the word that a reader sees."""
+        return say(f"status.{Status.GOOD.name if self is Status.NOTE else self.name}", lang)
+
+    @classmethod
+    def from_json(cls, word: object, *, remark: bool = False) -> Status:
+        """Return the status that JSON of ours keeps, also that of older versions. Raises KeyError for another word."""
+        status = STATUS_OF_WORD[str(word)]
+        return cls.NOTE if remark and status is cls.GOOD else status
+
+
+#: The words of JSON, and those of reports before schema 2.
+STATUS_OF_WORD = {
+    **{status.json: status for status in reversed(Status)},
+    **dict(zip(("OK", "NOTE", "SKIPPED", "WARN", "FAIL"), Status)),
+}
 
 
 @dataclass(frozen=True)
@@ -87,13 +110,16 @@ class Finding:
             "column": place.column,
             "class": str(self.args.get("class", "")),
             "message": {lang: self.message(lang) for lang in LANGUAGES},
+            **({"remark": True} if self.status is Status.NOTE else {}),
         }
-        return {**asdict(self), "status": self.status.name, **plain}
+        return {**asdict(self), "status": self.status.json, **plain}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Finding:
         place = Place(**data["place"]) if data.get("place") else None
         edits = tuple(Edit(**edit) for edit in data.get("edits", ()))
         fields = {name: value for name, value in data.items() if name not in PLAIN}
-        args = complete_arguments(data["key"], data.get("args", {}))
-        return cls(**{**fields, "args": args, "status": Status[data["status"]], "place": place, "edits": edits})
+        key = REPLACED.get(data["key"], data["key"])
+        args = complete_arguments(key, data.get("args", {}))
+        status = Status.from_json(data["status"], remark=bool(data.get("remark")))
+        return cls(**{**fields, "key": key, "args": args, "status": status, "place": place, "edits": edits})

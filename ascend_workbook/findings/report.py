@@ -18,7 +18,7 @@ from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.registry import find_renderer
 from ascend_workbook.findings.sentence import Scalar, Sentence, restore_sentence, say, title
 
-# --fail-on: classes of findings that make a verdict FAIL, and so the exit code 1, wherever one of them occurs.
+# --fail-on: classes of findings that make a verdict Fix, and so the exit code 1, wherever one of them occurs.
 
 
 def parse_fail_on(fail_on: Iterable[str], classes: tuple[str, ...]) -> tuple[str, ...]:
@@ -34,7 +34,8 @@ def parse_fail_on(fail_on: Iterable[str], classes: tuple[str, ...]) -> tuple[str
     return names
 
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+READABLE = (1, SCHEMA_VERSION)
 TIERS = ("npu", "npu-simulated", "cuda", "cpu")
 CHART_KINDS = ("bars", "stack", "lines", "strip", "errors", "stacks", "lanes", "flame")
 
@@ -127,7 +128,7 @@ class Report:
     """The result of one verb. `stage` and `verb` name it; `tier` says what it ran on; `facts` is free JSON.
 
     `answers`: the rules whose findings answer the verb's question. Where one of them does, what other rules could not
-    look at is listed but makes no SKIPPED of the whole, and no other finding below WARN is told in its stead; of
+    look at is listed but makes no Not looked of the whole, and no other finding below Look is told in its stead; of
     several the first."""
 
     stage: str
@@ -180,7 +181,7 @@ class Report:
     @property
     def status(self) -> Status:
         """Return the status of the worst finding. A report that found nothing to say has not looked."""
-        return max((finding.status for finding in self._judged_findings), default=Status.SKIPPED)
+        return max((finding.status for finding in self._judged_findings), default=Status.NOT_LOOKED)
 
     @property
     def headline(self) -> Finding | None:
@@ -190,13 +191,13 @@ class Report:
     @property
     def _judged_findings(self) -> tuple[Finding, ...]:
         """Return the findings that make the status: once the question is answered, none of what was not looked at."""
-        looked = tuple(finding for finding in self.findings if finding.status is not Status.SKIPPED)
+        looked = tuple(finding for finding in self.findings if finding.status is not Status.NOT_LOOKED)
         return looked if any(finding.rule in self.answers for finding in looked) else self.findings
 
     def _rank_finding(self, finding: Finding) -> tuple[float, ...]:
         """Return the rank of a finding; what comes first in the headline has the highest."""
         answer = self.answers[::-1].index(finding.rule) + 1 if finding.rule in self.answers else 0
-        wrong = finding.status if finding.status > Status.SKIPPED else Status.OK
+        wrong = finding.status if finding.status > Status.NOT_LOOKED else Status.GOOD
         return (wrong, answer, finding.status, finding.weight) if self.answers else (finding.status, finding.weight)
 
     def title(self, lang: str | None = None) -> str:
@@ -205,13 +206,12 @@ class Report:
         return say("report.of_rank", lang, rank=self.facts["rank"], title=name) if "rank" in self.facts else name
 
     def verdict(self, lang: str | None = None) -> str:
-        """Return the verdict in one sentence; on the simulator it says so."""
-        sentence = self.headline.message(lang) if self.headline else say("report.not_looked", lang)
-        return f"{say('report.simulated_short', lang)} {sentence}" if self.simulated else sentence
+        """Return the verdict in one sentence."""
+        return self.headline.message(lang) if self.headline else say("report.not_looked", lang)
 
     def or_raise(self) -> Report:
-        """Return the report, or raise where the verdict is FAIL: a notebook's last line, so that a batch turns red."""
-        if self.status is Status.FAIL:
+        """Return the report, or raise where the verdict is Fix: a notebook's last line, so that a batch turns red."""
+        if self.status is Status.FIX:
             raise WorkbookError("report.failed", stage=self.stage, verb=self.verb, verdict=self.verdict())
         return self
 
@@ -231,7 +231,7 @@ class Report:
         return str(find_renderer("page" if page else "fragment")(self, lang))
 
     def junit(self, lang: str | None = None, *, seconds: float = 0.0) -> str:
-        """Render JUnit XML for CI servers: a failure in it exactly where the status is FAIL."""
+        """Render JUnit XML for CI servers: a failure in it exactly where the status is Fix."""
         return str(find_renderer("junit")(self, lang, seconds=seconds))
 
     def to_dict(self) -> dict[str, Any]:
@@ -240,14 +240,14 @@ class Report:
         data |= {"schema_version": SCHEMA_VERSION, "simulated": self.simulated}
         data["findings"] = [finding.to_dict() for finding in self.findings]
         data["parts"] = [part.to_dict() for part in self.parts]
-        data["status"] = self.status.name
+        data["status"] = self.status.json
         data["verdict"] = {lang: self.verdict(lang) for lang in ("en", "zh")}
         return data
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Report:
         version = data["schema_version"]
-        if version != SCHEMA_VERSION:
+        if version not in READABLE:
             raise WorkbookError("report.version", found=version, expected=SCHEMA_VERSION)
         table, chart, listing = data["table"], data["chart"], data["listing"]
         return cls(
@@ -291,9 +291,9 @@ def join_reports(
     rows: list[tuple[Scalar, ...]] = []
     findings: list[Finding] = []
     for report in reports:
-        headline = report.headline or Finding(report.verb, Status.SKIPPED, "report.not_looked")
+        headline = report.headline or Finding(report.verb, Status.NOT_LOOKED, "report.not_looked")
         findings.append(headline)
-        rows.append((Sentence(f"name.{report.verb}"), report.status.name, Sentence(headline.key, **headline.args)))
+        rows.append((Sentence(f"name.{report.verb}"), report.status.json, Sentence(headline.key, **headline.args)))
     return Report(
         stage, verb, tuple(findings), Table(columns, tuple(rows)), tier=tier, parts=tuple(reports), answers=answers
     )

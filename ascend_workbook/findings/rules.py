@@ -67,16 +67,16 @@ def row_of(module: ModuleType, code: str) -> Row | None:
 
 
 def judge_facts(facts: Facts, rules: dict[str, Check], *, strict: bool = False) -> list[Finding]:
-    """Return the findings of all rules; a broken rule is a FAIL finding, or raises with `strict` (tests)."""
+    """Return the findings of all rules; a broken rule is a Fix finding, or raises with `strict` (tests)."""
     findings: list[Finding] = []
     for code, check in rules.items():
         try:
             findings.extend(check(facts))
         except CannotCheck as why:
-            findings.append(Finding(code, Status.SKIPPED, why.key, why.arguments))
+            findings.append(Finding(code, Status.NOT_LOOKED, why.key, why.arguments))
         except Exception as broke:
             if strict:
                 raise
             args: dict[str, Scalar] = {"rule": code, "error": f"{type(broke).__name__}: {broke}"}
-            findings.append(Finding(code, Status.FAIL, "rule.broke", args))
+            findings.append(Finding(code, Status.FIX, "rule.broke", args))
     return findings

@@ -18,6 +18,10 @@ from string import Formatter
 from typing import Any, NoReturn, Union
 
 LANGUAGES = ("en", "zh")
+#: Names of arguments in reports before schema 2
+RENAMED = {"WARN": "look", "SKIPPED": "not_looked"}
+#: Sentences of reports before schema 2 that are others
+REPLACED = {"run.green": "status.GOOD", "run.red": "status.FIX", "RUN400.reused": "RUN400.good"}
 LOCALE = Path(__file__).resolve().parents[1] / "locale"
 #: A table's heading or an entry of it. The files are TOML of one form, which tests compare with a TOML reader's result:
 #: a table a sentence, an entry a line, JSON's escapes. So they are read ten times faster, on Python 3.9 too.
@@ -95,8 +99,9 @@ def restore_sentence(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return type(value)(restore_sentence(item) for item in value)
     for cls in (Sentence, NextStep):
-        if isinstance(value, dict) and isinstance(value.get(cls.kind), str):
-            return cls(value[cls.kind], **complete_arguments(value[cls.kind], value.get("args") or {}))
+        if isinstance(value, dict) and isinstance(key := value.get(cls.kind), str):
+            key = REPLACED.get(key, key)
+            return cls(key, **complete_arguments(key, value.get("args") or {}))
     return value
 
 
@@ -187,7 +192,7 @@ def fill_template(template: str, lang: str | None, args: Mapping[str, Scalar]) -
 
 def complete_arguments(key: str, args: Mapping[str, Scalar]) -> dict[str, Scalar]:
     """Return the arguments of a sentence that an older version kept; those it did not keep are None."""
-    restored = {name: restore_sentence(value) for name, value in args.items()}
+    restored = {RENAMED.get(name, name): restore_sentence(value) for name, value in args.items()}
     names = argument_names(key) if key in load_catalogue() else ()
     return {**dict.fromkeys(names), **restored}
 

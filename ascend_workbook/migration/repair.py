@@ -1,7 +1,7 @@
 """What has to be done about a place, and the finding that says so, with how sure its rule is and what a repair costs.
 
-`auto` is OK, `advice` a NOTE; `rewrite` (its edit is at hand), `manual` and `unsupported` are WARN. No place is red by
-itself: which class fails a repository is the user's to say (verdict.py). An unsupported place that no `if` or `try`
+`auto` is Good, `advice` a NOTE; `rewrite` (its edit is at hand), `manual` and `unsupported` are Look. No place is Fix
+by itself: which class fails a repository is the user's to say (verdict.py). An unsupported place that no `if` or `try`
 stands over is reached whenever its file is: its argument `stops` says so.
 
 Each rule has a KNOWN beside its code; `add_knowledge` puts it into the arguments of the rule's findings. What a finding
@@ -21,7 +21,7 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.migration.reading.source import Source
 
 AUTO, REWRITE, MANUAL, UNSUPPORTED, ADVICE = CLASSES = ("auto", "rewrite", "manual", "unsupported", "advice")
-STATUS = {AUTO: Status.OK, ADVICE: Status.NOTE, REWRITE: Status.WARN, MANUAL: Status.WARN, UNSUPPORTED: Status.WARN}
+STATUS = {AUTO: Status.GOOD, ADVICE: Status.NOTE, REWRITE: Status.LOOK, MANUAL: Status.LOOK, UNSUPPORTED: Status.LOOK}
 #: Classes from what weighs most.
 GRAVEST = (UNSUPPORTED, MANUAL, REWRITE, ADVICE, AUTO)
 CODE_WIDTH = 100

@@ -70,7 +70,7 @@ def report_tensorflow(findings: Findings) -> Report:
         "names": sum(level["names"] for level in levels.values()),
         "supported": levels["supported"]["places"],
     }
-    status = max((finding.status for finding in tensorflow_findings), default=Status.OK)
+    status = max((finding.status for finding in tensorflow_findings), default=Status.GOOD)
     rows = tuple(_make_level_row(level, names) for level, names in used.items())
     columns = tuple(map(Column, ("tf_level", "repair_count", "tf_names", "repair_action", "tf_examples")))
     places: dict[str, Scalar] = {"uses": len(tensorflow_findings), **facts["counts"]}
@@ -124,7 +124,7 @@ def report_classes(counts: Counter[str]) -> Report:
         (Sentence(f"migration.class.{name}"), counts[name], Sentence(f"migration.meaning.{name}")) for name in CLASSES
     )
     left = counts[MANUAL] + counts[UNSUPPORTED]
-    status = Status.WARN if left else Status.OK if counts else Status.NOTE
+    status = Status.LOOK if left else Status.GOOD if counts else Status.NOTE
     numbers: dict[str, Scalar] = {name: counts[name] for name in CLASSES}
     finding = Finding(SUMMARY, status, "MIG100.classes", {"uses": sum(counts.values()), **numbers})
     chart = Chart("bars", "repair", ("repair_count",))
@@ -140,7 +140,7 @@ Found = tuple[list[Finding], str]
 
 
 def scan(path: str | os.PathLike[str], fail_on: Iterable[str] = ()) -> Report:
-    """Scans a Python file or a folder of them. With `fail_on` (classes) the status is FAIL where one of them occurs.
+    """Scans a Python file or a folder of them. With `fail_on` (classes) the status is Fix where one of them occurs.
 
     The report's table has a row per use, what needs work first, then in the order of the files; `parts[0]` counts them
     by class and has the chart. Every finding with a place carries its class in `args["class"]`, beside it `confidence`,
@@ -215,7 +215,7 @@ def scan_source(source: Source, *, strict: bool = False, rules: Iterable[Rule] |
 def report_unreadable(name: str, cause: Unreadable | OSError) -> Finding:
     """Not looked is not clean: a file that nobody could read."""
     why = cause if isinstance(cause, Unreadable) else Unreadable(explain_os_error(cause))
-    return Finding(SUMMARY, Status.SKIPPED, UNREAD, {"path": name, **why.sentence_args}, Place(name, why.line))
+    return Finding(SUMMARY, Status.NOT_LOOKED, UNREAD, {"path": name, **why.sentence_args}, Place(name, why.line))
 
 
 def not_python(where: Tree) -> Findings:
@@ -228,10 +228,10 @@ def not_python(where: Tree) -> Findings:
     if where.cuda_sources:
         first = where.name_of(where.cuda_sources[0])
         kernels: dict[str, Scalar] = {"count": len(where.cuda_sources), "first": first, "class": UNSUPPORTED}
-        yield Finding(SUMMARY, Status.WARN, "MIG100.cuda_sources", kernels)
+        yield Finding(SUMMARY, Status.LOOK, "MIG100.cuda_sources", kernels)
     for kind, count in sorted(Counter(file.suffix for file in where.others).items()):
         first = where.name_of(next(file for file in where.others if file.suffix == kind))
-        yield Finding(SUMMARY, Status.SKIPPED, "MIG100.not_python", {"count": count, "kind": kind, "first": first})
+        yield Finding(SUMMARY, Status.NOT_LOOKED, "MIG100.not_python", {"count": count, "kind": kind, "first": first})
 
 
 def _make_report(
@@ -246,7 +246,7 @@ def _make_report(
     uses = [finding for finding in classed if finding.rule != TENSORFLOW_RULE]
     counts = counts_of(uses)
     files = len(where.scanned_files)
-    status = max((finding.status for finding in findings), default=Status.OK)
+    status = max((finding.status for finding in findings), default=Status.GOOD)
     summary = Finding(SUMMARY, status, *_summarize_scan(path, counts, findings, scripts, where), weight=SUMMARY_WEIGHT)
     facts: dict[str, object] = {
         "path": os.fspath(path),

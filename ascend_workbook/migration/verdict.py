@@ -3,13 +3,13 @@
 scan and assess speak of the source as it stands, and so have one status; rewrite speaks of what it did and what is
 left in its result.
 
-  OK       nothing to do: handled at run time | every edit made, nothing left
-  NOTE     advice                             | nothing was to be added, and why
-  SKIPPED  something could not be read, so nothing is known of it (all three)
-  WARN     to rewrite, by hand, unsupported   | left to do by hand, unsupported
-  FAIL     a class of --fail-on occurs        | is left; or an edit could not be made or written
+  Good        nothing to do: handled at run time | every edit made, nothing left
+  (remark)    advice                             | nothing was to be added, and why
+  Not looked  something could not be read, so nothing is known of it (all three)
+  Look        to rewrite, by hand, unsupported   | left to do by hand, unsupported
+  Fix         a class of --fail-on occurs        | is left; or an edit could not be made or written
 
-FAIL ends in exit code 1. A path with nothing at all that could be looked at is an error, exit code 2.
+Fix ends in exit code 1. A path with nothing at all that could be looked at is an error, exit code 2.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def join(scanned: Report, rewritten: Report, ran: Report, *others: Report) -> Re
     if unseen:
         others = tuple(map(_without_failed_trace, others))
     both = join_reports("migration", "migration", [scanned, rewritten, ran, *others], tier=ran.tier)
-    left_red = Status.FAIL if any(map(stops_training, rewritten.findings)) else Status.OK
+    left_red = Status.FIX if any(map(stops_training, rewritten.findings)) else Status.GOOD
     status = max(rewritten.status, left_red, ran.status, *(report.status for report in others if report.verb in RUNS))
     run = Sentence(unseen.key, **unseen.args) if unseen else _quote_headline(ran)
     left = tuple(finding for finding in both.findings if finding.status <= status)
@@ -57,7 +57,7 @@ def join(scanned: Report, rewritten: Report, ran: Report, *others: Report) -> Re
 
 def _without_failed_trace(report: Report) -> Report:
     skipped = (
-        replace(finding, status=Status.SKIPPED) if finding.rule == FAILED_TRACE else finding
+        replace(finding, status=Status.NOT_LOOKED) if finding.rule == FAILED_TRACE else finding
         for finding in report.findings
     )
     return replace(report, findings=tuple(skipped))
@@ -65,7 +65,7 @@ def _without_failed_trace(report: Report) -> Report:
 
 def _quote_headline(report: Report) -> Scalar:
     """A report's headline as a sentence within a sentence."""
-    headline = report.headline or Finding(report.verb, Status.SKIPPED, "report.not_looked")
+    headline = report.headline or Finding(report.verb, Status.NOT_LOOKED, "report.not_looked")
     return Sentence(headline.key, **headline.args)
 
 
@@ -92,7 +92,7 @@ def judge_gates(rule: str, counts: Mapping[str, int], wanted: Iterable[str]) -> 
     """Make a finding that fails for each class that was not to occur and does."""
     kinds: dict[str, Scalar] = {name: Sentence(f"migration.class.{name}") for name in wanted if counts[name]}
     return [
-        Finding(rule, Status.FAIL, "migration.gate", {"kind": kind, "count": counts[name]}, weight=GATE_WEIGHT)
+        Finding(rule, Status.FIX, "migration.gate", {"kind": kind, "count": counts[name]}, weight=GATE_WEIGHT)
         for name, kind in kinds.items()
     ]
 
@@ -133,7 +133,7 @@ def no_file(path: str | os.PathLike[str], where: Tree) -> list[Finding]:
     """A path that holds nothing to look at is not clean."""
     if where.scanned_files:
         return []
-    return [Finding("MIG100", Status.SKIPPED, NO_FILE, {"path": os.fspath(path)}, weight=2000.0)]
+    return [Finding("MIG100", Status.NOT_LOOKED, NO_FILE, {"path": os.fspath(path)}, weight=2000.0)]
 
 
 def refuse_unlooked(report: Report) -> Report:

@@ -1,6 +1,6 @@
 """What the boot file does: finds its role, brings the data, does the work, takes the results away, ends with its code.
 
-Exit codes: the work's own (0 good, 1 the verdict is FAIL, 2 could not run, 128+n ended by signal n); 2 where the boot
+Exit codes: the work's own (0 good, 1 the verdict is Fix, 2 could not run, 128+n ended by signal n); 2 where the boot
 itself could not go on, or the results could not be taken away; 0 of a process that leaves the work to another.
 """
 

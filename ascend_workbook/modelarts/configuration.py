@@ -60,7 +60,7 @@ def describe_job(request: JobRequest) -> Report:
     request_body = make_body(request)
     text = json.dumps(request_body, indent=2, ensure_ascii=False) + "\n"
     args: dict[str, Scalar] = {"boot": request_body["algorithm"]["boot_file"], "nodes": request.nodes}
-    finding = Finding("RUN410", Status.OK, "RUN410.job", args, weight=100)
+    finding = Finding("RUN410", Status.GOOD, "RUN410.job", args, weight=100)
     rows = tuple((name, value) for name, value in _flatten("", request_body))
     table, listing = Table(COLUMNS, rows), Listing("modelarts_body", text, "json")
     return Report(STAGE, "modelarts_job", (finding,), table, listing=listing, facts={"request": request_body})

@@ -60,8 +60,8 @@ def rehearse_job(request: JobRequest, *, cards: int = 2) -> Report:
         findings = [*_judge_cases(cases_run), _judge_trial(tried), *_report_limits(image, user)]
     worst = max(item.status for item in findings)
     args: dict[str, Scalar] = {"ways": len(cases_run), "processes": sum(len(item.ended) for item in cases_run)}
-    key = "RUN411.fails" if worst is Status.FAIL else "RUN411.good"
-    verdict = Finding("RUN411", max(worst, Status.OK), key, args, weight=100)
+    key = "RUN411.fails" if worst is Status.FIX else "RUN411.good"
+    verdict = Finding("RUN411", max(worst, Status.GOOD), key, args, weight=100)
     rows = tuple(
         _make_row(case.name, item, image) for case in [*cases_run, Case("work", 1, tuple(tried))] for item in case.ended
     )
@@ -102,13 +102,13 @@ def _judge_cases(cases_run: Sequence[Case]) -> Iterator[Finding]:
         at_work = [ended for ended in case.ended if read_plan(ended).get("role") in ("lead", "rank")]
         if bad:
             args: dict[str, Scalar] = {"way": way, "code": bad[0].code, "said": last_output(bad[0])}
-            yield Finding("RUN412", Status.FAIL, "RUN412.code", args, weight=60)
+            yield Finding("RUN412", Status.FIX, "RUN412.code", args, weight=60)
         elif len(at_work) != case.wanted:
             args = {"way": way, "found": len(at_work), "wanted": case.wanted}
-            yield Finding("RUN412", Status.FAIL, "RUN412.leads", args, weight=70)
+            yield Finding("RUN412", Status.FIX, "RUN412.leads", args, weight=70)
         else:
             args = {"way": way, "count": len(case.ended), "leads": len(at_work)}
-            yield Finding("RUN412", Status.OK, "RUN412.good", args)
+            yield Finding("RUN412", Status.GOOD, "RUN412.good", args)
         lacking = sorted({str(name) for ended in at_work for name in read_plan(ended).get("lacking", ())})
         if lacking:
             yield Finding("RUN412", Status.NOTE, "RUN412.lacking", {"way": way, "names": [*lacking]})
@@ -118,18 +118,18 @@ def _judge_trial(ended: Sequence[imitation.Ended]) -> Finding:
     """Judge the work that was really done: one process does it, the others leave, all end well."""
     bad = next((process_ended for process_ended in ended if process_ended.code), None)
     if bad is None:
-        return Finding("RUN413", Status.OK, "RUN413.worked", {"command": TRIED, "count": len(ended)})
+        return Finding("RUN413", Status.GOOD, "RUN413.worked", {"command": TRIED, "count": len(ended)})
     args: dict[str, Scalar] = {"command": TRIED, "code": bad.code, "said": last_output(bad)}
-    return Finding("RUN413", Status.FAIL, "RUN413.failed", args, weight=65)
+    return Finding("RUN413", Status.FIX, "RUN413.failed", args, weight=65)
 
 
 def _report_limits(image: imitation.Layout, user: imitation.Player) -> Iterator[Finding]:
     """Report what of the image was played, and what was not."""
     if imitation.was_sudo_called(image):
-        yield Finding("RUN414", Status.FAIL, "RUN414.sudo", {}, weight=80)
+        yield Finding("RUN414", Status.FIX, "RUN414.sudo", {}, weight=80)
     own_user, no_shm = (Finding("RUN414", Status.NOTE, f"RUN414.{name}") for name in ("own_user", "no_shm"))
-    yield own_user if user.user is None else Finding("RUN414", Status.OK, "RUN414.user", {"user": user.user})
-    yield Finding("RUN414", Status.OK, "RUN414.shm", {"size": imitation.SHM}) if user.small else no_shm
+    yield own_user if user.user is None else Finding("RUN414", Status.GOOD, "RUN414.user", {"user": user.user})
+    yield Finding("RUN414", Status.GOOD, "RUN414.shm", {"size": imitation.SHM}) if user.small else no_shm
     yield Finding("RUN414", Status.NOTE, "RUN414.not_played", {})
 
 

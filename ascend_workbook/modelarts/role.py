@@ -43,7 +43,7 @@ def decide_role(kind: str, environ: Mapping[str, str], table: RankTable | None, 
     findings = list(judge_claims(environ, claims_read, described_job, table))
     # they would wait for one another until a time-out; a rank table is of no account where it is not used
     ignored = ("ENV112",) if kind == "workbook" else ()
-    wrong = [finding for finding in findings if finding.status is Status.FAIL and finding.rule not in ignored]
+    wrong = [finding for finding in findings if finding.status is Status.FIX and finding.rule not in ignored]
     if wrong:
         first = max(wrong, key=lambda finding: finding.weight)
         raise WorkbookError("modelarts.contradiction", first=Sentence(first.key, **first.args), count=len(wrong))

@@ -37,7 +37,7 @@ def align(
     """Compare the curves and the tensors of two captures in one report; options as of `curves` and `compare`. With
     `attempts` (a run's folder that keeps them) a last part tells whether the last change helped.
 
-    Plain dumps have no log of losses: that question is then SKIPPED, not passed. Raises WorkbookError where a side
+    Plain dumps have no log of losses: that question is then Not looked, not passed. Raises WorkbookError where a side
     cannot be read."""
     wanted = parse_fail_on(fail_on, CLASSES)
     comparison = compare(
@@ -46,7 +46,7 @@ def align(
     try:
         losses = curves(baseline, target, tolerance=tolerance)
     except WorkbookError as error:
-        finding = Finding("ACC250", Status.SKIPPED, error.key, error.arguments, weight=80)
+        finding = Finding("ACC250", Status.NOT_LOOKED, error.key, error.arguments, weight=80)
         losses = Report("precision", "curves", (finding,), tier=comparison.tier)
     return join(losses, comparison, history=read_attempts(attempts) if attempts is not None else None, fail_on=wanted)
 
@@ -61,7 +61,7 @@ def join(losses: Report, comparison: Report, *, history: Report | None = None, f
     read = replace(losses, findings=tuple(explain_losses(finding, losses, comparison) for finding in losses.findings))
     first = answers.answer_divergence(comparison)
     worst = max(read.status, comparison.status)
-    if worst < Status.WARN:  # a remark on the curves does not take the headline from "no divergence"
+    if worst < Status.LOOK:  # a remark on the curves does not take the headline from "no divergence"
         named = (replace(finding, status=worst) if finding.rule == "ACC230" else finding for finding in first.findings)
         first = replace(first, findings=tuple(named))
     asked_first = [answers.answer_experiment(comparison), read, first]

@@ -62,7 +62,7 @@ def compare(
     curves are compared too. `replaying` runs operators again in float64 to tell an operator's own error from an
     inherited one; it needs saved tensors and torch. `only` selects operators by name or pattern, `sample` a share of
     every tensor's elements, by `seed`. `csv` is a file for the numbers tensor by tensor, in msprobe's columns.
-    `fail_on` are classes (questions.py) that make the status FAIL where they occur or could not be looked for. Runs
+    `fail_on` are classes (questions.py) that make the status Fix where they occur or could not be looked for. Runs
     that are not the same experiment are told so and their tensors are not judged, unless `anyway`. `attempts` is a
     run's folder that keeps this comparison beside earlier ones, so that it says whether a fix helped. `scheduler` is
     the address of a Dask cluster that reads the tensors in place of this machine's cores, with the same numbers. The
@@ -204,7 +204,7 @@ def _collect_facts(facts: Comparison, mark: Scalar) -> dict[str, object]:
         "first_divergence": ", ".join(facts.named) or None,
         "first_divergence_outcome": first[1].outcome if first else None,
         "parting": [judged.name for step in facts.steps for judged in step.judged if judged.outcome in PARTING],
-        "status": (Status.FAIL if first or facts.start else Status.SKIPPED if nothing else Status.OK).name,
+        "status": (Status.FIX if first or facts.start else Status.NOT_LOOKED if nothing else Status.GOOD).json,
         "judged": not facts.stopped and not nothing,
         "sides": [platform.platform_facts(side) for side in (facts.baseline, facts.target)],
         "row": mark,

@@ -37,7 +37,7 @@ def add_advisor_part(
     try:
         findings = _read_findings(_run_advisor(Path(path), lang, program))
     except CannotCheck as silent:
-        findings = [Finding(CODE, Status.SKIPPED, silent.key, silent.arguments)]
+        findings = [Finding(CODE, Status.NOT_LOOKED, silent.key, silent.arguments)]
     rows: tuple[tuple[Scalar, ...], ...] = tuple(
         (finding.args["category"], finding.args["says"], finding.args["suggests"], finding.args["gain_ms"])
         for finding in findings
@@ -49,7 +49,7 @@ def add_advisor_part(
     table, headline = report.table, part.headline
     assert headline is not None
     if table is not None and [column.name for column in table.columns] == ["question", "status", "verdict"]:
-        row = (Sentence("name.advisor"), part.status.name, Sentence(headline.key, **headline.args))
+        row = (Sentence("name.advisor"), part.status.json, Sentence(headline.key, **headline.args))
         table = replace(table, rows=(*table.rows, row))
     return replace(report, parts=(*report.parts, part), findings=(*report.findings, headline), table=table)
 
@@ -104,7 +104,7 @@ def _read_findings(message: dict[str, object]) -> list[Finding]:
     if not isinstance(rows, list) or not all(isinstance(row, list) and len(row) > INCOME_US for row in rows):
         raise CannotCheck("PRF329.failed", error=f"no problems among {sorted(message)}")
     findings = [_make_finding(row) for row in rows if row[CATEGORY] not in NO_PROBLEM]
-    return findings or [Finding(CODE, Status.OK, "PRF329.nothing")]
+    return findings or [Finding(CODE, Status.GOOD, "PRF329.nothing")]
 
 
 def _make_finding(row: list[object]) -> Finding:

@@ -141,7 +141,7 @@ def _report_collectives(profile: Profile, profile_path: Path) -> tuple[Report, .
         return reports_of_one_rank(facts_of(profile, profile_path, read_stated_rank(profile)))
     except WorkbookError as error:
         why: Scalar = Sentence(error.key, **error.arguments)
-        finding = Finding("PRF352", Status.SKIPPED, "PRF352.unread", {"error": why})
+        finding = Finding("PRF352", Status.NOT_LOOKED, "PRF352.unread", {"error": why})
         return (Report(STAGE, "collectives", (finding,), tier=profile.tier),)
 
 
@@ -176,7 +176,7 @@ def _report_profile(
     verdict = summarise_profile(profile, findings)
     if profile.trace.cut_at is not None:  # then it is one of what is left of the file
         args: dict[str, Scalar] = {"bytes": profile.trace.cut_at, "what": Sentence(verdict.key, **verdict.args)}
-        verdict = replace(verdict, status=max(Status.WARN, verdict.status), args=args)
+        verdict = replace(verdict, status=max(Status.LOOK, verdict.status), args=args)
         # damage is asked for first: a damaged file has a place where it was cut too
         verdict = replace(verdict, key="PRF310.damaged" if profile.trace.damage else "PRF310.cut")
     recorded = {code: [finding for finding in findings if finding.rule == code] for code in ("PRF301", "PRF305")}
@@ -191,7 +191,7 @@ def _report_profile(
         report_timeline(profile, step=step, most=boxes),
     ]
     export_files(profile, parts[-1], files or {}, lang)
-    answers = () if verdict.status is Status.SKIPPED else ANSWER
+    answers = () if verdict.status is Status.NOT_LOOKED else ANSWER
     return join_reports(STAGE, "analyse", parts, tier=profile.tier, answers=answers)
 
 
@@ -205,7 +205,7 @@ def summarise_profile(profile: Profile, findings: list[Finding]) -> Finding:
     """Say in one sentence what costs most, the costliest operator, and the most that one change can save."""
     if not profile.conclusive:
         key = "PRF310.blind" if profile.operators else "PRF310.nothing"
-        return Finding("PRF310", Status.SKIPPED, key, {"path": profile.trace.source}, weight=1000.0)
+        return Finding("PRF310", Status.NOT_LOOKED, key, {"path": profile.trace.source}, weight=1000.0)
     kind = max(PARTS, key=profile.breakdown.share_of)
     first = profile.operators[0] if profile.operators else None
     saving = find_largest_saving(findings)
@@ -222,10 +222,12 @@ def summarise_profile(profile: Profile, findings: list[Finding]) -> Finding:
     }
     if saving:
         args.update(cause=describe_saving(saving), gain_ms=saving.args["gain_ms"], gain_share=saving.args["share"])
-    status = max((finding.status for finding in findings if finding.status is not Status.SKIPPED), default=Status.OK)
-    waits = any(finding.rule == "PRF313" and finding.status in (Status.NOTE, Status.WARN) for finding in findings)
+    status = max(
+        (finding.status for finding in findings if finding.status is not Status.NOT_LOOKED), default=Status.GOOD
+    )
+    waits = any(finding.rule == "PRF313" and finding.status in (Status.NOTE, Status.LOOK) for finding in findings)
     if profile.simulated and not waits:  # of a device nothing is known here
-        status = max(status, Status.SKIPPED)
+        status = max(status, Status.NOT_LOOKED)
     key = ("simulated_" if profile.simulated else "") + ("saving" if saving else "none")
     return Finding("PRF310", status, f"PRF310.{key}", args, weight=1000.0)
 

@@ -25,10 +25,10 @@ UNKNOWN = "advice.waiting_unknown"
 def grade_saving(
     profile: Profile, code: str, share: float, *, good: str, bad: str, worth: float = 0.03, much: float = 0.10
 ) -> Finding:
-    """Grade `share` (0 to 1) of the step that is lost: `good` below `worth`, a NOTE from there, a WARN from `much` on.
+    """Grade `share` (0 to 1) of the step that is lost: `good` below `worth`, a NOTE from there, a Look from `much` on.
     On a simulated NPU it stays a NOTE: what the CPU loses there says nothing about an NPU."""
     args: dict[str, Scalar] = {"share": to_percent(share), "gain_ms": profile.to_ms(share * profile.breakdown.step_ns)}
-    status = Status.OK if share < worth else Status.NOTE if share < much else Status.WARN
+    status = Status.GOOD if share < worth else Status.NOTE if share < much else Status.LOOK
     if profile.simulated:
         status = min(status, Status.NOTE)
     return Finding(code, status, f"{code}.{bad if share >= worth else good}", args, weight=100 * share)
@@ -38,13 +38,13 @@ def advise_change(
     profile: Profile, key: str, share: float, source: str, /, *, worth: float = 0.005, **evidence: Scalar
 ) -> Finding:
     """Advise one change to make, `key` its sentence (`PRF360.change`): a NOTE where it can save at least `worth` of the
-    step, else OK. `share` (0 to 1) is the most that it can save, `source` the address of the official page."""
+    step, else Good. `share` (0 to 1) is the most that it can save, `source` the address of the official page."""
     code = key.partition(".")[0]
     topic: Scalar = Sentence(f"{code}.topic")
     gain_ms = profile.to_ms(share * profile.breakdown.step_ns)
     args = {"share": round(100 * share, 2), "gain_ms": gain_ms, "topic": topic, "source": source, **evidence}
     if share < worth:
-        return Finding(code, Status.OK, "advice.fine", args, weight=100 * share)
+        return Finding(code, Status.GOOD, "advice.fine", args, weight=100 * share)
     waiting = evidence.get("waiting")
     if isinstance(waiting, dict) and waiting["say"] == UNKNOWN:  # its bound is no measure beside those of the others
         args["topic"] = Sentence("advice.with_waiting", topic=topic)

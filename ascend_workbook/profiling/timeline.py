@@ -55,7 +55,7 @@ def report_timeline(profile: Profile, *, step: int | None = None, most: int = MO
     return Report(
         "profiling",
         "timeline",
-        (Finding("PRF340", Status.OK, "PRF340.merged" if shown.merged_count else "PRF340.whole", args),),
+        (Finding("PRF340", Status.GOOD, "PRF340.merged" if shown.merged_count else "PRF340.whole", args),),
         Table(make_columns(lane="", lane_group="", lane_events="", lane_busy="ms", share="%"), tuple(rows)),
         Chart("lanes", "lane", ("lane_busy",), "ms"),
         facts={"timeline": pack_timeline(profile, shown, chosen.number, whole, room)},

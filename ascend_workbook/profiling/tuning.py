@@ -21,7 +21,7 @@ CLOSER = {WAITING: "cause_waiting", "PRF312.pairwise": "cause_pairwise"}
 def find_largest_saving(findings: list[Finding]) -> Finding | None:
     """Return the cause or change that can save most, None where none is worth it; of equal ones the cause."""
     savings = [
-        finding for finding in findings if finding.rule in CAUSES and finding.status in (Status.NOTE, Status.WARN)
+        finding for finding in findings if finding.rule in CAUSES and finding.status in (Status.NOTE, Status.LOOK)
     ]
     changes = [finding for finding in findings if finding.rule.startswith(ADVICE) and finding.status is Status.NOTE]
     return max([*savings, *changes], key=lambda finding: finding.weight, default=None)
@@ -62,11 +62,11 @@ def report_tuning(profile: Profile, stage: str, findings: list[Finding]) -> Repo
 
 
 def _make_headline(changes: list[Finding], advice_findings: list[Finding], saving: Finding | None) -> Finding:
-    """Return the headline with the worst status of what was looked at, SKIPPED where nothing was; a cause that costs
+    """Return the headline with the worst status of what was looked at, Not looked where nothing was; a cause that costs
     more than any change saves is named too."""
-    looked = [finding.status for finding in advice_findings if finding.status is not Status.SKIPPED]
-    status = max(looked, default=Status.SKIPPED)
-    args: dict[str, Scalar] = {"open": sum(finding.status is Status.SKIPPED for finding in advice_findings)}
+    looked = [finding.status for finding in advice_findings if finding.status is not Status.NOT_LOOKED]
+    status = max(looked, default=Status.NOT_LOOKED)
+    args: dict[str, Scalar] = {"open": sum(finding.status is Status.NOT_LOOKED for finding in advice_findings)}
     more = ""
     if saving and saving.rule in CAUSES:
         more = "_beside" if saving.key == WAITING else "_of"

@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.finding import STATUS_OF_WORD
 from ascend_workbook.findings.report import CHART_KINDS, TIERS
 from ascend_workbook.findings.sentence import load_catalogue
 from ascend_workbook.redaction import hosts
@@ -147,7 +147,7 @@ def _is_our_code(name: str, value: str) -> bool:
         return value in load_catalogue()
     if name in ("rule", "verb", "stage", "name", "x", "y"):
         return f"name.{value}" in load_catalogue() or bool(re.fullmatch(r"[A-Z]{2,4}\d{3}", value))
-    fixed = {"status": tuple(Status.__members__), "tier": TIERS, "kind": CHART_KINDS}
+    fixed = {"status": tuple(STATUS_OF_WORD), "tier": TIERS, "kind": CHART_KINDS}
     return value in fixed.get(name, ())
 
 

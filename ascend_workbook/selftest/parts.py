@@ -47,13 +47,13 @@ def check_operators(
     """A row a case (operator and dtype); the verdict counts what is wrong, raised, or ended the child."""
     rows, total = measure_operators(chosen, child, limit_s, budget_s)
     findings = [judge_operator(row) for row in rows]
-    bad = [finding for finding in findings if finding.status is Status.FAIL]
+    bad = [finding for finding in findings if finding.status is Status.FIX]
     args: dict[str, Scalar] = {"count": len(rows), "total": total, "bad": len(bad)}
     if bad:
         args["first"] = Sentence(bad[0].key, **bad[0].args)
-        verdict = Finding("SLF010", Status.FAIL, "SLF010.bad", args, weight=100)
+        verdict = Finding("SLF010", Status.FIX, "SLF010.bad", args, weight=100)
     elif not rows or len(rows) < total:
-        verdict = Finding("SLF010", Status.SKIPPED, "SLF010.partly", args, weight=100)
+        verdict = Finding("SLF010", Status.NOT_LOOKED, "SLF010.partly", args, weight=100)
     else:
         verdict = Finding("SLF010", max(finding.status for finding in findings), "SLF010.ok", args, weight=100)
     table = Table(COLUMNS, tuple(_make_row(row, finding) for row, finding in zip(rows, findings)))
@@ -101,24 +101,24 @@ def judge_operator(row: Row) -> Finding:
     """Judge one case."""
     args: dict[str, Scalar] = {"operator": row["operator"], "dtype": row["dtype"]}
     if "ended" in row:
-        return Finding("SLF011", Status.FAIL, "SLF011.ended", {**args, "how": row["ended"]}, weight=40)
+        return Finding("SLF011", Status.FIX, "SLF011.ended", {**args, "how": row["ended"]}, weight=40)
     if "error" in row:
-        return Finding("SLF011", Status.FAIL, "SLF011.error", {**args, "error": row["error"]}, weight=20)
+        return Finding("SLF011", Status.FIX, "SLF011.error", {**args, "error": row["error"]}, weight=20)
     allowed = ALLOWED[row["dtype"]]
     worst = max(float(row["forward_error"]), float(row.get("backward_error", 0.0)))
     args.update(error=worst, allowed=allowed)
     if not row["finite"]:
-        return Finding("SLF011", Status.FAIL, "SLF011.not_finite", args, weight=35)
+        return Finding("SLF011", Status.FIX, "SLF011.not_finite", args, weight=35)
     if worst <= allowed:
-        return Finding("SLF011", Status.OK, "SLF011.ok", args)
+        return Finding("SLF011", Status.GOOD, "SLF011.ok", args)
     if row["dtype"] == "float32" and row["operator"] in REDUCED and worst <= REDUCED_ALLOWED:
         return Finding("SLF011", Status.NOTE, "SLF011.reduced", args)
-    return Finding("SLF011", Status.FAIL, "SLF011.wrong", args, weight=30)
+    return Finding("SLF011", Status.FIX, "SLF011.wrong", args, weight=30)
 
 
 def _make_row(row: Row, finding: Finding) -> tuple[Scalar, ...]:
     errors = (row.get("forward_error"), row.get("backward_error"), finding.args.get("allowed"))
-    return (row["operator"], row["dtype"], finding.status.name, *errors, row.get("first_call_ms"))
+    return (row["operator"], row["dtype"], finding.status.json, *errors, row.get("first_call_ms"))
 
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "notebooks" / "scripts"
@@ -138,7 +138,7 @@ LOSS_COLUMNS = (
 
 
 def check_scripts(chosen: device.Device, budget_s: float = SCRIPTS_BUDGET_S, *, scripts: Path = SCRIPTS) -> Report:
-    """A row a step of each script and number type; OK where every loss is within its tolerance."""
+    """A row a step of each script and number type; Good where every loss is within its tolerance."""
     deadline = time.monotonic() + budget_s
     known = json.loads(BASELINES.read_text(encoding="utf-8"))
     rows: list[tuple[Scalar, ...]] = []
@@ -148,7 +148,7 @@ def check_scripts(chosen: device.Device, budget_s: float = SCRIPTS_BUDGET_S, *, 
         timeout_s = min(SCRIPT_TIMEOUT_S, max(1.0, (deadline - time.monotonic()) / (len(known["cases"]) - number)))
         if not (scripts / case["script"]).is_file():
             args: dict[str, Scalar] = {"script": case["script"], "folder": str(scripts)}
-            findings.append(Finding("SLF021", Status.SKIPPED, "SLF021.absent", args))
+            findings.append(Finding("SLF021", Status.NOT_LOOKED, "SLF021.absent", args))
             continue
         with tempfile.TemporaryDirectory(prefix="selftest-") as folder:
             result = run_script(chosen, scripts / case["script"], case["args"], case["steps"], Path(folder), timeout_s)
@@ -174,24 +174,24 @@ def judge_script(case: dict[str, Any], result: LaunchResult, tolerance: dict[str
     """Judge one script in one number type."""
     args: dict[str, Scalar] = {"script": case["script"], "dtype": case["dtype"], "steps": case["steps"]}
     if result.trouble is not None:
-        return Finding("SLF021", Status.FAIL, "SLF021.failed", {**args, "why": result.trouble}, weight=30)
+        return Finding("SLF021", Status.FIX, "SLF021.failed", {**args, "why": result.trouble}, weight=30)
     far = find_worst_step(pair_losses(case["losses"], result.losses))
     if far is None or far.error is None or len(result.losses) < case["steps"]:
-        return Finding("SLF021", Status.FAIL, "SLF021.no_loss", {**args, "done": len(result.losses)}, weight=20)
+        return Finding("SLF021", Status.FIX, "SLF021.no_loss", {**args, "done": len(result.losses)}, weight=20)
     args.update(error=f"{far.error:.2g}", step=far.step, tolerance=f"{tolerance[case['dtype']]:g}")
     if far.error <= tolerance[case["dtype"]]:
-        return Finding("SLF021", Status.OK, "SLF021.ok", args)
+        return Finding("SLF021", Status.GOOD, "SLF021.ok", args)
     if case["dtype"] == "float32" and far.error <= tolerance["hf32"]:
         return Finding("SLF021", Status.NOTE, "SLF021.reduced", args)
     drift = far.error <= DRIFT * tolerance[case["dtype"]]
-    return Finding("SLF021", Status.WARN if drift else Status.FAIL, "SLF021.beyond", args, weight=25)
+    return Finding("SLF021", Status.LOOK if drift else Status.FIX, "SLF021.beyond", args, weight=25)
 
 
 def _make_verdict(findings: list[Finding]) -> Finding:
-    status = max((finding.status for finding in findings), default=Status.SKIPPED)
+    status = max((finding.status for finding in findings), default=Status.NOT_LOOKED)
     args: dict[str, Scalar] = {"count": len(findings)}
     first = max(findings, key=lambda finding: (finding.status, finding.weight), default=None)
-    if first is not None and status >= Status.SKIPPED:
+    if first is not None and status >= Status.NOT_LOOKED:
         args["first"] = Sentence(first.key, **first.args)
         return Finding("SLF020", status, "SLF020.bad", args, weight=100)
     return Finding("SLF020", status, "SLF020.ok", args, weight=100)
@@ -216,7 +216,7 @@ def check_profiler(device: Device, budget_s: float = PROFILE_TIMEOUT_S, *, scrip
     """What was recorded and what `analyse` makes of it, as one report."""
     script = scripts / SCRIPT
     if not script.is_file():
-        absent = Finding("SLF021", Status.SKIPPED, "SLF021.absent", {"script": SCRIPT, "folder": str(scripts)})
+        absent = Finding("SLF021", Status.NOT_LOOKED, "SLF021.absent", {"script": SCRIPT, "folder": str(scripts)})
         return Report("environment", "selftest_profiler", (absent,), tier=device.tier)
     with tempfile.TemporaryDirectory(prefix="selftest-") as folder:
         out = Path(folder) / "profile"
@@ -235,7 +235,7 @@ def _read_back(path: str, device: Device) -> Finding:
         answer, recorded = analyse(path), load_profile(path)
     except WorkbookError as error:
         why: Scalar = Sentence(error.key, **error.arguments)
-        return Finding("SLF030", Status.FAIL, "SLF030.unreadable", {"why": why}, weight=110)
+        return Finding("SLF030", Status.FIX, "SLF030.unreadable", {"why": why}, weight=110)
     operators = next((part.table for part in answer.parts if part.verb == "top_operators"), None)
     args: dict[str, Scalar] = {
         "steps": len(recorded.trace.steps),
@@ -245,7 +245,7 @@ def _read_back(path: str, device: Device) -> Finding:
     }
     kernels = bool(args["kernels"]) or device.accelerator == "cpu"
     good = args["steps"] == STEPS and kernels and bool(args["operators"])
-    key, status = ("SLF030.ok", Status.OK) if good else ("SLF030.lacks", Status.FAIL)
+    key, status = ("SLF030.ok", Status.GOOD) if good else ("SLF030.lacks", Status.FIX)
     return Finding("SLF030", status, key, args, weight=110)
 
 
@@ -258,20 +258,20 @@ COLLECTIVES_COLUMNS = (Column("case"), Column("status"), Column("time", "ms"), C
 
 
 def check_collectives(device: Device, budget_s: float = COLLECTIVES_TIMEOUT_S) -> Report:
-    """A row a collective. One device alone could not be looked at: SKIPPED, not good."""
+    """A row a collective. One device alone could not be looked at: Not looked, not good."""
     if device.accelerator != "cpu" and device.count < RANKS:
-        alone = Finding("SLF040", Status.SKIPPED, "SLF040.one", {"count": device.count})
+        alone = Finding("SLF040", Status.NOT_LOOKED, "SLF040.one", {"count": device.count})
         return Report("environment", "selftest_hccl", (alone,), tier=device.tier)
     timeout_s = min(COLLECTIVES_TIMEOUT_S, budget_s)
     rows = measure_collectives(device.tier, device.accelerator, RANKS, operations=OPERATIONS, timeout_s=timeout_s)
     findings = [judge_row(row) for row in rows]
     shown = [(row, finding) for row, finding in zip(rows, findings) if "operation" in row]
     cells: list[tuple[Scalar, ...]] = [
-        (case_of(row), finding.status.name, row["time_ms"], row["bus_gb_per_s"]) for row, finding in shown
+        (case_of(row), finding.status.json, row["time_ms"], row["bus_gb_per_s"]) for row, finding in shown
     ]
-    good = len(shown) == len(OPERATIONS) and all(finding.status is Status.OK for finding in findings)
+    good = len(shown) == len(OPERATIONS) and all(finding.status is Status.GOOD for finding in findings)
     args: dict[str, Scalar] = {"count": len(shown), "ranks": RANKS, "backend": BACKENDS[device.accelerator]}
-    good_findings = (Finding("SLF040", Status.OK, "SLF040.ok", args),) if good else ()
+    good_findings = (Finding("SLF040", Status.GOOD, "SLF040.ok", args),) if good else ()
     table = Table(COLLECTIVES_COLUMNS, tuple(cells))
     all_findings, facts = (*good_findings, *findings), {"rows": rows}
     return Report("environment", "selftest_hccl", all_findings, table, facts=facts, tier=device.tier)

@@ -38,8 +38,8 @@ def selftest(
 ) -> Report:
     """Looks whether all that the workbook needs works on the device, and writes one redacted archive into `out`.
     `parts` chooses among PARTS (default: all), `logs` are files or folders of yours that go with it (their ends, and
-    redacted), `timeout_s` is the limit of each part. A part that crashes or hangs is a FAIL of its own; one that could
-    not look is SKIPPED. Where the device is not here the archive holds the check, which says why. The path stands in
+    redacted), `timeout_s` is the limit of each part. A part that crashes or hangs is a Fix of its own; one that could
+    not look is Not looked. Where the device is not here the archive holds the check, which says why. The path stands in
     facts["bundle"]. Raises WorkbookError where the archive cannot be written, or for a part or log that is not
     there."""
     chosen = _choose_parts(parts)
@@ -54,7 +54,9 @@ def selftest(
             if on_part:
                 on_part(part.name)
             if chosen_device is None and not part.always:
-                results.append(_make_report(part, Finding("SLF002", Status.SKIPPED, "SLF002.absent", {"why": absent})))
+                results.append(
+                    _make_report(part, Finding("SLF002", Status.NOT_LOOKED, "SLF002.absent", {"why": absent}))
+                )
                 continue
             limit_s = timeout_s or part.timeout_s
             tier = chosen_device.tier if chosen_device else device
@@ -109,20 +111,20 @@ def _run_part_child(
     text = _cut_text("\n".join(filter(None, (done.stdout, done.stderr))))
     args: dict[str, Scalar] = {"part": Sentence(f"selftest.part.{part.name}"), "seconds": f"{limit_s:g}"}
     if done.timed_out:
-        return _make_report(part, Finding("SLF003", Status.FAIL, "SLF003.hung", args, weight=90)), text
+        return _make_report(part, Finding("SLF003", Status.FIX, "SLF003.hung", args, weight=90)), text
     try:
         saved = reports.load_report(file)
         if done.code >= 0:
             return saved, text
         args.update(signal=-done.code, error=done.last_error[:500])
-        crashed = Finding("SLF003", Status.FAIL, "SLF003.crashed_after", args, weight=1000)
+        crashed = Finding("SLF003", Status.FIX, "SLF003.crashed_after", args, weight=1000)
         return replace(saved, findings=(crashed, *saved.findings)), text
     except WorkbookError:
         args["error"] = done.last_error[:500]
     if done.code < 0:
         args["signal"] = -done.code
-        return _make_report(part, Finding("SLF003", Status.FAIL, "SLF003.crashed", args, weight=95)), text
-    key, status = ("SLF003.could_not", Status.SKIPPED) if done.code == 2 else ("SLF003.broke", Status.FAIL)
+        return _make_report(part, Finding("SLF003", Status.FIX, "SLF003.crashed", args, weight=95)), text
+    key, status = ("SLF003.could_not", Status.NOT_LOOKED) if done.code == 2 else ("SLF003.broke", Status.FIX)
     return _make_report(part, Finding("SLF003", status, key, args, weight=80)), text
 
 
@@ -134,19 +136,19 @@ def _join_reports(results: list[Report], device: devices.Device | None, absent: 
     """The verdict speaks of all parts: all good, or how many are not and the first of the worst."""
     tier = device.tier if device else ""
     joined = join_reports("environment", "selftest", results, tier=tier)
-    bad = [report for report in results if report.status in (Status.FAIL, Status.SKIPPED)]
+    bad = [report for report in results if report.status in (Status.FIX, Status.NOT_LOOKED)]
     args: dict[str, Scalar] = {"parts": len(results), "bad": len(bad), "name": device.name if device else None}
     args["device"] = Sentence("device.is", tier=tier, name=device.name) if device else None
-    worst = max((report.status for report in results), default=Status.SKIPPED)
+    worst = max((report.status for report in results), default=Status.NOT_LOOKED)
     if device is None:
-        verdict = Finding("SLF001", Status.FAIL, "SLF001.absent", {**args, "why": absent}, weight=1000)
+        verdict = Finding("SLF001", Status.FIX, "SLF001.absent", {**args, "why": absent}, weight=1000)
     elif bad:
         first = max(bad, key=lambda report: report.status)
         args["first"] = Sentence(first.headline.key, **first.headline.args) if first.headline else None
         verdict = Finding("SLF001", worst, "SLF001.bad", args, weight=1000)
     else:
         verdict = Finding("SLF001", worst, "SLF001.ok", args, weight=1000)
-    facts = {"parts": {report.verb: report.status.name for report in results}}
+    facts = {"parts": {report.verb: report.status.json for report in results}}
     findings = (verdict, *joined.findings)
     return Report("environment", "selftest", findings, joined.table, facts=facts, tier=tier, parts=joined.parts)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ascend_workbook.findings.finding import Finding, Remarks, Status
+from ascend_workbook.findings.finding import STATUS_OF_WORD, Finding, Remarks, Status
 from ascend_workbook.findings.registry import REMARKS, find_entry
 from ascend_workbook.findings.report import Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence, say, show, title
@@ -12,6 +12,8 @@ from ascend_workbook.findings.sentence import Scalar, Sentence, say, show, title
 
 def format_cell(value: Scalar, column: Column, lang: str) -> str:
     """Format the value with its unit; None is shown as `-`, never as a zero."""
+    if column.name == "status" and isinstance(value, str) and value in STATUS_OF_WORD:
+        return STATUS_OF_WORD[value].word(lang)
     text = f"{value:.{column.digits}g}" if isinstance(value, float) else show(value, lang)
     if column.name == "shape":  # a notation, the same in all languages
         text = text.replace("、", ", ")
@@ -36,7 +38,7 @@ def fold_findings(findings: Sequence[Finding], lang: str) -> list[list[Finding]]
     """Return the findings in order, those together that were not looked at for the same reason and differ by topic."""
     groups: dict[object, list[Finding]] = {}
     for number, finding in enumerate(findings):
-        alike = finding.status is Status.SKIPPED and "topic" in finding.args
+        alike = finding.status is Status.NOT_LOOKED and "topic" in finding.args
         reason = say(finding.key, lang, **{**finding.args, "topic": ""}) if alike else number
         groups.setdefault(reason, []).append(finding)
     parts = ([group] if len(group) > ALIKE else [[finding] for finding in group] for group in groups.values())
@@ -76,7 +78,7 @@ def collect_remarks(report: Report) -> list[Finding]:
     for finding in report.findings:
         remarks = _remarks_on(finding)
         is_answer = bool({finding.rule, finding.key} & {*remarks.answers}) and finding is not report.headline
-        is_listed = finding.status >= Status.SKIPPED or is_answer or finding.rule in remarks.asks
+        is_listed = finding.status >= Status.NOT_LOOKED or is_answer or finding.rule in remarks.asks
         if is_listed and (not is_summary(finding, report) or finding.hint()):
             wrong.append(finding)
     if not report.parts:

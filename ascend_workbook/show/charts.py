@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, Callable
 
+from ascend_workbook.findings.finding import STATUS_OF_WORD, Status
 from ascend_workbook.findings.registry import CHART, find_entry
 from ascend_workbook.findings.report import Chart, Report, Table
 from ascend_workbook.findings.sentence import choose_language, say, show, title
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = {"OK": "#1a7f37", "NOTE": "#0969da", "SKIPPED": "#8c959f", "WARN": "#bf8700", "FAIL": "#cf222e"}
+GREY = "#8c959f"
+COLOURS = dict(zip(Status, ("#1a7f37", "#0969da", GREY, "#bf8700", "#cf222e")))
 BARS = 25
 #: Letters of a bar's label
 LABEL = 44
@@ -223,10 +225,9 @@ def _draw_curves(axes: Axes, chart: Chart, table: Table, lang: str, names: tuple
 
 
 def _draw_strip(axes: Axes, chart: Chart, table: Table, lang: str) -> None:
-    states = [str(value) for value in table.column_values(chart.y[0])]
-    axes.bar(
-        range(len(states)), [1] * len(states), width=0.95, color=[COLOURS.get(state, "#8c959f") for state in states]
-    )
+    states = [STATUS_OF_WORD.get(str(value)) for value in table.column_values(chart.y[0])]
+    colours = [GREY if state is None else COLOURS[state] for state in states]
+    axes.bar(range(len(states)), [1] * len(states), width=0.95, color=colours)
     axes.set_yticks([])
     axes.set_xticks(
         range(len(states)), [show(v, lang) for v in table.column_values(chart.x)], rotation=45, ha="right", fontsize=7

@@ -91,7 +91,7 @@ def render_table(report: Report, lang: str, *, page: bool = False, limit: int = 
         wide=len(heads) > WIDE,
         browsed=browsed,
         heads=[{"text": text, "about": name in ABOUT} for text, name in zip(heads, names)],
-        rows=[[_describe_cell(text, name) for text, name in zip(row, names)] for row in rows],
+        rows=[[_describe_cell(text, name, lang) for text, name in zip(row, names)] for row in rows],
         marked=values.index(chart.mark) if chart and chart.mark is not None and chart.mark in values else None,
         left=len(report.table.rows) - len(rows),
     )
@@ -114,12 +114,12 @@ def render_picture(report: Report, lang: str) -> Markup:
     return timeline.render_view(report, lang, shown) if "timeline" in report.facts else shown
 
 
-def _describe_cell(text: str, name: str) -> dict[str, object]:
+def _describe_cell(text: str, name: str, lang: str) -> dict[str, object]:
     """Describe a cell of the column: a short one, such as a number or a shape, stays in one line."""
     kind = "k" if name in ABOUT else "s" if len(text) <= SHORT else ""
     return {
         "text": text,
         "shown": cut_cell(text, name),
         "kind": kind,
-        "badge": name == "status" and text in Status.__members__,
+        "badge": next((status for status in Status if status.word(lang) == text), None) if name == "status" else None,
     }

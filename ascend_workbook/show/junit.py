@@ -54,7 +54,7 @@ def _walk_suites(report: Report) -> Iterator[Report]:
     """Yield the report and its parts that become suites. One that only joins parts repeats their headlines, and so is
     left out unless it has a failure of its own."""
     told_keys = {(finding.key, repr(finding.args)) for part in report.parts for finding in part.findings}
-    failed = [finding for finding in report.findings if finding.status is Status.FAIL]
+    failed = [finding for finding in report.findings if finding.status is Status.FIX]
     if not report.parts or any((finding.key, repr(finding.args)) not in told_keys for finding in failed):
         yield report
     for part in report.parts:
@@ -68,7 +68,7 @@ def _make_suite(report: Report, lang: str, number: int, seconds: float) -> xml.E
     suite.set("hostname", "localhost")
     properties = xml.SubElement(suite, "properties")
     property_values = {
-        "status": report.status.name,
+        "status": report.status.json,
         "tier": report.tier,
         "simulated": str(report.simulated).lower(),
         "verdict": report.verdict(lang),
@@ -96,11 +96,11 @@ def _make_testcase(case: Case) -> xml.Element:
         "testcase", classname=remove_illegal(case.classname), name=remove_illegal(case.name), time="0.000"
     )
     text = remove_illegal("\n".join(filter(None, case.details)))
-    if case.status is Status.FAIL:
+    if case.status is Status.FIX:
         xml.SubElement(element, "failure", message=remove_illegal(case.message), type=case.kind).text = text
-    elif case.status is Status.SKIPPED:
+    elif case.status is Status.NOT_LOOKED:
         xml.SubElement(element, "skipped", message=remove_illegal(case.message))
-    if text and case.status is not Status.FAIL:
+    if text and case.status is not Status.FIX:
         xml.SubElement(element, "system-out").text = text
     return element
 

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.sentence import say, show, title
 
 if TYPE_CHECKING:
@@ -34,8 +35,15 @@ def make_environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    pages.globals.update(say=say, title=title, show=show, asset=read_asset, split_addresses=ADDRESS.split)
+    pages.globals.update(
+        say=say, title=title, show=show, as_status=as_status, asset=read_asset, split_addresses=ADDRESS.split
+    )
     return pages
+
+
+def as_status(status: Status | str) -> Status:
+    """Return a status as it is, or of the word that JSON keeps."""
+    return status if isinstance(status, Status) else Status.from_json(status)
 
 
 @cache

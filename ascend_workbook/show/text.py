@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
-from ascend_workbook.findings.finding import Finding
+from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Report, Table
 from ascend_workbook.findings.sentence import choose_language, say
 from ascend_workbook.show.cells import (
@@ -50,7 +50,8 @@ def render_text(
     circumstances = [say("report.tier", lang, tier=report.tier)] if report.tier else []
     circumstances += report.circumstances(lang)
     verdict = say("report.line", lang, name=report.title(lang), text=report.verdict(lang))
-    lines = [f"{report.status.name}  {verdict}"]
+    tag = f"  {say('report.simulated_short', lang)}" if report.simulated and not above else ""
+    lines = [f"{report.status.word(lang)}  {verdict}{tag}"]
     lines += [] if circumstances == list(above) else circumstances
     if report.table:
         lines += ["", *_render_table(report, lang, details)]
@@ -70,14 +71,16 @@ def render_text(
 
 def _render_group(group: list[Finding], report: Report, lang: str) -> list[str]:
     """Render the lines of a finding, or the one line of several that were not looked at for the same reason."""
-    first = group[0]
+    first, width = group[0], max(text_width(status.word(lang)) for status in Status)
+    word = first.status.word(lang)
+    word += " " * (width - text_width(word))
     if len(group) == 1:
         place = f"{first.place}: " if first.place else ""
-        line = f"{first.status.name:<7} {first.rule} {place}{first.message(lang)}"
+        line = f"{word} {first.rule} {place}{first.message(lang)}"
         hint = first.hint(lang)
-        return ([line, f"        {hint}"] if hint else [line])[1 if is_summary(first, report) else 0 :]
+        return ([line, f"{' ' * width} {hint}"] if hint else [line])[1 if is_summary(first, report) else 0 :]
     sentence = say("report.folded", lang, what=join_unlooked(group, lang))
-    return [f"{first.status.name:<7} {first.rule}..{group[-1].rule} {sentence}"]
+    return [f"{word} {first.rule}..{group[-1].rule} {sentence}"]
 
 
 def _render_table(report: Report, lang: str, details: bool = False) -> list[str]:

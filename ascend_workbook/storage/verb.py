@@ -100,7 +100,7 @@ def contents(place: str) -> Report:
         "place": str(address),
     }
     key = "STO501.listed" if complete else "STO501.listed_bare" if entries else "STO501.listed_nothing"
-    return _make_report("list", [Finding(CODE, Status.OK if complete else Status.NOTE, key, args)], entries, {})
+    return _make_report("list", [Finding(CODE, Status.GOOD if complete else Status.NOTE, key, args)], entries, {})
 
 
 def upload(
@@ -119,7 +119,7 @@ def upload(
     result = send_files(source, place, workers=workers, part_bytes=part_mib << 20, user_output=user_output, tell=tell)
     args: dict[str, Scalar] = {"count": len(result.files), "place": result.place}
     args.update(mib=to_mib(manifest.count_bytes(result.files)), kept=result.kept, moved=to_mib(result.moved))
-    findings = [Finding(CODE, Status.OK, "STO501.uploaded", args, weight=1)]
+    findings = [Finding(CODE, Status.GOOD, "STO501.uploaded", args, weight=1)]
     if result.left:
         left_args: dict[str, Scalar] = {"count": len(result.left), "names": list(result.left[:MOST_NAMES])}
         findings.append(Finding("STO502", Status.NOTE, "STO502.left", left_args))
@@ -141,7 +141,7 @@ def download(
     part_mib: int = PART_MIB,
     tell: Tell | None = None,
 ) -> Report:
-    """Fetch a folder, checked by its manifest, or one object. FAIL names each file that is not what was sent. Raises
+    """Fetch a folder, checked by its manifest, or one object. Fix names each file that is not what was sent. Raises
     WorkbookError and OSError as `ascend_workbook.storage.transfer.download.receive_files` does."""
     received = receive_files(
         place, folder, workers=workers, part_bytes=part_mib << 20, unverified=unverified, tell=tell
@@ -149,10 +149,10 @@ def download(
     count = len(received.files) - len(received.wrong)
     args: dict[str, Scalar] = {"count": count, "place": received.place, "path": str(received.path)}
     args.update(mib=to_mib(manifest.count_bytes(received.files)), kept=received.kept, moved=to_mib(received.moved))
-    findings = [Finding(CODE, Status.OK, "STO501.downloaded", args, weight=1)]
+    findings = [Finding(CODE, Status.GOOD, "STO501.downloaded", args, weight=1)]
     findings += _report_wrong(received.wrong, received.files)
     if received.unchecked:
-        findings.append(Finding("STO504", Status.SKIPPED, "STO504.unchecked", {"count": received.unchecked}))
+        findings.append(Finding("STO504", Status.NOT_LOOKED, "STO504.unchecked", {"count": received.unchecked}))
     facts: dict[str, Scalar] = {"requests": received.requests, "moved_bytes": received.moved, "kept": received.kept}
     return _make_report("download", findings, received.files, received.wrong, **facts, path=str(received.path))
 
@@ -165,7 +165,7 @@ def verify(place: str | os.PathLike[str], *, quick: bool = False, tell: Tell | N
     args: dict[str, Scalar] = {"count": len(checked.files), "mib": mib, "place": checked.place}
     findings = [*_report_wrong(checked.wrong, checked.files)]
     if not checked.wrong:
-        key, status = ("STO504.sizes", Status.SKIPPED) if quick else ("STO501.verified", Status.OK)
+        key, status = ("STO504.sizes", Status.NOT_LOOKED) if quick else ("STO501.verified", Status.GOOD)
         findings.append(Finding(key.partition(".")[0], status, key, args, weight=1))
     if checked.beside:
         beside: dict[str, Scalar] = {"count": len(checked.beside), "first": checked.beside[0]}
@@ -175,7 +175,7 @@ def verify(place: str | os.PathLike[str], *, quick: bool = False, tell: Tell | N
 
 def _report_wrong(wrong: Wrong, files: Mapping[str, Entry]) -> list[Finding]:
     return [
-        Finding("STO503", Status.FAIL, "STO503.wrong", {"name": name, "why": _why_wrong(name, wrong, files)})
+        Finding("STO503", Status.FIX, "STO503.wrong", {"name": name, "why": _why_wrong(name, wrong, files)})
         for name in sorted(wrong)
     ]
 

@@ -67,7 +67,7 @@ def check_device(answer: object, place: Place) -> Found:
     kinds = {str(row.get("dtype")) for row in computed.facts.get("measurements", ()) if "max_error" in row}
     halves = sorted(kinds.intersection(HALVES))
     points = [
-        (machine.status < Status.FAIL, Sentence("course.capstone.ready", said=headline_of(machine), tier=device)),
+        (machine.status < Status.FIX, Sentence("course.capstone.ready", said=headline_of(machine), tier=device)),
         (dtype in halves, Sentence("course.capstone.dtype", dtype=dtype, known=halves)),
     ]
     return Found.of_points(points, machine.simulated)
@@ -90,7 +90,7 @@ def check_migration(answer: object, place: Place) -> Found:
     changed = rewrite(script, place.folder / "migrated")
     ran = dry_run(script, ARGUMENTS, npu_tier(), 4, out=place.folder / "dry_run")
     join_migration(scanned, changed, ran).save(place.folder)
-    return Found.of_points([(True, clean), (ran.status < Status.WARN, headline_of(ran))], ran.simulated)
+    return Found.of_points([(True, clean), (ran.status < Status.LOOK, headline_of(ran))], ran.simulated)
 
 
 def _migrated_script(folder: Path) -> Path:
@@ -129,7 +129,7 @@ def check_precision(answer: object, place: Place) -> Found:
         list(pool.map(capture_side, sides))
     report = align(place.folder / "baseline", place.folder / "target")
     report.save(place.folder)
-    good = report.status < Status.WARN
+    good = report.status < Status.LOOK
     judged = (aligned is good, Sentence("course.capstone.judged", given=aligned))
     return Found.of_points([(good, headline_of(report)), judged], tier == "npu-simulated")
 
@@ -224,7 +224,9 @@ def handed_in(run: NotebookRun, lang: str) -> Report:
             (gathered / stage / "report.json").write_bytes(saved.read_bytes())
         if task.id not in tasks or tasks[task.id].status != DONE:
             name = Sentence(f"course.capstone.{stage}")
-            findings.append(Finding("CAP400", Status.SKIPPED, "course.capstone.not_done", {"stage": name}, weight=500))
+            findings.append(
+                Finding("CAP400", Status.NOT_LOOKED, "course.capstone.not_done", {"stage": name}, weight=500)
+            )
     if not reports:
         return Report("batch", "capstone", tuple(findings))
     whole = join_reports("batch", "capstone", [*reports, batch.accept(gathered, lang=lang)])

@@ -45,7 +45,7 @@ def exercises(run_dir: str | os.PathLike[str] = DEFAULT) -> Report:
         rows += [_row_of_exercise(name, task.stage, record) for name, task in known.items()]
         counts += [sum(entry.status == DONE for name, entry in record.tasks.items() if name in known), len(known)]
     facts: dict[str, Scalar] = dict(zip(("done", "count", "stages_done", "stages"), counts))
-    finding = Finding("CRS004", Status.OK, "CRS004.listed" if base.is_dir() else "CRS004.nothing_yet", facts)
+    finding = Finding("CRS004", Status.GOOD, "CRS004.listed" if base.is_dir() else "CRS004.nothing_yet", facts)
     return Report("course", "course_list", (finding,), Table(columns, tuple(rows)))
 
 

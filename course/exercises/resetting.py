@@ -69,9 +69,9 @@ def reset_exercise(
     }
     every = exercise in (EVERY, CAPSTONE)
     exercise_name = Sentence(f"resetting.{exercise}") if every else Sentence("resetting.one", name=exercise)
-    findings = [Finding("CRS003", Status.OK, key, {**facts, "exercise": exercise_name}), *warned]
+    findings = [Finding("CRS003", Status.GOOD, key, {**facts, "exercise": exercise_name}), *warned]
     if back:
-        findings.append(Finding("CRS003", Status.OK, "CRS003.not_yet", {"tasks": back}))
+        findings.append(Finding("CRS003", Status.GOOD, "CRS003.not_yet", {"tasks": back}))
     return Report("course", "course_reset", tuple(findings), facts=facts)
 
 
@@ -83,7 +83,7 @@ def _not_yet(base: Path, names: list[str]) -> tuple[list[str], list[Finding]]:
         why: Scalar = Sentence(error.key, **error.arguments)
     except OSError as error:
         why = explain_os_error(error)
-    return [], [Finding("CRS003", Status.WARN, "CRS003.state_stays", {"path": str(base / NAME), "why": why})]
+    return [], [Finding("CRS003", Status.LOOK, "CRS003.state_stays", {"path": str(base / NAME), "why": why})]
 
 
 def _find_tags(exercise: str) -> tuple[dict[str, str], str]:

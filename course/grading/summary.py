@@ -43,20 +43,20 @@ def make_report(
 ) -> Report:
     """Return the report with a row per grade; `target` is the CSV."""
     troubled = [(grade.name, grade.trouble) for grade in grades if grade.trouble]
-    findings = [Finding(RULE, Status.OK, "CRS001.graded", {"count": len(grades), "path": str(target)}, weight=1)]
+    findings = [Finding(RULE, Status.GOOD, "CRS001.graded", {"count": len(grades), "path": str(target)}, weight=1)]
     for name, why in troubled:  # the place has the name, and the next step is the one of what went wrong
         step = NextStep(why.key, **why.args)
-        findings.append(Finding(RULE, Status.WARN, "CRS001.trouble", {"why": why, "step": step}, Place(name)))
-    findings += [Finding(RULE, Status.WARN, "CRS001.not_graded", {"name": name}) for name in beside.left_out]
+        findings.append(Finding(RULE, Status.LOOK, "CRS001.trouble", {"why": why, "step": step}, Place(name)))
+    findings += [Finding(RULE, Status.LOOK, "CRS001.not_graded", {"name": name}) for name in beside.left_out]
     findings += [
-        Finding(RULE, Status.WARN, "CRS001.twice", {"student": student, "count": count})
+        Finding(RULE, Status.LOOK, "CRS001.twice", {"student": student, "count": count})
         for student, count in Counter(grade.student for grade in grades).items()
         if count > 1
     ]
     findings += [*_find_attempts(grades, beside), *_find_alike(grades), *_findings_beside(beside, grades, target)]
     if troubled:
         args: dict[str, Scalar] = {"count": len(grades), "path": str(target), "troubled": len(troubled)}
-        findings.append(Finding(RULE, Status.WARN, "CRS001.graded_but", args, weight=10))
+        findings.append(Finding(RULE, Status.LOOK, "CRS001.graded_but", args, weight=10))
     facts = {"tasks": {grade.name: {task: grade.status.get(task, "") for task in worth} for grade in grades}}
     return Report("course", "course_grade", tuple(findings), _make_table(grades, worth, partly), facts=facts)
 
@@ -67,11 +67,11 @@ def _find_attempts(grades: Sequence[Grade], beside: Beside) -> list[Finding]:
     for grade in grades:
         if grade.tried:
             args: dict[str, Scalar] = {"places": list(grade.tried[:SHOWN])}
-            findings.append(Finding(RULE, Status.WARN, "CRS001.tried", args, Place(grade.name)))
+            findings.append(Finding(RULE, Status.LOOK, "CRS001.tried", args, Place(grade.name)))
         if grade.sends:
             findings.append(Finding(RULE, Status.NOTE, "CRS001.sends", {"count": grade.sends}, Place(grade.name)))
     for guard in sorted({grade.guard for grade in grades} - {"", NAMESPACES}):
-        findings.append(Finding(RULE, Status.WARN, f"CRS001.guard_{guard}"))
+        findings.append(Finding(RULE, Status.LOOK, f"CRS001.guard_{guard}"))
     return [*findings, Finding(RULE, Status.NOTE, "CRS001.as_root")] if beside.as_root else findings
 
 
@@ -81,7 +81,7 @@ def _findings_beside(beside: Beside, grades: Sequence[Grade], target: Path) -> l
     if beside.kept:
         args: dict[str, Scalar] = {"kept": len(beside.kept), "count": len(grades), "work": f"{target}.work"}
         findings.append(Finding(RULE, Status.NOTE, "CRS001.kept", args))
-    for key, status in (("gone", Status.WARN), ("absent", Status.NOTE), ("unlisted", Status.NOTE)):
+    for key, status in (("gone", Status.LOOK), ("absent", Status.NOTE), ("unlisted", Status.NOTE)):
         names: list[Scalar] = list(getattr(beside, key))
         if names:
             findings.append(Finding(RULE, status, f"CRS001.{key}", {"names": names, "path": str(target)}))
@@ -99,7 +99,7 @@ def _find_alike(grades: Sequence[Grade]) -> list[Finding]:
         if not any({*names} <= {*group} for group in same)
     ]
     groups = [*(("alike", names) for names in same), *(("same_code", names) for names in code)]
-    return [Finding(RULE, Status.WARN, f"CRS001.{key}", {"names": list(names)}) for key, names in groups]
+    return [Finding(RULE, Status.LOOK, f"CRS001.{key}", {"names": list(names)}) for key, names in groups]
 
 
 def _group_shared(grades: Sequence[Grade], what: Callable[[Grade], str]) -> list[list[str]]:
@@ -131,5 +131,5 @@ def make_cases(report: Report, lang: str) -> list[Case]:
         for task, status in tasks.items():
             reason = "" if status else reasons.get(name, "")
             reason = reason or say(f"course.status.{status or 'not_yet'}", lang)
-            rows.append(Case(f"course.{name}", task, Status.OK if status == "done" else Status.SKIPPED, reason))
+            rows.append(Case(f"course.{name}", task, Status.GOOD if status == "done" else Status.NOT_LOOKED, reason))
     return [*rows, *rules_as_cases(report, lang)]

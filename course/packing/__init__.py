@@ -126,7 +126,7 @@ def pack_zip(out: str | os.PathLike[str] = "student.zip", *, project: Path = ROO
     folded = sorted({folder if folder in FOLDERS else name for name in left for folder in name.split("/")[:1]})
     args: dict[str, Scalar] = {"path": str(target), "files": len(packed), "left_out": len(left)}
     whole = not _run_git(project, "status", "--porcelain", "--untracked-files=no").strip()
-    status, key = (Status.OK, "CRS002.packed") if whole else (Status.NOTE, "CRS002.uncommitted")
+    status, key = (Status.GOOD, "CRS002.packed") if whole else (Status.NOTE, "CRS002.uncommitted")
     written = (Finding("CRS002", status, key, {**args}),)
     commit = _run_git(project, "rev-parse", "HEAD").decode().strip()
     return Report("course", "course_pack", written, facts={"commit": commit, "left_out_names": folded, **args})

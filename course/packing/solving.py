@@ -80,4 +80,4 @@ def write_solved(
     filled = fill_stubs(nbformat.read(course / choose_language(lang) / f"{NOTEBOOKS[notebook]}.ipynb", 4), answers)
     write_file(target, nbformat.writes(filled) + "\n")
     args: dict[str, Scalar] = {"path": str(target), "tasks": list(answers)}
-    return Report("course", "course_solve", (Finding("CRS005", Status.OK, "CRS005.solved", args),), facts=args)
+    return Report("course", "course_solve", (Finding("CRS005", Status.GOOD, "CRS005.solved", args),), facts=args)

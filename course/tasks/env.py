@@ -59,7 +59,7 @@ def check(answer: object, place: Place) -> Found:
     stays = left["torch"] == before.python.packages["torch"]
     points.append((stays, Sentence("course.env.torch_kept" if stays else "course.env.torch_replaced", **left)))
     findings = report_on(after, {}).findings
-    failed = [finding for finding in findings if finding.status is Status.FAIL and finding.rule != "ENV000"]
+    failed = [finding for finding in findings if finding.status is Status.FIX and finding.rule != "ENV000"]
     points += [
         (False, Sentence("course.env.rule", rule=finding.rule, said=Sentence(finding.key, **finding.args)))
         for finding in failed[:2]

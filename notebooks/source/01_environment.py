@@ -39,25 +39,25 @@ run = begin("environment", lang, run_dir, device)
 # %% [markdown] lang="zh"
 # ## 机器
 #
-# 每行是一项检查：状态、依据、下一步。OK 表示已检查且良好；SKIPPED 表示未能判断，不等于良好；FAIL 会阻止训练。
-# 先看第一行“使用的设备”，括号内说明为何没有更好的设备。
+# 每行是一项检查：状态、依据、下一步。“通过”表示已检查且良好；“留意”值得一看；“未查”表示未能判断，不等于良好；
+# “待修”会阻止训练。先看第一行“使用的设备”，括号内说明为何没有更好的设备。
 
 # %% [markdown] lang="en"
 # ## The machine
 #
-# A row a check: status, evidence, next step. OK means looked at and good; SKIPPED means it could not be told, which
-# is not good; FAIL stands in the way of training. Begin with the first row, "device in use": the brackets say why
-# no better device is used.
+# A row a check: status, evidence, next step. Good means looked at and good, Look worth a look; Not looked means it
+# could not be told, which is not good; Fix stands in the way of training. Begin with the first row, "device in use":
+# the brackets say why no better device is used.
 
 # %% tags=["nbval-ignore-output"]
 machine = run.save(check(device, work_folder=run.folder), "machine")
 machine
 
 # %% [markdown] lang="zh"
-# 同样的检查画成一条色带：绿色良好，蓝色提示，灰色未能判断，黄色警告，红色失败。
+# 同样的检查画成一条色带：绿色通过（蓝色：附有提示），灰色未查，黄色留意，红色待修。
 
 # %% [markdown] lang="en"
-# The same checks as a strip: green good, blue a note, grey could not be told, yellow a warning, red a failure.
+# The same checks as a strip: green Good (blue: with a remark), grey Not looked, yellow Look, red Fix.
 
 # %% tags=["nbval-ignore-output"]
 run.picture(machine)
@@ -73,13 +73,13 @@ run.picture(machine)
 chosen = machine.facts["machine"]["chosen"]
 print("tier:", machine.tier or "none", "| simulated:", machine.simulated)
 print("devices:", chosen["count"], "x", chosen["name"])
-print("failed checks:", machine.facts["counts"]["FAIL"])
+print("checks to fix:", machine.facts["counts"]["Fix"])
 
 # %% [markdown] lang="zh"
 # ## 计算是否正确
 #
 # 每个设备以 float32、float16、bfloat16 做加法和矩阵乘。误差相对于各项绝对值之和；允许值约为该数据类型舍入误差的
-# 两倍；float32 矩阵乘另有求和的舍入，允许 1e-5。任何一项超出即为 FAIL，并指出最差的元素。
+# 两倍；float32 矩阵乘另有求和的舍入，允许 1e-5。任何一项超出即为“待修”，并指出最差的元素。
 # 在模拟 NPU 上，时间是 CPU 的，不代表 NPU。
 
 # %% [markdown] lang="en"
@@ -87,7 +87,7 @@ print("failed checks:", machine.facts["counts"]["FAIL"])
 #
 # Every device adds and multiplies matrices in float32, float16 and bfloat16. The error is relative to the sum of the
 # terms' magnitudes; about twice the dtype's rounding is allowed, and for a product in float32, where sums round
-# too, 1e-5. One result outside is a FAIL that names the worst element. On the simulated NPU the times are the CPU's and
+# too, 1e-5. One result outside is a Fix that names the worst element. On the simulated NPU the times are the CPU's and
 # say nothing about an NPU.
 
 # %%
@@ -180,13 +180,13 @@ run.save(selftest(device, out=run.folder), "selftest") if self_test else None
 # %% [markdown] lang="zh"
 # ## 结论
 #
-# 两份报告合为一份，写入运行目录（JSON 与可离线打开的 HTML）。若结论为 FAIL，最后一行会报错，批量运行随之变红。
+# 两份报告合为一份，写入运行目录（JSON 与可离线打开的 HTML）。若结论为“待修”，最后一行会报错，批量运行随之待修。
 
 # %% [markdown] lang="en"
 # ## Verdict
 #
-# Both reports joined, written into the run's folder (JSON, and HTML that opens offline). Where the verdict is FAIL
-# the last line raises, so that a batch turns red.
+# Both reports joined, written into the run's folder (JSON, and HTML that opens offline). Where the verdict is Fix
+# the last line raises, so that a batch stops there.
 
 # %%
 report = run.save(join(*reports))

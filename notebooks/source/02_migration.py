@@ -194,18 +194,18 @@ run.picture(ran)
 
 # %%
 for finding in ran.findings:
-    print(finding.status.name, finding.message(lang))
+    print(finding.status.word(lang), finding.message(lang))
 
 # %% [markdown] lang="zh"
 # ## 结论
 #
-# 各份报告合为一份，写入运行目录（JSON 与可离线打开的 HTML）。若结论为 FAIL，最后一行会报错，批量运行随之变红。
+# 各份报告合为一份，写入运行目录（JSON 与可离线打开的 HTML）。若结论为“待修”，最后一行会报错，批量运行随之待修。
 
 # %% [markdown] lang="en"
 # ## Verdict
 #
 # The reports joined, written into the run's folder (JSON, and HTML that opens offline). Where the verdict is
-# FAIL the last line raises, so that a batch turns red.
+# Fix the last line raises, so that a batch stops there.
 
 # %%
 report = run.save(join(found, changed, ran, assessed, traced))

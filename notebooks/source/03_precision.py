@@ -29,7 +29,7 @@ steps: int = 4  # optimizer steps of each run / 每次运行的优化步数
 fault: str = ""  # simulated NPU only: a fault to inject, written as shown below / 仅模拟 NPU：注入的故障，写法见下文
 baseline: str = ""  # a baseline recorded elsewhere: a bundle or a capture's folder / 在别处录制的基线：基线包或采集目录
 numerics: str = "cpu"  # simulated NPU only: "ascend" rounds as its cube does / 仅模拟 NPU："ascend" 按矩阵单元舍入
-fail_on: str = ""  # classes that turn the run red: "unpaired,dtype" / 使运行变红的类别，如 "unpaired,dtype"
+fail_on: str = ""  # classes that make the run Fix: "unpaired,dtype" / 使运行待修的类别，如 "unpaired,dtype"
 
 # %%
 from helpers import advise, capture, compare, curves, verify
@@ -213,14 +213,14 @@ tolerance_box(comparison, lang)
 # ## 结论
 #
 # 依次回答四个问题，各有一份报告，合为一页写入运行目录；另写一份 JUnit 文件供 CI 使用。若有算子使两侧出现差异，
-# 或存在 `fail_on` 所列类别的发现，最后一行会报错，批量运行随之变红，与命令的 `--fail-on` 相同。
+# 或存在 `fail_on` 所列类别的发现，最后一行会报错，批量运行随之待修，与命令的 `--fail-on` 相同。
 
 # %% [markdown] lang="en"
 # ## Verdict
 #
 # Four questions answered in order, a report each, joined on one page in the run's folder, with a JUnit file for CI
 # servers. Where an operator parts the runs, or a finding of a class in `fail_on` is there, the last line raises, so
-# that a batch turns red, as the command does with `--fail-on`.
+# that a batch stops there, as the command does with `--fail-on`.
 
 # %%
 report = run.save(join(losses, comparison, fail_on=fail_on))

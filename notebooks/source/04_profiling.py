@@ -52,14 +52,14 @@ run = begin("profiling", lang, run_dir, device)
 # %% [markdown] lang="zh"
 # ## 采集
 #
-# profiler 会吞掉自己的错误，因此采集之后要清点实际得到的数据。缺了真实设备必须给出的数据就是 FAIL，
-# 在模拟 NPU 上是 WARN。若给出 `existing`，则跳过采集。
+# profiler 会吞掉自己的错误，因此采集之后要清点实际得到的数据。缺了真实设备必须给出的数据就是“待修”，
+# 在模拟 NPU 上是“留意”。若给出 `existing`，则跳过采集。
 
 # %% [markdown] lang="en"
 # ## Record
 #
 # The profilers swallow their own errors, so what really came is counted afterwards. Data that a real device must give
-# and that is absent is a FAIL, on a simulated NPU a WARN. With `existing` nothing is recorded.
+# and that is absent is a Fix, on a simulated NPU a Look. With `existing` nothing is recorded.
 
 # %%
 recorded = None
@@ -227,9 +227,9 @@ print("lanes:", *dict.fromkeys(group["say"].rpartition(".")[2] for group in time
 
 # %% tags=["nbval-ignore-output"]
 findings = [found for part in answer.parts for found in part.findings if found.rule != "PRF310"]
-advice = [found for found in findings if found.status in (Status.NOTE, Status.WARN)]
+advice = [found for found in findings if found.status in (Status.NOTE, Status.LOOK)]
 for found in sorted(advice, key=lambda found: -found.weight):
-    print(found.status.name, found.rule, found.message(lang), found.hint(lang), sep="  ")
+    print(found.status.word(lang), found.rule, found.message(lang), found.hint(lang), sep="  ")
 
 # %% [markdown] lang="zh"
 # 没有检查的项目也要写明，它们不等于没有问题。
@@ -239,7 +239,7 @@ for found in sorted(advice, key=lambda found: -found.weight):
 
 # %%
 for found in findings:
-    if found.status is Status.SKIPPED:
+    if found.status is Status.NOT_LOOKED:
         print(found.rule, found.message(lang))
 
 # %% [markdown] lang="zh"
@@ -307,17 +307,17 @@ for row in speed.facts["benchmark"]["configurations"] if speed else ():
 # %% [markdown] lang="zh"
 # ## 结论
 #
-# 一句话：什么最耗时、占多少、单项改动最多能省多少。所有报告合为一份写入运行目录；若结论为 FAIL，最后一行会报错。
+# 一句话：什么最耗时、占多少、单项改动最多能省多少。所有报告合为一份写入运行目录；若结论为“待修”，最后一行会报错。
 
 # %% [markdown] lang="en"
 # ## Verdict
 #
 # One sentence: what costs most, its share, and the most that one change can save. All reports are joined and written
-# into the run's folder; where the verdict is FAIL the last line raises.
+# into the run's folder; where the verdict is Fix the last line raises.
 
 # %% tags=["nbval-ignore-output"]
 print(answer.verdict(lang))
 
 # %%
 report = run.save(join(recorded, answer, speed)).or_raise()
-print("good:", report.status is not Status.FAIL, "| ran on:", report.tier or "not known")
+print("good:", report.status is not Status.FIX, "| ran on:", report.tier or "not known")

@@ -32,13 +32,13 @@ Path(run_dir, "count-{stage}").open("a").write("x")
 """
 #: What the second code cell of a stage's notebook does.
 BODIES = {
-    "good": SAVE.format(stage="{stage}", status="OK"),
-    "red": SAVE.format(stage="{stage}", status="FAIL"),
-    "red_but_quiet": SAVE.format(stage="{stage}", status="FAIL").replace(".or_raise()", ""),
-    "warned": SAVE.format(stage="{stage}", status="WARN"),
-    "blind": SAVE.format(stage="{stage}", status="SKIPPED"),
-    "partly": SAVE.format(stage="{stage}", status="SKIPPED").replace(
-        "(found,)", "(found, Finding('RUN400', Status.OK, 'RUN400.not_run'))"
+    "good": SAVE.format(stage="{stage}", status="GOOD"),
+    "red": SAVE.format(stage="{stage}", status="FIX"),
+    "red_but_quiet": SAVE.format(stage="{stage}", status="FIX").replace(".or_raise()", ""),
+    "warned": SAVE.format(stage="{stage}", status="LOOK"),
+    "blind": SAVE.format(stage="{stage}", status="NOT_LOOKED"),
+    "partly": SAVE.format(stage="{stage}", status="NOT_LOOKED").replace(
+        "(found,)", "(found, Finding('RUN400', Status.GOOD, 'RUN400.not_run'))"
     ),
     "raises": "raise ValueError('boom')",
     "out_of_memory": "raise RuntimeError('NPU out of memory. Tried to allocate 2.00 GiB <&>')",
@@ -48,19 +48,19 @@ BODIES = {
     "leaves": "import subprocess, time\nsubprocess.Popen(['sleep', '613'], start_new_session=True)\ntime.sleep(60)",
     "hides": "import os, subprocess, time\nenv = {k: v for k, v in os.environ.items() if k != 'ASCEND_WORKBOOK_RUN'}\n"
     "subprocess.Popen(['setsid', 'sleep', '619'], env=env)\ntime.sleep(2)\n"
-    + SAVE.format(stage="{stage}", status="OK"),
+    + SAVE.format(stage="{stage}", status="GOOD"),
     "devours": "kept = []\nwhile True: kept.append(bytearray(8 << 20))",
     "dies_once": "from pathlib import Path\nif not Path(run_dir, 'died').exists():\n"
     "    Path(run_dir, 'died').touch()\n    import os, signal; os.kill(os.getpid(), signal.SIGKILL)\n"
-    + SAVE.format(stage="{stage}", status="OK"),
-    "shows": SAVE.format(stage="{stage}", status="OK") + "import os, time\nbegan = time.time()\ntime.sleep(0.5)\n"
+    + SAVE.format(stage="{stage}", status="GOOD"),
+    "shows": SAVE.format(stage="{stage}", status="GOOD") + "import os, time\nbegan = time.time()\ntime.sleep(0.5)\n"
     "visible = os.environ.get('ASCEND_RT_VISIBLE_DEVICES', 'none')\n"
     "Path(run_dir, 'shown').write_text(visible + ' ' + str(began) + ' ' + str(time.time()))",
     "lingers": "import subprocess, time\nsubprocess.Popen(['sleep', '613'], start_new_session=True)\ntime.sleep(8)\n"
-    + SAVE.format(stage="{stage}", status="OK"),
+    + SAVE.format(stage="{stage}", status="GOOD"),
     "fills": "from pathlib import Path\nimport time\nwith Path(run_dir, 'filled').open('wb') as stream:\n"
     "    stream.write(bytes(30 << 20))\ntime.sleep(30)",
-    "waits": "import time; time.sleep(1.5)\n" + SAVE.format(stage="{stage}", status="OK"),
+    "waits": "import time; time.sleep(1.5)\n" + SAVE.format(stage="{stage}", status="GOOD"),
     "silent": "x = 1",
 }
 #: One that does what the name of its run says, up to a `-`: runs of one plan that differ.

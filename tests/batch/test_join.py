@@ -57,9 +57,9 @@ def test_shards_are_one_plan_again(tmp_path: Path) -> None:
     folder = all_made(tmp_path, "b")
     report = join_shards([folder], lang="en")
     content = written(folder)
-    assert [run["name"] for run in content["runs"]] == list(NAMES) and report.status is Status.FAIL
+    assert [run["name"] for run in content["runs"]] == list(NAMES) and report.status is Status.FIX
     assert content["counts"]["good"] == 5 and content["counts"]["left_out"] == 0 and content["complete"]
-    assert content["verdict"]["en"].startswith("1 of 6 runs are red; first b")
+    assert content["verdict"]["en"].startswith("1 of 6 runs to fix; first b")
     page, way = (folder / "index.html").read_text(), content["first_red"]["page"]
     assert way == f"shard-{shard_of('b', COUNT)}-of-3/b/index.html" and f'href="{way}"' in page
     assert all((folder / run["page"]).is_file() for run in content["runs"])
@@ -67,7 +67,7 @@ def test_shards_are_one_plan_again(tmp_path: Path) -> None:
     assert suites == ["shards", *NAMES]
 
 
-RED = Report("batch", "run", (Finding("RUN400", Status.FAIL, "RUN400.not_run"),)).to_json()
+RED = Report("batch", "run", (Finding("RUN400", Status.FIX, "RUN400.not_run"),)).to_json()
 
 
 NOTHING = Report("batch", "run", ()).to_json()
@@ -94,7 +94,7 @@ def test_a_run_whose_shard_calls_it_good_without_a_report_that_says_so_is_red(tm
         path.write_text(text)
     report = join_shards([folder], lang="en")
     content = written(folder)
-    assert report.status is Status.FAIL and (content["exit_code"], content["complete"]) == (1, False)
+    assert report.status is Status.FIX and (content["exit_code"], content["complete"]) == (1, False)
     assert [run["name"] for run in content["runs"] if run["state"] == "not_run"] == ["c"]
     assert "holds no report that says so" in content["verdict"]["en"] and content["counts"]["good"] == 5
 
@@ -105,7 +105,7 @@ def test_a_shard_that_is_not_there_is_red(tmp_path: Path) -> None:
         made(tmp_path, part)
     report = join_shards([tmp_path / "night"], lang="en")
     content = written(tmp_path / "night")
-    assert report.status is Status.FAIL and content["exit_code"] == 1 and not content["complete"]
+    assert report.status is Status.FIX and content["exit_code"] == 1 and not content["complete"]
     states = {run["name"]: run["state"] for run in content["runs"]}
     assert all((state == "not_run") is (shard_of(name, COUNT) == lacks) for name, state in states.items())
     assert f"shard {lacks} of 3, which has it, is not there" in content["verdict"]["en"]
@@ -120,9 +120,9 @@ def test_one_that_is_not_there_is_red_though_it_had_no_run(tmp_path: Path) -> No
     for part in range(1, count + 1):
         if part != empty:
             made(tmp_path, part, count=count)
-    assert join_shards([tmp_path / "night"], lang="en").status is Status.FAIL
+    assert join_shards([tmp_path / "night"], lang="en").status is Status.FIX
     made(tmp_path, empty, count=count)
-    assert join_shards([tmp_path / "night"], lang="en").status is Status.OK
+    assert join_shards([tmp_path / "night"], lang="en").status is Status.GOOD
 
 
 def _without_runs(count: int) -> list[int]:
@@ -135,7 +135,7 @@ def test_one_that_has_not_ended_is_red(tmp_path: Path, stopped: str, code: str) 
     made(tmp_path, 2, finished=False, stopped=stopped)
     report = join_shards([tmp_path / "night"], lang="en")
     assert [one["code"] for one in written(tmp_path / "night")["shards"]] == [code, "RUN415.joined"]
-    assert report.status is Status.FAIL
+    assert report.status is Status.FIX
 
 
 def test_a_shard_of_the_night_before_is_not_taken_for_one_of_this(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_a_shard_of_the_night_before_is_not_taken_for_one_of_this(tmp_path: Path
     earlier = datetime.fromisoformat(told["began"]) - timedelta(hours=7)
     path.write_text(json.dumps({**told, "began": earlier.isoformat(), "ended": earlier.isoformat()}))
     report = join_shards([folder], lang="en")
-    assert report.status is Status.FAIL
+    assert report.status is Status.FIX
     assert [one["code"] for one in written(folder)["shards"]] == ["RUN415.earlier", "RUN415.joined"]
 
 
@@ -198,7 +198,7 @@ def test_what_is_expected_is_judged_over_all_shards(tmp_path: Path) -> None:
     known = (Expected("*", "2999-12-31", "a bug", state="red"),)
     folder = all_made(tmp_path, "b", expect=known)
     report = join_shards([folder], lang="en", against="last")
-    assert report.status is not Status.FAIL
+    assert report.status is not Status.FIX
     assert [one["code"] for one in written(folder)["expected"]] == ["RUN412.expected"]
     lone = written(folder / f"shard-{shard_of('b', COUNT) % 3 + 1}-of-3")
     assert lone["expected"] == [], "in a shard that does not have all runs nobody knows"
@@ -225,12 +225,12 @@ def test_two_shards_below_one_root_and_one_without_runs(notebooks: Callable[...,
     none = run_plan(
         plan, root=tmp_path, lang="en", notebooks=books, say_progress=str, selection=Selection(shard=(empty, 40))
     )
-    assert none.status is Status.SKIPPED and "no run was asked for" in none.verdict("en")
+    assert none.status is Status.NOT_LOOKED and "no run was asked for" in none.verdict("en")
     for part in (1, 2):
         chosen = Selection(shard=(part, 2))
         assert (
             run_plan(plan, root=tmp_path, lang="en", notebooks=books, say_progress=str, selection=chosen).status
-            is not Status.FAIL
+            is not Status.FIX
         )
     report = join_shards([tmp_path / "night" / f"shard-{part}-of-2" for part in (1, 2)], root=tmp_path, lang="en")
     assert report.verdict("en") == "2 of 2 runs good"

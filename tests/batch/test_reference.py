@@ -61,7 +61,7 @@ def hold(tmp_path: Path) -> Callable[..., Ended]:
     def go(bless: bool = False, state: str = GOOD) -> Ended:
         plan = Plan("p", (Item(NAME, ("environment",), {}, "en"),))
         reference = Reference(tmp_path / "ref", bless)
-        runs: Iterator[Ended] = compare_runs([Ended(NAME, state, "OK")], plan, tmp_path / "runs", reference, str)
+        runs: Iterator[Ended] = compare_runs([Ended(NAME, state, "Good")], plan, tmp_path / "runs", reference, str)
         return next(runs)
 
     return go
@@ -175,19 +175,19 @@ def test_a_plan_is_held_also_where_its_runs_are_reused(notebooks: Callable[..., 
     path, books = tmp_path / "plan.yaml", notebooks(environment="good")
     path.write_text("stages: environment\nruns: [{name: one}]")
     options: dict[str, Any] = {"root": tmp_path, "lang": "en", "notebooks": books, "say_progress": str}
-    assert run_plan(path, reference=str(tmp_path / "ref"), bless=True, **options).status is not Status.FAIL
+    assert run_plan(path, reference=str(tmp_path / "ref"), bless=True, **options).status is not Status.FIX
     book = tmp_path / "ref" / "en" / "one" / "environment.ipynb"
     text = book.read_text()
     assert '"text/plain": "1"' in text
     book.write_text(text.replace('"text/plain": "1"', '"text/plain": "2"'))
     report = run_plan(path, reference=str(tmp_path / "ref"), **options)
     run = json.loads((tmp_path / "plan" / "summary.json").read_text())["runs"][0]
-    assert (report.status, run["state"], run["reused"]) == (Status.FAIL, DIFFERS, True)
+    assert (report.status, run["state"], run["reused"]) == (Status.FIX, DIFFERS, True)
     assert "one/reference.html" in (tmp_path / "plan" / "index.html").read_text()
 
 
 def test_only_good_runs_are_held(write: Book, hold: Callable[..., Ended], tmp_path: Path) -> None:
-    assert hold(bless=True, state=RED) == Ended(NAME, RED, "OK")
+    assert hold(bless=True, state=RED) == Ended(NAME, RED, "Good")
     assert not (tmp_path / "ref").exists()
 
 

@@ -16,7 +16,6 @@ from ascend_workbook.cli.main import main
 from ascend_workbook.findings.errors import Stopped, WorkbookError
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report, load_report
-from ascend_workbook.findings.sentence import Sentence, say
 
 Make = Callable[..., Path]
 
@@ -35,7 +34,7 @@ def state(tmp_path: Path, stage: str) -> str:
 
 def test_good_stages_are_green_and_reused(notebooks: Make, tmp_path: Path) -> None:
     report = go(notebooks, tmp_path, {"steps": "5"}, environment="good", migration="good")
-    assert report.status is Status.OK and report.verdict("en") == "2 of 2 stages green"
+    assert report.status is Status.GOOD and report.verdict("en") == "2 of 2 stages good"
     assert load_report(tmp_path / "t" / "environment" / "report.json").facts == {"steps": 5}
     again = go(notebooks, tmp_path, {"steps": "5"}, environment="good", migration="good")
     assert [outcome["reused"] for outcome in again.facts["outcomes"]] == [True, True]
@@ -63,7 +62,7 @@ def test_a_stage_whose_report_was_damaged_runs_again(
     report.write_text(damage(report.read_text()))
     again = go(notebooks, tmp_path, environment="good", migration="good")
     assert [outcome["reused"] for outcome in again.facts["outcomes"]] == [False, True]
-    assert load_report(report).status is Status.OK and again.status is Status.OK
+    assert load_report(report).status is Status.GOOD and again.status is Status.GOOD
 
 
 @pytest.mark.parametrize("timeout_s", [0, -1])
@@ -93,25 +92,26 @@ def test_no_report_of_an_earlier_time_is_left_in_a_stage(tmp_path: Path, monkeyp
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "word", "verdict"),
+    ("body", "status", "verdict"),
     [
-        ("partly", Status.SKIPPED, "run.not_looked", "1 of 2 stages green; not everything could be looked at in"),
-        ("blind", Status.SKIPPED, "run.not_looked", "1 of 2 stages green; not everything could be looked at in"),
-        ("warned", Status.WARN, "run.green", "2 of 2 stages green; warnings in"),
+        ("partly", Status.NOT_LOOKED, "2 stages with nothing to fix; not everything could be looked at in"),
+        ("blind", Status.NOT_LOOKED, "2 stages with nothing to fix; not everything could be looked at in"),
+        ("warned", Status.LOOK, "2 stages with nothing to fix; look at"),
     ],
 )
 def test_a_stage_that_did_not_look_is_not_green_and_one_that_warned_says_so(
-    notebooks: Make, tmp_path: Path, body: str, status: Status, word: str, verdict: str
+    notebooks: Make, tmp_path: Path, body: str, status: Status, verdict: str
 ) -> None:
     for again in (False, True):
         report = go(notebooks, tmp_path, environment="good", precision=body)
         assert (report.status, report.verdict("en")) == (status, f"{verdict} Precision")
         assert report.facts["outcomes"][1]["reused"] is again
-        assert report.table and report.table.rows[1][1:3] == (Sentence(word), status.name)
-    badge = "OK" if body == "warned" else "SKIPPED"
-    assert f'<span class="badge {badge}">{say(word, "en")}</span>' in (tmp_path / "t" / "index.html").read_text()
+        assert report.table and report.table.rows[1][1] == status.json
+    assert (
+        f'<span class="badge {status.name}">{status.word("en")}</span>' in (tmp_path / "t" / "index.html").read_text()
+    )
     stage = load_report(tmp_path / "t" / "precision" / "report.json")
-    assert stage.status is (Status.WARN if body == "warned" else Status.SKIPPED)
+    assert stage.status is (Status.LOOK if body == "warned" else Status.NOT_LOOKED)
 
 
 @pytest.mark.parametrize(
@@ -129,10 +129,10 @@ def test_a_bad_stage_is_red_and_the_rest_goes_on(
     notebooks: Make, tmp_path: Path, body: str, expected: str, shown: str
 ) -> None:
     report = go(notebooks, tmp_path, environment=body, migration="good")
-    assert report.status is Status.FAIL and state(tmp_path, "environment") == expected
+    assert report.status is Status.FIX and state(tmp_path, "environment") == expected
     assert state(tmp_path, "migration") == "good"
     page = (tmp_path / "t" / "index.html").read_text()
-    assert shown in page and "badge FAIL" in page and "badge OK" in page
+    assert shown in page and "badge FIX" in page and "badge GOOD" in page
     assert report.findings[0].place and report.findings[0].place.path == "environment/notebook.ipynb"
     junit = xml.parse(tmp_path / "t" / "junit.xml").getroot()
     assert (junit.get("tests"), junit.get("failures" if body == "red" else "errors")) == ("2", "1")
@@ -142,7 +142,7 @@ def test_a_bad_stage_is_red_and_the_rest_goes_on(
 
 def test_a_cell_that_hangs_is_stopped(notebooks: Make, tmp_path: Path) -> None:
     report = go(notebooks, tmp_path, environment="hangs", timeout_s=2)
-    assert state(tmp_path, "environment") == "timed_out" and report.status is Status.FAIL
+    assert state(tmp_path, "environment") == "timed_out" and report.status is Status.FIX
 
 
 def test_a_killed_run_is_seen_as_stopped(notebooks: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +163,7 @@ def test_a_killed_run_is_seen_as_stopped(notebooks: Make, tmp_path: Path, monkey
     assert state(tmp_path, "environment") == "stopped"
     assert not (tmp_path / "t" / "environment" / "report.json").exists()
     kept = load_report(tmp_path / "t" / "report.json")
-    assert kept.status is Status.FAIL and kept.verdict("en") == "stopped before it ended"
+    assert kept.status is Status.FIX and kept.verdict("en") == "stopped before it ended"
 
 
 def test_a_disk_that_fails_is_told_with_the_file(
@@ -239,12 +239,12 @@ def test_a_run_that_cannot_start_leaves_no_green_page(
     with pytest.raises(WorkbookError):
         go(notebooks, tmp_path, environment="good")
     page = (tmp_path / "t" / "index.html").read_text()
-    assert "device npu is not here" in page and "badge OK" not in page.split("<table>")[0]
-    assert load_report(tmp_path / "t" / "report.json").status is Status.FAIL
+    assert "device npu is not here" in page and "badge GOOD" not in page.split("<table>")[0]
+    assert load_report(tmp_path / "t" / "report.json").status is Status.FIX
 
 
 def test_a_red_report_is_red_though_nothing_raised(notebooks: Make, tmp_path: Path) -> None:
-    assert go(notebooks, tmp_path, environment="red_but_quiet").status is Status.FAIL
+    assert go(notebooks, tmp_path, environment="red_but_quiet").status is Status.FIX
     assert state(tmp_path, "environment") == "red"
 
 

@@ -56,7 +56,7 @@ def comparison() -> Report:
     """Eight operators, each with twice the error of the one before; the first is exactly what is allowed."""
     names = ("order", "step", "rank", "operator", "error_out", "own_error", "allowed", "judgement")
     rows = tuple((at, 0, 0, f"torch.conv{at}", 1e-6 * 2**at, 1e-6 * 2**at, 1e-6, "own") for at in range(8))
-    found = Finding("ACC292", Status.WARN, "factor.nothing")
+    found = Finding("ACC292", Status.LOOK, "factor.nothing")
     return Report("precision", "compare", (found,), Table(tuple(map(Column, names)), rows))
 
 

@@ -84,7 +84,7 @@ def test_an_answer_counts_and_a_patched_checker_does_not(tmp_path: Path, monkeyp
     assert told_of["CRS001.unnamed"]["names"] == ["王五 (1).ipynb"] and "CRS001.kept" not in told_of
     assert table["eve.ipynb"]["env_status"] == "not_yet" and table["ann.ipynb"]["env_status"] == "done"
     assert "breaks off" in table["bad.ipynb"]["error"] and not table["ann.ipynb"]["error"]
-    assert report.status is Status.WARN and told[:2] == ["[1/4] ann.ipynb", "[2/4] bad.ipynb"]
+    assert report.status is Status.LOOK and told[:2] == ["[1/4] ann.ipynb", "[2/4] bad.ipynb"]
     seen = next((tmp_path / "grades.csv.work").glob("ann*/home/run.env")).read_text()
     assert "secret" not in seen and str(tmp_path) in seen
     began = time.monotonic()
@@ -196,7 +196,7 @@ def test_what_is_no_submission_is_named(tmp_path: Path) -> None:
     assert list(rows(folder / "grades.csv")) == ["ann.ipynb"]
     told = [each for each in report.findings if each.key == "CRS001.not_graded"]
     assert [each.args["name"] for each in told] == ["copycat.py", "readme.txt"]
-    assert {each.status for each in told} == {Status.WARN}
+    assert {each.status for each in told} == {Status.LOOK}
 
 
 def test_equal_submissions_and_missing_names_are_told() -> None:
@@ -210,7 +210,7 @@ def test_equal_submissions_and_missing_names_are_told() -> None:
     ]
     grades = [Grade(name, student, digest, unnamed=unnamed) for name, student, digest, unnamed in given]
     told = {each.key: each for each in make_report(grades, Beside(), {}, 0.0, Path("x.csv")).findings}
-    assert told["CRS001.alike"].args["names"] == ["ann.zip", "ben.zip"] and told["CRS001.alike"].status is Status.WARN
+    assert told["CRS001.alike"].args["names"] == ["ann.zip", "ben.zip"] and told["CRS001.alike"].status is Status.LOOK
     assert told["CRS001.unnamed"].args["names"] == ["ben.zip"] and told["CRS001.unnamed"].status is Status.NOTE
     rest = {each.key for each in make_report(grades[2:], Beside(), {}, 0.0, Path("x.csv")).findings}
     assert not {"CRS001.alike", "CRS001.unnamed"} & rest

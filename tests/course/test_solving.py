@@ -55,7 +55,7 @@ def test_a_teacher_gets_the_solved_notebook(tmp_path: Path, notebook: str) -> No
     assert not [cell for cell in made.cells if cell.cell_type == "code" and cell.outputs]
     with pytest.raises(WorkbookError, match="is there already"):
         write_solved(notebook, tmp_path / "a.ipynb")
-    assert write_solved(notebook, tmp_path / "a.ipynb", lang="en", force=True).status.name == "OK"
+    assert write_solved(notebook, tmp_path / "a.ipynb", lang="en", force=True).status.json == "Good"
 
 
 def test_a_students_package_has_no_solutions(tmp_path: Path) -> None:

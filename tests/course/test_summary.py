@@ -23,8 +23,8 @@ def test_grades_have_a_case_for_each_task() -> None:
     tasks = {"李雷\x00.ipynb": {"env": "done", "loop": "partly"}, "b.zip": {"env": "not_yet", "loop": ""}}
     why: dict[str, Scalar] = {"why": "broken", "step": ""}
     found = (
-        Finding("CRS001", Status.OK, "CRS001.graded", {"count": 2, "path": "x.csv"}),
-        Finding("CRS001", Status.WARN, "CRS001.trouble", why, Place("b.zip")),
+        Finding("CRS001", Status.GOOD, "CRS001.graded", {"count": 2, "path": "x.csv"}),
+        Finding("CRS001", Status.LOOK, "CRS001.trouble", why, Place("b.zip")),
     )
     root = xml.fromstring(junit.render_junit(Report("course", "course_grade", found, facts={"tasks": tasks}), "en"))
     check(root)

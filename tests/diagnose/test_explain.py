@@ -42,7 +42,7 @@ def first(report: Report) -> tuple[str | None, str | None]:
 def test_the_first_failing_rank_by_time() -> None:
     """Rank 1 stands later in the file; its error came half an hour before rank 0's time-out."""
     report = explain(LOGS / "two_ranks.log")
-    assert report.status is Status.FAIL
+    assert report.status is Status.FIX
     assert first(report) == ("mte_ddr_range", "1")
     assert report.facts["first"]["line"] == 21
     codes = [code["code"] for code in report.facts["first"]["codes"]]
@@ -141,7 +141,7 @@ def test_the_reason_behind_the_inner_error() -> None:
 
 def test_an_unknown_error_says_what_to_collect_and_where_to_ask() -> None:
     report = explain(f"{TRACE}mypackage.Boom: 42 widgets\n")
-    assert report.status is Status.FAIL and "mypackage.Boom: 42 widgets" in report.verdict("en")
+    assert report.status is Status.FIX and "mypackage.Boom: 42 widgets" in report.verdict("en")
     for lang in ("en", "zh"):
         hint = report.findings[0].hint(lang)
         assert "check --json" in hint and "plog" in hint
@@ -153,22 +153,22 @@ def test_only_follow_ups() -> None:
         "[ERROR] TBE Subprocess[task_distribute] raise error[], main process disappeared!\n"
         "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n"
     )
-    assert report.status is Status.FAIL and "only follow-ups" in report.verdict("en")
+    assert report.status is Status.FIX and "only follow-ups" in report.verdict("en")
 
 
 def test_warnings_do_not_block() -> None:
     line = "[W] Warning: CAUTION: The operator 'aten::x' is not currently supported on the NPU backend and falls back\n"
     report = explain(line * 3 + "step 1 loss 2.0\n")
-    assert report.status is Status.WARN and "(3 times)" in report.verdict("en")
+    assert report.status is Status.LOOK and "(3 times)" in report.verdict("en")
 
 
 def test_lines_at_the_level_error_are_not_called_clean() -> None:
     report = explain("[ERROR] RUNTIME(7,python3):2026-11-20-10:00:00.000.001 [a.cc:1]7 f: something odd\n")
-    assert report.status is Status.WARN and "something odd" in report.verdict("en")
+    assert report.status is Status.LOOK and "something odd" in report.verdict("en")
 
 
 def test_an_empty_log_was_not_looked_at(tmp_path: Path) -> None:
-    assert explain(*write(tmp_path, empty="")).status is Status.SKIPPED
+    assert explain(*write(tmp_path, empty="")).status is Status.NOT_LOOKED
 
 
 def test_a_storm_of_errors_is_counted_not_read(tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_a_log_that_goes_away_after_it_was_read(tmp_path: Path, monkeypatch: pyt
     report = report_on([scanned])
     assert report.facts["first"]["id"] == "oom" and report.listing and "out of memory" in report.listing.text
     gone = next(finding for finding in report.findings if finding.rule == "EXP011")
-    assert gone.status is Status.SKIPPED and "文件或文件夹不存在" in gone.message("zh")
+    assert gone.status is Status.NOT_LOOKED and "文件或文件夹不存在" in gone.message("zh")
 
 
 @pytest.mark.parametrize(
@@ -370,7 +370,7 @@ def test_a_symptom_beside_a_log_is_refused(lang: str, says: str, capsys: pytest.
 )
 def test_a_code_in_either_case_or_in_a_phrase_is_explained(text: str, verdict: str) -> None:
     report = explain(text)
-    assert report.status is Status.FAIL and verdict in report.verdict("en")
+    assert report.status is Status.FIX and verdict in report.verdict("en")
 
 
 @pytest.mark.parametrize(
@@ -412,7 +412,7 @@ def test_what_is_no_text_is_not_called_clean(data: bytes, tmp_path: Path, capsys
         assert main(["explain", str(path), "--lang", lang]) == 2
         assert str(path) in "".join(capsys.readouterr())
     write(tmp_path, other="step 1\n")
-    assert explain(tmp_path).status is Status.SKIPPED
+    assert explain(tmp_path).status is Status.NOT_LOOKED
 
 
 def test_what_vanishes_from_a_folder_is_named_and_passed_over(tmp_path: Path) -> None:

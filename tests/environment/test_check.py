@@ -35,16 +35,16 @@ def command(*args: str, **environ: str) -> bounded.Output:
 def test_a_laptop_is_ready_and_says_simulated(simulator_env: dict[str, str]) -> None:
     made = check()
     assert made.tier == "npu-simulated" and made.simulated
-    assert made.status is not Status.FAIL, made.text("en")
+    assert made.status is not Status.FIX, made.text("en")
     assert made.headline and made.headline.key == "ENV000.npu_simulated"
-    assert made.verdict("en").startswith("[simulated NPU] ready on the simulated NPU (2 x ")
+    assert made.verdict("en").startswith("ready on the simulated NPU (2 x ")
 
 
 def test_a_real_npu_that_is_not_here_is_red(simulator_env: dict[str, str], tmp_path: Path) -> None:
     done = command("--device", "npu", "--json", str(tmp_path / "r.json"), "--lang", "en", **SECRETS)
     assert done.code == 1 and "device npu is not here" in done.stdout
     made = report.load_report(tmp_path / "r.json")
-    assert made.status is Status.FAIL and not made.simulated
+    assert made.status is Status.FIX and not made.simulated
     assert [part.verb for part in made.parts] == ["machine_check"]
 
 
@@ -67,7 +67,7 @@ def test_parts_join_to_the_worst() -> None:
     bad = report_on(machines.host(machines.server(), disk_writable=False))
     assert join(good).status is Status.NOTE and join(good).tier == "npu"
     both = join(good, bad)
-    assert both.status is Status.FAIL and "cannot be written to" in both.verdict("en")
+    assert both.status is Status.FIX and "cannot be written to" in both.verdict("en")
 
 
 def test_without_a_device_nothing_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,4 +96,4 @@ def test_a_report_survives_its_json() -> None:
 
 def test_the_verdict_counts_what_could_not_be_told() -> None:
     machine = machines.host(machines.server(), shm_mib=64.0, open_files=100)
-    assert report_on(machine).verdict("en").endswith("2 warned, 0 could not be told")
+    assert report_on(machine).verdict("en").endswith("2 to look at, 0 not looked at")

@@ -54,7 +54,7 @@ def laptop(**packages: str | None) -> Machine:
 
 #: name -> (machine, situation, status, commands that must be there in this order, notes)
 CASES: dict[str, tuple[Callable[[], Machine], str, Status, list[str], set[str]]] = {
-    "server in order": (lambda: complete(m.server()), "server", Status.OK, [], {"kept"}),
+    "server in order": (lambda: complete(m.server()), "server", Status.GOOD, [], {"kept"}),
     "without our packages": (
         m.server,
         "server",
@@ -100,7 +100,7 @@ CASES: dict[str, tuple[Callable[[], Machine], str, Status, list[str], set[str]]]
     "a torch that fits nothing": (
         lambda: server(torch="2.3.0+cu121", torch_npu=None),
         "server",
-        Status.WARN,
+        Status.LOOK,
         [
             "-m venv .venv-npu",
             ".venv-npu/bin/python -m pip install " + TORCH.format("2.9.0"),
@@ -112,7 +112,7 @@ CASES: dict[str, tuple[Callable[[], Machine], str, Status, list[str], set[str]]]
     "a pair for another CANN": (
         lambda: replace(server(), cann=(replace(m.CANN, version="8.3.RC1"),)),
         "server",
-        Status.WARN,
+        Status.LOOK,
         ["-m venv .venv-npu", TORCH.format("2.8.0"), "--no-deps torch_npu==2.8.0"],
         {"kept", "pair_outside"},
     ),
@@ -131,39 +131,39 @@ CASES: dict[str, tuple[Callable[[], Machine], str, Status, list[str], set[str]]]
         ["--no-deps torch_npu==2.9.0"],
         {"kept"},
     ),
-    "no CANN": (lambda: replace(server(), cann=(), environ={}), "server", Status.FAIL, [], {"kept", "no_cann"}),
+    "no CANN": (lambda: replace(server(), cann=(), environ={}), "server", Status.FIX, [], {"kept", "no_cann"}),
     "CANN of no known version": (
         lambda: replace(server(), cann=(replace(m.CANN, version=""),)),
         "server",
-        Status.WARN,
+        Status.LOOK,
         [],
         {"kept", "cann_unknown"},
     ),
     "CANN in no list": (
         lambda: replace(server(torch=None, torch_npu=None), cann=(replace(m.CANN, version="12.0"),)),
         "server",
-        Status.FAIL,
+        Status.FIX,
         [],
         {"not_listed"},
     ),
     "version that is none": (
         lambda: server(torch="nightly", torch_npu=None),
         "server",
-        Status.WARN,
+        Status.LOOK,
         [],
         {"kept", "version"},
     ),
     "old Python": (
         lambda: m.python(server(torch=None, torch_npu=None), version="3.7.9"),
         "server",
-        Status.FAIL,
+        Status.FIX,
         [],
         {"no_wheel"},
     ),
     "old C library": (
         lambda: m.host(server(torch=None, torch_npu=None), glibc="2.17"),
         "server",
-        Status.FAIL,
+        Status.FIX,
         [],
         {"no_wheel"},
     ),
@@ -177,7 +177,7 @@ CASES: dict[str, tuple[Callable[[], Machine], str, Status, list[str], set[str]]]
     "ModelArts in order": (
         lambda: m.environ(complete(m.server()), MA_HOME="/home/ma-user"),
         "modelarts",
-        Status.OK,
+        Status.GOOD,
         [],
         {"kept"},
     ),
@@ -191,7 +191,7 @@ CASES: dict[str, tuple[Callable[[], Machine], str, Status, list[str], set[str]]]
         ],
         {"kept", "image"},
     ),
-    "laptop in order": (lambda: complete(m.laptop()), "laptop", Status.OK, [], {"kept"}),
+    "laptop in order": (lambda: complete(m.laptop()), "laptop", Status.GOOD, [], {"kept"}),
     "bare laptop": (
         lambda: laptop(torch=None),
         "laptop",
@@ -203,21 +203,21 @@ CASES: dict[str, tuple[Callable[[], Machine], str, Status, list[str], set[str]]]
     "laptop with another torch": (
         lambda: laptop(torch="2.12.0"),
         "laptop",
-        Status.WARN,
+        Status.LOOK,
         ["/python torch_npu==2.12.0"],
         {"kept", "simulator_torch"},
     ),
     "laptop with an old Python": (
         lambda: m.python(laptop(), version="3.9.1"),
         "laptop",
-        Status.FAIL,
+        Status.FIX,
         [],
         {"kept", "simulator_wheel"},
     ),
-    "laptop with a nightly": (lambda: laptop(torch="nightly"), "laptop", Status.WARN, [], {"kept", "version"}),
-    "GPU machine": (lambda: complete(m.gpu()), "gpu", Status.OK, [], {"kept", "gpu"}),
-    "macOS": (lambda: m.host(laptop(), system="Darwin", arch="arm64"), "unsupported", Status.FAIL, [], {"unsupported"}),
-    "arm laptop": (lambda: m.host(laptop(), arch="aarch64"), "unsupported", Status.FAIL, [], {"unsupported"}),
+    "laptop with a nightly": (lambda: laptop(torch="nightly"), "laptop", Status.LOOK, [], {"kept", "version"}),
+    "GPU machine": (lambda: complete(m.gpu()), "gpu", Status.GOOD, [], {"kept", "gpu"}),
+    "macOS": (lambda: m.host(laptop(), system="Darwin", arch="arm64"), "unsupported", Status.FIX, [], {"unsupported"}),
+    "arm laptop": (lambda: m.host(laptop(), arch="aarch64"), "unsupported", Status.FIX, [], {"unsupported"}),
 }
 
 
@@ -372,7 +372,7 @@ def test_a_kernel_of_an_npu_is_never_the_simulators(
 
 def test_a_kernel_of_an_npu_that_sees_none_fails(clean: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel, "count_visible_npus", lambda environment: 0)
-    assert write_kernel("y", device="npu", prefix=clean).status is Status.FAIL
+    assert write_kernel("y", device="npu", prefix=clean).status is Status.FIX
 
 
 @pytest.fixture
@@ -384,7 +384,7 @@ def clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize(
     ("answer", "key", "status"),
-    [(2, "ENV132.written", Status.OK), (0, "ENV132.none", Status.WARN), ("x.so", "ENV132.blind", Status.WARN)],
+    [(2, "ENV132.written", Status.GOOD), (0, "ENV132.none", Status.LOOK), ("x.so", "ENV132.blind", Status.LOOK)],
 )
 def test_a_kernel_is_written_and_asked(
     clean: Path, monkeypatch: pytest.MonkeyPatch, answer: int | str, key: str, status: Status
@@ -456,7 +456,7 @@ def test_a_kernel_on_modelarts_goes_to_the_user(clean: Path, monkeypatch: pytest
     assert [one.key for one in report.findings[:2]] == ["ENV132.written", "ENV132.instance"]
     elsewhere = write_kernel("ascend-npu", prefix=clean / "venv")
     unseen = next(one for one in elsewhere.findings if one.key == "ENV132.unseen")
-    assert elsewhere.status is Status.WARN and f"JUPYTER_PATH={clean}/venv/share/jupyter" in str(unseen.hint("zh"))
+    assert elsewhere.status is Status.LOOK and f"JUPYTER_PATH={clean}/venv/share/jupyter" in str(unseen.hint("zh"))
 
 
 def test_a_kernel_is_replaced_only_by_force(
@@ -503,6 +503,6 @@ def test_options_that_do_not_belong(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_kernel_of_the_simulator_sees_its_npus(simulator_env: dict[str, str], tmp_path: Path) -> None:
     """The real thing: a process that begins with the spec's environment."""
     report = write_kernel("ascend-npu", prefix=tmp_path)
-    assert report.simulated and report.facts["npus"] == 2 and report.status is Status.OK
+    assert report.simulated and report.facts["npus"] == 2 and report.status is Status.GOOD
     made: dict[str, Any] = json.loads((tmp_path / "share/jupyter/kernels/ascend-npu/kernel.json").read_text())
     assert made["display_name"] == "Ascend NPU (simulated)" and "HOME" not in made["env"]

@@ -169,7 +169,7 @@ GOOD: dict[str, tuple[Any, ...]] = {
         set(),
         "torchrun --standalone --nproc_per_node=2 train.py",
     ),
-    "nothing at all": ({}, 0, None, 1, 0, None, "127.0.0.1", Status.SKIPPED, {"ENV114.cards"}, ""),
+    "nothing at all": ({}, 0, None, 1, 0, None, "127.0.0.1", Status.NOT_LOOKED, {"ENV114.cards"}, ""),
     "ModelArts, own image": (
         CUSTOM,
         8,
@@ -178,7 +178,7 @@ GOOD: dict[str, tuple[Any, ...]] = {
         1,
         8,
         "w-0.j",
-        Status.OK,
+        Status.GOOD,
         set(),
         f"{TWO_HOSTS} --master_addr=w-0.j --master_port=29500 train.py",
     ),
@@ -190,7 +190,7 @@ GOOD: dict[str, tuple[Any, ...]] = {
         0,
         8,
         "ma-job-worker-1.ma-job",
-        Status.OK,
+        Status.GOOD,
         set(),
         "torchrun --nnodes=2 --node_rank=0 --nproc_per_node=8 "
         "--master_addr=ma-job-worker-1.ma-job --master_port=29500 train.py",
@@ -203,13 +203,13 @@ GOOD: dict[str, tuple[Any, ...]] = {
         1,
         2,
         "w-0.j",
-        Status.WARN,
+        Status.LOOK,
         {"ENV114.rtf"},
         f'[ "$ASCEND_DEVICE_ID" = 0 ] || exit 0\n{UNSET} --nnodes=2 --node_rank=1 --nproc_per_node=2 '
         "--master_addr=w-0.j --master_port=29500 train.py",
     ),
-    "preset engine, A3": ({**RTF, "RANK_ID": "2"}, 2, super_pod(), 2, 1, 2, "w-0.j", Status.WARN, {"ENV114.rtf"}, None),
-    "preset engine, older table": (RTF, 2, pods(), 2, 1, 2, "w-0.j", Status.WARN, {"ENV114.rtf"}, None),
+    "preset engine, A3": ({**RTF, "RANK_ID": "2"}, 2, super_pod(), 2, 1, 2, "w-0.j", Status.LOOK, {"ENV114.rtf"}, None),
+    "preset engine, older table": (RTF, 2, pods(), 2, 1, 2, "w-0.j", Status.LOOK, {"ENV114.rtf"}, None),
     "through torchrun": (
         {**CUSTOM, "MA_RUN_METHOD": "torchrun"},
         8,
@@ -231,7 +231,7 @@ GOOD: dict[str, tuple[Any, ...]] = {
         0,
         1,
         "10.0.0.10",
-        Status.WARN,
+        Status.LOOK,
         {"ENV114.notebook"},
         f"{UNSET} --standalone --nproc_per_node=1 train.py",
     ),
@@ -243,7 +243,7 @@ GOOD: dict[str, tuple[Any, ...]] = {
         1,
         8,
         "gpu01",
-        Status.OK,
+        Status.GOOD,
         set(),
         f"{TWO_HOSTS} --master_addr=gpu01 --master_port=29500 train.py",
     ),
@@ -255,7 +255,7 @@ GOOD: dict[str, tuple[Any, ...]] = {
         1,
         8,
         "gpu01",
-        Status.WARN,
+        Status.LOOK,
         {"ENV114.tasks"},
         "RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS "
         "MASTER_ADDR=gpu01 MASTER_PORT=29500 python train.py",
@@ -268,7 +268,7 @@ GOOD: dict[str, tuple[Any, ...]] = {
         1,
         2,
         "10.0.0.1",
-        Status.OK,
+        Status.GOOD,
         set(),
         None,
     ),
@@ -280,7 +280,7 @@ GOOD: dict[str, tuple[Any, ...]] = {
         None,
         8,
         "",
-        Status.SKIPPED,
+        Status.NOT_LOOKED,
         {"ENV114.host_rank", "ENV114.master"},
         "",
     ),
@@ -374,14 +374,14 @@ BAD: dict[str, tuple[dict[str, str], int, Any, str]] = {
 def test_a_contradiction_is_named(tmp_path: Path, name: str) -> None:
     environ, files, content, key = BAD[name]
     report = facts(tmp_path, environ, files, content)
-    assert keys(report).get(key) is Status.FAIL, keys(report)
+    assert keys(report).get(key) is Status.FIX, keys(report)
     assert report.headline and report.headline.key == "ENV110.contradiction"
     assert next(one for one in report.findings if one.key == key).hint("zh")
 
 
 def test_no_line_is_offered_beside_a_contradiction(tmp_path: Path) -> None:
     report = facts(tmp_path, {**CUSTOM, "MA_NUM_HOSTS": "3"}, 8)
-    assert (report.status, report.facts["line"], report.listing) == (Status.FAIL, "", None)
+    assert (report.status, report.facts["line"], report.listing) == (Status.FIX, "", None)
 
 
 def test_a_number_is_credited_to_who_says_it(tmp_path: Path) -> None:
@@ -394,14 +394,14 @@ def test_a_number_is_credited_to_who_says_it(tmp_path: Path) -> None:
 
 
 def test_a_port_of_hccl_is_warned_of(tmp_path: Path) -> None:
-    assert keys(facts(tmp_path, {**WORKER, "MASTER_PORT": "60015"}, 8))["ENV113.hccl_port"] is Status.WARN
+    assert keys(facts(tmp_path, {**WORKER, "MASTER_PORT": "60015"}, 8))["ENV113.hccl_port"] is Status.LOOK
     assert "ENV113.hccl_port" not in keys(facts(tmp_path, {**WORKER, "MASTER_PORT": "60016"}, 8))
     moved = {**WORKER, "MASTER_PORT": "60000", "HCCL_IF_BASE_PORT": "50000"}
     assert "ENV113.hccl_port" not in keys(facts(tmp_path, moved, 8))
 
 
 def test_a_name_and_an_address_may_be_one_host(tmp_path: Path) -> None:
-    assert facts(tmp_path, {**CUSTOM, "MASTER_ADDR": "10.0.0.1"}, 8).status is Status.OK
+    assert facts(tmp_path, {**CUSTOM, "MASTER_ADDR": "10.0.0.1"}, 8).status is Status.GOOD
 
 
 def test_a_simulated_job_says_so(tmp_path: Path) -> None:
@@ -495,7 +495,7 @@ def test_nothing_secret_is_shown(tmp_path: Path) -> None:
     }
     content = table(status="PLANTED-9", note="PLANTED-10")
     report = facts(tmp_path, {**RTF, **planted}, 2, content)
-    assert report.status is Status.FAIL
+    assert report.status is Status.FIX
     assert "PLANTED" not in report.text("en") + report.html("zh") + report.to_json()
 
 

@@ -51,14 +51,14 @@ BROKEN: dict[str, tuple[Callable[[], Machine], str, Status]] = {
     "macOS asked for an NPU": (
         lambda: m.chosen(m.host(m.laptop(), system="Darwin", distribution=""), wanted="npu", tier=""),
         "ENV010.other",
-        Status.FAIL,
+        Status.FIX,
     ),
-    "laptop on riscv": (lambda: m.host(m.laptop(), arch="riscv64"), "ENV010.other", Status.WARN),
-    "old C library": (lambda: m.host(m.server(), glibc="2.17"), "ENV011.old", Status.FAIL),
-    "musl": (lambda: m.host(m.server(), glibc=Untold("untold.glibc")), "untold.glibc", Status.SKIPPED),
-    "one CPU for two cards": (lambda: m.host(m.server(), cpus_usable=1.0), "ENV012.few", Status.WARN),
+    "laptop on riscv": (lambda: m.host(m.laptop(), arch="riscv64"), "ENV010.other", Status.LOOK),
+    "old C library": (lambda: m.host(m.server(), glibc="2.17"), "ENV011.old", Status.FIX),
+    "musl": (lambda: m.host(m.server(), glibc=Untold("untold.glibc")), "untold.glibc", Status.NOT_LOOKED),
+    "one CPU for two cards": (lambda: m.host(m.server(), cpus_usable=1.0), "ENV012.few", Status.LOOK),
     "CPU quota": (lambda: m.host(m.server(), cpus_usable=32.0), "ENV012.cut", Status.NOTE),
-    "little memory": (lambda: m.host(m.laptop(), memory_free_mib=900.0), "ENV013.low", Status.WARN),
+    "little memory": (lambda: m.host(m.laptop(), memory_free_mib=900.0), "ENV013.low", Status.LOOK),
     "memory unreadable": (
         lambda: m.host(
             m.laptop(),
@@ -66,40 +66,40 @@ BROKEN: dict[str, tuple[Callable[[], Machine], str, Status]] = {
             memory_free_mib=Untold("untold.unreadable", {"path": "/proc/meminfo"}),
         ),
         "untold.unreadable",
-        Status.SKIPPED,
+        Status.NOT_LOOKED,
     ),
-    "disk full": (lambda: m.host(m.laptop(), disk_free_mib=100.0), "ENV014.full", Status.FAIL),
-    "disk nearly full": (lambda: m.host(m.laptop(), disk_free_mib=3000.0), "ENV014.full", Status.WARN),
-    "folder closed": (lambda: m.host(m.laptop(), disk_writable=False), "ENV014.closed", Status.FAIL),
-    "docker's shm": (lambda: m.host(m.server(), shm_mib=64.0, container="docker"), "ENV015.small", Status.WARN),
+    "disk full": (lambda: m.host(m.laptop(), disk_free_mib=100.0), "ENV014.full", Status.FIX),
+    "disk nearly full": (lambda: m.host(m.laptop(), disk_free_mib=3000.0), "ENV014.full", Status.LOOK),
+    "folder closed": (lambda: m.host(m.laptop(), disk_writable=False), "ENV014.closed", Status.FIX),
+    "docker's shm": (lambda: m.host(m.server(), shm_mib=64.0, container="docker"), "ENV015.small", Status.LOOK),
     "no shm": (
         lambda: m.host(m.laptop(), shm_mib=Untold("untold.file", {"path": "/dev/shm", "error": "No such file"})),
         "untold.file",
-        Status.SKIPPED,
+        Status.NOT_LOOKED,
     ),
-    "few open files": (lambda: m.host(m.server(), open_files=256), "ENV016.low", Status.WARN),
+    "few open files": (lambda: m.host(m.server(), open_files=256), "ENV016.low", Status.LOOK),
     "npu asked for on a laptop": (
         lambda: m.chosen(m.laptop(), wanted="npu", tier="", why={"say": "device.why.no_cann"}),
         "ENV001.absent",
-        Status.FAIL,
+        Status.FIX,
     ),
     "npu asked for, no chip": (
         lambda: m.chosen(m.laptop(), wanted="npu", tier="", why={"say": "device.why.no_cann"}),
         "ENV020.absent",
-        Status.FAIL,
+        Status.FIX,
     ),
-    "NPU fell back to CPU": (lambda: m.unusable(m.server()), "ENV001.unusable", Status.FAIL),
+    "NPU fell back to CPU": (lambda: m.unusable(m.server()), "ENV001.unusable", Status.FIX),
     "chips hidden from PCI": (lambda: replace(m.server(), hardware=m.hardware(pci=())), "ENV020.hidden", Status.NOTE),
     "no PCI tree": (
         lambda: replace(m.server(), hardware=m.hardware(pci=Untold("untold.no_pci", {"path": "/sys/bus/pci"}))),
         "untold.no_pci",
-        Status.SKIPPED,
+        Status.NOT_LOOKED,
     ),
-    "driver not loaded": (lambda: m.unusable(replace(m.server(), hardware=NO_CARDS)), "ENV021.none", Status.FAIL),
+    "driver not loaded": (lambda: m.unusable(replace(m.server(), hardware=NO_CARDS)), "ENV021.none", Status.FIX),
     "container without devices": (
         lambda: m.unusable(m.host(replace(m.server(), hardware=NO_CARDS), container="docker")),
         "ENV021.container",
-        Status.FAIL,
+        Status.FIX,
     ),
     "device file closed": (
         lambda: m.unusable(
@@ -111,49 +111,49 @@ BROKEN: dict[str, tuple[Callable[[], Machine], str, Status]] = {
             )
         ),
         "ENV021.closed",
-        Status.FAIL,
+        Status.FIX,
     ),
     "manager missing": (
         lambda: m.unusable(replace(m.server(), hardware=m.hardware(nodes=(Node("/dev/davinci0", True),)))),
         "ENV021.missing",
-        Status.FAIL,
+        Status.FIX,
     ),
     "chip ill": (
         lambda: replace(m.server(), hardware=m.hardware(npu_smi=replace(SMI, chips=m.chips(health="Alarm")))),
         "ENV022.ill",
-        Status.FAIL,
+        Status.FIX,
     ),
     "chip warns": (
         lambda: replace(m.server(), hardware=m.hardware(npu_smi=replace(SMI, chips=m.chips(health="Warning")))),
         "ENV022.ill",
-        Status.WARN,
+        Status.LOOK,
     ),
     "npu-smi -8005": (
         lambda: replace(m.server(), hardware=m.hardware(npu_smi=NpuSmi(error=-8005))),
         "ENV022.error_8005",
-        Status.WARN,
+        Status.LOOK,
     ),
     "npu-smi -8020": (
         lambda: replace(m.server(), hardware=m.hardware(npu_smi=NpuSmi(error=-8020))),
         "ENV022.error_8020",
-        Status.WARN,
+        Status.LOOK,
     ),
     "npu-smi other error": (
         lambda: replace(m.server(), hardware=m.hardware(npu_smi=NpuSmi(error=-8001))),
         "ENV022.error",
-        Status.WARN,
+        Status.LOOK,
     ),
     "npu-smi hangs": (
         lambda: replace(
             m.server(), hardware=m.hardware(npu_smi=Untold("untold.timeout", {"tool": "npu-smi", "seconds": "10"}))
         ),
         "untold.timeout",
-        Status.SKIPPED,
+        Status.NOT_LOOKED,
     ),
     "npu-smi cut short": (
         lambda: replace(m.server(), hardware=m.hardware(npu_smi=Untold("untold.npu_smi_cut", {"lines": 5}))),
         "untold.npu_smi_cut",
-        Status.SKIPPED,
+        Status.NOT_LOOKED,
     ),
     "npu-smi broken": (
         lambda: replace(
@@ -161,57 +161,57 @@ BROKEN: dict[str, tuple[Callable[[], Machine], str, Status]] = {
             hardware=m.hardware(npu_smi=Untold("untold.tool", {"tool": "npu-smi", "error": "Is a directory"})),
         ),
         "untold.tool",
-        Status.SKIPPED,
+        Status.NOT_LOOKED,
     ),
     "npu-smi partly unread": (
         lambda: replace(m.server(), hardware=m.hardware(npu_smi=replace(SMI, unread=("| 2  910B2 |",)))),
         "ENV022.unread",
-        Status.SKIPPED,
+        Status.NOT_LOOKED,
     ),
-    "no npu-smi": (lambda: replace(m.server(), hardware=m.hardware(npu_smi=None)), "ENV022.absent", Status.WARN),
+    "no npu-smi": (lambda: replace(m.server(), hardware=m.hardware(npu_smi=None)), "ENV022.absent", Status.LOOK),
     "first generation 910B": (
         lambda: replace(m.server(), hardware=m.hardware(npu_smi=replace(SMI, chips=m.chips(name="910B")))),
         "ENV023.first",
-        Status.WARN,
+        Status.LOOK,
     ),
     "inference chip": (
         lambda: replace(m.server(), hardware=m.hardware(npu_smi=replace(SMI, chips=m.chips(name="310P3")))),
         "ENV023.inference",
-        Status.WARN,
+        Status.LOOK,
     ),
     "one card lost": (
         lambda: replace(m.server(), hardware=m.hardware(npu_smi=replace(SMI, chips=m.chips(1)))),
         "ENV024.differ",
-        Status.WARN,
+        Status.LOOK,
     ),
     "NPU in use": (
         lambda: replace(
             m.server(), hardware=m.hardware(npu_smi=replace(SMI, processes=(Process(0, 0, 4711, "python", 20000),)))
         ),
         "ENV025.busy",
-        Status.WARN,
+        Status.LOOK,
     ),
     "visible devices not numbers": (
         lambda: m.environ(m.server(), ASCEND_RT_VISIBLE_DEVICES="all"),
         "ENV026.malformed",
-        Status.FAIL,
+        Status.FIX,
     ),
     "visible device 7 of 2": (
         lambda: m.environ(m.server(), ASCEND_RT_VISIBLE_DEVICES="0,7"),
         "ENV026.wrong",
-        Status.FAIL,
+        Status.FIX,
     ),
     "no driver": (
         lambda: m.unusable(replace(m.server(), hardware=m.hardware(driver="", driver_installed=False))),
         "ENV030.none",
-        Status.FAIL,
+        Status.FIX,
     ),
     "no driver in the container": (
         lambda: m.unusable(
             m.host(replace(m.server(), hardware=m.hardware(driver="", driver_installed=False)), container="docker")
         ),
         "ENV030.container",
-        Status.FAIL,
+        Status.FIX,
     ),
     "driver file unreadable": (
         lambda: replace(
@@ -219,12 +219,12 @@ BROKEN: dict[str, tuple[Callable[[], Machine], str, Status]] = {
             hardware=m.hardware(driver=Untold("untold.unreadable", {"path": "/usr/local/Ascend/driver/version.info"})),
         ),
         "untold.unreadable",
-        Status.SKIPPED,
+        Status.NOT_LOOKED,
     ),
     "driver too old": (
         lambda: replace(m.server(), hardware=m.hardware(driver="24.1.rc3")),
         "ENV030.outside",
-        Status.WARN,
+        Status.LOOK,
     ),
     "driver not listed": (
         lambda: replace(m.server(), cann=(replace(m.CANN, version="8.0.RC3"),)),
@@ -237,31 +237,31 @@ BROKEN: dict[str, tuple[Callable[[], Machine], str, Status]] = {
         Status.NOTE,
     ),
     "no firmware file": (lambda: replace(m.server(), hardware=m.hardware(firmware="")), "ENV031.none", Status.NOTE),
-    "no CANN": (lambda: m.unusable(replace(m.server(), cann=(), environ={})), "ENV040.none", Status.FAIL),
+    "no CANN": (lambda: m.unusable(replace(m.server(), cann=(), environ={})), "ENV040.none", Status.FIX),
     "CANN's version unreadable": (
         lambda: replace(m.server(), cann=(replace(m.CANN, version=""),)),
         "ENV040.unreadable",
-        Status.SKIPPED,
+        Status.NOT_LOOKED,
     ),
     "pair with an unreadable CANN": (
         lambda: replace(m.server(), cann=(replace(m.CANN, version=""),)),
         "untold.cann_version",
-        Status.SKIPPED,
+        Status.NOT_LOOKED,
     ),
     "CANN not sourced": (
         lambda: replace(m.server(), cann=(unsourced(),), environ={}),
         "ENV041.not_sourced",
-        Status.WARN,
+        Status.LOOK,
     ),
     "sourced by sh": (
         lambda: replace(m.server(), cann=(unsourced(),), environ={"ASCEND_HOME_PATH": "."}),
         "ENV041.relative",
-        Status.FAIL,
+        Status.FIX,
     ),
     "CANN uninstalled": (
         lambda: replace(m.server(), cann=(unsourced(),), environ={"ASCEND_HOME_PATH": "/usr/local/Ascend/gone"}),
         "ENV041.missing",
-        Status.FAIL,
+        Status.FIX,
     ),
     "two CANNs in the path": (
         lambda: m.environ(
@@ -269,154 +269,154 @@ BROKEN: dict[str, tuple[Callable[[], Machine], str, Status]] = {
             LD_LIBRARY_PATH=f"{m.CANN.path}/lib64:{OTHER_CANN.path}/lib64",
         ),
         "ENV042.mixed",
-        Status.WARN,
+        Status.LOOK,
     ),
     "kernels of another chip": (
         lambda: replace(m.server(), cann=(replace(m.CANN, kernels=("ascend910",)),)),
         "ENV043.missing",
-        Status.FAIL,
+        Status.FIX,
     ),
     "kernels of an unknown chip": (
         lambda: replace(m.server(), hardware=m.hardware(pci=(PciChip("0", "0xd806", "950"),))),
         "ENV043.unknown",
-        Status.SKIPPED,
+        Status.NOT_LOOKED,
     ),
     "chips that no table names, the bus hidden": (
         lambda: replace(
             m.server(), hardware=m.hardware(pci=(), npu_smi=NpuSmi("25.5.0", "25.5.0", m.chips(2, "910B4-1")))
         ),
         "ENV043.unknown",
-        Status.SKIPPED,
+        Status.NOT_LOOKED,
     ),
     "simulator by force beside a CANN": (
         lambda: m.chosen(m.server(), tier="npu-simulated"),
         "ENV070.forced",
-        Status.WARN,
+        Status.LOOK,
     ),
     "simulator built of other sources": (
         lambda: replace(m.laptop(), simulator_old=True),
         "ENV070.old",
-        Status.WARN,
+        Status.LOOK,
     ),
     "simulator's npu-smi": (
         lambda: replace(m.laptop(), hardware=replace(m.laptop().hardware, simulated_npu_smi=NpuSmi(simulated=True))),
         "ENV070.npu_smi",
         Status.NOTE,
     ),
-    "Python without a wheel": (lambda: m.python(m.server(), version="3.8.18"), "ENV050.no_wheel", Status.WARN),
+    "Python without a wheel": (lambda: m.python(m.server(), version="3.8.18"), "ENV050.no_wheel", Status.LOOK),
     "torch missing": (
         lambda: m.broken_import(m.unusable(m.server()), "ModuleNotFoundError: No module named 'torch'"),
         "ENV051.not_installed",
-        Status.FAIL,
+        Status.FIX,
     ),
     "torch_npu without CANN": (
         lambda: m.broken_import(m.chosen(replace(m.laptop(), simulator=""), tier="cpu"), BACKEND, HCCL),
         "ENV051.no_cann",
-        Status.FAIL,
+        Status.FIX,
     ),
     "torch_npu without CANN, simulator at hand": (
         lambda: m.broken_import(m.laptop(), BACKEND, HCCL),
         "ENV051.no_cann",
-        Status.WARN,
+        Status.LOOK,
     ),
     "libhccl with CANN not sourced": (
         lambda: m.broken_import(replace(m.server(), cann=(unsourced(),), environ={}), BACKEND, HCCL),
         "ENV051.not_sourced",
-        Status.WARN,
+        Status.LOOK,
     ),
     "driver libraries invisible": (
         lambda: m.broken_import(m.unusable(m.server()), BACKEND, HAL),
         "ENV051.no_driver",
-        Status.FAIL,
+        Status.FIX,
     ),
     "undefined symbol": (
         lambda: m.broken_import(m.unusable(m.server()), BACKEND, "ImportError: x.so: undefined symbol: _ZN3c1"),
         "ENV051.symbol",
-        Status.FAIL,
+        Status.FIX,
     ),
     "backend fails otherwise": (
         lambda: m.broken_import(m.unusable(m.server()), BACKEND, "ValueError: odd"),
         "ENV051.autoload",
-        Status.FAIL,
+        Status.FIX,
     ),
     "torch damaged": (
         lambda: m.broken_import(m.chosen(m.laptop(), tier="cpu"), "OSError: libtorch.so"),
         "ENV051.broken",
-        Status.FAIL,
+        Status.FIX,
     ),
     "torch's import hangs": (
         lambda: m.python(m.laptop(), torch_import=Untold("untold.timeout", {"tool": "import torch", "seconds": "9"})),
         "untold.timeout",
-        Status.SKIPPED,
+        Status.NOT_LOOKED,
     ),
     "torch_npu missing": (
         lambda: m.unusable(
             m.packages(m.python(m.chosen(m.server(), versions={}), torch_npu_folder=""), torch_npu=None)
         ),
         "ENV052.none",
-        Status.FAIL,
+        Status.FIX,
     ),
     "torch_npu in site-packages of a laptop": (
         lambda: m.python(m.laptop(), torch_npu_folder="/lib/torch_npu"),
         "ENV052.without_cann",
-        Status.WARN,
+        Status.LOOK,
     ),
     "torch of another release": (
         lambda: m.unusable(m.packages(m.chosen(m.server(), versions={}), torch="2.8.0")),
         "ENV053.wrong",
-        Status.FAIL,
+        Status.FIX,
     ),
     "torch of no known form": (
         lambda: m.packages(m.chosen(m.server(), versions={}), torch="nightly"),
         "untold.version",
-        Status.SKIPPED,
+        Status.NOT_LOOKED,
     ),
     "CANN too old, torch_npu dead": (
         lambda: m.unusable(replace(m.server(), cann=(replace(m.CANN, version="8.0.RC1"),))),
         "ENV054.outside",
-        Status.FAIL,
+        Status.FIX,
     ),
     "CANN too old, torch_npu works": (
         lambda: replace(m.server(), cann=(replace(m.CANN, version="8.0.RC1"),)),
         "ENV054.outside",
-        Status.WARN,
+        Status.LOOK,
     ),
     "pair not listed": (
         lambda: m.packages(m.chosen(m.server(), versions={"torch": "2.13.0", "torch_npu": "2.13.0"}), torch="2.13.0"),
         "ENV054.not_listed",
         Status.NOTE,
     ),
-    "numpy 2 with CANN 8.5": (lambda: m.packages(m.server(), numpy="2.1.0"), "ENV055.too_new", Status.FAIL),
-    "no numpy": (lambda: m.packages(m.server(), numpy=None), "ENV055.none", Status.FAIL),
-    "decorator missing": (lambda: m.packages(m.server(), decorator=None), "ENV056.missing", Status.FAIL),
-    "folder named torch": (lambda: m.python(m.laptop(), shadows=("torch",)), "ENV057.shadow", Status.WARN),
-    "torchvision of another torch": (lambda: m.packages(m.server(), torchvision="0.20.1"), "ENV058.other", Status.WARN),
+    "numpy 2 with CANN 8.5": (lambda: m.packages(m.server(), numpy="2.1.0"), "ENV055.too_new", Status.FIX),
+    "no numpy": (lambda: m.packages(m.server(), numpy=None), "ENV055.none", Status.FIX),
+    "decorator missing": (lambda: m.packages(m.server(), decorator=None), "ENV056.missing", Status.FIX),
+    "folder named torch": (lambda: m.python(m.laptop(), shadows=("torch",)), "ENV057.shadow", Status.LOOK),
+    "torchvision of another torch": (lambda: m.packages(m.server(), torchvision="0.20.1"), "ENV058.other", Status.LOOK),
     "TASK_QUEUE_ENABLE overwritten": (
         lambda: m.environ(m.server(), started={"TASK_QUEUE_ENABLE": "2"}, TASK_QUEUE_ENABLE="0"),
         "ENV060.overwritten",
         Status.NOTE,
     ),
-    "TASK_QUEUE_ENABLE off": (lambda: m.environ(m.server(), TASK_QUEUE_ENABLE="0"), "ENV060.off", Status.WARN),
-    "TASK_QUEUE_ENABLE odd": (lambda: m.environ(m.server(), TASK_QUEUE_ENABLE="yes"), "ENV060.unknown", Status.WARN),
+    "TASK_QUEUE_ENABLE off": (lambda: m.environ(m.server(), TASK_QUEUE_ENABLE="0"), "ENV060.off", Status.LOOK),
+    "TASK_QUEUE_ENABLE odd": (lambda: m.environ(m.server(), TASK_QUEUE_ENABLE="yes"), "ENV060.unknown", Status.LOOK),
     "library path late in a kernel": (
         lambda: m.environ(m.python(m.laptop(), interactive=True), started={}, LD_LIBRARY_PATH="/x"),
         "ENV061.late",
-        Status.WARN,
+        Status.LOOK,
     ),
     "library path late in a script": (
         lambda: m.environ(m.laptop(), started={}, LD_LIBRARY_PATH="/x"),
         "ENV061.late",
-        Status.WARN,
+        Status.LOOK,
     ),
     "start of the process unreadable": (
         lambda: replace(m.laptop(), started=Untold("untold.file", {"path": "/proc/self/environ", "error": "no"})),
         "untold.file",
-        Status.SKIPPED,
+        Status.NOT_LOOKED,
     ),
     "rank table left over": (
         lambda: m.environ(m.server(), RANK_TABLE_FILE="/user/config/jobstart_hccl.json"),
         "ENV062.left",
-        Status.WARN,
+        Status.LOOK,
     ),
     "simulator sourced, npu asked for": (
         lambda: m.chosen(
@@ -448,12 +448,12 @@ BROKEN: dict[str, tuple[Callable[[], Machine], str, Status]] = {
     "bash cannot source": (
         lambda: replace(m.server(), cann=(replace(m.CANN, unset=Untold("untold.script", {"path": "/c/set_env.sh"})),)),
         "untold.script",
-        Status.SKIPPED,
+        Status.NOT_LOOKED,
     ),
     "no set_env.sh": (
         lambda: replace(m.server(), cann=(replace(m.CANN, unset=Untold("untold.no_script", {"path": "/c"})),)),
         "untold.no_script",
-        Status.SKIPPED,
+        Status.NOT_LOOKED,
     ),
     "torch_npu no longer maintained": (
         lambda: m.chosen(m.server(), versions={"torch": "2.1.0", "torch_npu": "2.1.0.post17"}),
@@ -463,12 +463,12 @@ BROKEN: dict[str, tuple[Callable[[], Machine], str, Status]] = {
     "hccn.conf without the second NPU": (
         lambda: replace(m.server(), hccl=Hccl(devices={0: "192.168.100.101"})),
         "ENV063.missing",
-        Status.WARN,
+        Status.LOOK,
     ),
     "hccn.conf unreadable": (
         lambda: replace(m.server(), hccl=Hccl(devices=Untold("untold.file", {"path": "/etc/hccn.conf", "error": "x"}))),
         "untold.file",
-        Status.SKIPPED,
+        Status.NOT_LOOKED,
     ),
     "no kernel carries CANN": (
         lambda: replace(m.server(), kernelspecs=(Kernelspec("python3", "/k", "python"),)),
@@ -481,14 +481,14 @@ BROKEN: dict[str, tuple[Callable[[], Machine], str, Status]] = {
             nvidia=Nvidia(8, "560.35.03"),
         ),
         "ENV081.unseen",
-        Status.WARN,
+        Status.LOOK,
     ),
     "container without a driver": (
         lambda: m.unusable(
             m.host(replace(m.server(), hardware=m.hardware(driver="", driver_installed=False)), container="docker")
         ),
         "ENV090.no_driver",
-        Status.FAIL,
+        Status.FIX,
     ),
     "ModelArts preset engine": (
         lambda: m.environ(m.server(), MA_VJ_NAME="job", MA_NUM_GPUS="8", RANK_TABLE_FILE="/r.json", RANK="0"),
@@ -558,7 +558,7 @@ def test_a_broken_machine_is_named(name: str) -> None:
 def test_one_fault_gives_no_other_failure(name: str) -> None:
     """A single fault in an otherwise healthy machine fails in its own rule only (and in the device it takes away)."""
     machine, key, status = BROKEN[name]
-    failed = {finding.key for finding in findings(machine()) if finding.status is Status.FAIL}
+    failed = {finding.key for finding in findings(machine()) if finding.status is Status.FIX}
     together = {
         "no driver in the container": {"ENV090.no_driver"},
         "container without a driver": {"ENV030.container"},
@@ -566,7 +566,7 @@ def test_one_fault_gives_no_other_failure(name: str) -> None:
     if machine().chosen.wanted == "npu":
         return  # a laptop asked for an NPU lacks everything
     assert failed <= {key, "ENV001.unusable"} | together
-    assert (key in failed) == (status is Status.FAIL)
+    assert (key in failed) == (status is Status.FIX)
 
 
 @pytest.mark.parametrize("name", HEALTHY)
@@ -601,7 +601,7 @@ def test_every_outcome_was_seen(tmp_path: Path) -> None:
 def test_every_failure_says_what_to_do() -> None:
     for name, (machine, key, status) in BROKEN.items():
         found = next(finding for finding in findings(machine()) if finding.key == key)
-        if status in (Status.FAIL, Status.WARN):
+        if status in (Status.FIX, Status.LOOK):
             assert found.hint("en") and found.hint("zh"), name
 
 
@@ -610,4 +610,4 @@ def test_a_rule_that_breaks_is_a_failure() -> None:
         raise ZeroDivisionError("on purpose")
 
     found = judge_facts(m.server(), {**RULES, "ENV999": broken})[-1]
-    assert (found.status, found.key) == (Status.FAIL, "rule.broke")
+    assert (found.status, found.key) == (Status.FIX, "rule.broke")

@@ -73,12 +73,12 @@ def test_a_machine_without_a_device_is_recorded_too(tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize(
     ("left", "right", "status", "key"),
     [
-        (GPU, changed(NPU, "packages", torch="2.8.0"), Status.FAIL, "ENV120.high"),
-        (GPU, changed(NPU, "packages", numpy="2.1"), Status.WARN, "ENV120.medium"),
+        (GPU, changed(NPU, "packages", torch="2.8.0"), Status.FIX, "ENV120.high"),
+        (GPU, changed(NPU, "packages", numpy="2.1"), Status.LOOK, "ENV120.medium"),
         (GPU, NPU, Status.NOTE, "ENV120.alike"),
-        (GPU, GPU, Status.OK, "ENV120.alike"),
-        (GPU, replace(GPU, run={}), Status.SKIPPED, "ENV120.alike"),
-        (Settings(), Settings(), Status.SKIPPED, "ENV120.alike"),
+        (GPU, GPU, Status.GOOD, "ENV120.alike"),
+        (GPU, replace(GPU, run={}), Status.NOT_LOOKED, "ENV120.alike"),
+        (Settings(), Settings(), Status.NOT_LOOKED, "ENV120.alike"),
     ],
 )
 def test_the_verdict(left: Settings, right: Settings, status: Status, key: str) -> None:
@@ -99,7 +99,7 @@ def test_a_row_a_difference_in_both_languages(name: str) -> None:
 def test_what_a_machine_does_not_tell_is_named() -> None:
     report = compare_settings(NPU, changed(NPU, "machine", cann=None))
     told = next(one for one in report.findings if one.key == "ENV121.machine")
-    assert report.status is Status.SKIPPED and told.args == {"names": ["cann"]} and "cann" in told.message("zh")
+    assert report.status is Status.NOT_LOOKED and told.args == {"names": ["cann"]} and "cann" in told.message("zh")
 
 
 def test_a_capture_from_elsewhere_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -49,7 +49,7 @@ def check_stage(folder: Path, stage: str) -> None:
 def check_run(here: Path, stages: tuple[str, ...] = STAGES, name: str = "t") -> None:
     folder = here / name
     report = load_report(folder / "report.json")
-    assert report.status.name == "OK", report.verdict("en")
+    assert report.status.json == "Good", report.verdict("en")
     assert {outcome["state"] for outcome in report.facts["outcomes"]} == {"good"}
     for stage in stages:
         check_stage(folder, stage)
@@ -73,7 +73,7 @@ def check_nothing_half(here: Path) -> None:
             check_stage(path.parent.parent, path.parent.name)
         if path.name == "ended.json" and json.loads(text)["state"] == "good":
             check_run(path.parent.parent, ("environment",), path.parent.name)
-        if path.name == "report.json" and path.parent.name == "t" and json.loads(text)["status"] == "OK":
+        if path.name == "report.json" and path.parent.name == "t" and json.loads(text)["status"] == "Good":
             check_run(here, tuple(outcome["stage"] for outcome in json.loads(text)["facts"]["outcomes"]))
 
 

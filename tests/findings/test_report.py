@@ -23,7 +23,7 @@ from tests.conftest import ROOT
 SCHEMA = json.loads((ROOT / "ascend_workbook" / "findings" / "report.schema.json").read_text())
 
 
-def finding(status: Status = Status.OK, weight: float = 0.0) -> Finding:
+def finding(status: Status = Status.GOOD, weight: float = 0.0) -> Finding:
     place = Place("a 文件.py", 3, 7)
     return Finding("RUN400", status, "rule.broke", {"rule": "X", "error": "no"}, place, weight, (Edit(0, 1, "b"),))
 
@@ -37,22 +37,22 @@ def sample(*findings: Finding, tier: str = "cpu") -> Report:
 @given(some.lists(some.sampled_from(Status), max_size=6))
 def test_the_status_is_the_worst(statuses: list[Status]) -> None:
     made = sample(*(finding(status) for status in statuses))
-    assert made.status == (max(statuses) if statuses else Status.SKIPPED)
+    assert made.status == (max(statuses) if statuses else Status.NOT_LOOKED)
 
 
 def test_the_verdict_is_the_heaviest_of_the_worst() -> None:
-    light, heavy = finding(Status.FAIL, 1), finding(Status.FAIL, 9)
-    assert sample(light, heavy, finding(Status.OK, 99)).headline is heavy
+    light, heavy = finding(Status.FIX, 1), finding(Status.FIX, 9)
+    assert sample(light, heavy, finding(Status.GOOD, 99)).headline is heavy
 
 
 def test_nothing_looked_is_not_clean() -> None:
-    assert sample().status is Status.SKIPPED
+    assert sample().status is Status.NOT_LOOKED
     assert "not looked" in sample().verdict("en")
 
 
 @pytest.mark.parametrize("tier", reports.TIERS)
 def test_json_keeps_everything(tier: str) -> None:
-    made = join_reports("batch", "run", [sample(finding(Status.WARN), tier=tier), sample(tier=tier)], tier=tier)
+    made = join_reports("batch", "run", [sample(finding(Status.LOOK), tier=tier), sample(tier=tier)], tier=tier)
     back = Report.from_json(made.to_json())
     assert back == made
     jsonschema.validate(json.loads(made.to_json()), SCHEMA)
@@ -100,9 +100,9 @@ def test_the_schema_can_fail() -> None:
 def test_the_simulator_is_named_everywhere() -> None:
     made = sample(finding(), tier="npu-simulated")
     assert made.simulated and json.loads(made.to_json())["simulated"] is True
-    for shown in (made.verdict("en"), made.text("en"), made.html("en")):
-        assert "simulated" in shown
-    assert "模拟" in made.verdict("zh") and "模拟" in made.html("zh")
+    first, *others = made.text("en").split("\n")
+    assert first.endswith("[simulated NPU]") and "[simulated NPU]" not in "".join(others) + made.verdict("en")
+    assert "simulated" in made.html("en") and "模拟" in made.html("zh")
     assert "simulated" in made.figure("en").axes[0].get_title()
     assert join_reports("batch", "run", [made]).simulated
     assert not sample(finding(), tier="npu").simulated
@@ -110,8 +110,8 @@ def test_the_simulator_is_named_everywhere() -> None:
 
 def test_a_red_report_raises() -> None:
     with pytest.raises(WorkbookError):
-        sample(finding(Status.FAIL)).or_raise()
-    assert sample(finding(Status.WARN)).or_raise()
+        sample(finding(Status.FIX)).or_raise()
+    assert sample(finding(Status.LOOK)).or_raise()
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"schema_version": 99}', "[]"])
@@ -145,7 +145,7 @@ def test_a_saved_report_that_lacks_an_argument_of_todays_sentence_is_shown() -> 
     }
     said: Any = {"say": key, "args": args}
     table = Table((Column("verdict"),), ((said,),))
-    old = Report("precision", "verify", (Finding("ACC270", Status.OK, key, args),), table)
+    old = Report("precision", "verify", (Finding("ACC270", Status.GOOD, key, args),), table)
     saved = old.to_json()
     again = Report.from_json(re.sub(r',\s*"allowed": 0.123', "", saved))
     assert saved.count('"allowed"') == 2
@@ -173,3 +173,13 @@ def test_a_wide_table_keeps_in_sight_what_a_row_is_about() -> None:
     page = Report("precision", "compare", (), Table(tuple(map(Column, names)), (tuple("abcdefghi"),))).html("en")
     assert '<div class="scroll wide">' in page and "<td class=k>b</td>" in page and "<th class=k>" in page
     assert "scroll wide" not in agreeing(3).html("en")
+
+
+@pytest.mark.parametrize(("old", "status"), list(zip(("OK", "NOTE", "SKIPPED", "WARN", "FAIL"), Status)))
+def test_the_words_of_older_reports_are_read(old: str, status: Status) -> None:
+    kept = {**finding(status).to_dict(), "status": old}
+    kept.pop("remark", None)
+    assert Finding.from_dict(kept) == finding(status) == Finding.from_dict(finding(status).to_dict())
+    table = Table((Column("status"),), ((old,), (status.json,)))
+    shown = Report("migration", "scan", (finding(status),), table).text("zh").split("\n")
+    assert shown[0].startswith(f"{status.word('zh')}  ") and shown[4:6] == [status.word("zh")] * 2

@@ -13,7 +13,7 @@ from ascend_workbook.findings.rules import CannotCheck, judge_facts, modules_of,
 
 
 def good(facts: int) -> list[Finding]:
-    return [Finding("A", Status.OK, "report.not_looked")]
+    return [Finding("A", Status.GOOD, "report.not_looked")]
 
 
 def blind(facts: int) -> list[Finding]:
@@ -21,12 +21,16 @@ def blind(facts: int) -> list[Finding]:
 
 
 def broken(facts: int) -> list[Finding]:
-    return [Finding("C", Status.OK, str(1 // facts))]
+    return [Finding("C", Status.GOOD, str(1 // facts))]
 
 
 def test_blind_and_broken_rules_become_findings() -> None:
     found = judge_facts(0, {"A": good, "B": blind, "C": broken})
-    assert [(one.rule, one.status) for one in found] == [("A", Status.OK), ("B", Status.SKIPPED), ("C", Status.FAIL)]
+    assert [(one.rule, one.status) for one in found] == [
+        ("A", Status.GOOD),
+        ("B", Status.NOT_LOOKED),
+        ("C", Status.FIX),
+    ]
     assert "ZeroDivisionError" in found[2].message("en")
 
 

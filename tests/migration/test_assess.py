@@ -74,7 +74,7 @@ def test_the_gravest_risk_stands_first(repository: Path) -> None:
 @pytest.mark.parametrize("fail_on", [(), ("unsupported",), ("rewrite", "unsupported")])
 def test_the_gate(repository: Path, fail_on: tuple[str, ...]) -> None:
     report = assess(repository, fail_on)
-    assert (report.status is Status.FAIL) == bool(fail_on) and report.facts["failed_on"] == list(fail_on)
+    assert (report.status is Status.FIX) == bool(fail_on) and report.facts["failed_on"] == list(fail_on)
 
 
 def test_an_unknown_class_is_an_error(repository: Path) -> None:
@@ -158,7 +158,7 @@ def test_the_versions_belong_to_the_torch_that_is_pinned(tmp_path: Path, line: s
     chosen = report.facts["versions"]
     pin = chosen["pinned"][0]
     assert (pin["outcome"], pin["torch"], pin["state"]) == PINS[line] and pin["place"] == "requirements.txt:2:1"
-    assert (_part(report, "assess_versions").status is Status.WARN) == (pin["outcome"] != "fits")
+    assert (_part(report, "assess_versions").status is Status.LOOK) == (pin["outcome"] != "fits")
     assert versions.pair_cann(pin["torch_npu"], pin["cann"]) == "recommended"
     table = _part(report, "assess_versions").table
     assert table is not None and [row[1] for row in table.rows] == [None, "requirements.txt:2:1"]
@@ -174,7 +174,7 @@ def test_a_torch_npu_that_no_cann_is_paired_with_is_no_missing_one(tmp_path: Pat
     (pin,) = report.facts["versions"]["pinned"]
     assert (pin["outcome"], pin["torch"], pin["cann"], pin["state"]) == ("early", AHEAD[line], "", "unreleased")
     table, plan = _part(report, "assess_versions"), _part(report, "assess_plan")
-    assert table.status is Status.WARN and "migration.versions.early" in table.to_json()
+    assert table.status is Status.LOOK and "migration.versions.early" in table.to_json()
     steps = [row[1]["say"] for row in plan.table.rows if isinstance(row[1], dict)] if plan.table else []
     assert "migration.plan.early" in steps and "migration.plan.pins" not in steps
     assert line in plan.text("en") and "Go down to torch 2.12.0" in plan.text("en") and "2.12.0" in plan.text("zh")

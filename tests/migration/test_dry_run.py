@@ -61,7 +61,7 @@ def test_losses_agree_and_the_users_folder_is_untouched(tmp_path: Path, simulato
         out=tmp_path / "out",
         on_progress=lambda side, progress: told.append(side),
     )
-    assert report.status is Status.OK and report.simulated, report.text("en")
+    assert report.status is Status.GOOD and report.simulated, report.text("en")
     assert report.table is not None and report.table.column_values("step") == [1, 2, 3, 4]
     assert report.table.column_values("relative_error") == [0.0] * 4
     assert report.table.column_values("baseline_loss") == report.table.column_values("target_loss")
@@ -74,21 +74,21 @@ def test_a_wrong_value_on_the_npu_is_not_green(tmp_path: Path, simulator_env: di
     wrong = "loss = net(x).pow(2).mean() * (1.0005 if 'npu' in str(x.device) else 1.0)"
     report = dry_run(_script(tmp_path, wrong), device="npu-simulated", baseline="cpu", steps=1)
     found = _keys(report)["MIG140.beyond"]
-    assert found.status is Status.WARN and found.args["step"] == 1 and found.args["worst"] == "0.0005"
+    assert found.status is Status.LOOK and found.args["step"] == 1 and found.args["worst"] == "0.0005"
 
 
 def test_a_failing_target_names_the_line_and_explains(tmp_path: Path, simulator_env: dict[str, str]) -> None:
     body = "loss = net(torch.asarray(x.cpu().tolist(), device=''.join(['cu', 'da']))).mean()"
     report = dry_run(_script(tmp_path, body), device="npu-simulated", baseline="cpu", steps=2, out=tmp_path / "out")
     failed = _keys(report)["MIG140.failed"]
-    assert report.status is Status.FAIL and failed.place is not None and failed.place.path == "train.py"
+    assert report.status is Status.FIX and failed.place is not None and failed.place.path == "train.py"
     assert "MIG140.reason" in _keys(report)
     assert report.table is not None and None in report.table.column_values("target_loss")
 
 
 def test_without_an_npu_the_target_is_said_not_to_have_run(tmp_path: Path) -> None:
     report = dry_run(_script(tmp_path), device="cpu", baseline="cpu", steps=1)
-    assert report.status is Status.SKIPPED and "MIG140.not_run" in _keys(report)
+    assert report.status is Status.NOT_LOOKED and "MIG140.not_run" in _keys(report)
     assert report.table is not None and report.table.column_values("target_loss") == [None]
 
 
@@ -111,7 +111,7 @@ def test_a_training_that_stays_on_the_cpu_is_not_green(tmp_path: Path, simulator
     )
     report = dry_run(script, device="npu-simulated", baseline="cpu", steps=1)
     assert report.headline is not None and report.headline.key == "MIG140.off_npu"
-    assert report.status is Status.WARN and "trained on cpu" in report.verdict("en")
+    assert report.status is Status.LOOK and "trained on cpu" in report.verdict("en")
 
 
 def test_the_log_that_a_failure_names_is_there(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_faults_numerics_and_fallbacks_of_the_target_are_told(
         "faults": ["addmm@3:scale=1.5"],
         "fallbacks": {fallen: 4},
     }
-    assert report.status is Status.FAIL and "Fault on purpose in this run: addmm@3:scale=1.5" in report.text("en")
+    assert report.status is Status.FIX and "Fault on purpose in this run: addmm@3:scale=1.5" in report.text("en")
     assert _keys(report)["MIG141.fallback"].args == {"count": 1, "operators": [f"{fallen} (4x)"]}
 
 

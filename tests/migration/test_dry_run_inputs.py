@@ -91,7 +91,7 @@ def test_dropout_is_named_and_losses_that_part_with_it_are_no_verdict(
     script = _script(tmp_path, "loss = loss * torch.nn.functional.dropout(torch.ones(8).cuda(), 0.5).mean()")
     report = dry_run(script, device="npu-simulated", baseline="cpu", steps=3, out=tmp_path / "out")
     said = report.headline
-    assert said is not None and said.key == "MIG149.parted" and report.status is Status.WARN, report.text("en")
+    assert said is not None and said.key == "MIG149.parted" and report.status is Status.LOOK, report.text("en")
     assert str(said.place) == "train.py:8" and said.args["places"] == ["train.py:8"]
     assert "neither a fault nor agreement" in report.verdict("en") and "dropout" in said.hint("zh")
 
@@ -100,7 +100,7 @@ def test_dropout_is_named_and_losses_that_part_with_it_are_no_verdict(
 def test_what_is_drawn_and_reaches_no_loss_leaves_the_verdict(tmp_path: Path, simulator_env: dict[str, str]) -> None:
     script = _script(tmp_path, "torch.randn(2, device='cuda')")
     report = dry_run(script, device="npu-simulated", baseline="cpu", steps=2)
-    assert report.status is Status.OK and report.headline is not None and report.headline.key == "MIG140.within"
+    assert report.status is Status.GOOD and report.headline is not None and report.headline.key == "MIG140.within"
     assert "train.py:8" in _found(report, "MIG149.drawn").message("en")
 
 
@@ -108,7 +108,7 @@ def test_memory_that_grows_is_found(tmp_path: Path) -> None:
     script = _script(tmp_path, "kept.append(torch.ones(8 << 20).numpy())")
     report = dry_run(script, device="cpu", baseline="cpu", steps=7)
     grows = _found(report, "MIG144.grows")
-    assert grows.status is Status.WARN and 25 <= float(str(grows.args["each"])) <= 40, grows.message("en")
+    assert grows.status is Status.LOOK and 25 <= float(str(grows.args["each"])) <= 40, grows.message("en")
 
 
 def test_a_run_that_takes_more_than_the_limit_is_ended_and_a_smaller_one_named(
@@ -133,7 +133,7 @@ def test_ranks_of_torchrun_are_compared_one_by_one(tmp_path: Path, simulator_env
     script.write_text(head + script.read_text(encoding="utf-8"), encoding="utf-8")
     report = dry_run(f"torchrun --nproc_per_node=2 {script}", device="npu-simulated", baseline="cpu", steps=3)
     ranks = _found(report, "MIG140.ranks")
-    assert report.status is Status.OK and ranks.args["ranks"] == 2, report.text("en")
+    assert report.status is Status.GOOD and ranks.args["ranks"] == 2, report.text("en")
     first, second = report.facts["target"]["rank_losses"]
     assert len(first) == 3 and second[0] == pytest.approx(2 * first[0])
     assert "MIG142.not_shown_ranks" in {finding.key for finding in report.findings}
@@ -146,7 +146,7 @@ def test_a_rank_that_is_wrong_is_found_though_rank_0_agrees(tmp_path: Path, simu
     script.write_text(head + script.read_text(encoding="utf-8"), encoding="utf-8")
     report = dry_run(f"torchrun --nproc_per_node=2 {script}", device="npu-simulated", baseline="cpu", steps=3)
     ranks = _found(report, "MIG140.ranks")
-    assert ranks.status is Status.FAIL and (ranks.args["rank"], ranks.args["step"]) == (1, 3), report.text("en")
+    assert ranks.status is Status.FIX and (ranks.args["rank"], ranks.args["step"]) == (1, 3), report.text("en")
     assert report.table is not None and report.table.column_values("relative_error") == [0.0] * 3
 
 

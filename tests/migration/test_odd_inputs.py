@@ -77,8 +77,8 @@ def test_a_path_beyond_the_systems_limit_is_one_finding(tree: Path) -> None:
     report = scan(tree)
     assert report.facts["counts"]["auto"] == 1, "the rest is scanned"
     closed = _finding(report, "MIG100.unreadable")
-    assert closed.status is Status.SKIPPED and "could not be read" in closed.message("en")
-    assert "too long" in closed.message("en") and report.status is Status.SKIPPED
+    assert closed.status is Status.NOT_LOOKED and "could not be read" in closed.message("en")
+    assert "too long" in closed.message("en") and report.status is Status.NOT_LOOKED
     assert _finding(rewrite(tree), "MIG100.unreadable").place == closed.place
 
 
@@ -100,7 +100,7 @@ def test_a_folder_that_cannot_be_opened_is_said(tree: Path, monkeypatch: pytest.
 def test_a_broken_file_without_cuda_is_not_ok(tree: Path, text: str) -> None:
     (tree / "broken.py").write_text(text)
     for report in (scan(tree), scan(tree / "broken.py"), rewrite(tree), rewrite(tree, mode="explicit")):
-        assert report.status is Status.SKIPPED, report.verdict("en")
+        assert report.status is Status.NOT_LOOKED, report.verdict("en")
         assert _finding(report, "MIG100.unreadable").place.path == "broken.py"  # type: ignore[union-attr]
 
 
@@ -120,7 +120,7 @@ def test_a_patch_edits_a_linked_script_once(tree: Path, tmp_path: Path, mode: st
     report = rewrite(tree, tmp_path / "out", mode=mode, patch=patch)
     assert patch.read_text("utf-8").count("+++ ") == 1 and report.listing.text.count("+++ ") == 1  # type: ignore[union-attr]
     link = _finding(report, "MIG130.link")
-    assert link.status is Status.OK and link.args["first"] == "别名.py" and "train.py" in link.message("zh")
+    assert link.status is Status.GOOD and link.args["first"] == "别名.py" and "train.py" in link.message("zh")
     subprocess.run(["git", "init", "-q"], cwd=tree, check=True)
     subprocess.run(["git", "apply", str(patch)], cwd=tree, check=True)
     assert (tree / "train.py").read_bytes() == (tmp_path / "out" / "train.py").read_bytes()
@@ -134,7 +134,7 @@ def test_a_link_out_of_the_folder_is_in_no_patch(tree: Path, tmp_path: Path) -> 
     report = rewrite(tree, patch=patch)
     assert "out.py" not in patch.read_text() and "+++ b/train.py" in patch.read_text()
     link = _finding(report, "MIG130.link_out")
-    assert link.status is Status.WARN and str(tmp_path / "other.py") in link.message("en") and link.hint("zh")
+    assert link.status is Status.LOOK and str(tmp_path / "other.py") in link.message("en") and link.hint("zh")
     assert not {finding.key for finding in rewrite(tmp_path / "other.py").findings} & {"MIG130.link", "MIG130.link_out"}
 
 

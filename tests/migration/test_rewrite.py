@@ -180,7 +180,7 @@ def test_a_folder_comes_out_whole_and_only_entries_import(tmp_path: Path) -> Non
     assert (tmp_path / "out" / "main.py").read_text().startswith(TWO)
     assert (tmp_path / "out" / "pkg" / "net.py").read_text() == "import torch\ndef f(x):\n    return x.to('cuda:0')\n"
     assert (tmp_path / "out" / "pkg" / "__init__.py").exists()
-    assert report.status is Status.OK and report.listing is not None
+    assert report.status is Status.GOOD and report.listing is not None
     assert "+import torch_npu\n" in report.listing.text and "-    return x.cuda('cuda:0')\n" in report.listing.text
     assert rewrite(tmp_path / "out").facts["sha256"] == {}
 
@@ -189,9 +189,9 @@ def test_what_is_left_for_a_person_stays_in_the_verdict(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("import torch, apex\nm = torch.nn.DataParallel(m)\n")
     report = rewrite(tmp_path / "a.py")
     assert report.headline is not None and report.headline.args["manual"] == 1
-    assert report.headline.args["unsupported"] == 1 and report.status is Status.WARN
+    assert report.headline.args["unsupported"] == 1 and report.status is Status.LOOK
     assert report.verdict("en").startswith("UNSUPPORTED on an NPU today: 1 place(s), first a.py:2:5; ")
-    assert rewrite(tmp_path / "a.py", fail_on=["unsupported"]).status is Status.FAIL
+    assert rewrite(tmp_path / "a.py", fail_on=["unsupported"]).status is Status.FIX
 
 
 def test_a_text_that_changed_since_the_scan_is_refused(tmp_path: Path) -> None:
@@ -331,7 +331,7 @@ def test_a_folder_without_a_script_is_not_shown_as_done(tmp_path: Path) -> None:
     source = _folder(tmp_path, {"a.py": "import torch\ndef f(x):\n    return x.cuda()\n", "b.py": "import a\n"})
     report = rewrite(source)
     (finding,) = (finding for finding in report.findings if finding.key == "MIG131.no_script")
-    assert report.status is Status.WARN and str(finding.place) == "a.py:3:12" and finding.hint("en")
+    assert report.status is Status.LOOK and str(finding.place) == "a.py:3:12" and finding.hint("en")
     explicit = rewrite(source, mode="explicit")
     assert "MIG131.no_script" not in {finding.key for finding in explicit.findings}
 

@@ -63,14 +63,14 @@ def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path, text: str) -> N
     report = scan(_write(tmp_path, {"good.py": CUDA, "bad.py": text}))
     unread = [finding for finding in report.findings if finding.key == "MIG100.unreadable"]
     assert [finding.args["path"] for finding in unread] == ["bad.py"]
-    assert report.status is Status.SKIPPED, "not looked is not clean"
+    assert report.status is Status.NOT_LOOKED, "not looked is not clean"
 
 
 @pytest.mark.parametrize("name", ["data.py", "launch.sh"])
 def test_a_file_too_large_for_a_script_is_told_and_not_read(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"x = 'cuda'\n" * (LARGEST_BYTES // 8))
     report = scan(tmp_path)
-    told = [finding.message("en") for finding in report.findings if finding.status is Status.SKIPPED]
+    told = [finding.message("en") for finding in report.findings if finding.status is Status.NOT_LOOKED]
     assert any(name in line and "larger than 4 MiB" in line for line in told)
 
 
@@ -82,7 +82,7 @@ def test_the_next_step_can_be_copied(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_python_is_not_clean(tmp_path: Path) -> None:
-    assert scan(tmp_path).status is Status.SKIPPED
+    assert scan(tmp_path).status is Status.NOT_LOOKED
 
 
 def test_what_is_not_scanned_is_said(tmp_path: Path) -> None:
@@ -90,34 +90,34 @@ def test_what_is_not_scanned_is_said(tmp_path: Path) -> None:
     said = {finding.key: finding.args for finding in report.findings}
     assert said["MIG100.not_python"]["first"] == "conf.toml"
     assert said["MIG100.cuda_sources"]["count"] == 1
-    assert report.status is Status.WARN
+    assert report.status is Status.LOOK
 
 
 @pytest.mark.parametrize(
     ("code", "status"),
     [
-        ("print('你好')", Status.OK),
-        (CUDA, Status.OK),
+        ("print('你好')", Status.GOOD),
+        (CUDA, Status.GOOD),
         ("import torch\ntorch.backends.cudnn.benchmark = True", Status.NOTE),
-        ("x = x.cuda('cuda:0')", Status.WARN),
-        ("import torch\ntorch.cuda.nvtx.mark('x')", Status.WARN),
+        ("x = x.cuda('cuda:0')", Status.LOOK),
+        ("import torch\ntorch.cuda.nvtx.mark('x')", Status.LOOK),
         ("import torch.nn as nn\nm = nn.DataParallel(m)", STOPS),
-        ("import torch.nn as nn\nif many:\n    m = nn.DataParallel(m)", Status.WARN),
-        ("try:\n    import flash_attn\nexcept ImportError:\n    flash_attn = None", Status.WARN),
+        ("import torch.nn as nn\nif many:\n    m = nn.DataParallel(m)", Status.LOOK),
+        ("try:\n    import flash_attn\nexcept ImportError:\n    flash_attn = None", Status.LOOK),
         ("import flash_attn", STOPS),
-        ("try:\n    import a\nexcept ImportError:\n    import flash_attn", Status.WARN),
+        ("try:\n    import a\nexcept ImportError:\n    import flash_attn", Status.LOOK),
         ("import torch\nif __name__ == '__main__':\n    m = torch.nn.DataParallel(m)", STOPS),
     ],
 )
 def test_a_script_that_runs_is_never_red(tmp_path: Path, code: str, status: str | Status) -> None:
     """Without --fail-on nothing is; a place that is reached whenever its file is says so, not one under an `if`."""
     report = scan(_write(tmp_path, {"a.py": code}) / "a.py")
-    assert report.status is (Status.WARN if status is STOPS else status)
+    assert report.status is (Status.LOOK if status is STOPS else status)
     assert any(map(stops_training, report.findings)) == (status is STOPS)
     asked = scan(tmp_path / "a.py", ["unsupported"])
     told = ("UNSUPPORTED" in report.verdict("en"), "不支持】" in report.verdict("zh"))
-    assert told == (asked.status is Status.FAIL,) * 2
-    assert asked.facts["failed_on"] == ["unsupported"] * (asked.status is Status.FAIL)
+    assert told == (asked.status is Status.FIX,) * 2
+    assert asked.facts["failed_on"] == ["unsupported"] * (asked.status is Status.FIX)
 
 
 def test_the_bundled_scripts_need_no_hand() -> None:
@@ -153,7 +153,7 @@ def test_a_file_that_was_not_checked_is_told_in_text_and_page(tmp_path: Path) ->
 def test_a_use_is_listed_once(tmp_path: Path) -> None:
     report = scan(_write(tmp_path, {"a.py": "import torch.nn as nn\nm = nn.DataParallel(m)\n"}))
     assert report.text("en").count("DataParallel is not supported") == 1
-    assert report.parts[0].status is Status.WARN, "one place has no way today: that is not OK"
+    assert report.parts[0].status is Status.LOOK, "one place has no way today: that is not OK"
 
 
 @pytest.mark.parametrize(("files", "name"), [({"bad.py": "import torch\nx = ('cuda'"}, "bad.py"), ({"n.txt": ""}, "")])
@@ -288,8 +288,8 @@ def test_tensorflow_is_counted_by_level_and_apart(tmp_path: Path) -> None:
 
 def test_a_tensorflow_script_alone_is_not_called_clean(tmp_path: Path) -> None:
     report = scan(_write(tmp_path, {"t.py": TENSORFLOW}))
-    assert "1 TensorFlow script(s)" in report.verdict("en") and report.status is Status.WARN
-    assert "UNSUPPORTED" in report.verdict("en") and scan(tmp_path, ["unsupported"]).status is Status.FAIL
+    assert "1 TensorFlow script(s)" in report.verdict("en") and report.status is Status.LOOK
+    assert "UNSUPPORTED" in report.verdict("en") and scan(tmp_path, ["unsupported"]).status is Status.FIX
 
 
 def test_a_scan_leaves_no_garbage_for_the_collector() -> None:
@@ -311,8 +311,8 @@ def test_a_binary_file_is_no_clean_script(tmp_path: Path) -> None:
     (tmp_path / "b.py").write_bytes(b"\x7fELF\x02\x01\0\0\0")
     (tmp_path / "c.py").write_text("x = 1\n", encoding="utf-16")
     unread = [found.place.path for found in scan(tmp_path).findings if found.key == "MIG100.unreadable" and found.place]
-    assert unread == ["a.py", "b.py", "c.py"] and scan(tmp_path).status is Status.SKIPPED
-    assert rewrite(tmp_path).status is Status.SKIPPED
+    assert unread == ["a.py", "b.py", "c.py"] and scan(tmp_path).status is Status.NOT_LOOKED
+    assert rewrite(tmp_path).status is Status.NOT_LOOKED
     with pytest.raises(WorkbookError, match="NUL"):
         rewrite(tmp_path / "b.py")
 

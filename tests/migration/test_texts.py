@@ -40,7 +40,7 @@ def test_names_run_on_from_cell_to_cell_and_places_name_cell_and_line(tmp_path: 
 
 def test_a_broken_cell_is_told_and_the_others_are_judged(tmp_path: Path) -> None:
     report = scan(_notebook(tmp_path / "n.ipynb", "import torch\nx = (\n", "import torch\nx = x.cuda()\n"))
-    assert [str(f.place) for f in report.findings if f.status is Status.SKIPPED and f.place] == ["n.ipynb#cell1:2"]
+    assert [str(f.place) for f in report.findings if f.status is Status.NOT_LOOKED and f.place] == ["n.ipynb#cell1:2"]
     assert [str(f.place) for f in report.findings if class_of(f)] == ["n.ipynb#cell3:2:5"]
 
 
@@ -107,7 +107,7 @@ def test_python_behind_a_magic_is_looked_at_and_columns_stay(tmp_path: Path) -> 
         "%%time\nx.cuda('cuda:0')\n",
     )
     report = scan(_notebook(tmp_path / "n.ipynb", *cells))
-    assert not [finding for finding in report.findings if finding.status is Status.SKIPPED]
+    assert not [finding for finding in report.findings if finding.status is Status.NOT_LOOKED]
     assert _places(tmp_path) == {
         "n.ipynb#cell1:1:11": "MIG103",
         "n.ipynb#cell1:2:8": "MIG127",
@@ -129,7 +129,7 @@ def test_files_written_by_a_cell_are_scanned_and_other_languages_are_told(tmp_pa
     )
     report = scan(_notebook(tmp_path / "n.ipynb", *cells))
     assert _places(tmp_path) == {"n.ipynb#cell1:3:5": "MIG101", "n.ipynb#cell3:2:1": "MIG128"}
-    told = {str(finding.place): finding.key for finding in report.findings if finding.status is Status.SKIPPED}
+    told = {str(finding.place): finding.key for finding in report.findings if finding.status is Status.NOT_LOOKED}
     assert told == {"n.ipynb#cell4": "MIG100.foreign_cell", "n.ipynb#cell6:3": "MIG100.unreadable"}
 
 
@@ -304,7 +304,7 @@ def test_settings_are_found_by_name_and_judged(tmp_path: Path, name: str) -> Non
         report = scan(path)
         found = {str(f.place).rpartition(Path(name).name + ":")[2]: class_of(f) for f in report.findings if class_of(f)}
         assert found == places
-        assert not [finding for finding in report.findings if finding.status is Status.SKIPPED]
+        assert not [finding for finding in report.findings if finding.status is Status.NOT_LOOKED]
 
 
 def test_settings_are_rewritten_and_devices_only_where_the_source_says_npu(tmp_path: Path) -> None:
@@ -385,14 +385,14 @@ def test_settings_that_say_cuda_and_are_not_judged_are_told_once(tmp_path: Path)
     for number in range(3):
         text = f"device: cuda\nnames: [cuda]\nCUDA_DEVICE_MAX_CONNECTIONS: {number}\n# nccl 旧\n"
         (tmp_path / f"{number}.yaml").write_text(text, encoding="utf-8")
-    told = [finding for finding in scan(tmp_path).findings[1:] if finding.status is Status.SKIPPED]
+    told = [finding for finding in scan(tmp_path).findings[1:] if finding.status is Status.NOT_LOOKED]
     assert [(finding.key, finding.args) for finding in told] == [("MIG152.untold", {"count": 3, "first": "0.yaml:2"})]
     alone = scan_text(text_source("names: [cuda]\nothers: [nccl]\n", "a.yaml"))
     assert [(finding.key, finding.args) for finding in alone] == [("MIG152.untold", {"count": 1, "first": "a.yaml:1"})]
     (tmp_path / "b").mkdir()
     text = "device: cuda\nCUDA_DEVICE_MAX_CONNECTIONS: 1\n# nccl 旧\n"
     (tmp_path / "b" / "c.yaml").write_text(text, encoding="utf-8")
-    assert not [finding for finding in scan(tmp_path / "b").findings if finding.status is Status.SKIPPED]
+    assert not [finding for finding in scan(tmp_path / "b").findings if finding.status is Status.NOT_LOOKED]
 
 
 def test_a_cell_that_writes_settings_is_looked_at(tmp_path: Path) -> None:
@@ -478,7 +478,7 @@ def test_a_source_that_cannot_be_placed_is_refused_by_its_cell(tmp_path: Path, m
     report = rewrite(tmp_path, in_place=True)
     (told,) = [finding for finding in report.findings if finding.key == "MIG100.unreadable"]
     assert "cell 3: where its source stands" in told.message("en") and "单元格 3" in told.message("zh")
-    assert report.status is not Status.OK and (tmp_path / "n.ipynb").read_text() == text
+    assert report.status is not Status.GOOD and (tmp_path / "n.ipynb").read_text() == text
 
 
 @pytest.mark.parametrize("key", ["说明", "'说明'", '"说明"'])

@@ -48,7 +48,7 @@ def test_scan_and_assess_have_one_status_and_rewrite_speaks_of_what_is_left(tmp_
         (tmp_path / "a.py").write_text(text, encoding="utf-8")
         assert scan(tmp_path).status is assess(tmp_path).status, kind
         left = rewrite(tmp_path)
-        assert left.status is (Status.WARN if kind in ("manual", "unsupported") else Status.OK), kind
+        assert left.status is (Status.LOOK if kind in ("manual", "unsupported") else Status.GOOD), kind
         assert ("UNSUPPORTED" in left.verdict("en")) == (kind == "unsupported")
 
 
@@ -102,23 +102,23 @@ def test_what_was_not_read_stands_in_every_verdict(tmp_path: Path) -> None:
         assert "NOT READ: 1 file(s)" in report.verdict("en") and "1 个文件未能读取" in report.verdict("zh")
 
 
-@pytest.mark.parametrize(("kind", "status"), [("unsupported", Status.FAIL), ("manual", Status.WARN), ("", Status.OK)])
+@pytest.mark.parametrize(("kind", "status"), [("unsupported", Status.FIX), ("manual", Status.LOOK), ("", Status.GOOD)])
 def test_the_stage_stays_red_for_an_unsupported_place(tmp_path: Path, kind: str, status: Status) -> None:
     (tmp_path / "a.py").write_text(SOURCES[kind], encoding="utf-8")
-    ran = Report("migration", "dry_run", (Finding("MIG140", Status.OK, "MIG141.none"),))
+    ran = Report("migration", "dry_run", (Finding("MIG140", Status.GOOD, "MIG141.none"),))
     assert join(scan(tmp_path), rewrite(tmp_path), ran).status is status
 
 
-@pytest.mark.parametrize(("not_run", "status"), [(True, Status.SKIPPED), (False, Status.FAIL)])
+@pytest.mark.parametrize(("not_run", "status"), [(True, Status.NOT_LOOKED), (False, Status.FIX)])
 def test_a_stage_without_an_npu_says_that_the_run_was_not_looked_at(
     tmp_path: Path, not_run: bool, status: Status
 ) -> None:
     """Even where the CPU told something else of the run, and where the trace there saw no whole step."""
     (tmp_path / "a.py").write_text(SOURCES["auto"], encoding="utf-8")
     more = Finding("MIG142", Status.NOTE, "MIG142.not_shown", weight=9000.0)
-    skipped = [Finding("MIG140", Status.SKIPPED, "MIG140.not_run", {"tier": "cpu"})] if not_run else []
+    skipped = [Finding("MIG140", Status.NOT_LOOKED, "MIG140.not_run", {"tier": "cpu"})] if not_run else []
     ran = Report("migration", "dry_run", (more, *skipped), tier="cpu")
-    cut = Finding("MIG174", Status.FAIL, "MIG174.no_step", {"steps": 1}, weight=1000.0)
+    cut = Finding("MIG174", Status.FIX, "MIG174.no_step", {"steps": 1}, weight=1000.0)
     traced = Report("migration", "operator_support", (cut,), tier="cpu")
     joined = join(scan(tmp_path), rewrite(tmp_path), ran, traced)
     assert joined.status is status

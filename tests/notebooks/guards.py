@@ -15,9 +15,9 @@ PICTURES = ("image/png", "image/jpeg", "image/svg+xml")
 PROTECTED = (
     "loss 2.302585 2.302585 rel 0.000e+00",
     "loss 0.1234567",
-    "FAIL first divergence at step 2: Functional.conv2d.3.forward",
-    "OK  no divergence in 512 tensors",
-    "WARN  12 places by hand, 3 impossible",
+    "Fix first divergence at step 2: Functional.conv2d.3.forward",
+    "Good  no divergence in 512 tensors",
+    "Look  12 places by hand, 3 impossible",
     "npu-simulated",
 )
 

@@ -31,7 +31,7 @@ RULES = guards.sanitisers(ROOT / "tests" / "sanitize.cfg")
 #: fact is decided here, without a look at sanitize.cfg: a rule there that takes too much fails these tests.
 UNIT = r"(?![\w.]|\s?(?:ns|us|ms|s|min|[KMGT]i?B(?:/s)?|GFLOP/s)\b)"
 NUMBER = r"(?<![\w.:/-])\d+(?:\.\d+)?(?:e[-+]?\d+)?" + UNIT
-FACT = re.compile(NUMBER + r"|\b(?:OK|WARN|FAIL|NOTE|SKIPPED)\b|\b[A-Z]\w+\.\w+\.\d+\b|npu-simulated")
+FACT = re.compile(NUMBER + r"|\b(?:Good|Look|Fix|Not looked)\b|\b[A-Z]\w+\.\w+\.\d+\b|npu-simulated")
 PER_NOTEBOOK = 5
 
 
@@ -60,7 +60,7 @@ def changed_fact(fact: str) -> str:
     """The smallest change a reader could miss: the last digit, or another status."""
     if fact[-1].isdigit():
         return fact[:-1] + str((int(fact[-1]) + 1) % 10)
-    return {"OK": "FAIL", "FAIL": "OK"}.get(fact, "OK")
+    return {"Good": "Fix", "Fix": "Good"}.get(fact, "Good")
 
 
 def mutate(output: Any, start: int, end: int) -> None:

@@ -124,7 +124,7 @@ def said(code: str, seen: Seen | Comparison) -> list[str]:
     found = judge_facts(seen if isinstance(seen, Seen) else Seen(seen), {code: CODES[code]}, strict=True)
     for one in found:
         assert one.message("en") and one.message("zh")
-        if load_catalogue()[one.key].hint_en and one.status is not Status.SKIPPED:
+        if load_catalogue()[one.key].hint_en and one.status is not Status.NOT_LOOKED:
             assert str(one.args["source"]).startswith("https://") and str(one.args["source"]) in one.hint("zh")
     return [one.key for one in found]
 
@@ -348,7 +348,7 @@ def finding(code: str, seen: Any) -> Finding:
 
 def test_the_evidence_names_operator_place_and_change() -> None:
     found = finding("ACC261", compared(CONV, Call("Functional.softmax", "bfloat16", "float32")))
-    assert found.status is Status.WARN and found.place == Place("train.py", 11)
+    assert found.status is Status.LOOK and found.place == Place("train.py", 11)
     assert found.args["names"] == ["Functional.softmax.1.forward (train.py:11)"] and "softmax(x.float()" in found.hint(
         "en"
     )
@@ -364,18 +364,18 @@ def test_an_update_that_parts_the_weights_makes_its_form_a_suspect() -> None:
     )
     later = compared(Call("Functional.linear", error=1e-2, before=1e-2), step=1)
     found = finding("ACC268", replace(facts, steps=(*facts.steps, *later.steps)))
-    assert found.key == "ACC268.parted" and found.status is Status.WARN and "torch.optim.AdamW(" in found.hint("en")
+    assert found.key == "ACC268.parted" and found.status is Status.LOOK and "torch.optim.AdamW(" in found.hint("en")
 
 
 def test_the_report_has_a_row_for_every_rule_and_tells_what_was_not_looked_at() -> None:
     made = make_report(Seen(compared(CONV, PARTED, baseline=CUDA, target=SIMULATED)))
     assert made.table and made.table.column_values("rule") == list(CODES) and made.simulated
-    assert made.headline and made.headline.key == "ACC260.off" and made.status is Status.WARN
+    assert made.headline and made.headline.key == "ACC260.off" and made.status is Status.LOOK
     assert made.facts["changes"] == 1 and made.facts["skipped"] == 4
     assert "torch.npu.conv.allow_hf32 = False" in made.text("en") and "hiascend.com" in made.html("zh")
     assert all(one is None or str(one).startswith("https://") for one in made.table.column_values("advice_source"))
     quiet = make_report(Seen(compared(CONV, baseline=CUDA, target=NPU)))
-    assert quiet.headline and quiet.headline.key == "ACC259.none" and quiet.status is Status.SKIPPED
+    assert quiet.headline and quiet.headline.key == "ACC259.none" and quiet.status is Status.NOT_LOOKED
 
 
 OTHER = (Discrepancy("option", "seed", 1, 2),)
@@ -389,7 +389,7 @@ def test_where_no_tensor_was_compared_no_rule_says_that_it_looked(other: bool) -
     facts = replace(compared(target=about, differences=OTHER if other else ()), steps=())
     made = make_report(Seen(facts))
     key = "other_experiment" if other else "no_operators"
-    assert made.status is (Status.FAIL if other else Status.SKIPPED)
+    assert made.status is (Status.FIX if other else Status.NOT_LOOKED)
     assert made.headline and made.headline.key == f"ACC259.{key}" and ("seed" in made.text("zh")) is other
     assert {one.rule for one in made.findings if one.key == f"ACC230.{key}"} == {*READ_TENSORS}
     assert made.table and {"say": "advice.nothing"} not in made.table.column_values("advice_seen")
@@ -407,7 +407,7 @@ def test_a_bundle_is_taken_as_a_folder_is(tmp_path: Path) -> None:
     capture = capture_of(tmp_path / "a")
     made = advise(bundle_of(capture, tmp_path / "a.zip"), capture, again=tmp_path / "a.zip")
     assert made.facts["baseline"] == str(tmp_path / "a.zip") and made.facts["target"] == str(capture)
-    assert made.status <= Status.SKIPPED and "ACC263" not in {one.rule for one in made.findings}
+    assert made.status <= Status.NOT_LOOKED and "ACC263" not in {one.rule for one in made.findings}
 
 
 def test_a_second_run_with_other_checksums_does_not_repeat(tmp_path: Path) -> None:
@@ -429,7 +429,7 @@ def test_two_captures_their_logs_and_a_second_run(tmp_path: Path) -> None:
     made = advise(tmp_path / "baseline", tmp_path / "target", again=tmp_path / "again")
     found = {one.rule: one for one in made.findings}
     assert found["ACC263"].key == "ACC263.operator" and "conv2d.0" in str(found["ACC263"].args["operator"])
-    assert found["ACC262"].status is Status.SKIPPED and "gpulog.json" in found["ACC262"].message("en")
+    assert found["ACC262"].status is Status.NOT_LOOKED and "gpulog.json" in found["ACC262"].message("en")
     assert advise(tmp_path / "baseline", tmp_path / "target", again=tmp_path / "target").facts["changes"] == 0
 
 
@@ -439,7 +439,7 @@ def test_a_comparison_whose_runs_part_brings_its_advice_and_a_healthy_one_does_n
         convolutions(tmp_path / name / "dump", faults={**faults, **(noise if name == "b" else {})})
         as_capture(tmp_path / name, tier="npu", numerics={"conv": "hf32"} if name == "b" else {})
     sick = compare(tmp_path / "a", tmp_path / "b")
-    assert "ACC260.off" in {one.key for one in sick.findings} and sick.status is Status.FAIL
+    assert "ACC260.off" in {one.key for one in sick.findings} and sick.status is Status.FIX
     assert not {one.rule for one in compare(tmp_path / "a", tmp_path / "a").findings} & set(CODES)
 
 
@@ -449,6 +449,6 @@ def test_the_verdict_is_said_once(tmp_path: Path, lang: str) -> None:
         convolutions(tmp_path / name / "dump")
         as_capture(tmp_path / name, tier=tier)
     found = advise(tmp_path / "gpu", tmp_path / "npu")
-    assert found.status is Status.SKIPPED and found.headline is not None
+    assert found.status is Status.NOT_LOOKED and found.headline is not None
     assert found.text(lang).count(found.headline.message(lang)) == 1
     assert found.html(lang).count(found.headline.message(lang)) == 1

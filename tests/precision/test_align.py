@@ -67,7 +67,7 @@ def asked(report: Report) -> list[str]:
 
 def test_the_questions_stand_in_order_and_the_operator_is_the_verdict(sick: Report) -> None:
     assert asked(sick) == QUESTIONS and [part.verb for part in sick.parts] == [*QUESTIONS[:3], "unpaired", "next"]
-    assert sick.table and sick.table.column_values("status") == ["OK", "WARN", "FAIL", "OK"]
+    assert sick.table and sick.table.column_values("status") == ["Good", "Look", "Fix", "Good"]
     assert sick.headline is not None and sick.headline.args["operator"] == "Functional.conv2d.1.backward"
     assert sick.simulated and sick.facts["first_divergence"] == "Functional.conv2d.1.backward"
     assert summary(sick).parts == () and summary(sick).verdict("zh") == sick.verdict("zh")
@@ -83,7 +83,7 @@ def test_what_one_side_alone_called_has_its_table(sick: Report) -> None:
 
 def test_a_healthy_pair_is_told_to_go_on(sides: dict[str, Path]) -> None:
     report = align(sides["gpu"], sides["twin"])
-    assert report.status is Status.OK and report.table and report.table.column_values("status") == ["OK"] * 4
+    assert report.status is Status.GOOD and report.table and report.table.column_values("status") == ["Good"] * 4
     assert report.parts[4].headline is not None and report.parts[4].headline.key == "ACC291.profile"
     assert report.parts[3].headline is not None and report.parts[3].headline.key == "ACC210.all"
     assert [part.table is not None for part in report.parts] == [True, True, True, False, False]
@@ -94,11 +94,11 @@ def test_another_experiment_is_the_verdict_before_any_operator(sides: dict[str, 
     report = align(sides["gpu"], sides["other"])
     assert (
         report.table
-        and report.table.column_values("status")[0] == "FAIL"
-        and report.table.column_values("status")[2] == "SKIPPED"
+        and report.table.column_values("status")[0] == "Fix"
+        and report.table.column_values("status")[2] == "Not looked"
     )
     assert report.headline is not None and report.headline.rule == "ACC205"
-    assert report.parts[3].status is Status.SKIPPED, "operators that were not judged are not said to be paired"
+    assert report.parts[3].status is Status.NOT_LOOKED, "operators that were not judged are not said to be paired"
     found = xml.fromstring(report.junit("en")).iter("testcase")
     asked = {
         case.get("name"): case.find("skipped") is not None
@@ -111,8 +111,8 @@ def test_another_experiment_is_the_verdict_before_any_operator(sides: dict[str, 
 
 def test_plain_dumps_are_not_called_the_same_experiment(sides: dict[str, Path]) -> None:
     report = align(sides["plain"], sides["plain"])
-    assert report.table and report.table.column_values("status")[:2] == ["SKIPPED", "SKIPPED"]
-    assert align(sides["plain"], sides["plain"], fail_on=["experiment"]).status is Status.FAIL
+    assert report.table and report.table.column_values("status")[:2] == ["Not looked", "Not looked"]
+    assert align(sides["plain"], sides["plain"], fail_on=["experiment"]).status is Status.FIX
 
 
 def test_curves_that_are_not_there_pass_no_question_of_theirs(sides: dict[str, Path]) -> None:
@@ -151,7 +151,7 @@ def test_what_has_an_answer_is_not_called_different(told: dict[str, object], sai
 
 def test_the_good_answer_names_what_differs_below_it() -> None:
     report = ran_on(torch=("2.13.0", "2.12.0"), args=(["--lr", "1"], ["--lr", "2"]), seed=(1, 1))
-    assert report.headline is not None and report.headline.key == "ACC205.beside" and report.status is Status.OK
+    assert report.headline is not None and report.headline.key == "ACC205.beside" and report.status is Status.GOOD
     assert report.verdict("en").endswith("differ: torch, arguments")
     assert "均无差异；此外有不同：torch" in report.verdict("zh")
 
@@ -163,7 +163,7 @@ def test_fingerprints_have_no_operator_that_could_be_paired(tmp_path: Path) -> N
         as_capture(tmp_path / name, tier=tier, task="fingerprints")
     asked = ["divergence", "nan", "unpaired", "dtype"]
     report = align(tmp_path / "gpu", tmp_path / "npu", fail_on=[*asked, "spike"])
-    assert report.facts["failed_on"] == asked and report.parts[3].status is Status.SKIPPED
+    assert report.facts["failed_on"] == asked and report.parts[3].status is Status.NOT_LOOKED
     assert main(["compare", str(tmp_path / "gpu"), str(tmp_path / "npu"), "--fail-on", "dtype"]) == 1
 
 

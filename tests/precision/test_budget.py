@@ -34,7 +34,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, list[str]]:
 def test_what_it_will_write_is_told_before_it_starts_and_holds(told: tuple[Report, list[str]]) -> None:
     report, said = told
     would, wrote = report.facts["budget"]["bytes"], report.facts["bytes"]
-    assert abs(would - wrote) < 0.2 * wrote and report.status is Status.OK
+    assert abs(would - wrote) < 0.2 * wrote and report.status is Status.GOOD
     assert "will write 0.001 GB" in said[1] and said.index("cpu: step 2/2") > 1
     assert not list(Path(report.facts["folder"]).glob("dry*")), "the copy leaves nothing behind"
 

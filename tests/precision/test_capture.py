@@ -29,7 +29,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two dumped steps of three, below a folder whose name msprobe would refuse."""
     folder = tmp_path_factory.mktemp("采集 a b")
     report = capture(SCRIPT, out=folder, device="cpu", steps=3, dump_steps=(0, 2))
-    assert report.status is Status.OK and report.tier == "cpu"
+    assert report.status is Status.GOOD and report.tier == "cpu"
     assert report.facts["standing_in"] == "cpu standing in for cuda" and len(report.facts["losses"]) == 3
     return folder
 
@@ -81,7 +81,7 @@ def test_a_second_capture_of_the_same_is_identical(made: Path, tmp_path: Path) -
     capture(SCRIPT, out=tmp_path, device="cpu", steps=3, dump_steps=(0, 2))
     report = compare(made, tmp_path)
     assert "ACC230.identical" in {finding.key for finding in report.findings}
-    assert report.headline is not None and report.headline.key == "ACC206.no_npu" and report.status is Status.WARN
+    assert report.headline is not None and report.headline.key == "ACC206.no_npu" and report.status is Status.LOOK
 
 
 def test_another_seed_is_another_experiment(made: Path, tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_another_seed_is_another_experiment(made: Path, tmp_path: Path) -> None:
     report = compare(made, tmp_path)
     keys = {finding.key for finding in report.findings}
     assert {"ACC205.option", "ACC205.seed", "ACC205.weights", "ACC205.samples"} <= keys
-    assert report.status is Status.FAIL and report.facts["first_divergence"] is None
+    assert report.status is Status.FIX and report.facts["first_divergence"] is None
     (first, _) = read_dump(tmp_path / manifest.DUMP)
     assert "Module.conv1.Conv2d.forward.0" in first.containers
     assert any(operator.direction == "parameters_grad" for operator in first.operators)

@@ -62,7 +62,7 @@ NAMES = [
 def test_a_wrong_operator_is_named(baseline: Path, tmp_path: Path, name: str, noise: float) -> None:
     target = convolutions(tmp_path, faults={name: scaled(1.001)}, noise=jitter(noise))
     report = compare(baseline, target)
-    assert verdict(report) == ("ACC230.replayed", name) and report.status is Status.FAIL
+    assert verdict(report) == ("ACC230.replayed", name) and report.status is Status.FIX
     assert report.headline is not None and report.headline.args["own"] == pytest.approx(1e-3, rel=0.05)
     assert report.chart is not None and report.table is not None
     marked = report.table.rows[report.table.column_values("order").index(report.chart.mark)]
@@ -92,7 +92,7 @@ def test_statistics_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("apart", "noise", "expected"),
-    [(1e-3, 1e-7, Status.WARN), (0.5, 0.0, Status.WARN), (1e-5, 1e-7, Status.OK), (0.0, 0.0, Status.OK)],
+    [(1e-3, 1e-7, Status.LOOK), (0.5, 0.0, Status.LOOK), (1e-5, 1e-7, Status.GOOD), (0.0, 0.0, Status.GOOD)],
 )
 def test_an_update_that_went_another_way_is_told(tmp_path: Path, apart: float, noise: float, expected: Status) -> None:
     for step, change in ((0, scaled(1.0)), (1, scaled(1 + apart))):
@@ -101,7 +101,7 @@ def test_an_update_that_went_another_way_is_told(tmp_path: Path, apart: float, n
     report = compare(tmp_path / "a", tmp_path / "b")
     told = [one for one in report.findings if one.rule == "ACC235"]
     assert report.facts["first_divergence"] is None
-    assert [one.key for one in told] == (["ACC235.parted"] if expected is Status.WARN else [])
+    assert [one.key for one in told] == (["ACC235.parted"] if expected is Status.LOOK else [])
     if told:
         assert verdict(report)[0] == "ACC235.parted" and told[0].args["operator"] == NAMES[0].replace("1", "0")
 
@@ -174,7 +174,7 @@ def test_other_weights_batches_and_options_are_the_verdict(tmp_path: Path) -> No
 
 def test_a_missing_operator_is_told_and_its_numbers_do_not_hide(baseline: Path, tmp_path: Path) -> None:
     report = compare(baseline, convolutions(tmp_path, skip="Functional.batch_norm.1.forward"))
-    assert report.status is Status.WARN and "ACC210.only" in keys(report)
+    assert report.status is Status.LOOK and "ACC210.only" in keys(report)
     assert "Functional.batch_norm.1.forward" in report.text("en") and "only in baseline" in report.html("en")
 
 
@@ -211,7 +211,7 @@ def test_a_missing_rank_or_step_fails(tmp_path: Path) -> None:
         convolutions(tmp_path / "a", rank=rank)
     convolutions(tmp_path / "b", rank="rank0")
     report = compare(tmp_path / "a", tmp_path / "b")
-    assert report.status is Status.FAIL and "ACC201.one_sided" in keys(report)
+    assert report.status is Status.FIX and "ACC201.one_sided" in keys(report)
     assert "step 0 rank 1" in report.text("en")
     convolutions(tmp_path / "c", rank="rank5")
     with pytest.raises(WorkbookError, match="no step and rank in common"):
@@ -251,7 +251,7 @@ def test_a_killed_capture_is_refused_and_a_changed_one_fails(tmp_path: Path) -> 
 
 def test_other_dtypes_are_told_and_judged_by_the_coarser(baseline: Path, tmp_path: Path) -> None:
     report = compare(baseline, convolutions(tmp_path, dtype=torch.bfloat16), replaying=False)
-    assert "ACC215.dtype" in keys(report) and report.status >= Status.WARN
+    assert "ACC215.dtype" in keys(report) and report.status >= Status.LOOK
 
 
 def test_both_languages_and_json_round(baseline: Path, tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_a_backward_with_an_output_fewer_does_not_hide_the_others(tmp_path: Path
 
 @pytest.mark.parametrize(
     ("only", "status", "key"),
-    [((), Status.FAIL, "ACC230.amplified"), (("*parameters_grad",), Status.SKIPPED, "ACC215.adrift")],
+    [((), Status.FIX, "ACC230.amplified"), (("*parameters_grad",), Status.NOT_LOOKED, "ACC215.adrift")],
 )
 def test_a_faulty_gradient_of_parameters_in_a_later_step(
     tmp_path: Path, only: tuple[str, ...], status: Status, key: str

@@ -82,7 +82,7 @@ def test_what_a_script_deletes_and_leaves_behind_is_told_and_nothing_of_it_happe
     harm = f"pathlib.Path({str(precious)!r}).unlink(); pathlib.Path({str(beside)!r}).write_text('x')"
     report = take(tmp_path, harm)
     assert precious.read_text() == "mine" and not beside.exists()
-    assert keys_of(report) == {"ACC219.guard": Status.OK, "ACC219.tried": Status.WARN}
+    assert keys_of(report) == {"ACC219.guard": Status.GOOD, "ACC219.tried": Status.LOOK}
     tried = next(finding for finding in report.findings if finding.key == "ACC219.tried").message("en")
     assert f"{precious} (deleted)" in tried
     about = manifest.load_manifest(tmp_path / "out")
@@ -95,7 +95,7 @@ def test_the_dump_arrives_from_a_folder_whose_name_msprobe_refuses(tmp_path: Pat
     report = capture(SCRIPT, out=tmp_path / "采集 a b", device="cpu")
     about = manifest.load_manifest(tmp_path / "采集 a b")
     assert about is not None and not about.changed_files() and len(about.files) > 10
-    assert keys_of(report) == {"ACC219.guard": Status.OK}
+    assert keys_of(report) == {"ACC219.guard": Status.GOOD}
 
 
 def test_what_the_script_printed_is_marked_as_its_own(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_verify_runs_both_sides_enclosed(tmp_path: Path, precious: Path) -> None
     models.write_text(MODELS.format(harm=f"pathlib.Path({str(precious)!r}).unlink(missing_ok=True)"))
     report = verify(f"{models}:model", f"{models}:model", f"{models}:inputs", device_a="cpu", device_b="cpu")
     assert report.facts["passed"] == 1 and precious.read_text() == "mine"
-    assert keys_of(report) == {"ACC219.guard": Status.OK, "ACC219.tried": Status.WARN}
+    assert keys_of(report) == {"ACC219.guard": Status.GOOD, "ACC219.tried": Status.LOOK}
 
 
 @pytest.mark.parametrize("guard", ["none"], indirect=True)

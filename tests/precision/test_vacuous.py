@@ -55,13 +55,13 @@ def test_equal_values_that_any_device_gives_are_not_looked_at(tmp_path: Path, na
         pytest.skip("a tensor without elements has no statistics: ACC230.nothing, a FAIL")
     report = compare(*sides(tmp_path, VACUOUS[name], task=task))
     finding = of_rule(report, "ACC230")
-    assert (report.status, finding.key, finding.status) == (Status.SKIPPED, "ACC230.vacuous", Status.SKIPPED)
+    assert (report.status, finding.key, finding.status) == (Status.NOT_LOOKED, "ACC230.vacuous", Status.NOT_LOOKED)
     why = {"truth": "whole"}.get(name, name)
     assert finding.args["why"] == [{"say": f"ACC230.why_{why}"}] and finding.hint("en") and finding.hint("zh")
-    assert layers(report).status is Status.SKIPPED and tolerances(report).status is Status.SKIPPED
+    assert layers(report).status is Status.NOT_LOOKED and tolerances(report).status is Status.NOT_LOOKED
     box = tolerance_box(report, "en")
-    assert getattr(box, "still", box).status is Status.SKIPPED
-    assert align(*sides(tmp_path, VACUOUS[name], task=task)).status >= Status.SKIPPED
+    assert getattr(box, "still", box).status is Status.NOT_LOOKED
+    assert align(*sides(tmp_path, VACUOUS[name], task=task)).status >= Status.NOT_LOOKED
 
 
 def test_one_number_that_a_device_computes_makes_it_green(tmp_path: Path) -> None:
@@ -77,7 +77,9 @@ def test_json_junit_and_exit_code(tmp_path: Path, name: str, code: int) -> None:
     files = ["--json", str(tmp_path / "r.json"), "--junit", str(tmp_path / "r.xml")]
     assert main(["compare", *map(str, places), "--fail-on", "divergence", *files]) == code
     written = json.loads((tmp_path / "r.json").read_text("utf-8"))
-    assert (written["facts"]["status"], written["facts"]["judged"]) == (("SKIPPED", False) if code else ("OK", True))
+    assert (written["facts"]["status"], written["facts"]["judged"]) == (
+        ("Not looked", False) if code else ("Good", True)
+    )
     cases = {case.get("name"): case for case in ET.parse(tmp_path / "r.xml").iter("testcase")}
     for case in ("divergence", "nan", "unpaired", "dtype", "Functional.relu forward"):
         assert is_green(cases[case]) is not bool(code), case
@@ -102,15 +104,15 @@ def test_losses_that_prove_nothing(tmp_path: Path, name: str) -> None:
     code = main(["curves", str(tmp_path / "a.json"), str(tmp_path / "b.json"), *files])
     cases = {case.get("name"): case for case in ET.parse(tmp_path / "r.xml").iter("testcase")}
     if name == "healthy":
-        assert (finding.key, finding.status, code) == ("ACC250.together", Status.OK, 0)
+        assert (finding.key, finding.status, code) == ("ACC250.together", Status.GOOD, 0)
         assert is_green(cases["divergence"])
         return
     why = {"zero": "constant"}.get(name, name)
     assert (finding.key, finding.args["why"]) == ("ACC250.nothing", {"say": f"curves.{why}"})
-    assert finding.status is Status.SKIPPED and finding.hint("en") and finding.hint("zh")
+    assert finding.status is Status.NOT_LOOKED and finding.hint("en") and finding.hint("zh")
     assert code == 1 and not is_green(cases["divergence"])
     written = json.loads((tmp_path / "r.json").read_text("utf-8"))
-    assert "SKIPPED" in [row["status"] for row in written["findings"] if row["key"] == "ACC250.nothing"]
+    assert "Not looked" in [row["status"] for row in written["findings"] if row["key"] == "ACC250.nothing"]
 
 
 def test_logs_without_a_common_step_are_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

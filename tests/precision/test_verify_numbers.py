@@ -242,19 +242,19 @@ def test_against_float64_both_sides_own_errors() -> None:
 @pytest.mark.parametrize(
     ("inputs", "required", "key", "status"),
     [
-        ([[layer()]], 1.0, "identical", Status.OK),
-        ([[layer(error=0.5)]], 1.0, "passed", Status.OK),
-        ([[layer(nans=1)]], 1.0, "passed", Status.WARN),  # NaN on both sides is told beside it
-        ([[layer(error=2.0)], [layer()]], 1.0, "apart", Status.FAIL),
-        ([[layer(error=2.0)], [layer()]], 0.5, "apart", Status.WARN),
-        ([[layer(error=2.0)], [layer()]], 0.51, "apart", Status.FAIL),
-        ([[layer(error=2.0)]], 0.0, "apart", Status.FAIL),
-        ([[layer("fc")]], 1.0, "raised", Status.FAIL),
-        ([[layer("fc")], [layer()]], 0.5, "raised", Status.WARN),
-        ([], 1.0, "nothing", Status.FAIL),
-        ([[layer(error=None, problem=SHAPE)]], 1.0, "shape", Status.FAIL),
-        ([[layer(error=math.inf, problem=NONFINITE)]], 1.0, "nonfinite", Status.FAIL),
-        ([[layer(error=None, problem=STRUCTURE)]], 1.0, "structure", Status.FAIL),
+        ([[layer()]], 1.0, "identical", Status.GOOD),
+        ([[layer(error=0.5)]], 1.0, "passed", Status.GOOD),
+        ([[layer(nans=1)]], 1.0, "passed", Status.LOOK),  # NaN on both sides is told beside it
+        ([[layer(error=2.0)], [layer()]], 1.0, "apart", Status.FIX),
+        ([[layer(error=2.0)], [layer()]], 0.5, "apart", Status.LOOK),
+        ([[layer(error=2.0)], [layer()]], 0.51, "apart", Status.FIX),
+        ([[layer(error=2.0)]], 0.0, "apart", Status.FIX),
+        ([[layer("fc")]], 1.0, "raised", Status.FIX),
+        ([[layer("fc")], [layer()]], 0.5, "raised", Status.LOOK),
+        ([], 1.0, "nothing", Status.FIX),
+        ([[layer(error=None, problem=SHAPE)]], 1.0, "shape", Status.FIX),
+        ([[layer(error=math.inf, problem=NONFINITE)]], 1.0, "nonfinite", Status.FIX),
+        ([[layer(error=None, problem=STRUCTURE)]], 1.0, "structure", Status.FIX),
     ],
 )
 def test_the_verdict(inputs: list[list[Layer]], required: float, key: str, status: Status) -> None:
@@ -283,7 +283,7 @@ def test_a_cause_that_is_told_is_the_verdict() -> None:
     ]
     apart = tallied([layer(error=2.0)])
     apart.errors = tally.errors
-    assert judged(apart)[0].status is Status.FAIL
+    assert judged(apart)[0].status is Status.FIX
     assert judged(tallied([layer(error=2.0)]), 1.0, side(), side(training=True))[0].status is Status.NOTE
 
 
@@ -302,7 +302,7 @@ def test_what_is_told_beside_the_verdict() -> None:
     assert inputs and inputs.args == {"count": 5, "names": [3, 4, 5, 6]}
     assert drew and drew.args == {"count": 2, "input": 8} and drew.status is Status.NOTE
     streams = found("ACC276.streams", tally, side(device="npu:0"), side(device="cpu"))
-    assert streams and streams.status is Status.WARN
+    assert streams and streams.status is Status.LOOK
     assert found("ACC276.drew", tally, side(device="npu:0"), side(device="npu:1"))
     tally.no_reference, tally.casts = "no copy", {("target", "float16")}
     assert found("ACC277.failed", tally) and found("ACC274.cast", tally)

@@ -32,7 +32,7 @@ def test_the_answers_and_one_verdict() -> None:
     verbs = [part.verb for part in report.parts]
     assert verbs[:4] == ["time_by_kind", "idle_time", "launching", "tuning"]
     assert verbs[4:] == ["top_operators", "memory_peak", "step_times", "timeline"]
-    assert (report.tier, report.status) == ("cuda", Status.WARN)
+    assert (report.tier, report.status) == ("cuda", Status.LOOK)
     assert join(None, report).verdict("en") == report.verdict("en")
     assert report.verdict("en") == (
         "most of the step is computing on the device: 40 % of 1 ms; the costliest operator is aten::convolution "
@@ -46,15 +46,15 @@ def test_what_was_not_looked_at_is_no_status_of_a_given_answer(profile_of: Calla
     report = _report_profile(profile_of([("compute", "k", 0, 980)]), top=9, boxes=9)
     parts = {one.verb: one for one in report.parts}
     assert (report.status, parts["time_by_kind"].status) == (Status.NOTE, Status.NOTE), "one operator is all of it"
-    assert parts["tuning"].status is Status.OK and parts["tuning"].headline == parts["tuning"].findings[0]
-    assert any(one.status is Status.SKIPPED for one in parts["tuning"].findings)
+    assert parts["tuning"].status is Status.GOOD and parts["tuning"].headline == parts["tuning"].findings[0]
+    assert any(one.status is Status.NOT_LOOKED for one in parts["tuning"].findings)
     assert "PRF313.unseen" in parts["time_by_kind"].text("en") or "no DataLoader" in parts["time_by_kind"].text("en")
     steps = parts["step_times"]
-    assert steps.headline is not None and (steps.headline.key, steps.status) == ("PRF303.alike", Status.OK)
+    assert steps.headline is not None and (steps.headline.key, steps.status) == ("PRF303.alike", Status.GOOD)
     blind = _report_profile(profile_of([("host_op", "aten::mm", 0, 900)]), top=9, boxes=9)
-    assert (blind.status, blind.headline and blind.headline.key) == (Status.SKIPPED, "PRF310.blind")
+    assert (blind.status, blind.headline and blind.headline.key) == (Status.NOT_LOOKED, "PRF310.blind")
     idle = _report_profile(profile_of([("compute", "k", 0, 990)], tier="npu-simulated"), top=9, boxes=9)
-    assert (idle.status, idle.headline and idle.headline.key) == (Status.SKIPPED, "PRF310.simulated_none")
+    assert (idle.status, idle.headline and idle.headline.key) == (Status.NOT_LOOKED, "PRF310.simulated_none")
     waits = _report_profile(
         profile_of([("compute", "k", 0, 500), ("loading", "l", 500, 490)], tier="npu-simulated"), top=9, boxes=9
     )
@@ -113,7 +113,7 @@ def test_a_folder_without_device_times_gives_no_verdict(tmp_path: Path) -> None:
     events = json.loads((DATA / "timeline_ascend_pt" / "ASCEND_PROFILER_OUTPUT" / "trace_view.json").read_text())
     (tmp_path / "trace_view.json").write_text(json.dumps([one for one in events if one["pid"] in (7, 31)]))
     report = analyse(tmp_path)
-    assert (report.tier, report.status) == ("", Status.SKIPPED)
+    assert (report.tier, report.status) == ("", Status.NOT_LOOKED)
     assert "cannot say where the time goes" in report.verdict("en")
 
 
@@ -178,14 +178,14 @@ def test_real_gpu_profile_names_the_loader_and_its_cure(shared: Path) -> None:
     slow, fast = (sorted((folder / f"num_workers_{workers}").glob("*.gz"))[1] for workers in (0, 4))
     before, after = analyse(slow), analyse(fast)
     told = {one.rule: one for one in before.parts[0].findings}
-    assert told["PRF313"].status is Status.WARN
+    assert told["PRF313"].status is Status.LOOK
     assert "data loading" in before.verdict("en")
-    assert {one.rule: one.status for one in after.parts[0].findings}["PRF313"] is Status.OK
+    assert {one.rule: one.status for one in after.parts[0].findings}["PRF313"] is Status.GOOD
     saved_ms = (before.parts[0].facts["step_ns"] - after.parts[0].facts["step_ns"]) / 1e6
     assert 0 < saved_ms <= float(str(told["PRF313"].args["gain_ms"]))
 
 
 def test_real_npu_profile_names_the_exposed_communication(shared: Path) -> None:
     report = analyse(shared / "data" / "npu" / "alexnet_910b_level1" / "rank0_ascend_pt")
-    assert (report.tier, report.status) == ("npu", Status.WARN)
+    assert (report.tier, report.status) == ("npu", Status.LOOK)
     assert "exposed communication: 66 %" in report.verdict("en")

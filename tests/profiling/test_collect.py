@@ -76,7 +76,7 @@ def test_a_failing_script_is_told_with_its_error_and_stale_data_is_gone(script: 
     (data / "collected.json").write_text("{}")
     (data / "rank0.pt.trace.json").write_text("stale")
     report = profile(script, ["20", "--fail"], device="cpu", steps=2, warmup=1, out=tmp_path / "out", timeout_s=120)
-    assert report.status is Status.FAIL
+    assert report.status is Status.FIX
     assert "no such 数据" in report.verdict("en")
     assert "no such 数据" in report.verdict("zh")
     assert not (data / "rank0.pt.trace.json").exists()
@@ -85,7 +85,7 @@ def test_a_failing_script_is_told_with_its_error_and_stale_data_is_gone(script: 
 
 def test_a_script_that_ends_too_early_is_not_good(script: Path, tmp_path: Path) -> None:
     report = profile(script, ["4"], device="cpu", steps=10, warmup=1, wait=0, out=tmp_path / "out", timeout_s=120)
-    assert report.status is Status.FAIL
+    assert report.status is Status.FIX
     assert "4 of 11 steps" in report.text("en")
 
 

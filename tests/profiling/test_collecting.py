@@ -115,10 +115,10 @@ def ended(tmp_path: Path, record: dict[str, Any]) -> list[Finding]:
     return list(check_whole(load_profile(tmp_path)))
 
 
-@pytest.mark.parametrize(("status", "expected"), [("running", "WARN"), ("failed", "WARN"), ("complete", "OK")])
+@pytest.mark.parametrize(("status", "expected"), [("running", "Look"), ("failed", "Look"), ("complete", "Good")])
 def test_a_killed_recording_is_seen(tmp_path: Path, status: str, expected: str) -> None:
     (found,) = ended(tmp_path, {"tier": "cuda", "status": status})
-    assert found.status.name == expected
+    assert found.status.json == expected
 
 
 @pytest.mark.parametrize("damaged", [b"{", b"[]", b"\xff\xfe", b"[" * 100_000])
@@ -127,7 +127,7 @@ def test_a_damaged_record_is_one_finding_and_the_trace_is_read(tmp_path: Path, d
     (tmp_path / "collected.json").write_bytes(damaged)
     report = analyse(tmp_path)
     (told,) = [one for one in report.findings if one.rule == "PRF307"]
-    assert (told.key, told.status.name) == ("PRF307.unread", "WARN")
+    assert (told.key, told.status.json) == ("PRF307.unread", "Look")
     assert str(tmp_path / "collected.json") in told.message("en") and "采集的记录" in told.message("zh")
     (tmp_path / "collected.json").unlink()
     alone = analyse(tmp_path)
@@ -213,7 +213,7 @@ def test_settings_that_the_profiler_changed_are_found(tmp_path: Path) -> None:
     assert account.find_changed_settings(tmp_path, Options(), NPU) == []
     info(tmp_path, _profiler_level="Level0", _aic_metrics="ACL_AICORE_NONE")
     (found,) = account.find_changed_settings(tmp_path, Options(), NPU)
-    assert found.status is Status.FAIL
+    assert found.status is Status.FIX
     assert "profiler_level=Level0 (Level1), aic_metrics=ACL_AICORE_NONE" in found.message("en")
 
 
@@ -221,12 +221,12 @@ def test_metrics_that_did_not_come_are_absent(tmp_path: Path) -> None:
     output = tmp_path / "ASCEND_PROFILER_OUTPUT"
     output.mkdir()
     (output / "kernel_details.csv").write_text("Name,Type,aic_mac_ratio,aiv_vec_time(us)\n")
-    assert account.count_npu_data(tmp_path, Options(), NPU) == [("metrics", 2, Status.OK)]
+    assert account.count_npu_data(tmp_path, Options(), NPU) == [("metrics", 2, Status.GOOD)]
     (output / "kernel_details.csv").write_text("Name,Type\n")
-    assert account.count_npu_data(tmp_path, Options(), NPU) == [("metrics", 0, Status.FAIL)]
+    assert account.count_npu_data(tmp_path, Options(), NPU) == [("metrics", 0, Status.FIX)]
     assert account.count_npu_data(tmp_path, Options(), SIMULATED) == [("metrics", 0, Status.NOTE)]
     assert account.count_npu_data(tmp_path, Options(level=0), NPU) == []
-    assert account.count_npu_data(tmp_path, Options(export="db"), NPU) == [("database", 0, Status.FAIL)]
+    assert account.count_npu_data(tmp_path, Options(export="db"), NPU) == [("database", 0, Status.FIX)]
 
 
 def test_the_parsers_own_log_is_asked_for_the_error(tmp_path: Path) -> None:
@@ -270,7 +270,7 @@ def test_a_loop_that_fails_raises_its_own_error_and_leaves_a_failed_record(tmp_p
         step()
         recorder.step()
         _ = 1 / 0
-    assert recorder.report.status is Status.FAIL
+    assert recorder.report.status is Status.FIX
     assert "ZeroDivisionError" in recorder.report.verdict("en")
     assert json.loads((tmp_path / "data" / "collected.json").read_text())["status"] == "failed"
 

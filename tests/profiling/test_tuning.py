@@ -77,8 +77,8 @@ def test_by_operators(profile_of: Make, code: str, names: tuple[str, ...], near:
     share, computing = float(str(found.args["share"])), 10.0 * (len(names) + 1)
     assert 0 < share <= computing
     assert str(found.args["source"]).startswith("https://")
-    assert judged(of(near), code).status is Status.OK
-    assert judged(of(names, "npu-simulated"), code).status is Status.SKIPPED
+    assert judged(of(near), code).status is Status.GOOD
+    assert judged(of(names, "npu-simulated"), code).status is Status.NOT_LOOKED
 
 
 def test_kinds_of_kernels_come_from_the_table_where_it_names_them(profile_of: Make, tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_kinds_of_kernels_come_from_the_table_where_it_names_them(profile_of: Ma
     half = judged(found, "PRF369")
     assert (half.args["share"], half.args["kernels"], half.args["hf32"]) == (30.0, 1, 1)
     other = with_table(profile, tmp_path, "b,MatMulV3,AI_CORE,60,DT_BF16;FLOAT,NO", "k,Add,AI_VECTOR_CORE,9,FLOAT,NO")
-    assert judged(other, "PRF369").status is judged(other, "PRF365").status is Status.OK
+    assert judged(other, "PRF369").status is judged(other, "PRF365").status is Status.GOOD
     assert judged(profile, "PRF369").key == "advice.no_dtypes"
     assert judged(profile, "PRF365").key == "advice.no_units"
 
@@ -110,22 +110,22 @@ def test_casts_are_found_however_deep_they_nest(profile_of: Make) -> None:
 
     cast = judged(of("aten::_to_copy"), "PRF367")
     assert (cast.key, cast.args["share"], cast.args["calls"]) == ("PRF367.change", 70.0, 1)
-    assert judged(of("aten::clone"), "PRF367").status is Status.OK
+    assert judged(of("aten::clone"), "PRF367").status is Status.GOOD
 
 
 def test_what_is_no_format_transfer_and_no_reading(profile_of: Make, tmp_path: Path) -> None:
     rows = ("a,Transpose,AI_VECTOR_CORE,60,FLOAT,NO", "b,TransData,AI_VECTOR_CORE,40,FLOAT,NO")
     found = with_table(profile_of([KERNEL]), tmp_path, *rows)
     assert (judged(found, "PRF368").args["share"], judged(found, "PRF368").args["calls"]) == (20.0, 0)
-    assert judged(profile_of([("compute", "aten::contiguous", 0, 500)]), "PRF368").status is Status.OK
+    assert judged(profile_of([("compute", "aten::contiguous", 0, 500)]), "PRF368").status is Status.GOOD
     checks = launched(profile_of([*ITEM[:3], ("host_op", "aten::isfinite", 400, 200)]), 100)
-    assert judged(checks, "PRF390").status is Status.OK
+    assert judged(checks, "PRF390").status is Status.GOOD
 
 
 def test_reading_values(profile_of: Make) -> None:
     found = judged(launched(profile_of(ITEM), 100), "PRF390")
     assert (found.status, found.args["calls"], found.args["share"]) == (Status.NOTE, 1.0, 30.0)
-    assert judged(launched(profile_of([*ITEM[:3], ("host_op", "aten::mm", 0, 9)]), 100), "PRF390").status is Status.OK
+    assert judged(launched(profile_of([*ITEM[:3], ("host_op", "aten::mm", 0, 9)]), 100), "PRF390").status is Status.GOOD
     assert judged(profile_of([KERNEL]), "PRF390").key == "advice.no_host"
     others = [("host_op", "aten::nonzero", start, 5) for start in (610, 620, 630)]
     found = judged(launched(profile_of([*ITEM, *others]), 100), "PRF390")
@@ -136,7 +136,7 @@ def test_building_kernels(profile_of: Make) -> None:
     events = [KERNEL, ("compute", "k", 900, 100)]
     built = launched(profile_of([*events, ("runtime", "AscendCL@opCompile", 550, 200)]), 100)
     assert judged(built, "PRF391").args["share"] == 20.0
-    assert judged(launched(profile_of([*events, ("runtime", "launch", 550, 200)]), 100), "PRF391").status is Status.OK
+    assert judged(launched(profile_of([*events, ("runtime", "launch", 550, 200)]), 100), "PRF391").status is Status.GOOD
 
 
 def test_the_task_queue(profile_of: Make, tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_the_task_queue(profile_of: Make, tmp_path: Path) -> None:
     assert judged(off, "PRF392").key == "PRF392.off"
     on = launched(profile_of([*events, ("runtime", "Enqueue", 0, 5)]), 50)
     assert judged(on, "PRF392").key == "advice.no_environment"
-    for value, status in (("", Status.NOTE), ("1", Status.NOTE), ("2", Status.OK)):
+    for value, status in (("", Status.NOTE), ("1", Status.NOTE), ("2", Status.GOOD)):
         assert judged(with_table(on, tmp_path, environment={"TASK_QUEUE_ENABLE": value}), "PRF392").status is status
     assert judged(replace(on, tier="cuda"), "PRF392").key == "advice.no_npu"
 
@@ -155,15 +155,15 @@ def test_fallbacks(profile_of: Make) -> None:
     assert judged(profile_of([*events, ("host_op", "aten::_to_cpu", 510, 20)]), "PRF366").args["operators"] == [
         "aten::linalg_svd"
     ]
-    assert judged(profile_of(events), "PRF366").status is Status.OK
-    assert judged(profile_of([("host_op", "aten::_to_cpu", 0, 9)], tier="cpu"), "PRF366").status is Status.SKIPPED
+    assert judged(profile_of(events), "PRF366").status is Status.GOOD
+    assert judged(profile_of([("host_op", "aten::_to_cpu", 0, 9)], tier="cpu"), "PRF366").status is Status.NOT_LOOKED
 
 
 def test_garbage(profile_of: Make) -> None:
     python = ("python", "train.py(3): step", 0, 400)
     idle, busy = (profile_of([KERNEL, python, ("python", "<built-in gc.collect>", at, 100)]) for at in (600, 100))
     assert judged(idle, "PRF393").args["share"] == 10
-    assert judged(busy, "PRF393").status is Status.OK
+    assert judged(busy, "PRF393").status is Status.GOOD
     assert judged(profile_of([KERNEL]), "PRF393").key == "PRF393.unseen"
 
 
@@ -176,9 +176,9 @@ def test_the_loader(profile_of: Make) -> None:
     assert (judged(alone, "PRF394").key, judged(alone, "PRF394").args["share"]) == ("PRF394.alone", 20.0)
     assert judged(alone, "PRF395").args["share"] == 10.0
     assert judged(of("_MultiProcessingDataLoaderIter", 200), "PRF394").key == "PRF394.few"
-    assert judged(of("_MultiProcessingDataLoaderIter", 2), "PRF394").status is Status.OK
+    assert judged(of("_MultiProcessingDataLoaderIter", 2), "PRF394").status is Status.GOOD
     assert judged(profile_of([KERNEL]), "PRF394").key == "PRF394.unseen"
-    assert judged(profile_of([KERNEL]), "PRF395").status is Status.SKIPPED
+    assert judged(profile_of([KERNEL]), "PRF395").status is Status.NOT_LOOKED
 
 
 def test_pageable_copies(profile_of: Make) -> None:
@@ -188,15 +188,15 @@ def test_pageable_copies(profile_of: Make) -> None:
     slow, pinned = of("Memcpy HtoD (Pageable -> Device)"), of("Memcpy HtoD (Pinned -> Device)")
     slow, pinned = (Profile.from_trace(replace(one.trace, dialect="kineto"), one.record) for one in (slow, pinned))
     assert judged(slow, "PRF396").args["share"] == 10.0
-    assert judged(pinned, "PRF396").status is Status.OK
-    assert judged(of("MEMCPY_ASYNC"), "PRF396").status is Status.SKIPPED
+    assert judged(pinned, "PRF396").status is Status.GOOD
+    assert judged(of("MEMCPY_ASYNC"), "PRF396").status is Status.NOT_LOOKED
 
 
 @pytest.mark.parametrize(
     ("lengths", "key", "status"),
     [
         ([300, 50], "PRF398.large", Status.NOTE),
-        ([100, 100, 100], "advice.fine", Status.OK),
+        ([100, 100, 100], "advice.fine", Status.GOOD),
         ([10] * 30, "PRF398.small", Status.NOTE),
     ],
 )
@@ -264,23 +264,23 @@ def test_waiting_for_a_late_rank_is_no_transmission(profile_of: Make) -> None:
 def test_the_buffer_of_hccl(profile_of: Make, tmp_path: Path) -> None:
     exposed = profile_of([KERNEL, ("communication", "hcom_allReduce__1", 500, 400)])
     assert judged(exposed, "PRF342").key == "advice.no_environment"
-    for value, status in (("", Status.NOTE), ("200", Status.NOTE), ("800", Status.OK)):
+    for value, status in (("", Status.NOTE), ("200", Status.NOTE), ("800", Status.GOOD)):
         assert judged(with_table(exposed, tmp_path, environment={"HCCL_BUFFSIZE": value}), "PRF342").status is status
-    assert judged(profile_of([KERNEL]), "PRF342").status is Status.OK
+    assert judged(profile_of([KERNEL]), "PRF342").status is Status.GOOD
 
 
 def test_the_environment_is_also_known_from_our_own_record(profile_of: Make, tmp_path: Path) -> None:
     """torch_npu's metadata is the later word: a script may have set the variable itself."""
     exposed = profile_of([KERNEL, ("communication", "hcom_allReduce__1", 500, 400)])
     small, large = (replace(exposed, record={"environment": {"HCCL_BUFFSIZE": one}}) for one in ("", "800"))
-    assert judged(small, "PRF342").status is Status.NOTE and judged(large, "PRF342").status is Status.OK
+    assert judged(small, "PRF342").status is Status.NOTE and judged(large, "PRF342").status is Status.GOOD
     said = with_table(large, tmp_path, environment={"HCCL_BUFFSIZE": "200"})
     assert judged(said, "PRF342").status is Status.NOTE
 
 
 def test_batch_size(profile_of: Make) -> None:
     assert judged(launched(profile_of([KERNEL]), 10), "PRF345").args["share"] == 50.0
-    assert judged(launched(profile_of([("compute", "k", 0, 990)]), 10), "PRF345").status is Status.OK
+    assert judged(launched(profile_of([("compute", "k", 0, 990)]), 10), "PRF345").status is Status.GOOD
 
 
 def test_uneven_shapes(profile_of: Make) -> None:
@@ -304,7 +304,7 @@ def test_the_report_ranks_by_bound(profile_of: Make) -> None:
     assert report.headline is not None and report.headline.key == "PRF310.advice_of"
     shown = Counter(one.status for one in report.findings[1:])
     assert sum(shown.values()) == sum(one.rule.startswith(ADVICE) for one in findings)
-    assert shown[Status.SKIPPED] == report.headline.args["open"]
+    assert shown[Status.NOT_LOOKED] == report.headline.args["open"]
     assert all(report.figure(lang) and report.text(lang) and report.html(lang) for lang in LANGUAGES)
 
 
@@ -339,7 +339,7 @@ def test_only_waiting_is_told_as_counted_by_no_change(profile_of: Make, key: str
     """The buffer's size (PRF342) counts what pairs of ranks send."""
     profile = launched(profile_of(ITEM), 100)
     args: dict[str, Scalar] = {"gain_ms": 0.9, "share": 90.0, "waited": "rank 1", "whole": 90.0}
-    cause = Finding("PRF312", Status.WARN, f"PRF312.{key}", args, weight=90.0)
+    cause = Finding("PRF312", Status.LOOK, f"PRF312.{key}", args, weight=90.0)
     headline = report_tuning(
         profile, "profiling", [cause, *judge_facts(profile, rules_of(rules), strict=True)]
     ).headline
@@ -385,7 +385,7 @@ def test_real_numbers_are_those_of_the_tables(shared: Path) -> None:
 def test_fused_operators_of_a_real_model_are_not_told_to_be_fused(shared: Path) -> None:
     report = analyse(shared / "data" / "npu" / "pp2dp2_level2" / "rank_0_ascend_pt")
     found = {one.rule: one for part in report.parts for one in part.findings}
-    assert all(found[code].status is Status.OK for code in ("PRF360", "PRF361", "PRF362", "PRF363", "PRF364"))
+    assert all(found[code].status is Status.GOOD for code in ("PRF360", "PRF361", "PRF362", "PRF363", "PRF364"))
 
 
 def test_the_loader_is_the_largest_of_a_real_one(shared: Path) -> None:

@@ -48,7 +48,11 @@ def drop(*verbs: str) -> Change:
 
 
 EXAMPLES: list[Example] = [
-    ("ACP501", run(), ["OK accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @machine_check.html"]),
+    (
+        "ACP501",
+        run(),
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @machine_check.html"],
+    ),
     (
         "ACP501",
         run(with_finding("machine_check", found("ENV053", Status.NOTE))),
@@ -56,13 +60,13 @@ EXAMPLES: list[Example] = [
     ),
     (
         "ACP501",
-        run(with_finding("machine_check", found("ENV053", Status.SKIPPED))),
+        run(with_finding("machine_check", found("ENV053", Status.NOT_LOOKED))),
         ["CANNOT accept.could_not_look said=RUN400.not_run()"],
     ),
     (
         "ACP501",
-        run(with_finding("machine_check", found("ENV053", Status.WARN))),
-        ["FAIL accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @machine_check.html"],
+        run(with_finding("machine_check", found("ENV053", Status.LOOK))),
+        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @machine_check.html"],
     ),
     (
         "ACP501",
@@ -73,23 +77,27 @@ EXAMPLES: list[Example] = [
     (
         "ACP501",
         run(on("machine_check", "npu-simulated")),
-        ["OK accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=True @machine_check.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=True @machine_check.html"],
     ),
-    ("ACP504", run(), ["OK accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @compute_check.html"]),
+    (
+        "ACP504",
+        run(),
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @compute_check.html"],
+    ),
     (
         "ACP504",
         run(with_finding("compute_check", found("ENV104", Status.NOTE))),
-        ["OK accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @compute_check.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @compute_check.html"],
     ),
     (
         "ACP504",
-        run(with_finding("compute_check", found("ENV104", Status.SKIPPED))),
+        run(with_finding("compute_check", found("ENV104", Status.NOT_LOOKED))),
         ["CANNOT accept.could_not_look said=RUN400.not_run()"],
     ),
     (
         "ACP504",
-        run(with_finding("compute_check", found("ENV104", Status.WARN))),
-        ["FAIL accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @compute_check.html"],
+        run(with_finding("compute_check", found("ENV104", Status.LOOK))),
+        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @compute_check.html"],
     ),
     (
         "ACP504",
@@ -100,46 +108,54 @@ EXAMPLES: list[Example] = [
     (
         "ACP504",
         run(on("compute_check", "npu-simulated")),
-        ["OK accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=True @compute_check.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=True @compute_check.html"],
     ),
-    ("ACP512", run(), ["OK accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @dry_run.html"]),
+    (
+        "ACP512",
+        run(),
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @dry_run.html"],
+    ),
     (
         "ACP512",
         run(with_finding("dry_run", found("MIG140", Status.NOTE))),
-        ["OK accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @dry_run.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @dry_run.html"],
     ),
     (
         "ACP512",
-        run(with_finding("dry_run", found("MIG140", Status.SKIPPED))),
+        run(with_finding("dry_run", found("MIG140", Status.NOT_LOOKED))),
         ["CANNOT accept.could_not_look said=RUN400.not_run()"],
     ),
     (
         "ACP512",
-        run(with_finding("dry_run", found("MIG140", Status.WARN))),
-        ["FAIL accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @dry_run.html"],
+        run(with_finding("dry_run", found("MIG140", Status.LOOK))),
+        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @dry_run.html"],
     ),
     ("ACP512", run(without("dry_run", "MIG140")), ["CANNOT accept.not_in_report page=dry_run.html rules=[MIG140]"]),
     ("ACP512", run(on("dry_run", "cpu")), ["CANNOT accept.no_npu tier=cpu"]),
     (
         "ACP512",
         run(on("dry_run", "npu-simulated")),
-        ["OK accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=True @dry_run.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=True @dry_run.html"],
     ),
-    ("ACP521", run(), ["OK accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @experiment.html"]),
+    (
+        "ACP521",
+        run(),
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @experiment.html"],
+    ),
     (
         "ACP521",
         run(with_finding("experiment", found("ACC205", Status.NOTE))),
-        ["OK accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @experiment.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @experiment.html"],
     ),
     (
         "ACP521",
-        run(with_finding("experiment", found("ACC205", Status.SKIPPED))),
+        run(with_finding("experiment", found("ACC205", Status.NOT_LOOKED))),
         ["CANNOT accept.could_not_look said=RUN400.not_run()"],
     ),
     (
         "ACP521",
-        run(with_finding("experiment", found("ACC205", Status.WARN))),
-        ["FAIL accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @experiment.html"],
+        run(with_finding("experiment", found("ACC205", Status.LOOK))),
+        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @experiment.html"],
     ),
     (
         "ACP521",
@@ -150,46 +166,54 @@ EXAMPLES: list[Example] = [
     (
         "ACP521",
         run(on("experiment", "npu-simulated")),
-        ["OK accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=True @experiment.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=True @experiment.html"],
     ),
-    ("ACP522", run(), ["OK accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @curves.html"]),
+    (
+        "ACP522",
+        run(),
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @curves.html"],
+    ),
     (
         "ACP522",
         run(with_finding("curves", found("ACC250", Status.NOTE))),
-        ["OK accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @curves.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @curves.html"],
     ),
     (
         "ACP522",
-        run(with_finding("curves", found("ACC250", Status.SKIPPED))),
+        run(with_finding("curves", found("ACC250", Status.NOT_LOOKED))),
         ["CANNOT accept.could_not_look said=RUN400.not_run()"],
     ),
     (
         "ACP522",
-        run(with_finding("curves", found("ACC250", Status.WARN))),
-        ["FAIL accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @curves.html"],
+        run(with_finding("curves", found("ACC250", Status.LOOK))),
+        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @curves.html"],
     ),
     ("ACP522", run(without("curves", "ACC250")), ["CANNOT accept.not_in_report page=curves.html rules=[ACC250]"]),
     ("ACP522", run(on("curves", "cpu")), ["CANNOT accept.no_npu tier=cpu"]),
     (
         "ACP522",
         run(on("curves", "npu-simulated")),
-        ["OK accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=True @curves.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=True @curves.html"],
     ),
-    ("ACP523", run(), ["OK accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @divergence.html"]),
+    (
+        "ACP523",
+        run(),
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @divergence.html"],
+    ),
     (
         "ACP523",
         run(with_finding("divergence", found("ACC230", Status.NOTE))),
-        ["OK accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @divergence.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @divergence.html"],
     ),
     (
         "ACP523",
-        run(with_finding("divergence", found("ACC230", Status.SKIPPED))),
+        run(with_finding("divergence", found("ACC230", Status.NOT_LOOKED))),
         ["CANNOT accept.could_not_look said=RUN400.not_run()"],
     ),
     (
         "ACP523",
-        run(with_finding("divergence", found("ACC230", Status.WARN))),
-        ["FAIL accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @divergence.html"],
+        run(with_finding("divergence", found("ACC230", Status.LOOK))),
+        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @divergence.html"],
     ),
     (
         "ACP523",
@@ -200,55 +224,67 @@ EXAMPLES: list[Example] = [
     (
         "ACP523",
         run(on("divergence", "npu-simulated")),
-        ["OK accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=True @divergence.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=True @divergence.html"],
     ),
-    ("ACP524", run(), ["OK accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @verify.html"]),
+    (
+        "ACP524",
+        run(),
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @verify.html"],
+    ),
     (
         "ACP524",
         run(with_finding("verify", found("ACC270", Status.NOTE))),
-        ["OK accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @verify.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @verify.html"],
     ),
     (
         "ACP524",
-        run(with_finding("verify", found("ACC270", Status.SKIPPED))),
+        run(with_finding("verify", found("ACC270", Status.NOT_LOOKED))),
         ["CANNOT accept.could_not_look said=RUN400.not_run()"],
     ),
     (
         "ACP524",
-        run(with_finding("verify", found("ACC270", Status.WARN))),
-        ["FAIL accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @verify.html"],
+        run(with_finding("verify", found("ACC270", Status.LOOK))),
+        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @verify.html"],
     ),
     ("ACP524", run(without("verify", "ACC270")), ["CANNOT accept.not_in_report page=verify.html rules=[ACC270]"]),
     ("ACP524", run(on("verify", "cpu")), ["CANNOT accept.no_npu tier=cpu"]),
     (
         "ACP524",
         run(on("verify", "npu-simulated")),
-        ["OK accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=True @verify.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=True @verify.html"],
     ),
-    ("ACP533", run(), ["OK accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @tuning.html"]),
+    (
+        "ACP533",
+        run(),
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @tuning.html"],
+    ),
     (
         "ACP533",
         run(with_finding("tuning", found("PRF369", Status.NOTE))),
-        ["OK accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @tuning.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @tuning.html"],
     ),
     (
         "ACP533",
-        run(with_finding("tuning", found("PRF369", Status.SKIPPED))),
+        run(with_finding("tuning", found("PRF369", Status.NOT_LOOKED))),
         ["CANNOT accept.could_not_look said=RUN400.not_run()"],
     ),
     (
         "ACP533",
-        run(with_finding("tuning", found("PRF369", Status.WARN))),
-        ["FAIL accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @tuning.html"],
+        run(with_finding("tuning", found("PRF369", Status.LOOK))),
+        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @tuning.html"],
     ),
     ("ACP533", run(without("tuning", "PRF369")), ["CANNOT accept.not_in_report page=tuning.html rules=[PRF369]"]),
     ("ACP533", run(on("tuning", "cpu")), ["CANNOT accept.no_npu tier=cpu"]),
     ("ACP533", run(on("tuning", "npu-simulated")), ["CANNOT accept.no_device_time"]),
-    ("ACP502", run(), ["OK accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @machine_check.html"]),
     (
         "ACP502",
-        run(with_finding("machine_check", found("ENV030", Status.WARN))),
-        ["FAIL accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @machine_check.html"],
+        run(),
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @machine_check.html"],
+    ),
+    (
+        "ACP502",
+        run(with_finding("machine_check", found("ENV030", Status.LOOK))),
+        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @machine_check.html"],
     ),
     (
         "ACP502",
@@ -261,11 +297,15 @@ EXAMPLES: list[Example] = [
         ["CANNOT accept.not_in_report page=machine_check.html rules=[ENV054]"],
     ),
     ("ACP502", run(tier="npu-simulated"), ["CANNOT accept.simulator_has_none"]),
-    ("ACP503", run(), ["OK accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @machine_check.html"]),
     (
         "ACP503",
-        run(with_finding("machine_check", found("ENV022", Status.WARN))),
-        ["FAIL accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @machine_check.html"],
+        run(),
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @machine_check.html"],
+    ),
+    (
+        "ACP503",
+        run(with_finding("machine_check", found("ENV022", Status.LOOK))),
+        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @machine_check.html"],
     ),
     (
         "ACP503",
@@ -275,12 +315,12 @@ EXAMPLES: list[Example] = [
     (
         "ACP503",
         run(without("machine_check", "ENV022"), tier="npu-simulated"),
-        ["OK accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=True @machine_check.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=True @machine_check.html"],
     ),
     (
         "ACP504",
-        run(with_finding("compute_check", found("ENV101", Status.FAIL))),
-        ["FAIL accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @compute_check.html"],
+        run(with_finding("compute_check", found("ENV101", Status.FIX))),
+        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @compute_check.html"],
     ),
     (
         "ACP504",
@@ -292,7 +332,7 @@ EXAMPLES: list[Example] = [
         run(),
         [
             (
-                "OK accept.evidence date=2026-01-02 said=accept.code_clean(cuda=0 manual=0 unsupported=0) "
+                "GOOD accept.evidence date=2026-01-02 said=accept.code_clean(cuda=0 manual=0 unsupported=0) "
                 "simulated=False @rewrite.html"
             )
         ],
@@ -302,7 +342,7 @@ EXAMPLES: list[Example] = [
         run(with_facts("rewrite", still_cuda=["a.py"])),
         [
             (
-                "FAIL accept.evidence date=2026-01-02 said=accept.code_left(cuda=1 manual=0 unsupported=0) "
+                "FIX accept.evidence date=2026-01-02 said=accept.code_left(cuda=1 manual=0 unsupported=0) "
                 "simulated=False @rewrite.html"
             )
         ],
@@ -312,7 +352,7 @@ EXAMPLES: list[Example] = [
         run(with_facts("rewrite", scan_of_the_result={"manual": 1, "unsupported": 0})),
         [
             (
-                "FAIL accept.evidence date=2026-01-02 said=accept.code_left(cuda=0 manual=1 unsupported=0) "
+                "FIX accept.evidence date=2026-01-02 said=accept.code_left(cuda=0 manual=1 unsupported=0) "
                 "simulated=False @rewrite.html"
             )
         ],
@@ -322,7 +362,7 @@ EXAMPLES: list[Example] = [
         run(with_facts("rewrite", scan_of_the_result={"manual": 0, "unsupported": 2})),
         [
             (
-                "FAIL accept.evidence date=2026-01-02 said=accept.code_left(cuda=0 manual=0 unsupported=2) "
+                "FIX accept.evidence date=2026-01-02 said=accept.code_left(cuda=0 manual=0 unsupported=2) "
                 "simulated=False @rewrite.html"
             )
         ],
@@ -337,7 +377,7 @@ EXAMPLES: list[Example] = [
         run(),
         [
             (
-                "OK accept.evidence date=2026-01-02 said=RUN400.not_run(fallback=0 unknown=0 unsupported=0) "
+                "GOOD accept.evidence date=2026-01-02 said=RUN400.not_run(fallback=0 unknown=0 unsupported=0) "
                 "simulated=False @operator_support.html"
             )
         ],
@@ -347,7 +387,7 @@ EXAMPLES: list[Example] = [
         run(with_finding("operator_support", found("MIG170", fallback=1, unsupported=0, unknown=0))),
         [
             (
-                "FAIL accept.evidence date=2026-01-02 said=RUN400.not_run(fallback=1 unknown=0 unsupported=0) "
+                "FIX accept.evidence date=2026-01-02 said=RUN400.not_run(fallback=1 unknown=0 unsupported=0) "
                 "simulated=False @operator_support.html"
             )
         ],
@@ -357,7 +397,7 @@ EXAMPLES: list[Example] = [
         run(with_finding("operator_support", found("MIG170", fallback=0, unsupported=1, unknown=0))),
         [
             (
-                "FAIL accept.evidence date=2026-01-02 said=RUN400.not_run(fallback=0 unknown=0 unsupported=1) "
+                "FIX accept.evidence date=2026-01-02 said=RUN400.not_run(fallback=0 unknown=0 unsupported=1) "
                 "simulated=False @operator_support.html"
             )
         ],
@@ -367,7 +407,7 @@ EXAMPLES: list[Example] = [
         run(with_finding("operator_support", found("MIG170", fallback=0, unsupported=0, unknown=1))),
         [
             (
-                "FAIL accept.evidence date=2026-01-02 said=RUN400.not_run(fallback=0 unknown=1 unsupported=0) "
+                "FIX accept.evidence date=2026-01-02 said=RUN400.not_run(fallback=0 unknown=1 unsupported=0) "
                 "simulated=False @operator_support.html"
             )
         ],
@@ -382,7 +422,7 @@ EXAMPLES: list[Example] = [
         run(),
         [
             (
-                "OK accept.evidence date=2026-01-02 said=[accept.metric.met(baseline=2 name=loss steps=9 "
+                "GOOD accept.evidence date=2026-01-02 said=[accept.metric.met(baseline=2 name=loss steps=9 "
                 "target=2.01 within=1 %)] simulated=False @curves.html"
             )
         ],
@@ -392,7 +432,7 @@ EXAMPLES: list[Example] = [
         run(with_facts("curves", final={"loss": [2.0, 2.02]})),
         [
             (
-                "FAIL accept.evidence date=2026-01-02 said=[accept.metric.missed(baseline=2 name=loss steps=9 "
+                "FIX accept.evidence date=2026-01-02 said=[accept.metric.missed(baseline=2 name=loss steps=9 "
                 "target=2.02 within=1 %)] simulated=False @curves.html"
             )
         ],
@@ -402,7 +442,7 @@ EXAMPLES: list[Example] = [
         run(with_facts("curves", final={"loss": [2.0, 1.979]})),
         [
             (
-                "FAIL accept.evidence date=2026-01-02 said=[accept.metric.missed(baseline=2 name=loss steps=9 "
+                "FIX accept.evidence date=2026-01-02 said=[accept.metric.missed(baseline=2 name=loss steps=9 "
                 "target=1.979 within=1 %)] simulated=False @curves.html"
             )
         ],
@@ -412,7 +452,7 @@ EXAMPLES: list[Example] = [
         run(with_facts("curves", final={"loss": [2.0, 2.021]})),
         [
             (
-                "FAIL accept.evidence date=2026-01-02 said=[accept.metric.missed(baseline=2 name=loss steps=9 "
+                "FIX accept.evidence date=2026-01-02 said=[accept.metric.missed(baseline=2 name=loss steps=9 "
                 "target=2.021 within=1 %)] simulated=False @curves.html"
             )
         ],
@@ -422,7 +462,7 @@ EXAMPLES: list[Example] = [
         run(with_facts("curves", final={"loss": [2.0, 2.011]}), targets=ABSOLUTE),
         [
             (
-                "FAIL accept.evidence date=2026-01-02 said=[accept.metric.missed(baseline=2 name=loss steps=9 "
+                "FIX accept.evidence date=2026-01-02 said=[accept.metric.missed(baseline=2 name=loss steps=9 "
                 "target=2.011 within=0.01)] simulated=False @curves.html"
             )
         ],
@@ -432,7 +472,7 @@ EXAMPLES: list[Example] = [
         run(with_facts("curves", final={"loss": [2.0, 2.009]}), targets=ABSOLUTE),
         [
             (
-                "OK accept.evidence date=2026-01-02 said=[accept.metric.met(baseline=2 name=loss steps=9 "
+                "GOOD accept.evidence date=2026-01-02 said=[accept.metric.met(baseline=2 name=loss steps=9 "
                 "target=2.009 within=0.01)] simulated=False @curves.html"
             )
         ],
@@ -442,7 +482,7 @@ EXAMPLES: list[Example] = [
         run(with_facts("curves", final={"loss": [2.0, float("nan")]})),
         [
             (
-                "FAIL accept.evidence date=2026-01-02 said=[accept.metric.missed(baseline=2 name=loss steps=9 "
+                "FIX accept.evidence date=2026-01-02 said=[accept.metric.missed(baseline=2 name=loss steps=9 "
                 "target=nan within=1 %)] simulated=False @curves.html"
             )
         ],
@@ -463,7 +503,7 @@ EXAMPLES: list[Example] = [
         run(),
         [
             (
-                "OK accept.evidence date=2026-01-02 said=accept.throughput(ratio=81 % wanted=80 %) "
+                "GOOD accept.evidence date=2026-01-02 said=accept.throughput(ratio=81 % wanted=80 %) "
                 "simulated=False @benchmark.html"
             )
         ],
@@ -473,7 +513,7 @@ EXAMPLES: list[Example] = [
         run(with_finding("benchmark", found("PRF376", name="-", ratio=0.8))),
         [
             (
-                "OK accept.evidence date=2026-01-02 said=accept.throughput(ratio=80 % wanted=80 %) "
+                "GOOD accept.evidence date=2026-01-02 said=accept.throughput(ratio=80 % wanted=80 %) "
                 "simulated=False @benchmark.html"
             )
         ],
@@ -483,7 +523,7 @@ EXAMPLES: list[Example] = [
         run(with_finding("benchmark", found("PRF376", name="-", ratio=0.799))),
         [
             (
-                "FAIL accept.evidence date=2026-01-02 said=accept.throughput(ratio=79.9 % wanted=80 %) "
+                "FIX accept.evidence date=2026-01-02 said=accept.throughput(ratio=79.9 % wanted=80 %) "
                 "simulated=False @benchmark.html"
             )
         ],
@@ -495,7 +535,7 @@ EXAMPLES: list[Example] = [
     ),
     (
         "ACP531",
-        run(with_finding("benchmark", found("PRF376", Status.WARN, name="-", ratio=2.0))),
+        run(with_finding("benchmark", found("PRF376", Status.LOOK, name="-", ratio=2.0))),
         ["CANNOT accept.other_benchmark"],
     ),
     ("ACP531", run(targets=Targets()), ["CANNOT accept.no_throughput_target"]),
@@ -505,7 +545,7 @@ EXAMPLES: list[Example] = [
         run(),
         [
             (
-                "OK accept.evidence date=2026-01-02 said=accept.unexplained(limit=5 % share=4 %) simulated=False "
+                "GOOD accept.evidence date=2026-01-02 said=accept.unexplained(limit=5 % share=4 %) simulated=False "
                 "@idle_time.html"
             )
         ],
@@ -515,7 +555,7 @@ EXAMPLES: list[Example] = [
         run(with_facts("idle_time", idle_ns={"unexplained": 5.0})),
         [
             (
-                "OK accept.evidence date=2026-01-02 said=accept.unexplained(limit=5 % share=5 %) simulated=False "
+                "GOOD accept.evidence date=2026-01-02 said=accept.unexplained(limit=5 % share=5 %) simulated=False "
                 "@idle_time.html"
             )
         ],
@@ -525,7 +565,7 @@ EXAMPLES: list[Example] = [
         run(with_facts("idle_time", idle_ns={"unexplained": 5.1})),
         [
             (
-                "FAIL accept.evidence date=2026-01-02 said=accept.unexplained(limit=5 % share=5.1 %) "
+                "FIX accept.evidence date=2026-01-02 said=accept.unexplained(limit=5 % share=5.1 %) "
                 "simulated=False @idle_time.html"
             )
         ],
@@ -541,7 +581,7 @@ EXAMPLES: list[Example] = [
         run(),
         [
             (
-                "OK accept.evidence date=2026-01-02 said=accept.recorded(container=- count=1 python=3.11) "
+                "GOOD accept.evidence date=2026-01-02 said=accept.recorded(container=- count=1 python=3.11) "
                 "simulated=False @machine_check.html"
             )
         ],
@@ -556,7 +596,7 @@ EXAMPLES: list[Example] = [
         run(),
         [
             (
-                "OK accept.evidence date=2026-01-02 said=accept.many_cards(count=8 what=name.dry_run()) "
+                "GOOD accept.evidence date=2026-01-02 said=accept.many_cards(count=8 what=name.dry_run()) "
                 "simulated=False @dry_run.html"
             )
         ],
@@ -566,7 +606,7 @@ EXAMPLES: list[Example] = [
         run(with_facts("benchmark", benchmark={"nproc": 16})),
         [
             (
-                "OK accept.evidence date=2026-01-02 said=accept.many_cards(count=16 what=name.benchmark()) "
+                "GOOD accept.evidence date=2026-01-02 said=accept.many_cards(count=16 what=name.benchmark()) "
                 "simulated=False @benchmark.html"
             )
         ],
@@ -579,15 +619,15 @@ EXAMPLES: list[Example] = [
     ),
     (
         "ACP543",
-        run(with_finding("dry_run", found("MIG140", Status.SKIPPED))),
+        run(with_finding("dry_run", found("MIG140", Status.NOT_LOOKED))),
         ["CANNOT accept.could_not_look said=RUN400.not_run()"],
     ),
     (
         "ACP543",
-        run(with_finding("dry_run", found("MIG140", Status.FAIL))),
+        run(with_finding("dry_run", found("MIG140", Status.FIX))),
         [
             (
-                "FAIL accept.evidence date=2026-01-02 said=accept.many_cards(count=8 what=name.dry_run()) "
+                "FIX accept.evidence date=2026-01-02 said=accept.many_cards(count=8 what=name.dry_run()) "
                 "simulated=False @dry_run.html"
             )
         ],
@@ -597,7 +637,7 @@ EXAMPLES: list[Example] = [
         run(),
         [
             (
-                "OK accept.evidence date=2026-01-02 said=accept.original_kept(changed=[] count=1) "
+                "GOOD accept.evidence date=2026-01-02 said=accept.original_kept(changed=[] count=1) "
                 "simulated=False @rewrite.html"
             )
         ],
@@ -607,7 +647,7 @@ EXAMPLES: list[Example] = [
         run(with_facts("rewrite", sha256={"train.py": "0"})),
         [
             (
-                "FAIL accept.evidence date=2026-01-02 said=accept.original_changed(changed=[train.py] count=1) "
+                "FIX accept.evidence date=2026-01-02 said=accept.original_changed(changed=[train.py] count=1) "
                 "simulated=False @rewrite.html"
             )
         ],
@@ -616,24 +656,24 @@ EXAMPLES: list[Example] = [
     (
         "ACP551",
         run(with_facts("rewrite", in_place=True, backups=["train.py"])),
-        ["OK accept.evidence date=2026-01-02 said=accept.backups(backups=1 of=1) simulated=False @rewrite.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=accept.backups(backups=1 of=1) simulated=False @rewrite.html"],
     ),
     (
         "ACP551",
         run(with_facts("rewrite", in_place=True, backups=["train.py", "gone.py"])),
-        ["FAIL accept.evidence date=2026-01-02 said=accept.backups(backups=1 of=2) simulated=False @rewrite.html"],
+        ["FIX accept.evidence date=2026-01-02 said=accept.backups(backups=1 of=2) simulated=False @rewrite.html"],
     ),
     (
         "ACP551",
         run(with_facts("rewrite", in_place=True, backups=[])),
-        ["FAIL accept.evidence date=2026-01-02 said=accept.backups(backups=0 of=0) simulated=False @rewrite.html"],
+        ["FIX accept.evidence date=2026-01-02 said=accept.backups(backups=0 of=0) simulated=False @rewrite.html"],
     ),
     (
         "ACP552",
         run(),
         [
             (
-                "OK accept.evidence date=2026-01-02 said=accept.baseline_kept(path=baseline) simulated=False "
+                "GOOD accept.evidence date=2026-01-02 said=accept.baseline_kept(path=baseline) simulated=False "
                 "@divergence.html"
             )
         ],
@@ -641,7 +681,7 @@ EXAMPLES: list[Example] = [
     (
         "ACP552",
         run(with_facts("divergence", baseline="gone")),
-        ["FAIL accept.evidence date=2026-01-02 said=accept.baseline_gone(path=gone) simulated=False @divergence.html"],
+        ["FIX accept.evidence date=2026-01-02 said=accept.baseline_gone(path=gone) simulated=False @divergence.html"],
     ),
     (
         "ACP552",
@@ -651,14 +691,14 @@ EXAMPLES: list[Example] = [
     (
         "ACP552",
         run(drop("divergence")),
-        ["OK accept.evidence date=2026-01-02 said=accept.baseline_kept(path=baseline) simulated=False @curves.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=accept.baseline_kept(path=baseline) simulated=False @curves.html"],
     ),
     (
         "ACP525",
         run(with_facts("curves", final={"loss": [float("inf"), 2.0]})),
         [
             (
-                "FAIL accept.evidence date=2026-01-02 said=[accept.metric.missed(baseline=inf name=loss steps=9 "
+                "FIX accept.evidence date=2026-01-02 said=[accept.metric.missed(baseline=inf name=loss steps=9 "
                 "target=2 within=1 %)] simulated=False @curves.html"
             )
         ],

@@ -54,7 +54,7 @@ EXAMPLES: list[Example] = [
         of(measured({"b": "1"}), measured({"b": "2"}, 2.0)),
         [
             (
-                "OK PRF370.best device=H100 like=[] name=b=1 p50_ms=1000 p99_ms=1010 ran=2 rate=8 "
+                "GOOD PRF370.best device=H100 like=[] name=b=1 p50_ms=1000 p99_ms=1010 ran=2 rate=8 "
                 "unit=benchmark.unit.samples() weight=100"
             )
         ],
@@ -64,7 +64,7 @@ EXAMPLES: list[Example] = [
         of(measured({"b": "1"}), measured({"b": "2"}, 1.001)),
         [
             (
-                "OK PRF370.like device=H100 like=[b=2] name=b=1 p50_ms=1000 p99_ms=1010 ran=2 rate=8 "
+                "GOOD PRF370.like device=H100 like=[b=2] name=b=1 p50_ms=1000 p99_ms=1010 ran=2 rate=8 "
                 "unit=benchmark.unit.samples() weight=100"
             )
         ],
@@ -74,7 +74,7 @@ EXAMPLES: list[Example] = [
         of(measured({"b": "1"}, 0.5)),
         [
             (
-                "OK PRF370.one device=H100 like=[] name=b=1 p50_ms=500 p99_ms=505 ran=1 rate=16 "
+                "GOOD PRF370.one device=H100 like=[] name=b=1 p50_ms=500 p99_ms=505 ran=1 rate=16 "
                 "unit=benchmark.unit.samples() weight=100"
             )
         ],
@@ -82,14 +82,14 @@ EXAMPLES: list[Example] = [
     (
         "PRF370",
         of(Measured("b=1", {"b": "1"}, FAILED, "no such option")),
-        ["FAIL PRF370.none why=no such option weight=100"],
+        ["FIX PRF370.none why=no such option weight=100"],
     ),
     (
         "PRF370",
         of(measured({"b": "1"}), tier="npu-simulated"),
         [
             (
-                "SKIPPED PRF370.simulated_one device=npu-simulated name=b=1 p50_ms=1000 p99_ms=1010 ran=1 rate=8 "
+                "NOT_LOOKED PRF370.simulated_one device=npu-simulated name=b=1 p50_ms=1000 p99_ms=1010 ran=1 rate=8 "
                 "unit=benchmark.unit.samples() weight=100"
             )
         ],
@@ -99,52 +99,52 @@ EXAMPLES: list[Example] = [
         of(measured({"b": "1"}), measured({"b": "2"}, 2.0), tier="npu-simulated"),
         [
             (
-                "SKIPPED PRF370.simulated device=npu-simulated name=b=1 p50_ms=1000 p99_ms=1010 ran=2 rate=8 "
+                "NOT_LOOKED PRF370.simulated device=npu-simulated name=b=1 p50_ms=1000 p99_ms=1010 ran=2 rate=8 "
                 "unit=benchmark.unit.samples() weight=100"
             )
         ],
     ),
-    ("PRF371", of(measured({"b": "1"})), ["OK PRF371.steady limit=10 ran=1"]),
+    ("PRF371", of(measured({"b": "1"})), ["GOOD PRF371.steady limit=10 ran=1"]),
     ("PRF371", of(timed(*SHAKY)), ["NOTE PRF371.shaky drift=20 name=b=1 spread=18.2"]),
     ("PRF371", of(timed(*(1.0,) * 5, *(1.1,) * 5)), ["NOTE PRF371.shaky drift=10 name=b=1 spread=9.5"]),
-    ("PRF371", of(timed(*(1.0,) * 5, *(1.4,) * 5)), ["WARN PRF371.shaky drift=40 name=b=1 spread=33.3"]),
+    ("PRF371", of(timed(*(1.0,) * 5, *(1.4,) * 5)), ["LOOK PRF371.shaky drift=40 name=b=1 spread=33.3"]),
     ("PRF371", of(timed(1.0, 1.0, 1.0, 1.0, 1.0)), ["NOTE PRF371.few least=6 names=[b=1]"]),
-    ("PRF371", of(timed(1.0, 1.0, 1.0, 1.0, 1.0, 1.0)), ["OK PRF371.steady limit=10 ran=1"]),
+    ("PRF371", of(timed(1.0, 1.0, 1.0, 1.0, 1.0, 1.0)), ["GOOD PRF371.steady limit=10 ran=1"]),
     (
         "PRF371",
         of(timed(*(1.0,) * 20, 9.0)),
-        ["OK PRF371.steady limit=10 ran=1", "NOTE PRF371.beyond long=1 name=b=1 percent=31 steps=21 times=5"],
+        ["GOOD PRF371.steady limit=10 ran=1", "NOTE PRF371.beyond long=1 name=b=1 percent=31 steps=21 times=5"],
     ),
     ("PRF372", of(measured({"b": "1"})), []),
     (
         "PRF372",
         of(Measured("b=64", {}, OUT_OF_MEMORY, "CUDA out of memory"), Measured("b=1", {}, FAILED, "x")),
-        ["NOTE PRF372.out name=b=64 why=CUDA out of memory", "FAIL PRF372.failed name=b=1 why=x"],
+        ["NOTE PRF372.out name=b=64 why=CUDA out of memory", "FIX PRF372.failed name=b=1 why=x"],
     ),
     (
         "PRF372",
         of(measured({"b": "1"}, host_at_most_mib=100.4), measured({"b": "2"}, host_at_most_mib=200.6)),
         ["NOTE PRF372.host_unknown most=201 names=[b=1, b=2]"],
     ),
-    ("PRF373", sizes(1.0, 1.0), ["OK PRF373.grows gain=100 limit=5 name=batch-size=16 smallest=batch-size=8"]),
-    ("PRF373", sizes(1.0, 1.0, 1.9), ["OK PRF373.grows gain=110.5 limit=5 name=batch-size=32 smallest=batch-size=8"]),
-    ("PRF373", sizes(1.0, 1.0, 1.91), ["OK PRF373.knee gain=100 limit=5 name=batch-size=16 smallest=batch-size=8"]),
+    ("PRF373", sizes(1.0, 1.0), ["GOOD PRF373.grows gain=100 limit=5 name=batch-size=16 smallest=batch-size=8"]),
+    ("PRF373", sizes(1.0, 1.0, 1.9), ["GOOD PRF373.grows gain=110.5 limit=5 name=batch-size=32 smallest=batch-size=8"]),
+    ("PRF373", sizes(1.0, 1.0, 1.91), ["GOOD PRF373.knee gain=100 limit=5 name=batch-size=16 smallest=batch-size=8"]),
     ("PRF373", sizes(1.0, 1.0, tier="npu-simulated"), ["CANNOT PRF373.simulated"]),
     ("PRF373", sizes(1.0, 1.0, unit="steps"), ["CANNOT PRF373.no_samples"]),
     ("PRF373", sizes(1.0, 1.0, name="num-batches"), []),
     ("PRF373", sizes(1.0), []),
-    ("PRF374", switched("amp", ("1", 0.5), ("0", 1.0)), ["OK PRF374.faster name=amp=1 ratio=2"]),
-    ("PRF374", switched("autocast", (False, 1.0), (True, 1.001)), ["OK PRF374.alike name=autocast=True ratio=1"]),
+    ("PRF374", switched("amp", ("1", 0.5), ("0", 1.0)), ["GOOD PRF374.faster name=amp=1 ratio=2"]),
+    ("PRF374", switched("autocast", (False, 1.0), (True, 1.001)), ["GOOD PRF374.alike name=autocast=True ratio=1"]),
     ("PRF374", switched("autocast", (False, 1.0), (True, 2.0)), ["NOTE PRF374.slower name=autocast=True ratio=0.5"]),
-    ("PRF374", switched("amp", ("O1", 0.5), ("O2", 1.0)), ["SKIPPED PRF374.no_switch name=amp values=[O1, O2]"]),
+    ("PRF374", switched("amp", ("O1", 0.5), ("O2", 1.0)), ["NOT_LOOKED PRF374.no_switch name=amp values=[O1, O2]"]),
     ("PRF374", switched("amp", ("1", 0.5), ("0", 1.0), tier="npu-simulated"), ["CANNOT PRF374.simulated"]),
     ("PRF374", switched("lr", ("1", 0.5), ("0", 1.0)), []),
     ("PRF375", waits((0, 0.1001)), ["NOTE PRF375.waits ms=100.1 name=workers=0 percent=10"]),
-    ("PRF375", waits((0, 0.1)), ["OK PRF375.hidden ms=100 name=workers=0 percent=10"]),
+    ("PRF375", waits((0, 0.1)), ["GOOD PRF375.hidden ms=100 name=workers=0 percent=10"]),
     (
         "PRF375",
         waits((0, 0.5), (2, 0.01)),
-        ["OK PRF375.hidden_varied ms=10 name=workers=2 percent=1 worst=workers=0 worst_ms=500"],
+        ["GOOD PRF375.hidden_varied ms=10 name=workers=2 percent=1 worst=workers=0 worst_ms=500"],
     ),
     (
         "PRF375",
@@ -154,19 +154,19 @@ EXAMPLES: list[Example] = [
     ("PRF375", waits((0, 0.5), (2, 0.2), tier="npu-simulated"), ["CANNOT PRF375.simulated ms=500 name=workers=0"]),
     ("PRF375", of(measured({})), ["NOTE PRF375.unseen"]),
     ("PRF375", of(measured({}), facts={"kind": "loading"}), []),
-    ("PRF376", against(1.0, 0.5), ["OK PRF376.apart baseline=H100 device=Ascend910B2 name=b=1 ratio=2"]),
-    ("PRF376", against(1.0, 1.001), ["OK PRF376.alike baseline=H100 device=Ascend910B2 name=b=1 ratio=0.999"]),
+    ("PRF376", against(1.0, 0.5), ["GOOD PRF376.apart baseline=H100 device=Ascend910B2 name=b=1 ratio=2"]),
+    ("PRF376", against(1.0, 1.001), ["GOOD PRF376.alike baseline=H100 device=Ascend910B2 name=b=1 ratio=0.999"]),
     (
         "PRF376",
         against(1.0, 0.5, facts={"script": "C:\\b\\train.py"}),
-        ["OK PRF376.apart baseline=H100 device=Ascend910B2 name=b=1 ratio=2"],
+        ["GOOD PRF376.apart baseline=H100 device=Ascend910B2 name=b=1 ratio=2"],
     ),
     (
         "PRF376",
         against(1.0, 0.5, facts={"script": "other.py", "nproc": 8, "steps": 50}),
         [
-            "OK PRF376.apart baseline=H100 device=Ascend910B2 name=b=1 ratio=2",
-            "WARN PRF376.other differ=[nproc: 1 / 8, script: train.py / other.py]",
+            "GOOD PRF376.apart baseline=H100 device=Ascend910B2 name=b=1 ratio=2",
+            "LOOK PRF376.other differ=[nproc: 1 / 8, script: train.py / other.py]",
             "NOTE PRF376.lengths differ=[steps: 20 / 50]",
         ],
     ),
@@ -182,18 +182,18 @@ EXAMPLES: list[Example] = [
     (
         "PRF377",
         of(measured({"b": "1"}, power_w=100.04), measured({"b": "2"}, 2.0, power_w=40.0)),
-        ["OK PRF377.best name=b=2 per_joule=0.1 unit=benchmark.unit.samples() watts=40"],
+        ["GOOD PRF377.best name=b=2 per_joule=0.1 unit=benchmark.unit.samples() watts=40"],
     ),
     (
         "PRF377",
         of(measured({"b": "1"}, power_w=100.0), measured({"b": "2"}, 2.0, power_w=60.0)),
-        ["OK PRF377.best name=b=1 per_joule=0.08 unit=benchmark.unit.samples() watts=100"],
+        ["GOOD PRF377.best name=b=1 per_joule=0.08 unit=benchmark.unit.samples() watts=100"],
     ),
     ("PRF377", of(measured({})), ["NOTE PRF377.unknown why=benchmark.power.short()"]),
     ("PRF378", of(measured({}), repeats=2), ["NOTE PRF378.few repeats=2"]),
-    ("PRF378", of(measured({}), repeats=3), ["OK PRF378.enough repeats=3"]),
+    ("PRF378", of(measured({}), repeats=3), ["GOOD PRF378.enough repeats=3"]),
     ("PRF371", of(timed(*(1.0,) * 5, *(1.23456,) * 5)), ["NOTE PRF371.shaky drift=23.5 name=b=1 spread=21"]),
-    ("PRF371", of(timed(9.0, 10.0, 11.0, 9.5, 10.0, 10.5, 9.0, 10.0, 11.0)), ["OK PRF371.steady limit=10 ran=1"]),
+    ("PRF371", of(timed(9.0, 10.0, 11.0, 9.5, 10.0, 10.5, 9.0, 10.0, 11.0)), ["GOOD PRF371.steady limit=10 ran=1"]),
     (
         "PRF371",
         of(timed(9.0, 10.0, 11.0, 9.4, 10.0, 10.5, 9.0, 10.0, 11.0)),
@@ -213,6 +213,9 @@ EXAMPLES: list[Example] = [
             ),
             axes=("amp", "bf16"),
         ),
-        ["OK PRF374.faster name=amp=True, bf16=False ratio=4", "OK PRF374.faster name=amp=False, bf16=True ratio=2"],
+        [
+            "GOOD PRF374.faster name=amp=True, bf16=False ratio=4",
+            "GOOD PRF374.faster name=amp=False, bf16=True ratio=2",
+        ],
     ),
 ]

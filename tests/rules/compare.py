@@ -62,17 +62,17 @@ FUSED: Made = [
     ("compute", "fa", 100, 120, "", 0),
 ]
 EXAMPLES: list[Example] = [
-    ("PRF381", of(conv("a", 300), conv("b", 300)), ["OK PRF381.same operators=1"]),
+    ("PRF381", of(conv("a", 300), conv("b", 300)), ["GOOD PRF381.same operators=1"]),
     (
         "PRF381",
         of(conv("a", 300), conv("b", 300, "[16,3]")),
-        ["WARN PRF381.shapes baseline=[8,3] of=1 operator=aten::conv2d operators=1 target=[16,3] weight=900"],
+        ["LOOK PRF381.shapes baseline=[8,3] of=1 operator=aten::conv2d operators=1 target=[16,3] weight=900"],
     ),
-    ("PRF381", of(conv("a", 10), conv("b", 10, "[16,3]")), ["OK PRF381.same operators=1"]),
+    ("PRF381", of(conv("a", 10), conv("b", 10, "[16,3]")), ["GOOD PRF381.same operators=1"]),
     (
         "PRF381",
         of(conv("a", 11), conv("b", 11, "[16,3]")),
-        ["WARN PRF381.shapes baseline=[8,3] of=1 operator=aten::conv2d operators=1 target=[16,3] weight=900"],
+        ["LOOK PRF381.shapes baseline=[8,3] of=1 operator=aten::conv2d operators=1 target=[16,3] weight=900"],
     ),
     (
         "PRF381",
@@ -82,26 +82,26 @@ EXAMPLES: list[Example] = [
     (
         "PRF381",
         of(operators(("aten::mm", 49, ""), ("aten::add", 51, "")), operators(("aten::mm", 50, ""))),
-        ["WARN PRF381.other_model baseline=51 target=0 weight=900"],
+        ["LOOK PRF381.other_model baseline=51 target=0 weight=900"],
     ),
     (
         "PRF381",
         of(operators(*[("aten::mm", 50, "")] * 3), operators(*[("aten::mm", 50, "")] * 2)),
-        ["WARN PRF381.other_model baseline=100 target=100 weight=900"],
+        ["LOOK PRF381.other_model baseline=100 target=100 weight=900"],
     ),
     (
         "PRF381",
         of(operators(*[("aten::mm", 50, "")] * 4), operators(*[("aten::mm", 50, "")] * 2)),
-        ["WARN PRF381.other_model baseline=100 target=100 weight=900"],
+        ["LOOK PRF381.other_model baseline=100 target=100 weight=900"],
     ),
-    ("PRF382", of(conv("a", 300), conv("b", 300)), ["OK PRF382.same"]),
+    ("PRF382", of(conv("a", 300), conv("b", 300)), ["GOOD PRF382.same"]),
     ("PRF382", of(conv("a", 300), conv("b", 300, "")), ["NOTE PRF382.apart what=[compare.recorded.shapes()]"]),
     ("PRF382", changed(cut_at=7), ["NOTE PRF382.apart what=[compare.recorded.whole()]"]),
-    ("PRF382", of(kernels(500), kernels(500), right={"steps": 2}), ["OK PRF382.same"]),
+    ("PRF382", of(kernels(500), kernels(500), right={"steps": 2}), ["GOOD PRF382.same"]),
     (
         "PRF383",
         of(kernels(500), kernels(500), right={"length": 1200}),
-        ["OK PRF383.beyond difference_ms=0.2 spread_ms=0"],
+        ["GOOD PRF383.beyond difference_ms=0.2 spread_ms=0"],
     ),
     (
         "PRF383",
@@ -111,14 +111,14 @@ EXAMPLES: list[Example] = [
     (
         "PRF383",
         of(kernels(500), kernels(500), left={"slower": 300}, right={"length": 2000}),
-        ["OK PRF383.beyond difference_ms=0.9 spread_ms=0.15"],
+        ["GOOD PRF383.beyond difference_ms=0.9 spread_ms=0.15"],
     ),
     (
         "PRF383",
         of(kernels(500), kernels(500), left={"steps": 2}, right={"steps": 2}),
         ["NOTE PRF383.within difference_ms=0 spread_ms=0.25"],
     ),
-    ("PRF384", of(kernels(500), kernels(500)), ["OK PRF384.none"]),
+    ("PRF384", of(kernels(500), kernels(500)), ["GOOD PRF384.none"]),
     (
         "PRF384",
         of(kernels(100, 200, 50, 25), kernels(100)),
@@ -133,40 +133,40 @@ EXAMPLES: list[Example] = [
         "PRF384",
         of(PARTS, FUSED),
         [
-            "OK PRF384.none",
+            "GOOD PRF384.none",
             (
-                "OK PRF384.joined family=compare.family.attention() ms=-0.15 names=[npu::npu_fusion_attention, "
+                "GOOD PRF384.joined family=compare.family.attention() ms=-0.15 names=[npu::npu_fusion_attention, "
                 "aten::bmm, aten::softmax] operators=3"
             ),
         ],
     ),
     ("PRF385", rest(20.0, 100.0), ["NOTE PRF385.much ms=0.02 share=20"]),
     ("PRF385", rest(-20.0, 100.0), ["NOTE PRF385.much ms=-0.02 share=20"]),
-    ("PRF385", rest(20.0, 200.0), ["OK PRF385.little ms=0.02 share=10"]),
+    ("PRF385", rest(20.0, 200.0), ["GOOD PRF385.little ms=0.02 share=10"]),
     ("PRF385", rest(20.0, 199.0), ["NOTE PRF385.much ms=0.02 share=10.0503"]),
-    ("PRF385", rest(10.0, 50.0), ["OK PRF385.little ms=0.01 share=20"]),
+    ("PRF385", rest(10.0, 50.0), ["GOOD PRF385.little ms=0.01 share=20"]),
     ("PRF385", rest(11.0, 50.0), ["NOTE PRF385.much ms=0.011 share=22"]),
-    ("PRF385", rest(5.0, 0.0), ["OK PRF385.little ms=0.005 share=0"]),
-    ("PRF386", of(kernels(500), kernels(500)), ["OK PRF386.none share=2"]),
+    ("PRF385", rest(5.0, 0.0), ["GOOD PRF385.little ms=0.005 share=0"]),
+    ("PRF386", of(kernels(500), kernels(500)), ["GOOD PRF386.none share=2"]),
     (
         "PRF386",
         of(kernels(500), kernels(521)),
         [
             "NOTE PRF386.slower baseline_ms=0.5 ms=0.021 name=k0 of_step=2.1 target_ms=0.521 weight=0.021",
             (
-                "OK PRF386.faster baseline_ms=0.5 ms=0.021 name=compare.row.free() of_step=2.1 target_ms=0.479 "
+                "GOOD PRF386.faster baseline_ms=0.5 ms=0.021 name=compare.row.free() of_step=2.1 target_ms=0.479 "
                 "weight=0.021"
             ),
         ],
     ),
-    ("PRF386", of(kernels(500), kernels(519)), ["OK PRF386.none share=2"]),
+    ("PRF386", of(kernels(500), kernels(519)), ["GOOD PRF386.none share=2"]),
     (
         "PRF386",
         of(kernels(500, 100), kernels(400, 300)),
         [
             "NOTE PRF386.slower baseline_ms=0.1 ms=0.2 name=k1 of_step=20 target_ms=0.3 weight=0.2",
-            "OK PRF386.faster baseline_ms=0.5 ms=0.1 name=k0 of_step=10 target_ms=0.4 weight=0.1",
-            "OK PRF386.faster baseline_ms=0.4 ms=0.1 name=compare.row.free() of_step=10 target_ms=0.3 weight=0.1",
+            "GOOD PRF386.faster baseline_ms=0.5 ms=0.1 name=k0 of_step=10 target_ms=0.4 weight=0.1",
+            "GOOD PRF386.faster baseline_ms=0.4 ms=0.1 name=compare.row.free() of_step=10 target_ms=0.3 weight=0.1",
         ],
     ),
     (
@@ -174,7 +174,7 @@ EXAMPLES: list[Example] = [
         of(PARTS, FUSED),
         [
             (
-                "OK PRF386.faster baseline_ms=0.27 ms=0.15 name=compare.family.attention() of_step=15 "
+                "GOOD PRF386.faster baseline_ms=0.27 ms=0.15 name=compare.family.attention() of_step=15 "
                 "target_ms=0.12 weight=0.15"
             ),
             "NOTE PRF386.slower baseline_ms=0.73 ms=0.15 name=compare.row.free() of_step=15 target_ms=0.88 weight=0.15",
@@ -214,7 +214,7 @@ EXAMPLES: list[Example] = [
                 "step_ms=1 steps=40"
             ),
             (
-                "WARN PRF388.behind first=3 last=5 mean_ms=2.5 side=name.compare_target() slowest=17 "
+                "LOOK PRF388.behind first=3 last=5 mean_ms=2.5 side=name.compare_target() slowest=17 "
                 "slowest_ms=9 step_ms=1 steps=40"
             ),
         ],

@@ -157,14 +157,14 @@ def different(count: int) -> tuple[Discrepancy, ...]:
 
 EXAMPLES: list[Example] = [
     ("ACC201", ranked({0, 1}, {0, 1}), []),
-    ("ACC201", ranked({0, 1}, {0, 2}), ["WARN ACC201.ranks baseline=[0, 1] target=[0, 2] weight=85"]),
+    ("ACC201", ranked({0, 1}, {0, 2}), ["LOOK ACC201.ranks baseline=[0, 1] target=[0, 2] weight=85"]),
     ("ACC201", ranked({0, 2}, {0, 2}), ["NOTE ACC201.gap ranks=[1]"]),
     (
         "ACC201",
         ranked({0}, {0}, only=([(1, 0)], [(2, 0), (3, 1)])),
         [
-            "FAIL ACC201.one_sided side=precision.side_baseline() where=[step 1 rank 0] weight=90",
-            "FAIL ACC201.one_sided side=precision.side_target() where=[step 2 rank 0, step 3 rank 1] weight=90",
+            "FIX ACC201.one_sided side=precision.side_baseline() where=[step 1 rank 0] weight=90",
+            "FIX ACC201.one_sided side=precision.side_target() where=[step 2 rank 0, step 3 rank 1] weight=90",
         ],
     ),
     ("ACC201", ranked({0}, {1}, bare=True), []),
@@ -175,26 +175,26 @@ EXAMPLES: list[Example] = [
                 about=SimpleNamespace(changed_files=lambda: ["a", "b", "c", "d"]), folder="/c", troubles=(), runs={}
             )
         ),
-        ["FAIL ACC201.changed count=4 files=[a, b, c] path=/c weight=400"],
+        ["FIX ACC201.changed count=4 files=[a, b, c] path=/c weight=400"],
     ),
     ("ACC202", plain(), []),
     (
         "ACC202",
         plain(target=SimpleNamespace(troubles=(WorkbookError("precision.no_log", path="x"),))),
-        ["FAIL precision.no_log path=x weight=95"],
+        ["FIX precision.no_log path=x weight=95"],
     ),
     ("ACC204", started(0, 10, 0), []),
     (
         "ACC204",
         started(0, 10, 1),
-        ["FAIL ACC204.data count=0 names=[ACC204.scaled(error=0.1 factor=2 where=x0)] total=10 weight=400"],
+        ["FIX ACC204.data count=0 names=[ACC204.scaled(error=0.1 factor=2 where=x0)] total=10 weight=400"],
     ),
     (
         "ACC204",
         started(2, 10, 2),
         [
             (
-                "FAIL ACC204.seed count=2 names=[ACC204.scaled(error=0.2 factor=2 where=w1), "
+                "FIX ACC204.seed count=2 names=[ACC204.scaled(error=0.2 factor=2 where=w1), "
                 "ACC204.scaled(error=0.2 factor=2 where=x1), ACC204.scaled(error=0.1 factor=2 where=w0)] "
                 "total=10 weight=400"
             )
@@ -205,7 +205,7 @@ EXAMPLES: list[Example] = [
         started(4, 10, 0),
         [
             (
-                "FAIL ACC204.weights count=4 names=[ACC204.scaled(error=0.4 factor=2 where=w3), "
+                "FIX ACC204.weights count=4 names=[ACC204.scaled(error=0.4 factor=2 where=w3), "
                 "ACC204.scaled(error=0.3 factor=2 where=w2), ACC204.scaled(error=0.2 factor=2 where=w1)] "
                 "total=10 weight=400"
             )
@@ -216,7 +216,7 @@ EXAMPLES: list[Example] = [
         started(3, 10, 0, NAN),
         [
             (
-                "FAIL ACC204.few count=3 names=[ACC204.one(error=0.3 where=w2), ACC204.one(error=0.2 where=w1), "
+                "FIX ACC204.few count=3 names=[ACC204.one(error=0.3 where=w2), ACC204.one(error=0.2 where=w1), "
                 "ACC204.one(error=0.1 where=w0)] total=10 weight=400"
             )
         ],
@@ -228,7 +228,7 @@ EXAMPLES: list[Example] = [
         [
             "NOTE ACC205.loaders baseline=1 name=- target=0 weight=20",
             (
-                "SKIPPED ACC205.not_looked names=[settings, seeds, modules, weight values, samples, optimizer, "
+                "NOT_LOOKED ACC205.not_looked names=[settings, seeds, modules, weight values, samples, optimizer, "
                 "learning rates, loss function] weight=25"
             ),
         ],
@@ -237,51 +237,51 @@ EXAMPLES: list[Example] = [
         "ACC205",
         abouts(capture(), capture(), different(12)),
         [
-            "FAIL ACC205.seed baseline=0 name=seed 0 target=1 weight=600",
-            "FAIL ACC205.seed baseline=1 name=seed 1 target=2 weight=599",
-            "FAIL ACC205.seed baseline=2 name=seed 2 target=3 weight=598",
-            "FAIL ACC205.seed baseline=3 name=seed 3 target=4 weight=597",
-            "FAIL ACC205.seed baseline=4 name=seed 4 target=5 weight=596",
-            "FAIL ACC205.seed baseline=5 name=seed 5 target=6 weight=595",
-            "FAIL ACC205.seed baseline=6 name=seed 6 target=7 weight=594",
-            "FAIL ACC205.seed baseline=7 name=seed 7 target=8 weight=593",
-            "FAIL ACC205.seed baseline=8 name=seed 8 target=9 weight=592",
-            "FAIL ACC205.seed baseline=9 name=seed 9 target=10 weight=591",
-            "FAIL ACC205.seed baseline=10 name=seed 10 target=11 weight=590",
-            "FAIL ACC205.seed baseline=11 name=seed 11 target=12 weight=589",
-            "SKIPPED ACC205.not_looked names=[samples] weight=25",
+            "FIX ACC205.seed baseline=0 name=seed 0 target=1 weight=600",
+            "FIX ACC205.seed baseline=1 name=seed 1 target=2 weight=599",
+            "FIX ACC205.seed baseline=2 name=seed 2 target=3 weight=598",
+            "FIX ACC205.seed baseline=3 name=seed 3 target=4 weight=597",
+            "FIX ACC205.seed baseline=4 name=seed 4 target=5 weight=596",
+            "FIX ACC205.seed baseline=5 name=seed 5 target=6 weight=595",
+            "FIX ACC205.seed baseline=6 name=seed 6 target=7 weight=594",
+            "FIX ACC205.seed baseline=7 name=seed 7 target=8 weight=593",
+            "FIX ACC205.seed baseline=8 name=seed 8 target=9 weight=592",
+            "FIX ACC205.seed baseline=9 name=seed 9 target=10 weight=591",
+            "FIX ACC205.seed baseline=10 name=seed 10 target=11 weight=590",
+            "FIX ACC205.seed baseline=11 name=seed 11 target=12 weight=589",
+            "NOT_LOOKED ACC205.not_looked names=[samples] weight=25",
         ],
     ),
     (
         "ACC205",
         abouts(capture(), capture(), different(19)),
         [
-            "FAIL ACC205.seed baseline=0 name=seed 0 target=1 weight=600",
-            "FAIL ACC205.seed baseline=1 name=seed 1 target=2 weight=599",
-            "FAIL ACC205.seed baseline=2 name=seed 2 target=3 weight=598",
-            "FAIL ACC205.seed baseline=3 name=seed 3 target=4 weight=597",
-            "FAIL ACC205.seed baseline=4 name=seed 4 target=5 weight=596",
-            "FAIL ACC205.seed baseline=5 name=seed 5 target=6 weight=595",
-            "FAIL ACC205.seed baseline=6 name=seed 6 target=7 weight=594",
-            "FAIL ACC205.seed baseline=7 name=seed 7 target=8 weight=593",
-            "FAIL ACC205.seed baseline=8 name=seed 8 target=9 weight=592",
-            "FAIL ACC205.seed baseline=9 name=seed 9 target=10 weight=591",
-            "FAIL ACC205.seed baseline=10 name=seed 10 target=11 weight=590",
-            "FAIL ACC205.seed baseline=11 name=seed 11 target=12 weight=589",
-            "FAIL ACC205.more count=7 names=[seed 12, seed 13, seed 14, seed 15, seed 16] weight=500",
-            "SKIPPED ACC205.not_looked names=[samples] weight=25",
+            "FIX ACC205.seed baseline=0 name=seed 0 target=1 weight=600",
+            "FIX ACC205.seed baseline=1 name=seed 1 target=2 weight=599",
+            "FIX ACC205.seed baseline=2 name=seed 2 target=3 weight=598",
+            "FIX ACC205.seed baseline=3 name=seed 3 target=4 weight=597",
+            "FIX ACC205.seed baseline=4 name=seed 4 target=5 weight=596",
+            "FIX ACC205.seed baseline=5 name=seed 5 target=6 weight=595",
+            "FIX ACC205.seed baseline=6 name=seed 6 target=7 weight=594",
+            "FIX ACC205.seed baseline=7 name=seed 7 target=8 weight=593",
+            "FIX ACC205.seed baseline=8 name=seed 8 target=9 weight=592",
+            "FIX ACC205.seed baseline=9 name=seed 9 target=10 weight=591",
+            "FIX ACC205.seed baseline=10 name=seed 10 target=11 weight=590",
+            "FIX ACC205.seed baseline=11 name=seed 11 target=12 weight=589",
+            "FIX ACC205.more count=7 names=[seed 12, seed 13, seed 14, seed 15, seed 16] weight=500",
+            "NOT_LOOKED ACC205.not_looked names=[samples] weight=25",
         ],
     ),
     ("ACC206", abouts(side({}, tier="cpu"), side({}, tier="npu", parameter_devices=["cpu", "npu:0"])), []),
     (
         "ACC206",
         abouts(side({}, tier="cpu"), side({}, tier="npu", parameter_devices=["cpu"])),
-        ["WARN ACC206.off_npu devices=[cpu] weight=400"],
+        ["LOOK ACC206.off_npu devices=[cpu] weight=400"],
     ),
     (
         "ACC206",
         abouts(side({}, tier="cuda"), side({}, tier="cpu", parameter_devices=["cpu"])),
-        ["WARN ACC206.no_npu baseline=cuda target=cpu weight=400"],
+        ["LOOK ACC206.no_npu baseline=cuda target=cpu weight=400"],
     ),
     ("ACC206", abouts(None, side({})), []),
     ("ACC207", abouts(recorded("cuda"), recorded("npu")), []),
@@ -321,7 +321,7 @@ EXAMPLES: list[Example] = [
         calls(100, 2),
         [
             (
-                "WARN ACC210.only count=2 names=[precision.alone(count=2 head=Functional.relu "
+                "LOOK ACC210.only count=2 names=[precision.alone(count=2 head=Functional.relu "
                 "why=precision.why_repeated())] side=precision.side_target() weight=2"
             )
         ],
@@ -330,7 +330,7 @@ EXAMPLES: list[Example] = [
     (
         "ACC215",
         of(Call("Functional.relu", error=None, outcome="checksum")),
-        ["NOTE ACC215.statistics", "WARN ACC215.checksum count=1 names=[Functional.relu.0.forward output.0] weight=60"],
+        ["NOTE ACC215.statistics", "LOOK ACC215.checksum count=1 names=[Functional.relu.0.forward output.0] weight=60"],
     ),
     ("ACC217", of(RELU), []),
     ("ACC217", of(RELU, selection=Selection(names=("relu",))), ["NOTE ACC217.selected count=1 names=[relu]"]),
@@ -349,19 +349,22 @@ EXAMPLES: list[Example] = [
     (
         "ACC230",
         of(RELU),
-        ["OK ACC230.none agrees=1 count=1 explained=0 left=0 operator=Functional.relu.0.forward own=1e-07 weight=100"],
+        [
+            "GOOD ACC230.none agrees=1 count=1 explained=0 left=0 operator=Functional.relu.0.forward own=1e-07 "
+            "weight=100"
+        ],
     ),
     (
         "ACC230",
         of(Call("Functional.relu", error=0.0)),
-        ["OK ACC230.identical agrees=1 count=1 explained=0 left=0 weight=100"],
+        ["GOOD ACC230.identical agrees=1 count=1 explained=0 left=0 weight=100"],
     ),
     (
         "ACC230",
         of(RELU, PARTED),
         [
             (
-                "FAIL ACC230.amplified allowed=1e-06 error_in=0 error_out=0.5 kernels=[aten::relu] "
+                "FIX ACC230.amplified allowed=1e-06 error_in=0 error_out=0.5 kernels=[aten::relu] "
                 "next=ACC230.save_by_hand(side=precision.side_target() step=0) "
                 "operator=Functional.relu.1.forward place=train.py:11 rank=0 step=0 "
                 "why=precision.replay_not_saved() weight=300 @train.py:11"
@@ -373,7 +376,7 @@ EXAMPLES: list[Example] = [
         judged(lambda at, one: {"outcome": ALLOWED, "form": "hf32"}, Call("Functional.conv2d", error=3e-4)),
         [
             (
-                "OK ACC230.reduced agrees=0 allowed=1e-06 count=1 explained=0 form=HF32 left=0 "
+                "GOOD ACC230.reduced agrees=0 allowed=1e-06 count=1 explained=0 form=HF32 left=0 "
                 "operator=Functional.conv2d.0.forward own=0.0003 weight=100"
             )
         ],
@@ -383,7 +386,7 @@ EXAMPLES: list[Example] = [
         judged(lambda at, one: {"outcome": POSSIBLE, "allowed": 1e-3}, Call("Functional.conv2d", error=3e-4)),
         [
             (
-                "SKIPPED ACC230.possible agrees=0 allowed=0.001 count=1 explained=0 left=0 "
+                "NOT_LOOKED ACC230.possible agrees=0 allowed=0.001 count=1 explained=0 left=0 "
                 "operators=[Functional.conv2d.0.forward] own=0.0003 weight=100"
             )
         ],
@@ -391,14 +394,14 @@ EXAMPLES: list[Example] = [
     (
         "ACC230",
         judged(lambda at, one: {"outcome": NOT_COMPARED}, RELU, RELU),
-        ["FAIL ACC230.nothing count=2 weight=100"],
+        ["FIX ACC230.nothing count=2 weight=100"],
     ),
     (
         "ACC230",
         judged(lambda at, one: {"outcome": DRAWN} if at else {}, RELU, Call("Functional.dropout", error=1.0), RELU),
         [
             (
-                "WARN ACC230.drawn api=[dropout] before=1 behind=2 count=1 error=1 "
+                "LOOK ACC230.drawn api=[dropout] before=1 behind=2 count=1 error=1 "
                 "operator=Functional.dropout.1.forward own=None place=train.py:11 replayed=0 step=0 weight=300 "
                 "@train.py:11"
             )
@@ -411,7 +414,7 @@ EXAMPLES: list[Example] = [
         holding((float("inf"), 1.0)),
         [
             (
-                "FAIL ACC232.made dtype=float16 expected=1 kernels=None kind=ACC232.inf() limit=65504 "
+                "FIX ACC232.made dtype=float16 expected=1 kernels=None kind=ACC232.inf() limit=65504 "
                 "operator=[Torch.exp.0.forward] place=train.py:7 ranks=[1] receiver=Torch.exp.0.forward "
                 "side=precision.side_target() slot=output.0 step=3 weight=250 @train.py:7"
             )
@@ -422,7 +425,7 @@ EXAMPLES: list[Example] = [
         holding((float("nan"), 1.0)),
         [
             (
-                "FAIL ACC232.made dtype=float16 expected=1 kernels=None kind=ACC232.nan() limit=65504 "
+                "FIX ACC232.made dtype=float16 expected=1 kernels=None kind=ACC232.nan() limit=65504 "
                 "operator=[Torch.exp.0.forward] place=train.py:7 ranks=[1] receiver=Torch.exp.0.forward "
                 "side=precision.side_target() slot=output.0 step=3 weight=250 @train.py:7"
             )
@@ -434,7 +437,7 @@ EXAMPLES: list[Example] = [
         holding((float("inf"), 1.0), given=(float("inf"), 1.0)),
         [
             (
-                "FAIL ACC232.came dtype=float16 expected=1 kernels=None kind=ACC232.inf() limit=65504 "
+                "FIX ACC232.came dtype=float16 expected=1 kernels=None kind=ACC232.inf() limit=65504 "
                 "operator=[Torch.exp.0.forward] place=train.py:7 ranks=[1] receiver=Torch.exp.0.forward "
                 "side=precision.side_target() slot=input.0 step=3 weight=250 @train.py:7"
             )
@@ -445,7 +448,7 @@ EXAMPLES: list[Example] = [
         holding((1.0, float("inf"))),
         [
             (
-                "FAIL ACC232.made dtype=float16 expected=1 kernels=None kind=ACC232.inf() limit=65504 "
+                "FIX ACC232.made dtype=float16 expected=1 kernels=None kind=ACC232.inf() limit=65504 "
                 "operator=[Torch.exp.0.forward] place=train.py:7 ranks=[1] receiver=Torch.exp.0.forward "
                 "side=precision.side_baseline() slot=output.0 step=3 weight=250 @train.py:7"
             )
@@ -458,7 +461,7 @@ EXAMPLES: list[Example] = [
         again("again", Again("cpu", 0.5, 0.25)),
         [
             (
-                "WARN ACC233.again allowed=1e-06 operator=Torch.exp.0.forward own=0.25 "
+                "LOOK ACC233.again allowed=1e-06 operator=Torch.exp.0.forward own=0.25 "
                 "runs=[ACC233.run(double=None saved=0.5 single=0.25 tier=cpu)] side=precision.side_target() "
                 "weight=200 @train.py:7"
             )
@@ -469,7 +472,7 @@ EXAMPLES: list[Example] = [
         again("dtype", Again("npu", 0.5, 1e-7, double=0.125)),
         [
             (
-                "WARN ACC233.dtype allowed=1e-06 operator=Torch.exp.0.forward own=0.25 "
+                "LOOK ACC233.dtype allowed=1e-06 operator=Torch.exp.0.forward own=0.25 "
                 "runs=[ACC233.run_double(double=0.125 saved=0.5 single=1e-07 tier=npu)] "
                 "side=precision.side_target() weight=200 @train.py:7"
             )
@@ -480,7 +483,7 @@ EXAMPLES: list[Example] = [
         again("not_again", Again("cpu", 0.0, 0.0)),
         [
             (
-                "WARN ACC233.not_again allowed=1e-06 operator=Torch.exp.0.forward own=0.25 "
+                "LOOK ACC233.not_again allowed=1e-06 operator=Torch.exp.0.forward own=0.25 "
                 "runs=[ACC233.run(double=None saved=0 single=0 tier=cpu)] side=precision.side_target() "
                 "weight=200 @train.py:7"
             )
@@ -491,7 +494,7 @@ EXAMPLES: list[Example] = [
         again("unknown", Again("npu", failed="no device")),
         [
             (
-                "SKIPPED ACC233.unknown allowed=1e-06 operator=Torch.exp.0.forward own=0.25 "
+                "NOT_LOOKED ACC233.unknown allowed=1e-06 operator=Torch.exp.0.forward own=0.25 "
                 "runs=[ACC233.run_failed(error=no device tier=npu)] side=precision.side_target() weight=200 "
                 "@train.py:7"
             )
@@ -503,7 +506,7 @@ EXAMPLES: list[Example] = [
         lambda: two_steps([1e-6, 2e-6, 3.0], 1.01e-4),
         [
             (
-                "WARN ACC235.parted error=0.000101 limit=0.0001 operator=Functional.conv2d.0.forward rank=0 "
+                "LOOK ACC235.parted error=0.000101 limit=0.0001 operator=Functional.conv2d.0.forward rank=0 "
                 "step=0 weight=200"
             )
         ],
@@ -521,12 +524,12 @@ EXAMPLES: list[Example] = [
     (
         "ACC235",
         lambda: two_steps([5e-2, 4e-2, 9e-2], 5.01e-2),
-        ["WARN ACC235.parted error=0.0501 limit=0.05 operator=Functional.conv2d.0.forward rank=0 step=0 weight=200"],
+        ["LOOK ACC235.parted error=0.0501 limit=0.05 operator=Functional.conv2d.0.forward rank=0 step=0 weight=200"],
     ),
     (
         "ACC235",
         lambda: two_steps([], 1e-3),
-        ["WARN ACC235.parted error=0.001 limit=0.0001 operator=Functional.conv2d.0.forward rank=0 step=0 weight=200"],
+        ["LOOK ACC235.parted error=0.001 limit=0.0001 operator=Functional.conv2d.0.forward rank=0 step=0 weight=200"],
     ),
     ("ACC235", of(RELU), ["NOTE ACC235.unseen steps=[0]"]),
     ("ACC235", of(PARTED), []),
@@ -536,7 +539,7 @@ EXAMPLES: list[Example] = [
         advice(0),
         [
             (
-                "WARN ACC260.off count=1 error=0.0003 operator=Functional.conv2d.0.forward (train.py:10) "
+                "LOOK ACC260.off count=1 error=0.0003 operator=Functional.conv2d.0.forward (train.py:10) "
                 "switch=torch.npu.conv.allow_hf32 = False what=ACC208.conv() weight=60 @train.py:10"
             )
         ],
@@ -566,7 +569,7 @@ EXAMPLES: list[Example] = [
         advice(3),
         [
             (
-                "WARN ACC260.off count=1 error=0.0003 operator=Functional.conv2d.0.forward (train.py:10) "
+                "LOOK ACC260.off count=1 error=0.0003 operator=Functional.conv2d.0.forward (train.py:10) "
                 "switch=torch.npu.conv.allow_hf32 = False what=ACC208.conv() weight=60 @train.py:10"
             )
         ],
@@ -576,7 +579,7 @@ EXAMPLES: list[Example] = [
         advice(4),
         [
             (
-                "WARN ACC261.wider api=softmax count=1 dtype=bfloat16 names=[Functional.softmax.0.forward "
+                "LOOK ACC261.wider api=softmax count=1 dtype=bfloat16 names=[Functional.softmax.0.forward "
                 "(train.py:10)] what=ACC261.softmax() wider=1 weight=51 @train.py:10"
             )
         ],
@@ -597,7 +600,7 @@ EXAMPLES: list[Example] = [
         advice(6),
         [
             (
-                "WARN ACC261.wider api=LayerNorm count=1 dtype=bfloat16 names=[Module.norm.LayerNorm.0.forward "
+                "LOOK ACC261.wider api=LayerNorm count=1 dtype=bfloat16 names=[Module.norm.LayerNorm.0.forward "
                 "(train.py:10)] what=ACC261.norm() wider=1 weight=51 @train.py:10"
             )
         ],
@@ -607,26 +610,26 @@ EXAMPLES: list[Example] = [
         advice(7),
         [
             (
-                "WARN ACC261.wider api=matmul count=1 dtype=bfloat16 names=[Torch.matmul.2.forward "
+                "LOOK ACC261.wider api=matmul count=1 dtype=bfloat16 names=[Torch.matmul.2.forward "
                 "(train.py:12)] what=ACC261.attention() wider=1 weight=51 @train.py:12"
             )
         ],
     ),
-    ("ACC262", advice(8), ["WARN ACC262.minimum falls=3 lowest=1 step=3 weight=70 @train.log:1"]),
-    ("ACC262", advice(9), ["WARN ACC262.falls baseline=0 falls=4 lowest=4 step=1 weight=70 @train.log:1"]),
-    ("ACC262", advice(10), ["WARN ACC262.skipped baseline=0 target=3 weight=70"]),
-    ("ACC262", advice(11), ["WARN ACC262.saturated name=INF_NAN_MODE_ENABLE weight=75"]),
+    ("ACC262", advice(8), ["LOOK ACC262.minimum falls=3 lowest=1 step=3 weight=70 @train.log:1"]),
+    ("ACC262", advice(9), ["LOOK ACC262.falls baseline=0 falls=4 lowest=4 step=1 weight=70 @train.log:1"]),
+    ("ACC262", advice(10), ["LOOK ACC262.skipped baseline=0 target=3 weight=70"]),
+    ("ACC262", advice(11), ["LOOK ACC262.saturated name=INF_NAN_MODE_ENABLE weight=75"]),
     (
         "ACC262",
         advice(12),
-        ["WARN ACC262.without count=1 names=[Functional.linear.0.forward (train.py:10)] weight=55 @train.py:10"],
+        ["LOOK ACC262.without count=1 names=[Functional.linear.0.forward (train.py:10)] weight=55 @train.py:10"],
     ),
     (
         "ACC263",
         advice(13),
         [
             (
-                "WARN ACC263.operator count=2 error=0.0003 operator=Functional.conv2d.0.forward (train.py:10) "
+                "LOOK ACC263.operator count=2 error=0.0003 operator=Functional.conv2d.0.forward (train.py:10) "
                 "step=0 weight=90 @train.py:10"
             )
         ],
@@ -636,7 +639,7 @@ EXAMPLES: list[Example] = [
         advice(14),
         [
             (
-                "WARN ACC263.collective count=1 error=1e-07 operator=Distributed.all_reduce.0.forward "
+                "LOOK ACC263.collective count=1 error=1e-07 operator=Distributed.all_reduce.0.forward "
                 "(train.py:10) step=0 weight=90 @train.py:10"
             )
         ],
@@ -646,7 +649,7 @@ EXAMPLES: list[Example] = [
         advice(15),
         [
             (
-                "WARN ACC263.although count=1 error=0.0003 operator=Functional.conv2d.0.forward (train.py:10) "
+                "LOOK ACC263.although count=1 error=0.0003 operator=Functional.conv2d.0.forward (train.py:10) "
                 "step=0 weight=90 @train.py:10"
             )
         ],
@@ -656,7 +659,7 @@ EXAMPLES: list[Example] = [
         advice(16),
         [
             (
-                "WARN ACC263.operator count=1 error=advice.unknown_size() operator=Functional.relu.0.forward "
+                "LOOK ACC263.operator count=1 error=advice.unknown_size() operator=Functional.relu.0.forward "
                 "(train.py:10) step=0 weight=90 @train.py:10"
             )
         ],
@@ -664,12 +667,12 @@ EXAMPLES: list[Example] = [
     (
         "ACC264",
         advice(17),
-        ["WARN ACC264.kept count=1 names=[Torch.matmul.0.forward (train.py:10)] weight=45 @train.py:10"],
+        ["LOOK ACC264.kept count=1 names=[Torch.matmul.0.forward (train.py:10)] weight=45 @train.py:10"],
     ),
     (
         "ACC264",
         advice(18),
-        ["WARN ACC264.lost count=1 names=[Torch.matmul.0.forward (train.py:10)] weight=45 @train.py:10"],
+        ["LOOK ACC264.lost count=1 names=[Torch.matmul.0.forward (train.py:10)] weight=45 @train.py:10"],
     ),
     (
         "ACC265",
@@ -695,16 +698,16 @@ EXAMPLES: list[Example] = [
     (
         "ACC266",
         advice(21),
-        ["WARN ACC266.masks all=1 count=1 names=[Functional.dropout.0.forward (train.py:10)] weight=80 @train.py:10"],
+        ["LOOK ACC266.masks all=1 count=1 names=[Functional.dropout.0.forward (train.py:10)] weight=80 @train.py:10"],
     ),
     (
         "ACC266",
         advice(22),
-        ["WARN ACC266.draws all=1 count=1 names=[Torch.randn_like.0.forward (train.py:10)] weight=80 @train.py:10"],
+        ["LOOK ACC266.draws all=1 count=1 names=[Torch.randn_like.0.forward (train.py:10)] weight=80 @train.py:10"],
     ),
-    ("ACC267", advice(23), ["WARN ACC267.steps at=1 count=2 loader=- rank=rank0 step=0 weight=85"]),
-    ("ACC267", advice(24), ["WARN ACC267.other at=None count=1 loader=- rank=rank0 step=0 weight=85"]),
-    ("ACC267", advice(25), ["WARN ACC267.within at=None count=1 loader=- rank=rank0 step=0 weight=85"]),
+    ("ACC267", advice(23), ["LOOK ACC267.steps at=1 count=2 loader=- rank=rank0 step=0 weight=85"]),
+    ("ACC267", advice(24), ["LOOK ACC267.other at=None count=1 loader=- rank=rank0 step=0 weight=85"]),
+    ("ACC267", advice(25), ["LOOK ACC267.within at=None count=1 loader=- rank=rank0 step=0 weight=85"]),
     (
         "ACC268",
         advice(26),
@@ -730,7 +733,7 @@ EXAMPLES: list[Example] = [
         advice(30),
         [
             (
-                "WARN ACC269.wider all=1 count=1 dtype=bfloat16 names=[Distributed.all_reduce.0.forward "
+                "LOOK ACC269.wider all=1 count=1 dtype=bfloat16 names=[Distributed.all_reduce.0.forward "
                 "(train.py:10)] ranks=2 weight=48 @train.py:10"
             )
         ],
@@ -794,7 +797,7 @@ EXAMPLES: list[Example] = [
         "ACC215",
         slot(DTYPE, "float16 / float32", direction=FORWARD),
         [
-            "WARN ACC215.dtype count=1 names=[Functional.relu.0.forward float16 / float32] weight=50",
+            "LOOK ACC215.dtype count=1 names=[Functional.relu.0.forward float16 / float32] weight=50",
             "NOTE ACC215.statistics",
         ],
     ),
@@ -825,12 +828,12 @@ EXAMPLES: list[Example] = [
     (
         "ACC215",
         slot(UNREADABLE, "broken zip"),
-        ["FAIL ACC215.unreadable count=1 first=broken zip weight=350", "NOTE ACC215.statistics"],
+        ["FIX ACC215.unreadable count=1 first=broken zip weight=350", "NOTE ACC215.statistics"],
     ),
     (
         "ACC215",
         slot(UNREADABLE, "broken zip", outcome=NOT_COMPARED),
-        ["FAIL ACC215.unreadable count=1 first=broken zip weight=350", "NOTE ACC215.statistics"],
+        ["FIX ACC215.unreadable count=1 first=broken zip weight=350", "NOTE ACC215.statistics"],
     ),
     (
         "ACC215",
@@ -840,7 +843,7 @@ EXAMPLES: list[Example] = [
     (
         "ACC215",
         slot(outcome=NOT_COMPARED, direction=PARAMETERS),
-        ["SKIPPED ACC215.adrift count=1 names=[Functional.relu.0.forward]", "NOTE ACC215.statistics"],
+        ["NOT_LOOKED ACC215.adrift count=1 names=[Functional.relu.0.forward]", "NOTE ACC215.statistics"],
     ),
     ("ACC215", slot(tensor={"summed": True}), ["NOTE ACC215.statistics", "NOTE ACC215.summed count=1"]),
     ("ACC218", slot(allowed=0.02), []),
@@ -855,7 +858,7 @@ EXAMPLES: list[Example] = [
         ),
         [
             (
-                "FAIL ACC230.unseen allowed=1e-06 before=[Functional.relu.0.forward] error_in=0.9 error_out=1 "
+                "FIX ACC230.unseen allowed=1e-06 before=[Functional.relu.0.forward] error_in=0.9 error_out=1 "
                 "kernels=[aten::convolution] operator=Functional.conv2d.1.forward place=train.py:11 rank=0 "
                 "step=0 weight=300 @train.py:11"
             )

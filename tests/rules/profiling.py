@@ -215,13 +215,13 @@ def reduces(*lengths: int) -> tuple[Made, ...]:
 
 EXAMPLES: list[Example] = [
     # what was recorded
-    ("PRF301", of(HALF), ["OK PRF301.there kernels=4 operators=0"]),
-    ("PRF301", of(READ), ["SKIPPED PRF301.absent kernels=0 operators=4"]),
-    ("PRF301", of(READ, tier="cuda"), ["SKIPPED PRF301.absent kernels=0 operators=4"]),
-    ("PRF301", of(HALF, tier="npu-simulated"), ["SKIPPED PRF301.simulated kernels=4 operators=0"]),
-    ("PRF301", of(READ, tier="npu-simulated"), ["SKIPPED PRF301.simulated_host kernels=0 operators=4"]),
-    ("PRF301", of(READ, tier="cpu"), ["OK PRF301.cpu kernels=0 operators=4"]),
-    ("PRF302", of(HALF, lengths=(1000, 3000, 1000)), ["OK PRF302.first first_ms=0.5 step_ms=2 steps=3"]),
+    ("PRF301", of(HALF), ["GOOD PRF301.there kernels=4 operators=0"]),
+    ("PRF301", of(READ), ["NOT_LOOKED PRF301.absent kernels=0 operators=4"]),
+    ("PRF301", of(READ, tier="cuda"), ["NOT_LOOKED PRF301.absent kernels=0 operators=4"]),
+    ("PRF301", of(HALF, tier="npu-simulated"), ["NOT_LOOKED PRF301.simulated kernels=4 operators=0"]),
+    ("PRF301", of(READ, tier="npu-simulated"), ["NOT_LOOKED PRF301.simulated_host kernels=0 operators=4"]),
+    ("PRF301", of(READ, tier="cpu"), ["GOOD PRF301.cpu kernels=0 operators=4"]),
+    ("PRF302", of(HALF, lengths=(1000, 3000, 1000)), ["GOOD PRF302.first first_ms=0.5 step_ms=2 steps=3"]),
     ("PRF302", of(HALF, steps=2), ["NOTE PRF302.few steps=2"]),
     ("PRF302", of(HALF, trace={"marked": False}), ["NOTE PRF302.unmarked"]),
     (
@@ -243,7 +243,7 @@ EXAMPLES: list[Example] = [
                 "step_ms=1 steps=40"
             ),
             (
-                "WARN PRF302.behind first=3 first_ms=0.5 last=5 mean_ms=2.5 slowest=17 slowest_ms=9 steady=1 "
+                "LOOK PRF302.behind first=3 first_ms=0.5 last=5 mean_ms=2.5 slowest=17 slowest_ms=9 steady=1 "
                 "step_ms=1 steps=40"
             ),
         ],
@@ -261,7 +261,7 @@ EXAMPLES: list[Example] = [
     (
         "PRF303",
         of(HALF, lengths=(1000, 1000, 1200, 1000)),
-        ["OK PRF303.alike mean_ms=1.067 slow=0 slowest_ms=1.2 step=3 step_ms=1 steps=3"],
+        ["GOOD PRF303.alike mean_ms=1.067 slow=0 slowest_ms=1.2 step=3 step_ms=1 steps=3"],
     ),
     (
         "PRF303",
@@ -269,31 +269,35 @@ EXAMPLES: list[Example] = [
         ["NOTE PRF303.apart mean_ms=1.067 slow=1 slowest_ms=1.201 step=3 step_ms=1 steps=3"],
     ),
     ("PRF303", of(HALF, lengths=(9000, 1000, 4000)), ["CANNOT PRF303.few steps=2"]),
-    ("PRF304", of(HALF), ["OK PRF304.all events=8"]),
+    ("PRF304", of(HALF), ["GOOD PRF304.all events=8"]),
     (
         "PRF304",
         of(HALF, left_out={"no_time": 3, "negative_duration": 2}),
-        ["WARN PRF304.negative_duration count=2 events=8", "WARN PRF304.no_time count=3 events=8"],
+        ["LOOK PRF304.negative_duration count=2 events=8", "LOOK PRF304.no_time count=3 events=8"],
     ),
-    ("PRF304", of(HALF, trace={"cut_at": 77}), ["WARN PRF304.cut_short byte=77 events=8 path=made"]),
-    ("PRF304", of(HALF, trace={"slower": "x"}), ["NOTE PRF304.slower reason=x", "OK PRF304.all events=8"]),
+    ("PRF304", of(HALF, trace={"cut_at": 77}), ["LOOK PRF304.cut_short byte=77 events=8 path=made"]),
+    ("PRF304", of(HALF, trace={"slower": "x"}), ["NOTE PRF304.slower reason=x", "GOOD PRF304.all events=8"]),
     ("PRF305", of(HALF), ["NOTE PRF305.absent"]),
-    ("PRF305", with_shapes(1, 1, 1, 1), ["OK PRF305.there"]),
+    ("PRF305", with_shapes(1, 1, 1, 1), ["GOOD PRF305.there"]),
     ("PRF306", of(HALF), []),
-    ("PRF306", of(HALF, more={"told": {1: {"Computing": 501_000}, 99: {"Computing": 5}}}), ["OK PRF306.same steps=1"]),
+    (
+        "PRF306",
+        of(HALF, more={"told": {1: {"Computing": 501_000}, 99: {"Computing": 5}}}),
+        ["GOOD PRF306.same steps=1"],
+    ),
     (
         "PRF306",
         of(HALF, more={"told": {1: {"Computing": 501_001}, 2: {"Computing": 507_000}}}),
-        ["WARN PRF306.apart apart_ms=0.007 of=2 step=2 steps=2"],
+        ["LOOK PRF306.apart apart_ms=0.007 of=2 step=2 steps=2"],
     ),
     ("PRF307", of(HALF), []),
-    ("PRF307", of(HALF, record={"status": "complete"}), ["OK PRF307.whole"]),
-    ("PRF307", of(HALF, record={"status": "failed"}), ["WARN PRF307.failed"]),
-    ("PRF307", of(HALF, record={"status": "running"}), ["WARN PRF307.running"]),
+    ("PRF307", of(HALF, record={"status": "complete"}), ["GOOD PRF307.whole"]),
+    ("PRF307", of(HALF, record={"status": "failed"}), ["LOOK PRF307.failed"]),
+    ("PRF307", of(HALF, record={"status": "running"}), ["LOOK PRF307.running"]),
     (
         "PRF307",
         of(HALF, record={"unread": Sentence("command.closed")}),
-        ["WARN PRF307.unread error=command.closed()"],
+        ["LOOK PRF307.unread error=command.closed()"],
     ),
     ("PRF308", devices(300), []),
     (
@@ -301,33 +305,33 @@ EXAMPLES: list[Example] = [
         devices(300, 450),
         [
             (
-                "WARN PRF308.several count=2 devices=[profiling.device_share(device=0 share=30), "
+                "LOOK PRF308.several count=2 devices=[profiling.device_share(device=0 share=30), "
                 "profiling.device_share(device=1 share=45)] together=45"
             )
         ],
     ),
     # where the time goes: 1 ms a step
-    ("PRF311", of(("compute", "k", 0, 901)), ["OK PRF311.busy gain_ms=0.099 share=9.9 weight=9.9"]),
+    ("PRF311", of(("compute", "k", 0, 901)), ["GOOD PRF311.busy gain_ms=0.099 share=9.9 weight=9.9"]),
     ("PRF311", of(("compute", "k", 0, 900)), ["NOTE PRF311.device gain_ms=0.1 share=10 weight=10"]),
     ("PRF311", of(("compute", "k", 0, 751)), ["NOTE PRF311.device gain_ms=0.249 share=24.9 weight=24.9"]),
-    ("PRF311", of(("compute", "k", 0, 750)), ["WARN PRF311.device gain_ms=0.25 share=25 weight=25"]),
+    ("PRF311", of(("compute", "k", 0, 750)), ["LOOK PRF311.device gain_ms=0.25 share=25 weight=25"]),
     (
         "PRF311",
         of(("compute", "k", 0, 100), tier="npu-simulated"),
         ["NOTE PRF311.simulated gain_ms=0.9 share=90 weight=90"],
     ),
-    ("PRF311", of(("host_op", "aten::mm", 0, 100), tier="cpu"), ["WARN PRF311.host gain_ms=0.9 share=90 weight=90"]),
+    ("PRF311", of(("host_op", "aten::mm", 0, 100), tier="cpu"), ["LOOK PRF311.host gain_ms=0.9 share=90 weight=90"]),
     ("PRF311", of(READ), ["CANNOT PRF311.blind"]),
-    ("PRF312", of(HALF), ["OK PRF312.none"]),
+    ("PRF312", of(HALF), ["GOOD PRF312.none"]),
     (
         "PRF312",
         of(ALL, ("communication", REDUCE, 0, 900)),
-        ["OK PRF312.hidden gain_ms=0 share=0 waited=ranks.nobody() whole=0"],
+        ["GOOD PRF312.hidden gain_ms=0 share=0 waited=ranks.nobody() whole=0"],
     ),
     (
         "PRF312",
         of(("compute", "k", 0, 971), ("communication", REDUCE, 971, 29)),
-        ["OK PRF312.hidden gain_ms=0.029 share=2.9 waited=ranks.nobody() whole=2.9 weight=2.9"],
+        ["GOOD PRF312.hidden gain_ms=0.029 share=2.9 waited=ranks.nobody() whole=2.9 weight=2.9"],
     ),
     (
         "PRF312",
@@ -337,27 +341,27 @@ EXAMPLES: list[Example] = [
     (
         "PRF312",
         of(("compute", "k", 0, 900), ("communication", REDUCE, 900, 100)),
-        ["WARN PRF312.exposed gain_ms=0.1 share=10 waited=ranks.nobody() whole=10 weight=10"],
+        ["LOOK PRF312.exposed gain_ms=0.1 share=10 waited=ranks.nobody() whole=10 weight=10"],
     ),
     (
         "PRF312",
         of(*reduces(400)),
-        ["WARN PRF312.exposed gain_ms=0.4 share=40 waited=ranks.nobody() whole=40 weight=40"],
+        ["LOOK PRF312.exposed gain_ms=0.4 share=40 waited=ranks.nobody() whole=40 weight=40"],
     ),
     (
         "PRF312",
         late(of(*reduces(400)), 300),
-        ["WARN PRF312.waiting gain_ms=0.3 share=30 waited=ranks.of_its_group(number=5) whole=40 weight=30"],
+        ["LOOK PRF312.waiting gain_ms=0.3 share=30 waited=ranks.of_its_group(number=5) whole=40 weight=30"],
     ),
     (
         "PRF312",
         late(of(*reduces(400)), 200),
-        ["WARN PRF312.exposed gain_ms=0.4 share=40 waited=ranks.of_its_group(number=5) whole=40 weight=40"],
+        ["LOOK PRF312.exposed gain_ms=0.4 share=40 waited=ranks.of_its_group(number=5) whole=40 weight=40"],
     ),
     (
         "PRF312",
         late(of(*reduces(400)), 201),
-        ["WARN PRF312.waiting gain_ms=0.201 share=20.1 waited=ranks.of_its_group(number=5) whole=40 weight=20.1"],
+        ["LOOK PRF312.waiting gain_ms=0.201 share=20.1 waited=ranks.of_its_group(number=5) whole=40 weight=20.1"],
     ),
     (
         "PRF312",
@@ -372,14 +376,14 @@ EXAMPLES: list[Example] = [
     (
         "PRF312",
         of(HALF, ("communication", SEND, 500, 300), ("communication", REDUCE, 800, 100)),
-        ["WARN PRF312.pairwise gain_ms=0.3 share=30 waited=ranks.nobody() whole=40 weight=30"],
+        ["LOOK PRF312.pairwise gain_ms=0.3 share=30 waited=ranks.nobody() whole=40 weight=30"],
     ),
     ("PRF312", of(*reduces(400), tier="npu-simulated"), ["CANNOT PRF312.simulated share=40"]),
     ("PRF313", of(HALF), ["CANNOT PRF313.unseen"]),
     (
         "PRF313",
         of(("loading", "l", 0, 129), ("compute", "k", 100, 900)),
-        ["WARN PRF313.waits gain_ms=0.1 share=10 weight=10"],
+        ["LOOK PRF313.waits gain_ms=0.1 share=10 weight=10"],
     ),
     (
         "PRF313",
@@ -389,7 +393,7 @@ EXAMPLES: list[Example] = [
     (
         "PRF313",
         of(("loading", "l", 0, 300), ("compute", "k", 29, 971)),
-        ["OK PRF313.hidden gain_ms=0.029 share=2.9 weight=2.9"],
+        ["GOOD PRF313.hidden gain_ms=0.029 share=2.9 weight=2.9"],
     ),
     (
         "PRF313",
@@ -405,38 +409,38 @@ EXAMPLES: list[Example] = [
     (
         "PRF314",
         of(("compute", "k", 0, 700), ("runtime", "cudaStreamSynchronize", 500, 210)),
-        ["WARN PRF314.dry gain_ms=0.3 share=30 weight=30"],
+        ["LOOK PRF314.dry gain_ms=0.3 share=30 weight=30"],
     ),
     (
         "PRF314",
         of(("compute", "k", 0, 971), ("runtime", "cudaStreamSynchronize", 500, 480)),
-        ["OK PRF314.harmless gain_ms=0.029 share=2.9 weight=2.9"],
+        ["GOOD PRF314.harmless gain_ms=0.029 share=2.9 weight=2.9"],
     ),
     (
         "PRF314",
         of(("compute", "k", 0, 700), ("runtime", "cudaStreamSynchronize", 100, 300)),
-        ["OK PRF314.harmless gain_ms=0 share=0"],
+        ["GOOD PRF314.harmless gain_ms=0 share=0"],
     ),
     ("PRF314", of(HALF), ["CANNOT PRF314.no_host"]),
     ("PRF314", of(READ, READ, ("host_op", "aten::mm", 0, 500), tier="cpu"), ["NOTE PRF314.read_somewhere calls=2"]),
-    ("PRF314", of(("host_op", "aten::mm", 0, 500), tier="cpu"), ["OK PRF314.cpu"]),
+    ("PRF314", of(("host_op", "aten::mm", 0, 500), tier="cpu"), ["GOOD PRF314.cpu"]),
     ("PRF314", of(READ, ("loading", "l", 300, 400), tier="npu-simulated"), ["CANNOT PRF314.no_device"]),
     (
         "PRF315",
         of(("compute", "k", 0, 850), ("copy", "c", 800, 200)),
-        ["WARN PRF315.exposed gain_ms=0.15 share=15 weight=15"],
+        ["LOOK PRF315.exposed gain_ms=0.15 share=15 weight=15"],
     ),
     (
         "PRF315",
         of(("compute", "k", 0, 971), ("copy", "c", 800, 200)),
-        ["OK PRF315.hidden gain_ms=0.029 share=2.9 weight=2.9"],
+        ["GOOD PRF315.hidden gain_ms=0.029 share=2.9 weight=2.9"],
     ),
     (
         "PRF315",
         of(("compute", "k", 0, 970), ("copy", "c", 800, 200)),
         ["NOTE PRF315.exposed gain_ms=0.03 share=3 weight=3"],
     ),
-    ("PRF315", of(READ, tier="cpu"), ["OK PRF315.cpu"]),
+    ("PRF315", of(READ, tier="cpu"), ["GOOD PRF315.cpu"]),
     ("PRF315", of(HALF, tier="npu-simulated"), ["CANNOT PRF315.no_device"]),
     # why the device rests
     (
@@ -452,14 +456,14 @@ EXAMPLES: list[Example] = [
     (
         "PRF321",
         of(("compute", "k", 0, 901), launched=0),
-        ["OK PRF321.host cause=profiling.idle.host() cause_share=100 gain_ms=0.099 share=9.9 weight=9.9"],
+        ["GOOD PRF321.host cause=profiling.idle.host() cause_share=100 gain_ms=0.099 share=9.9 weight=9.9"],
     ),
     (
         "PRF321",
         of(HALF, LOADER, launched=10),
         ["NOTE PRF321.host cause=profiling.idle.host() cause_share=58 gain_ms=0.29 share=50 weight=29"],
     ),
-    ("PRF321", of(ALL, launched=10), ["OK PRF321.none"]),
+    ("PRF321", of(ALL, launched=10), ["GOOD PRF321.none"]),
     ("PRF321", of(HALF), ["CANNOT PRF321.no_launches share=50"]),
     ("PRF321", devices(300, 450), ["CANNOT PRF321.devices count=2"]),
     ("PRF321", of(READ), ["CANNOT PRF321.no_device"]),
@@ -472,7 +476,7 @@ EXAMPLES: list[Example] = [
     (
         "PRF322",
         of(("compute", "a", 0, 5), ("compute", "b", 5, 5), ("compute", "long", 10, 941), launched=0),
-        ["OK PRF322.few gain_ms=0.049 kernels=3 share=4.9 short=66.7 weight=4.9"],
+        ["GOOD PRF322.few gain_ms=0.049 kernels=3 share=4.9 short=66.7 weight=4.9"],
     ),
     (
         "PRF322",
@@ -482,7 +486,7 @@ EXAMPLES: list[Example] = [
     (
         "PRF322",
         of(("compute", "long", 0, 901), launched=0),
-        ["OK PRF322.few gain_ms=0.099 kernels=1 share=9.9 short=0 weight=9.9"],
+        ["GOOD PRF322.few gain_ms=0.099 kernels=1 share=9.9 short=0 weight=9.9"],
     ),
     (
         "PRF322",
@@ -495,7 +499,7 @@ EXAMPLES: list[Example] = [
         ["NOTE PRF322.late gain_ms=0.554 kernels=40 share=55.4 short=47.5 weight=55.4"],
     ),
     ("PRF322", of(HALF, launched=10), ["NOTE PRF322.late gain_ms=0.49 kernels=1 share=49 short=0 weight=49"]),
-    ("PRF322", of(ALL, launched=10), ["OK PRF322.few gain_ms=0 kernels=1 share=0 short=0"]),
+    ("PRF322", of(ALL, launched=10), ["GOOD PRF322.few gain_ms=0 kernels=1 share=0 short=0"]),
     ("PRF322", of(*SHORT), ["CANNOT PRF322.no_launches known=0 of=120"]),
     ("PRF322", of(("copy", "c", 0, 500), launched=10), ["CANNOT PRF322.no_kernels"]),
     ("PRF322", of(HALF, tier="npu-simulated"), ["CANNOT PRF322.no_device"]),
@@ -513,7 +517,7 @@ EXAMPLES: list[Example] = [
     (
         "PRF345",
         of(("compute", "k", 0, 901), launched=10),
-        ["OK advice.fine gain_ms=0.099 kernels=3 mean_us=901 share=9.9 weight=9.9"],
+        ["GOOD advice.fine gain_ms=0.099 kernels=3 mean_us=901 share=9.9 weight=9.9"],
     ),
     ("PRF345", of(HALF, tier="npu-simulated"), ["CANNOT advice.no_device"]),
     (
@@ -529,7 +533,7 @@ EXAMPLES: list[Example] = [
     (
         "PRF391",
         of(HALF, ("compute", "k", 900, 100), ("runtime", "AscendCL@opCompile", 550, 4), launched=100),
-        ["OK advice.fine gain_ms=0.004 share=0.4 weight=0.4"],
+        ["GOOD advice.fine gain_ms=0.004 share=0.4 weight=0.4"],
     ),
     ("PRF391", of(HALF, launched=100), ["CANNOT advice.no_host"]),
     (
@@ -540,7 +544,7 @@ EXAMPLES: list[Example] = [
     (
         "PRF392",
         of(("compute", "k", 0, 951), ("host_op", "aten::mm", 0, 900), launched=1),
-        ["OK advice.fine gain_ms=0.048 share=4.8 weight=4.8"],
+        ["GOOD advice.fine gain_ms=0.048 share=4.8 weight=4.8"],
     ),
     (
         "PRF392",
@@ -550,7 +554,7 @@ EXAMPLES: list[Example] = [
     (
         "PRF392",
         environment(of(HALF, ("host_op", "Dequeue", 0, 900), launched=50), TASK_QUEUE_ENABLE="2"),
-        ["OK advice.fine gain_ms=0 share=0"],
+        ["GOOD advice.fine gain_ms=0 share=0"],
     ),
     (
         "PRF392",
@@ -571,7 +575,7 @@ EXAMPLES: list[Example] = [
     (
         "PRF393",
         of(HALF, ("python", "<built-in gc.collect>", 450, 54)),
-        ["OK advice.fine calls=4 gain_ms=0.004 share=0.4 weight=0.4"],
+        ["GOOD advice.fine calls=4 gain_ms=0.004 share=0.4 weight=0.4"],
     ),
     (
         "PRF393",
@@ -581,7 +585,11 @@ EXAMPLES: list[Example] = [
     ("PRF393", of(HALF), ["CANNOT PRF393.unseen"]),
     ("PRF393", of(HALF, tier="npu-simulated"), ["CANNOT advice.no_device"]),
     # kernels
-    ("PRF323", table(of(HALF), ("a", "Cast", "AI_VECTOR_CORE", "float32", "NO", 30.0)), ["SKIPPED PRF323.no_metrics"]),
+    (
+        "PRF323",
+        table(of(HALF), ("a", "Cast", "AI_VECTOR_CORE", "float32", "NO", 30.0)),
+        ["NOT_LOOKED PRF323.no_metrics"],
+    ),
     (
         "PRF323",
         table(
@@ -592,7 +600,7 @@ EXAMPLES: list[Example] = [
             mac=[0.8, 0.79, 0.0],
             vector_read=[0.0, 0.0, 0.9],
         ),
-        ["OK PRF323.bounds computing=30 memory=20 neither=50"],
+        ["GOOD PRF323.bounds computing=30 memory=20 neither=50"],
     ),
     (
         "PRF323",
@@ -605,9 +613,9 @@ EXAMPLES: list[Example] = [
             bad_cell="x",
         ),
         [
-            "WARN PRF323.rows kernels=1 line=7 path=kernel_details.csv rows=2",
-            "WARN PRF323.cells cell=x cells=4 kernels=1 path=kernel_details.csv",
-            "SKIPPED PRF323.no_metrics",
+            "LOOK PRF323.rows kernels=1 line=7 path=kernel_details.csv rows=2",
+            "LOOK PRF323.cells cell=x cells=4 kernels=1 path=kernel_details.csv",
+            "NOT_LOOKED PRF323.no_metrics",
         ],
     ),
     ("PRF323", of(HALF), ["CANNOT PRF323.no_table"]),
@@ -620,7 +628,7 @@ EXAMPLES: list[Example] = [
     (
         "PRF331",
         of(("compute", "big", 0, 299), ("compute", "small", 300, 101)),
-        ["OK PRF331.many computing_share=74.8 gain_ms=0.299 operator=big share=29.9 weight=29.9"],
+        ["GOOD PRF331.many computing_share=74.8 gain_ms=0.299 operator=big share=29.9 weight=29.9"],
     ),
     ("PRF331", of(*[ALL] * 5), ["NOTE PRF331.one computing_share=100 gain_ms=1 operator=k share=500 weight=500"]),
     ("PRF331", of(("communication", REDUCE, 0, 700)), ["CANNOT PRF331.no_operators"]),
@@ -638,7 +646,7 @@ EXAMPLES: list[Example] = [
     (
         "PRF365",
         table(of(HALF), ("b", "Add", "AI_VECTOR_CORE", "float32", "NO", 90.0)),
-        ["OK advice.fine gain_ms=0 operators=[] share=0"],
+        ["GOOD advice.fine gain_ms=0 operators=[] share=0"],
     ),
     ("PRF365", of(HALF), ["CANNOT advice.no_units"]),
     ("PRF365", of(HALF, tier="cuda"), ["CANNOT advice.no_npu"]),
@@ -655,7 +663,7 @@ EXAMPLES: list[Example] = [
     (
         "PRF366",
         of(HALF, ("host_op", "aten::svd", 500, 300)),
-        ["OK advice.fine gain_ms=0 operators=[] share=0 where=None"],
+        ["GOOD advice.fine gain_ms=0 operators=[] share=0 where=None"],
     ),
     ("PRF366", of(HALF), ["CANNOT advice.no_host"]),
     ("PRF366", of(HALF, tier="cpu"), ["CANNOT advice.no_accelerator"]),
@@ -668,7 +676,7 @@ EXAMPLES: list[Example] = [
     (
         "PRF367",
         of(("compute", "Cast", 0, 4), ("compute", "mm", 5, 900)),
-        ["OK advice.fine calls=1 gain_ms=0.004 share=0.4 weight=0.4"],
+        ["GOOD advice.fine calls=1 gain_ms=0.004 share=0.4 weight=0.4"],
     ),
     (
         "PRF367",
@@ -685,7 +693,7 @@ EXAMPLES: list[Example] = [
         of(*parts("TransData", "trans_TransData_5")),
         ["NOTE PRF368.change calls=2 gain_ms=0.2 share=20 weight=20"],
     ),
-    ("PRF368", of(*parts("Transpose")), ["OK advice.fine calls=0 gain_ms=0 share=0"]),
+    ("PRF368", of(*parts("Transpose")), ["GOOD advice.fine calls=0 gain_ms=0 share=0"]),
     ("PRF368", of(*parts("TransData"), tier="cuda"), ["CANNOT advice.no_npu"]),
     (
         "PRF369",
@@ -701,7 +709,7 @@ EXAMPLES: list[Example] = [
     (
         "PRF369",
         table(of(HALF), ("c", "MatMul", "AI_CORE", "float16", "NO", 30.0)),
-        ["OK advice.fine cube=1 gain_ms=0 hf32=0 kernels=0 share=0"],
+        ["GOOD advice.fine cube=1 gain_ms=0 hf32=0 kernels=0 share=0"],
     ),
     ("PRF369", of(HALF), ["CANNOT advice.no_dtypes"]),
     ("PRF369", of(HALF, tier="cuda"), ["CANNOT advice.no_npu"]),
@@ -711,7 +719,7 @@ EXAMPLES: list[Example] = [
         of(*parts("aten::_foreach_add_", "ForeachMul")),
         ["NOTE PRF360.change calls=2 gain_ms=0.2 operators=[ForeachMul, aten::_foreach_add_] share=20 weight=20"],
     ),
-    ("PRF360", of(*parts("aten::add_")), ["OK advice.fine calls=0 gain_ms=0 operators=[] share=0"]),
+    ("PRF360", of(*parts("aten::add_")), ["GOOD advice.fine calls=0 gain_ms=0 operators=[] share=0"]),
     ("PRF360", of(*parts("ForeachMul"), tier="npu-simulated"), ["CANNOT advice.no_device"]),
     (
         "PRF361",
@@ -723,7 +731,7 @@ EXAMPLES: list[Example] = [
         of(*parts("aten::bmm", "aten::_softmax", "aten::_flash_attention_forward")),
         ["NOTE PRF361.change calls=2 fused=1 gain_ms=0.2 share=20 weight=20"],
     ),
-    ("PRF361", of(*parts("aten::bmm")), ["OK advice.fine calls=0 fused=0 gain_ms=0 share=0"]),
+    ("PRF361", of(*parts("aten::bmm")), ["GOOD advice.fine calls=0 fused=0 gain_ms=0 share=0"]),
     (
         "PRF361",
         table(
@@ -740,29 +748,29 @@ EXAMPLES: list[Example] = [
         of(*parts("aten::pow", "aten::mean", "aten::rsqrt")),
         ["NOTE PRF362.change calls=3 fused=0 gain_ms=0.3 share=30 weight=30"],
     ),
-    ("PRF362", of(*parts("aten::pow", "aten::mean")), ["OK advice.fine calls=0 fused=0 gain_ms=0 share=0"]),
+    ("PRF362", of(*parts("aten::pow", "aten::mean")), ["GOOD advice.fine calls=0 fused=0 gain_ms=0 share=0"]),
     (
         "PRF363",
         of(*parts("aten::neg", "aten::cat", "aten::cos")),
         ["NOTE PRF363.change calls=2 fused=0 gain_ms=0.2 share=20 weight=20"],
     ),
-    ("PRF363", of(*parts("aten::neg", "aten::cat")), ["OK advice.fine calls=0 fused=0 gain_ms=0 share=0"]),
+    ("PRF363", of(*parts("aten::neg", "aten::cat")), ["GOOD advice.fine calls=0 fused=0 gain_ms=0 share=0"]),
     (
         "PRF364",
         of(*parts("aten::silu", "aten::mul")),
         ["NOTE PRF364.change calls=1 fused=0 gain_ms=0.1 share=10 weight=10"],
     ),
-    ("PRF364", of(*parts("aten::silu", "aten::add")), ["OK advice.fine calls=0 fused=0 gain_ms=0 share=0"]),
+    ("PRF364", of(*parts("aten::silu", "aten::add")), ["GOOD advice.fine calls=0 fused=0 gain_ms=0 share=0"]),
     # memory
     (
         "PRF324",
         memory(of(HALF), [100.0, 768.0, 512.0], [1024.0, 1024.0, 1024.0], ("aten::mm", 300.0)),
-        ["OK PRF324.peak at_ms=1 mb=768 operator=aten::mm operator_mb=300 reserved=1024 unused=25"],
+        ["GOOD PRF324.peak at_ms=1 mb=768 operator=aten::mm operator_mb=300 reserved=1024 unused=25"],
     ),
     (
         "PRF324",
         memory(of(HALF), [100.0], [0.0]),
-        ["OK PRF324.peak at_ms=0 mb=100 operator=None operator_mb=None reserved=0 unused=0"],
+        ["GOOD PRF324.peak at_ms=0 mb=100 operator=None operator_mb=None reserved=0 unused=0"],
     ),
     ("PRF324", of(HALF), ["CANNOT PRF324.absent"]),
     ("PRF324", of(HALF, dialect="kineto"), ["CANNOT PRF324.no_table"]),
@@ -792,18 +800,22 @@ EXAMPLES: list[Example] = [
         ["NOTE PRF343.change gain_ms=None mb=512 share=None told=None unused=20"],
     ),
     ("PRF343", memory(of(HALF), [1536.0], [2048.0]), ["CANNOT advice.no_environment name=PYTORCH_NPU_ALLOC_CONF"]),
-    ("PRF343", memory(of(HALF), [2049.0], [2560.0]), ["OK PRF343.little gain_ms=None mb=511 share=None unused=20"]),
-    ("PRF343", memory(of(HALF), [1536.0], [2047.0]), ["OK PRF343.little gain_ms=None mb=511 share=None unused=25"]),
-    ("PRF343", memory(of(HALF), [1000.0], [1511.0]), ["OK PRF343.little gain_ms=None mb=511 share=None unused=33.8"]),
-    ("PRF343", memory(of(HALF), [2048.0], [2560.0]), ["OK PRF343.little gain_ms=None mb=512 share=None unused=20"]),
+    ("PRF343", memory(of(HALF), [2049.0], [2560.0]), ["GOOD PRF343.little gain_ms=None mb=511 share=None unused=20"]),
+    ("PRF343", memory(of(HALF), [1536.0], [2047.0]), ["GOOD PRF343.little gain_ms=None mb=511 share=None unused=25"]),
+    ("PRF343", memory(of(HALF), [1000.0], [1511.0]), ["GOOD PRF343.little gain_ms=None mb=511 share=None unused=33.8"]),
+    ("PRF343", memory(of(HALF), [2048.0], [2560.0]), ["GOOD PRF343.little gain_ms=None mb=512 share=None unused=20"]),
     ("PRF343", of(HALF), ["CANNOT PRF343.absent"]),
     (
         "PRF344",
         environment(of(*reduces(100)), MULTI_STREAM_MEMORY_REUSE="0"),
         ["NOTE PRF344.change gain_ms=None share=None"],
     ),
-    ("PRF344", environment(of(*reduces(100)), MULTI_STREAM_MEMORY_REUSE="1"), ["OK PRF344.on gain_ms=None share=None"]),
-    ("PRF344", of(HALF), ["OK PRF344.alone gain_ms=None share=None"]),
+    (
+        "PRF344",
+        environment(of(*reduces(100)), MULTI_STREAM_MEMORY_REUSE="1"),
+        ["GOOD PRF344.on gain_ms=None share=None"],
+    ),
+    ("PRF344", of(HALF), ["GOOD PRF344.alone gain_ms=None share=None"]),
     ("PRF344", of(*reduces(100)), ["CANNOT advice.no_environment name=MULTI_STREAM_MEMORY_REUSE"]),
     ("PRF344", of(HALF, tier="cuda"), ["CANNOT advice.no_npu"]),
     # collectives
@@ -815,7 +827,7 @@ EXAMPLES: list[Example] = [
     (
         "PRF342",
         environment(of(*reduces(400)), HCCL_BUFFSIZE="201"),
-        ["OK advice.fine gain_ms=0 mb=201 share=0 waiting=advice.waiting_unknown(waiting_ms=0)"],
+        ["GOOD advice.fine gain_ms=0 mb=201 share=0 waiting=advice.waiting_unknown(waiting_ms=0)"],
     ),
     (
         "PRF342",
@@ -825,10 +837,10 @@ EXAMPLES: list[Example] = [
     (
         "PRF342",
         environment(of(*reduces(49)), HCCL_BUFFSIZE=""),
-        ["OK advice.fine gain_ms=0.049 mb=200 share=4.9 waiting=advice.waiting_unknown(waiting_ms=0) weight=4.9"],
+        ["GOOD advice.fine gain_ms=0.049 mb=200 share=4.9 waiting=advice.waiting_unknown(waiting_ms=0) weight=4.9"],
     ),
     ("PRF342", of(*reduces(400)), ["CANNOT advice.no_environment name=HCCL_BUFFSIZE"]),
-    ("PRF342", of(HALF), ["OK advice.fine gain_ms=0 share=0"]),
+    ("PRF342", of(HALF), ["GOOD advice.fine gain_ms=0 share=0"]),
     ("PRF342", of(*reduces(400), tier="cuda"), ["CANNOT advice.no_npu"]),
     (
         "PRF398",
@@ -855,7 +867,7 @@ EXAMPLES: list[Example] = [
         of(*reduces(100, 100, 100)),
         [
             (
-                "OK advice.fine calls=3 gain_ms=0 largest=33.3 middle_ms=0.1 share=0 "
+                "GOOD advice.fine calls=3 gain_ms=0 largest=33.3 middle_ms=0.1 share=0 "
                 "waiting=advice.waiting_unknown(waiting_ms=0)"
             )
         ],
@@ -875,7 +887,7 @@ EXAMPLES: list[Example] = [
         of(*reduces(*[10] * 19)),
         [
             (
-                "OK advice.fine calls=19 gain_ms=0 largest=5.3 middle_ms=0.01 share=0 "
+                "GOOD advice.fine calls=19 gain_ms=0 largest=5.3 middle_ms=0.01 share=0 "
                 "waiting=advice.waiting_unknown(waiting_ms=0)"
             )
         ],
@@ -893,7 +905,7 @@ EXAMPLES: list[Example] = [
     (
         "PRF398",
         of(HALF),
-        ["OK advice.fine calls=0 gain_ms=0 largest=0 middle_ms=0 share=0 waiting=advice.waiting_known(waiting_ms=0)"],
+        ["GOOD advice.fine calls=0 gain_ms=0 largest=0 middle_ms=0 share=0 waiting=advice.waiting_known(waiting_ms=0)"],
     ),
     (  # 20 a step, but the median takes 200 us: they are not small
         "PRF398",
@@ -919,12 +931,12 @@ EXAMPLES: list[Example] = [
     (
         "PRF399",
         late(of(*reduces(400)), 334),
-        ["OK advice.fine gain_ms=0.05 share=4.95 steps=4 waiting=advice.waiting_known(waiting_ms=0.334) weight=4.95"],
+        ["GOOD advice.fine gain_ms=0.05 share=4.95 steps=4 waiting=advice.waiting_known(waiting_ms=0.334) weight=4.95"],
     ),
     (
         "PRF399",
         of(HALF, ("communication", SEND, 500, 300)),
-        ["OK advice.fine gain_ms=0 share=0 steps=4 waiting=advice.waiting_known(waiting_ms=0)"],
+        ["GOOD advice.fine gain_ms=0 share=0 steps=4 waiting=advice.waiting_known(waiting_ms=0)"],
     ),
     ("PRF399", of(HALF, tier="npu-simulated"), ["CANNOT advice.no_device"]),
     # reading values back
@@ -941,7 +953,7 @@ EXAMPLES: list[Example] = [
     (
         "PRF390",
         of(HALF, ("compute", "k", 900, 50), WAIT, ("host_op", "aten::mm", 0, 9), launched=100),
-        ["OK advice.fine calls=0 gain_ms=0 operator=None share=0 where=None"],
+        ["GOOD advice.fine calls=0 gain_ms=0 operator=None share=0 where=None"],
     ),
     ("PRF390", of(HALF), ["CANNOT advice.no_host"]),
     ("PRF390", of(READ), ["CANNOT advice.no_device"]),
@@ -949,7 +961,7 @@ EXAMPLES: list[Example] = [
     ("PRF394", of(HALF, LOADER), ["NOTE PRF394.alone gain_ms=0.2 share=20 weight=20"]),
     ("PRF394", of(HALF, WORKERS), ["NOTE PRF394.few gain_ms=0.2 share=20 weight=20"]),
     ("PRF394", of(HALF, (*WORKERS[:3], 5)), ["NOTE PRF394.few gain_ms=0.005 share=0.5 weight=0.5"]),
-    ("PRF394", of(HALF, (*WORKERS[:3], 4)), ["OK advice.fine gain_ms=0.004 share=0.4 weight=0.4"]),
+    ("PRF394", of(HALF, (*WORKERS[:3], 4)), ["GOOD advice.fine gain_ms=0.004 share=0.4 weight=0.4"]),
     (
         "PRF394",
         of(LOADER, ("host_op", "aten::mm", 0, 500), tier="cpu"),
@@ -965,9 +977,9 @@ EXAMPLES: list[Example] = [
     (
         "PRF395",
         of(HALF, LOADER, ("host_op", "aten::stack", 510, 4)),
-        ["OK advice.fine calls=1 gain_ms=0.004 share=0.4 weight=0.4"],
+        ["GOOD advice.fine calls=1 gain_ms=0.004 share=0.4 weight=0.4"],
     ),
-    ("PRF395", of(HALF, LOADER, ("host_op", "aten::stack", 400, 100)), ["OK advice.fine calls=0 gain_ms=0 share=0"]),
+    ("PRF395", of(HALF, LOADER, ("host_op", "aten::stack", 400, 100)), ["GOOD advice.fine calls=0 gain_ms=0 share=0"]),
     (
         "PRF395",
         of(LOADER, ("host_op", "aten::stack", 510, 100), tier="cpu"),
@@ -984,8 +996,8 @@ EXAMPLES: list[Example] = [
         of(HALF, PAGEABLE, tier="cuda", dialect="kineto"),
         ["NOTE PRF396.change gain_ms=0.1 share=10 weight=10"],
     ),
-    ("PRF396", of(HALF, PINNED, tier="cuda", dialect="kineto"), ["OK advice.fine gain_ms=0 share=0"]),
-    ("PRF396", of(HALF, tier="cuda", dialect="kineto"), ["OK advice.fine gain_ms=0 share=0"]),
+    ("PRF396", of(HALF, PINNED, tier="cuda", dialect="kineto"), ["GOOD advice.fine gain_ms=0 share=0"]),
+    ("PRF396", of(HALF, tier="cuda", dialect="kineto"), ["GOOD advice.fine gain_ms=0 share=0"]),
     ("PRF396", of(HALF, ("copy", "c", 500, 100), tier="cuda", dialect="kineto"), ["CANNOT PRF396.unseen"]),
     ("PRF396", of(HALF, PAGEABLE), ["CANNOT PRF396.unseen"]),
     (
@@ -996,12 +1008,12 @@ EXAMPLES: list[Example] = [
     (
         "PRF397",
         with_shapes(1, 1, 1, 1, lengths=(1000, 1000, 4000, 1000)),
-        ["OK advice.fine gain_ms=0 sets=1 share=0 steps=3"],
+        ["GOOD advice.fine gain_ms=0 sets=1 share=0 steps=3"],
     ),
     (
         "PRF397",
         with_shapes(3, 1, 1, 1, lengths=(1000, 1000, 4000, 1000)),
-        ["OK advice.fine gain_ms=0 sets=1 share=0 steps=3"],
+        ["GOOD advice.fine gain_ms=0 sets=1 share=0 steps=3"],
     ),
     (
         "PRF397",
@@ -1011,15 +1023,15 @@ EXAMPLES: list[Example] = [
     (
         "PRF397",
         with_shapes(1, 1, 2, 3, lengths=(1000, 1000, 1092, 1000)),
-        ["OK advice.fine gain_ms=0.031 sets=3 share=2.98 steps=3 weight=2.97542"],
+        ["GOOD advice.fine gain_ms=0.031 sets=3 share=2.98 steps=3 weight=2.97542"],
     ),
-    ("PRF397", kernels_with_shapes(1, 1, 2, 3), ["OK advice.fine gain_ms=0 sets=1 share=0 steps=3"]),
+    ("PRF397", kernels_with_shapes(1, 1, 2, 3), ["GOOD advice.fine gain_ms=0 sets=1 share=0 steps=3"]),
     ("PRF397", with_shapes(1, 2, 1, lengths=(1000, 1000, 1000)), ["CANNOT PRF397.unseen"]),
     ("PRF397", of(HALF), ["CANNOT PRF397.unseen"]),
     (
         "PRF312",
         late(of(*reduces(400)), 300, 0),
-        ["WARN PRF312.waiting gain_ms=0.3 share=30 waited=ranks.of_its_group(number=0) whole=40 weight=30"],
+        ["LOOK PRF312.waiting gain_ms=0.3 share=30 waited=ranks.of_its_group(number=0) whole=40 weight=30"],
     ),
     (
         "PRF360",
@@ -1096,7 +1108,7 @@ EXAMPLES: list[Example] = [
         at_once(of(*SHORT, launched=10)),
         [
             "NOTE PRF322.late gain_ms=0.215 kernels=40 share=21.5 short=0 weight=21.5",
-            "OK PRF322.shared kernels=40 launches=1",
+            "GOOD PRF322.shared kernels=40 launches=1",
         ],
     ),
     (
@@ -1104,7 +1116,7 @@ EXAMPLES: list[Example] = [
         at_once(of(*SHORT[:9], ("compute", "k", 180, 700), launched=10)),
         [
             "NOTE PRF322.late gain_ms=0.12 kernels=10 share=12 short=0 weight=12",
-            "OK PRF322.shared kernels=10 launches=1",
+            "GOOD PRF322.shared kernels=10 launches=1",
         ],
     ),
     (
@@ -1117,5 +1129,5 @@ EXAMPLES: list[Example] = [
         on_ai_cpu(of(*parts("Index")), "Index", (0,)),
         ["NOTE PRF365.change gain_ms=0.025 operators=[Index] share=2.5 weight=2.5"],
     ),
-    ("PRF365", on_ai_cpu(of(*parts("Index")), "Other"), ["OK advice.fine gain_ms=0 operators=[] share=0"]),
+    ("PRF365", on_ai_cpu(of(*parts("Index")), "Other"), ["GOOD advice.fine gain_ms=0 operators=[] share=0"]),
 ]

@@ -66,8 +66,8 @@ def turns() -> Cluster:
 
 
 EXAMPLES: list[Example] = [
-    ("PRF351", ahead(0), ["OK PRF351.agree most_us=0 ranks=2"]),
-    ("PRF351", ahead(0.9), ["OK PRF351.agree most_us=900 ranks=2"]),
+    ("PRF351", ahead(0), ["GOOD PRF351.agree most_us=0 ranks=2"]),
+    ("PRF351", ahead(0.9), ["GOOD PRF351.agree most_us=900 ranks=2"]),
     ("PRF351", ahead(7.25), ["NOTE PRF351.apart ahead_ms=7.25 of=0 rank=1 shared=12 spread_us=0"]),
     ("PRF351", ahead(-7.25), ["NOTE PRF351.apart ahead_ms=-7.25 of=0 rank=1 shared=12 spread_us=0"]),
     ("PRF351", of(make_rank(0)), []),
@@ -76,7 +76,7 @@ EXAMPLES: list[Example] = [
         of(*three()),
         [
             (
-                "WARN PRF352.seen calls=1 gain_ms=25 rank=0 share=25 times=1 wait_ms=30 "
+                "LOOK PRF352.seen calls=1 gain_ms=25 rank=0 share=25 times=1 wait_ms=30 "
                 "waited=ranks.rank(number=2) waited_rank=2 whole_ms=32 weight=25"
             )
         ],
@@ -91,13 +91,13 @@ EXAMPLES: list[Example] = [
             )
         ],
     ),
-    ("PRF352", arriving(37.1, 40, sizes={"g": 2}), ["OK PRF352.short wait_ms=2.9"]),
+    ("PRF352", arriving(37.1, 40, sizes={"g": 2}), ["GOOD PRF352.short wait_ms=2.9"]),
     (
         "PRF352",
         arriving(30, 40, sizes={"g": 2}),
         [
             (
-                "WARN PRF352.seen calls=1 gain_ms=10 rank=0 share=10 times=1 wait_ms=10 "
+                "LOOK PRF352.seen calls=1 gain_ms=10 rank=0 share=10 times=1 wait_ms=10 "
                 "waited=ranks.rank(number=1) waited_rank=1 whole_ms=12 weight=10"
             )
         ],
@@ -117,16 +117,20 @@ EXAMPLES: list[Example] = [
         turns,
         [
             (
-                "WARN PRF352.in_turn calls=2 gain_ms=30 rank=0 share=30 times=1 wait_ms=30 "
+                "LOOK PRF352.in_turn calls=2 gain_ms=30 rank=0 share=30 times=1 wait_ms=30 "
                 "waited=ranks.rank(number=1) waited_rank=None whole_ms=34 weight=30"
             ),
             (
-                "WARN PRF352.in_turn calls=2 gain_ms=25 rank=1 share=25 times=1 wait_ms=25 "
+                "LOOK PRF352.in_turn calls=2 gain_ms=25 rank=1 share=25 times=1 wait_ms=25 "
                 "waited=ranks.rank(number=0) waited_rank=None whole_ms=29 weight=25"
             ),
         ],
     ),
-    ("PRF352", arriving(10, 10, end=50), ["SKIPPED PRF352.unseen_members rest_ms=40", "OK PRF352.short wait_ms=0"]),
+    (
+        "PRF352",
+        arriving(10, 10, end=50),
+        ["NOT_LOOKED PRF352.unseen_members rest_ms=40", "GOOD PRF352.short wait_ms=0"],
+    ),
     (
         "PRF352",
         of(
@@ -135,7 +139,7 @@ EXAMPLES: list[Example] = [
         ),
         [
             (
-                "WARN PRF352.unseen calls=1 gain_ms=73 rank=0 share=73 times=1 wait_ms=78 "
+                "LOOK PRF352.unseen calls=1 gain_ms=73 rank=0 share=73 times=1 wait_ms=78 "
                 "waited=ranks.rank(number=5) waited_rank=5 whole_ms=80 weight=73"
             )
         ],
@@ -145,7 +149,7 @@ EXAMPLES: list[Example] = [
         of(told(make_rank(0, [("allReduce", 5, 80)], communication=80), 78, 5, 5, own_number={"g": 0}, **ALIKE)),
         [
             (
-                "WARN PRF352.unseen calls=1 gain_ms=73 rank=0 share=73 times=1 wait_ms=78 "
+                "LOOK PRF352.unseen calls=1 gain_ms=73 rank=0 share=73 times=1 wait_ms=78 "
                 "waited=ranks.of_its_group(number=5) waited_rank=None whole_ms=80 weight=73"
             )
         ],
@@ -153,9 +157,9 @@ EXAMPLES: list[Example] = [
     (
         "PRF352",
         of(*pipeline(30, 30)),
-        ["SKIPPED PRF352.unseen_members rest_ms=25", "OK PRF352.short_in_stage wait_ms=0"],
+        ["NOT_LOOKED PRF352.unseen_members rest_ms=25", "GOOD PRF352.short_in_stage wait_ms=0"],
     ),
-    ("PRF352", of(make_rank(0), make_rank(1)), ["OK PRF352.none"]),
+    ("PRF352", of(make_rank(0), make_rank(1)), ["GOOD PRF352.none"]),
     ("PRF352", of(make_rank(0, [("allReduce", 10, 40)])), ["CANNOT PRF352.alone"]),
     (
         "PRF352",
@@ -167,7 +171,7 @@ EXAMPLES: list[Example] = [
         owning(90, 30),
         [
             (
-                "WARN PRF353.slow fastest_ms=60 gain_ms=60 others_ms=30 own_ms=90 part=ranks.part.free() "
+                "LOOK PRF353.slow fastest_ms=60 gain_ms=60 others_ms=30 own_ms=90 part=ranks.part.free() "
                 "part_ms=60 rank=0 share=60 todo=ranks.todo.free() weight=60"
             )
         ],
@@ -182,13 +186,13 @@ EXAMPLES: list[Example] = [
             )
         ],
     ),
-    ("PRF353", owning(32.9, 30), ["OK PRF353.alike least_ms=30 most_ms=32.9 stage=None"]),
+    ("PRF353", owning(32.9, 30), ["GOOD PRF353.alike least_ms=30 most_ms=32.9 stage=None"]),
     (
         "PRF353",
         owning(40, 30),
         [
             (
-                "WARN PRF353.slow fastest_ms=10 gain_ms=10 others_ms=30 own_ms=40 part=ranks.part.free() "
+                "LOOK PRF353.slow fastest_ms=10 gain_ms=10 others_ms=30 own_ms=40 part=ranks.part.free() "
                 "part_ms=10 rank=0 share=10 todo=ranks.todo.free() weight=10"
             )
         ],
@@ -208,23 +212,23 @@ EXAMPLES: list[Example] = [
         owning(90, 30, 40, part="loading"),
         [
             (
-                "WARN PRF353.slow fastest_ms=60 gain_ms=55 others_ms=35 own_ms=90 part=ranks.part.loading() "
+                "LOOK PRF353.slow fastest_ms=60 gain_ms=55 others_ms=35 own_ms=90 part=ranks.part.loading() "
                 "part_ms=55 rank=0 share=55 todo=ranks.todo.loading() weight=55"
             )
         ],
     ),
-    ("PRF353", owning(60, 30, 40, 50), ["OK PRF353.alike least_ms=30 most_ms=60 stage=None"]),
+    ("PRF353", owning(60, 30, 40, 50), ["GOOD PRF353.alike least_ms=30 most_ms=60 stage=None"]),
     (
         "PRF353",
         owning(71, 30, 40, 50),
         [
             (
-                "WARN PRF353.slow fastest_ms=41 gain_ms=31 others_ms=40 own_ms=71 part=ranks.part.free() "
+                "LOOK PRF353.slow fastest_ms=41 gain_ms=31 others_ms=40 own_ms=71 part=ranks.part.free() "
                 "part_ms=31 rank=0 share=31 todo=ranks.todo.free() weight=31"
             )
         ],
     ),
-    ("PRF353", of(*pipeline(23, 40)), ["OK PRF353.alike_in_stages least_ms=33 most_ms=33 stage=0"]),
+    ("PRF353", of(*pipeline(23, 40)), ["GOOD PRF353.alike_in_stages least_ms=33 most_ms=33 stage=0"]),
     ("PRF353", of(own(0, 50)), ["CANNOT PRF353.one"]),
     (
         "PRF353",
@@ -232,7 +236,7 @@ EXAMPLES: list[Example] = [
             make_rank(0, steps=5, communication=20),
             make_rank(1, steps=5, communication=20, jitter=(0, 60, 0, 0, 0)),
         ),
-        ["OK PRF353.alike least_ms=80 most_ms=92 stage=None"],
+        ["GOOD PRF353.alike least_ms=80 most_ms=92 stage=None"],
     ),
     (
         "PRF353",
@@ -242,7 +246,7 @@ EXAMPLES: list[Example] = [
         ),
         [
             (
-                "WARN PRF353.slow fastest_ms=12.4 gain_ms=12.4 others_ms=80 own_ms=92.4 part=ranks.part.free() "
+                "LOOK PRF353.slow fastest_ms=12.4 gain_ms=12.4 others_ms=80 own_ms=92.4 part=ranks.part.free() "
                 "part_ms=12.4 rank=1 share=11.7 todo=ranks.todo.free() weight=11.6761"
             )
         ],
@@ -280,14 +284,14 @@ EXAMPLES: list[Example] = [
     (
         "PRF354",
         of(*pipeline(30, 35.8)),
-        ["OK PRF354.even fastest=0 least_ms=30 mean_ms=32.9 most_ms=35.8 ranks=[2, 3] stage=1 times=1.19"],
+        ["GOOD PRF354.even fastest=0 least_ms=30 mean_ms=32.9 most_ms=35.8 ranks=[2, 3] stage=1 times=1.19"],
     ),
     (
         "PRF354",
         of(*pipeline(0, 40)),
         [
             (
-                "WARN PRF354.uneven fastest=0 gain_ms=20 least_ms=0 mean_ms=20 most_ms=40 ranks=[2, 3] share=20 "
+                "LOOK PRF354.uneven fastest=0 gain_ms=20 least_ms=0 mean_ms=20 most_ms=40 ranks=[2, 3] share=20 "
                 "stage=1 times=None weight=20"
             )
         ],
@@ -298,7 +302,7 @@ EXAMPLES: list[Example] = [
     (
         "PRF355",
         waiting(2.9),
-        ["OK PRF355.short longest_ms=2.9 longest_share=2.9 mean_ms=2.9 rank=0 share=2.9 stages=2"],
+        ["GOOD PRF355.short longest_ms=2.9 longest_share=2.9 mean_ms=2.9 rank=0 share=2.9 stages=2"],
     ),
     ("PRF355", of(own(0, 50), own(1, 50)), []),
     (
@@ -311,7 +315,7 @@ EXAMPLES: list[Example] = [
             )
         ],
     ),
-    ("PRF356", of(linked(20, 20, 16, 20)), ["OK PRF356.alike links=4"]),
+    ("PRF356", of(linked(20, 20, 16, 20)), ["GOOD PRF356.alike links=4"]),
     (
         "PRF356",
         of(linked(20, 20, 15.9, 20)),
@@ -344,7 +348,7 @@ EXAMPLES: list[Example] = [
         sending(9.0),
         [
             (
-                "WARN PRF357.small best=20 best_mb=20 gain_ms=51 gb_per_s=3 rank=0 share=51 transport=HCCS "
+                "LOOK PRF357.small best=20 best_mb=20 gain_ms=51 gb_per_s=3 rank=0 share=51 transport=HCCS "
                 "typical_mb=0.1 weight=51"
             )
         ],
@@ -354,12 +358,16 @@ EXAMPLES: list[Example] = [
         sending(9.0, 30),
         [
             (
-                "WARN PRF357.small best=20 best_mb=20 gain_ms=25.5 gb_per_s=3 rank=0 share=25.5 transport=HCCS "
+                "LOOK PRF357.small best=20 best_mb=20 gain_ms=25.5 gb_per_s=3 rank=0 share=25.5 transport=HCCS "
                 "typical_mb=0.1 weight=25.5"
             )
         ],
     ),
-    ("PRF357", sending(0.57), ["OK PRF357.fine best=20 best_mb=20 gb_per_s=19.11 rank=0 transport=HCCS typical_mb=20"]),
+    (
+        "PRF357",
+        sending(0.57),
+        ["GOOD PRF357.fine best=20 best_mb=20 gb_per_s=19.11 rank=0 transport=HCCS typical_mb=20"],
+    ),
     (
         "PRF357",
         sending(0.58),
@@ -380,27 +388,27 @@ EXAMPLES: list[Example] = [
     (
         "PRF358",
         of(dataclasses.replace(own(1, 50), looked=dataclasses.replace(LOOKED, behind=True))),
-        ["NOTE PRF358.some first=3 last=5 ranks=1 steps=40", "WARN PRF358.behind ranks=1"],
+        ["NOTE PRF358.some first=3 last=5 ranks=1 steps=40", "LOOK PRF358.behind ranks=1"],
     ),
     (
         "PRF353",
         of(make_rank(0, steps=3, communication=20), make_rank(1, steps=3, communication=20, jitter=(0, 10, 60))),
-        ["OK PRF353.alike least_ms=80 most_ms=103.333 stage=None"],
+        ["GOOD PRF353.alike least_ms=80 most_ms=103.333 stage=None"],
     ),
     (
         "PRF353",
         of(make_rank(0, steps=3, communication=20), make_rank(1, steps=3, communication=20, jitter=(9, 10, 60))),
         [
             (
-                "WARN PRF353.slow fastest_ms=26.333 gain_ms=26.333 others_ms=80 own_ms=106.333 "
+                "LOOK PRF353.slow fastest_ms=26.333 gain_ms=26.333 others_ms=80 own_ms=106.333 "
                 "part=ranks.part.free() part_ms=26.333 rank=1 share=23.3 todo=ranks.todo.free() weight=23.2695"
             )
         ],
     ),
-    ("PRF351", ahead(0.98765), ["OK PRF351.agree most_us=987.6 ranks=2"]),
+    ("PRF351", ahead(0.98765), ["GOOD PRF351.agree most_us=987.6 ranks=2"]),
     (
         "PRF352",
         of(told(make_rank(0, [("allReduce", 5, 80)], communication=80), 0, 5, 0, own_number={"g": 0}, **ALIKE)),
-        ["OK PRF352.short wait_ms=0"],
+        ["GOOD PRF352.short wait_ms=0"],
     ),
 ]

@@ -76,9 +76,9 @@ def check(page: str) -> Seen:
 
 def hostile_report(tmp_path: Path) -> Report:
     """Its finding, place, table, details, listing, part and chart are all the plant."""
-    found = Finding("RUN413", Status.FAIL, "RUN413.run", {"run": PLANT, "verdict": PLANT}, Place(PLANT))
+    found = Finding("RUN413", Status.FIX, "RUN413.run", {"run": PLANT, "verdict": PLANT}, Place(PLANT))
     columns = (Column("operator"), Column("status"), Column("seconds", "s"), Column("place", detail=True))
-    rows = ((PLANT, PLANT, 1.0, PLANT), (f"https://x/{PLANT}", "OK", 2.0, PROGRAM))
+    rows = ((PLANT, PLANT, 1.0, PLANT), (f"https://x/{PLANT}", "Good", 2.0, PROGRAM))
     part = Report("profiling", "analyse", (found,), facts={"rank": PLANT}, listing=Listing("diff", PLANT))
     return Report(
         "profiling",
@@ -150,16 +150,16 @@ def plan_page(tmp_path: Path) -> str:
 def acceptance_page(tmp_path: Path) -> str:
     args = {"said": PLANT, "date": PLANT, "simulated": False}
     found = (
-        Finding("ACP500", Status.FAIL, "ACP500.plan", {"runs": PLANT, "accepted": 0}),
-        Finding("ACP512", Status.FAIL, "accept.evidence", args, Place(PROGRAM)),
-        Finding("ACP541", Status.OK, "accept.by_hand", {"who": PLANT}, Place(PLANT)),
+        Finding("ACP500", Status.FIX, "ACP500.plan", {"runs": PLANT, "accepted": 0}),
+        Finding("ACP512", Status.FIX, "accept.evidence", args, Place(PROGRAM)),
+        Finding("ACP541", Status.GOOD, "accept.by_hand", {"who": PLANT}, Place(PLANT)),
     )
     report = Report("batch", "accept", found, answers=("ACP500",))
     return checklist.render_page(report, "en") + checklist.render_section(report, "zh", 3, folded="acceptance.html")
 
 
 def acceptance_of_a_plan(tmp_path: Path) -> str:
-    found = Finding("ACP500", Status.FAIL, "ACP500.plan", {"runs": PLANT, "accepted": 0}, Place(f"{PLANT}/x.html"))
+    found = Finding("ACP500", Status.FIX, "ACP500.plan", {"runs": PLANT, "accepted": 0}, Place(f"{PLANT}/x.html"))
     return checklist.render_page(Report("batch", "accept", (found, found)), "en")
 
 

@@ -40,7 +40,7 @@ def check(element: xml.Element) -> None:
 
 
 def report(status: Status, text: str = "a") -> Report:
-    key = {Status.FAIL: "precision.tensor_unreadable"}.get(status, "precision.json_unreadable")
+    key = {Status.FIX: "precision.tensor_unreadable"}.get(status, "precision.json_unreadable")
     return Report("precision", "compare", (Finding("ACC202", status, key, {"path": text, "error": "e"}),))
 
 
@@ -50,18 +50,18 @@ def test_every_status_makes_a_valid_file(status: Status, lang: str) -> None:
     root = xml.fromstring(report(status).junit(lang, seconds=1.25))
     check(root)
     assert root.get("time") == "1.250"
-    assert (root.get("failures") == "1") == (status is Status.FAIL)
-    assert bool(list(root.iter("skipped"))) == (status is Status.SKIPPED)
+    assert (root.get("failures") == "1") == (status is Status.FIX)
+    assert bool(list(root.iter("skipped"))) == (status is Status.NOT_LOOKED)
 
 
 def test_what_xml_cannot_hold_is_replaced() -> None:
-    text = report(Status.FAIL, 'a\x00\x1b<>&"\ud800 中文').junit("en")
+    text = report(Status.FIX, 'a\x00\x1b<>&"\ud800 中文').junit("en")
     assert "中文" in text and "\x1b" not in text
     check(xml.fromstring(text))
 
 
 def test_a_joined_report_counts_nothing_twice() -> None:
-    joined = join_reports("precision", "align", [report(Status.OK), report(Status.FAIL)])
+    joined = join_reports("precision", "align", [report(Status.GOOD), report(Status.FIX)])
     root = xml.fromstring(joined.junit("en"))
     check(root)
     assert root.get("failures") == "1" and len(root) == 2
@@ -69,13 +69,13 @@ def test_a_joined_report_counts_nothing_twice() -> None:
 
 
 def test_other_stages_have_a_case_for_each_rule() -> None:
-    found = (Finding("RUN400", Status.WARN, "RUN400.stopped"), Finding("RUN401", Status.FAIL, "report.not_looked"))
+    found = (Finding("RUN400", Status.LOOK, "RUN400.stopped"), Finding("RUN401", Status.FIX, "report.not_looked"))
     root = xml.fromstring(junit.render_junit(Report("environment", "check", found), "en"))
     check(root)
     assert [case.get("name") for case in root.iter("testcase")] == ["RUN400", "RUN401"]
 
 
 def test_the_check_can_fail() -> None:
-    broken = report(Status.FAIL).junit("en").replace('failures="1"', 'failures="0"')
+    broken = report(Status.FIX).junit("en").replace('failures="1"', 'failures="0"')
     with pytest.raises(AssertionError):
         check(xml.fromstring(broken))

@@ -12,7 +12,7 @@ from ascend_workbook.show import cells, template
 
 
 def skipped(rule: str, key: str = "advice.no_npu") -> Finding:
-    return Finding(rule, Status.SKIPPED, key, {"topic": f"topic {rule}", "source": rule})
+    return Finding(rule, Status.NOT_LOOKED, key, {"topic": f"topic {rule}", "source": rule})
 
 
 def report(*findings: Finding, shape: str = "") -> Report:
@@ -46,7 +46,7 @@ def test_two_are_told_as_two() -> None:
 
 
 def test_a_summary_does_not_stand_twice() -> None:
-    head = Finding("PRF310", Status.SKIPPED, "PRF310.no_advice", {"open": 7}, weight=1000.0)
+    head = Finding("PRF310", Status.NOT_LOOKED, "PRF310.no_advice", {"open": 7}, weight=1000.0)
     told = report(head, *FOUR)
     assert told.text("en").count("7 kinds") == told.html("en").count("7 kinds") == 1
 

@@ -21,10 +21,10 @@ from tests.profiling.conftest import DATA
 
 
 def sample(kind: str = "bars", value: object = "<b>中文</b>") -> Report:
-    rows = ((value, 1.5, "OK"), ("mul", None, "FAIL"), ("sub", 0.25, "WARN"))
+    rows = ((value, 1.5, "Good"), ("mul", None, "Fix"), ("sub", 0.25, "Look"))
     table = Table((Column("operator"), Column("time", "ms"), Column("status")), rows)  # type: ignore[arg-type]
     y = ("status",) if kind == "strip" else ("time",)
-    found = Finding("RUN400", Status.WARN, "RUN400.stopped")
+    found = Finding("RUN400", Status.LOOK, "RUN400.stopped")
     return Report(
         "profiling",
         "run",
@@ -131,7 +131,7 @@ def test_chart_facts_tell_a_changed_curve() -> None:
     assert before == "bars by operator: time (2 points 0.25..1.5)"
     report = sample()
     assert report.table
-    changed = Table(report.table.columns, (("a", 3.0, "OK"),))
+    changed = Table(report.table.columns, (("a", 3.0, "Good"),))
     assert charts.describe_chart(Report("profiling", "run", table=changed, chart=report.chart)) != before
 
 

@@ -38,7 +38,7 @@ def test_what_a_script_printed_is_sent_only_where_it_is_asked_for(service: Servi
     report = storage.upload(source, place)
     left = next(finding for finding in report.findings if finding.key == "STO502.user_output")
     assert left.args == {"count": 1, "names": ["npu/output.log"]} and "--user-output" in (left.hint("en") or "")
-    assert storage.verify(place).status is Status.OK and storage.verify(place).facts["files"] == 2
+    assert storage.verify(place).status is Status.GOOD and storage.verify(place).facts["files"] == 2
     assert main(["storage", "upload", str(source), place, "--user-output"]) == 0
     assert storage.verify(place).facts["files"] == 3
     alone = storage.upload(source / "npu" / "output.log", f"{service.place}/alone/")
@@ -86,7 +86,7 @@ def test_what_a_script_printed_is_known_by_its_first_line_whatever_its_name(serv
 
 def test_a_wrong_file_is_named_and_fails(service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     place = f"{service.place}/r"
-    assert storage.upload(made(tmp_path / "in", FILES), place).status is Status.OK
+    assert storage.upload(made(tmp_path / "in", FILES), place).status is Status.GOOD
     service.requests.write_object("r/two", b"23")
     service.requests.write_object("r/strange", b"")
     for line in (["download", place, str(tmp_path / "out")], ["verify", place], ["verify", place, "--lang", "zh"]):
@@ -102,9 +102,9 @@ def test_sizes_alone_are_not_called_clean(service: Service, tmp_path: Path) -> N
     storage.upload(made(tmp_path / "in", FILES), place)
     service.requests.write_object("r/two", b"23")
     quick = storage.verify(place, quick=True)
-    assert quick.status is Status.SKIPPED and "contents were not read" in quick.verdict("en")
+    assert quick.status is Status.NOT_LOOKED and "contents were not read" in quick.verdict("en")
     service.requests.write_object("r/two", b"2")
-    assert storage.verify(place, quick=True).status is Status.FAIL
+    assert storage.verify(place, quick=True).status is Status.FIX
 
 
 def test_what_could_not_run_exits_with_2(

@@ -58,18 +58,18 @@ def test_each_stage_is_sent_when_it_ended(service: Service, notebooks: Make, tmp
     report = batch.run(
         "t", {"device": "cpu"}, stages=("environment",), lang="en", root=place, notebooks=books, say_progress=str
     )
-    assert report.status is Status.FAIL and report.facts["sent_to"] == f"{place}/t"
+    assert report.status is Status.FIX and report.facts["sent_to"] == f"{place}/t"
     (kept,) = [finding for finding in report.findings if finding.key == "RUN402.kept_here"]
     assert kept.args["names"] == ["environment/npu/output.log"]
     assert not [key for key in service.held() if key.endswith("output.log")]
     storage = open_storage(f"{place}/t")
     pages = ["acceptance.html", "acceptance.json", "environment/", "index.html", "junit.xml", "report.json"]
     assert sorted(storage.list_children()) == pages, "what the page links to comes with it"
-    assert verb.verify(f"{place}/t/environment").status is Status.OK
+    assert verb.verify(f"{place}/t/environment").status is Status.GOOD
     name = "environment/notebook.ipynb"
     assert storage.read_bytes(name) == Path("runs/t", name).read_bytes()
     assert storage.read_text("index.html") == Path("runs/t/index.html").read_text()
-    assert json.loads(storage.read_text("report.json"))["status"] == "FAIL"
+    assert json.loads(storage.read_text("report.json"))["status"] == "Fix"
 
 
 def test_what_an_earlier_run_left_at_the_place_is_not_taken_for_this_ones(service: Service) -> None:
@@ -92,10 +92,10 @@ def test_a_plan_is_sent_run_by_run(service: Service, notebooks: Make, tmp_path: 
         notebooks=notebooks(environment="good"),
         say_progress=str,
     )
-    assert report.status is Status.OK
+    assert report.status is Status.GOOD
     names = open_storage(f"{service.place}/runs/night").list_children()
     assert {"steps=1/", "steps=2/", "index.html", "summary.json", "junit.xml", "report.json"} <= set(names)
-    assert verb.verify(f"{service.place}/runs/night/steps=1").status is Status.OK
+    assert verb.verify(f"{service.place}/runs/night/steps=1").status is Status.GOOD
 
 
 def test_a_run_of_a_plan_is_sent_as_it_ends(service: Service, tmp_path: Path) -> None:
@@ -103,11 +103,11 @@ def test_a_run_of_a_plan_is_sent_as_it_ends(service: Service, tmp_path: Path) ->
     made(folder, {"a/report.json": b"{}", "b/report.json": b"{}", "summary.json": b"{}", ".lock": b""})
     mirror = Mirror(f"{service.place}/runs/", folder)
     assert service.held() == ["runs/night/summary.json"]
-    ended = mirror.send_parts(Ended(name, "good", "OK") for name in ("a", "never", "b"))
+    ended = mirror.send_parts(Ended(name, "good", "Good") for name in ("a", "never", "b"))
     assert [one.name for one in ended] == ["a", "never", "b"]
     report = mirror.finish_sending(Report("batch", "run"))
-    assert report.status is Status.OK and [one.key for one in report.findings] == ["RUN402.sent"]
-    assert verb.verify(f"{service.place}/runs/night/b").status is Status.OK
+    assert report.status is Status.GOOD and [one.key for one in report.findings] == ["RUN402.sent"]
+    assert verb.verify(f"{service.place}/runs/night/b").status is Status.GOOD
     assert not any("lock" in key for key in service.held())
 
 
@@ -119,8 +119,8 @@ def test_what_cannot_be_sent_makes_it_red(service: Service, tmp_path: Path) -> N
     for name in ("a", "b"):
         mirror.send_part(name)
     report = mirror.finish_sending(Report("batch", "run"))
-    assert report.status is Status.FAIL and "not all of the run was sent" in report.verdict("en")
-    assert verb.verify(f"{service.place}/night/b").status is Status.OK
+    assert report.status is Status.FIX and "not all of the run was sent" in report.verdict("en")
+    assert verb.verify(f"{service.place}/night/b").status is Status.GOOD
 
 
 def test_a_plan_that_cannot_be_sent_does_not_start(service: Service, notebooks: Make) -> None:  # noqa: F811
@@ -165,10 +165,10 @@ def test_shards_are_joined_where_they_lie(service: Service, tmp_path: Path) -> N
     for part in (1, 2):
         folder = made_shard(tmp_path / "made", part, count=2)
         mirror = Mirror(f"{service.place}/runs/night", folder)
-        list(mirror.send_parts(Ended(name, "good", "OK") for name in NAMES))
+        list(mirror.send_parts(Ended(name, "good", "Good") for name in NAMES))
         mirror.finish_sending(Report("batch", "run"))
     report = batch.join_shards([f"{service.place}/runs/night/"], lang="en")
-    assert report.status is Status.OK and report.facts["sent_to"] == f"{service.place}/runs/night"
+    assert report.status is Status.GOOD and report.facts["sent_to"] == f"{service.place}/runs/night"
     summary = json.loads(service.requests.read_object("runs/night/summary.json"))
     pages = [run["page"] for run in summary["runs"]]
     assert len(pages) == len(NAMES) and {f"runs/night/{page}" for page in pages} < set(service.held())

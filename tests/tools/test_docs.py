@@ -32,8 +32,8 @@ def rule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType
         "from ascend_workbook.findings.finding import Finding, Status\n"
         "from ascend_workbook.findings.rules import CannotCheck\n"
         "CODE = 'ENV999'\nMUCH = 3\n"
-        "def check(facts):\n    if facts is Status.FAIL:\n        raise CannotCheck('x')\n    return _made()\n"
-        "def _made():\n    return [Finding(CODE, Status.WARN, 'x')]\ndef unused():\n    return Status.NOTE\n"
+        "def check(facts):\n    if facts is Status.FIX:\n        raise CannotCheck('x')\n    return _made()\n"
+        "def _made():\n    return [Finding(CODE, Status.LOOK, 'x')]\ndef unused():\n    return Status.NOTE\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(rules, "ROOT", tmp_path)
@@ -86,7 +86,10 @@ def test_no_page_names_this_machine(made: dict[Path, str]) -> None:
 def test_a_rule_is_read_from_its_module(rule: ModuleType) -> None:
     found = rules._make_rule(rule, "ENV999")
     assert found.title == "rule.ENV999.title"
-    assert found.statuses == [Status.SKIPPED, Status.WARN]  # what is compared with, and what nobody calls, is not given
+    assert found.statuses == [
+        Status.NOT_LOOKED,
+        Status.LOOK,
+    ]  # what is compared with, and what nobody calls, is not given
     assert found.numbers == {"MUCH": 3} and found.sources == ["https://example.org/page"]
 
 
@@ -124,10 +127,10 @@ def test_statuses_are_those_of_known_rules() -> None:
     from ascend_workbook.migration.rules import third_party
     from ascend_workbook.profiling.rules import communication
 
-    assert rules.statuses_of(host, "check_open_files") == [Status.OK, Status.SKIPPED, Status.WARN]
-    assert rules.statuses_of(python, "check_torch_pair") == [Status.OK, Status.SKIPPED, Status.FAIL]
-    assert rules.statuses_of(third_party, "check") == [Status.NOTE, Status.WARN]
-    assert rules.statuses_of(communication, "check_accumulation") == [Status.OK, Status.NOTE, Status.SKIPPED]
+    assert rules.statuses_of(host, "check_open_files") == [Status.GOOD, Status.NOT_LOOKED, Status.LOOK]
+    assert rules.statuses_of(python, "check_torch_pair") == [Status.GOOD, Status.NOT_LOOKED, Status.FIX]
+    assert rules.statuses_of(third_party, "check") == [Status.NOTE, Status.LOOK]
+    assert rules.statuses_of(communication, "check_accumulation") == [Status.GOOD, Status.NOTE, Status.NOT_LOOKED]
 
 
 def test_a_rule_without_a_title_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

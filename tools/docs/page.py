@@ -70,7 +70,9 @@ def _render_rules(stage: Stage, lang: str) -> Iterator[str]:
 
 
 def _row_of_rule(rule: Rule, lang: str) -> tuple[str, ...]:
-    statuses = ", ".join(Status(status).name for status in rule.statuses)
+    statuses = ("、" if lang == "zh" else ", ").join(
+        dict.fromkeys(Status(status).word(lang) for status in rule.statuses)
+    )
     numbers = ", ".join(f"`{name}` {value:g}" for name, value in rule.numbers.items())
     named = [f"[{_shorten_address(address)}]({address})" for address in rule.sources]
     rests_on = [*named, *([describe_basis(rule.basis, lang)] if rule.basis else [])]
@@ -130,9 +132,9 @@ LABELS = {
     "import": ("Each is imported with `from helpers import NAME`.", "均以 `from helpers import 名称` 导入。"),
     "rules": ("Rules", "规则"),
     "about_rules": (
-        "A rule that lacks a fact gives SKIPPED with the reason, one that breaks gives FAIL: not looked is never shown "
-        "as clean. Statuses are those that its code can give.",
-        "缺少事实的规则给出 SKIPPED 并说明原因，自身出错的规则给出 FAIL：未检查绝不显示为正常。"
+        "A rule that lacks a fact gives Not looked with the reason, one that breaks gives Fix: not looked is never "
+        "shown as clean. Statuses are those that its code can give.",
+        "缺少事实的规则给出“未查”并说明原因，自身出错的规则给出“待修”：未查绝不显示为通过。"
         "状态为其代码可能给出的状态。",
     ),
     "code": ("code", "编号"),

@@ -247,11 +247,11 @@ def _reach_statuses(name: str, function: str, visited: frozenset[tuple[str, str]
 
 
 def _status_named(node: ast.AST) -> Iterator[Status]:
-    """Yield the statuses that a node names: Status.WARN; CannotCheck; a class of migration's such as MANUAL."""
+    """Yield the statuses that a node names: Status.LOOK; CannotCheck; a class of migration's such as MANUAL."""
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "Status":
         yield Status[node.attr]
     if isinstance(node, ast.Name) and node.id == "CannotCheck":
-        yield Status.SKIPPED
+        yield Status.NOT_LOOKED
     if isinstance(node, ast.Name) and node.id.lower() in CLASSES:
         yield STATUS[node.id.lower()]
 

@@ -47,7 +47,7 @@ def group_of(code: str) -> str:
 
 def judge_checklist(facts: Evidence, confirmed: Mapping[str, str], *, strict: bool) -> Report:
     """Judge every item of the checklist and return a report with a row per item, in the order of GROUPS. `confirmed` is
-    what a person answers for, by code. Where an item is still to be looked at, the verdict is FAIL, or SKIPPED if not
+    what a person answers for, by code. Where an item is still to be looked at, the verdict is Fix, or Not looked if not
     `strict`. Raises WorkbookError for a code that is none, or that cannot be answered by hand, and for an empty
     answer."""
     checks = rules_of(rules)
@@ -59,9 +59,9 @@ def judge_checklist(facts: Evidence, confirmed: Mapping[str, str], *, strict: bo
             raise WorkbookError("accept.confirm_empty", code=code)
     findings = list(judge_facts(facts, checks))
     for number, finding in enumerate(findings):  # what was looked at stays
-        if finding.status is Status.SKIPPED and finding.rule in confirmed:
+        if finding.status is Status.NOT_LOOKED and finding.rule in confirmed:
             args: dict[str, Scalar] = {"who": confirmed[finding.rule]}
-            findings[number] = replace(finding, status=Status.OK, key="accept.by_hand", args=args)
+            findings[number] = replace(finding, status=Status.GOOD, key="accept.by_hand", args=args)
     findings.sort(key=lambda finding: (GROUPS.index(group_of(finding.rule)), finding.rule))
     verdict = _decide_verdict(findings, strict=strict)
     table = Table(tuple(Column(name, wrap=WIDEST.get(name, 0)) for name in COLUMNS), tuple(map(_make_row, findings)))
@@ -91,9 +91,9 @@ def _lowest_tier(reports: Iterable[Report]) -> str:
 
 def state_of_finding(finding: Finding) -> str:
     """Return the state of an item, one of STATES. simulated: met, but on the simulator."""
-    if finding.status is Status.OK:
+    if finding.status is Status.GOOD:
         return "by_hand" if finding.key == "accept.by_hand" else "simulated" if finding.args.get("simulated") else "met"
-    return {Status.NOTE: "not_applicable", Status.SKIPPED: "not_looked"}.get(finding.status, "missed")
+    return {Status.NOTE: "not_applicable", Status.NOT_LOOKED: "not_looked"}.get(finding.status, "missed")
 
 
 def _decide_verdict(findings: list[Finding], *, strict: bool) -> Finding:
@@ -103,15 +103,15 @@ def _decide_verdict(findings: list[Finding], *, strict: bool) -> Finding:
     if "missed" in states:
         first = findings[states.index("missed")]
         args |= {"first": Sentence(f"accept.item.{first.rule}"), "said": Sentence(first.key, **first.args)}
-        return Finding(VERDICT, Status.FAIL, "ACP500.missed", args, weight=300)
+        return Finding(VERDICT, Status.FIX, "ACP500.missed", args, weight=300)
     waiting: list[Scalar] = [
         Sentence(f"accept.left.{name}", count=args[name]) for name in ("not_looked", "simulated") if args[name]
     ]
     if waiting:
-        status = Status.FAIL if strict else Status.SKIPPED
+        status = Status.FIX if strict else Status.NOT_LOOKED
         return Finding(VERDICT, status, "ACP500.not_yet", {**args, "left": waiting}, weight=300)
     key = "ACP500.accepted_by_hand" if args["by_hand"] else "ACP500.accepted"
-    return Finding(VERDICT, Status.OK, key, args, weight=300)
+    return Finding(VERDICT, Status.GOOD, key, args, weight=300)
 
 
 def _make_row(finding: Finding) -> tuple[Scalar, ...]:
@@ -133,7 +133,7 @@ def accept(
 ) -> Report:
     """Judge the run or the plan in the folder and write acceptance.html and acceptance.json into it. `target`: texts
     such as "loss=1%" or "throughput=80%" (see targets.parse); without one, those of the plan that the run belongs to.
-    `confirm`: what a person answers for, by an item's code. The report is OK only where every item is met on an NPU.
+    `confirm`: what a person answers for, by an item's code. The report is Good only where every item is met on an NPU.
     Raises WorkbookError where the folder holds no reports, or for a target or a code that cannot be."""
     root, targets = Path(folder).resolve(), parse_targets(target) if target else None
     names = _find_runs(root)
@@ -146,7 +146,7 @@ def accept(
         except WorkbookError as error:  # a run without reports is not looked at, and so is not accepted
             if error.key != NO_REPORTS:
                 raise
-            unseen = Finding(VERDICT, Status.SKIPPED, error.key, dict(error.arguments))
+            unseen = Finding(VERDICT, Status.NOT_LOOKED, error.key, dict(error.arguments))
             parts.append(Report("batch", "accept", (unseen,)))
     report = _join_reports(root, names, parts)
     write_page(report, root, choose_language(lang))
@@ -192,10 +192,10 @@ def _join_reports(root: Path, names: Mapping[str, Path], parts: list[Report]) ->
     verdicts = [part.findings[0] for part in parts]
     rows: list[tuple[Scalar, ...]] = []
     for name, verdict in zip(names, verdicts):
-        rows.append((name, verdict.status.name, Sentence(verdict.key, **verdict.args)))
-    good = sum(verdict.status is Status.OK for verdict in verdicts)
+        rows.append((name, verdict.status.json, Sentence(verdict.key, **verdict.args)))
+    good = sum(verdict.status is Status.GOOD for verdict in verdicts)
     args: dict[str, Scalar] = {"runs": len(names), "accepted": good}
-    status = Status.OK if good == len(names) else Status.FAIL
+    status = Status.GOOD if good == len(names) else Status.FIX
     findings = [Finding(VERDICT, status, "ACP500.plan", args, weight=400)]
     places = [(folder / f"{NAME}.html").relative_to(root).as_posix() for folder in names.values()]
     findings += [replace(verdict, place=Place(place)) for place, verdict in zip(places, verdicts)]
@@ -214,12 +214,12 @@ def _join_reports(root: Path, names: Mapping[str, Path], parts: list[Report]) ->
 NAME = "acceptance"
 #: Sign and colour of each state.
 SIGNS = {
-    "met": ("✓", "OK"),
+    "met": ("✓", "GOOD"),
     "simulated": ("◐", "NOTE"),
     "by_hand": ("✓", "NOTE"),
-    "missed": ("✗", "FAIL"),
-    "not_looked": ("?", "SKIPPED"),
-    "not_applicable": ("–", "SKIPPED"),
+    "missed": ("✗", "FIX"),
+    "not_looked": ("?", "NOT_LOOKED"),
+    "not_applicable": ("–", "NOT_LOOKED"),
 }
 
 

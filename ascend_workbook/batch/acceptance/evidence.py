@@ -112,9 +112,9 @@ def _walk_parts(report: Report) -> Iterator[Report]:
 
 
 def make_judgement(code: str, evidence: Found, met: bool, sentence: Scalar) -> Finding:
-    """Make the finding of an item that was looked at: OK or FAIL, with what was seen, where, when, and on what."""
+    """Make the finding of an item that was looked at: Good or Fix, with what was seen, where, when, and on what."""
     args: dict[str, Scalar] = {"said": sentence, "date": evidence.date, "simulated": evidence.report.simulated}
-    return Finding(code, Status.OK if met else Status.FAIL, "accept.evidence", args, Place(evidence.page))
+    return Finding(code, Status.GOOD if met else Status.FIX, "accept.evidence", args, Place(evidence.page))
 
 
 def judge_by_findings(
@@ -126,10 +126,10 @@ def judge_by_findings(
     findings = [find for find in evidence.report.findings if {find.rule, find.key} & {*rules, *beside}]
     absent = [rule for rule in rules if not any(finding.rule == rule for finding in findings)]
     worst = max(findings, key=lambda finding: (finding.status, finding.weight), default=None)
-    if worst is None or (absent and worst.status is not Status.FAIL):
+    if worst is None or (absent and worst.status is not Status.FIX):
         raise CannotCheck("accept.not_in_report", rules=absent, page=evidence.page)
     sentence: Scalar = Sentence(worst.key, **worst.args)
-    if worst.status is Status.SKIPPED or (worst.status is Status.NOTE and good is Status.OK):
+    if worst.status is Status.NOT_LOOKED or (worst.status is Status.NOTE and good is Status.GOOD):
         raise CannotCheck("accept.could_not_look", said=sentence)
     return make_judgement(code, evidence, worst.status <= good, sentence)
 

@@ -24,6 +24,7 @@ from ascend_workbook.batch.campaign.ended import DIED, STOPPED, Ended, load_ende
 from ascend_workbook.batch.campaign.order import Order
 from ascend_workbook.batch.campaign.progress import Progress, Quota, make_room
 from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine.scheduler import ALONE, connect_client, explain_loss
 
@@ -101,7 +102,7 @@ class Cluster:
                 order.folder.mkdir(parents=True, exist_ok=True)
                 save_ended(order.folder, ended)
             return ended
-        ended = Ended(order.item.name, DIED, "FAIL", Sentence("plan.machines_lost", error=why))
+        ended = Ended(order.item.name, DIED, Status.FIX.json, Sentence("plan.machines_lost", error=why))
         save_ended(order.folder, ended)
         return ended
 
@@ -151,7 +152,7 @@ def serve_order(text: str, epoch: float) -> dict[str, object]:
     machine, root = f"{worker.name} ({worker.address})", Path(order.root)
     if not (root / START).is_file() or (root / START).read_text(encoding="utf-8") != order.start:
         verdict = Sentence("plan.not_shared", where=machine, folder=order.root)
-        return asdict(Ended(order.item.name, DIED, "FAIL", verdict, where=machine))
+        return asdict(Ended(order.item.name, DIED, Status.FIX.json, verdict, where=machine))
     early = end_at_once(order, machine)
     if early is not None:
         return asdict(early)

@@ -60,7 +60,7 @@ def judge_attempt(item: Item, folder: Path, attempt: Attempt) -> Ended:
     """Judge how a run ended by this try. The caller adds what it knows more."""
     report = execute.saved_report(folder)
     outcomes = list(_load_outcomes(item, folder))
-    ended = Ended(item.name, DIED, "FAIL", seconds=round(attempt.seconds, 1), peak_mb=attempt.peak_mb)
+    ended = Ended(item.name, DIED, Status.FIX.json, seconds=round(attempt.seconds, 1), peak_mb=attempt.peak_mb)
     if report is not None:
         headline = report.headline
         verdict: Scalar = Sentence(headline.key, **headline.args) if headline else ""
@@ -93,7 +93,7 @@ def _judge_own_end(
         return replace(ended, state=TIMED_OUT)
     if any(outcome.state == execute.DIED for outcome in outcomes):
         return ended
-    if attempt.code or report.status is Status.FAIL:
+    if attempt.code or report.status is Status.FIX:
         return replace(ended, state=RED)
     tiers = [
         tiered.tier for tiered in (report, *map(execute.saved_report, map(folder.joinpath, item.stages))) if tiered
@@ -102,7 +102,7 @@ def _judge_own_end(
     if tier:
         sentence: Scalar = Sentence("plan.lower_tier", tier=tier, required=item.require)
         return replace(ended, state=RED, tier=tier, verdict=sentence)
-    return replace(ended, state=GOOD, status=report.status.name)
+    return replace(ended, state=GOOD, status=report.status.json)
 
 
 def has_died(item: Item, folder: Path, attempt: Attempt) -> bool:
@@ -139,7 +139,7 @@ def conduct_run(order: Order, means: Means) -> Ended:
     folder.mkdir(parents=True, exist_ok=True)
     handle = wait_for_lock(folder / ".lock", means.ends)
     if handle is None:
-        return Ended(order.item.name, STOPPED, "FAIL", Sentence("RUN400.stopped"), where=means.where)
+        return Ended(order.item.name, STOPPED, Status.FIX.json, Sentence("RUN400.stopped"), where=means.where)
     try:
         early = end_at_once(order, means.where)
         if early is not None:
@@ -162,10 +162,12 @@ def end_at_once(order: Order, machine: str = "") -> Ended | None:
             check_enough_cards(item, cards)
     except WorkbookError as error:
         sentence: Scalar = Sentence(error.key, **error.arguments)
-        return _save_and_return(folder, Ended(item.name, RED, "FAIL", sentence, where=machine))
+        return _save_and_return(folder, Ended(item.name, RED, Status.FIX.json, sentence, where=machine))
     if is_lower_tier(here.tier, item.require):
         sentence = Sentence("plan.lower_tier", tier=here.tier, required=item.require)
-        return _save_and_return(folder, Ended(item.name, RED, "FAIL", sentence, here.tier, key=key, where=machine))
+        return _save_and_return(
+            folder, Ended(item.name, RED, Status.FIX.json, sentence, here.tier, key=key, where=machine)
+        )
     before = load_ended(folder)
     whole = before is not None and before.key == key and (folder / "report.json").is_file()
     if before is None or not whole or order.force:
@@ -181,7 +183,7 @@ def _try_repeatedly(order: Order, means: Means, handle: int) -> Ended:
     """Try a run once, and again as often as it may be tried where a process of it died."""
     item, folder, here = order.item, order.folder, _find_device(order)
     key, lost = _compute_key(order, here), tries_since_end(folder)
-    unfinished = Ended(item.name, STOPPED, "FAIL", Sentence("RUN400.stopped"), tier=here.tier, key=key)
+    unfinished = Ended(item.name, STOPPED, Status.FIX.json, Sentence("RUN400.stopped"), tier=here.tier, key=key)
     unfinished = replace(unfinished, cards=means.cards.ids, where=means.where)
     notes: list[Scalar] = [
         Sentence("plan.tried_before", state=Sentence(f"plan.state.{lost_try.state}"), where=lost_try.where)

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.sentence import Scalar
 from ascend_workbook.storage import open_storage
 
@@ -66,14 +67,14 @@ def load_ended(folder: Path) -> Ended | None:
     try:
         content: dict[str, object] = json.loads((folder / FILE).read_text(encoding="utf-8"))
         return restore_ended(content)
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, KeyError):
         return None
 
 
 def restore_ended(content: dict[str, Any]) -> Ended:
-    """Restore an Ended from what `asdict` and JSON made of one. Raises TypeError for other fields."""
+    """Restore an Ended from what `asdict` and JSON made of one. Raises TypeError or KeyError for other fields."""
     lists = {name: tuple(content.get(name) or ()) for name in ("cards", "notes")}
-    return Ended(**{**content, **lists})
+    return Ended(**{**content, **lists, "status": Status.from_json(content["status"]).json})
 
 
 TRIES_FILE = "tries.jsonl"

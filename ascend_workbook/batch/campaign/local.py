@@ -16,6 +16,7 @@ from ascend_workbook.batch.campaign.ended import DISK_FULL, STOPPED, TIMED_OUT, 
 from ascend_workbook.batch.campaign.order import Order
 from ascend_workbook.batch.campaign.progress import Progress, Quota, make_room
 from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.sentence import Scalar, Sentence
 
 #: Seconds between two starts: kernels that start at once take each other's ports and the disk.
@@ -100,10 +101,10 @@ class Pool:
         self._seen.add(name)
         early = end_at_once(order)
         if early is None and late:
-            early = Ended(name, TIMED_OUT, "FAIL", Sentence("plan.no_time"))
+            early = Ended(name, TIMED_OUT, Status.FIX.json, Sentence("plan.no_time"))
             save_ended(order.folder, early)
         elif early is None and make_room(self.quota, self.progress, now=True):
-            early = Ended(name, DISK_FULL, "FAIL", Sentence("plan.beyond_disk"))
+            early = Ended(name, DISK_FULL, Status.FIX.json, Sentence("plan.beyond_disk"))
             save_ended(order.folder, early)
         if early is not None:
             self.progress.note_end(early)

@@ -139,7 +139,7 @@ def _follow_runs(
 
 def _mark_unsent(report: Report, last: Callable[..., Report]) -> Report:
     """Return the report; where not all could be sent, what is here says so too: as red as the exit code."""
-    unsent = tuple(finding for finding in report.findings if finding.rule == "RUN402" and finding.status is Status.FAIL)
+    unsent = tuple(finding for finding in report.findings if finding.rule == "RUN402" and finding.status is Status.FIX)
     if unsent:
         last(beside=unsent)
     return report

@@ -129,7 +129,7 @@ def list_plan(
     rows += [(left.name, None, None, None, left.why) for left in plan.left_out]
     args: dict[str, Scalar] = {"runs": len(plan.items), "left": len(plan.left_out)}
     key = "RUN420.listed_but" if plan.left_out else "RUN420.listed"
-    finding = Finding("RUN420", Status.OK if plan.items else Status.SKIPPED, key, args)
+    finding = Finding("RUN420", Status.GOOD if plan.items else Status.NOT_LOOKED, key, args)
     facts = {
         "name": plan.name,
         "workers": plan.workers,

@@ -271,14 +271,14 @@ def _compare_run(ended: Ended, item: Item, folder: Path, reference: Reference) -
     try:
         bless_notebooks(pairs.values() if reference.bless else (), words)
     except WorkbookError as error:
-        return replace(ended, state=DIFFERS, status="FAIL", verdict=Sentence(error.key, **error.arguments))
+        return replace(ended, state=DIFFERS, status=Status.FIX.json, verdict=Sentence(error.key, **error.arguments))
     report = make_report(compare_stages(pairs, reference.folder / "sanitize.cfg", words), item.name)
     storage = open_storage(str(folder))
     storage.write_text("reference.json", report.to_json())
     storage.write_text("reference.html", report.html(item.lang))
-    if report.status is Status.FAIL and report.headline:
+    if report.status is Status.FIX and report.headline:
         sentence: Scalar = Sentence(report.headline.key, **report.headline.args)
-        return replace(ended, state=DIFFERS, status="FAIL", verdict=sentence)
+        return replace(ended, state=DIFFERS, status=Status.FIX.json, verdict=sentence)
     counts = {"compared": report.facts["compared"], "outputs": report.facts["outputs"]}
     notes += [Sentence("plan.blessed")] if reference.bless else []
     return replace(ended, notes=(*notes, Sentence(HELD, **counts)))
@@ -289,7 +289,7 @@ def make_report(stages: list[Held], run: str) -> Report:
     rows: list[tuple[Scalar, ...]] = []
     findings = []
     for held in stages:
-        status, stage = Status.OK if held.key == "same" else Status.FAIL, Sentence(f"name.{held.stage}")
+        status, stage = Status.GOOD if held.key == "same" else Status.FIX, Sentence(f"name.{held.stage}")
         rows.append((stage, status.name, held.compared, held.outputs, [row["cell"] for row in held.cells]))
         args: dict[str, Scalar] = {"stage": stage, **held.args}
         findings.append(Finding("RUN430", status, f"RUN430.{held.key}", args, Place(f"{held.stage}/notebook.ipynb")))

@@ -21,7 +21,8 @@ from ascend_workbook.storage import open_storage
 
 FOLDER, KEPT, LAST = "history", 30, "last"
 #: The form of summary.json; summary.schema.json describes it.
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+READABLE = (1, SCHEMA_VERSION)
 
 
 def find_earlier(name_or_path: str, folder: Path, plan: str) -> Before | None:
@@ -74,7 +75,7 @@ def _number_of(path: Path) -> int:
 
 def _load_summary(path: Path) -> dict[str, object]:
     content: dict[str, object] = json.loads(path.read_text(encoding="utf-8"))
-    if content["schema_version"] != SCHEMA_VERSION:
+    if content["schema_version"] not in READABLE:
         raise ValueError(f"schema_version {content['schema_version']!r}, expected {SCHEMA_VERSION}")
     return content
 
@@ -101,7 +102,7 @@ def decide_day(folder: Path, now: datetime) -> tuple[date, tuple[Finding, ...]]:
     if then <= now + ALIKE:
         return now.date(), ()
     args: dict[str, Scalar] = {"now": f"{now:%Y-%m-%d %H:%M}", "then": f"{then:%Y-%m-%d %H:%M}", "path": str(path)}
-    return then.date(), (Finding("RUN416", Status.WARN, "RUN416.clock", args, weight=90),)
+    return then.date(), (Finding("RUN416", Status.LOOK, "RUN416.clock", args, weight=90),)
 
 
 #: Slower means: this many times as long, and this many seconds longer. Less is within what a busy machine does.

@@ -33,7 +33,7 @@ def render_junit(results: Results, lang: str) -> str:
         for finding in results.shards:
             case = xml.SubElement(suite, "testcase", classname=results.beside, name=finding.key, time="0.000")
             message = remove_illegal(finding.message(lang))
-            if finding.status is Status.FAIL:
+            if finding.status is Status.FIX:
                 xml.SubElement(case, "error", message=message, type=finding.key).text = message
             else:
                 xml.SubElement(case, "system-out").text = message
@@ -48,12 +48,12 @@ def render_junit(results: Results, lang: str) -> str:
 def render_run(report: Report, folder: Path, stages: tuple[str, ...], lang: str) -> str:
     """Render the whole file of one run, with the suite that a plan's file has for it."""
     own_report = replace(report, findings=tuple(finding for finding in report.findings if finding.rule != "RUN402"))
-    unsent = tuple(finding for finding in report.findings if finding.rule == "RUN402" and finding.status is Status.FAIL)
+    unsent = tuple(finding for finding in report.findings if finding.rule == "RUN402" and finding.status is Status.FIX)
     rows = stages_of(own_report, folder, stages)
     waits = any(row.state == NOT_RUN for row in rows)
-    state = RED if own_report.status is Status.FAIL else NOT_RUN if waits else GOOD
+    state = RED if own_report.status is Status.FIX else NOT_RUN if waits else GOOD
     verdict: Scalar = Sentence(own_report.headline.key, **own_report.headline.args) if own_report.headline else ""
-    name, status, seconds = str(report.facts["name"]), own_report.status.name, sum(row.seconds or 0 for row in rows)
+    name, status, seconds = str(report.facts["name"]), own_report.status.json, sum(row.seconds or 0 for row in rows)
     ended = Ended(name, state, status, verdict, report.tier, report.simulated, seconds)
     row = Row(1, ended, rows, place=".", files=frozenset({"index.html"}))
     return render_junit(Results(ended.name, (row,), not waits, shards=unsent), lang)
@@ -95,7 +95,7 @@ def _make_stage_case(row: Row, stage: StageRow, lang: str) -> xml.Element:
     elif stage.red:
         kind = "failure" if stage.state == RED else "error"
         _add_verdict(case, kind, stage.state, stage.verdict, stage.error if kind == "error" else "", lang)
-    elif stage.state == NOT_RUN or stage.status == "SKIPPED":
+    elif stage.state == NOT_RUN or stage.status == Status.NOT_LOOKED.json:
         _mark_skipped(case, show(stage.verdict, lang))
     else:
         xml.SubElement(case, "system-out").text = remove_illegal(show(stage.verdict, lang))

@@ -97,7 +97,7 @@ FILES = ("log.txt", "acceptance.html", "reference.html")
 def _urgency_of(row: Row) -> tuple[int, bool, int]:
     """Return a sorting key: red, then what did not run or was expected, then warnings, then good, then left out."""
     order = {NOT_RUN: 1, EXPECTED: 2, LEFT_OUT: 5}
-    doubt = 3 if row.status in ("WARN", "SKIPPED") else 4
+    doubt = 3 if row.status in (Status.LOOK.json, Status.NOT_LOOKED.json) else 4
     return (0 if row.red else order.get(row.state, doubt), row.change != NEWLY_RED, row.number)
 
 
@@ -111,7 +111,12 @@ def _describe_line(row: Row, stages: tuple[str, ...], lang: str) -> dict[str, ob
         "row": row,
         "files": [(name, f"plan.link.{name.partition('.')[0]}") for name in FILES if name in row.files],
         "state": say(row.word, lang),
-        "status": {GOOD: row.status, NOT_RUN: "SKIPPED", LEFT_OUT: "SKIPPED", EXPECTED: "NOTE"}.get(row.state, "FAIL"),
+        "status": {
+            GOOD: row.status,
+            NOT_RUN: Status.NOT_LOOKED.json,
+            LEFT_OUT: Status.NOT_LOOKED.json,
+            EXPECTED: Status.NOTE.json,
+        }.get(row.state, Status.FIX.json),
         "change": say(f"plan.change.{row.change}", lang) if row.change else "",
         "stages": [by_name.get(name) for name in stages],
         "value": str(row.ended.seconds) if has_ended(row) else "",
@@ -192,7 +197,7 @@ def summary_content(results: Results, report: Report) -> dict[str, object]:
     first = next(iter(reds), None)
     code = {"user": Stopped.EXIT, "bound": 2}.get(results.stopped)
     if code is None and results.finished:  # it has none yet, or was killed
-        code = int(report.status is Status.FAIL)
+        code = int(report.status is Status.FIX)
     rows = results.rows
     states = {state: results.count_state(state) for state in (EXPECTED, NOT_RUN, LEFT_OUT)}
     counts = {"planned": len(rows), "ended": sum(map(has_ended, rows)), "good": sum(row.good for row in rows)}
@@ -204,7 +209,7 @@ def summary_content(results: Results, report: Report) -> dict[str, object]:
         "created": datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
         "finished": results.finished,
         "complete": results.complete,
-        "status": report.status.name,
+        "status": report.status.json,
         "exit_code": code,
         "verdict": {lang: report.verdict(lang) for lang in LANGUAGES},
         "simulated": bool(report.facts["simulated"]),
@@ -222,7 +227,7 @@ def summary_content(results: Results, report: Report) -> dict[str, object]:
             for remark in results.remarks
         ],
         "shards": [
-            {"code": remark.key, "status": remark.status.name, "message": _message_of(remark)}
+            {"code": remark.key, "status": remark.status.json, "message": _message_of(remark)}
             for remark in results.shards
         ],
         "runs": [_describe_run(row, red=row in reds) for row in results.rows],

@@ -33,7 +33,7 @@ from ascend_workbook.diagnose import explain_text
 from ascend_workbook.findings import report as reports
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
-from ascend_workbook.findings.report import Report
+from ascend_workbook.findings.report import Report, Table
 from ascend_workbook.findings.sentence import LANGUAGES, Scalar, Sentence, load_catalogue, show
 
 NEWLY_RED, STILL_RED, FIXED, SLOWER, LOWER_TIER, NEW = "newly_red", "still_red", "fixed", "slower", "lower_tier", "new"
@@ -55,7 +55,7 @@ class StageRow:
     @property
     def red(self) -> bool:
         """Return whether this stage makes the run red."""
-        return self.status == "FAIL"
+        return self.status == Status.FIX.json
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Row:
     @property
     def good(self) -> bool:
         """Return whether the run ended well and looked at all that it was asked."""
-        return self.state == GOOD and self.status != "SKIPPED"
+        return self.state == GOOD and self.status != Status.NOT_LOOKED.json
 
     @property
     def word(self) -> str:
@@ -105,10 +105,11 @@ class Row:
 
     @property
     def status(self) -> str:
-        """Return FAIL where the run is red; never OK for what did not run or failed as expected."""
+        """Return Fix where the run is red; never Good for what did not run or failed as expected."""
         if self.red:
-            return "FAIL"
-        return {NOT_RUN: "SKIPPED", LEFT_OUT: "SKIPPED", "expected": "NOTE"}.get(self.state, self.ended.status)
+            return Status.FIX.json
+        others = {NOT_RUN: Status.NOT_LOOKED, LEFT_OUT: Status.NOT_LOOKED, EXPECTED: Status.LOOK}
+        return others[self.state].json if self.state in others else self.ended.status
 
     @property
     def red_stage(self) -> StageRow | None:
@@ -120,7 +121,7 @@ def make_rows(plan: Plan, ended: Mapping[str, Ended], folder: Path) -> list[Row]
     """Make the rows of the runs in the plan's order, then of those that were left out."""
     rows = [_make_row(number, item, ended.get(item.name), folder) for number, item in enumerate(plan.items, 1)]
     for number, left in enumerate(plan.left_out, len(rows) + 1):
-        rows.append(Row(number, Ended(left.name, LEFT_OUT, "SKIPPED", left.why, attempts=0), ()))
+        rows.append(Row(number, Ended(left.name, LEFT_OUT, Status.NOT_LOOKED.json, left.why, attempts=0), ()))
     for number, row in enumerate(rows):  # with the files there are to look at, without a page of an earlier time
         names = ["index.html", "log.txt", "acceptance.html", *(["reference.html"] if was_compared(row.ended) else [])]
         names += [f"{stage.stage}/{name}" for stage in row.stages for name in ("report.html", "notebook.ipynb")]
@@ -130,7 +131,7 @@ def make_rows(plan: Plan, ended: Mapping[str, Ended], folder: Path) -> list[Row]
 
 
 def _make_row(number: int, item: Item, ended: Ended | None, folder: Path) -> Row:
-    ended = ended or Ended(item.name, NOT_RUN, "SKIPPED", Sentence("RUN400.not_run"), attempts=0)
+    ended = ended or Ended(item.name, NOT_RUN, Status.NOT_LOOKED.json, Sentence("RUN400.not_run"), attempts=0)
     stages = () if ended.state == NOT_RUN else _read_stages(folder / item.name, item.stages)
     row = Row(number, ended, stages, item.tags, item.parameters)
     return replace(row, cause=cause_of(ended, row.red_stage)) if row.red else row
@@ -146,7 +147,7 @@ def _read_stages(folder: Path, names: tuple[str, ...]) -> tuple[StageRow, ...]:
         return _read_report_stages(path, file_status.st_mtime_ns, file_status.st_size, names)
     except WorkbookError as error:  # the run's own end is told all the same
         sentence: Scalar = Sentence(error.key, **error.arguments)
-        return tuple(StageRow(name, "unreadable", "SKIPPED", sentence) for name in names)
+        return tuple(StageRow(name, "unreadable", Status.NOT_LOOKED.json, sentence) for name in names)
 
 
 @lru_cache(maxsize=4096)
@@ -158,20 +159,25 @@ def _read_report_stages(path: Path, changed_ns: int, size: int, names: tuple[str
 def stages_of(report: Report, folder: Path, names: tuple[str, ...]) -> tuple[StageRow, ...]:
     """Return what a run's report says of its stages; `folder` is the run's."""
     outcomes = {outcome_facts["stage"]: outcome_facts for outcome_facts in report.facts.get("outcomes", [])}
-    rows = [] if report.table is None else report.table.rows
-    shown = {str(cells[0]["say"]).rpartition(".")[2]: cells for cells in rows if isinstance(cells[0], dict)}
+    shown: dict[str, dict[str, Scalar]] = {}
+    table = report.table or Table((), ())
+    for row in table.rows:
+        if isinstance(row[0], dict):
+            shown[str(row[0]["say"]).rpartition(".")[2]] = dict(zip((column.name for column in table.columns), row))
     stage_rows = []
     for name in names:
         outcome, cells = outcomes.get(name), shown.get(name)
         if outcome is None or cells is None:  # begun and not ended, or not begun
             begun = load_outcome(folder / name)
             stopped = begun is not None and begun.state == STOPPED
-            state = (STOPPED, "FAIL", "RUN400.stopped") if stopped else (NOT_RUN, "SKIPPED", "RUN400.not_run")
-            stage_rows.append(StageRow(name, *state[:2], Sentence(state[2])))
+            state = (
+                (STOPPED, Status.FIX, "RUN400.stopped") if stopped else (NOT_RUN, Status.NOT_LOOKED, "RUN400.not_run")
+            )
+            stage_rows.append(StageRow(name, state[0], state[1].json, Sentence(state[2])))
             continue
-        status, verdict, tier, seconds = str(cells[2]), cells[3], str(cells[4]), float(outcome["seconds"])
-        row = StageRow(name, outcome["state"], status, verdict, tier, seconds, outcome["reused"], outcome["error"])
-        stage_rows.append(row)
+        status, tier = Status.from_json(cells["status"]).json, str(cells["tier"])
+        ended = (float(outcome["seconds"]), outcome["reused"], outcome["error"])
+        stage_rows.append(StageRow(name, outcome["state"], status, cells["verdict"], tier, *ended))
     return tuple(stage_rows)
 
 
@@ -272,16 +278,16 @@ def _report_expectation(expectation: Expected, rows: list[Row], *, over: bool) -
     good: list[Scalar] = [row.name for row in matching_rows if row.good]
     otherwise = [row for row in matching_rows if row.state in FAILURES and not _failed_as_expected(row, expectation)]
     if not matching_rows:
-        yield Finding("RUN412", Status.WARN, "RUN412.nothing", args, weight=30)
+        yield Finding("RUN412", Status.LOOK, "RUN412.nothing", args, weight=30)
     if met:
         key = "RUN412.expired" if over else "RUN412.expected"
-        yield Finding("RUN412", Status.FAIL if over else Status.NOTE, key, args, weight=40)
+        yield Finding("RUN412", Status.FIX if over else Status.NOTE, key, args, weight=40)
     elif good and all(row.state in (GOOD, *FAILURES) for row in matching_rows):  # none that might yet meet it
-        yield Finding("RUN412", Status.WARN, "RUN412.passes", {**args, "runs": good, "count": len(good)}, weight=30)
+        yield Finding("RUN412", Status.LOOK, "RUN412.passes", {**args, "runs": good, "count": len(good)}, weight=30)
     if otherwise:
         how: list[Scalar] = [*map(_describe_failure, otherwise[:TOLD]), *(["…"] if len(otherwise) > TOLD else [])]
         more: dict[str, Scalar] = {"runs": [row.name for row in otherwise], "count": len(otherwise), "how": how}
-        yield Finding("RUN412", Status.FAIL, "RUN412.elsewhere", {**args, **more}, weight=35)
+        yield Finding("RUN412", Status.FIX, "RUN412.elsewhere", {**args, **more}, weight=35)
 
 
 def _describe_failure(row: Row) -> Scalar:

@@ -102,16 +102,19 @@ def load_shard(text: str, place: str) -> Shard:
 
 def _restore_row(content: Mapping[str, Any]) -> Row:
     ended = restore_ended(content["ended"])
-    stages = tuple(StageRow(**stage_content) for stage_content in content["stages"])
+    stages = tuple(map(_restore_stage, content["stages"]))
     lists = {"stages": stages, "tags": tuple(content["tags"]), "files": frozenset(map(str, content["files"]))}
     row = Row(**{**content, "ended": ended, **lists})
     for lang in LANGUAGES:
         say(f"plan.state.{row.state}", lang)
         [show(sentence, lang) for sentence in (ended.verdict, *ended.notes, *(stage.verdict for stage in stages))]
-    [Status[status] for status in (row.status, *(stage.status for stage in stages))]
     if not is_plain_name(row.name) or row.place != row.name:
         raise ValueError(f"a run may not be called {row.name!r}")
     return row
+
+
+def _restore_stage(content: Mapping[str, Any]) -> StageRow:
+    return StageRow(**{**content, "status": Status.from_json(content["status"]).json})
 
 
 def own_rows(shard: Shard) -> list[Row]:

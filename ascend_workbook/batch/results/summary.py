@@ -47,7 +47,7 @@ class Results:
     @property
     def complete(self) -> bool:
         """Whether every run that was asked for has ended by itself."""
-        whole = self.finished and not any(finding.status is Status.FAIL for finding in self.shards)
+        whole = self.finished and not any(finding.status is Status.FIX for finding in self.shards)
         return whole and all(row.state not in (NOT_RUN, STOPPED) for row in self.rows)
 
     @property
@@ -74,7 +74,7 @@ class Results:
 
 
 def report_on(results: Results, folder: Path) -> Report:
-    """Make the report of the results; FAIL exactly where something is red."""
+    """Make the report of the results; Fix exactly where something is red."""
     findings = [
         _first_finding(results),
         *results.shards,
@@ -109,18 +109,18 @@ def _first_finding(results: Results) -> Finding:
     if results.stopped == "user":
         stopped = results.count_state(STOPPED)
         args |= {"ended": ended_count - stopped, "red": len(reds) - stopped}
-        return Finding("RUN410", Status.FAIL if reds else Status.SKIPPED, "RUN410.by_user", args, weight=300)
+        return Finding("RUN410", Status.FIX if reds else Status.NOT_LOOKED, "RUN410.by_user", args, weight=300)
     if reds:
         first = reds[0]
         args |= {"run": first.name, "why": first.ended.verdict}
         ended_all = ended_count == len(selected) or results.finished
         key = f"red{plain}" if ended_all else "red_so_far"
-        return Finding("RUN410", Status.FAIL, f"RUN410.{key}", args, _place_of(first), weight=300)
+        return Finding("RUN410", Status.FIX, f"RUN410.{key}", args, _place_of(first), weight=300)
     if not selected:
-        return Finding("RUN410", Status.SKIPPED, "RUN410.none", args, weight=300)
+        return Finding("RUN410", Status.NOT_LOOKED, "RUN410.none", args, weight=300)
     if ended_count < len(selected):
-        return Finding("RUN410", Status.SKIPPED, "RUN410.waiting", args, weight=300)
-    worst = max(Status[row.status] for row in selected)
+        return Finding("RUN410", Status.NOT_LOOKED, "RUN410.waiting", args, weight=300)
+    worst = max(Status.from_json(row.status) for row in selected)
     good = sum(row.good for row in selected)
     key = "none_red" if good < len(selected) else f"good{plain}"
     return Finding("RUN410", worst, f"RUN410.{key}", {**args, "good": good}, weight=300)
@@ -135,8 +135,8 @@ def _describe_more(results: Results) -> Iterator[Scalar]:
         "slower": counts[SLOWER],
         "expected": results.count_state(EXPECTED),
         "left_out": results.count_state(LEFT_OUT),
-        "warned": sum(row.status == "WARN" for row in results.rows),
-        "unseen": sum(row.status == "SKIPPED" and has_ended(row) for row in results.rows),
+        "warned": sum(row.status == Status.LOOK.json and row.state != EXPECTED for row in results.rows),
+        "unseen": sum(row.status == Status.NOT_LOOKED.json and has_ended(row) for row in results.rows),
         "simulated": results.simulated,
     }
     for name, count in counts_by_kind.items():
@@ -151,14 +151,14 @@ def _report_changes(results: Results) -> Iterator[Finding]:
     if results.changes is None:
         return
     changes = results.changes
-    kinds = {NEWLY_RED: Status.FAIL, STILL_RED: Status.FAIL, LOWER_TIER: Status.WARN}
-    kinds |= {SLOWER: Status.NOTE, FIXED: Status.OK, NEW: Status.OK}
+    kinds = {NEWLY_RED: Status.FIX, STILL_RED: Status.FIX, LOWER_TIER: Status.LOOK}
+    kinds |= {SLOWER: Status.NOTE, FIXED: Status.GOOD, NEW: Status.GOOD}
     listed = [(kind, status, changes.names_of(kind)) for kind, status in kinds.items()]
     listed += [("gone", Status.NOTE, list(changes.gone)), ("uncompared", Status.NOTE, list(changes.uncompared))]
     compared = sum(row.before_s is not None for row in results.rows)
     if compared and not any(changes.names_of(kind) for kind in (NEWLY_RED, FIXED, SLOWER, LOWER_TIER)):
         args: dict[str, Scalar] = {"count": compared, "then": changes.before.when}
-        yield Finding("RUN411", Status.OK, "RUN411.same", args, weight=100)
+        yield Finding("RUN411", Status.GOOD, "RUN411.same", args, weight=100)
     for kind, status, names in listed:
         if names:
             shown: Scalar = [*names[:NAMED], *(["…"] if len(names) > NAMED else [])]
@@ -170,7 +170,7 @@ def _report_changes(results: Results) -> Iterator[Finding]:
 def _make_finding(row: Row) -> Finding:
     sentence_args: dict[str, Scalar] = {"run": row.name, "verdict": row.ended.verdict}
     weight = 20 if row.red else 10
-    return Finding("RUN413", Status[row.status], "RUN413.run", sentence_args, _place_of(row), weight=weight)
+    return Finding("RUN413", Status.from_json(row.status), "RUN413.run", sentence_args, _place_of(row), weight=weight)
 
 
 def _place_of(row: Row) -> Place | None:

@@ -31,7 +31,7 @@ def build_simulator(call: partial[bool]) -> Report:
     key = "simulator.built" if call() else "simulator.up_to_date"
     seconds = round(time.monotonic() - started, 1)
     return _make_report(
-        Finding("SIM001", Status.OK, key, {"path": str(simulator.simulator_location()), "seconds": seconds})
+        Finding("SIM001", Status.GOOD, key, {"path": str(simulator.simulator_location()), "seconds": seconds})
     )
 
 
@@ -40,10 +40,10 @@ def report_status() -> Report:
     stamp = simulator.read_stamp()
     path = str(simulator.simulator_location())
     if not stamp:
-        return _make_report(Finding("SIM001", Status.FAIL, "simulator.absent", {"path": path}))
+        return _make_report(Finding("SIM001", Status.FIX, "simulator.absent", {"path": path}))
     versions = {name: str(stamp.get(name, "")) for name in ("torch", "torch_npu")}
     key = "simulator.up_to_date" if simulator.is_current() else "simulator.out_of_date"
-    verdict = Status.OK if key == "simulator.up_to_date" else Status.FAIL
+    verdict = Status.GOOD if key == "simulator.up_to_date" else Status.FIX
     return _make_report(Finding("SIM001", verdict, key, {"path": path, **versions}))
 
 

@@ -286,7 +286,7 @@ WARNING = ("pair_outside", "no_pair", "cann_unknown", "version", "simulator_torc
 def set_up(device: str = "auto", *, work_folder: str | os.PathLike[str] = ".", anywhere: bool = False) -> Report:
     """Look at this machine as `check` does and say which commands make it ready; none of them is run.
 
-    `anywhere`: commands by absolute paths. FAIL where pip cannot make it ready.
+    `anywhere`: commands by absolute paths. Fix where pip cannot make it ready.
 
     Raises WorkbookError `device.unknown` for a word that names no device.
     """
@@ -296,8 +296,8 @@ def set_up(device: str = "auto", *, work_folder: str | os.PathLike[str] = ".", a
 def report_on(machine: Machine, *, anywhere: bool = False) -> Report:
     """Report on facts already gathered."""
     drafted = make_plan(machine, anywhere=anywhere)
-    statuses = {**dict.fromkeys(BLOCKING, Status.FAIL), **dict.fromkeys(WARNING, Status.WARN), "kept": Status.OK}
-    statuses["gpu"] = Status.OK
+    statuses = {**dict.fromkeys(BLOCKING, Status.FIX), **dict.fromkeys(WARNING, Status.LOOK), "kept": Status.GOOD}
+    statuses["gpu"] = Status.GOOD
     notes = tuple(
         Finding("ENV131", statuses.get(key, Status.NOTE), f"ENV131.{key}", args, weight=10)
         for key, args in drafted.notes
@@ -312,14 +312,14 @@ def report_on(machine: Machine, *, anywhere: bool = False) -> Report:
 
 
 def _make_verdict(drafted: Plan, notes: tuple[Finding, ...]) -> Finding:
-    worst = max((note.status for note in notes), default=Status.OK)
+    worst = max((note.status for note in notes), default=Status.GOOD)
     args: Args = {
         "where": Sentence(f"installing.situation.{drafted.situation}"),
         "count": len(drafted.steps),
         "held": list(drafted.held) or "-",
     }
-    if worst is Status.FAIL:
-        first = next(note for note in notes if note.status is Status.FAIL)
+    if worst is Status.FIX:
+        first = next(note for note in notes if note.status is Status.FIX)
         args["first"] = Sentence(first.key, **first.args)
         return Finding("ENV130", worst, "ENV130.blocked", args, weight=WEIGHT)
     if all(step.key == "kernel" for step in drafted.steps):
@@ -334,7 +334,7 @@ def write_kernel(
 
     Without a `prefix` into this Python's environment, or where the server does not look there, the user's folder.
 
-    `device` npu: of a real NPU or not at all, FAIL where the kernel sees none. Raises WorkbookError `kernelspec.name`,
+    `device` npu: of a real NPU or not at all, Fix where the kernel sees none. Raises WorkbookError `kernelspec.name`,
     `kernelspec.exists` (and not `replace`), `kernelspec.no_cann`, `kernelspec.sourcing`, `kernelspec.device`,
     `device.absent`.
     """
@@ -347,17 +347,17 @@ def write_kernel(
     npus = kernel.count_visible_npus(environment)
     args: Args = {"name": name, "path": str(folder), "seen": npus, "variables": len(environment)}
     if not isinstance(npus, int):
-        status, key = Status.WARN, "ENV132.blind"
+        status, key = Status.LOOK, "ENV132.blind"
     else:
-        status, key = (Status.OK, "ENV132.written") if npus else (Status.WARN, "ENV132.none")
-    status = Status.FAIL if device == "npu" and status is Status.WARN else status
+        status, key = (Status.GOOD, "ENV132.written") if npus else (Status.LOOK, "ENV132.none")
+    status = Status.FIX if device == "npu" and status is Status.LOOK else status
     findings = [Finding("ENV132", status, key, args, weight=WEIGHT)]
     if where.seen is False:
-        findings.append(Finding("ENV132", Status.WARN, "ENV132.unseen", {"path": str(where.data)}))
+        findings.append(Finding("ENV132", Status.LOOK, "ENV132.unseen", {"path": str(where.data)}))
     if not where.kept:
         findings.append(Finding("ENV132", Status.NOTE, "ENV132.instance", {"path": str(where.data), "name": name}))
     if importlib.util.find_spec("ipykernel") is None:
-        findings.append(Finding("ENV132", Status.WARN, "ENV132.no_ipykernel", {}))
+        findings.append(Finding("ENV132", Status.LOOK, "ENV132.no_ipykernel", {}))
     table = Table((Column("installing_variable"), Column("value")), tuple(sorted(environment.items())))
     facts: dict[str, object] = {"folder": str(folder), "environment": environment, "npus": npus}
     tier = "npu-simulated" if simulated else ""

@@ -32,8 +32,8 @@ def launch_facts(script: Sequence[str] = ("train.py",), *, system: System | None
     """Report hosts, ranks per host, devices, master and port from ModelArts', torchrun's or SLURM's variables and
     HCCL's rank table, what contradicts what, and the line that starts `script` here.
 
-    Looks only: starts nothing, reads no variable outside claims.VARIABLES. FAIL, without a line, where sources
-    contradict each other; SKIPPED where too little is said for a line.
+    Looks only: starts nothing, reads no variable outside claims.VARIABLES. Fix, without a line, where sources
+    contradict each other; Not looked where too little is said for a line.
     """
     system = system or System()
     environ = {name: system.environ[name] for name in claims.VARIABLES if name in system.environ}
@@ -45,7 +45,7 @@ def launch_facts(script: Sequence[str] = ("train.py",), *, system: System | None
     left_over = any(environ.get(name) for name in LEFT_OVER) and (
         described.starter == "notebook" or any(finding.rule == "ENV112" for finding in findings)
     )
-    contradicted = any(item.status is Status.FAIL for item in findings)
+    contradicted = any(item.status is Status.FIX for item in findings)
     text = "" if contradicted else launch_line(described, script, left_over=left_over)
     listing = Listing("launching_line", text, "bash") if text else None
     facts = {"job": described.to_dict(), "line": text, "said": [vars(item) for item in claimed.said]}
@@ -60,24 +60,24 @@ def _read_rank_table(environ: dict[str, str], system: System) -> tuple[RankTable
     if not path:
         return None, []
     if not Path(path).is_absolute():
-        return None, [Finding("ENV112", Status.FAIL, "ENV112.table_relative", {}, weight=60)]
+        return None, [Finding("ENV112", Status.FIX, "ENV112.table_relative", {}, weight=60)]
     try:
         return read_table(system.path_of(path)), []
     except BrokenTable as why:
-        status = Status.FAIL if job.detect_starter(environ) != "notebook" else Status.WARN
+        status = Status.FIX if job.detect_starter(environ) != "notebook" else Status.LOOK
         return None, [Finding("ENV112", status, why.key, why.arguments, weight=60)]
 
 
 def _make_verdict(described: job.Job, claimed: claims.Claims, findings: list[Finding], text: str) -> Finding:
-    worst = max((item.status for item in findings), default=Status.OK)
+    worst = max((item.status for item in findings), default=Status.GOOD)
     args: Args = {"hosts": described.host_count, "per_host": described.per_host, "world": described.world_size}
-    if worst is Status.FAIL:
-        failed = [item for item in findings if item.status is Status.FAIL]
+    if worst is Status.FIX:
+        failed = [item for item in findings if item.status is Status.FIX]
         first = max(failed, key=lambda item: item.weight)
         args = {"count": len(failed), "first": Sentence(first.key, **first.args)}
         return Finding("ENV110", worst, "ENV110.contradiction", args, weight=WEIGHT)
     if not text:
-        return Finding("ENV110", max(worst, Status.SKIPPED), "ENV110.unknown", args, weight=WEIGHT)
+        return Finding("ENV110", max(worst, Status.NOT_LOOKED), "ENV110.unknown", args, weight=WEIGHT)
     if not [item for item in claimed.said if item.field not in ("visible", "rank", "local_rank")]:
         return Finding("ENV110", max(worst, Status.NOTE), "ENV110.single", args, weight=WEIGHT)
     where = Sentence(f"launching.platform.{(described.platform or 'none').replace('-', '_')}")
@@ -112,12 +112,12 @@ LEFT_OVER = ("RANK_TABLE_FILE", "RANK_ID", "RANK_SIZE")
 def judge_claims(environ: Mapping[str, str], claims: Claims, job: Job, table: RankTable | None) -> Iterator[Finding]:
     """Yield all findings but the verdict."""
     for name in dict.fromkeys(claims.broken):
-        yield Finding("ENV113", Status.FAIL, "ENV113.broken", {"name": name}, weight=80)
+        yield Finding("ENV113", Status.FIX, "ENV113.broken", {"name": name}, weight=80)
     for field_name in COMPARED:
         yield from _find_differences(field_name, claims.of_field(field_name))
     if table is not None:
         for key, args in table.find_problems():
-            yield Finding("ENV112", Status.FAIL, f"ENV112.{key}", args, weight=60)
+            yield Finding("ENV112", Status.FIX, f"ENV112.{key}", args, weight=60)
     yield from _find_impossible(environ, claims, job)
     yield from _find_traps(environ, job)
 
@@ -134,24 +134,24 @@ def _find_differences(field_name: str, field_claims: list[Said]) -> Iterator[Fin
             continue
         args: Args = {"first": f"{first.name}={first.value}", "second": f"{other.name}={other.value}"}
         args["what"] = Sentence(f"launching.{field_name}")
-        yield Finding("ENV111", Status.FAIL, "ENV111.differ", args, weight=70)
+        yield Finding("ENV111", Status.FIX, "ENV111.differ", args, weight=70)
 
 
 def _find_impossible(environ: Mapping[str, str], claims: Claims, job: Job) -> Iterator[Finding]:
     for name, hosts in claims.hosts.items():
         twice = sorted({host for host in hosts if hosts.count(host) > 1})[:3]
         if twice:
-            yield Finding("ENV113", Status.FAIL, "ENV113.twice", {"name": name, "hosts": twice}, weight=50)
+            yield Finding("ENV113", Status.FIX, "ENV113.twice", {"name": name, "hosts": twice}, weight=50)
     for small, large in (("host_rank", "host_count"), ("rank", "world_size"), ("local_rank", "per_host")):
         left, right = claims.first_of(small), claims.first_of(large)
         if left and right and int(left.value) >= int(right.value):
             args: Args = {"left": f"{left.name}={left.value}", "right": f"{right.name}={right.value}"}
-            yield Finding("ENV113", Status.FAIL, "ENV113.outside", args, weight=55)
+            yield Finding("ENV113", Status.FIX, "ENV113.outside", args, weight=55)
     yield from _judge_sizes(claims, job)
     if job.host_count > 1 and (
         job.master == "localhost" or (_is_address(job.master) and ip_address(job.master).is_loopback)
     ):
-        yield Finding("ENV113", Status.FAIL, "ENV113.local", {"master": job.master, "hosts": job.host_count}, weight=50)
+        yield Finding("ENV113", Status.FIX, "ENV113.local", {"master": job.master, "hosts": job.host_count}, weight=50)
     yield from _judge_port(environ, job)
 
 
@@ -160,42 +160,42 @@ def _judge_sizes(claims: Claims, job: Job) -> Iterator[Finding]:
     if world and per_host and int(world.value) != int(per_host.value) * job.host_count:
         args: Args = {"world": f"{world.name}={world.value}", "per_host": f"{per_host.name}={per_host.value}"}
         args["hosts"] = job.host_count
-        yield Finding("ENV113", Status.FAIL, "ENV113.product", args, weight=52)
+        yield Finding("ENV113", Status.FIX, "ENV113.product", args, weight=52)
     visible = claims.first_of("visible")
     if visible and job.per_host and job.per_host > int(visible.value):
         more: Args = {"ranks": job.per_host, "source": job.sources.get("per_host", "?")}
         more["visible"] = f"{visible.name}: {visible.value}"
-        yield Finding("ENV113", Status.FAIL, "ENV113.cards", more, weight=51)
+        yield Finding("ENV113", Status.FIX, "ENV113.cards", more, weight=51)
 
 
 def _judge_port(environ: Mapping[str, str], job: Job) -> Iterator[Finding]:
     base = environ.get("HCCL_IF_BASE_PORT", "")
     first = int(base) if re.fullmatch(r"\d{1,5}", base, re.ASCII) else HCCL_PORT
     if job.port > 65535:
-        yield Finding("ENV113", Status.FAIL, "ENV113.port", {"port": job.port}, weight=50)
+        yield Finding("ENV113", Status.FIX, "ENV113.port", {"port": job.port}, weight=50)
     elif first <= job.port < first + HCCL_PORTS:
         args: Args = {"port": job.port, "first": first, "last": first + HCCL_PORTS - 1}
-        yield Finding("ENV113", Status.WARN, "ENV113.hccl_port", args, weight=20)
+        yield Finding("ENV113", Status.LOOK, "ENV113.hccl_port", args, weight=20)
 
 
 def _find_traps(environ: Mapping[str, str], job: Job) -> Iterator[Finding]:
     left = [name for name in LEFT_OVER if environ.get(name)]
     if job.starter == "rtf":
-        yield Finding("ENV114", Status.WARN, "ENV114.rtf", {"cards": job.per_host or "?"}, weight=30)
+        yield Finding("ENV114", Status.LOOK, "ENV114.rtf", {"cards": job.per_host or "?"}, weight=30)
     elif job.starter == "tasks":
-        yield Finding("ENV114", Status.WARN, "ENV114.tasks", {"tasks": job.per_host or "?"}, weight=30)
+        yield Finding("ENV114", Status.LOOK, "ENV114.tasks", {"tasks": job.per_host or "?"}, weight=30)
     elif job.starter == "worker":
         yield Finding("ENV114", Status.NOTE, "ENV114.worker", {"rank": job.rank, "world": job.world_size})
     elif job.starter == "platform":
         yield Finding("ENV114", Status.NOTE, "ENV114.platform", {"method": environ["MA_RUN_METHOD"][:20]})
     elif job.starter == "notebook" and left:
-        yield Finding("ENV114", Status.WARN, "ENV114.notebook", {"names": left, "unset": " ".join(left)}, weight=30)
+        yield Finding("ENV114", Status.LOOK, "ENV114.notebook", {"names": left, "unset": " ".join(left)}, weight=30)
     if job.host_count > 1 and job.host_rank is None:
-        yield Finding("ENV114", Status.SKIPPED, "ENV114.host_rank", {"hosts": job.host_count})
+        yield Finding("ENV114", Status.NOT_LOOKED, "ENV114.host_rank", {"hosts": job.host_count})
     if job.host_count > 1 and not job.master:
-        yield Finding("ENV114", Status.SKIPPED, "ENV114.master", {"hosts": job.host_count})
+        yield Finding("ENV114", Status.NOT_LOOKED, "ENV114.master", {"hosts": job.host_count})
     if job.per_host is None:
-        yield Finding("ENV114", Status.SKIPPED, "ENV114.cards", {})
+        yield Finding("ENV114", Status.NOT_LOOKED, "ENV114.cards", {})
 
 
 def _is_address(text: str) -> bool:

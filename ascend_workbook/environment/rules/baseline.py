@@ -22,7 +22,7 @@ def check_cuda(machine: Machine) -> Iterator[Finding]:
     cuda = answer.cuda
     if cuda.get("name"):
         args: Args = {"name": cuda["name"], "count": cuda["count"], "build": cuda["build"]}
-        yield Finding("ENV080", Status.OK, "ENV080.ok", args)
+        yield Finding("ENV080", Status.GOOD, "ENV080.ok", args)
     elif cuda.get("build"):
         yield Finding("ENV080", Status.NOTE, "ENV080.no_device", {"build": cuda["build"], "torch": answer.torch})
     else:
@@ -39,7 +39,7 @@ def check_nvidia_driver(machine: Machine) -> Iterator[Finding]:
     build = str(cuda.get("build") or "")
     if not gpus and not machine.nvidia.driver:
         return
-    bad = Status.FAIL if machine.chosen.wanted == "cuda" else Status.WARN
+    bad = Status.FIX if machine.chosen.wanted == "cuda" else Status.LOOK
     args: Args = {"gpus": gpus, "driver": require_fact(machine.nvidia.driver), "build": build}
     needed = LOWEST.get(int(build.split(".")[0])) if build[:1].isdigit() else None
     if not args["driver"]:
@@ -53,7 +53,7 @@ def check_nvidia_driver(machine: Machine) -> Iterator[Finding]:
     elif not cuda.get("name"):
         yield Finding("ENV081", bad, "ENV081.unseen", args)
     else:
-        yield Finding("ENV081", Status.OK, "ENV081.ok", args)
+        yield Finding("ENV081", Status.GOOD, "ENV081.ok", args)
 
 
 RULES = {"ENV080": check_cuda, "ENV081": check_nvidia_driver}

@@ -23,11 +23,11 @@ def check_cann_installed(machine: Machine) -> Iterator[Finding]:
     """
     cann = machine.real_cann
     if cann is None:
-        yield Finding("ENV040", Status.FAIL if machine.needs_npu else Status.NOTE, "ENV040.none", {})
+        yield Finding("ENV040", Status.FIX if machine.needs_npu else Status.NOTE, "ENV040.none", {})
     elif not cann.version:
-        yield Finding("ENV040", Status.SKIPPED, "ENV040.unreadable", {"path": cann.path})
+        yield Finding("ENV040", Status.NOT_LOOKED, "ENV040.unreadable", {"path": cann.path})
     else:
-        yield Finding("ENV040", Status.OK, "ENV040.ok", {"version": cann.version, "path": cann.path})
+        yield Finding("ENV040", Status.GOOD, "ENV040.ok", {"version": cann.version, "path": cann.path})
 
 
 def check_cann_sourced(machine: Machine) -> Iterator[Finding]:
@@ -39,16 +39,16 @@ def check_cann_sourced(machine: Machine) -> Iterator[Finding]:
     Source: https://github.com/Ascend/pytorch/blob/9e73e708ab93/docs/zh/installation_guide/faq.md
     """
     cann, home = machine.real_cann, machine.environ.get("ASCEND_HOME_PATH", "")
-    bad = Status.FAIL if machine.needs_npu else Status.WARN
+    bad = Status.FIX if machine.needs_npu else Status.LOOK
     script = cann.script if cann and cann.script else "set_env.sh"
     if home and not PurePosixPath(home).is_absolute():
         yield Finding("ENV041", bad, "ENV041.relative", {"path": home, "script": script})
     elif home and not any(root.sourced for root in machine.cann):
         yield Finding("ENV041", bad, "ENV041.missing", {"path": home, "script": script})
     elif cann and cann.sourced:
-        yield Finding("ENV041", Status.OK, "ENV041.ok", {"path": cann.path})
+        yield Finding("ENV041", Status.GOOD, "ENV041.ok", {"path": cann.path})
     elif cann:
-        status = Status.WARN if machine.needs_npu else Status.NOTE
+        status = Status.LOOK if machine.needs_npu else Status.NOTE
         yield Finding("ENV041", status, "ENV041.not_sourced", {"path": cann.path, "script": script})
 
 
@@ -60,10 +60,10 @@ def check_cann_mixed(machine: Machine) -> Iterator[Finding]:
     names = ("LD_LIBRARY_PATH", "PYTHONPATH")
     mixed = {name: roots for name in names if len(roots := _roots_on_path(machine, name)) > 1}
     for name, roots in mixed.items():
-        yield Finding("ENV042", Status.WARN, "ENV042.mixed", {"name": name, "roots": sorted(roots)})
+        yield Finding("ENV042", Status.LOOK, "ENV042.mixed", {"name": name, "roots": sorted(roots)})
     sourced = next((root for root in machine.cann if root.sourced and not root.simulated), None)
     if sourced and not mixed:
-        yield Finding("ENV042", Status.OK, "ENV042.ok", {"path": sourced.path})
+        yield Finding("ENV042", Status.GOOD, "ENV042.ok", {"path": sourced.path})
 
 
 def _roots_on_path(machine: Machine, name: str) -> set[str]:
@@ -84,7 +84,7 @@ def check_set_env_difference(machine: Machine) -> Iterator[Finding]:
     unset = require_fact(cann.unset)
     args: Args = {"script": cann.script, "names": [*unset, *cann.lacking][:6], "count": len(unset) + len(cann.lacking)}
     whole = not unset and not cann.lacking
-    yield Finding("ENV045", *((Status.OK, "ENV045.ok") if whole else (Status.WARN, "ENV045.differs")), args)
+    yield Finding("ENV045", *((Status.GOOD, "ENV045.ok") if whole else (Status.LOOK, "ENV045.differs")), args)
 
 
 FOLDERS = {kind: f"ascend{kind.lower()}" for kind in ("310", "310B", "310P", "910")}
@@ -117,12 +117,12 @@ def check_kernels(machine: Machine) -> Iterator[Finding]:
     for kind in sorted(kinds):
         folder = FOLDERS.get(kind)
         if folder is None:
-            yield Finding("ENV043", Status.SKIPPED, "ENV043.unknown", {"kind": kind})
+            yield Finding("ENV043", Status.NOT_LOOKED, "ENV043.unknown", {"kind": kind})
         elif folder in cann.kernels:
-            yield Finding("ENV043", Status.OK, "ENV043.ok", {"folder": folder})
+            yield Finding("ENV043", Status.GOOD, "ENV043.ok", {"folder": folder})
         else:
             args: Args = {"folder": folder, "found": list(cann.kernels), "path": cann.path}
-            yield Finding("ENV043", Status.FAIL, "ENV043.missing", args)
+            yield Finding("ENV043", Status.FIX, "ENV043.missing", args)
 
 
 def check_nnal(machine: Machine) -> Iterator[Finding]:
@@ -135,12 +135,12 @@ def check_nnal(machine: Machine) -> Iterator[Finding]:
     args: Args = {"told": nnal.told, "path": nnal.path, "version": nnal.version, "cann": cann.version if cann else ""}
     ours = [_parse_release(version) for version in (nnal.version, cann.version if cann else "")]
     if nnal.told and not nnal.here:
-        yield Finding("ENV044", Status.FAIL if machine.needs_npu else Status.WARN, "ENV044.gone", args)
+        yield Finding("ENV044", Status.FIX if machine.needs_npu else Status.LOOK, "ENV044.gone", args)
     elif nnal.path and None not in ours and ours[0] != ours[1]:
-        yield Finding("ENV044", Status.WARN, "ENV044.differs", args)
+        yield Finding("ENV044", Status.LOOK, "ENV044.differs", args)
     elif nnal.path:
         key = "ENV044.ok" if nnal.told else "ENV044.not_sourced"
-        yield Finding("ENV044", Status.OK if nnal.told else Status.NOTE, key, args)
+        yield Finding("ENV044", Status.GOOD if nnal.told else Status.NOTE, key, args)
     elif machine.needs_npu and cann:
         yield Finding("ENV044", Status.NOTE, "ENV044.none", args)
 
@@ -170,9 +170,9 @@ def check_cann_parts(machine: Machine) -> Iterator[Finding]:
         kinds.setdefault(release, f"{name} {components[name]}")
     args: Args = {"count": len(parts), "version": cann.version, "parts": list(kinds.values())}
     if len(kinds) == 1:
-        yield Finding("ENV046", Status.OK, "ENV046.ok", args)
+        yield Finding("ENV046", Status.GOOD, "ENV046.ok", args)
     else:
-        yield Finding("ENV046", Status.FAIL if machine.needs_npu else Status.WARN, "ENV046.differ", args)
+        yield Finding("ENV046", Status.FIX if machine.needs_npu else Status.LOOK, "ENV046.differ", args)
 
 
 RULES = {

@@ -31,16 +31,16 @@ def check_chosen_device(machine: Machine) -> Iterator[Finding]:
     chosen = machine.chosen
     if not chosen.tier:
         absent: Args = {"wanted": chosen.wanted, "why": chosen.why or Sentence("report.not_looked")}
-        yield Finding("ENV001", Status.FAIL, "ENV001.absent", absent, weight=50)
+        yield Finding("ENV001", Status.FIX, "ENV001.absent", absent, weight=50)
     elif chosen.tier != "npu" and machine.needs_npu:
         why: Scalar = chosen.why_not.get("npu", Sentence("report.not_looked"))
         unusable: Args = {"count": machine.hardware.chips, "why": why, "tier": chosen.tier}
-        yield Finding("ENV001", Status.FAIL, "ENV001.unusable", unusable, weight=50)
+        yield Finding("ENV001", Status.FIX, "ENV001.unusable", unusable, weight=50)
     else:
         args: Args = {"tier": chosen.tier, "name": chosen.name, "count": chosen.count}
         better: list[Scalar] = [Sentence("ENV001.other", tier=tier, why=why) for tier, why in chosen.why_not.items()]
         key = "ENV001.ok_others" if better else "ENV001.ok"
-        yield Finding("ENV001", Status.OK, key, {**args, "others": better})
+        yield Finding("ENV001", Status.GOOD, key, {**args, "others": better})
 
 
 def check_pci(machine: Machine) -> Iterator[Finding]:
@@ -52,11 +52,11 @@ def check_pci(machine: Machine) -> Iterator[Finding]:
     if chips:
         listed = Counter(chip.device for chip in chips)
         names = [f"{count} x {load_compatibility()['pci'][device][1]}" for device, count in listed.items()]
-        yield Finding("ENV020", Status.OK, "ENV020.ok", {"names": names})
+        yield Finding("ENV020", Status.GOOD, "ENV020.ok", {"names": names})
     elif machine.hardware.chips:
         yield Finding("ENV020", Status.NOTE, "ENV020.hidden", {"count": machine.hardware.chips})
     elif machine.needs_npu:
-        yield Finding("ENV020", Status.FAIL, "ENV020.absent", {})
+        yield Finding("ENV020", Status.FIX, "ENV020.absent", {})
     else:
         yield Finding("ENV020", Status.NOTE, "ENV020.none", {})
 
@@ -74,13 +74,13 @@ def check_device_files(machine: Machine) -> Iterator[Finding]:
     missing = sorted(set(MANAGERS) - {node.path for node in hardware.nodes})
     if not hardware.cards:
         key = "ENV021.container" if machine.host.container else "ENV021.none"
-        yield Finding("ENV021", Status.FAIL, key, {"container": machine.host.container})
+        yield Finding("ENV021", Status.FIX, key, {"container": machine.host.container})
     elif closed:
-        yield Finding("ENV021", Status.FAIL, "ENV021.closed", {"paths": closed, "groups": list(hardware.groups)})
+        yield Finding("ENV021", Status.FIX, "ENV021.closed", {"paths": closed, "groups": list(hardware.groups)})
     elif missing:
-        yield Finding("ENV021", Status.FAIL, "ENV021.missing", {"paths": missing})
+        yield Finding("ENV021", Status.FIX, "ENV021.missing", {"paths": missing})
     else:
-        yield Finding("ENV021", Status.OK, "ENV021.ok", {"count": len(hardware.cards)})
+        yield Finding("ENV021", Status.GOOD, "ENV021.ok", {"count": len(hardware.cards)})
 
 
 def check_generation(machine: Machine) -> Iterator[Finding]:
@@ -98,9 +98,9 @@ def check_generation(machine: Machine) -> Iterator[Finding]:
     old = sorted(name for name in names if name in FIRST)
     small = sorted(name for name in names if name.startswith("310"))
     if old:
-        yield Finding("ENV023", Status.WARN, "ENV023.first", {"names": old})
+        yield Finding("ENV023", Status.LOOK, "ENV023.first", {"names": old})
     if small:
-        yield Finding("ENV023", Status.WARN, "ENV023.inference", {"names": small})
+        yield Finding("ENV023", Status.LOOK, "ENV023.inference", {"names": small})
 
 
 def check_device_count(machine: Machine) -> Iterator[Finding]:
@@ -110,9 +110,9 @@ def check_device_count(machine: Machine) -> Iterator[Finding]:
         return
     args: Args = {"counts": [f"{source} {count}" for source, count in counts.items()]}
     if len(set(counts.values())) == 1:
-        yield Finding("ENV024", Status.OK, "ENV024.ok", args)
+        yield Finding("ENV024", Status.GOOD, "ENV024.ok", args)
     else:
-        status = Status.NOTE if machine.host.container else Status.WARN
+        status = Status.NOTE if machine.host.container else Status.LOOK
         yield Finding("ENV024", status, "ENV024.differ", args)
 
 
@@ -140,16 +140,16 @@ def check_visible_devices(machine: Machine) -> Iterator[Finding]:
         return
     ids = re.fullmatch(r"\s*\d+\s*(,\s*\d+\s*)*", text, re.ASCII)
     if ids is None:
-        yield Finding("ENV026", Status.FAIL, "ENV026.malformed", {"value": text})
+        yield Finding("ENV026", Status.FIX, "ENV026.malformed", {"value": text})
         return
     wanted = [int(item) for item in text.split(",")]
     known = machine.hardware.chips
     wrong = [item for item in wanted if item >= known or wanted.count(item) > 1] if known else []
     args: Args = {"value": text, "wrong": sorted(set(wrong)), "count": known}
-    yield Finding("ENV026", *((Status.FAIL, "ENV026.wrong") if wrong else (Status.OK, "ENV026.ok")), args)
+    yield Finding("ENV026", *((Status.FIX, "ENV026.wrong") if wrong else (Status.GOOD, "ENV026.ok")), args)
 
 
-ILL = {"Warning": Status.WARN, "Alarm": Status.FAIL, "Critical": Status.FAIL}
+ILL = {"Warning": Status.LOOK, "Alarm": Status.FIX, "Critical": Status.FIX}
 IDLE = 0.15
 
 
@@ -164,21 +164,23 @@ def check_health(machine: Machine) -> Iterator[Finding]:
     smi = machine.hardware.npu_smi
     if smi is None:
         if machine.needs_npu:
-            yield Finding("ENV022", Status.WARN, "ENV022.absent", {})
+            yield Finding("ENV022", Status.LOOK, "ENV022.absent", {})
         return
     shown = require_fact(smi)
     if shown.error is not None:
         known = "" if shown.error not in (-8005, -8020) else f"_{-shown.error}"
-        yield Finding("ENV022", Status.WARN, f"ENV022.error{known}", {"code": shown.error})
+        yield Finding("ENV022", Status.LOOK, f"ENV022.error{known}", {"code": shown.error})
         return
     ill = [chip for chip in shown.chips if chip.health != "OK"]
     for chip in ill:
         args: Args = {"npu": chip.npu, "chip": chip.chip, "name": chip.name, "health": chip.health}
-        yield Finding("ENV022", ILL.get(chip.health, Status.WARN), "ENV022.ill", args)
+        yield Finding("ENV022", ILL.get(chip.health, Status.LOOK), "ENV022.ill", args)
     if shown.unread:
-        yield Finding("ENV022", Status.SKIPPED, "ENV022.unread", {"lines": len(shown.unread), "first": shown.unread[0]})
+        yield Finding(
+            "ENV022", Status.NOT_LOOKED, "ENV022.unread", {"lines": len(shown.unread), "first": shown.unread[0]}
+        )
     if not ill and shown.chips:
-        yield Finding("ENV022", Status.OK, "ENV022.ok", {"count": len(shown.chips), "version": shown.version})
+        yield Finding("ENV022", Status.GOOD, "ENV022.ok", {"count": len(shown.chips), "version": shown.version})
 
 
 def check_in_use(machine: Machine) -> Iterator[Finding]:
@@ -189,9 +191,9 @@ def check_in_use(machine: Machine) -> Iterator[Finding]:
     if shown.processes:
         names = sorted({f"{process.name or '?'} (pid {process.pid})" for process in shown.processes})
         used = sum(process.memory_mib for process in shown.processes)
-        yield Finding("ENV025", Status.WARN, "ENV025.busy", {"names": names[:4], "count": len(names), "used_mib": used})
+        yield Finding("ENV025", Status.LOOK, "ENV025.busy", {"names": names[:4], "count": len(names), "used_mib": used})
     elif shown.chips:
-        yield Finding("ENV025", Status.OK, "ENV025.ok", {})
+        yield Finding("ENV025", Status.GOOD, "ENV025.ok", {})
 
 
 def check_device_memory(machine: Machine) -> Iterator[Finding]:
@@ -213,9 +215,9 @@ def check_device_memory(machine: Machine) -> Iterator[Finding]:
     args: Args = {"least_gib": f"{min(free) / 1024:.1f}", "total_gib": f"{(chips[0].hbm_total_mib or 0) / 1024:.1f}"}
     if hidden:
         names = [f"NPU {chip.npu} chip {chip.chip} ({_memory_use(chip):.0%})" for chip in hidden]
-        yield Finding("ENV027", Status.WARN, "ENV027.held", {**args, "names": names[:8]})
+        yield Finding("ENV027", Status.LOOK, "ENV027.held", {**args, "names": names[:8]})
     else:
-        yield Finding("ENV027", Status.OK, "ENV027.ok", args)
+        yield Finding("ENV027", Status.GOOD, "ENV027.ok", args)
 
 
 def _memory_use(chip: Chip) -> float:

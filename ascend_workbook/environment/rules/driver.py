@@ -25,13 +25,15 @@ def check_driver(machine: Machine) -> Iterator[Finding]:
     cann = machine.real_cann.version if machine.real_cann else ""
     args: Args = {"driver": driver, "cann": cann}
     if not driver:
-        yield Finding("ENV030", Status.FAIL, "ENV030.container" if machine.host.container else "ENV030.none", args)
+        yield Finding("ENV030", Status.FIX, "ENV030.container" if machine.host.container else "ENV030.none", args)
         return
     try:
         fit = versions.pair_driver(cann, driver) if cann else "not_listed"
     except versions.NotAVersion:
         fit = "not_listed"
-    status = {"recommended": Status.OK, "compatible": Status.OK, "outside": Status.WARN, "not_listed": Status.NOTE}[fit]
+    status = {"recommended": Status.GOOD, "compatible": Status.GOOD, "outside": Status.LOOK, "not_listed": Status.NOTE}[
+        fit
+    ]
     listed = versions.drivers_for(cann) if fit == "outside" else []
     yield Finding("ENV030", status, f"ENV030.{fit}", {**args, "listed": listed})
 
@@ -42,7 +44,7 @@ def check_firmware(machine: Machine) -> Iterator[Finding]:
         return
     firmware = require_fact(machine.hardware.firmware)
     key = "ENV031.ok" if firmware else "ENV031.none"
-    yield Finding("ENV031", Status.OK if firmware else Status.NOTE, key, {"firmware": firmware})
+    yield Finding("ENV031", Status.GOOD if firmware else Status.NOTE, key, {"firmware": firmware})
 
 
 def check_driver_library(machine: Machine) -> Iterator[Finding]:
@@ -58,9 +60,9 @@ def check_driver_library(machine: Machine) -> Iterator[Finding]:
         return
     args: Args = {"path": path}
     if not any(part in path for part in STUBS):
-        yield Finding("ENV032", Status.OK, "ENV032.ok", args)
+        yield Finding("ENV032", Status.GOOD, "ENV032.ok", args)
     elif machine.needs_npu and machine.hardware.driver_installed:
-        yield Finding("ENV032", Status.FAIL, "ENV032.stub", args)
+        yield Finding("ENV032", Status.FIX, "ENV032.stub", args)
     else:
         yield Finding("ENV032", Status.NOTE, "ENV032.stub_only", args)
 

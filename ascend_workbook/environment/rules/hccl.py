@@ -29,11 +29,11 @@ def check_hccn(machine: Machine) -> Iterator[Finding]:
     missing = [card for card in cards if card not in devices]
     args: Args = {"count": len(devices), "twice": twice, "missing": missing}
     if twice:
-        yield Finding("ENV063", Status.FAIL, "ENV063.twice", args)
+        yield Finding("ENV063", Status.FIX, "ENV063.twice", args)
     elif missing:
-        yield Finding("ENV063", Status.WARN, "ENV063.missing", args)
+        yield Finding("ENV063", Status.LOOK, "ENV063.missing", args)
     else:
-        yield Finding("ENV063", Status.OK, "ENV063.ok", args)
+        yield Finding("ENV063", Status.GOOD, "ENV063.ok", args)
 
 
 def check_rank_table_file(machine: Machine) -> Iterator[Finding]:
@@ -47,13 +47,13 @@ def check_rank_table_file(machine: Machine) -> Iterator[Finding]:
     args: Args = {"path": table.path, "ranks": table.ranks, "servers": table.servers}
     several = machine.chosen.count > 1 or "RANK" in machine.environ
     size = machine.environ.get("RANK_SIZE", "")
-    bad = Status.FAIL if machine.needs_npu and several else Status.WARN
+    bad = Status.FIX if machine.needs_npu and several else Status.LOOK
     if table.problem:
         yield Finding("ENV064", bad, "ENV064.unfit", {**args, "why": table.problem})
     elif re.fullmatch(r"\d{1,7}", size, re.ASCII) and int(size) != table.ranks:
         yield Finding("ENV064", bad, "ENV064.size", {**args, "size": size})
     else:
-        yield Finding("ENV064", Status.OK, "ENV064.ok", args)
+        yield Finding("ENV064", Status.GOOD, "ENV064.ok", args)
 
 
 def check_hccl_variables(machine: Machine) -> Iterator[Finding]:
@@ -62,7 +62,7 @@ def check_hccl_variables(machine: Machine) -> Iterator[Finding]:
     Source: CANN environment variables reference (HCCL_CONNECT_TIMEOUT 120 to 7200 s, HCCL_IF_BASE_PORT 1024 to 65520,
     HCCL_SOCKET_IFNAME: prefixes of interfaces, `=` exact, `^` all but), https://www.hiascend.com/document.
     """
-    bad = Status.FAIL if machine.needs_npu else Status.WARN
+    bad = Status.FIX if machine.needs_npu else Status.LOOK
     names_set = [name for name in (*RANGES, "HCCL_SOCKET_IFNAME") if name in machine.environ]
     wrong: list[str] = []
     for name, (low, high) in RANGES.items():
@@ -76,7 +76,7 @@ def check_hccl_variables(machine: Machine) -> Iterator[Finding]:
         yield Finding("ENV065", bad, "ENV065.interface", {"value": value, "found": list(interfaces)})
     if names_set and not wrong:
         args: Args = {"names": names_set}
-        yield Finding("ENV065", Status.OK, "ENV065.ok", args)
+        yield Finding("ENV065", Status.GOOD, "ENV065.ok", args)
 
 
 def _matches_interface(value: str, name: str) -> bool:

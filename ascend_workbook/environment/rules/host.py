@@ -25,9 +25,9 @@ def check_operating_system(machine: Machine) -> Iterator[Finding]:
     host = machine.host
     args: Args = {"name": host.distribution or host.system, "kernel": host.kernel, "arch": host.arch}
     if host.system == "Linux" and host.arch in ARCHITECTURES:
-        yield Finding("ENV010", Status.OK, "ENV010.ok", args)
+        yield Finding("ENV010", Status.GOOD, "ENV010.ok", args)
     else:
-        yield Finding("ENV010", Status.FAIL if machine.needs_npu else Status.WARN, "ENV010.other", args)
+        yield Finding("ENV010", Status.FIX if machine.needs_npu else Status.LOOK, "ENV010.other", args)
 
 
 def check_c_library(machine: Machine) -> Iterator[Finding]:
@@ -41,12 +41,12 @@ def check_c_library(machine: Machine) -> Iterator[Finding]:
     wheel = versions.find_wheel(machine.torch_npu, machine.host.arch) if machine.torch_npu else None
     args: Args = {"glibc": glibc, "needed": wheel["glibc"] if wheel else None, "torch_npu": machine.torch_npu}
     if wheel is None:
-        yield Finding("ENV011", Status.OK, "ENV011.ok", {"glibc": glibc})
+        yield Finding("ENV011", Status.GOOD, "ENV011.ok", {"glibc": glibc})
     elif versions.parse_version(glibc) < versions.parse_version(wheel["glibc"]):
         args["command"] = nearest_versions(machine)
-        yield Finding("ENV011", Status.FAIL, "ENV011.old", args)
+        yield Finding("ENV011", Status.FIX, "ENV011.old", args)
     else:
-        yield Finding("ENV011", Status.OK, "ENV011.enough", args)
+        yield Finding("ENV011", Status.GOOD, "ENV011.enough", args)
 
 
 #: Below this, importing torch and one small training step come close to the limit (about 0.6 GiB measured).
@@ -66,36 +66,36 @@ def check_processors(machine: Machine) -> Iterator[Finding]:
     cards = len(machine.hardware.cards) if machine.needs_npu else 0
     args: Args = {"usable": usable, "cpus": cpus, "cards": cards}
     if usable < max(1, 2 * cards):
-        yield Finding("ENV012", Status.WARN, "ENV012.few", args)
+        yield Finding("ENV012", Status.LOOK, "ENV012.few", args)
     elif usable < cpus:
         yield Finding("ENV012", Status.NOTE, "ENV012.cut", args)
     else:
-        yield Finding("ENV012", Status.OK, "ENV012.ok", args)
+        yield Finding("ENV012", Status.GOOD, "ENV012.ok", args)
 
 
 def check_memory(machine: Machine) -> Iterator[Finding]:
     """ENV013: free main memory. The simulated NPU's memory is a share of it; on a real one, weights pass through it."""
     free, total = require_fact(machine.host.memory_free_mib) / 1024, require_fact(machine.host.memory_mib) / 1024
     args: Args = {"free_gib": f"{free:.1f}", "total_gib": f"{total:.1f}", "needed_gib": f"{ENOUGH_GIB:g}"}
-    yield Finding("ENV013", *((Status.WARN, "ENV013.low") if free < ENOUGH_GIB else (Status.OK, "ENV013.ok")), args)
+    yield Finding("ENV013", *((Status.LOOK, "ENV013.low") if free < ENOUGH_GIB else (Status.GOOD, "ENV013.ok")), args)
 
 
 def check_disk(machine: Machine) -> Iterator[Finding]:
     """ENV014: the folder of the runs can be written to and has room for dumps, profiles and checkpoints."""
     host = machine.host
     if not host.disk_writable:
-        yield Finding("ENV014", Status.FAIL, "ENV014.closed", {"folder": shorten_path(host.work_folder)})
+        yield Finding("ENV014", Status.FIX, "ENV014.closed", {"folder": shorten_path(host.work_folder)})
         return
     free = require_fact(host.disk_free_mib)
     args: Args = {"folder": shorten_path(host.work_folder), "free_gib": f"{free / 1024:.1f}"}
     args["needed_gib"] = WARN_MIB // 1024
     if free < WARN_MIB:
-        yield Finding("ENV014", Status.FAIL if free < FAIL_MIB else Status.WARN, "ENV014.full", args)
+        yield Finding("ENV014", Status.FIX if free < FAIL_MIB else Status.LOOK, "ENV014.full", args)
     elif require_fact(host.disk_free_entries) < FEW_ENTRIES:
         entries = require_fact(host.disk_free_entries)
-        yield Finding("ENV014", Status.WARN, "ENV014.entries", {**args, "entries": entries})
+        yield Finding("ENV014", Status.LOOK, "ENV014.entries", {**args, "entries": entries})
     else:
-        yield Finding("ENV014", Status.OK, "ENV014.ok", args)
+        yield Finding("ENV014", Status.GOOD, "ENV014.ok", args)
 
 
 def check_shared_memory(machine: Machine) -> Iterator[Finding]:
@@ -105,7 +105,7 @@ def check_shared_memory(machine: Machine) -> Iterator[Finding]:
     """
     size = require_fact(machine.host.shm_mib)
     args: Args = {"size_gib": f"{size / 1024:.2f}", "needed_gib": ENOUGH_MIB // 1024}
-    yield Finding("ENV015", *((Status.WARN, "ENV015.small") if size < ENOUGH_MIB else (Status.OK, "ENV015.ok")), args)
+    yield Finding("ENV015", *((Status.LOOK, "ENV015.small") if size < ENOUGH_MIB else (Status.GOOD, "ENV015.ok")), args)
 
 
 def check_open_files(machine: Machine) -> Iterator[Finding]:
@@ -113,7 +113,7 @@ def check_open_files(machine: Machine) -> Iterator[Finding]:
     limit = require_fact(machine.host.open_files)
     args: Args = {"limit": limit, "needed": OPEN_FILES_ENOUGH}
     low = limit < OPEN_FILES_ENOUGH
-    yield Finding("ENV016", *((Status.WARN, "ENV016.low") if low else (Status.OK, "ENV016.ok")), args)
+    yield Finding("ENV016", *((Status.LOOK, "ENV016.low") if low else (Status.GOOD, "ENV016.ok")), args)
 
 
 def check_limits(machine: Machine) -> Iterator[Finding]:
@@ -127,7 +127,7 @@ def check_limits(machine: Machine) -> Iterator[Finding]:
     args: Args = {"processes": none if processes >= UNLIMITED else processes, "needed": LIMITS_ENOUGH}
     args["locked"] = none if locked >= UNLIMITED else locked // MIB
     low = processes < LIMITS_ENOUGH
-    yield Finding("ENV017", *((Status.WARN, "ENV017.low") if low else (Status.OK, "ENV017.ok")), args)
+    yield Finding("ENV017", *((Status.LOOK, "ENV017.low") if low else (Status.GOOD, "ENV017.ok")), args)
     if locked < 64 * MIB and machine.nvidia.gpus > 1:
         yield Finding("ENV017", Status.NOTE, "ENV017.locked", args)
 
@@ -146,9 +146,9 @@ def check_numa(machine: Machine) -> Iterator[Finding]:
     args: Args = {"nodes": len(host.numa), "near": near, "allowed": allowed}
     far = [node for node in near if node not in allowed]
     if far:
-        yield Finding("ENV018", Status.WARN, "ENV018.far", {**args, "far": far})
+        yield Finding("ENV018", Status.LOOK, "ENV018.far", {**args, "far": far})
     else:
-        yield Finding("ENV018", Status.OK, "ENV018.near" if near else "ENV018.ok", args)
+        yield Finding("ENV018", Status.GOOD, "ENV018.near" if near else "ENV018.ok", args)
 
 
 RULES = {

@@ -20,9 +20,9 @@ def check_container(machine: Machine) -> Iterator[Finding]:
     if not kind:
         return
     if machine.needs_npu and not hardware.driver_installed:
-        yield Finding("ENV090", Status.FAIL, "ENV090.no_driver", {"kind": kind})
+        yield Finding("ENV090", Status.FIX, "ENV090.no_driver", {"kind": kind})
     else:
-        yield Finding("ENV090", Status.OK, "ENV090.ok", {"kind": kind})
+        yield Finding("ENV090", Status.GOOD, "ENV090.ok", {"kind": kind})
 
 
 def check_modelarts(machine: Machine) -> Iterator[Finding]:
@@ -52,9 +52,9 @@ def check_mounts(machine: Machine) -> Iterator[Finding]:
     hardware = machine.hardware
     args: Args = {"npu_smi": hardware.npu_smi_folder, "driver": hardware.driver_empty}
     if hardware.driver_empty:
-        yield Finding("ENV092", Status.FAIL if machine.needs_npu else Status.WARN, "ENV092.driver", args)
+        yield Finding("ENV092", Status.FIX if machine.needs_npu else Status.LOOK, "ENV092.driver", args)
     if hardware.npu_smi_folder:
-        yield Finding("ENV092", Status.WARN, "ENV092.npu_smi", args)
+        yield Finding("ENV092", Status.LOOK, "ENV092.npu_smi", args)
 
 
 RULES = {"ENV090": check_container, "ENV091": check_modelarts, "ENV092": check_mounts}

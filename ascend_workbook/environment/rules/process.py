@@ -29,11 +29,11 @@ def check_task_queue(machine: Machine) -> Iterator[Finding]:
     if now != before:
         yield Finding("ENV060", Status.NOTE, "ENV060.overwritten", args)
     elif now is not None and now not in ("0", "1", "2"):
-        yield Finding("ENV060", Status.WARN, "ENV060.unknown", args)
+        yield Finding("ENV060", Status.LOOK, "ENV060.unknown", args)
     elif now == "0" and machine.needs_npu:
-        yield Finding("ENV060", Status.WARN, "ENV060.off", args)
+        yield Finding("ENV060", Status.LOOK, "ENV060.off", args)
     else:
-        yield Finding("ENV060", Status.OK, "ENV060.unset" if now is None else "ENV060.ok", args)
+        yield Finding("ENV060", Status.GOOD, "ENV060.unset" if now is None else "ENV060.ok", args)
 
 
 def check_library_path(machine: Machine) -> Iterator[Finding]:
@@ -47,9 +47,9 @@ def check_library_path(machine: Machine) -> Iterator[Finding]:
     late = machine.environ.get(LIBRARY_PATH_NAME) != require_fact(machine.started).get(LIBRARY_PATH_NAME)
     if late:
         where = Sentence("ENV061.kernel" if machine.python.interactive else "ENV061.script")
-        yield Finding("ENV061", Status.WARN, "ENV061.late", {"where": where})
+        yield Finding("ENV061", Status.LOOK, "ENV061.late", {"where": where})
     else:
-        yield Finding("ENV061", Status.OK, "ENV061.ok", {})
+        yield Finding("ENV061", Status.GOOD, "ENV061.ok", {})
 
 
 def check_rank_table(machine: Machine) -> Iterator[Finding]:
@@ -60,7 +60,7 @@ def check_rank_table(machine: Machine) -> Iterator[Finding]:
     """
     left = [name for name in NAMES if machine.environ.get(name)]
     if left and "RANK" not in machine.environ:
-        status = Status.WARN if machine.needs_npu else Status.NOTE
+        status = Status.LOOK if machine.needs_npu else Status.NOTE
         yield Finding("ENV062", status, "ENV062.left", {"names": left, "unset": " ".join(left)})
 
 
@@ -76,15 +76,15 @@ def check_kernelspecs(machine: Machine) -> Iterator[Finding]:
         args: Args = {"name": spec.name, "path": shorten_path(spec.path), "python": spec.python}
         args["names"] = list(spec.literal)
         if not spec.python_here:
-            yield Finding("ENV066", Status.WARN, "ENV066.gone", args)
+            yield Finding("ENV066", Status.LOOK, "ENV066.gone", args)
         elif spec.literal:
-            yield Finding("ENV066", Status.WARN, "ENV066.literal", args)
+            yield Finding("ENV066", Status.LOOK, "ENV066.literal", args)
         else:
             good += 1
     if good and good == len(machine.kernelspecs):
         without = machine.needs_npu and real is not None and not any(spec.cann for spec in machine.kernelspecs)
         count: Args = {"count": good, "script": real.script if real else ""}
-        yield Finding("ENV066", *((Status.NOTE, "ENV066.without") if without else (Status.OK, "ENV066.ok")), count)
+        yield Finding("ENV066", *((Status.NOTE, "ENV066.without") if without else (Status.GOOD, "ENV066.ok")), count)
 
 
 RULES = {

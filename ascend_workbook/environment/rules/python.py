@@ -27,9 +27,9 @@ def check_python_version(machine: Machine) -> Iterator[Finding]:
     minor = ".".join(python.split(".")[:2])
     if wheel and minor not in wheel["python"]:
         more: Args = {"listed": wheel["python"], "command": nearest_versions(machine)}
-        yield Finding("ENV050", Status.WARN, "ENV050.no_wheel", {**args, **more})
+        yield Finding("ENV050", Status.LOOK, "ENV050.no_wheel", {**args, **more})
     else:
-        yield Finding("ENV050", Status.OK, "ENV050.ok", args)
+        yield Finding("ENV050", Status.GOOD, "ENV050.ok", args)
 
 
 def check_numpy_version(machine: Machine) -> Iterator[Finding]:
@@ -40,7 +40,7 @@ def check_numpy_version(machine: Machine) -> Iterator[Finding]:
     numpy = machine.python.packages.get("numpy", "")
     cann = machine.real_cann.version if machine.real_cann else ""
     if not numpy:
-        yield Finding("ENV055", Status.FAIL if machine.needs_npu else Status.WARN, "ENV055.none", {})
+        yield Finding("ENV055", Status.FIX if machine.needs_npu else Status.LOOK, "ENV055.none", {})
         return
     try:
         below = versions.numpy_below(cann) if cann else None
@@ -48,7 +48,7 @@ def check_numpy_version(machine: Machine) -> Iterator[Finding]:
     except versions.NotAVersion as error:
         raise CannotCheck("untold.version", text=str(error)) from error
     args: Args = {"numpy": numpy, "cann": cann, "below": below}
-    status = (Status.FAIL if machine.needs_npu else Status.WARN) if bad else Status.OK
+    status = (Status.FIX if machine.needs_npu else Status.LOOK) if bad else Status.GOOD
     yield Finding("ENV055", status, "ENV055.too_new" if bad else "ENV055.ok", args)
 
 
@@ -65,9 +65,9 @@ def check_python_modules(machine: Machine) -> Iterator[Finding]:
     missing = [name for name in wanted if name.replace("-", "_") not in machine.python.packages]
     if missing:
         args: Args = {"missing": missing, "install": " ".join(missing), "python": machine.python.executable}
-        yield Finding("ENV056", Status.FAIL, "ENV056.missing", args)
+        yield Finding("ENV056", Status.FIX, "ENV056.missing", args)
     else:
-        yield Finding("ENV056", Status.OK, "ENV056.ok", {"count": len(wanted)})
+        yield Finding("ENV056", Status.GOOD, "ENV056.ok", {"count": len(wanted)})
 
 
 def check_shadows(machine: Machine) -> Iterator[Finding]:
@@ -80,7 +80,7 @@ def check_shadows(machine: Machine) -> Iterator[Finding]:
     """
     names = list(machine.python.shadows)
     args: Args = {"names": names}
-    yield Finding("ENV057", *((Status.WARN, "ENV057.shadow") if names else (Status.OK, "ENV057.ok")), args)
+    yield Finding("ENV057", *((Status.LOOK, "ENV057.shadow") if names else (Status.GOOD, "ENV057.ok")), args)
 
 
 def check_companions(machine: Machine) -> Iterator[Finding]:
@@ -99,7 +99,7 @@ def check_companions(machine: Machine) -> Iterator[Finding]:
     except versions.NotAVersion:
         return
     args: Args = {"torchvision": vision, "torch": torch, "wanted": f"0.{wanted}"}
-    yield Finding("ENV058", *((Status.WARN, "ENV058.other") if bad else (Status.OK, "ENV058.ok")), args)
+    yield Finding("ENV058", *((Status.LOOK, "ENV058.other") if bad else (Status.GOOD, "ENV058.ok")), args)
 
 
 def check_conflicts(machine: Machine) -> Iterator[Finding]:
@@ -113,7 +113,7 @@ def check_conflicts(machine: Machine) -> Iterator[Finding]:
     packages = machine.python.packages
     if {"triton", "triton_ascend"} <= packages.keys():
         args: Args = {"triton": packages["triton"], "ascend": packages["triton_ascend"]}
-        yield Finding("ENV059", Status.FAIL if machine.needs_npu else Status.WARN, "ENV059.triton", args)
+        yield Finding("ENV059", Status.FIX if machine.needs_npu else Status.LOOK, "ENV059.triton", args)
     if not machine.torch_npu:
         return
     try:
@@ -142,12 +142,12 @@ def check_torch_import(machine: Machine) -> Iterator[Finding]:
     if answer.ok:
         switched_off = machine.environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD") == "0"
         key = "ENV051.switched_off" if switched_off and machine.python.torch_npu_folder else "ENV051.ok"
-        status = Status.NOTE if key.endswith("off") else Status.OK
+        status = Status.NOTE if key.endswith("off") else Status.GOOD
         yield Finding("ENV051", status, key, {"torch": answer.torch})
         return
     key, args = explain_failure(answer, machine)
     # our own children get an environment in which torch works; a shell or a kernel of the user's does not
-    status = Status.WARN if machine.chosen.tier.startswith("npu") else Status.FAIL
+    status = Status.LOOK if machine.chosen.tier.startswith("npu") else Status.FIX
     yield Finding("ENV051", status, key, args, weight=60)
 
 
@@ -183,13 +183,13 @@ def check_torch_npu_place(machine: Machine) -> Iterator[Finding]:
     switched_off = machine.environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD") == "0"
     args: Args = {"folder": shorten_path(folder), "torch_npu": version}
     if not folder and not version:
-        yield Finding("ENV052", Status.FAIL if machine.needs_npu else Status.NOTE, "ENV052.none", args)
+        yield Finding("ENV052", Status.FIX if machine.needs_npu else Status.NOTE, "ENV052.none", args)
     elif not folder:
-        yield Finding("ENV052", Status.OK, "ENV052.aside", args)
+        yield Finding("ENV052", Status.GOOD, "ENV052.aside", args)
     elif switched_off or machine.real_cann is not None or any(root.simulated for root in machine.cann):
-        yield Finding("ENV052", Status.OK, "ENV052.ok", args)
+        yield Finding("ENV052", Status.GOOD, "ENV052.ok", args)
     else:
-        yield Finding("ENV052", Status.WARN, "ENV052.without_cann", args)
+        yield Finding("ENV052", Status.LOOK, "ENV052.without_cann", args)
 
 
 def nearest_versions(machine: Machine) -> Scalar:
@@ -228,7 +228,7 @@ def check_torch_pair(machine: Machine) -> Iterator[Finding]:
         wanted = versions.base_version(torch_npu)
     except versions.NotAVersion as error:
         raise CannotCheck("untold.version", text=str(error)) from error
-    status = Status.OK if fit == "matches" else Status.FAIL
+    status = Status.GOOD if fit == "matches" else Status.FIX
     if fit == "wrong":
         args.update(wanted=wanted, command=nearest_versions(machine))
     yield Finding("ENV053", status, f"ENV053.{fit}", args, weight=40)
@@ -266,8 +266,8 @@ def _judge_pair(machine: Machine, args: Args, cann: str) -> Finding:
         "wanted_npu": list(versions.torch_npu_for(cann, machine.torch) or versions.torch_npu_for(cann)),
         "command": nearest_versions(machine) if fit == "outside" else None,
     }
-    outside = Status.WARN if machine.chosen.tier == "npu" else Status.FAIL
-    statuses = {"recommended": Status.OK, "compatible": Status.OK, "not_listed": Status.NOTE}
+    outside = Status.LOOK if machine.chosen.tier == "npu" else Status.FIX
+    statuses = {"recommended": Status.GOOD, "compatible": Status.GOOD, "not_listed": Status.NOTE}
     status = statuses.get(fit, outside)
     return Finding("ENV054", status, f"ENV054.{fit}", {**args, **listed}, weight=30)
 

@@ -19,9 +19,9 @@ def check(machine: Machine) -> Iterator[Finding]:
     if stand_in:
         yield Finding(CODE, Status.NOTE, "ENV070.npu_smi", {"count": len(stand_in.chips)})
     if machine.simulator_old:
-        yield Finding(CODE, Status.WARN, "ENV070.old", {"folder": shorten_path(machine.simulator)})
+        yield Finding(CODE, Status.LOOK, "ENV070.old", {"folder": shorten_path(machine.simulator)})
     if machine.chosen.tier == "npu-simulated" and machine.real_cann:
-        yield Finding(CODE, Status.WARN, "ENV070.forced", {**args, "cann": shorten_path(machine.real_cann.path)})
+        yield Finding(CODE, Status.LOOK, "ENV070.forced", {**args, "cann": shorten_path(machine.real_cann.path)})
     elif machine.chosen.tier == "npu-simulated":
         yield Finding(CODE, Status.NOTE, "ENV070.in_use", args)
     elif sourced and machine.chosen.wanted == "npu":

@@ -90,7 +90,7 @@ def report_accounts(
         return []
     weakest = max((account.guard for account in accounts), key=GUARDS.index)
     guard = describe_guard(weakest, network=network, copied=copied)
-    status = Status.NOTE if weakest == NONE else Status.OK
+    status = Status.NOTE if weakest == NONE else Status.GOOD
     findings = [Finding(codes[0], status, f"{codes[0]}.guard", {"guard": guard})]
 
     def add(key: str, status: Status, **args: Scalar) -> None:
@@ -100,16 +100,16 @@ def report_accounts(
     if attempts:
         grave = any(attempt.kind != "made" for attempt in attempts)
         unlisted = sum(account.changed_places - len(account.changes) for account in accounts)
-        add("tried", Status.WARN if grave else Status.NOTE, tried=describe_attempts(attempts, unlisted))
+        add("tried", Status.LOOK if grave else Status.NOTE, tried=describe_attempts(attempts, unlisted))
     read_only: list[Scalar] = list(dict.fromkeys(place for account in accounts for place in account.read_only))
     if read_only:
         add("read_only", Status.NOTE, count=len(read_only), places=read_only[:SHOWN])
     refused = [error for error in errors if "Permission denied" in error]
     if refused and weakest == LANDLOCK:
-        add("refused", Status.WARN, error=refused[0], variable=GUARD_VARIABLE)
+        add("refused", Status.LOOK, error=refused[0], variable=GUARD_VARIABLE)
     sends = sum(account.refused_sends for account in accounts)
     if sends:
-        add("network", Status.WARN if errors else Status.NOTE, count=sends)
+        add("network", Status.LOOK if errors else Status.NOTE, count=sends)
     return findings
 
 

@@ -117,16 +117,16 @@ def _make_findings(counts: list[Count]) -> list[Finding]:
     args: dict[str, Scalar] = {"passed": passed, "judged": judged, "wrong": wrong, "total": total}
     unjudged = [f"{count.direction} {count.dtype}" for count in counts if count.bar is not None and not count.judged]
     if not total:
-        return [Finding("SIM002", Status.SKIPPED, "coverage.empty")]
+        return [Finding("SIM002", Status.NOT_LOOKED, "coverage.empty")]
     if not judged:
-        return [Finding("SIM002", Status.SKIPPED, "coverage.nothing", args)]
+        return [Finding("SIM002", Status.NOT_LOOKED, "coverage.nothing", args)]
     named: dict[str, Scalar] = {"slices": ", ".join(unjudged)}
-    rest = [Finding("SIM002", Status.SKIPPED, "coverage.unjudged", named)] if unjudged else []
+    rest = [Finding("SIM002", Status.NOT_LOOKED, "coverage.unjudged", named)] if unjudged else []
     if wrong:
-        return [Finding("SIM002", Status.FAIL, "coverage.wrong", args), *rest]
+        return [Finding("SIM002", Status.FIX, "coverage.wrong", args), *rest]
     if below:
-        return [Finding("SIM002", Status.FAIL, "coverage.below", {**args, "slices": ", ".join(below)}), *rest]
-    return [Finding("SIM002", Status.OK, "coverage.good", args), *rest]
+        return [Finding("SIM002", Status.FIX, "coverage.below", {**args, "slices": ", ".join(below)}), *rest]
+    return [Finding("SIM002", Status.GOOD, "coverage.good", args), *rest]
 
 
 def _entries_part(entries: list[Entry], states: Mapping[str, State]) -> Report:

@@ -71,7 +71,7 @@ def report_versions(pins: Iterable[Pin]) -> Report:
     widths = {"versions_state": 44, "versions_advice": 50, "link": 0}
     columns = make_wrapped_columns(versions_for=40, risk_first=40, **numbers, **widths)
     bad: list[Scalar] = [pin.text for pin, (outcome, _) in outcomes.items() if outcome != FITS]
-    finding = Finding(VERSIONS_RULE, Status.WARN, "MIG161.pinned", {"pins": bad})
+    finding = Finding(VERSIONS_RULE, Status.LOOK, "MIG161.pinned", {"pins": bad})
     if not bad:
         best = describe_versions(versions.recommended_versions())
         finding = Finding(VERSIONS_RULE, Status.NOTE, "MIG161.recommended", {"versions": best})
@@ -124,7 +124,7 @@ STEPS = tuple("unsupported pins early baseline versions rewrite dry_run precisio
 
 
 def assess(path: str | os.PathLike[str], fail_on: Iterable[str] = ()) -> Report:
-    """The assessment of a file or folder. With `fail_on` (classes) the status is FAIL where one of them occurs.
+    """The assessment of a file or folder. With `fail_on` (classes) the status is Fix where one of them occurs.
 
     `facts` has `counts` and `effort_h` (repairs) by class, `estimate_h` (testing and the range), `versions`, `risks`
     and `libraries`, as a CI job reads them. Raises WorkbookError for an unknown class or a path that does not exist."""
@@ -145,7 +145,7 @@ def assess(path: str | os.PathLike[str], fail_on: Iterable[str] = ()) -> Report:
     tensorflow = scanned.facts.get("tensorflow", {"counts": {}})["counts"]  # counted apart by the scan
     counts = {name: count + tensorflow.get(name, 0) for name, count in scanned.facts["counts"].items()}
     headline, *scan_findings = scanned.findings
-    untold = [finding for finding in scan_findings if finding.status is Status.SKIPPED]
+    untold = [finding for finding in scan_findings if finding.status is Status.NOT_LOOKED]
     summary_args: dict[str, Scalar] = {
         "grave": describe_grave_findings(scan_findings),
         "unread": describe_unread_files(scan_findings),
@@ -253,7 +253,7 @@ def _report_libraries(risks: list[Risk], kinds: list[Kind]) -> Report:
             row = (str(args["library"]), repair, use, places, str(kind.first.place), args.get("link"))
             rows.setdefault(kind.library, row)
     columns = make_wrapped_columns(library=0, repair=0, library_use=80, repair_count=0, risk_first=40, link=0)
-    finding = Finding(RULE, Status.NOTE if rows else Status.OK, "MIG160.libraries", {"count": len(rows)})
+    finding = Finding(RULE, Status.NOTE if rows else Status.GOOD, "MIG160.libraries", {"count": len(rows)})
     table = Table(columns, tuple(rows.values())) if rows else None
     return Report("migration", "assess_libraries", (finding,), table)
 

@@ -60,10 +60,10 @@ def report_warnings(before: LaunchResult, after: LaunchResult | None) -> tuple[l
     rows = tuple((shorten_text(text), left[text], right[text], text) for text in right if text not in left)
     numbers: dict[str, Scalar] = {"baseline": sum(left.values()), "target": sum(right.values())}
     if not rows:
-        return [Finding("MIG143", Status.OK, "MIG143.same", numbers)] if after is not None else [], ()
-    heading = Finding("MIG143", Status.OK, "MIG143.listed", {"count": len(rows)})
+        return [Finding("MIG143", Status.GOOD, "MIG143.same", numbers)] if after is not None else [], ()
+    heading = Finding("MIG143", Status.GOOD, "MIG143.listed", {"count": len(rows)})
     part = Report("migration", "new_warnings", (heading,), Table(WARNING_COLUMNS, rows))
-    return [Finding("MIG143", Status.OK, "MIG143.new", {**numbers, "new": len(rows)})], (part,)
+    return [Finding("MIG143", Status.GOOD, "MIG143.new", {**numbers, "new": len(rows)})], (part,)
 
 
 def _count_printed_warnings(result: LaunchResult | None) -> Counter[str]:
@@ -105,7 +105,7 @@ def dry_run(
     update fit together in shape and data type, which operators they call and how large the state is.
     The script runs enclosed where the machine allows it (MIG155 says how): it reads all, what it writes outside `out`
     is thrown away and listed, and it has no network unless `network`.
-    `on_progress(side, progress)` is told of steps, side being "baseline" or "target". A script that fails is a FAIL
+    `on_progress(side, progress)` is told of steps, side being "baseline" or "target". A script that fails is a Fix
     finding; WorkbookError is raised where nothing could be launched."""
     if mode not in MODES:
         raise WorkbookError("migration.mode", mode=mode, modes=list(MODES))
@@ -114,7 +114,7 @@ def dry_run(
 
         options: dict[str, Any] = {"network": network, "seed": seed, "mode": mode, "python": python}
         report = operators(script, args, META, 1, warmup=0, out=out, nproc=nproc, timeout_s=timeout_s, **options)
-        passed, stuck = ("MIG146.passed", Status.OK, 600.0), ("MIG146.stuck", Status.FAIL, 1100.0)
+        passed, stuck = ("MIG146.passed", Status.GOOD, 600.0), ("MIG146.stuck", Status.FIX, 1100.0)
         key, status, weight = passed if report.facts["steps"] else stuck
         done = Finding("MIG146", status, key, weight=weight)
         return replace(report, verb="meta_pass", findings=(done, *report.findings))
@@ -143,14 +143,14 @@ def _make_report(
     dtype = judge.choose_narrowest_type(_low_precision(before) | (_low_precision(after) if after else set()))
     findings = [*find_failures(plan, before, after), *sides.report_surroundings(plan, before, after)]
     if after is None and before.ok:
-        findings.append(Finding("MIG140", Status.SKIPPED, "MIG140.not_run", {"tier": target.tier}, weight=WEIGHT))
+        findings.append(Finding("MIG140", Status.NOT_LOOKED, "MIG140.not_run", {"tier": target.tier}, weight=WEIGHT))
     if after is not None and after.ok:
         verdict = judge.judge_losses(plan, pairs, dtype, base, after)
         findings += [*proof.judge_proof(before, after, dtype, verdict), *_report_uncompared(pairs)]
         findings += [*judge.step_counts(before, after), *judge.which_loss(before, plan.loss_regex)]
         where = after.parameter_devices
         if where and not any(name.startswith("npu") for name in where):  # equal losses say nothing then
-            findings.append(Finding("MIG140", Status.WARN, "MIG140.off_npu", {"devices": where}, weight=WEIGHT + 1))
+            findings.append(Finding("MIG140", Status.LOOK, "MIG140.off_npu", {"devices": where}, weight=WEIGHT + 1))
         findings += [*judge.judge_ranks(before, after, dtype), *_device_findings(target, after)]
     warnings, new_warnings = report_warnings(before, after)
     findings += [*warnings, *memory.report_memory(before, after)]
@@ -170,7 +170,7 @@ def _report_uncompared(pairs: list[judge.LossPair]) -> list[Finding]:
     broken = [entry.step for entry in pairs if entry.both_broken]
     args: dict[str, Scalar] = {"compared": compared, "steps": len(pairs)}
     if compared and broken:
-        return [Finding("MIG140", Status.WARN, "MIG140.partly_finite", {**args, "first": broken[0]})]
+        return [Finding("MIG140", Status.LOOK, "MIG140.partly_finite", {**args, "first": broken[0]})]
     if compared and any(entry.baseline is None and entry.target is None for entry in pairs):
         return [Finding("MIG140", Status.NOTE, "MIG140.partly_seen", args)]
     return []
@@ -182,12 +182,12 @@ def _device_findings(target: Device, after: LaunchResult) -> list[Finding]:
     fell = counted or count_fallbacks(after.output_path.read_text(encoding="utf-8", errors="replace"))
     named = [f"{name} ({calls}x)" for name, calls in counted.items()] if counted else sorted(fell)
     args: dict[str, Scalar] = {"count": len(fell), "operators": named}
-    key, status = ("MIG141.fallback", Status.NOTE) if fell else ("MIG141.none", Status.OK)
+    key, status = ("MIG141.fallback", Status.NOTE) if fell else ("MIG141.none", Status.GOOD)
     findings = [Finding("MIG141", status, key, args if fell else {})]
     if target.simulated:
-        findings.append(Finding("MIG142", Status.OK, "MIG142.not_shown"))
+        findings.append(Finding("MIG142", Status.GOOD, "MIG142.not_shown"))
     if target.simulated and len(after.logs) > 1:
-        findings.append(Finding("MIG142", Status.OK, "MIG142.not_shown_ranks", {"ranks": len(after.logs)}))
+        findings.append(Finding("MIG142", Status.GOOD, "MIG142.not_shown_ranks", {"ranks": len(after.logs)}))
     return findings
 
 

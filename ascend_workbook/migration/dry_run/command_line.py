@@ -84,7 +84,7 @@ def _read_only_launch(file: Path, args: Sequence[str]) -> FromShell:
         "names": ", ".join(variables) or "-",
         "left": ", ".join(left) or "-",
     }
-    finding = Finding("MIG148", Status.OK, "MIG148.launch", launch_args, Place(file.name, first.line))
+    finding = Finding("MIG148", Status.GOOD, "MIG148.launch", launch_args, Place(file.name, first.line))
     return FromShell((first.words[0], first.words[1:]), cwd, file.parent.absolute(), variables, finding)
 
 

@@ -87,8 +87,8 @@ def _describe_failure(plan: Plan, side: str, result: LaunchResult) -> list[Findi
     }
     args |= {"code": code, "at": Sentence("MIG140.at", code=code) if code else ""}
     args["then"] = Sentence("MIG140.original") if side == "baseline" else ""
-    failed = Finding("MIG140", Status.FAIL, "MIG140.failed", args, place, WEIGHT)
-    log = Finding("MIG140", Status.FAIL, "MIG140.log", {"log": str(result.output_path)})
+    failed = Finding("MIG140", Status.FIX, "MIG140.failed", args, place, WEIGHT)
+    log = Finding("MIG140", Status.FIX, "MIG140.log", {"log": str(result.output_path)})
     return [failed, *_explain_failure(plan, side, result, at, place, known), log]
 
 
@@ -111,12 +111,12 @@ def _explain_failure(
     findings: list[Finding] = []
     if known is not None:
         cure: dict[str, Scalar] = {"cause": known["cause"], "fix": known["fix"]}
-        findings.append(Finding("MIG140", Status.FAIL, "MIG140.cause", cure, place))
+        findings.append(Finding("MIG140", Status.FIX, "MIG140.cause", cure, place))
     if side != "target":
         return findings
     why = explain_message(f"{error.message}\n" + "\n".join(error.traceback)) if error else None
     if why:
-        return [*findings, Finding("MIG140", Status.FAIL, "MIG140.reason", {"reason": why}, place)]
+        return [*findings, Finding("MIG140", Status.FIX, "MIG140.reason", {"reason": why}, place)]
     return [*findings, *(_scan_line(plan, *at, place) if at is not None else [])]
 
 
@@ -125,7 +125,7 @@ def _of_original(plan: Plan, error: ChildError, place: Place | None) -> Finding 
     script = shlex.quote(str(plan.script))
     missing = MISSING.search(error.message)
     if missing and missing.group(1).split(".")[0] == "torch_npu":
-        return Finding("MIG140", Status.FAIL, "MIG140.migrated", migrated_args(plan.script, plan.original.args), place)
+        return Finding("MIG140", Status.FIX, "MIG140.migrated", migrated_args(plan.script, plan.original.args), place)
     if missing:
         args: dict[str, Scalar] = {
             "module": missing.group(1),
@@ -133,9 +133,9 @@ def _of_original(plan: Plan, error: ChildError, place: Place | None) -> Finding 
             "python": shlex.quote(plan.python),
             "script": script,
         }
-        return Finding("MIG140", Status.FAIL, "MIG140.missing", args, place)
+        return Finding("MIG140", Status.FIX, "MIG140.missing", args, place)
     if error.type == "FileNotFoundError" or "arguments are required" in error.message:
-        return Finding("MIG140", Status.FAIL, "MIG140.unprepared", {"script": script}, place)
+        return Finding("MIG140", Status.FIX, "MIG140.unprepared", {"script": script}, place)
     return None
 
 
@@ -169,5 +169,5 @@ def _scan_line(plan: Plan, name: Path, line: int, place: Place | None) -> list[F
     for finding in scanned:
         if finding.place and finding.place.line == line and class_of(finding) != AUTO:
             sentence = Sentence(finding.key, **finding.args)
-            return [Finding("MIG140", Status.FAIL, "MIG140.scanned", {"said": sentence}, place)]
+            return [Finding("MIG140", Status.FIX, "MIG140.scanned", {"said": sentence}, place)]
     return []

@@ -85,9 +85,9 @@ def choose_narrowest_type(dtypes: Iterable[str]) -> str:
 def which_loss(run: LaunchResult, loss_regex: str | None) -> list[Finding]:
     """Which loss was compared, where it can differ from the one that the script prints."""
     if loss_regex:
-        return [Finding("MIG140", Status.OK, "MIG140.of_output")]
+        return [Finding("MIG140", Status.GOOD, "MIG140.of_output")]
     most = max((step.micro_batches for step in run.steps), default=1)
-    return [Finding("MIG140", Status.OK, "MIG140.of_backward", {"count": most})] if most > 1 else []
+    return [Finding("MIG140", Status.GOOD, "MIG140.of_backward", {"count": most})] if most > 1 else []
 
 
 SHOWN = 8
@@ -144,11 +144,11 @@ def judge_random_draws(plan: Plan, pairs: list[LossPair], after: LaunchResult, p
         "steps": len(pairs),
     }
     if far is None or not far.error:
-        return Finding("MIG149", Status.OK, "MIG149.drawn", args)
+        return Finding("MIG149", Status.GOOD, "MIG149.drawn", args)
     args |= {"worst": f"{far.error:.2g}", "step": far.step}
     place = draw_places[0] if draw_places else None
     if parted:
-        return Finding("MIG149", Status.WARN, "MIG149.parted", args, place, WEIGHT)
+        return Finding("MIG149", Status.LOOK, "MIG149.parted", args, place, WEIGHT)
     return Finding("MIG149", Status.NOTE, "MIG149.within", args, place, WEIGHT)
 
 
@@ -198,7 +198,7 @@ def judge_losses(plan: Plan, pairs: list[LossPair], dtype: str, base: Device, af
     """Judge the losses; where the device drew at random and losses are not the very same, that is the verdict, as they
     prove less then, unless they part where no draw accounts for it."""
     drawn = judge_random_draws(plan, pairs, after, _is_beyond_tolerance(find_worst_step(pairs), dtype))
-    if drawn is None or drawn.status is Status.OK:
+    if drawn is None or drawn.status is Status.GOOD:
         return [judge_worst_step(pairs, dtype, base), *([drawn] if drawn is not None else [])]
     held = select_unexcused_pairs(pairs, after)
     if _is_beyond_tolerance(find_worst_step(held), dtype):
@@ -215,10 +215,10 @@ def judge_worst_step(pairs: list[LossPair], dtype: str, base: Device) -> Finding
     far = find_worst_step(pairs)
     if far is None or far.error is None:
         if any(entry.both_broken for entry in pairs):
-            return Finding("MIG140", Status.SKIPPED, "MIG140.not_finite", {"steps": len(pairs)}, weight=WEIGHT)
-        return Finding("MIG140", Status.SKIPPED, "MIG140.no_loss", {"steps": len(pairs)}, weight=WEIGHT)
+            return Finding("MIG140", Status.NOT_LOOKED, "MIG140.not_finite", {"steps": len(pairs)}, weight=WEIGHT)
+        return Finding("MIG140", Status.NOT_LOOKED, "MIG140.no_loss", {"steps": len(pairs)}, weight=WEIGHT)
     allowed = TOLERANCE[dtype]
-    status = Status.OK if far.error <= allowed else Status.WARN if far.error <= FAR * allowed else Status.FAIL
+    status = Status.GOOD if far.error <= allowed else Status.LOOK if far.error <= FAR * allowed else Status.FIX
     args: dict[str, Scalar] = {
         "steps": sum(entry.error is not None for entry in pairs),
         "worst": f"{far.error:.2g}",
@@ -227,7 +227,7 @@ def judge_worst_step(pairs: list[LossPair], dtype: str, base: Device) -> Finding
         "dtype": dtype,
         "baseline": Sentence("migration.standing_in" if base.tier == "cpu" else "migration.on_cuda"),
     }
-    outcome = "within" if status is Status.OK else "drift" if drifts_apart(pairs, allowed) else "beyond"
+    outcome = "within" if status is Status.GOOD else "drift" if drifts_apart(pairs, allowed) else "beyond"
     args["first"] = f"{pairs[0].error or 0.0:.2g}"
     return Finding("MIG140", status, f"MIG140.{outcome}", args, weight=WEIGHT)
 
@@ -236,7 +236,7 @@ def step_counts(before: LaunchResult, after: LaunchResult) -> list[Finding]:
     left, right = len(before.losses), len(after.losses)
     if left == right:
         return []
-    return [Finding("MIG140", Status.FAIL, "MIG140.steps_differ", {"baseline": left, "target": right})]
+    return [Finding("MIG140", Status.FIX, "MIG140.steps_differ", {"baseline": left, "target": right})]
 
 
 def judge_ranks(before: LaunchResult, after: LaunchResult, dtype: str) -> list[Finding]:
@@ -245,7 +245,7 @@ def judge_ranks(before: LaunchResult, after: LaunchResult, dtype: str) -> list[F
         return []
     if len(before.logs) != len(after.logs):
         rank_counts: dict[str, Scalar] = {"baseline": len(before.logs), "target": len(after.logs)}
-        return [Finding("MIG140", Status.FAIL, "MIG140.ranks_differ", rank_counts)]
+        return [Finding("MIG140", Status.FIX, "MIG140.ranks_differ", rank_counts)]
     every = [pair_losses(left.losses, right.losses) for left, right in zip(before.logs, after.logs)]
     rank, far = _worst_rank([select_unexcused_pairs(pairs, after) for pairs in every])
     excused = not _is_beyond_tolerance(far, dtype)
@@ -255,7 +255,7 @@ def judge_ranks(before: LaunchResult, after: LaunchResult, dtype: str) -> list[F
         return []
     allowed = TOLERANCE[dtype]
     rounding = far.error <= FAR * allowed or excused
-    status = Status.OK if far.error <= allowed else Status.WARN if rounding else Status.FAIL
+    status = Status.GOOD if far.error <= allowed else Status.LOOK if rounding else Status.FIX
     args: dict[str, Scalar] = {
         "ranks": len(every),
         "rank": rank,

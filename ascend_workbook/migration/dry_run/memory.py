@@ -230,7 +230,7 @@ def report_memory(before: LaunchResult, after: LaunchResult | None) -> list[Find
         sizes = {name.removesuffix("_mib"): size for name, size in collect_peaks(result).items()}
         args.update({f"{side}_{name}": None if size is None else f"{size} MiB" for name, size in sizes.items()})
         growth += _find_growth(side, result) if result is not None else []
-    return [Finding("MIG144", Status.OK, "MIG144.peaks", args), *growth]
+    return [Finding("MIG144", Status.GOOD, "MIG144.peaks", args), *growth]
 
 
 def _find_growth(side: str, result: LaunchResult) -> list[Finding]:
@@ -250,7 +250,7 @@ def _find_growth(side: str, result: LaunchResult) -> list[Finding]:
                     "first": held[0],
                     "last": held[-1],
                 }
-                return [Finding("MIG144", Status.WARN, "MIG144.grows", growth_args)]
+                return [Finding("MIG144", Status.LOOK, "MIG144.grows", growth_args)]
     return []
 
 
@@ -274,7 +274,7 @@ def too_large(plan: Plan, side: str, result: LaunchResult) -> Finding | None:
     if changes:
         facts |= {"command": shlex.join(smaller), "places": [str(change.option.place) for change in changes]}
     key = "MIG145.too_large" if changes else "MIG145.no_option"
-    return Finding("MIG145", Status.FAIL, key, facts, weight=1500.0)
+    return Finding("MIG145", Status.FIX, key, facts, weight=1500.0)
 
 
 def _find_evidence(result: LaunchResult) -> Sentence | None:

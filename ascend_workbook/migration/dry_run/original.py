@@ -224,7 +224,7 @@ def prepare_training(script: str | Path, args: Sequence[str], nproc: int) -> Ori
         environment.setdefault("MPLBACKEND", "Agg")  # a figure that nobody closes must not stop the run
         left: dict[str, Scalar] = {"cells": cells.cells, "left": len(cells.left)}
         left["places"] = [f"{cell.place} ({cell.what or cell.error})" for cell in cells.left[:SHOWN]]
-        status = Status.WARN if any(cell.error or cell.changes for cell in cells.left) else Status.OK
+        status = Status.LOOK if any(cell.error or cell.changes for cell in cells.left) else Status.GOOD
         key = "MIG148.some_cells" if cells.left else "MIG148.all_cells"
         launch_findings.append(Finding("MIG148", status, key, left))
     return Original(path, runs, own, nproc, where, texts, cells, environment, libraries, tuple(launch_findings))
@@ -264,9 +264,9 @@ def _report_reached_modules(where: Layout) -> list[Finding]:
             "cwd": str(where.cwd),
             "paths": paths,
         }
-        module_findings.append(Finding("MIG148", Status.OK, "MIG148.reached" if paths else "MIG148.relative", args))
+        module_findings.append(Finding("MIG148", Status.GOOD, "MIG148.reached" if paths else "MIG148.relative", args))
     if where.outside:
         outside: list[Scalar] = [str(file) for file in where.outside[:SHOWN]]
         outside_args: dict[str, Scalar] = {"count": len(where.outside), "modules": outside}
-        module_findings.append(Finding("MIG148", Status.WARN, "MIG148.outside", outside_args))
+        module_findings.append(Finding("MIG148", Status.LOOK, "MIG148.outside", outside_args))
     return module_findings

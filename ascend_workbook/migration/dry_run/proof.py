@@ -1,7 +1,7 @@
 """What a dry run proved beside its losses: that the training trained, and gradients, parameters and files agree.
 
 Equal losses prove nothing where no optimizer reads them: a constant, a loss without a graph, a learning rate of 0.
-Where the baseline itself shows nothing that can differ, the run is not looked at, never OK.
+Where the baseline itself shows nothing that can differ, the run is not looked at, never Good.
 """
 
 from __future__ import annotations
@@ -87,13 +87,13 @@ def judge_proof(before: LaunchResult, after: LaunchResult, dtype: str, verdict: 
         *(_judge_parameters(left, right, dtype) if judge.read_draws_log(after) is None else []),
         *(_judge_saved(left, right, dtype) if judge.read_draws_log(after) is None else []),
     ]
-    if any(finding.status > Status.SKIPPED for finding in verdict):  # what the losses say stays the verdict
+    if any(finding.status > Status.NOT_LOOKED for finding in verdict):  # what the losses say stays the verdict
         return [*verdict, *(replace(finding, weight=judge.WEIGHT - 1) for finding in differing)]
     if not void:
         return [*verdict, *differing]
     args: dict[str, Scalar] = {"steps": len(finite if void in ("zero", "constant") else left.losses)}
     beside = [finding for finding in verdict if finding.status is Status.NOTE]
-    return [Finding("MIG157", Status.SKIPPED, f"MIG157.{void}", args, weight=judge.WEIGHT + 2), *beside, *differing]
+    return [Finding("MIG157", Status.NOT_LOOKED, f"MIG157.{void}", args, weight=judge.WEIGHT + 2), *beside, *differing]
 
 
 def collect_proof_facts(before: LaunchResult, after: LaunchResult, dtype: str) -> dict[str, object]:
@@ -123,12 +123,12 @@ def _judge_gradients(left: Proof, right: Proof, after: LaunchResult, dtype: str)
     if right.norm_unknown or left.norm_unknown:
         return []
     if any(left.norms) and right.norms and not any(right.norms):
-        return _differ("no_gradient", Status.FAIL, steps=len(right.norms))
+        return _differ("no_gradient", Status.FIX, steps=len(right.norms))
     far = judge.find_worst_step(judge.select_unexcused_pairs(_pair_norms(left, right), after))
     allowed = GRADIENTS * judge.TOLERANCE[dtype]
     if far is None or far.error is None or far.error <= allowed:
         return []
-    status = Status.WARN if far.error <= judge.FAR * allowed else Status.FAIL
+    status = Status.LOOK if far.error <= judge.FAR * allowed else Status.FIX
     sides = {"baseline": f"{far.baseline:.6g}", "target": f"{far.target:.6g}"}
     return _differ("gradients", status, worst=f"{far.error:.2g}", step=far.step, allowed=f"{allowed:g}", **sides)
 
@@ -152,10 +152,10 @@ def _distance(first: Iterable[float], second: Iterable[float]) -> float:
 def _judge_parameters(left: Proof, right: Proof, dtype: str) -> list[Finding]:
     error = _parameter_error(left, right, dtype)
     if left.moved and right.moved is False:
-        return _differ("unchanged", Status.FAIL)
+        return _differ("unchanged", Status.FIX)
     if error is None or error <= PARAMETERS:
         return []
-    status = Status.WARN if error <= OTHER else Status.FAIL
+    status = Status.LOOK if error <= OTHER else Status.FIX
     return _differ("parameters", status, share=f"{error:.0%}", allowed=f"{PARAMETERS:.0%}", count=len(left.begin))
 
 
@@ -176,9 +176,9 @@ def _judge_saved(left: Proof, right: Proof, dtype: str) -> list[Finding]:
     for name, tensors in left.saved.items():
         error = _saved_error(tensors, right.saved.get(name))
         if error is None:
-            findings += _differ("other_file", Status.FAIL, path=name, count=len(tensors))
+            findings += _differ("other_file", Status.FIX, path=name, count=len(tensors))
         elif error > allowed:
-            status = Status.WARN if error <= max(OTHER_SAVED, allowed) else Status.FAIL
+            status = Status.LOOK if error <= max(OTHER_SAVED, allowed) else Status.FIX
             shares = {"share": f"{error:.2g}", "allowed": f"{allowed:g}"}
             findings += _differ("file", status, path=name, count=len(tensors), **shares)
     return findings

@@ -132,11 +132,11 @@ def report_surroundings(plan: Plan, *results: LaunchResult | None) -> list[Findi
     paths = dict.fromkeys(path for side in plan.touched.values() for path in side)
     if paths:
         touched: list[Scalar] = [str(path) for path in list(paths)[:SHOWN]]
-        findings.append(Finding("MIG148", Status.WARN, "MIG148.touched", {"count": len(paths), "paths": touched}))
+        findings.append(Finding("MIG148", Status.LOOK, "MIG148.touched", {"count": len(paths), "paths": touched}))
     every = {name for side in plan.copies for name in describe_copies(plan, side)["left_out"]}
     if every:
         names: list[Scalar] = [*sorted(every)[:SHOWN], *(["…"] if len(every) > SHOWN else [])]
-        findings.append(Finding("MIG148", Status.OK, "MIG148.left_out", {"count": len(every), "names": names}))
+        findings.append(Finding("MIG148", Status.GOOD, "MIG148.left_out", {"count": len(every), "names": names}))
     ran = [result for result in results if result is not None]
     accounts = [result.account for result in ran if result.account is not None]
     errors = [result.error.message if result.error else "" for result in ran if not result.ok]

@@ -24,7 +24,7 @@ from ascend_workbook.migration.rewrite.change import INJECT, MODES
 from ascend_workbook.migration.verdict import report_quiet_findings
 
 WEIGHT = 500.0
-GRAVE = {"unsupported": Status.FAIL, "fallback": Status.WARN, "unknown": Status.SKIPPED}
+GRAVE = {"unsupported": Status.FIX, "fallback": Status.LOOK, "unknown": Status.NOT_LOOKED}
 MIB = 2**20
 
 
@@ -49,8 +49,8 @@ def findings_of(rows: list[Row], trace_content: dict[str, Any], where: Device, f
         *_find_disagreements(rows),
         *_find_unlisted_dtypes(rows),
         _describe_answer_source(trace_content, where, fake),
-        Finding("MIG176", Status.OK, "MIG176.state", {**sizes, "total": sum(sizes.values())}),
-        *[Finding("MIG177", Status.OK, f"MIG177.{kind}") for kind in kinds],
+        Finding("MIG176", Status.GOOD, "MIG176.state", {**sizes, "total": sum(sizes.values())}),
+        *[Finding("MIG177", Status.GOOD, f"MIG177.{kind}") for kind in kinds],
     ]
     worst = max(finding.status for finding in details)
     return [_summarize_rows(rows, worst, on_npu=where.accelerator == "npu"), *details]
@@ -101,12 +101,12 @@ def _describe_answer_source(trace_content: dict[str, Any], where: Device, fake: 
     """Where the answers come from: this torch_npu, or the table, which may be of other versions."""
     here = trace_content["versions"]
     if trace_content["live"]:
-        return Finding("MIG175", Status.OK, "MIG175.dispatcher", {"torch_npu": here["torch_npu"], "tier": where.tier})
+        return Finding("MIG175", Status.GOOD, "MIG175.dispatcher", {"torch_npu": here["torch_npu"], "tier": where.tier})
     table = load_versions()
     ran: Scalar = Sentence("MIG175.on_fake" if fake else "MIG175.on_cpu")
     args: dict[str, Scalar] = {"ran": ran, "table": table["torch_npu"], "torch": here["torch"]}
     same = here["torch"].partition("+")[0] == table["torch"]
-    return Finding("MIG175", Status.NOTE if same else Status.WARN, "MIG175.table" if same else "MIG175.other", args)
+    return Finding("MIG175", Status.NOTE if same else Status.LOOK, "MIG175.table" if same else "MIG175.other", args)
 
 
 RESULT = "operators.json"
@@ -153,7 +153,7 @@ def operators(
         if not _read_trace(result)["steps"] and device == "auto" and where.accelerator == "npu":
             trouble, place = sides.describe_failure(plan, "npu", result)
             other: dict[str, Scalar] = {"tier": where.tier, "why": trouble, "log": str(result.output_path)}
-            instead = [Finding("MIG174", Status.FAIL, "MIG174.instead", other, place, 900.0)]
+            instead = [Finding("MIG174", Status.FIX, "MIG174.instead", other, place, 900.0)]
             where = devices.find("cpu", python=python)
             result = _run_trace(plan, where, warmup, on_progress, fake=False)
         report = _make_report(plan, where, result, warmup, device == META, instead)
@@ -226,7 +226,7 @@ def _make_report(
 def _describe_trouble(plan: sides.Plan, side: str, result: LaunchResult, partly: bool) -> Finding:
     """The script failed, or ended before the step to be traced."""
     if result.ok:
-        return Finding("MIG174", Status.FAIL, "MIG174.no_step", {"steps": len(result.steps)}, weight=1000.0)
+        return Finding("MIG174", Status.FIX, "MIG174.no_step", {"steps": len(result.steps)}, weight=1000.0)
     trouble, place = sides.describe_failure(plan, side, result)
     key = "MIG174.partly" if partly else "MIG174.failed"
-    return Finding("MIG174", Status.FAIL, key, {"why": trouble, "log": str(result.output_path)}, place, 1000.0)
+    return Finding("MIG174", Status.FIX, key, {"why": trouble, "log": str(result.output_path)}, place, 1000.0)

@@ -93,7 +93,7 @@ def report_of(
     scanned_again = sum({**work.classes, **changed}.values(), Counter())
     again = {name: (class_counts if name in (MANUAL, UNSUPPORTED) else scanned_again)[name] for name in CLASSES}
     failed = [*judge_gates("MIG130", again, fail_on), *failed]
-    status = max((finding.status for finding in (*failed, *rest)), default=Status.OK)
+    status = max((finding.status for finding in (*failed, *rest)), default=Status.GOOD)
     key = "MIG130.nothing" if not changes else "MIG130.explicit" if work.mode == EXPLICIT else "MIG130.migrated"
     summary = Finding("MIG130", status, key, numbers, weight=SUMMARY_WEIGHT)
     if work.already_npu:  # why transfer_to_npu was not added where scripts say npu, and where it was all the same
@@ -157,7 +157,7 @@ def rewrite(
     unified diff; another file under that name is refused. `in_place` writes over the files. What stood under a name
     before is kept beside it as NAME.orig, in `out` too, except for an earlier result that nobody edited.
     `expect` is a report that `scan` wrote as JSON, or its `facts["sha256"]`: a file that has changed since is refused
-    before anything is written. With `fail_on` (classes) the status is FAIL where one of them is left in the result.
+    before anything is written. With `fail_on` (classes) the status is Fix where one of them is left in the result.
 
     Raises WorkbookError for a single file that cannot be read, for a refusal, for edits that overlap or would not
     parse; of a folder, a file that cannot be read or written is a finding and the rest goes on."""
@@ -323,7 +323,7 @@ def _no_script(work: Work) -> Iterator[Finding]:
     if work.relying and not work.imports:
         place = work.relying[0].place or Place("")
         args: dict[str, Scalar] = {"class": MANUAL, "count": len(work.relying), "first": str(place)}
-        yield Finding("MIG131", Status.WARN, "MIG131.no_script", args, place)
+        yield Finding("MIG131", Status.LOOK, "MIG131.no_script", args, place)
     without = [*work.already_npu, *work.loading]
     if without and work.imports:
         yield from _not_reached(work, without)
@@ -337,13 +337,13 @@ def _not_reached(work: Work, without: list[str]) -> Iterator[Finding]:
     places = [finding.place for finding in work.relying if finding.place and finding.place.path in left]
     if places:
         args: dict[str, Scalar] = {"class": MANUAL, "count": len(places), "first": str(places[0]), "script": without[0]}
-        yield Finding("MIG131", Status.WARN, "MIG131.not_reached", args, places[0])
+        yield Finding("MIG131", Status.LOOK, "MIG131.not_reached", args, places[0])
 
 
 def _findings_left(findings: list[Finding]) -> list[Finding]:
     """What a person has to see to: by hand, unsupported, or not looked at."""
     by_hand = (MANUAL, UNSUPPORTED)
-    return [finding for finding in findings if class_of(finding) in by_hand or finding.status is Status.SKIPPED]
+    return [finding for finding in findings if class_of(finding) in by_hand or finding.status is Status.NOT_LOOKED]
 
 
 @contextmanager
@@ -364,7 +364,7 @@ def _report_unread_file(work: Work, name: str, single: bool) -> Iterator[None]:
         if single:
             raise
         args: dict[str, Scalar] = {"path": name, "why": Sentence(error.key, **dict(error.arguments))}
-        work.left.append(Finding("MIG130", Status.FAIL, "MIG130.not_rewritten", args, Place(name)))
+        work.left.append(Finding("MIG130", Status.FIX, "MIG130.not_rewritten", args, Place(name)))
 
 
 def _exclude_out_folder(where: Tree, out: str | os.PathLike[str] | None) -> Tree:

@@ -173,8 +173,8 @@ def report_out_folder(out: Path, replaced: list[str], kept_names: list[str], sta
     """Report what was found in a folder that was not new: replaced, kept beside, and left from before."""
     file_groups = (
         (Status.NOTE, "MIG130.replaced", replaced),
-        (Status.WARN, "MIG130.kept", kept_names),
-        (Status.WARN, "MIG130.stale", sorted(stale)),
+        (Status.LOOK, "MIG130.kept", kept_names),
+        (Status.LOOK, "MIG130.stale", sorted(stale)),
     )
     return [
         Finding("MIG130", status, key, {"out": str(out), "count": len(names), "first": names[0]})
@@ -242,7 +242,7 @@ def own_changes(changes: Iterable[Change]) -> list[Change]:
 def report_links(where: Tree, changes: Iterable[Change]) -> Iterator[Finding]:
     """Report links to files that change: the patch edits what they lead to, where that is in the tree."""
     links = [change for change in changes if change.file.is_symlink()]
-    for status, key, leading in ((Status.OK, "MIG130.link", False), (Status.WARN, "MIG130.link_out", True)):
+    for status, key, leading in ((Status.GOOD, "MIG130.link", False), (Status.LOOK, "MIG130.link_out", True)):
         names = [link for link in links if leads_out(where, link.file) == leading]
         if names:
             first = {"first": names[0].name, "target": str(names[0].file.resolve())}
@@ -355,4 +355,4 @@ def _note_failure(failed: list[Finding], name: str) -> Iterator[None]:
 
 def _make_failure(name: str, key: str, args: dict[str, Scalar]) -> Finding:
     why = Sentence(key, **{"path": name, **args})
-    return Finding("MIG130", Status.FAIL, FAILED, {"path": name, "why": why}, Place(name))
+    return Finding("MIG130", Status.FIX, FAILED, {"path": name, "why": why}, Place(name))

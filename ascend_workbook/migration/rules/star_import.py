@@ -15,4 +15,6 @@ KNOWN = Known(INFERRED, "https://docs.python.org/3/tutorial/modules.html", versi
 def check(source: Source) -> Findings:
     for node in source.names.star_imports:
         if (node.module or "").split(".")[0] == "torch":
-            yield Finding(CODE, Status.SKIPPED, "MIG125.not_followed", {"module": node.module}, source.place_of(node))
+            yield Finding(
+                CODE, Status.NOT_LOOKED, "MIG125.not_followed", {"module": node.module}, source.place_of(node)
+            )

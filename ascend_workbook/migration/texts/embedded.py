@@ -151,7 +151,7 @@ def _judge_program(source: Source, program: Program) -> Iterator[Finding]:
         inner.names  # noqa: B018 - raises where the tree nests too deeply
     except Unreadable as cause:
         at = source.place_at(program.start)
-        yield Finding("MIG154", Status.SKIPPED, "MIG154.unread", {"error": cause.error}, at)
+        yield Finding("MIG154", Status.NOT_LOOKED, "MIG154.unread", {"error": cause.error}, at)
         return
     program_findings = judge_source(inner, rules)
     for finding in program_findings:

@@ -273,7 +273,7 @@ def foreign_unread(code: str, place: str) -> Iterator[Finding]:
     elif CUDA.search(body):
         magic = CELL_MAGIC.match(code)
         args: dict[str, Scalar] = {"path": place, "magic": magic.group(1) if magic else ""}
-        yield Finding("MIG100", Status.SKIPPED, "MIG100.foreign_cell", args, Place(place))
+        yield Finding("MIG100", Status.NOT_LOOKED, "MIG100.foreign_cell", args, Place(place))
 
 
 def _judge_program(program: Program, name: str) -> Iterator[Finding]:
@@ -319,4 +319,4 @@ def code_cells(data: bytes) -> Iterator[tuple[int, str]]:
 
 def not_read(place: str, line: int, error: Scalar) -> Finding:
     args = {"path": place, **Unreadable(error, line).sentence_args}
-    return Finding("MIG100", Status.SKIPPED, "MIG100.unreadable", args, Place(place, line))
+    return Finding("MIG100", Status.NOT_LOOKED, "MIG100.unreadable", args, Place(place, line))

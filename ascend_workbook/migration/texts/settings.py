@@ -206,7 +206,7 @@ def report_unjudged_file(source: Source, line_findings: Findings) -> Iterator[Fi
         number = bisect_right(source.line_starts, start)
         if number not in judged and MENTIONS.search(line):
             place = Place(source.path, number)
-            yield Finding(CODE, Status.SKIPPED, "MIG152.untold", {"count": 1, "first": str(place)}, place)
+            yield Finding(CODE, Status.NOT_LOOKED, "MIG152.untold", {"count": 1, "first": str(place)}, place)
             return
 
 
@@ -217,7 +217,7 @@ def fold_unjudged(findings: list[Finding]) -> list[Finding]:
     if not count:
         return findings
     first = next(finding for finding in findings if finding.key == "MIG152.untold").args["first"]
-    return [*other_findings, Finding(CODE, Status.SKIPPED, "MIG152.untold", {"count": count, "first": first})]
+    return [*other_findings, Finding(CODE, Status.NOT_LOOKED, "MIG152.untold", {"count": count, "first": first})]
 
 
 def make_settings_explicit(source: Source) -> Iterator[Finding]:

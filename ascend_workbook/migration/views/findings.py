@@ -166,7 +166,7 @@ def list_unread_files(report: Report, name: str = "") -> list[Finding]:
     return [
         finding
         for finding in of_script(report.findings, name)
-        if finding.place and finding.status >= Status.SKIPPED and not class_of(finding)
+        if finding.place and finding.status >= Status.NOT_LOOKED and not class_of(finding)
     ]
 
 
@@ -184,7 +184,7 @@ def describe_missing(report: Report, findings: list[Finding], lang: str, name: s
     every = of_script(choose_findings(report), name)
     head = report.headline
     missed = list_unread_files(report, name)
-    if not missed and not every and not name and head and head.status >= Status.SKIPPED:
+    if not missed and not every and not name and head and head.status >= Status.NOT_LOOKED:
         missed = [head]  # the folder holds nothing that could be looked at
     messages = [" → ".join(filter(None, (finding.message(lang), finding.hint(lang)))) for finding in missed]
     if findings or messages:

@@ -38,7 +38,7 @@ def advise(
 
     `again` is a second capture of one side: whether a run repeats itself shows in nothing else. The logs (as curves
     takes them) tell of the loss scale; by default each capture's own. `replaying` runs operators again in float64
-    first, as compare does. A cause whose facts were not recorded is told as not looked at; FAIL where the two are not
+    first, as compare does. A cause whose facts were not recorded is told as not looked at; Fix where the two are not
     the same experiment, so that no tensor was. Raises WorkbookError where
     a side or a log that was asked for cannot be read."""
     with ExitStack() as stack:
@@ -64,7 +64,7 @@ def make_report(seen: Seen) -> Report:
     about = seen.comparison.target.about
     counts = {
         name: sum(finding.status is status for finding in findings)
-        for name, status in (("changes", Status.WARN), ("remarks", Status.NOTE), ("skipped", Status.SKIPPED))
+        for name, status in (("changes", Status.LOOK), ("remarks", Status.NOTE), ("skipped", Status.NOT_LOOKED))
     }
     facts: dict[str, object] = {**counts, "baseline": str(sides[0].folder), "target": str(sides[1].folder)}
     facts["simulator"] = join_simulator_parts(side.about.about for side in sides if side.about)
@@ -76,7 +76,7 @@ def find_causes(facts: Comparison) -> list[Finding]:
     """What applies to a comparison whose runs part, from its facts alone; what was not looked at `advise` says."""
     if facts.first is None and not facts.differences:
         return []
-    return [finding for finding in judge_facts(Seen(facts), rules_of(rules)) if finding.status is not Status.SKIPPED]
+    return [finding for finding in judge_facts(Seen(facts), rules_of(rules)) if finding.status is not Status.NOT_LOOKED]
 
 
 def _compare_again(facts: Comparison, folder: Path, progress: Callable[[str], None] | None) -> Comparison:
@@ -116,9 +116,9 @@ def _summarise_findings(seen: Seen, counts: dict[str, int], rules_run: int) -> F
     args: dict[str, Scalar] = {**counts, "rules": rules_run}
     if seen.comparison.stopped:
         args["what"] = seen.different_settings
-        return Finding("ACC259", Status.FAIL, "ACC259.other_experiment", args, weight=100)
+        return Finding("ACC259", Status.FIX, "ACC259.other_experiment", args, weight=100)
     if seen.comparison.bare:
-        return Finding("ACC259", Status.SKIPPED, "ACC259.no_operators", args, weight=100)
+        return Finding("ACC259", Status.NOT_LOOKED, "ACC259.no_operators", args, weight=100)
     if counts["changes"]:
         return Finding("ACC259", Status.NOTE, "ACC259.changes", args)
-    return Finding("ACC259", Status.SKIPPED if counts["skipped"] else Status.OK, "ACC259.none", args, weight=100)
+    return Finding("ACC259", Status.NOT_LOOKED if counts["skipped"] else Status.GOOD, "ACC259.none", args, weight=100)

@@ -27,7 +27,7 @@ def remember_attempt(report: Report, facts: Comparison, sides: tuple[Opened, Ope
     earlier, troubles = load_attempts(run)
     attempt = attempt_of(report, facts)
     attempt = replace(attempt, number=save_attempt(run, attempt))
-    findings = [Finding("ACC286", Status.SKIPPED, trouble.key, trouble.arguments) for trouble in troubles]
+    findings = [Finding("ACC286", Status.NOT_LOOKED, trouble.key, trouble.arguments) for trouble in troubles]
     if earlier:
         findings.append(judge_change(earlier[-1], attempt))
     else:
@@ -57,12 +57,12 @@ def judge_change(before: Attempt, now: Attempt) -> Finding:
     }
     if not (before.judged and now.judged):
         which = before.number if not before.judged else now.number
-        return Finding(CODE, Status.SKIPPED, "ACC285.not_judged", {**args, "which": which})
+        return Finding(CODE, Status.NOT_LOOKED, "ACC285.not_judged", {**args, "which": which})
     names = sorted(before.scope.keys() | now.scope.keys())
     other: list[Scalar] = ["baseline"] if before.baseline != now.baseline else []
     other += [name for name in names if before.scope.get(name) != now.scope.get(name)]
     if other:  # looked at otherwise: the baseline, or options of the capture and the comparison
-        return Finding(CODE, Status.SKIPPED, "ACC285.other_scope", {**args, "what": other})
+        return Finding(CODE, Status.NOT_LOOKED, "ACC285.other_scope", {**args, "what": other})
     key, status = _choose_outcome(before, now)
     return Finding(CODE, status, f"ACC285.{key}", args)
 
@@ -89,15 +89,15 @@ def describe_changes(before: Attempt, now: Attempt) -> Scalar:
 
 def _choose_outcome(before: Attempt, now: Attempt) -> tuple[str, Status]:
     if now.first is None:
-        return "still_none" if before.first is None else "gone", Status.OK
+        return "still_none" if before.first is None else "gone", Status.GOOD
     if before.first is None:
-        return "new", Status.WARN
+        return "new", Status.LOOK
     if before.first["operator"] != now.first["operator"] or before.place[0] != now.place[0]:
-        return ("later", Status.OK) if now.place > before.place else ("earlier", Status.WARN)
+        return ("later", Status.GOOD) if now.place > before.place else ("earlier", Status.LOOK)
     was, is_ = (attempt.first.get("error") for attempt in (before, now) if attempt.first)
     if was is None or is_ is None or abs(is_ - was) <= SAME * was:
         return "same", Status.NOTE
-    return ("smaller", Status.NOTE) if is_ < was else ("larger", Status.WARN)
+    return ("smaller", Status.NOTE) if is_ < was else ("larger", Status.LOOK)
 
 
 def _describe_first(attempt: Attempt) -> Scalar:

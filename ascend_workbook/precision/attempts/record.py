@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ascend_workbook.findings.errors import WorkbookError, explain_os_error
-from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.finding import STATUS_OF_WORD, Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.machine.settings import Settings
 from ascend_workbook.machine.settings.record import check_content
@@ -125,7 +125,7 @@ def attempt_of(report: Report, facts: Comparison) -> Attempt:
     settings.pop("sides", None)
     steps = [f"step {step.step} rank {step.rank}" for step in facts.steps]
     names = {"only": list(facts.selection.names), "sample": facts.selection.sample.share, "compared_steps": steps}
-    failed = [finding for finding in report.findings if finding.status is Status.FAIL]
+    failed = [finding for finding in report.findings if finding.status is Status.FIX]
     missed = any(finding.rule in UNSEEN_RULES or finding.key in UNSEEN_KEYS for finding in failed)
     curves: dict[str, Any] = report.facts.get("curves") or {}
     relative = {name: curves.get(f"{name}_relative") for name in ("first", "worst")}
@@ -134,7 +134,7 @@ def attempt_of(report: Report, facts: Comparison) -> Attempt:
     force = about.get("settings") or {}
     return Attempt(
         at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        status=report.status.name,
+        status=report.status.json,
         judged=compared > 0 and not (facts.stopped or facts.bare or facts.start or missed),
         first=_first_divergence(report),
         parting=len(report.facts["parting"]),
@@ -159,7 +159,7 @@ def parse_attempt(text: str, number: int) -> Attempt:
     for name, kind in kinds.items():
         if not isinstance(content.get(name), kind):
             raise ValueError(f"{name}: missing, or of another type")
-    if content["status"] not in Status.__members__ or len(content["at"]) > 40:
+    if content["status"] not in STATUS_OF_WORD or len(content["at"]) > 40:
         raise ValueError("status or at: not as they are written")
     first = content["first"]
     if first is not None:
@@ -170,6 +170,7 @@ def parse_attempt(text: str, number: int) -> Attempt:
             raise ValueError("first.operator: expected a name")
     if content["settings"]:
         check_content({**content["settings"], "sides": {}})
+    content["status"] = STATUS_OF_WORD[content["status"]].json
     return Attempt(**{name: content[name] for name in kinds}, number=number)
 
 

@@ -31,7 +31,7 @@ def attempts(run: str | Path) -> Report:
     known, troubles = load_attempts(folder)
     if not known and not troubles:
         raise WorkbookError("attempts.none_kept", path=str(folder / FOLDER))
-    findings = [Finding("ACC286", Status.WARN, attempt.key, attempt.arguments) for attempt in troubles]
+    findings = [Finding("ACC286", Status.LOOK, attempt.key, attempt.arguments) for attempt in troubles]
     if len(known) < 2:
         findings.append(Finding(CODE, Status.NOTE, "ACC285.only", {"count": len(known)}, weight=100))
     else:

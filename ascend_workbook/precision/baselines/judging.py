@@ -29,13 +29,13 @@ def add_bundle_findings(report: Report, baseline: Opened, target: Opened) -> Rep
         side = Sentence(f"precision.side_{name}")
         args: dict[str, Scalar] = {"side": side, "machine": bundle.describe_machine, "recorded": bundle.recorded}
         key = "ACC284.statistics" if bundle.statistics else "ACC284.curves"
-        findings.append(Finding("ACC284", Status.SKIPPED, key, args))
+        findings.append(Finding("ACC284", Status.NOT_LOOKED, key, args))
     try:
         lines = lines_of(baseline, target)
         findings += [explain_losses(finding, lines, report) for finding in lines.findings]
         facts["curves"] = lines.facts
     except WorkbookError as cause:
-        findings.append(Finding("ACC284", Status.SKIPPED, cause.key, cause.arguments))
+        findings.append(Finding("ACC284", Status.NOT_LOOKED, cause.key, cause.arguments))
     beside = ("recorded", "hardware", "throughput", "memory", "metrics")
     facts["bundles"] = {name: {key: getattr(bundle, key) for key in beside} for name, bundle in bundles.items()}
     return replace(report, findings=(*report.findings, *findings), facts=facts)

@@ -42,22 +42,22 @@ def make_report(
         "dump_steps": ",".join(map(str, bundle.run["dump_steps"])),
         "size_kib": round(size / KIB, 1),
     }
-    findings = [Finding("ACC280", Status.OK, "ACC280.recorded", args, weight=100)]
+    findings = [Finding("ACC280", Status.GOOD, "ACC280.recorded", args, weight=100)]
     names = withheld_names(bundle.run["args"])
     if names:
         findings.append(Finding("ACC280", Status.NOTE, "ACC280.withheld", {"count": len(names), "names": [*names]}))
     tier = str(bundle.hardware["tier"])
     if tier == "cpu":
-        status = Status.WARN if asked == "baseline" else Status.NOTE
+        status = Status.LOOK if asked == "baseline" else Status.NOTE
         args = {"machine": bundle.describe_machine, "why": why}
         findings.append(Finding("ACC280", status, "ACC280.cpu", args, weight=50))
     if not bundle.statistics:
-        findings.append(Finding("ACC281", Status.SKIPPED, "ACC281.left_out"))
+        findings.append(Finding("ACC281", Status.NOT_LOOKED, "ACC281.left_out"))
     if bundle.throughput is None:
-        findings.append(Finding("ACC282", Status.SKIPPED, "ACC282.too_few", {"count": len(second.steps)}))
+        findings.append(Finding("ACC282", Status.NOT_LOOKED, "ACC282.too_few", {"count": len(second.steps)}))
     if not any(metric["ended"] for metric in bundle.metrics.values()):
         known: Scalar = list(sorted(bundle.metrics)[:6]) or None
-        findings.append(Finding("ACC283", Status.SKIPPED, "ACC283.no_final", {"known": known}))
+        findings.append(Finding("ACC283", Status.NOT_LOOKED, "ACC283.no_final", {"known": known}))
     facts = {"bundle_path": str(out), "bytes": size, "losses": recorded.facts["losses"], **asdict(bundle)}
     table = Table((Column("quantity"), Column("value")), tuple(_make_rows(bundle, recorded)))
     return Report("precision", "baseline", tuple(findings), table, facts=facts, tier=tier)

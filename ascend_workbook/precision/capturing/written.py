@@ -109,20 +109,20 @@ def make_findings(whole: Manifest, estimate: dict[str, Any], cost: dict[str, flo
         yield Finding(CODE, Status.NOTE, "ACC200.unestimated", {"why": str(estimate["error"])}, weight=20)
     elif estimate:
         args: dict[str, Scalar] = {"would_mib": _to_mib(estimate["bytes"]), "wrote_mib": _to_mib(size)}
-        yield Finding(CODE, Status.OK, "ACC200.budget", args, weight=20)
+        yield Finding(CODE, Status.GOOD, "ACC200.budget", args, weight=20)
     if {"captured_s", "plain_s"} <= cost.keys() and cost["plain_s"] > 0:
         args = {name: round(seconds, 4) for name, seconds in cost.items()}
         args["ratio"] = round(cost["captured_s"] / cost["plain_s"], 1)
-        yield Finding(CODE, Status.OK, "ACC200.overhead", args, weight=10)
+        yield Finding(CODE, Status.GOOD, "ACC200.overhead", args, weight=10)
     else:
-        yield Finding(CODE, Status.OK, "ACC200.overhead_unknown", weight=10)
+        yield Finding(CODE, Status.GOOD, "ACC200.overhead_unknown", weight=10)
     hooks = [side["hooks"] for side in whole.sides.values() if side.get("hooks", {}).get("replaced")]
     left = [name for hook in hooks for name in hook["left"]]
     if left:
         yield Finding(CODE, Status.NOTE, "ACC200.hooks_left", {"count": len(left), "names": left[:SHOWN]}, weight=15)
     elif hooks:
         args = {"replaced": hooks[0]["replaced"], "hooks": hooks[0]["hooks"]}
-        yield Finding(CODE, Status.OK, "ACC200.hooks_out", args, weight=5)
+        yield Finding(CODE, Status.GOOD, "ACC200.hooks_out", args, weight=5)
 
 
 def ended_early(whole: Manifest, result: LaunchResult) -> Iterator[Finding]:

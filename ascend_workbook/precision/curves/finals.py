@@ -57,12 +57,12 @@ def judge_targets(targets: Sequence[Target], baseline: Curve, target: Curve) -> 
         args: dict[str, Scalar] = {"name": wanted.name, "sign": wanted.sign, "wanted": wanted.value}
         if reached is None:
             args.update(path=target.display_name, known=sorted(target.series)[:12])
-            findings.append(Finding("ACC255", Status.FAIL, "ACC255.absent", args, weight=140))
+            findings.append(Finding("ACC255", Status.FIX, "ACC255.absent", args, weight=140))
             continue
         step, value, path, line = reached
         args.update(value=value, step=step, baseline=before[1] if before else None)
         met = SIGNS[wanted.sign](value, wanted.value)  # NaN meets nothing
-        key, status, weight = ("met", Status.NOTE, 0) if met else ("missed", Status.FAIL, 140)
+        key, status, weight = ("met", Status.NOTE, 0) if met else ("missed", Status.FIX, 140)
         findings.append(Finding("ACC255", status, f"ACC255.{key}", args, place=Place(path, line), weight=weight))
     return findings
 
@@ -85,7 +85,7 @@ def judge_finals(left: Curve, right: Curve, shift: int, tolerance: float) -> lis
             sentence: Scalar = Sentence("curves.final", name=name, **ends, step=int(pair.steps[-1]))
             (apart if pair.excess[-1] > tolerance else near).append(sentence)
     findings = []
-    for key, status, some in (("differs", Status.WARN, apart), ("finals", Status.NOTE, near)):
+    for key, status, some in (("differs", Status.LOOK, apart), ("finals", Status.NOTE, near)):
         if some:
             args: dict[str, Scalar] = {"count": len(some), "metrics": some[:METRICS_TOLD], "tolerance": tolerance}
             findings.append(Finding("ACC255", status, f"ACC255.{key}", args, weight=45 if apart else 0))

@@ -43,9 +43,9 @@ def judge_gradient(
     args.update(baseline=float(pair.baseline[at]), target=float(pair.target[at]))
     factor = _common_factor(pair, odd)
     if factor is not None:
-        return [Finding("ACC258", Status.WARN, "ACC258.factor", {**args, "factor": factor}, place=place, weight=60)]
+        return [Finding("ACC258", Status.LOOK, "ACC258.factor", {**args, "factor": factor}, place=place, weight=60)]
     args["loss"] = Sentence("curves.loss_never") if loss_step is None else Sentence("curves.loss_later", step=loss_step)
-    return [Finding("ACC258", Status.WARN, "ACC258.first", args, place=place, weight=60)]
+    return [Finding("ACC258", Status.LOOK, "ACC258.first", args, place=place, weight=60)]
 
 
 def _common_factor(pair: Aligned, odd: np.ndarray) -> float | None:
@@ -73,18 +73,18 @@ def judge_curves(
     at = 0 if at_once else first
     if at is None:
         if not len(over) and (unseen := _find_undecidable(left, right, pair, tolerance)):
-            return Finding("ACC250", Status.SKIPPED, "ACC250.undecided", {**args, **unseen}, weight=80)
+            return Finding("ACC250", Status.NOT_LOOKED, "ACC250.undecided", {**args, **unseen}, weight=80)
         if not len(over) and (why := _find_nothing_proven(pair)):
-            return Finding("ACC250", Status.SKIPPED, "ACC250.nothing", {**args, "why": Sentence(why)}, weight=80)
+            return Finding("ACC250", Status.NOT_LOOKED, "ACC250.nothing", {**args, "why": Sentence(why)}, weight=80)
         if not len(over):
-            return Finding("ACC250", Status.OK, "ACC250.together", args, weight=80)
+            return Finding("ACC250", Status.GOOD, "ACC250.together", args, weight=80)
         args.update(count=len(over), step=int(pair.steps[over[0]]))
-        return Finding("ACC250", Status.WARN, "ACC250.single", args, weight=80)
+        return Finding("ACC250", Status.LOOK, "ACC250.single", args, weight=80)
     smooth = float(pair.smoothed[-1])
     baseline, target = (curve_series.to_scalar(float(values[at])) for values in (pair.baseline, pair.target))
     args.update(step=int(pair.steps[at]), baseline=baseline, target=target)
     args.update(smoothed=None if math.isnan(smooth) else smooth)
-    key, status = ("ACC250.at_once", Status.FAIL) if at_once else ("ACC250.apart", Status.WARN)
+    key, status = ("ACC250.at_once", Status.FIX) if at_once else ("ACC250.apart", Status.LOOK)
     return Finding("ACC250", status, key, args, weight=80)
 
 
@@ -118,19 +118,19 @@ def judge_alignment(left: Curve, right: Curve, pair: Aligned, shift: int) -> lis
     every = [int(np.median(np.diff(side))) if len(side) > 1 else 0 for side in (a, b)]
     slack = max(every) if all(every) and every[0] != every[1] else 0
     if len(a) != len(b) and abs(int(a[-1]) - int(b[-1])) > slack:
-        findings.append(Finding("ACC251", Status.WARN, "ACC251.lengths", {"baseline": len(a), "target": len(b)}))
+        findings.append(Finding("ACC251", Status.LOOK, "ACC251.lengths", {"baseline": len(a), "target": len(b)}))
     if all(every) and every[0] != every[1]:
         args: dict[str, Scalar] = {"baseline": every[0], "target": every[1], "common": len(pair.steps)}
-        findings.append(Finding("ACC252", Status.SKIPPED, "ACC252.interval", args))
+        findings.append(Finding("ACC252", Status.NOT_LOOKED, "ACC252.interval", args))
     else:
         for side, only in (("target", pair.only_baseline), ("baseline", pair.only_target)):
             if len(only):
                 args = {"side": Sentence(f"precision.side_{side}"), "count": len(only), "steps": describe_ranges(only)}
-                findings.append(Finding("ACC252", Status.WARN, "ACC252.missing", args))
+                findings.append(Finding("ACC252", Status.LOOK, "ACC252.missing", args))
     for curve in (left, right):
         findings += _find_repeats(curve)
         if curve.ordinal:
-            findings.append(Finding("ACC252", Status.SKIPPED, "ACC252.counted", {"path": curve.display_name}))
+            findings.append(Finding("ACC252", Status.NOT_LOOKED, "ACC252.counted", {"path": curve.display_name}))
     return findings
 
 
@@ -142,7 +142,9 @@ def _find_repeats(curve: Curve) -> list[Finding]:
         return []
     times = int((np.diff(steps) < 0).sum())
     args: dict[str, Scalar] = {"path": curve.display_name, "count": len(again), "steps": describe_ranges(again)}
-    return [Finding("ACC252", Status.SKIPPED, f"ACC252.{'resumed' if times else 'several'}", {**args, "times": times})]
+    return [
+        Finding("ACC252", Status.NOT_LOOKED, f"ACC252.{'resumed' if times else 'several'}", {**args, "times": times})
+    ]
 
 
 def find_coarse_logs(left: Curve, right: Curve, pair: Aligned, tolerance: float) -> list[Finding]:
@@ -154,7 +156,7 @@ def find_coarse_logs(left: Curve, right: Curve, pair: Aligned, tolerance: float)
         blur = curve.series[LOSS].resolution(level)
         if level > 0 and blur > tolerance * level:
             args: dict[str, Scalar] = {"path": curve.display_name, "smallest": 2 * blur, "level": level}
-            findings.append(Finding("ACC252", Status.SKIPPED, "ACC252.coarse", args))
+            findings.append(Finding("ACC252", Status.NOT_LOOKED, "ACC252.coarse", args))
     return findings
 
 
@@ -167,7 +169,7 @@ def find_shift(left: Curve, right: Curve, tolerance: float, shift: int) -> list[
     best = min(by_shift, key=by_shift.__getitem__)
     if best and by_shift[0] > tolerance >= by_shift[best]:
         args: dict[str, Scalar] = {"shift": shift + best, "median": by_shift[best], "median_now": by_shift[0]}
-        return [Finding("ACC252", Status.WARN, "ACC252.shifted", args, weight=120)]
+        return [Finding("ACC252", Status.LOOK, "ACC252.shifted", args, weight=120)]
     return []
 
 
@@ -182,7 +184,7 @@ def find_not_finite(curve: Curve) -> list[Finding]:
         if len(places):
             at = int(places[0])
             args: dict[str, Scalar] = {"path": curve.display_name, "step": series.steps[at]}
-            key, status = ("nan", Status.FAIL) if name == LOSS else ("nan_gradient", Status.WARN)
+            key, status = ("nan", Status.FIX) if name == LOSS else ("nan_gradient", Status.LOOK)
             place, weight = Place(*curve.place_of_value(series, at)), 150 if name == LOSS else 70
             findings.append(Finding("ACC251", status, f"ACC251.{key}", args, place=place, weight=weight))
     return findings
@@ -200,7 +202,7 @@ def judge_learning_rate(left: Curve, right: Curve, shift: int) -> list[Finding]:
     args: dict[str, Scalar] = {"step": int(pair.steps[at]), "count": len(over), "steps": len(pair.steps)}
     args.update(baseline=float(pair.baseline[at]), target=float(pair.target[at]))
     place = Place(*right.place_of_value(right.series[LR], int(pair.at_target[at])))
-    return [Finding("ACC256", Status.WARN, "ACC256.rate", args, place=place, weight=120)]
+    return [Finding("ACC256", Status.LOOK, "ACC256.rate", args, place=place, weight=120)]
 
 
 def spike_findings(
@@ -222,7 +224,7 @@ def spike_findings(
         left_out = len(by_side[side] or []) - TOLD
         if left_out > 0:
             args: dict[str, Scalar] = {"side": Sentence(f"precision.side_{side}"), "count": left_out}
-            findings.append(Finding("ACC253", Status.WARN, "ACC253.more", args))
+            findings.append(Finding("ACC253", Status.LOOK, "ACC253.more", args))
     return findings
 
 
@@ -236,7 +238,7 @@ def _describe_spike(spike: Spike, side: str, twin: bool, curve: Curve, known: li
     args.update(level=spike.level, skip_first=spike.skip_first, resume=resume)
     key = "lasting" if spike.lasting else "data" if twin else "one_side"
     place = Place(*curve.place_of_value(curve.series[LOSS], spike.at))
-    return Finding("ACC253", Status.WARN, f"ACC253.{key}", args, place=place, weight=40)
+    return Finding("ACC253", Status.LOOK, f"ACC253.{key}", args, place=place, weight=40)
 
 
 def describe_ranges(steps: Steps) -> str:

@@ -62,13 +62,13 @@ def judge_scale(baseline: Curve, target: Curve) -> list[Finding]:
     before, now = scale_history_of(baseline), scale_history_of(target)
     if now and now.falls and now.last <= MINIMUM:
         args: dict[str, Scalar] = {"step": now.lowest_step, "lowest": now.lowest, "falls": now.falls}
-        findings.append(Finding("ACC254", Status.FAIL, "ACC254.minimum", args, place=now.place, weight=145))
+        findings.append(Finding("ACC254", Status.FIX, "ACC254.minimum", args, place=now.place, weight=145))
     elif now and now.falls > (before.falls if before else 0) + MORE:
         args = {"falls": now.falls, "step": now.first_fall, "lowest": now.lowest}
         args["baseline"] = before.falls if before else None
-        findings.append(Finding("ACC254", Status.WARN, "ACC254.falls", args, place=now.place, weight=60))
+        findings.append(Finding("ACC254", Status.LOOK, "ACC254.falls", args, place=now.place, weight=60))
     skipped = skipped_steps(baseline), skipped_steps(target)
     if skipped[0] != skipped[1]:
         args = {"baseline": skipped[0], "target": skipped[1]}
-        findings.append(Finding("ACC254", Status.WARN, "ACC254.skipped", args, weight=50))
+        findings.append(Finding("ACC254", Status.LOOK, "ACC254.skipped", args, weight=50))
     return findings

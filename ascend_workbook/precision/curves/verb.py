@@ -70,7 +70,7 @@ def curves(
 
     `target_metric`: final values that the target must reach, as "val_loss<=2.9". `pattern`: for other text logs, with
     named groups `step` and one for each number. With `following` both logs are read again until the run ends.
-    `fail_on` are classes (questions.py) that make the status FAIL where they occur or could not be looked for.
+    `fail_on` are classes (questions.py) that make the status Fix where they occur or could not be looked for.
     Raises WorkbookError where a log cannot be read, or has no loss to compare."""
     wanted = parse_fail_on(fail_on, OF_CURVES)
     if not tolerance >= 0:
@@ -130,7 +130,7 @@ def make_report(left: Curve, right: Curve, options: Options, followed: str = "")
         *curve_findings.find_coarse_logs(left, right, pair, options.tolerance),
         *(finding for curve in (left, right) for finding in _check_ended(curve, followed)),
         *(finding for curve in (left, right) for finding in curve_findings.find_not_finite(curve)),
-        *(Finding("ACC257", Status.WARN, key, args) for curve in (left, right) for key, args in curve.told),
+        *(Finding("ACC257", Status.LOOK, key, args) for curve in (left, right) for key, args in curve.told),
         *curve_findings.spike_findings(by_side, {"baseline": left, "target": right}, known, options.shift),
         *judge_scale(left, right),
         *judge_targets(options.targets, left, right),
@@ -184,9 +184,9 @@ def _check_ended(curve: Curve, followed: str) -> list[Finding]:
     if not curve.status or curve.status in COMPLETE:
         return []
     if followed and curve.status == "running":
-        return [Finding("ACC251", Status.SKIPPED, "ACC251.running", {"path": curve.display_name})]
+        return [Finding("ACC251", Status.NOT_LOOKED, "ACC251.running", {"path": curve.display_name})]
     args: dict[str, Scalar] = {"path": curve.display_name, "status": curve.status}
-    return [Finding("ACC251", Status.FAIL, "ACC251.unfinished", args, weight=200)]
+    return [Finding("ACC251", Status.FIX, "ACC251.unfinished", args, weight=200)]
 
 
 def _collect_facts(

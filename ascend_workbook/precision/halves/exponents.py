@@ -158,7 +158,7 @@ def _make_table(counted: dict[int, int], scale: float, form: Half) -> Table:
 
 def _judge_scale(facts: dict[str, Scalar]) -> Finding:
     if not facts["gradients"]:
-        return Finding("ACC295", Status.FAIL, "ACC295.none", {}, weight=100)
+        return Finding("ACC295", Status.FIX, "ACC295.none", {}, weight=100)
     low, high, lost = (float(str(facts[name])) for name in ("lowest_scale", "highest_scale", LOST))
     args: dict[str, Scalar] = {"scale": format_scale(float(str(facts["scale"]))), "lost": round(100 * lost, 1)}
     args.update(format=facts["format"], gradients=facts["gradients"], largest=facts["largest"])
@@ -166,6 +166,6 @@ def _judge_scale(facts: dict[str, Scalar]) -> Finding:
         "halves.serve" if low <= high else "halves.none_serves", low=format_scale(low), high=format_scale(high)
     )
     if not facts["overflows"] and lost < FEW:
-        return Finding("ACC295", Status.OK, "ACC295.fits", args, weight=100)
+        return Finding("ACC295", Status.GOOD, "ACC295.fits", args, weight=100)
     key = "ACC295.overflow" if facts["overflows"] else "ACC295.lost"
-    return Finding("ACC295", Status.WARN, key, {**args, "serving": serving}, weight=100)
+    return Finding("ACC295", Status.LOOK, key, {**args, "serving": serving}, weight=100)

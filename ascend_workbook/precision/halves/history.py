@@ -97,7 +97,7 @@ def _report_moves(verb: str, curve: Curve, table: Table, chart: Chart | None, ti
     falls = [move for move in moves if move.kind == BACKOFF]
     counts: dict[str, Scalar] = {"growths": len(moves) - len(falls), "backoffs": len(falls)}
     args = {"steps": len(scale), "first": format_scale(scale[0]), "last": format_scale(scale[-1]), **counts}
-    status, key = (Status.OK, "ACC296.moved") if moves else (Status.NOTE, "ACC296.still")
+    status, key = (Status.GOOD, "ACC296.moved") if moves else (Status.NOTE, "ACC296.still")
     facts = {**counts, "largest_gradient_at_least": [FLOAT16.largest / move.before for move in falls]}
     finding = Finding("ACC296", status, key, args, weight=100)
     return Report("precision", verb, (finding,), table, chart, facts=facts, tier=tier)

@@ -25,12 +25,12 @@ def check_completeness(facts: Comparison) -> Iterator[Finding]:
         if changed:
             args: dict[str, Scalar] = {"count": len(changed), "files": changed[:COMPLETENESS_SHOWN]}
             args["path"] = str(side.folder)
-            yield Finding("ACC201", Status.FAIL, "ACC201.changed", args, weight=400)
+            yield Finding("ACC201", Status.FIX, "ACC201.changed", args, weight=400)
     for name, left in zip(("baseline", "target"), facts.only):
         if left:
             where = [f"step {step} rank {rank}" for step, rank in left]
             missing: dict[str, Scalar] = {"side": Sentence(f"precision.side_{name}"), "where": where}
-            yield Finding("ACC201", Status.FAIL, "ACC201.one_sided", missing, weight=90)
+            yield Finding("ACC201", Status.FIX, "ACC201.one_sided", missing, weight=90)
     yield from _compare_ranks(facts)
 
 
@@ -42,7 +42,7 @@ def _compare_ranks(facts: Comparison) -> Iterator[Finding]:
         return
     if sides[0] != sides[1]:
         args: dict[str, Scalar] = {"baseline": sorted(sides[0]), "target": sorted(sides[1])}
-        yield Finding("ACC201", Status.WARN, "ACC201.ranks", args, weight=85)
+        yield Finding("ACC201", Status.LOOK, "ACC201.ranks", args, weight=85)
     all_ranks = sides[0] | sides[1]
     gaps: list[Scalar] = [rank for rank in range(max(all_ranks, default=0)) if rank not in all_ranks]
     if gaps:
@@ -53,7 +53,7 @@ def check_readable(facts: Comparison) -> Iterator[Finding]:
     """ACC202: which steps and ranks could not be read, and why. The others were compared."""
     for side in (facts.baseline, facts.target):
         for trouble in side.troubles:
-            yield Finding("ACC202", Status.FAIL, trouble.key, trouble.arguments, weight=95)
+            yield Finding("ACC202", Status.FIX, trouble.key, trouble.arguments, weight=95)
 
 
 def check_participants(facts: Comparison) -> Iterator[Finding]:
@@ -64,9 +64,9 @@ def check_participants(facts: Comparison) -> Iterator[Finding]:
         return
     where = [str(name) for name in right.about.get("parameter_devices", ())]
     if not right.tier.startswith("npu"):
-        yield Finding("ACC206", Status.WARN, "ACC206.no_npu", {"baseline": left.tier, "target": right.tier}, weight=400)
+        yield Finding("ACC206", Status.LOOK, "ACC206.no_npu", {"baseline": left.tier, "target": right.tier}, weight=400)
     elif where and not any(name.startswith("npu") for name in where):
-        yield Finding("ACC206", Status.WARN, "ACC206.off_npu", {"devices": list(where)}, weight=400)
+        yield Finding("ACC206", Status.LOOK, "ACC206.off_npu", {"devices": list(where)}, weight=400)
 
 
 def check_formats(facts: Comparison) -> Iterator[Finding]:
@@ -90,7 +90,7 @@ def check_partners(facts: Comparison) -> Iterator[Finding]:
             ]
             args: dict[str, Scalar] = {"count": len(left), "names": shown, "side": Sentence(f"precision.side_{name}")}
             few = len(left) <= REMARK * sum(len(step.pairing.target.operators) for step in facts.steps)
-            yield Finding("ACC210", Status.NOTE if few else Status.WARN, "ACC210.only", args, weight=len(left))
+            yield Finding("ACC210", Status.NOTE if few else Status.LOOK, "ACC210.only", args, weight=len(left))
     renamed = [unpaired for step in facts.steps for unpaired in step.pairing.renamed_pairs]
     if renamed:
         names: list[Scalar] = list(dict.fromkeys(f"{step.baseline.head} = {step.target.head}" for step in renamed))

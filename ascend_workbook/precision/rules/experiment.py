@@ -29,7 +29,7 @@ def check_start(facts: Comparison) -> Iterator[Finding]:
     names = [_describe_change(change) for change in worst[:START_SHOWN]]
     args: dict[str, Scalar] = {"count": len(start.weights), "total": start.total, "names": names}
     of_weights = "seed" if start.data else "weights" if len(start.weights) >= MOST * start.total else "few"
-    yield Finding("ACC204", Status.FAIL, f"ACC204.{of_weights if start.weights else 'data'}", args, weight=400)
+    yield Finding("ACC204", Status.FIX, f"ACC204.{of_weights if start.weights else 'data'}", args, weight=400)
 
 
 def _describe_change(change: Changed) -> Scalar:
@@ -49,16 +49,16 @@ def check_experiment(facts: Comparison) -> Iterator[Finding]:
     if left.about.get("script_sha256") != right.about.get("script_sha256"):
         yield Finding("ACC205", Status.NOTE, "ACC205.script")
     for at, difference in enumerate(facts.differences[:KINDS_SHOWN]):
-        yield Finding("ACC205", Status.FAIL, f"ACC205.{difference.fact}", difference.words, weight=600 - at)
+        yield Finding("ACC205", Status.FIX, f"ACC205.{difference.fact}", difference.words, weight=600 - at)
     if len(facts.differences) > KINDS_SHOWN:
         more = [difference.name for difference in facts.differences[KINDS_SHOWN:]]
         count: dict[str, Scalar] = {"count": len(more), "names": more[:EXPERIMENT_SHOWN]}
-        yield Finding("ACC205", Status.FAIL, "ACC205.more", count, weight=500)
+        yield Finding("ACC205", Status.FIX, "ACC205.more", count, weight=500)
     for difference in find_remarks(left, right):
         yield Finding("ACC205", Status.NOTE, f"ACC205.{difference.fact}", difference.words, weight=20)
     missing = list_unrecorded(left, right)
     if missing:
-        yield Finding("ACC205", Status.SKIPPED, "ACC205.not_looked", {"names": [*missing]}, weight=25)
+        yield Finding("ACC205", Status.NOT_LOOKED, "ACC205.not_looked", {"names": [*missing]}, weight=25)
 
 
 def check_settings(facts: Comparison) -> Iterator[Finding]:

@@ -71,7 +71,7 @@ def check(facts: Comparison) -> Iterator[Finding]:
         key = "value"
     if key in ("replayed", "handed_back", "amplified"):
         args["next"] = _suggest_next_step(facts, step, judged)
-    yield Finding(CODE, Status.FAIL, f"ACC230.{key}", args, judged.agreement.pair.target.place, weight=300)
+    yield Finding(CODE, Status.FIX, f"ACC230.{key}", args, judged.agreement.pair.target.place, weight=300)
 
 
 def _suggest_next_step(facts: Comparison, step: StepComparison, judged: Judgement) -> Scalar:
@@ -138,14 +138,14 @@ def _report_healthy(facts: Comparison) -> Iterator[Finding]:
         return
     compared = [judgement for judgement in judged if judgement.outcome in (AGREES, EXPLAINED, ALLOWED, POSSIBLE)]
     if not compared:
-        yield Finding(CODE, Status.FAIL, "ACC230.nothing", {"count": len(judged)}, weight=100)
+        yield Finding(CODE, Status.FIX, "ACC230.nothing", {"count": len(judged)}, weight=100)
         return
     args: dict[str, Scalar] = {
         kind: sum(judgement.outcome == kind for judgement in compared) for kind in (AGREES, EXPLAINED)
     }
     if facts.proves_nothing:
         whys: list[Scalar] = [Sentence(f"ACC230.why_{why}") for why in facts.proves_nothing]
-        yield Finding(CODE, Status.SKIPPED, "ACC230.vacuous", {"count": len(compared), "why": whys}, weight=100)
+        yield Finding(CODE, Status.NOT_LOOKED, "ACC230.vacuous", {"count": len(compared), "why": whys}, weight=100)
         return
     args["left"] = sum(judgement.outcome == divergence.NOT_COMPARED for judgement in judged) + sum(
         len(step.pairing.only_target) + len(step.pairing.only_baseline) for step in facts.steps
@@ -156,19 +156,19 @@ def _report_healthy(facts: Comparison) -> Iterator[Finding]:
         worst = max(possible, key=lambda judgement: judgement.agreement.error_out or 0.0)
         args.update(count=len(possible), operators=[judgement.name for judgement in possible[:SHOWN]])
         args.update(allowed=worst.allowed, own=worst.agreement.error_out)
-        yield Finding(CODE, Status.SKIPPED, "ACC230.possible", args, weight=100)
+        yield Finding(CODE, Status.NOT_LOOKED, "ACC230.possible", args, weight=100)
     elif reduced:
         worst = _pick_largest_error(reduced)
         args.update(count=len(reduced), form=worst.form.upper(), operator=worst.name)
         args.update(own=worst.own_error, allowed=worst.allowed)
-        yield Finding(CODE, Status.OK, "ACC230.reduced", args, weight=100)
+        yield Finding(CODE, Status.GOOD, "ACC230.reduced", args, weight=100)
     elif not any(judgement.agreement.error_out for judgement in compared):
         args["count"] = len(compared)
-        yield Finding(CODE, Status.OK, "ACC230.identical", args, weight=100)
+        yield Finding(CODE, Status.GOOD, "ACC230.identical", args, weight=100)
     else:
         worst = _pick_largest_error(compared)
         args.update(count=len(compared), operator=worst.name, own=worst.own_error)
-        yield Finding(CODE, Status.OK, "ACC230.none", args, weight=100)
+        yield Finding(CODE, Status.GOOD, "ACC230.none", args, weight=100)
 
 
 def _make_drawn(steps: tuple[StepComparison, ...]) -> Finding:
@@ -191,7 +191,7 @@ def _make_drawn(steps: tuple[StepComparison, ...]) -> Finding:
     args.update(count=len(drawing), before=len(seen) - len(behind), behind=len(behind))
     args.update(replayed=len(again), own=max(again, default=None))
     args["error"] = max(judgement.agreement.error_out or 0.0 for judgement in behind)
-    return Finding(CODE, Status.WARN, "ACC230.drawn", args, first.place, weight=300)
+    return Finding(CODE, Status.LOOK, "ACC230.drawn", args, first.place, weight=300)
 
 
 def _pick_largest_error(judged: list[Judgement]) -> Judgement:

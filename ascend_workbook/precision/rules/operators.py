@@ -36,7 +36,7 @@ def _report_nonfinite(step: StepComparison, first: Origin, ranks: list[int]) -> 
     args.update(slot=record.slot, dtype=record.dtype, limit=LARGEST.get(record.dtype), expected=first.expected)
     args["kernels"] = list(kernels_of_operator(operator)) or None
     args["place"] = str(operator.place) if operator.place else None
-    return Finding("ACC232", Status.FAIL, f"ACC232.{first.how}", args, operator.place, weight=WEIGHT)
+    return Finding("ACC232", Status.FIX, f"ACC232.{first.how}", args, operator.place, weight=WEIGHT)
 
 
 def check_confirmed(facts: Comparison) -> Iterator[Finding]:
@@ -49,7 +49,7 @@ def check_confirmed(facts: Comparison) -> Iterator[Finding]:
     args: dict[str, Scalar] = {"operator": judged.name, "side": Sentence(f"precision.side_{judged.side}")}
     args.update(runs=list(map(_describe_run, confirmation.runs)), allowed=judged.allowed, own=judged.own_error)
     place = judged.agreement.pair.target.place
-    status = Status.SKIPPED if confirmation.verdict == devices.UNKNOWN else Status.WARN
+    status = Status.NOT_LOOKED if confirmation.verdict == devices.UNKNOWN else Status.LOOK
     yield Finding("ACC233", status, f"ACC233.{confirmation.verdict}", args, place, weight=200)
 
 

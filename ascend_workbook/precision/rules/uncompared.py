@@ -40,14 +40,14 @@ def check_uncompared(facts: Comparison) -> Iterator[Finding]:
     broken = [slot for judgement in judged for slot in judgement.agreement.find_problems(agreement.UNREADABLE)]
     if broken:
         args: dict[str, Scalar] = {"count": len(broken), "first": broken[0].detail}
-        yield Finding("ACC215", Status.FAIL, "ACC215.unreadable", args, weight=350)
+        yield Finding("ACC215", Status.FIX, "ACC215.unreadable", args, weight=350)
     nodes = [judgement.name for judgement in judged if _other_node(judgement)]
     if nodes:
         yield Finding("ACC215", Status.NOTE, "ACC215.autograd", {"count": len(nodes), "names": nodes[:SHOWN]})
     yield from _report_lacking(judged)
     adrift = [judgement.name for judgement in judged if _is_adrift(judgement)]
     if adrift:
-        yield Finding("ACC215", Status.SKIPPED, "ACC215.adrift", {"count": len(adrift), "names": adrift[:SHOWN]})
+        yield Finding("ACC215", Status.NOT_LOOKED, "ACC215.adrift", {"count": len(adrift), "names": adrift[:SHOWN]})
     yield from _report_dtypes(judged)
     slots = [slot for judgement in judged for slot in (*judgement.agreement.inputs, *judgement.agreement.outputs)]
     if any(slot.error is not None and slot.metrics is None and not slot.summed for slot in slots):
@@ -56,7 +56,7 @@ def check_uncompared(facts: Comparison) -> Iterator[Finding]:
     if any(run.task == tree.NAME for step in facts.steps for run in (step.pairing.target, step.pairing.baseline)):
         yield Finding("ACC215", Status.NOTE, "ACC215.order")
     for error in {step.replays.error for step in facts.steps if step.replays.error}:
-        yield Finding("ACC215", Status.SKIPPED, "ACC215.replay", {"error": error})
+        yield Finding("ACC215", Status.NOT_LOOKED, "ACC215.replay", {"error": error})
 
 
 def _is_forward(judgement: Judgement) -> bool:
@@ -98,7 +98,7 @@ def _report_checksums(judged: list[Judgement]) -> Iterator[Finding]:
     blame."""
     odd = [f"{pair.name} {slot.slot}" for pair in judged for slot in pair.agreement.find_problems(agreement.CHECKSUM)]
     if odd:
-        yield Finding("ACC215", Status.WARN, "ACC215.checksum", {"count": len(odd), "names": odd[:SHOWN]}, weight=60)
+        yield Finding("ACC215", Status.LOOK, "ACC215.checksum", {"count": len(odd), "names": odd[:SHOWN]}, weight=60)
     equal = sum(slot.summed for pair in judged for slot in (*pair.agreement.inputs, *pair.agreement.outputs))
     if equal:
         yield Finding("ACC215", Status.NOTE, "ACC215.summed", {"count": equal})
@@ -113,7 +113,7 @@ def _report_dtypes(judged: list[Judgement]) -> Iterator[Finding]:
         if _is_forward(judgement)
         for slot in judgement.agreement.find_problems(agreement.DTYPE)
     ]
-    for key, status, wanted in (("double", Status.NOTE, True), ("dtype", Status.WARN, False)):
+    for key, status, wanted in (("double", Status.NOTE, True), ("dtype", Status.LOOK, False)):
         names = [f"{name} {slot.detail}" for name, slot in slots if (set(slot.detail.split(" / ")) == DOUBLE) == wanted]
         if names:
             yield Finding("ACC215", status, f"ACC215.{key}", {"count": len(names), "names": names[:SHOWN]}, weight=50)
@@ -216,7 +216,7 @@ def _check_weights(before: StepComparison, after: StepComparison) -> Iterator[Fi
     if error <= gradients:
         yield Finding(UPDATE, Status.NOTE, "ACC235.explained", {**where, "gradients": gradients}, weight=60)
     else:
-        yield Finding(UPDATE, Status.WARN, "ACC235.parted", {**where, "limit": max(LIMIT, gradients)}, weight=200)
+        yield Finding(UPDATE, Status.LOOK, "ACC235.parted", {**where, "limit": max(LIMIT, gradients)}, weight=200)
 
 
 RULES = {

@@ -68,7 +68,7 @@ def verify(
     generators; nothing is put into eval mode silently: what training mode does is told. `reference` runs the baseline
     in float64 on the CPU too. `only` are numbers of inputs to run ([0, 3] or "0,3-5"), `limit` the most to take. One
     input's tensors are held at a time. An input passes where no module is off by more than rounding and its inputs
-    explain (or by more than `tolerance`, a relative L2 error); FAIL where fewer than `required` of them do. Raises
+    explain (or by more than `tolerance`, a relative L2 error); Fix where fewer than `required` of them do. Raises
     WorkbookError where a side cannot be made, an option cannot be, or there is no input."""
     only = parse_numbers(only or (), "only")
     _check_options(tolerance, required, mode, only, limit, settings)

@@ -30,7 +30,7 @@ def explain_losses(finding: Finding, losses: Report, comparison: Report) -> Find
     where both ends, the update and all between were looked at and showed rounding."""
     steps = [int(str(step)) for step in losses.table.column_values("step")] if losses.table else []
     dumped = comparison.facts.get("steps", [])
-    if finding.key != "ACC250.apart" or comparison.status >= Status.WARN or not steps or not dumped:
+    if finding.key != "ACC250.apart" or comparison.status >= Status.LOOK or not steps or not dumped:
         return finding
     at = int(str(finding.args["step"])) - steps[0]  # logs count steps from 1, dumps from 0
     if at > dumped[-1]:
@@ -73,17 +73,17 @@ def answer_experiment(comparison: Report) -> Report:
     """Answer whether both ran the same experiment, wholly recorded, with an NPU; with what each side ran on."""
     selected = [finding for finding in comparison.findings if question_of(finding) in FIRST and not _of_curves(finding)]
     selected = [
-        replace(finding, status=Status.SKIPPED, weight=10) if finding.key == NO_MANIFEST else finding
+        replace(finding, status=Status.NOT_LOOKED, weight=10) if finding.key == NO_MANIFEST else finding
         for finding in selected
     ]
     table = platform.platform_table(comparison)
-    if not any(finding.status >= Status.WARN or finding.key == NO_MANIFEST for finding in selected):
+    if not any(finding.status >= Status.LOOK or finding.key == NO_MANIFEST for finding in selected):
         # the good answer names what differs by the table under it, though neither device nor tolerance answers for it
         beside: list[Scalar] = [fact for fact, *_, same in table.rows if same == Sentence(platform.DIFFERS)]
         args: dict[str, Scalar] = {"what": beside} if beside else {}
         key = "ACC205.beside" if beside else "ACC205.same"
         # remarks lower the status of the good answer, but it stays the headline
-        worst = max([Status.OK, *(finding.status for finding in selected)])
+        worst = max([Status.GOOD, *(finding.status for finding in selected)])
         selected.insert(0, Finding("ACC205", worst, key, args, weight=90))
     facts: dict[str, object] = {"simulator": comparison.facts.get("simulator") or {}}
     return Report("precision", "experiment", tuple(selected), table, facts=facts, tier=comparison.tier)
@@ -110,7 +110,7 @@ def answer_unpaired(comparison: Report) -> Report:
     if not comparison.facts["judged"] or not comparison.facts["outcomes"]:
         amount += [entry for entry in comparison.findings if entry.rule == "ACC230"]  # says why nothing was judged
     elif not rows:
-        amount.insert(0, Finding("ACC210", Status.OK, "ACC210.all"))
+        amount.insert(0, Finding("ACC210", Status.GOOD, "ACC210.all"))
     table = Table(tuple(map(Column, columns)), rows) if rows else None
     return Report("precision", "unpaired", tuple(amount), table, tier=comparison.tier)
 
@@ -121,13 +121,13 @@ def next_steps(reports: Iterable[Report]) -> Report:
     hinting = list({(finding.key, repr(finding.args)): finding for finding in hinting}.values())
     hinting.sort(key=lambda finding: (-finding.status, -finding.weight))
     rows: list[tuple[Scalar, ...]] = [
-        (number, finding.status.name, finding.rule, NextStep(finding.key, **finding.args))
+        (number, finding.status.json, finding.rule, NextStep(finding.key, **finding.args))
         for number, finding in enumerate(hinting, 1)
     ]
-    headline = Finding(STEPS, Status.OK, "ACC291.profile")
+    headline = Finding(STEPS, Status.GOOD, "ACC291.profile")
     if hinting:
         first: Scalar = NextStep(hinting[0].key, **hinting[0].args)
-        status = Status.NOTE if hinting[0].status < Status.WARN else Status.OK
+        status = Status.NOTE if hinting[0].status < Status.LOOK else Status.GOOD
         headline = Finding(STEPS, status, "ACC291.first", {"first": first, "count": len(hinting)})
     columns = tuple(map(Column, ("order", "status", "rule", "next_step")))
     return Report("precision", "next", (headline,), Table(columns, tuple(rows)) if rows else None)

@@ -107,13 +107,13 @@ def find_operators_out(measures_taken: list[Measure], factor: float) -> list[Mea
 def _summarize_factor(measures_taken: list[Measure], factor: float) -> Finding:
     """Say how many operators are out at this factor, and which is first."""
     if not measures_taken:
-        return Finding("ACC292", Status.SKIPPED, "factor.nothing")
+        return Finding("ACC292", Status.NOT_LOOKED, "factor.nothing")
     beyond = find_operators_out(measures_taken, factor)
     args: dict[str, Scalar] = {"factor": factor, "count": len(beyond), "of": len(measures_taken)}
     if not beyond:
-        return Finding("ACC292", Status.OK, "factor.none", args)
+        return Finding("ACC292", Status.GOOD, "factor.none", args)
     args.update(first=beyond[0].name, step=beyond[0].step, rank=beyond[0].rank)
-    return Finding("ACC292", Status.WARN, "factor.out", args)
+    return Finding("ACC292", Status.LOOK, "factor.out", args)
 
 
 def report_operators_out(measures_taken: list[Measure], factor: float) -> Report:

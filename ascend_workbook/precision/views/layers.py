@@ -27,7 +27,7 @@ LIMIT_COLUMNS = tuple(
 
 
 def fixed_limits(comparison: Report, *, cosine: float = COSINE, atol: float = ATOL, rtol: float = RTOL) -> Report:
-    """List each output that was compared and saved on both sides in a row: the three verdicts, pass or FAIL.
+    """List each output that was compared and saved on both sides in a row: the three verdicts, pass or Fix.
 
     `beyond` is the share of elements that the limits per element reject. Raises WorkbookError where a capture is gone.
     """
@@ -53,7 +53,7 @@ def fixed_limits(comparison: Report, *, cosine: float = COSINE, atol: float = AT
         rows.append((name, step, near, _say_verdict(far), *elements, *noise))
     of = (("cosine", 3), ("elements", 5), ("noise", 8))
     counts: dict[str, Scalar] = {name: sum(row[at] == _say_verdict(True) for row in rows) for name, at in of}
-    answer = Finding("ACC294", Status.SKIPPED, "ACC294.nothing")
+    answer = Finding("ACC294", Status.NOT_LOOKED, "ACC294.nothing")
     if rows:
         answer = Finding("ACC294", Status.NOTE, "ACC294.counts", {**counts, "of": len(rows)})
     return Report("precision", "fixed_limits", (answer,), Table(LIMIT_COLUMNS, tuple(rows)), tier=comparison.tier)
@@ -90,14 +90,14 @@ def layers(comparison: Report) -> Report:
     counts = {
         name: sum(row[-1] == Sentence(f"layer.{name}") for row in layer_rows) for name in ("passed", "failed", "unseen")
     }
-    status = Status.FAIL if counts["failed"] else Status.SKIPPED if not counts["passed"] else Status.OK
+    status = Status.FIX if counts["failed"] else Status.NOT_LOOKED if not counts["passed"] else Status.GOOD
     args: dict[str, Scalar] = dict(counts)
     args["first"] = next((row[0] for row in layer_rows if row[-1] == Sentence("layer.failed")), None)
     sides = comparison.facts.get("sides") or [{}, {}]
-    answer = Finding("ACC293", Status.SKIPPED, "ACC293.no_platform")
+    answer = Finding("ACC293", Status.NOT_LOOKED, "ACC293.no_platform")
     if all(sides):
         tiers = {name: str(side.get("tier")) for name, side in zip(("baseline", "target"), sides)}
-        answer = Finding("ACC293", Status.OK, "ACC293.platform", {**tiers})
+        answer = Finding("ACC293", Status.GOOD, "ACC293.platform", {**tiers})
     part = Report("precision", "platform", (answer,), platform.platform_table(comparison), tier=comparison.tier)
     return Report(
         "precision",

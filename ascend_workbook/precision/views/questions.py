@@ -24,9 +24,9 @@ def infinity_as_word(value: float | None) -> Scalar:
 
 
 def keep_headline(findings: list[Finding], rule: str) -> list[Finding]:
-    """Remarks (NOTE, SKIPPED) lower the status of a healthy result, but the result, of `rule`, stays the headline."""
+    """Remarks (NOTE, NOT_LOOKED) lower the status of a healthy result, but the result, of `rule`, stays headline."""
     worst = max(finding.status for finding in findings)
-    if worst >= Status.WARN:
+    if worst >= Status.LOOK:
         return findings
     return [replace(finding, status=worst) if finding.rule == rule else finding for finding in findings]
 
@@ -103,7 +103,7 @@ def questions_of(finding: Finding) -> tuple[str, ...]:
     """Return all questions that the finding speaks of: several where what they ask about was not there."""
     if finding.key in _SEVERAL:
         return _SEVERAL[finding.key]
-    unread = finding.rule in _CURVES_UNREAD and finding.status is Status.SKIPPED
+    unread = finding.rule in _CURVES_UNREAD and finding.status is Status.NOT_LOOKED
     if unread and (finding.key == _NO_CURVES or not finding.key.startswith(finding.rule)):
         return OF_CURVES
     return (question_of(finding),)
@@ -111,18 +111,18 @@ def questions_of(finding: Finding) -> tuple[str, ...]:
 
 def is_unseen(finding: Finding) -> bool:
     """Return whether the finding says that something was not looked at, or not wholly."""
-    return finding.status is Status.SKIPPED or finding.key in _UNSEEN
+    return finding.status is Status.NOT_LOOKED or finding.key in _UNSEEN
 
 
 def fails_question(finding: Finding, asked: str) -> bool:
     """Return whether the finding keeps the question from being passed: its answer is bad, or was not looked for."""
     if asked not in questions_of(finding):
         return False
-    return is_unseen(finding) or finding.status >= Status.WARN or (asked == UNPAIRED and finding.key == "ACC210.only")
+    return is_unseen(finding) or finding.status >= Status.LOOK or (asked == UNPAIRED and finding.key == "ACC210.only")
 
 
 def apply_gate(report: Report, fail_on: Iterable[str], classes: tuple[str, ...] = CLASSES) -> Report:
-    """The report, FAIL where one of the classes occurs or was not looked for. What is FAIL by itself stays so.
+    """The report, Fix where one of the classes occurs or was not looked for. What is Fix by itself stays so.
 
     Raises WorkbookError for a class that is none of `classes`."""
     asked = parse_fail_on(fail_on, classes)
@@ -134,7 +134,7 @@ def apply_gate(report: Report, fail_on: Iterable[str], classes: tuple[str, ...] 
             worst = max(matching, key=lambda finding: (finding.status, finding.weight))
             args: dict[str, Scalar] = {"name": name, "kind": Sentence(f"question.{name}"), "count": len(matching)}
             args["first"] = Sentence(worst.key, **worst.args)
-            new.append(Finding(CODE, Status.FAIL, "ACC290.gate", args, weight=WEIGHT))
+            new.append(Finding(CODE, Status.FIX, "ACC290.gate", args, weight=WEIGHT))
     gate_facts = {"fail_on": list(asked), "failed_on": [name for name, matching in failed.items() if matching]}
     return replace(report, findings=(*report.findings, *new), facts={**report.facts, **gate_facts})
 
@@ -172,13 +172,13 @@ def make_cases(report: Report, lang: str) -> list[Case]:
 def _question_case(classname: str, name: str, findings: Iterable[Finding], lang: str) -> Case:
     ordered = sorted(findings, key=lambda finding: (-finding.status, -finding.weight))
     details = tuple(
-        " ".join(filter(None, (finding.status.name, finding.rule, finding.message(lang), finding.hint(lang))))
+        " ".join(filter(None, (finding.status.json, finding.rule, finding.message(lang), finding.hint(lang))))
         for finding in ordered
     )
     if not ordered:
-        return Case(classname, name, Status.OK, "", (), "")
-    unseen = ordered[0].status is not Status.FAIL and any(map(is_unseen, ordered))
-    status = Status.SKIPPED if unseen else ordered[0].status
+        return Case(classname, name, Status.GOOD, "", (), "")
+    unseen = ordered[0].status is not Status.FIX and any(map(is_unseen, ordered))
+    status = Status.NOT_LOOKED if unseen else ordered[0].status
     return Case(classname, name, status, ordered[0].message(lang), details, ordered[0].key)
 
 
@@ -209,17 +209,17 @@ def _group_case(report: Report, key: tuple[Scalar, ...], rows: list[tuple[Scalar
     step, rank, name, direction = key
     judgements = [read_outcome(row[2]) for row in rows]
     parted = [row for row, outcome in zip(rows, judgements) if outcome in PARTING]
-    status, message = Status.OK, ""
+    status, message = Status.GOOD, ""
     if not report.facts.get("judged", True):
-        status, message = Status.SKIPPED, say("case.not_judged", lang)
+        status, message = Status.NOT_LOOKED, say("case.not_judged", lang)
     elif parted:
-        status, message = Status.FAIL, say("case.parted", lang, count=len(parted), of=len(rows), first=parted[0][0])
+        status, message = Status.FIX, say("case.parted", lang, count=len(parted), of=len(rows), first=parted[0][0])
     elif all(row[3] is None for row in rows) or set(judgements) == {NOT_COMPARED}:
-        status, message = Status.SKIPPED, say("case.not_compared", lang, count=len(rows))
+        status, message = Status.NOT_LOOKED, say("case.not_compared", lang, count=len(rows))
     lines = [
         say("case.line", lang, operator=operator, judgement=show(judgement, lang), error=error, allowed=allowed)
-        for operator, _, judgement, error, allowed in (parted or rows)[: SHOWN if status is not Status.OK else 0]
+        for operator, _, judgement, error, allowed in (parted or rows)[: SHOWN if status is not Status.GOOD else 0]
     ]
-    kind = f"precision.{PARTING[0]}" if status is Status.FAIL else ""
+    kind = f"precision.{PARTING[0]}" if status is Status.FIX else ""
     where = f"{report.stage}.{report.verb}.step{step}.rank{rank}"
     return Case(where, f"{name} {direction}", status, message, tuple(lines), kind)

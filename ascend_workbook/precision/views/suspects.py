@@ -101,7 +101,7 @@ def rank_suspects(facts: Comparison) -> Report | None:
     step = candidates[0].step
     args: dict[str, Scalar] = {"first": candidates[0].name, "step": step.step, "rank": step.rank}
     args.update(count=total, shown=len(candidates), kinds=kinds)
-    finding = Finding(CODE, Status.OK, "ACC236.ranked" if total > 1 else "ACC236.alone", args)
+    finding = Finding(CODE, Status.GOOD, "ACC236.ranked" if total > 1 else "ACC236.alone", args)
     columns = tuple(Column(name, wrap=44 if name in ("replay", "why_here") else 0) for name in COLUMNS)
     return Report("precision", "suspects", (finding,), Table(columns, rows))
 

@@ -29,8 +29,8 @@ def report_benchmark(bench: Bench) -> Report:
     table = Table(tuple(columns[at] for at in shown), tuple(tuple(row[at] for at in shown) for row in rows))
     chart = Chart("bars", "bench_configuration", ("bench_rate",), f"{bench.unit}/s") if bench.successful else None
     facts = {"benchmark": _collect_facts(bench), "simulator": bench.facts.get("simulator") or {}}
-    listed = Status.SKIPPED if _answered_codes(findings) else None
-    worst = max((finding.status for finding in findings if finding.status is not listed), default=Status.OK)
+    listed = Status.NOT_LOOKED if _answered_codes(findings) else None
+    worst = max((finding.status for finding in findings if finding.status is not listed), default=Status.GOOD)
     headlines, answers = (
         tuple(
             replace(finding, status=max(finding.status, worst)) if finding.rule == measured.SPEED else finding
@@ -43,7 +43,7 @@ def report_benchmark(bench: Bench) -> Report:
 
 def _answered_codes(findings: list[Finding]) -> tuple[str, ...]:
     """Return the codes that the report answers; none where its baseline cannot be held against it."""
-    asked = any(finding.rule == measured.AGAINST and finding.status is Status.SKIPPED for finding in findings)
+    asked = any(finding.rule == measured.AGAINST and finding.status is Status.NOT_LOOKED for finding in findings)
     return () if asked else (measured.SPEED,)
 
 

@@ -100,7 +100,7 @@ class Recording:
 
 
 def report_recording(run: Recording) -> Report:
-    """Report a row per kind of data. FAIL where the script failed, or data are absent that the device must give."""
+    """Report a row per kind of data. Fix where the script failed, or data are absent that the device must give."""
     overhead = measure_overhead(run)
     facts: dict[str, object] = {"folder": str(run.folder), **run.facts, "overhead": overhead}
     facts |= {"size_mib": size_mib(run.folder), "room": _read_beside(run, "room")}
@@ -111,26 +111,26 @@ def report_recording(run: Recording) -> Report:
         path = run.data_path(run.ranks[0])
         profile = load_profile(path)
     except WorkbookError as nothing:
-        failed = Finding("PRF300", Status.FAIL, *_explain_failure(run, nothing), weight=100)
+        failed = Finding("PRF300", Status.FIX, *_explain_failure(run, nothing), weight=100)
         return Report("profiling", "profile", (failed, *remark_findings), facts=facts, tier=run.found.tier)
     rows = count_data(profile, run)
     more = [*remark_findings, *find_changed_settings(path, run.options, run.found)]
     absent: list[Scalar] = [rank for rank in run.ranks if not run.data_path(rank).exists()]
     if absent:
-        more.append(Finding("PRF300", Status.FAIL, "PRF300.absent_ranks", {"ranks": absent, "of": len(run.ranks)}))
+        more.append(Finding("PRF300", Status.FIX, "PRF300.absent_ranks", {"ranks": absent, "of": len(run.ranks)}))
     # as short as this directory allows
     where = os.path.relpath(run.folder) if Path.cwd() in run.folder.absolute().parents else str(run.folder)
-    pointer = Finding("PRF300", Status.OK, "PRF300.where", {"path": where, "quoted": shlex.quote(where)})
+    pointer = Finding("PRF300", Status.GOOD, "PRF300.where", {"path": where, "quoted": shlex.quote(where)})
     more += [*_judge_overhead(overhead), pointer]
     # as torch counts them: matrix products and convolutions, no convolution's backward
     flops = _read_beside(run, "flops").get("flops")
     facts |= {"profile": str(path), "flops_per_step": sum(flops.values()) / run.options.steps if flops else None}
     table_rows: list[tuple[Scalar, ...]]
-    table_rows = [(Sentence(f"profiling.data.{name}"), count, state.name) for name, count, state in rows]
+    table_rows = [(Sentence(f"profiling.data.{name}"), count, state.json) for name, count, state in rows]
     if overhead is not None:
-        state = Status.NOTE if overhead["percent"] > LARGE_OVERHEAD else Status.OK
+        state = Status.NOTE if overhead["percent"] > LARGE_OVERHEAD else Status.GOOD
         percent: Scalar = overhead["percent"] if overhead["percent"] > 0 else Sentence("profiling.data.within_noise")
-        table_rows.append((Sentence("profiling.data.overhead"), percent, state.name))
+        table_rows.append((Sentence("profiling.data.overhead"), percent, state.json))
     table = Table((Column("profiling_data"), Column("count"), Column("status")), tuple(table_rows))
     return Report(
         "profiling", "profile", _list_findings(rows, run, profile, more), table, facts=facts, tier=run.found.tier
@@ -141,16 +141,16 @@ def count_data(profile: Profile, run: Recording) -> list[Row]:
     """Return (kind of data, how much, whether that is right) for all that should have come."""
     trace, options = profile.trace, run.options
     steps = trace.recorded_steps if trace.marked else 0
-    missing = {"cpu": Status.OK, "npu-simulated": Status.WARN}.get(profile.tier, Status.FAIL)
+    missing = {"cpu": Status.GOOD, "npu-simulated": Status.LOOK}.get(profile.tier, Status.FIX)
     enough = steps == options.steps and run.done >= options.total
     # as `analyse` finds them: on a device its kernels, on a CPU the calls on gloo's threads
     on_cpu = run.found.accelerator == "cpu"
     collectives = len(calls_at(run.data_path(run.ranks[0]), trace)) if on_cpu else trace.count_events("communication")
     rows = [
-        ("steps", steps, Status.OK if enough else Status.FAIL),
-        _grade_count("host", trace.count_events("host_op"), Status.FAIL),
+        ("steps", steps, Status.GOOD if enough else Status.FIX),
+        _grade_count("host", trace.count_events("host_op"), Status.FIX),
         _grade_count("kernels", trace.count_events("compute"), missing),
-        _grade_count("collectives", collectives, Status.OK if run.nproc == 1 else missing),
+        _grade_count("collectives", collectives, Status.GOOD if run.nproc == 1 else missing),
         _grade_count("loading", trace.count_events("loading"), Status.NOTE),
     ]
     asked = (
@@ -159,7 +159,7 @@ def count_data(profile: Profile, run: Recording) -> list[Row]:
         (options.stack or options.modules, "stack", trace.count_events("python")),
         (options.flops and run.found.accelerator != "npu", "flops", len(_read_beside(run, "flops").get("flops", ()))),
     )
-    rows += [_grade_count(name, count, Status.WARN) for wanted, name, count in asked if wanted]
+    rows += [_grade_count(name, count, Status.LOOK) for wanted, name, count in asked if wanted]
     return rows + count_npu_data(run.data_path(run.ranks[0]), options, run.found)
 
 
@@ -180,7 +180,7 @@ def measure_overhead(run: Recording) -> dict[str, float] | None:
 
 def _grade_count(name: str, count: int, absent: Status) -> Row:
     """Return the row of a kind of data, with the status `absent` where nothing of it came."""
-    return name, count, Status.OK if count else absent
+    return name, count, Status.GOOD if count else absent
 
 
 def _explain_failure(run: Recording, error: WorkbookError) -> tuple[str, dict[str, Scalar]]:
@@ -203,12 +203,12 @@ def _list_findings(rows: list[Row], run: Recording, profile: Profile, more: Sequ
     problems = [
         Finding("PRF300", state, f"PRF300.absent.{name}", {"done": run.done, "wanted": wanted})
         for name, count, state in rows
-        if state is not Status.OK
+        if state is not Status.GOOD
     ]
     came: list[Scalar] = [Sentence(f"profiling.data.{name}") for name, count, _ in rows if count]
     lacking: list[Scalar] = [Sentence(f"profiling.data.{name}") for name in absent]
     steps: dict[str, Scalar] = {"steps": profile.trace.recorded_steps, "wanted": run.options.steps}
-    worst = max((finding.status for finding in (*problems, *more)), default=Status.OK)
+    worst = max((finding.status for finding in (*problems, *more)), default=Status.GOOD)
     key = "PRF300.partly" if absent else "PRF300.came"
     return (Finding("PRF300", worst, key, {"came": came, "absent": lacking, **steps}, weight=100), *problems, *more)
 
@@ -220,7 +220,7 @@ def _judge_overhead(cost: dict[str, float] | None) -> list[Finding]:
     if cost["percent"] > LARGE_OVERHEAD:
         return [Finding("PRF300", Status.NOTE, "PRF300.overhead_large", dict(cost))]
     key = "PRF300.overhead" if cost["percent"] > 0 else "PRF300.overhead_none"
-    return [Finding("PRF300", Status.OK, key, dict(cost))]
+    return [Finding("PRF300", Status.GOOD, key, dict(cost))]
 
 
 def _read_beside(run: Recording, name: str) -> dict[str, Any]:
@@ -253,7 +253,7 @@ def find_changed_settings(path: Path, options: Options, device: Device) -> list[
         recorded_settings = _read_settings(path)
     except WorkbookError as error:
         why: Scalar = Sentence(error.key, **error.arguments)
-        return [Finding("PRF300", Status.WARN, "PRF300.settings_unknown", {"why": why})]
+        return [Finding("PRF300", Status.LOOK, "PRF300.settings_unknown", {"why": why})]
     asked: dict[str, Any] = dict(for_child(options, "npu", "")["npu"])
     asked["aic_metrics"] = WRITTEN[asked["aic_metrics"]]
     asked["export_type"] = sorted(export_type.lower() for export_type in asked["export_type"])
@@ -263,14 +263,14 @@ def find_changed_settings(path: Path, options: Options, device: Device) -> list[
         used = sorted(used) if isinstance(used, list) else used
         if f"_{name}" in recorded_settings and used != value:
             changed.append(f"{name}={used} ({value})")
-    return [Finding("PRF300", Status.FAIL, "PRF300.otherwise", {"changed": changed})] if changed else []
+    return [Finding("PRF300", Status.FIX, "PRF300.otherwise", {"changed": changed})] if changed else []
 
 
 def count_npu_data(path: Path, options: Options, device: Device) -> list[Row]:
     """Count AI Core metrics and databases, where they were asked for."""
     if device.accelerator != "npu":
         return []
-    lacking = Status.NOTE if device.simulated else Status.FAIL
+    lacking = Status.NOTE if device.simulated else Status.FIX
     rows: list[Row] = []
     if options.export != "db" and for_child(options, "npu", "")["npu"]["aic_metrics"] != "AiCoreNone":
         table, heading = path / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv", ""
@@ -279,7 +279,7 @@ def count_npu_data(path: Path, options: Options, device: Device) -> list[Row]:
                 heading = lines.readline(1 << 16)
         rows.append(_grade_count("metrics", len(METRIC.findall(heading)), lacking))
     if options.export != "text":
-        rows.append(_grade_count("database", len(list(path.glob("ASCEND_PROFILER_OUTPUT/*.db"))), Status.FAIL))
+        rows.append(_grade_count("database", len(list(path.glob("ASCEND_PROFILER_OUTPUT/*.db"))), Status.FIX))
     return rows
 
 

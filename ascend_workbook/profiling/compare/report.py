@@ -47,7 +47,7 @@ def summarise_comparison(comparison: Comparison, findings: Sequence[Finding]) ->
         entry.profile.trace.source for entry in (comparison.baseline, comparison.target) if not entry.profile.conclusive
     ]
     if blind:
-        return Finding("PRF380", Status.SKIPPED, "PRF380.blind", {"path": blind[0]}, weight=2000.0)
+        return Finding("PRF380", Status.NOT_LOOKED, "PRF380.blind", {"path": blind[0]}, weight=2000.0)
     difference = comparison.difference_ns
     rows = [
         row
@@ -66,12 +66,12 @@ def summarise_comparison(comparison: Comparison, findings: Sequence[Finding]) ->
     args: dict[str, Scalar] = {"baseline_ms": comparison.baseline.step_ns / 1e6}
     args |= {"target_ms": comparison.target.step_ns / 1e6, "causes": causes}
     args |= {"ms": abs(difference) / 1e6, "share": abs(100 * share)}
-    unlike = any(entry.rule == "PRF381" and entry.status is Status.WARN for entry in findings)
+    unlike = any(entry.rule == "PRF381" and entry.status is Status.LOOK for entry in findings)
     word = "alike" if abs(share) < WORTH else "slower" if difference > 0 else "faster"
     spread = "" if rows or word == "alike" else "_spread"
-    status = max(Status.WARN if word == "slower" else Status.OK, *(entry.status for entry in findings))
+    status = max(Status.LOOK if word == "slower" else Status.GOOD, *(entry.status for entry in findings))
     if comparison.simulated:
-        status = max(Status.SKIPPED, *(entry.status for entry in findings))
+        status = max(Status.NOT_LOOKED, *(entry.status for entry in findings))
         return Finding("PRF380", status, f"PRF380.simulated_{word}{spread}", args, weight=2000.0)
     return Finding("PRF380", status, f"PRF380.{'unlike_' if unlike else ''}{word}{spread}", args, weight=2000.0)
 
@@ -138,7 +138,7 @@ def _report_modules(comparison: Comparison, top: int) -> Report:
             Sentence(f"compare.modules.{side.module_kind or 'none'}")
             for side in (comparison.baseline, comparison.target)
         ]
-        finding = Finding("PRF387", Status.SKIPPED, "PRF387.unseen", {"baseline": kinds[0], "target": kinds[1]})
+        finding = Finding("PRF387", Status.NOT_LOOKED, "PRF387.unseen", {"baseline": kinds[0], "target": kinds[1]})
         return Report(STAGE, "compare_modules", (finding,), tier=_choose_tier(comparison))
     labels = {"": Sentence("compare.row.outside")}
     rows = tuple(
@@ -148,7 +148,7 @@ def _report_modules(comparison: Comparison, top: int) -> Report:
     others = _sum_others(comparison.modules[top:], comparison)
     table = Table((Column("module", wrap=48), *_TIMES), rows + ((others,) if others else ()))
     kind: Scalar = Sentence(f"compare.modules.{comparison.baseline.module_kind}")
-    finding = Finding("PRF387", Status.OK, "PRF387.seen", {"kind": kind, "modules": len(comparison.modules)})
+    finding = Finding("PRF387", Status.GOOD, "PRF387.seen", {"kind": kind, "modules": len(comparison.modules)})
     return Report(STAGE, "compare_modules", (finding,), table, _make_chart("module"), tier=_choose_tier(comparison))
 
 

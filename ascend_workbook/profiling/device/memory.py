@@ -95,7 +95,7 @@ def _report_curve(profile: Profile, stage: str, tables: MemoryTables) -> Report:
         "most_mb": round(max(allocated)),
         "span_ms": profile.to_ms(int(tables.at_ns[-1] - tables.at_ns[0])),
     }
-    findings = (Finding("PRF324", Status.OK, "PRF324.curve", limits),)
+    findings = (Finding("PRF324", Status.GOOD, "PRF324.curve", limits),)
     held = (Column(f"memory_{what}", "MB", digits=6) for what in ("allocated", "reserved"))
     columns = (Column("memory_at", "ms"), *held)
     chart = Chart("lines", "memory_at", ("memory_allocated", "memory_reserved"), "MB")

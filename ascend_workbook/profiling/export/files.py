@@ -71,7 +71,7 @@ def report_flame(profile: Profile) -> Report:
     placed = [
         [entry.name, entry.depth, round(entry.start, 6), round(entry.share, 6)] for entry in lay_out_boxes(flame_stacks)
     ]
-    finding = Finding("PRF341", Status.OK, "PRF341.drawn", {"stacks": len(flame_stacks.frame), "frames": len(placed)})
+    finding = Finding("PRF341", Status.GOOD, "PRF341.drawn", {"stacks": len(flame_stacks.frame), "frames": len(placed)})
     table = Table((Column("operator"), Column("self_time", "ms")), rows)
     chart = Chart("flame", "operator", ("self_time",), "ms")
     return Report("profiling", "flame", (finding,), table, chart, facts={"flame": placed}, tier=profile.tier)

@@ -188,7 +188,7 @@ def _make_report(cluster: Cluster, faults: list[Finding], read: Mapping[int, Ran
         for rank, item in read.items()
         if item.report
     }
-    status = max([item.status for item in judged] + [item.status for item in own.values()], default=Status.OK)
+    status = max([item.status for item in judged] + [item.status for item in own.values()], default=Status.GOOD)
     findings = [_make_headline(cluster, judged, ranks, status), *faults, *judged]
     table, chart = rank_table(cluster)
     parts = [*_part_reports(cluster, judged, tier), *(own[rank] for rank in _choose_ranks_to_show(judged, list(own)))]
@@ -198,7 +198,7 @@ def _make_report(cluster: Cluster, faults: list[Finding], read: Mapping[int, Ran
 
 
 def _make_headline(cluster: Cluster, judged: list[Finding], ranks: int, status: Status) -> Finding:
-    savings = [finding for finding in judged if finding.rule in CAUSES and finding.status in (Status.NOTE, Status.WARN)]
+    savings = [finding for finding in judged if finding.rule in CAUSES and finding.status in (Status.NOTE, Status.LOOK)]
     args: dict[str, Scalar] = {"read": len(cluster.ranks), "ranks": ranks}
     if savings:
         most = max(finding.weight for finding in savings)
@@ -219,7 +219,7 @@ def _choose_ranks_to_show(judged: list[Finding], ranks: list[int]) -> list[int]:
     """Return the ranks whose own reports are kept: all, or of many those that findings name and the first ones."""
     if len(ranks) <= WHOLE:
         return ranks
-    open_args = [finding.args for finding in judged if finding.status is not Status.OK]
+    open_args = [finding.args for finding in judged if finding.status is not Status.GOOD]
     named = [args.get(name) for args in open_args for name in ("rank", "waited_rank")]
     return sorted(list(dict.fromkeys([*(rank for rank in ranks if rank in named), *ranks]))[:WHOLE])
 
@@ -247,23 +247,23 @@ def find_inventory_faults(
     """Yield one finding for each profile that is unread, doubled, missing or of another run."""
     for rank, error in unread.items():
         reason: Scalar = Sentence(error.key, **error.arguments)
-        yield Finding("PRF310", Status.FAIL, "PRF310.unread", {"rank": rank, "error": reason})
+        yield Finding("PRF310", Status.FIX, "PRF310.unread", {"rank": rank, "error": reason})
     for rank, older in rank_profiles.older.items():
         used = rank_profiles.profiles[rank]
         twice: dict[str, Scalar] = {"rank": rank, "count": len(older) + 1, "used": used.name}
-        yield Finding(CODE, Status.WARN, "PRF350.twice", twice, Place(str(used)))
+        yield Finding(CODE, Status.LOOK, "PRF350.twice", twice, Place(str(used)))
     for path in rank_profiles.untold:
-        yield Finding(CODE, Status.WARN, "PRF350.untold", {"path": str(path)}, Place(str(path)))
+        yield Finding(CODE, Status.LOOK, "PRF350.untold", {"path": str(path)}, Place(str(path)))
     if others:
         args: dict[str, Scalar] = {"others": list(others), "kept": list(cluster.ranks)}
-        yield Finding(CODE, Status.WARN, "PRF350.other_run", args)
+        yield Finding(CODE, Status.LOOK, "PRF350.other_run", args)
     tables = [rank for rank, facts in cluster.ranks.items() if facts.tables_only]
     if tables:
         yield Finding(CODE, Status.NOTE, "PRF350.tables", {"ranks": list(tables)})
     world = cluster.world_size
     if missing := [rank for rank in range(world) if rank not in rank_profiles.profiles]:
         args = {"ranks": world - len(missing), "world": world, "missing": format_spans(missing)}
-        yield Finding(CODE, Status.SKIPPED, "PRF350.missing", args)
+        yield Finding(CODE, Status.NOT_LOOKED, "PRF350.missing", args)
 
 
 #: Clocks of one run are not further apart than this without the ends of their collectives saying by how much

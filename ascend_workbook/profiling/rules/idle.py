@@ -50,7 +50,7 @@ def check_idle_cause(profile: Profile) -> Iterator[Finding]:
     causes = profile.idle
     idle, total = sum(causes.values()), profile.breakdown.total_ns
     if not idle:
-        yield Finding("PRF321", Status.OK, "PRF321.none")
+        yield Finding("PRF321", Status.GOOD, "PRF321.none")
         return
     if causes["unexplained"] == idle:
         raise CannotCheck("PRF321.no_launches", share=round(100 * idle / total, 1))
@@ -61,7 +61,7 @@ def check_idle_cause(profile: Profile) -> Iterator[Finding]:
         "cause_share": round(100 * causes[cause] / idle, 1),
         "gain_ms": profile.to_ms(causes[cause] / total * profile.breakdown.step_ns),
     }
-    status = Status.NOTE if causes[cause] >= IDLE_CAUSE_WORTH * total else Status.OK
+    status = Status.NOTE if causes[cause] >= IDLE_CAUSE_WORTH * total else Status.GOOD
     yield Finding("PRF321", status, f"PRF321.{cause}", args, weight=100 * causes[cause] / total)
 
 
@@ -85,10 +85,10 @@ def check_short_kernels(profile: Profile) -> Iterator[Finding]:
     args |= {"share": to_percent(lost), "gain_ms": profile.to_ms(lost * profile.breakdown.step_ns)}
     slow = many >= MANY and lost >= SHORT_KERNELS_WORTH
     key = "PRF322.many" if slow else "PRF322.late" if lost >= LATE else "PRF322.few"
-    yield Finding("PRF322", Status.OK if key == "PRF322.few" else Status.NOTE, key, args, weight=100 * lost)
+    yield Finding("PRF322", Status.GOOD if key == "PRF322.few" else Status.NOTE, key, args, weight=100 * lost)
     if launches.launched < launches.kernels:
         shared_args = {"kernels": a_step, "launches": round(launches.launched / len(profile.breakdown.steady))}
-        yield Finding("PRF322", Status.OK, "PRF322.shared", dict(shared_args))
+        yield Finding("PRF322", Status.GOOD, "PRF322.shared", dict(shared_args))
 
 
 def check_batch_size(profile: Profile) -> Iterator[Finding]:
@@ -164,7 +164,7 @@ def check_synchronisation(profile: Profile) -> Iterator[Finding]:
         yield read
         return
     if profile.tier == "cpu":
-        yield Finding("PRF314", Status.OK, "PRF314.cpu")
+        yield Finding("PRF314", Status.GOOD, "PRF314.cpu")
         return
     if not profile.device_times:
         raise CannotCheck("PRF314.no_device")

@@ -53,7 +53,7 @@ def check_dominant(profile: Profile) -> Iterator[Finding]:
     args["computing_share"] = round(100 * first.self_ns / whole, 1) if whole else None
     args["gain_ms"] = profile.to_ms(min(per_step, profile.breakdown.step_ns))  # several streams can exceed the step
     much = share >= MUCH
-    status, key = (Status.NOTE, "PRF331.one") if much else (Status.OK, "PRF331.many")
+    status, key = (Status.NOTE, "PRF331.one") if much else (Status.GOOD, "PRF331.many")
     yield Finding("PRF331", status, key, args, weight=100 * share)
 
 
@@ -66,9 +66,9 @@ def check_kernel_metrics(profile: Profile) -> Iterator[Finding]:
         raise CannotCheck("PRF323.no_table")
     args: dict[str, Scalar] = {"path": str(table.path), "kernels": len(table)}
     if table.bad_rows:
-        yield Finding("PRF323", Status.WARN, "PRF323.rows", {**args, "rows": table.bad_rows, "line": table.bad_line})
+        yield Finding("PRF323", Status.LOOK, "PRF323.rows", {**args, "rows": table.bad_rows, "line": table.bad_line})
     if table.bad_cells:
-        yield Finding("PRF323", Status.WARN, "PRF323.cells", {**args, "cells": table.bad_cells, "cell": table.bad_cell})
+        yield Finding("PRF323", Status.LOOK, "PRF323.cells", {**args, "cells": table.bad_cells, "cell": table.bad_cell})
     yield _judge_bounds(table)
 
 
@@ -76,11 +76,11 @@ def _judge_bounds(table: KernelTable) -> Finding:
     masks = bound_masks(table)
     total = table.total_ns()
     if masks is None or not total:
-        return Finding("PRF323", Status.SKIPPED, "PRF323.no_metrics")
+        return Finding("PRF323", Status.NOT_LOOKED, "PRF323.no_metrics")
     computing, memory = (round(100 * table.total_ns(mask) / total, 1) for mask in masks)
     args: dict[str, Scalar] = {"computing": computing, "memory": memory}
     args["neither"] = round(100 - computing - memory, 1)
-    return Finding("PRF323", Status.OK, "PRF323.bounds", args)
+    return Finding("PRF323", Status.GOOD, "PRF323.bounds", args)
 
 
 def check_ai_cpu(profile: Profile) -> Iterator[Finding]:

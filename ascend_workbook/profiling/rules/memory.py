@@ -34,7 +34,7 @@ def check_memory_peak(profile: Profile) -> Iterator[Finding]:
         "operator": first,
         "operator_mb": round(peak.holders[first][0]) if first else None,
     }
-    yield Finding("PRF324", Status.OK, "PRF324.peak", args)
+    yield Finding("PRF324", Status.GOOD, "PRF324.peak", args)
 
 
 def check_fragmentation(profile: Profile) -> Iterator[Finding]:
@@ -48,7 +48,7 @@ def check_fragmentation(profile: Profile) -> Iterator[Finding]:
     args: dict[str, Scalar] = {"mb": round(mb), "unused": to_percent(peak.unused_share), "source": FRAGMENTATION_SOURCE}
     args |= {"topic": Sentence("PRF343.topic"), "gain_ms": None, "share": None}
     if peak.unused_share < UNUSED or mb < LEAST_MB:
-        yield Finding("PRF343", Status.OK, "PRF343.little", args)
+        yield Finding("PRF343", Status.GOOD, "PRF343.little", args)
         return
     setting = read_environment(profile, "PYTORCH_NPU_ALLOC_CONF", "PRF343")
     args["told"] = setting or None
@@ -63,10 +63,10 @@ def check_stream_memory(profile: Profile) -> Iterator[Finding]:
     args: dict[str, Scalar] = {"source": STREAM_MEMORY_SOURCE, "topic": Sentence("PRF344.topic")}
     args |= {"gain_ms": None, "share": None}
     if not profile.trace.count_events("communication"):
-        yield Finding("PRF344", Status.OK, "PRF344.alone", args)
+        yield Finding("PRF344", Status.GOOD, "PRF344.alone", args)
         return
     off = read_environment(profile, "MULTI_STREAM_MEMORY_REUSE", "PRF344") == "0"
-    yield Finding("PRF344", Status.NOTE if off else Status.OK, "PRF344.change" if off else "PRF344.on", args)
+    yield Finding("PRF344", Status.NOTE if off else Status.GOOD, "PRF344.change" if off else "PRF344.on", args)
 
 
 RULES = {"PRF324": check_memory_peak, "PRF343": check_fragmentation, "PRF344": check_stream_memory}

@@ -32,13 +32,13 @@ def check_device_data(profile: Profile) -> Iterator[Finding]:
     kernels = profile.trace.count_events("compute")
     args: dict[str, Scalar] = {"kernels": kernels, "operators": profile.trace.count_events("host_op")}
     if profile.simulated:
-        yield Finding("PRF301", Status.SKIPPED, "PRF301.simulated" if kernels else "PRF301.simulated_host", args)
+        yield Finding("PRF301", Status.NOT_LOOKED, "PRF301.simulated" if kernels else "PRF301.simulated_host", args)
     elif profile.tier == "cpu" and args["operators"]:
-        yield Finding("PRF301", Status.OK, "PRF301.cpu", args)
+        yield Finding("PRF301", Status.GOOD, "PRF301.cpu", args)
     elif not profile.trace.on_device:
-        yield Finding("PRF301", Status.SKIPPED, "PRF301.absent", args)
+        yield Finding("PRF301", Status.NOT_LOOKED, "PRF301.absent", args)
     else:
-        yield Finding("PRF301", Status.OK, "PRF301.there", args)
+        yield Finding("PRF301", Status.GOOD, "PRF301.there", args)
 
 
 def check_steps(profile: Profile) -> Iterator[Finding]:
@@ -46,7 +46,7 @@ def check_steps(profile: Profile) -> Iterator[Finding]:
     where the script, or who runs it, calls `profiler.step()`."""
     steps = profile.breakdown.steps
     for remark in profile.trace.remarks:
-        yield Finding("PRF302", Status.WARN if remark.key in OTHERS else Status.NOTE, remark.key, remark.args)
+        yield Finding("PRF302", Status.LOOK if remark.key in OTHERS else Status.NOTE, remark.key, remark.args)
     if profile.trace.looked:
         yield from _report_chosen_steps(profile, profile.trace.looked)
     elif not profile.trace.marked:
@@ -56,7 +56,7 @@ def check_steps(profile: Profile) -> Iterator[Finding]:
     else:
         args: dict[str, Scalar] = {"steps": len(steps), "first_ms": profile.to_ms(steps[0].total_ns)}
         args["step_ms"] = profile.to_ms(profile.breakdown.step_ns)
-        yield Finding("PRF302", Status.OK, "PRF302.first", args)
+        yield Finding("PRF302", Status.GOOD, "PRF302.first", args)
 
 
 def _report_chosen_steps(profile: Profile, looked: Looked) -> Iterator[Finding]:
@@ -67,7 +67,7 @@ def _report_chosen_steps(profile: Profile, looked: Looked) -> Iterator[Finding]:
     key = "some" if profile.trace.leads_in else "warming" if len(steady) < len(steps) else "cold"
     yield Finding("PRF302", Status.NOTE, f"PRF302.{key}", args)
     if looked.behind:
-        yield Finding("PRF302", Status.WARN, "PRF302.behind", args)
+        yield Finding("PRF302", Status.LOOK, "PRF302.behind", args)
 
 
 def args_of(profile: Profile, looked: Looked) -> dict[str, Scalar]:
@@ -89,7 +89,7 @@ def check_spread(profile: Profile) -> Iterator[Finding]:
     slow = sum(step.total_ns > (1 + ALLOWED) * middle for step in steady)
     args |= {"slow": slow, "steps": len(steady), "mean_ms": profile.to_ms(profile.breakdown.step_ns)}
     apart = slow > 0
-    yield Finding("PRF303", Status.NOTE if apart else Status.OK, "PRF303.apart" if apart else "PRF303.alike", args)
+    yield Finding("PRF303", Status.NOTE if apart else Status.GOOD, "PRF303.apart" if apart else "PRF303.alike", args)
 
 
 def check_usable(profile: Profile) -> Iterator[Finding]:
@@ -97,27 +97,27 @@ def check_usable(profile: Profile) -> Iterator[Finding]:
     was cut short, what is whole is read. Steps whose numbers do not rise with time tell of a clock that went back. A
     slower reader gives the same, and is told."""
     for reason, count in sorted(profile.trace.left_out.items()):
-        yield Finding("PRF304", Status.WARN, f"PRF304.{reason}", {"count": count, "events": len(profile.trace)})
+        yield Finding("PRF304", Status.LOOK, f"PRF304.{reason}", {"count": count, "events": len(profile.trace)})
     steps = profile.trace.steps
     back = next((later.number for earlier, later in zip(steps, steps[1:]) if later.number < earlier.number), None)
     if back is not None and profile.trace.marked:
-        yield Finding("PRF304", Status.WARN, "PRF304.backwards", {"step": back})
+        yield Finding("PRF304", Status.LOOK, "PRF304.backwards", {"step": back})
     if profile.trace.cut_at is not None:
         args: dict[str, Scalar] = {"byte": profile.trace.cut_at, "events": len(profile.trace)}
         if profile.trace.damage:
-            yield Finding("PRF304", Status.WARN, "PRF304.damaged", {**args, "why": profile.trace.damage})
+            yield Finding("PRF304", Status.LOOK, "PRF304.damaged", {**args, "why": profile.trace.damage})
         else:
-            yield Finding("PRF304", Status.WARN, "PRF304.cut_short", {**args, "path": profile.trace.source})
+            yield Finding("PRF304", Status.LOOK, "PRF304.cut_short", {**args, "path": profile.trace.source})
     if profile.trace.slower:
         yield Finding("PRF304", Status.NOTE, "PRF304.slower", {"reason": profile.trace.slower})
     if profile.trace.cut_at is None and not profile.trace.left_out:
-        yield Finding("PRF304", Status.OK, "PRF304.all", {"events": len(profile.trace)})
+        yield Finding("PRF304", Status.GOOD, "PRF304.all", {"events": len(profile.trace)})
 
 
 def check_shapes(profile: Profile) -> Iterator[Finding]:
     """Were input shapes recorded? Without them an operator's cost can't be laid to the size of its work."""
     there = any(profile.trace.shapes)
-    yield Finding("PRF305", Status.OK if there else Status.NOTE, "PRF305.there" if there else "PRF305.absent")
+    yield Finding("PRF305", Status.GOOD if there else Status.NOTE, "PRF305.there" if there else "PRF305.absent")
 
 
 def check_agreement(profile: Profile) -> Iterator[Finding]:
@@ -131,9 +131,9 @@ def check_agreement(profile: Profile) -> Iterator[Finding]:
     if apart:
         worst = max(apart, key=apart.__getitem__)
         args = {"steps": len(apart), "of": len(shared), "step": worst, "apart_ms": profile.to_ms(apart[worst])}
-        yield Finding("PRF306", Status.WARN, "PRF306.apart", dict(args))
+        yield Finding("PRF306", Status.LOOK, "PRF306.apart", dict(args))
     elif shared:
-        yield Finding("PRF306", Status.OK, "PRF306.same", {"steps": len(shared)})
+        yield Finding("PRF306", Status.GOOD, "PRF306.same", {"steps": len(shared)})
 
 
 def check_whole(profile: Profile) -> Iterator[Finding]:
@@ -141,11 +141,11 @@ def check_whole(profile: Profile) -> Iterator[Finding]:
     was killed leaves the record of a recording that still runs."""
     ended, unread = profile.record.get("status"), profile.record.get(UNREAD)
     if isinstance(unread, Sentence):
-        yield Finding("PRF307", Status.WARN, "PRF307.unread", {"error": unread})
+        yield Finding("PRF307", Status.LOOK, "PRF307.unread", {"error": unread})
     elif ended == "complete":
-        yield Finding("PRF307", Status.OK, "PRF307.whole")
+        yield Finding("PRF307", Status.GOOD, "PRF307.whole")
     elif ended:
-        yield Finding("PRF307", Status.WARN, "PRF307.failed" if ended == "failed" else "PRF307.running")
+        yield Finding("PRF307", Status.LOOK, "PRF307.failed" if ended == "failed" else "PRF307.running")
 
 
 def check_devices(profile: Profile) -> Iterator[Finding]:
@@ -165,7 +165,7 @@ def check_devices(profile: Profile) -> Iterator[Finding]:
         shares.append(Sentence("profiling.device_share", device=number or "-", share=round(100 * busy / total, 1)))
     together = to_percent(profile.breakdown.share_of("computing"))
     args: dict[str, Scalar] = {"count": len(trace.devices), "devices": shares, "together": together}
-    yield Finding("PRF308", Status.WARN, "PRF308.several", args)
+    yield Finding("PRF308", Status.LOOK, "PRF308.several", args)
 
 
 RULES = {

@@ -51,6 +51,7 @@ from helpers import explain
 from helpers.devices import child_environment, find
 from helpers.environment import probe, report_on
 from helpers.notebook import begin
+from helpers.report import Status
 
 run = begin("course", lang, run_dir, device)
 scripts = run.path("notebooks/course/scripts")
@@ -156,21 +157,21 @@ print(run_script(asks, broken).stdout)
 # %% tags=["nbval-ignore-output"]
 before = checked(broken, run.folder / "check_before.json")
 for found in before.findings:
-    if found.status.name in ("WARN", "FAIL"):
-        print(found.status.name, found.rule, found.message(lang))
+    if found.status in (Status.LOOK, Status.FIX):
+        print(found.status.word(lang), found.rule, found.message(lang))
         if found.hint(lang):
             print("     ", found.hint(lang))
 
 
 # %%
 def status_of(report, rule):
-    return next(found.status.name for found in report.findings if found.rule == rule)
+    return next(found.status.word(lang) for found in report.findings if found.rule == rule)
 
 
 print("import torch:", status_of(before, "ENV051"), "| torch and torch_npu:", status_of(before, "ENV053"))
 
 # %% [markdown] lang="zh"
-# torch 与 torch_npu 是配套的（ENV053 为 OK），所以重装它们没有用。缺的是它们下面的一层。
+# torch 与 torch_npu 是配套的（ENV053 为“通过”），所以重装它们没有用。缺的是它们下面的一层。
 #
 # ## 速效药
 #
@@ -180,7 +181,7 @@ print("import torch:", status_of(before, "ENV051"), "| torch and torch_npu:", st
 # 把 `npu`、`cpu` 或 `nowhere`（根本跑不起来）写进参数 `trains_on`。
 
 # %% [markdown] lang="en"
-# torch and torch_npu belong together (ENV053 is OK), so installing them again would not help. What is missing is the
+# torch and torch_npu belong together (ENV053 is Good), so installing them again would not help. What is missing is the
 # layer below them.
 #
 # ## The quick fix
@@ -242,10 +243,10 @@ print("exit code:", done.code, "|", done.stdout.strip())
 print(run_script(scripts / "first_step.py", mended).stdout)
 
 # %% [markdown] lang="zh"
-# 跑通不等于修好，再检查一遍：同样的两条规则，这次应该都是 OK。
+# 跑通不等于修好，再检查一遍：同样的两条规则，这次应该都是“通过”。
 
 # %% [markdown] lang="en"
-# That it runs is not yet proof. Check again: the same two rules, and now both should be OK.
+# That it runs is not yet proof. Check again: the same two rules, and now both should be Good.
 
 # %%
 after = checked(mended, run.folder / "check_after.json")
@@ -288,11 +289,12 @@ print(second.verdict(lang))
 machine = probe(device)
 replaced = report_on(supposed(machine, torch="2.8.0"))
 pair = next(found for found in replaced.findings if found.rule == "ENV053")
-print(pair.status.name, pair.message(lang))
+print(pair.status.word(lang), pair.message(lang))
 print(pair.hint(lang))
 
 # %%
-blamed = "torch" if status_of(report_on(machine), "ENV053") == "OK" and pair.status.name == "FAIL" else "torch_npu"
+belong = status_of(report_on(machine), "ENV053") == Status.GOOD.word(lang)
+blamed = "torch" if belong and pair.status is Status.FIX else "torch_npu"
 print(predicted("culprit", culprit, blamed, lang))
 
 # %% [markdown] lang="zh"
@@ -313,8 +315,8 @@ print("torch 2.8.0 with torch_npu 2.8.0.post4:", status_of(fits, "ENV053"))
 #
 # <details><summary>答案</summary>
 #
-# 主版本、次版本、修订号须与 torch 一致；`.post` 后缀是 torch_npu 自己的修订。所以 2.7.1（以及 2.7.1.post2 等）得到 OK，
-# 2.6.0 得到 FAIL。
+# 主版本、次版本、修订号须与 torch 一致；`.post` 后缀是 torch_npu 自己的修订。所以 2.7.1（以及 2.7.1.post2 等）得到“通过”，
+# 2.6.0 得到“待修”。
 # 为防再犯，用 constraints 文件固定 torch：`pip install -c constraints.txt ...`。
 # </details>
 
@@ -324,8 +326,8 @@ print("torch 2.8.0 with torch_npu 2.8.0.post4:", status_of(fits, "ENV053"))
 #
 # <details><summary>Answer</summary>
 #
-# Major, minor and micro version are those of torch; a suffix `.post` is torch_npu's own revision. So 2.7.1 is OK, as is
-# 2.7.1.post2, and 2.6.0 is a FAIL. So that it does not happen again, pin torch in a constraints file: `pip install -c constraints.txt ...`.
+# Major, minor and micro version are those of torch; a suffix `.post` is torch_npu's own revision. So 2.7.1 is Good, as is
+# 2.7.1.post2, and 2.6.0 is a Fix. So that it does not happen again, pin torch in a constraints file: `pip install -c constraints.txt ...`.
 # </details>
 
 # %% [markdown] lang="zh"

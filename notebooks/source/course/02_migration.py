@@ -132,7 +132,7 @@ print(quick.stdout or raised(quick.stderr))
 # 退出码 0，八步都跑完了。放到持续集成里，这就是绿色。**停一下**：输出里有没有什么不对劲？
 
 # %% [markdown] lang="en"
-# Exit code 0, eight steps done. A CI job would be green. **Stop here**: is anything in the output odd?
+# Exit code 0, eight steps done. A CI job would pass. **Stop here**: is anything in the output odd?
 
 # %% [markdown] lang="zh"
 # ## 揭晓：`scan` 逐处列出
@@ -205,36 +205,36 @@ for step, (a, b) in enumerate(zip(*losses)):
 # ## 验证：`dry-run`
 #
 # `dry_run` 把原脚本与迁移后的脚本各跑几步，比较损失。没有 CUDA 时，原脚本由 CPU 代替运行。步从 1 数起，脚本自己打印的
-# 步从 0 数起：它的第 2 步就是上面的 step 1。**先想一想**：这里会是 OK 吗？
+# 步从 0 数起：它的第 2 步就是上面的 step 1。**先想一想**：这里会是“通过”吗？
 
 # %% [markdown] lang="en"
 # ## Proof by `dry-run`
 #
 # `dry_run` takes a few steps of the original and of the migrated script and compares their losses. Where there is no
 # CUDA the CPU stands in for it. It counts steps from 1, the script from 0: its step 2 is step 1 above. **Think first**:
-# will it be OK?
+# will it be Good?
 
 # %%
 compared = dry_run(script, device=device, steps=steps, out=run.folder / "dry_run")
 print(compared.verdict(lang))
 
 # %% [markdown] lang="zh"
-# <details><summary>为什么修好了反而是 FAIL？（先自己想）</summary>
+# <details><summary>为什么修好了反而是“待修”？（先自己想）</summary>
 #
 # 有 GPU 的机器上这里应当一致。没有 GPU 时，充当基线的是 CPU，而在 CPU 上 `device.type` 是 `"cpu"`：原脚本的注释写得很清楚，
 # CPU 上不裁剪。错的不是迁移后的脚本，而是**基线没有走 GPU 的那条路**。反过来更危险：只加一行的脚本与这个基线
-# 完全一致，试运行会给它一个漂亮而错误的 OK。
+# 完全一致，试运行会给它一个漂亮而错误的“通过”。
 # </details>
 #
 # 验证你的解释：只为这次比较，把条件改成对 `"cuda"` 和 `"cpu"` 都成立，再试运行一次。
 
 # %% [markdown] lang="en"
-# <details><summary>Mended, and FAIL? (think first)</summary>
+# <details><summary>Mended, and Fix? (think first)</summary>
 #
 # On a machine with a GPU both agree. Without one the CPU is the baseline, and there `device.type` is `"cpu"`: the
 # script's own docstring says that it does not clip on a CPU. Not the migrated script is wrong, but the **baseline did
 # not go the GPU's way**. The other way round is worse: the script with one more line agrees with this baseline to the
-# last digit, and a dry run would give it a fine, wrong OK.
+# last digit, and a dry run would give it a fine, wrong Good.
 # </details>
 #
 # Put your explanation to the test: for this comparison alone the condition holds for `"cuda"` and for `"cpu"`.

@@ -83,7 +83,7 @@ def collect(name):
 
 
 with ThreadPoolExecutor(workers) as pool:
-    print([report.status.name for report in pool.map(collect, cases)])
+    print([report.status.word(lang) for report in pool.map(collect, cases)])
 
 # %% [markdown] lang="zh"
 # ## 案件 1：曲线说一切正常

@@ -305,7 +305,7 @@ static = train("static", device, "--dtype", "fp16", "--scaler", "static", "--sca
 told = read(static).series["loss"].values
 print("losses:", [f"{loss:.2e}" for loss in told[:4]])
 broken = curves(single, static)
-print(broken.status.name, "| not a number from step", broken.headline.args["step"])
+print(broken.status.word(lang), "| not a number from step", broken.headline.args["step"])
 
 # %% [markdown] lang="zh"
 # <details><summary>为什么</summary>

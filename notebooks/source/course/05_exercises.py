@@ -48,6 +48,7 @@ from course.exercises.listing import exercises
 from course.tasks import env, fault, half, loop, ranks, script
 from helpers import curves
 from helpers.notebook import begin
+from helpers.report import Status
 
 run = begin("course", lang, run_dir, device)
 mine = {"run_dir": run.folder.parent, "student": student}
@@ -67,7 +68,7 @@ mine = {"run_dir": run.folder.parent, "student": student}
 # %%
 machine = env.machine(student)
 for found in env.broken(student).findings:
-    if found.status.name == "FAIL" and found.rule != "ENV000":
+    if found.status is Status.FIX and found.rule != "ENV000":
         print(found.rule, found.message(lang))
 
 # %%

@@ -73,7 +73,7 @@ print(script.read_text(encoding="utf-8"))
 from helpers import dry_run
 
 first = dry_run(script, ["--seed", "0"], device, 2, out=run.folder / "as_given")
-print("the dry run says:", first.status.name)
+print("the dry run says:", first.status.word(lang))
 
 # %%
 print((run.folder / "as_given" / "target" / "output.log").read_text(encoding="utf-8").strip().splitlines()[-1])
@@ -190,4 +190,4 @@ for found in report.findings:
 # %% tags=["nbval-ignore-output"]
 print(report.verdict(lang))
 for part in report.parts:
-    print(f"{part.status.name:<8} {part.title(lang)}")
+    print(f"{part.status.word(lang)} {part.title(lang)}")

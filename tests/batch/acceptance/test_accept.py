@@ -29,12 +29,12 @@ CHECKPOINT = {"ACP541": "loaded on a CPU host, Li"}
 Change = Callable[[dict[str, Report]], Any]
 
 
-def found(rule: str, status: Status = Status.OK, key: str = "RUN400.not_run", **args: Any) -> Finding:
+def found(rule: str, status: Status = Status.GOOD, key: str = "RUN400.not_run", **args: Any) -> Finding:
     return Finding(rule, status, key, args)
 
 
 #: Losses that prove nothing.
-NOTHING = found("ACC250", Status.SKIPPED, "ACC250.nothing", steps=9, tolerance=0.1, worst=0.0, why="")
+NOTHING = found("ACC250", Status.NOT_LOOKED, "ACC250.nothing", steps=9, tolerance=0.1, worst=0.0, why="")
 
 
 def parts(tmp_path: Path, tier: str) -> dict[str, Report]:
@@ -219,7 +219,7 @@ def test_no_backup_at_all_is_none(run: Callable[..., Report]) -> None:
     [
         (lambda made: None, {}, "ACP500.accepted_by_hand", {"met": 19, "by_hand": 1, "items": 20}),
         (lambda made: None, {"confirm": {}}, "ACP500.not_yet", {"not_looked": 1}),
-        (with_finding("dry_run", found("MIG140", Status.FAIL)), {}, "ACP500.missed", {"missed": 2}),
+        (with_finding("dry_run", found("MIG140", Status.FIX)), {}, "ACP500.missed", {"missed": 2}),
     ],
 )
 def test_the_verdict_counts_the_items_and_is_the_headline(
@@ -233,27 +233,27 @@ def test_the_verdict_counts_the_items_and_is_the_headline(
 
 def test_a_run_that_meets_all_is_accepted(run: Callable[..., Report], tmp_path: Path) -> None:
     report = run()
-    assert report.status is Status.OK and report.facts["verdict"] == "accepted_by_hand", report.text("en")
+    assert report.status is Status.GOOD and report.facts["verdict"] == "accepted_by_hand", report.text("en")
     assert set(report.facts["items"]) == set(rules_of(rules)) and report.facts["items"]["ACP541"] == "by_hand"
     page = (tmp_path / "run" / "acceptance.html").read_text()
     assert 'href="environment/report.html"' in page and "Li" in page
-    assert json.loads((tmp_path / "run" / "acceptance.json").read_text())["status"] == "OK"
+    assert json.loads((tmp_path / "run" / "acceptance.json").read_text())["status"] == "Good"
 
 
 @pytest.mark.parametrize(
     "code, change",
     [
-        ("ACP501", with_finding("machine_check", found("ENV053", Status.FAIL))),
-        ("ACP502", with_finding("machine_check", found("ENV030", Status.WARN))),
-        ("ACP504", with_finding("compute_check", found("ENV104", Status.FAIL))),
+        ("ACP501", with_finding("machine_check", found("ENV053", Status.FIX))),
+        ("ACP502", with_finding("machine_check", found("ENV030", Status.LOOK))),
+        ("ACP504", with_finding("compute_check", found("ENV104", Status.FIX))),
         ("ACP511", with_facts("rewrite", still_cuda=["a.py"])),
         ("ACP511", with_facts("rewrite", scan_of_the_result={"manual": 1, "unsupported": 0})),
-        ("ACP512", with_finding("dry_run", found("MIG140", Status.FAIL))),
+        ("ACP512", with_finding("dry_run", found("MIG140", Status.FIX))),
         ("ACP511", with_facts("rewrite", scan_of_the_result={"manual": 0, "unsupported": 1})),
         ("ACP513", with_finding("operator_support", found("MIG170", fallback=1, unsupported=0, unknown=0))),
         ("ACP513", with_finding("operator_support", found("MIG170", fallback=0, unsupported=1, unknown=0))),
         ("ACP513", with_finding("operator_support", found("MIG170", fallback=0, unsupported=0, unknown=1))),
-        ("ACP523", with_finding("divergence", found("ACC230", Status.FAIL))),
+        ("ACP523", with_finding("divergence", found("ACC230", Status.FIX))),
         ("ACP525", with_facts("curves", final={"loss": [2.0, 2.03]})),
         ("ACP525", with_facts("curves", final={"loss": [2.0, float("nan")]})),
         ("ACP525", with_facts("curves", final={"loss": [float("inf"), 2.0]})),
@@ -263,35 +263,35 @@ def test_a_run_that_meets_all_is_accepted(run: Callable[..., Report], tmp_path: 
         ("ACP551", with_facts("rewrite", sha256={"train.py": "0"})),
         ("ACP551", with_facts("rewrite", in_place=True, backups=["train.py.orig"])),
         ("ACP552", with_facts("divergence", baseline="/nowhere/at/all")),
-        ("ACP512", with_finding("dry_run", found("MIG158", Status.WARN))),
-        ("ACP521", with_finding("experiment", found("ACC204", Status.FAIL))),
-        ("ACP522", with_finding("curves", found("ACC251", Status.FAIL, "ACC251.nan", path="l", step=1))),
-        ("ACP523", with_finding("divergence", found("ACC235", Status.WARN))),
-        ("ACP524", with_finding("verify", found("ACC276", Status.FAIL))),
+        ("ACP512", with_finding("dry_run", found("MIG158", Status.LOOK))),
+        ("ACP521", with_finding("experiment", found("ACC204", Status.FIX))),
+        ("ACP522", with_finding("curves", found("ACC251", Status.FIX, "ACC251.nan", path="l", step=1))),
+        ("ACP523", with_finding("divergence", found("ACC235", Status.LOOK))),
+        ("ACP524", with_finding("verify", found("ACC276", Status.FIX))),
     ],
 )
 def test_each_item_can_be_missed(run: Callable[..., Report], code: str, change: Change) -> None:
     report = run(change)
     missed = {one for one, state in report.facts["items"].items() if state == "missed"}
     assert missed - {"ACP543"} == {code}, "a dry run on several cards that failed is no run on several cards either"
-    assert report.status is Status.FAIL and report.facts["verdict"] == "missed"
+    assert report.status is Status.FIX and report.facts["verdict"] == "missed"
 
 
 @pytest.mark.parametrize(
     "code, change",
     [
         ("ACP503", lambda made: made.pop("machine_check")),
-        ("ACP503", with_finding("machine_check", found("ENV022", Status.SKIPPED))),
+        ("ACP503", with_finding("machine_check", found("ENV022", Status.NOT_LOOKED))),
         ("ACP503", without("machine_check", "ENV022")),
         ("ACP504", without("compute_check", "ENV104")),
         ("ACP504", without("compute_check", "ENV100")),
         ("ACP503", without("machine_check", "ENV001")),
         ("ACP502", without("machine_check", "ENV054")),
-        ("ACP543", with_finding("dry_run", found("MIG140", Status.SKIPPED))),
+        ("ACP543", with_finding("dry_run", found("MIG140", Status.NOT_LOOKED))),
         ("ACP512", lambda made: made.pop("dry_run")),
         ("ACP512", lambda made: made.update(dry_run=replace(made["dry_run"], tier="cpu"))),
         ("ACP522", lambda made: made.update(curves=replace(made["curves"], tier=""))),
-        ("ACP523", with_finding("divergence", found("ACC230", Status.SKIPPED))),
+        ("ACP523", with_finding("divergence", found("ACC230", Status.NOT_LOOKED))),
         ("ACP502", with_finding("machine_check", found("ENV054", Status.NOTE))),
         ("ACP501", with_finding("machine_check", found("ENV053", Status.NOTE))),
         ("ACP511", with_facts("rewrite", scan_of_the_result=None)),
@@ -316,26 +316,26 @@ def test_each_item_can_be_missed(run: Callable[..., Report], code: str, change: 
         ("ACP551", with_facts("rewrite", sha256={"gone.py": "0"})),
         ("ACP551", with_facts("rewrite", root="")),
         ("ACP552", with_facts("divergence", baseline="")),
-        ("ACP531", with_finding("benchmark", found("PRF376", Status.WARN, name="-", ratio=2.0))),
+        ("ACP531", with_finding("benchmark", found("PRF376", Status.LOOK, name="-", ratio=2.0))),
         ("ACP543", with_facts("dry_run", nproc=1)),
         ("ACP551", lambda made: made.pop("rewrite")),
-        ("ACP511", with_finding("rewrite", found("MIG100", Status.SKIPPED))),
-        ("ACP512", with_finding("dry_run", found("MIG157", Status.SKIPPED))),
-        ("ACP543", with_finding("dry_run", found("MIG157", Status.SKIPPED))),
-        ("ACP513", with_finding("operator_support", found("MIG170", Status.SKIPPED, **COUNTS))),
+        ("ACP511", with_finding("rewrite", found("MIG100", Status.NOT_LOOKED))),
+        ("ACP512", with_finding("dry_run", found("MIG157", Status.NOT_LOOKED))),
+        ("ACP543", with_finding("dry_run", found("MIG157", Status.NOT_LOOKED))),
+        ("ACP513", with_finding("operator_support", found("MIG170", Status.NOT_LOOKED, **COUNTS))),
         ("ACP513", with_finding("operator_support", found("MIG170", operators=0, **COUNTS))),
-        ("ACP521", with_finding("experiment", found("ACC205", Status.SKIPPED, "ACC205.no_manifest"))),
+        ("ACP521", with_finding("experiment", found("ACC205", Status.NOT_LOOKED, "ACC205.no_manifest"))),
         ("ACP522", with_finding("curves", NOTHING)),
         ("ACP525", with_finding("curves", NOTHING)),
-        ("ACP524", with_finding("verify", found("ACC273", Status.SKIPPED))),
+        ("ACP524", with_finding("verify", found("ACC273", Status.NOT_LOOKED))),
         ("ACP532", without("idle_time", "PRF321")),
-        ("ACP532", with_finding("idle_time", found("PRF321", Status.SKIPPED))),
+        ("ACP532", with_finding("idle_time", found("PRF321", Status.NOT_LOOKED))),
     ],
 )
 def test_without_evidence_an_item_is_not_looked_at(run: Callable[..., Report], code: str, change: Change) -> None:
     report = run(change)
     assert report.facts["items"][code] == "not_looked"
-    assert report.status is Status.FAIL and report.facts["verdict"] == "not_yet"
+    assert report.status is Status.FIX and report.facts["verdict"] == "not_yet"
     assert "items not looked at" in report.verdict("en")
 
 
@@ -353,7 +353,7 @@ def test_targets_are_not_made_up(run: Callable[..., Report]) -> None:
 
 
 def test_a_person_cannot_answer_for_what_was_seen(run: Callable[..., Report]) -> None:
-    change = with_finding("dry_run", found("MIG140", Status.FAIL))
+    change = with_finding("dry_run", found("MIG140", Status.FIX))
     assert run(change, confirm={**CHECKPOINT, "ACP512": "works for me"}).facts["items"]["ACP512"] == "missed"
 
 
@@ -408,7 +408,7 @@ def test_a_run_page_shows_the_checklist_and_is_not_red_for_it(run: Callable[...,
     run(lambda made: made.pop("dry_run"))
     shown = section_of(tmp_path / "run", "en")
     assert 'href="acceptance.html"' in shown and "not looked" in shown
-    assert json.loads((tmp_path / "run" / "acceptance.json").read_text())["status"] == "SKIPPED"
+    assert json.loads((tmp_path / "run" / "acceptance.json").read_text())["status"] == "Not looked"
 
 
 def test_a_folder_without_reports_is_an_error(tmp_path: Path) -> None:
@@ -426,9 +426,9 @@ def plan_of(folder: Path, **runs: str) -> Path:
 def test_a_plan_is_not_accepted_while_a_run_has_no_results(run: Callable[..., Report], tmp_path: Path) -> None:
     run()
     options: dict[str, Any] = {"target": TARGETS, "confirm": CHECKPOINT, "lang": "en"}
-    assert accept(plan_of(tmp_path, run="good", later="left_out"), **options).status is Status.OK
+    assert accept(plan_of(tmp_path, run="good", later="left_out"), **options).status is Status.GOOD
     report = accept(plan_of(tmp_path, run="good", dead="died"), **options)
-    assert report.status is Status.FAIL and report.facts["runs"] == ["run", "dead"]
+    assert report.status is Status.FIX and report.facts["runs"] == ["run", "dead"]
 
 
 def test_a_run_of_a_shard_is_looked_for_in_the_shards_folder(run: Callable[..., Report], tmp_path: Path) -> None:
@@ -439,7 +439,7 @@ def test_a_run_of_a_shard_is_looked_for_in_the_shards_folder(run: Callable[..., 
     told = [{"name": "run", "state": "good", "page": "shard-1-of-2/run/index.html"}]
     (plan / "summary.json").write_text(json.dumps({"runs": told}))
     report = accept(plan, target=TARGETS, confirm=CHECKPOINT, lang="en")
-    assert report.status is Status.OK and (report.tier, report.findings[0].weight) == ("npu", 400)
+    assert report.status is Status.GOOD and (report.tier, report.findings[0].weight) == ("npu", 400)
     assert str(report.findings[1].place) == "shard-1-of-2/run/acceptance.html"
 
 
@@ -515,7 +515,7 @@ def test_a_run_left_out_this_time_counts_by_its_earlier_results(run: Callable[..
         ("ACP522", lambda made: made.pop("curves"), "accept.absent"),
         (
             "ACP531",
-            with_finding("benchmark", found("PRF376", Status.WARN, name="-", ratio=2.0)),
+            with_finding("benchmark", found("PRF376", Status.LOOK, name="-", ratio=2.0)),
             "accept.other_benchmark",
         ),
         ("ACP551", with_facts("rewrite", sha256=None), "accept.not_in_report"),
@@ -530,7 +530,7 @@ def test_what_was_not_looked_at_says_why(run: Callable[..., Report], code: str, 
 
 def test_one_ratio_of_another_benchmark_makes_all_of_no_use(run: Callable[..., Report]) -> None:
     def change(made: dict[str, Report]) -> None:
-        ratios = (found("PRF376", name="-", ratio=0.9), found("PRF376", Status.WARN, name="b", ratio=0.9))
+        ratios = (found("PRF376", name="-", ratio=0.9), found("PRF376", Status.LOOK, name="b", ratio=0.9))
         made["benchmark"] = replace(made["benchmark"], findings=(found("PRF370", name="-"), *ratios))
 
     assert finding_of(run(change), "ACP531").key == "accept.other_benchmark"
@@ -609,8 +609,8 @@ def test_the_run_on_most_cards_counts(run: Callable[..., Report], facts: dict[st
 @pytest.mark.parametrize(
     "findings",
     [
-        (found("MIG140", Status.SKIPPED), found("MIG141", Status.WARN)),
-        (found("MIG140"), found("MIG141", Status.SKIPPED)),
+        (found("MIG140", Status.NOT_LOOKED), found("MIG141", Status.LOOK)),
+        (found("MIG140"), found("MIG141", Status.NOT_LOOKED)),
     ],
 )
 def test_a_run_on_several_cards_that_could_not_look_is_none(

@@ -50,5 +50,5 @@ def all_of(items: Sequence[Item], root: Path, books: Path, plan: dict[str, Any] 
 def ended(folder: Path) -> dict[str, Ended]:
     """As the plan's summary says, with what each run's folder keeps beside it."""
     runs = json.loads((folder / "summary.json").read_text())["runs"]
-    found = {run["name"]: load_ended(folder / run["name"]) or Ended(run["name"], NOT_RUN, "SKIPPED") for run in runs}
+    found = {run["name"]: load_ended(folder / run["name"]) or Ended(run["name"], NOT_RUN, "Not looked") for run in runs}
     return {run["name"]: replace(found[run["name"]], state=run["state"], reused=run["reused"]) for run in runs}

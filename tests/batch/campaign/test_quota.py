@@ -26,7 +26,7 @@ def lay(folder: Path, name: str, state: str, age: float) -> Path:
         (run / place).mkdir(parents=True)
         (run / place / "data").write_bytes(bytes(MIB))
     (run / "precision" / "report.json").write_text("{}")
-    save_ended(run, Ended(name, state, "OK"))
+    save_ended(run, Ended(name, state, "Good"))
     os.utime(run / "ended.json", (age, age))
     return run
 
@@ -58,7 +58,7 @@ def test_nothing_outside_the_plan_is_dropped(tmp_path: Path) -> None:
     """Neither by a name that leads away, as of a run that was fetched, nor behind a link in a run's place."""
     plan, elsewhere = tmp_path / "plan", lay(tmp_path, "elsewhere", GOOD, 1)
     named = lay(plan, "named", GOOD, 2)
-    save_ended(named, Ended("../elsewhere", GOOD, "OK"))
+    save_ended(named, Ended("../elsewhere", GOOD, "Good"))
     (plan / "elsewhere").symlink_to(elsewhere)
     assert Quota(plan, 1).free_and_measure(())[1] == []
     assert (elsewhere / "precision" / "target").is_dir() and (named / "precision" / "target").is_dir()

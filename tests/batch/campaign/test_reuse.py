@@ -40,7 +40,7 @@ def order(notebooks: Callable[..., Path], tmp_path: Path) -> Order:
 )
 def test_what_the_plan_demands_is_part_of_the_key(order: Order, change: dict[str, Any], same: bool) -> None:
     assert order.here
-    save_ended(order.folder, Ended("a", GOOD, "OK", key=conduct._compute_key(order, order.here)))
+    save_ended(order.folder, Ended("a", GOOD, "Good", key=conduct._compute_key(order, order.here)))
     early = end_at_once(replace(order, item=replace(order.item, **change)))
     assert (early is not None and early.reused) == same
 
@@ -48,13 +48,13 @@ def test_what_the_plan_demands_is_part_of_the_key(order: Order, change: dict[str
 @pytest.mark.parametrize("limit_mb, same", [(0, True), (500, True), (499, False)])
 def test_what_held_more_memory_than_it_may_now_is_run_again(order: Order, limit_mb: int, same: bool) -> None:
     assert order.here
-    save_ended(order.folder, Ended("a", GOOD, "OK", key=conduct._compute_key(order, order.here), peak_mb=500))
+    save_ended(order.folder, Ended("a", GOOD, "Good", key=conduct._compute_key(order, order.here), peak_mb=500))
     early = end_at_once(replace(order, item=replace(order.item, memory_mb=limit_mb)))
     assert (early is not None and early.reused) == same
 
 
 def test_a_run_for_which_no_time_is_left_keeps_no_older_good(order: Order, tmp_path: Path) -> None:
-    save_ended(order.folder, Ended("a", GOOD, "OK", key="older"))
+    save_ended(order.folder, Ended("a", GOOD, "Good", key="older"))
     pool = Pool(1, Progress(tmp_path, 1, "en", print), stop=threading.Event(), quota=Quota(tmp_path, 0))
     ends = list(pool.run_orders([replace(order, until=1.0)]))
     kept = load_ended(order.folder)

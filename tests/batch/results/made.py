@@ -17,7 +17,7 @@ OOM = "RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB (NPU 0; 60.97
 STAGES = ("environment", "migration", "precision", "profiling")
 
 
-def stage_report(stage: str, status: Status = Status.OK, key: str = "RUN400.stopped", tier: str = "npu") -> Report:
+def stage_report(stage: str, status: Status = Status.GOOD, key: str = "RUN400.stopped", tier: str = "npu") -> Report:
     """A stage's report with one finding."""
     return Report(stage, "run", (Finding("RUN400", status, key, {"stages": 4, "doubts": ""}),), tier=tier)
 
@@ -27,7 +27,7 @@ def run_folder(folder: Path, name: str, outcomes: list[Outcome], tier: str = "np
     for outcome in outcomes:
         storage = open_storage(str(folder / outcome.stage))
         if outcome.state in ("good", "red"):
-            status = Status.OK if outcome.state == "good" else Status.FAIL
+            status = Status.GOOD if outcome.state == "good" else Status.FIX
             key = "RUN400.green" if outcome.state == "good" else "RUN400.stopped"
             storage.write_text("report.json", stage_report(outcome.stage, status, key, tier).to_json())
             storage.write_text("report.html", "<html></html>")
@@ -55,7 +55,7 @@ def ended(folder: Path, name: str, how: str, *, tier: str = "npu", seconds: floa
         run_folder(folder / name, name, outcomes, tier)
     state = {"good": GOOD, "died": DIED, "timed_out": TIMED_OUT, "not_run": NOT_RUN}.get(how, RED)
     verdict = {"say": "RUN400.green", "args": {"stages": 4}} if how == "good" else {"say": "RUN400.stopped"}
-    status = "OK" if how == "good" else "FAIL"
+    status = "Good" if how == "good" else "Fix"
     return Ended(name, state, status, verdict, tier, tier == "npu-simulated", seconds, **more)
 
 

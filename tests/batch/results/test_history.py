@@ -72,7 +72,7 @@ def test_an_expectation_that_is_over_stays_over(tmp_path: Path) -> None:
     kept(tmp_path, "2089-01-02T00:00:00.000+00:00")
     report = publish_results(plan, done, tmp_path, "en", finished=True)
     told = json.loads((tmp_path / "summary.json").read_text())
-    assert [run["state"] for run in told["runs"]] == ["good", RED] and report.status is Status.FAIL
+    assert [run["state"] for run in told["runs"]] == ["good", RED] and report.status is Status.FIX
     assert any("2089-01-02" in one.message("en") and "timedatectl" in one.hint("en") for one in report.findings)
 
 
@@ -82,7 +82,7 @@ def test_the_plans_end_is_a_length_of_time_on_each_machine(tmp_path: Path, monke
     order = Order(item("a"), str(tmp_path), "", "s", until=time.monotonic() + 60)
     (tmp_path / cluster.START).write_text("s")
     monkeypatch.setattr("distributed.get_worker", lambda: type("Worker", (), {"name": "w", "address": "x"}))
-    monkeypatch.setattr(cluster, "end_at_once", lambda one, where: seen.append(one.until) or Ended("a", RED, "FAIL"))
+    monkeypatch.setattr(cluster, "end_at_once", lambda one, where: seen.append(one.until) or Ended("a", RED, "Fix"))
     for ahead_s in (0.0, 500.0):  # the client was started so much earlier than this machine
         text = Order(**{**vars(order), "until": order.until + ahead_s}).to_json()
         cluster.serve_order(text, time.time() - time.monotonic() - ahead_s)

@@ -52,7 +52,7 @@ def test_a_run_that_could_not_start_or_be_sent_is_as_red_as_its_exit_code(tmp_pa
     assert "train.py" in root.findall(".//failure")[0].get("message", "")
     run_folder(tmp_path / "b", "b", [Outcome(stage, "good", "k", 1.0) for stage in STAGES])
     good = report.load_report(tmp_path / "b" / "report.json")
-    unsent = Finding("RUN402", Status.FAIL, "RUN402.not_sent", {"place": "obs://b/r", "error": "403"}, weight=400)
+    unsent = Finding("RUN402", Status.FIX, "RUN402.not_sent", {"place": "obs://b/r", "error": "403"}, weight=400)
     bad = replace(good, findings=(*good.findings, unsent))
     root = xml.fromstring(junit.render_run(bad, tmp_path / "b", STAGES, "en"))
     assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("5", "0", "1")

@@ -42,9 +42,9 @@ def test_any_red_makes_the_night_red(tmp_path: Path, how: str) -> None:
     plan, done = night(tmp_path, {"a": "good", "b": how})
     report = publish_results(plan, done, tmp_path, "en", finished=True)
     content = written(tmp_path)
-    assert report.status is Status.FAIL and content["exit_code"] == 1
-    assert content["runs"][1]["status"] == ("SKIPPED" if how == "not_run" else "FAIL")
-    assert content["first_red"]["run"] == "b" and "1 of 2 runs are red; first b" in content["verdict"]["en"]
+    assert report.status is Status.FIX and content["exit_code"] == 1
+    assert content["runs"][1]["status"] == ("Not looked" if how == "not_run" else "Fix")
+    assert content["first_red"]["run"] == "b" and "1 of 2 runs to fix; first b" in content["verdict"]["en"]
     root = xml.parse(tmp_path / "junit.xml").getroot()
     assert int(root.get("failures", "")) + int(root.get("errors", "")) == 1
 
@@ -54,14 +54,14 @@ def test_the_counts_of_all_runs_stand_before_what_the_first_red_says(tmp_path: P
     done = {name: ended(tmp_path, name, how, tier="npu-simulated") for name, how in (("a", "good"), ("b", "red"))}
     publish_results(plan, done, tmp_path, "en", finished=True)
     verdict = written(tmp_path)["verdict"]
-    assert verdict["en"].startswith("1 of 2 runs are red (2 on the simulated NPU); first b: ")
-    assert verdict["zh"].startswith("2 个运行中 1 个未通过（模拟 NPU 上 2 个）；首个为 b：")
+    assert verdict["en"].startswith("1 of 2 runs to fix (2 on the simulated NPU); first b: ")
+    assert verdict["zh"].startswith("2 个运行中 1 个待修（模拟 NPU 上 2 个）；首个为 b：")
     assert "simulated" not in verdict["en"].partition("first b")[2]
 
 
 def test_what_is_still_to_come_is_not_red_yet(tmp_path: Path) -> None:
     plan, done = night(tmp_path, {"a": "good", "b": "not_run"})
-    assert publish_results(plan, done, tmp_path, "en").status is Status.SKIPPED
+    assert publish_results(plan, done, tmp_path, "en").status is Status.NOT_LOOKED
     content = written(tmp_path)
     assert not content["finished"] and content["exit_code"] is None
 
@@ -69,10 +69,10 @@ def test_what_is_still_to_come_is_not_red_yet(tmp_path: Path) -> None:
 def test_a_good_night_is_good_though_runs_were_left_out(tmp_path: Path) -> None:
     plan, done = night(tmp_path, {"a": "good"}, left_out=(LeftOut("b", "tag weekly"),))
     report = publish_results(plan, done, tmp_path, "en", finished=True)
-    assert report.status is Status.OK and report.verdict("en") == "1 of 1 runs good (1 left out)"
+    assert report.status is Status.GOOD and report.verdict("en") == "1 of 1 runs good (1 left out)"
     assert [run["state"] for run in written(tmp_path)["runs"]] == ["good", LEFT_OUT]
     page = (tmp_path / "index.html").read_text()
-    assert '<span class="badge SKIPPED">left out</span>' in page
+    assert '<span class="badge NOT_LOOKED">left out</span>' in page
 
 
 def test_a_run_that_did_not_look_is_neither_good_nor_fixed_nor_unexpectedly_green(tmp_path: Path) -> None:
@@ -80,15 +80,15 @@ def test_a_run_that_did_not_look_is_neither_good_nor_fixed_nor_unexpectedly_gree
     plan, done = night(tmp_path, {"a": "red", "b": "good"}, expect=(Expected("a", "2026-01-01", "x", "precision"),))
     publish_results(plan, done, tmp_path, "en", finished=True)
     before = history.find_earlier("last", tmp_path, "night")
-    done["a"] = replace(ended(tmp_path, "a", "good"), status="SKIPPED")
+    done["a"] = replace(ended(tmp_path, "a", "good"), status="Not looked")
     report = publish_results(plan, done, tmp_path, "en", finished=True, before=before)
     content = written(tmp_path)
-    assert report.status is Status.SKIPPED and content["exit_code"] == 0
-    assert content["verdict"]["en"] == "1 of 2 runs are good, none is red (1 that could not look at everything)"
+    assert report.status is Status.NOT_LOOKED and content["exit_code"] == 0
+    assert content["verdict"]["en"] == "1 of 2 runs are good, none is to fix (1 not looked at whole)"
     assert (content["counts"]["good"], content["counts"]["not_looked"]) == (1, 1)
     assert content["against"]["fixed"] == [] and not content["expected"]
     page = (tmp_path / "index.html").read_text()
-    assert '<span class="badge SKIPPED">not all looked at</span>' in page and "<b>1</b> good" in page
+    assert '<span class="badge NOT_LOOKED">not all looked at</span>' in page and "<b>1</b> Good" in page
     assert report.table and report.table.rows[0][1] == Sentence("run.not_looked")
 
 
@@ -126,10 +126,10 @@ def test_what_could_not_be_sent_is_as_red_here_as_the_exit_code(tmp_path: Path) 
     last = partial(publish_results, plan, done, tmp_path, "en", finished=True)
     report = last()
     assert _mark_unsent(report, last) is report and written(tmp_path)["exit_code"] == 0
-    unsent = Finding("RUN402", Status.FAIL, "RUN402.not_sent", {"place": "obs://b/r", "error": "403"}, weight=400)
+    unsent = Finding("RUN402", Status.FIX, "RUN402.not_sent", {"place": "obs://b/r", "error": "403"}, weight=400)
     _mark_unsent(replace(report, findings=(*report.findings, unsent)), last)
     content, root = written(tmp_path), xml.parse(tmp_path / "junit.xml").getroot()
-    assert (content["exit_code"], content["status"], content["complete"]) == (1, "FAIL", False)
+    assert (content["exit_code"], content["status"], content["complete"]) == (1, "Fix", False)
     assert "not all of the run was sent to obs://b/r" in content["verdict"]["en"]
     assert [suite.get("name") for suite in root] == ["storage", "a"] and root.get("errors") == "1"
     assert "<h2>Object storage</h2>" in (tmp_path / "index.html").read_text()
@@ -152,9 +152,9 @@ def test_an_expected_failure_is_not_red_up_to_its_date(tmp_path: Path, day: int,
     report = publish_results(plan, done, tmp_path, "en", finished=True, today=TODAY)
     content = written(tmp_path)
     assert (content["runs"][1]["state"], content["expected"][0]["code"]) == (state, code)
-    assert (report.status is Status.FAIL) == (state == "red")
+    assert (report.status is Status.FIX) == (state == "red")
     if state == EXPECTED:
-        assert report.verdict("en") == "1 of 2 runs are good, none is red (1 failed as expected)"
+        assert report.verdict("en") == "1 of 2 runs are good, none is to fix (1 failed as expected)"
 
 
 @pytest.mark.parametrize(
@@ -169,13 +169,13 @@ def test_what_an_expectation_is_worth_is_told(tmp_path: Path, run: str, how: str
     plan, done = night(tmp_path, {"a": "good", "b": how}, expect=(Expected(run, "2026-12-31", "", stage),))
     report = publish_results(plan, done, tmp_path, "en", finished=True, today=TODAY)
     assert [one["code"] for one in written(tmp_path)["expected"]] == [code]
-    assert (report.status is Status.FAIL) == (how == "red")
+    assert (report.status is Status.FIX) == (how == "red")
 
 
 @pytest.mark.parametrize(
     "how, told",
     [
-        ("red", "They failed so: b at Precision, a red verdict: "),
+        ("red", "They failed so: b at Precision, a verdict that is Fix: "),
         (
             "oom",
             "They failed so: b at Precision, a cell that raises: code cell 7 failed: RuntimeError: NPU out of memory",
@@ -194,7 +194,7 @@ def test_a_failure_other_than_the_expected_says_what_it_is(tmp_path: Path, how: 
     "outcomes, told",
     [
         ([Outcome("migration", "kernel_died", "k", 1.0, 3, "DeadKernelError")], "b at Migration: the kernel died"),
-        ([], "b red: "),
+        ([], "b Fix: "),
     ],
 )
 def test_a_failure_that_cannot_be_expected_is_told_too(tmp_path: Path, outcomes: list[Outcome], told: str) -> None:
@@ -235,7 +235,7 @@ def test_a_failure_other_than_the_expected_is_red(tmp_path: Path, how: str, boun
     report = publish_results(plan, done, tmp_path, "en", finished=True, today=TODAY)
     assert written(tmp_path)["runs"][0]["red"] is not met
     assert [one["code"] for one in written(tmp_path)["expected"]] == [f"RUN412.{'expected' if met else 'elsewhere'}"]
-    assert (report.status is Status.FAIL) is not met
+    assert (report.status is Status.FIX) is not met
 
 
 def test_a_run_that_was_ended_from_outside_says_why_and_not_its_stage(tmp_path: Path) -> None:
@@ -255,7 +255,7 @@ def test_every_red_stage_must_say_what_is_expected(tmp_path: Path) -> None:
     errors = {"migration": "RuntimeError: NPU out of memory", "precision": "ValueError: something new"}
     failed = [Outcome(stage, "cell_failed", "k", 1.0, 1, error) for stage, error in errors.items()]
     run_folder(tmp_path / "b", "b", failed)
-    assert publish_results(plan, done, tmp_path, "en", finished=True, today=TODAY).status is Status.FAIL
+    assert publish_results(plan, done, tmp_path, "en", finished=True, today=TODAY).status is Status.FIX
 
 
 def test_what_one_expectation_meets_is_no_news_for_another(tmp_path: Path) -> None:
@@ -279,7 +279,7 @@ def test_an_expected_failure_hides_no_other_stage(tmp_path: Path) -> None:
     failed = Outcome("migration", "red", "k", 1.0, 1, "stopped")
     run_folder(tmp_path / "b", "b", [failed, Outcome("precision", "red", "k", 1.0, 1, "stopped")])
     report = publish_results(plan, done, tmp_path, "en", finished=True, today=TODAY)
-    assert report.status is Status.FAIL
+    assert report.status is Status.FIX
     assert [one["code"] for one in written(tmp_path)["expected"]] == ["RUN412.elsewhere"]
 
 
@@ -401,8 +401,8 @@ def test_a_night_that_the_user_stopped_says_so_and_has_its_exit_code(tmp_path: P
     done["c"] = replace(done["c"], state=STOPPED)
     publish_results(plan, done, tmp_path, "en", stopped="user")
     content = written(tmp_path)
-    assert content["exit_code"] == 130 and content["status"] == "FAIL" and not content["complete"]
-    assert content["verdict"]["en"] == "stopped by the user: 2 of 4 runs ended by themselves, 1 of them red"
+    assert content["exit_code"] == 130 and content["status"] == "Fix" and not content["complete"]
+    assert content["verdict"]["en"] == "stopped by the user: 2 of 4 runs ended by themselves, 1 of them to fix"
 
 
 @pytest.mark.parametrize(

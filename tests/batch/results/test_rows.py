@@ -17,7 +17,7 @@ def cause(run: Scalar) -> str:
     scan: Scalar = {"say": "report.not_looked"}
     joined: Scalar = {"say": "MIG150.joined", "args": {"scan": scan, "run": run}}
     red: Scalar = {"say": "RUN400.red", "args": {"verdict": joined}}
-    return cause_of(Ended("a", RED, "FAIL", red), StageRow("migration", "red", "FAIL", red))
+    return cause_of(Ended("a", RED, "Fix", red), StageRow("migration", "red", "Fix", red))
 
 
 def failed(error: str, key: str = "launch.failed") -> Scalar:

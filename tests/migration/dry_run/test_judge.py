@@ -42,15 +42,15 @@ def _keys(tmp_path: Path, before: Sequence[float], after: LaunchResult) -> list[
 @pytest.mark.parametrize(
     ("losses", "first", "expected"),
     [
-        ([2, 2, 2, 2, 1], 4, [("MIG140.beyond", Status.FAIL), ("MIG149.parted", Status.WARN)]),
-        ([1.001, 1, 1, 1, 1], 4, [("MIG140.beyond", Status.WARN), ("MIG149.parted", Status.WARN)]),
-        ([1, NAN, NAN, NAN, NAN], 5, [("MIG140.drift", Status.FAIL), ("MIG149.parted", Status.WARN)]),
-        ([1, 1, NAN, 1, 1], 1, [("MIG140.beyond", Status.FAIL), ("MIG149.parted", Status.WARN)]),
-        ([1, 1, 1, 2, 2], 4, [("MIG149.parted", Status.WARN)]),
-        ([2, 2, 2, 2, 2], 0, [("MIG149.parted", Status.WARN)]),
+        ([2, 2, 2, 2, 1], 4, [("MIG140.beyond", Status.FIX), ("MIG149.parted", Status.LOOK)]),
+        ([1.001, 1, 1, 1, 1], 4, [("MIG140.beyond", Status.LOOK), ("MIG149.parted", Status.LOOK)]),
+        ([1, NAN, NAN, NAN, NAN], 5, [("MIG140.drift", Status.FIX), ("MIG149.parted", Status.LOOK)]),
+        ([1, 1, NAN, 1, 1], 1, [("MIG140.beyond", Status.FIX), ("MIG149.parted", Status.LOOK)]),
+        ([1, 1, 1, 2, 2], 4, [("MIG149.parted", Status.LOOK)]),
+        ([2, 2, 2, 2, 2], 0, [("MIG149.parted", Status.LOOK)]),
         ([1, 1, 1, 1, 1.000001], 4, [("MIG149.within", Status.NOTE)]),
-        ([1, 1, 1, 1, 1], 4, [("MIG140.within", Status.OK), ("MIG149.drawn", Status.OK)]),
-        ([2, 2, 2, 2, 2], None, [("MIG140.beyond", Status.FAIL)]),
+        ([1, 1, 1, 1, 1], 4, [("MIG140.within", Status.GOOD), ("MIG149.drawn", Status.GOOD)]),
+        ([2, 2, 2, 2, 2], None, [("MIG140.beyond", Status.FIX)]),
     ],
 )
 def test_what_no_draw_accounts_for_is_the_verdict(
@@ -62,17 +62,17 @@ def test_what_no_draw_accounts_for_is_the_verdict(
 def test_printed_losses_need_not_be_those_of_the_steps(tmp_path: Path) -> None:
     """The second of two printed in ten steps may be the tenth step's."""
     after = _result([1.0] * 10, first=[4], printed=[1.0, 2.0])
-    assert _keys(tmp_path, [1.0, 1.0], after) == [("MIG149.parted", Status.WARN)]
+    assert _keys(tmp_path, [1.0, 1.0], after) == [("MIG149.parted", Status.LOOK)]
 
 
 @pytest.mark.parametrize(
     ("second", "first", "rank", "status"),
     [
-        ([1, 2, 1, 1], [4, 4], 1, Status.FAIL),
-        ([1, 1, 1, 2], [4, 4], 1, Status.WARN),
-        ([1, 1, 2, 2], [4, 3], 1, Status.WARN),
-        ([1, 1, 1, NAN], [2, 2], 1, Status.FAIL),
-        ([1, 1, 1, 1], [2, 2], 0, Status.OK),
+        ([1, 2, 1, 1], [4, 4], 1, Status.FIX),
+        ([1, 1, 1, 2], [4, 4], 1, Status.LOOK),
+        ([1, 1, 2, 2], [4, 3], 1, Status.LOOK),
+        ([1, 1, 1, NAN], [2, 2], 1, Status.FIX),
+        ([1, 1, 1, 1], [2, 2], 0, Status.GOOD),
     ],
 )
 def test_ranks_are_judged_alike(second: list[float], first: list[int], rank: int, status: Status) -> None:

@@ -66,7 +66,7 @@ def test_what_was_not_compared_is_said(
     pairs = pair_losses(baseline, target)
     verdict = judge_worst_step(pairs, "float32", Device("cpu", "CPU", 1))
     assert (verdict.key, [finding.key for finding in _report_uncompared(pairs)]) == (outcome, beside)
-    assert (verdict.status is Status.OK) == (outcome == "MIG140.within")
+    assert (verdict.status is Status.GOOD) == (outcome == "MIG140.within")
 
 
 def test_a_shorter_run_leaves_gaps_not_zeros() -> None:

@@ -56,7 +56,7 @@ def test_files_that_cells_write_are_migrated_with_the_rest(tmp_path: Path) -> No
     assert b".to('cuda:0')" in changed[tmp_path / "written.py"]
     assert b"transfer_to_npu" in changed[original.script] and b"transfer" not in original.texts[original.script]
     (said,) = original.findings
-    assert said.status.name == "WARN" and "4 cell(s) or line(s) are left out" in said.message("en")
+    assert said.status.json == "Look" and "4 cell(s) or line(s) are left out" in said.message("en")
 
 
 @pytest.mark.parametrize(
@@ -94,23 +94,23 @@ def test_future_imports_of_any_cell_stand_at_the_top(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("cell", "status"),
     [
-        ("%cd data", "WARN"),
-        ("%env LR=2", "WARN"),
-        ("%set_env LR 2", "WARN"),
-        ("%run other.py", "WARN"),
-        ("%%bash\npython train.py", "WARN"),
-        ("%%bash\nbash train.sh", "WARN"),
-        ("!torchrun --nproc_per_node 2 \\\n  train.py", "WARN"),
-        ("n = !nproc", "WARN"),
-        ("%%writefile -a a.py\nx = 1", "WARN"),
-        ("%%python3\nx = 1", "WARN"),
-        ("!pip install x\n!nvidia-smi", "OK"),
-        ("%%bash\npip install x", "OK"),
-        ("%env", "OK"),
-        ("%%html\n<b>", "OK"),
-        ("%timeit", "OK"),
+        ("%cd data", "Look"),
+        ("%env LR=2", "Look"),
+        ("%set_env LR 2", "Look"),
+        ("%run other.py", "Look"),
+        ("%%bash\npython train.py", "Look"),
+        ("%%bash\nbash train.sh", "Look"),
+        ("!torchrun --nproc_per_node 2 \\\n  train.py", "Look"),
+        ("n = !nproc", "Look"),
+        ("%%writefile -a a.py\nx = 1", "Look"),
+        ("%%python3\nx = 1", "Look"),
+        ("!pip install x\n!nvidia-smi", "Good"),
+        ("%%bash\npip install x", "Good"),
+        ("%env", "Good"),
+        ("%%html\n<b>", "Good"),
+        ("%timeit", "Good"),
     ],
 )
 def test_what_changes_the_training_and_is_left_out_is_a_warning(tmp_path: Path, cell: str, status: str) -> None:
     (said,) = prepare_training(_notebook(tmp_path, ("x = 1", cell)), (), 1).findings
-    assert said.key == "MIG148.some_cells" and said.status.name == status
+    assert said.key == "MIG148.some_cells" and said.status.json == status

@@ -89,7 +89,7 @@ def test_what_a_baseline_shows(tmp_path: Path, kind: str) -> None:
     verdict = judge_proof(
         result, result, "float32", [judge_worst_step(pair_losses(proof.losses, proof.losses), "float32", CPU)]
     )
-    assert [finding.status for finding in verdict] == [Status.SKIPPED if void else Status.OK]
+    assert [finding.status for finding in verdict] == [Status.NOT_LOOKED if void else Status.GOOD]
     if void:
         assert verdict[0].key == f"MIG157.{void}"
         assert all(verdict[0].message(lang) and verdict[0].hint(lang) for lang in ("en", "zh"))
@@ -98,7 +98,7 @@ def test_what_a_baseline_shows(tmp_path: Path, kind: str) -> None:
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_losses_that_are_no_number_are_not_looked_at(value: float) -> None:
     finding = judge_worst_step(pair_losses([value] * 3, [value] * 3), "float32", CPU)
-    assert (finding.key, finding.status) == ("MIG140.not_finite", Status.SKIPPED)
+    assert (finding.key, finding.status) == ("MIG140.not_finite", Status.NOT_LOOKED)
 
 
 def _side(folder: Path, losses: list[float], norms: list[float | None], **proof: Any) -> LaunchResult:
@@ -110,7 +110,7 @@ def _side(folder: Path, losses: list[float], norms: list[float | None], **proof:
     return LaunchResult(**fields)
 
 
-OK = Finding("MIG140", Status.OK, "MIG140.within")
+OK = Finding("MIG140", Status.GOOD, "MIG140.within")
 BEGIN, END = {"w": [1.0, 2.0]}, {"w": [1.5, 2.5]}
 
 
@@ -127,11 +127,11 @@ def _judge(
     ("norms", "key", "status"),
     [
         ([4.0, 2.0001999], "", None),  # 1e-4 of 2 allowed
-        ([4.0, 2.0003], "MIG158.gradients", Status.WARN),
-        ([4.0, 2.21], "MIG158.gradients", Status.FAIL),  # beyond a thousand times: 0.1
-        ([4.0, math.nan], "MIG158.gradients", Status.FAIL),
-        ([None, None], "MIG158.no_gradient", Status.FAIL),
-        ([0.0, 0.0], "MIG158.no_gradient", Status.FAIL),
+        ([4.0, 2.0003], "MIG158.gradients", Status.LOOK),
+        ([4.0, 2.21], "MIG158.gradients", Status.FIX),  # beyond a thousand times: 0.1
+        ([4.0, math.nan], "MIG158.gradients", Status.FIX),
+        ([None, None], "MIG158.no_gradient", Status.FIX),
+        ([0.0, 0.0], "MIG158.no_gradient", Status.FIX),
     ],
 )
 def test_gradients_are_compared(tmp_path: Path, norms: list[float | None], key: str, status: Status | None) -> None:
@@ -145,9 +145,9 @@ def test_gradients_are_compared(tmp_path: Path, norms: list[float | None], key: 
     ("end", "key", "status"),
     [
         ([1.5, 2.53], "", None),  # 0.03 apart of sqrt(0.5) moved: 4.2 %
-        ([1.5, 2.54], "MIG158.parameters", Status.WARN),  # 5.7 %
-        ([1.5, 2.9], "MIG158.parameters", Status.FAIL),  # 57 %
-        ([1.0, 2.0], "MIG158.unchanged", Status.FAIL),
+        ([1.5, 2.54], "MIG158.parameters", Status.LOOK),  # 5.7 %
+        ([1.5, 2.9], "MIG158.parameters", Status.FIX),  # 57 %
+        ([1.0, 2.0], "MIG158.unchanged", Status.FIX),
     ],
 )
 def test_parameters_are_compared(tmp_path: Path, end: list[float], key: str, status: Status | None) -> None:
@@ -167,11 +167,11 @@ def test_a_movement_within_rounding_is_not_compared(tmp_path: Path) -> None:
     [
         ({"m.pt": {"w": [[2], [3.0, 4.0]]}}, "", None),
         ({"m.pt": {"w": [[2], [3.0, 4.004]]}}, "", None),  # 0.004 of 5: 8e-4
-        ({"m.pt": {"w": [[2], [3.0, 4.02]]}}, "MIG158.file", Status.WARN),  # 4e-3
-        ({"m.pt": {"w": [[2], [3.0, 4.3]]}}, "MIG158.file", Status.FAIL),  # 6e-2
-        ({"m.pt": {"w": [[1, 2], [3.0, 4.0]]}}, "MIG158.other_file", Status.FAIL),
-        ({"m.pt": {"v": [[2], [3.0, 4.0]]}}, "MIG158.other_file", Status.FAIL),
-        ({}, "MIG158.other_file", Status.FAIL),
+        ({"m.pt": {"w": [[2], [3.0, 4.02]]}}, "MIG158.file", Status.LOOK),  # 4e-3
+        ({"m.pt": {"w": [[2], [3.0, 4.3]]}}, "MIG158.file", Status.FIX),  # 6e-2
+        ({"m.pt": {"w": [[1, 2], [3.0, 4.0]]}}, "MIG158.other_file", Status.FIX),
+        ({"m.pt": {"v": [[2], [3.0, 4.0]]}}, "MIG158.other_file", Status.FIX),
+        ({}, "MIG158.other_file", Status.FIX),
     ],
 )
 def test_saved_files_are_compared(tmp_path: Path, saved: dict[str, Any], key: str, status: Status | None) -> None:
@@ -183,7 +183,7 @@ def test_saved_files_are_compared(tmp_path: Path, saved: dict[str, Any], key: st
 
 def test_a_red_verdict_stays_where_nothing_else_was_proven(tmp_path: Path) -> None:
     before = _side(tmp_path / "a", [1.0, 1.0], [4.0, 2.0])
-    red = Finding("MIG140", Status.FAIL, "MIG140.beyond")
+    red = Finding("MIG140", Status.FIX, "MIG140.beyond")
     assert judge_proof(before, before, "float32", [red]) == [red]
     after = _side(tmp_path / "b", [1.0, 2.0], [4.0, 3.0])
     judged = judge_proof(before, after, "float32", [replace(red, weight=1000.0)])
@@ -238,9 +238,9 @@ def test_a_fault_behind_equal_losses_is_red(
     report: Report = dry_run(script, device="npu-simulated", baseline="cpu", steps=2, out=tmp_path / "out")
     told = {finding.key for finding in report.findings if finding.rule == "MIG158"}
     if keys:
-        assert told >= keys and report.status is Status.FAIL, report.text("en")
+        assert told >= keys and report.status is Status.FIX, report.text("en")
     else:
-        assert not told and report.status is Status.OK, report.text("en")
+        assert not told and report.status is Status.GOOD, report.text("en")
     facts: Any = report.facts["proof"]
     assert facts["void"] is None and set(facts["saved"]) == {"last.pt"} and facts["parameters"] == 2
     assert (facts["gradient_error"] > 1) == (fault == "wrong gradient")

@@ -1,6 +1,6 @@
 # --- case
 from torch.cuda import *  # 全部
-^ MIG125.not_followed skipped
+^ MIG125.not_followed not_looked
 
 # --- near miss
 from math import *  # 全部

@@ -128,7 +128,7 @@ def test_a_full_disk_is_one_error_a_file_and_nothing_is_lost(tmp_path: Path, mon
     monkeypatch.setattr(writing.os, "fsync", fsync)
     report = rewrite(source, in_place=True)
     failed = [finding for finding in report.findings if finding.key == "MIG130.not_written"]
-    assert [str(finding.place) for finding in failed] == ["1.py", "2.py"] and report.status is Status.FAIL
+    assert [str(finding.place) for finding in failed] == ["1.py", "2.py"] and report.status is Status.FIX
     assert "the disk is full" in failed[0].message("en") and failed[0].hint("zh")
     assert (source / "1.py").read_bytes() == AWKWARD["a.py"] and not list(source.rglob("*.part"))
 
@@ -154,7 +154,7 @@ def test_what_must_not_be_written_is_left_and_the_rest_goes_on(tmp_path: Path, k
         assert (source / "a.py").is_symlink()
     if kind == "link out":
         copied = rewrite(source, tmp_path / "out")
-        assert not (tmp_path / "out" / "a.py").exists() and copied.status is Status.FAIL
+        assert not (tmp_path / "out" / "a.py").exists() and copied.status is Status.FIX
 
 
 def test_a_file_that_changes_while_it_is_judged_is_refused(tmp_path: Path) -> None:
@@ -268,9 +268,9 @@ def test_what_out_held_is_kept_beside_the_result_and_told(tmp_path: Path) -> Non
     report = rewrite(tmp_path / "sub" / "a.py", tmp_path, into_existing=True)
     told = [finding for finding in report.findings if finding.key == "MIG130.kept"]
     assert (tmp_path / "a.py.orig").read_bytes() == b"mine = 1\n" and report.facts["backups"] == ["a.py.orig"]
-    assert len(told) == 1 and told[0].status is Status.WARN and "a.py.orig" in told[0].message("zh")
+    assert len(told) == 1 and told[0].status is Status.LOOK and "a.py.orig" in told[0].message("zh")
     again = rewrite(tmp_path / "sub" / "a.py", tmp_path)
-    assert again.facts["backups"] == [] and again.status is Status.OK, "the same result again replaces nothing"
+    assert again.facts["backups"] == [] and again.status is Status.GOOD, "the same result again replaces nothing"
 
 
 @pytest.mark.parametrize("held", ["notes.txt", "a.py", "pkg/b.py", ".env"])
@@ -284,7 +284,7 @@ def test_a_foreign_folder_is_refused_before_anything_is_written(tmp_path: Path, 
     assert [file.name for file in out.rglob("*") if file.is_file()] == [Path(held).name]
     assert (out / held).read_bytes() == b"mine = 1\n" and not (tmp_path / "p.patch").exists()
     asked = rewrite(source, out, into_existing=True)
-    assert (out / f"{held}.orig").exists() == (held == "a.py") == (asked.status is Status.WARN)
+    assert (out / f"{held}.orig").exists() == (held == "a.py") == (asked.status is Status.LOOK)
     assert rewrite(source, out).facts["backups"] == [], "by now it is a result of ours"
     with pytest.raises(WorkbookError, match="is a file"):
         rewrite(source, out / held)
@@ -466,7 +466,7 @@ def test_a_cell_that_was_not_read_is_told_as_the_scan_tells_it(tmp_path: Path, c
     file = _notebook(tmp_path / "n.ipynb", text)
     (seen,) = scan(file).findings[1:]
     (told,) = rewrite(file, mode=mode).findings[1:]
-    assert told == seen and told.status is Status.SKIPPED and str(told.place).startswith("n.ipynb#cell1")
+    assert told == seen and told.status is Status.NOT_LOOKED and str(told.place).startswith("n.ipynb#cell1")
 
 
 def test_a_notebook_is_rewritten_as_long_as_it_is_the_one_that_was_scanned(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ RELU, NORM = "Functional.relu.1.forward", "Functional.batch_norm.1.forward"
 def attempt(first: dict[str, Any] | None = None, **told: Any) -> Attempt:
     known: dict[str, Any] = {
         "at": "2026-11-01T00:00:00+00:00",
-        "status": "FAIL" if first else "OK",
+        "status": "Fix" if first else "Good",
         "judged": True,
         "parting": 3,
         "compared": 9,
@@ -43,23 +43,23 @@ def place(operator: str = "conv2d", step: int = 0, row: int = 4, error: float | 
 @pytest.mark.parametrize(
     ("before", "now", "key", "status"),
     [
-        (attempt(place()), attempt(None), "gone", Status.OK),
-        (attempt(place()), attempt(place("relu", row=9)), "later", Status.OK),
-        (attempt(place()), attempt(place(step=2, row=1)), "later", Status.OK),
-        (attempt(place()), attempt(place("relu", row=1)), "earlier", Status.WARN),
-        (attempt(place(step=2)), attempt(place(step=0)), "earlier", Status.WARN),
-        (attempt(None), attempt(place()), "new", Status.WARN),
-        (attempt(None), attempt(None), "still_none", Status.OK),
+        (attempt(place()), attempt(None), "gone", Status.GOOD),
+        (attempt(place()), attempt(place("relu", row=9)), "later", Status.GOOD),
+        (attempt(place()), attempt(place(step=2, row=1)), "later", Status.GOOD),
+        (attempt(place()), attempt(place("relu", row=1)), "earlier", Status.LOOK),
+        (attempt(place(step=2)), attempt(place(step=0)), "earlier", Status.LOOK),
+        (attempt(None), attempt(place()), "new", Status.LOOK),
+        (attempt(None), attempt(None), "still_none", Status.GOOD),
         (attempt(place()), attempt(place()), "same", Status.NOTE),
         (attempt(place()), attempt(place(error=0.104)), "same", Status.NOTE),
         (attempt(place()), attempt(place(error=0.096)), "same", Status.NOTE),
         (attempt(place()), attempt(place(error=0.08)), "smaller", Status.NOTE),
         (attempt(place()), attempt(place(error=0.01)), "smaller", Status.NOTE),
-        (attempt(place()), attempt(place(error=0.12)), "larger", Status.WARN),
-        (attempt(place()), attempt(place(error=0.2)), "larger", Status.WARN),
-        (attempt(place()), attempt(None, baseline="other"), "other_scope", Status.SKIPPED),
-        (attempt(place()), attempt(None, scope={"level": "mix"}), "other_scope", Status.SKIPPED),
-        (attempt(place()), attempt(None, judged=False), "not_judged", Status.SKIPPED),
+        (attempt(place()), attempt(place(error=0.12)), "larger", Status.LOOK),
+        (attempt(place()), attempt(place(error=0.2)), "larger", Status.LOOK),
+        (attempt(place()), attempt(None, baseline="other"), "other_scope", Status.NOT_LOOKED),
+        (attempt(place()), attempt(None, scope={"level": "mix"}), "other_scope", Status.NOT_LOOKED),
+        (attempt(place()), attempt(None, judged=False), "not_judged", Status.NOT_LOOKED),
     ],
 )
 def test_two_attempts_are_held_against_each_other(before: Attempt, now: Attempt, key: str, status: Status) -> None:
@@ -93,14 +93,12 @@ def test_a_fix_is_followed_from_attempt_to_attempt(gpu: Path, tmp_path: Path) ->
         report = compare(gpu, npu(tmp_path / str(at), **options), attempts=run)
         assert told(report) == f"ACC285.{key}" and report.facts["attempt"] == at
     shown = attempts(run)
-    assert shown.headline is not None and shown.headline.key == "ACC285.new" and shown.status is Status.WARN
+    assert shown.headline is not None and shown.headline.key == "ACC285.new" and shown.status is Status.LOOK
     assert shown.table is not None
     assert shown.table.column_values("first_divergence")[:2] == [NORM, RELU]
     assert shown.table.column_values("loss_difference")[0] == pytest.approx(0.2 / 2.0, rel=0.2)
     assert (
-        shown.table.column_values("status") == ["FAIL", "FAIL", "NOTE", "FAIL"]
-        and shown.text("zh")
-        and shown.html("en")
+        shown.table.column_values("status") == ["Fix", "Fix", "Good", "Fix"] and shown.text("zh") and shown.html("en")
     )
 
 
@@ -120,7 +118,7 @@ def test_what_changed_is_told(gpu: Path, tmp_path: Path) -> None:
 def test_another_experiment_helps_nothing(gpu: Path, tmp_path: Path) -> None:
     compare(gpu, npu(tmp_path / "a", faults={RELU: lambda x: 1.5 * x}), attempts=tmp_path)
     report = compare(gpu, npu(tmp_path / "b", seed=99), attempts=tmp_path)
-    assert told(report) == "ACC285.not_judged" and report.status is Status.FAIL
+    assert told(report) == "ACC285.not_judged" and report.status is Status.FIX
 
 
 def spoiled(folder: Path) -> None:
@@ -142,7 +140,7 @@ def test_a_damaged_dump_helps_nothing(gpu: Path, tmp_path: Path, plain: bool, da
     damage(folders[1])
     compare(gpu, folders[0], attempts=tmp_path / "run")
     report = compare(gpu, folders[1], attempts=tmp_path / "run")
-    assert told(report) == "ACC285.not_judged" and report.status is Status.FAIL
+    assert told(report) == "ACC285.not_judged" and report.status is Status.FIX
     shown = attempts(tmp_path / "run")
     assert shown.table is not None and shown.table.column_values("parting")[1] is None
     kept = load_attempts(tmp_path / "run")[0]

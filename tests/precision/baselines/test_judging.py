@@ -34,7 +34,7 @@ def keys(report: Report) -> set[str]:
 
 def test_agreement_is_told_with_what_was_not_judged(bundle: Path, tmp_path: Path) -> None:
     report = compare(bundle, target(tmp_path))
-    assert report.headline is not None and report.headline.rule == "ACC230" and report.status is Status.SKIPPED
+    assert report.headline is not None and report.headline.rule == "ACC230" and report.status is Status.NOT_LOOKED
     assert {"ACC284.statistics", "ACC215.statistics", "ACC250.together"} <= keys(report)
     said = next(found for found in report.findings if found.rule == "ACC284").message("en")
     assert "NVIDIA H200, 2026-11-01" in said and "NaN" in said
@@ -44,12 +44,12 @@ def test_agreement_is_told_with_what_was_not_judged(bundle: Path, tmp_path: Path
 
 def test_the_first_operator_to_part_is_named(bundle: Path, tmp_path: Path) -> None:
     report = compare(bundle, target(tmp_path, faults={"Functional.batch_norm.1.forward": lambda x: 1.5 * x}))
-    assert report.facts["first_divergence"] == "Functional.batch_norm.1.forward" and report.status is Status.FAIL
+    assert report.facts["first_divergence"] == "Functional.batch_norm.1.forward" and report.status is Status.FIX
 
 
 def test_other_losses_are_told(bundle: Path, tmp_path: Path) -> None:
     report = compare(bundle, target(tmp_path, losses=(2.5, 1.5)))
-    assert report.status is Status.FAIL and "ACC250.at_once" in keys(report)
+    assert report.status is Status.FIX and "ACC250.at_once" in keys(report)
 
 
 def test_another_experiment_is_the_verdict(bundle: Path, tmp_path: Path) -> None:
@@ -72,16 +72,16 @@ def test_without_statistics_experiment_and_curves_are_compared(tmp_path: Path) -
     as_capture(bare, task="fingerprints", tier="cuda", device="NVIDIA H200", side=SIDE)
     bundle = bundle_of(bare, tmp_path / "bare.zip", statistics=False)
     report = compare(bundle, target(tmp_path))
-    assert report.status is Status.SKIPPED
+    assert report.status is Status.NOT_LOOKED
     assert {"ACC230.no_operators", "ACC284.curves", "ACC250.together"} <= keys(report)
     assert report.facts["first_divergence"] is None and report.text("en")
     failed = compare(bundle, target(tmp_path / "b", losses=(9.0, 9.0)), fail_on=["incomplete"])
-    assert failed.status is Status.FAIL and "incomplete" in failed.facts["failed_on"]
+    assert failed.status is Status.FIX and "incomplete" in failed.facts["failed_on"]
 
 
 def test_curves_take_a_bundle(bundle: Path, tmp_path: Path) -> None:
     report = curves(bundle, target(tmp_path))
-    assert report.status is Status.OK and report.facts["baseline"] == str(bundle / "gpulog.json")
+    assert report.status is Status.GOOD and report.facts["baseline"] == str(bundle / "gpulog.json")
 
 
 def test_an_address_without_keys_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

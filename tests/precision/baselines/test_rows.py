@@ -64,7 +64,7 @@ def test_a_withheld_argument_is_named_and_asked_for_by_the_next_command() -> Non
 def test_a_whole_record_on_a_gpu_is_good() -> None:
     metrics = {"accuracy": {"value": 0.93, "step": 100, "ended": True}}
     shown = told("cuda", metrics=metrics, memory={"allocated_mib": 900.04})
-    assert keys(shown) == {"ACC280.recorded": Status.OK} and shown.tier == "cuda"
+    assert keys(shown) == {"ACC280.recorded": Status.GOOD} and shown.tier == "cuda"
     text = shown.text("en")
     for part in (
         "2 x NVIDIA H200",
@@ -92,7 +92,7 @@ def test_how_to_capture_the_target_is_told_to_copy(tier: str, lang: str) -> None
     assert "--task fingerprints" in told(tier, statistics=False).text(lang)
 
 
-@pytest.mark.parametrize(("asked", "status"), [("baseline", Status.WARN), ("cpu", Status.NOTE)])
+@pytest.mark.parametrize(("asked", "status"), [("baseline", Status.LOOK), ("cpu", Status.NOTE)])
 def test_a_cpu_in_its_place_is_said(asked: str, status: Status) -> None:
     assert keys(told("cpu", asked=asked))["ACC280.cpu"] is status
 
@@ -100,7 +100,7 @@ def test_a_cpu_in_its_place_is_said(asked: str, status: Status) -> None:
 def test_what_is_missing_is_said() -> None:
     metrics = {"accuracy": {"value": 0.5, "step": 3, "ended": False}}
     found = keys(told("cuda", statistics=False, throughput=None, metrics=metrics))
-    assert {name for name, status in found.items() if status is Status.SKIPPED} == {
+    assert {name for name, status in found.items() if status is Status.NOT_LOOKED} == {
         "ACC281.left_out",
         "ACC282.too_few",
         "ACC283.no_final",

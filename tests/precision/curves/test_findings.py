@@ -26,12 +26,12 @@ def test_a_target_beside_what_the_baseline_reached() -> None:
     left, right = curve(acc=[0.5, 0.75]), curve(acc=[0.5, 0.625])
     args = {"name": "acc", "sign": ">=", "wanted": 0.7, "value": 0.625, "step": 2, "baseline": 0.75}
     (missed,) = judge_targets([Target("acc", ">=", 0.7)], left, right)
-    assert said(missed) == ("ACC255.missed", Status.FAIL, args, 140) and missed.place == Place("a.log", 2)
+    assert said(missed) == ("ACC255.missed", Status.FIX, args, 140) and missed.place == Place("a.log", 2)
     (met,) = judge_targets([Target("acc", ">=", 0.6)], curve(loss=[1.0]), right)
     assert said(met) == ("ACC255.met", Status.NOTE, {**args, "wanted": 0.6, "baseline": None}, 0)
     (absent,) = judge_targets([Target("top", ">=", 0.6)], left, right)
     known = {"name": "top", "sign": ">=", "wanted": 0.6, "path": "a.log", "known": ["acc"]}
-    assert said(absent) == ("ACC255.absent", Status.FAIL, known, 140)
+    assert said(absent) == ("ACC255.absent", Status.FIX, known, 140)
     assert final_value(left, "acc") == (2, 0.75, "a.log", 2) and final_value(left, "top") is None
 
 
@@ -46,7 +46,7 @@ def test_metrics_that_end_apart_are_told_before_those_that_do_not() -> None:
     left = curve(acc=[8.0], top=[8.0], far=[8.0], loss=[8.0], lr=[8.0], grad_norm=[8.0], loss_scale=[8.0])
     right = curve(acc=[8.0], top=[9.0], far=[10.0], loss=[9.0], lr=[9.0], grad_norm=[9.0], loss_scale=[9.0])
     apart, near = judge_finals(left, right, 0, 0.125)
-    assert said(apart)[:2] == ("ACC255.differs", Status.WARN) and said(near)[:2] == ("ACC255.finals", Status.NOTE)
+    assert said(apart)[:2] == ("ACC255.differs", Status.LOOK) and said(near)[:2] == ("ACC255.finals", Status.NOTE)
     assert (apart.weight, near.weight, apart.args["count"], near.args["count"]) == (45, 45, 1, 2)
     (told,) = apart.args["metrics"]  # type: ignore[misc,union-attr]
     assert told["args"] == {"name": "far", "baseline": 8.0, "target": 10.0, "step": 1}  # type: ignore[index,call-overload]
@@ -69,29 +69,29 @@ def test_the_history_of_a_scale() -> None:
 def test_what_is_wrong_with_a_scale() -> None:
     sunk = curve(loss_scale=[2.0, 1.0])
     (minimum,) = judge_scale(sunk, sunk)
-    assert said(minimum) == ("ACC254.minimum", Status.FAIL, {"step": 2, "lowest": 1.0, "falls": 1}, 145)
+    assert said(minimum) == ("ACC254.minimum", Status.FIX, {"step": 2, "lowest": 1.0, "falls": 1}, 145)
     falling = curve(loss_scale=[32.0, 16.0, 8.0, 4.0, 2.0])
     (falls,) = judge_scale(curve(loss=[1.0]), falling)
-    assert said(falls) == ("ACC254.falls", Status.WARN, {"falls": 4, "step": 2, "lowest": 2.0, "baseline": None}, 60)
+    assert said(falls) == ("ACC254.falls", Status.LOOK, {"falls": 4, "step": 2, "lowest": 2.0, "baseline": None}, 60)
     assert judge_scale(curve(loss_scale=[4.0, 2.0]), falling) == [] == judge_scale(sunk, curve(loss_scale=[1.0, 1.0]))
     left, right = curve(loss=[1.0]), curve(loss=[1.0])
     left.skipped, right.skipped = 2, 3
     (skipped,) = judge_scale(left, right)
-    assert said(skipped) == ("ACC254.skipped", Status.WARN, {"baseline": 2, "target": 3}, 50)
+    assert said(skipped) == ("ACC254.skipped", Status.LOOK, {"baseline": 2, "target": 3}, 50)
     assert skipped_steps(right) == 3
 
 
 @pytest.mark.parametrize(
     ("values", "tolerance", "before", "key", "status"),
     [
-        ([8.0] * 12, 0.1, False, "nothing", Status.SKIPPED),
-        ([8.0] * 11 + [8.5], 0.1, False, "together", Status.OK),
-        ([8.0] * 5 + [9.0] + [8.0] * 6, 0.1, False, "single", Status.WARN),
-        ([8.0] * 5 + [9.0] * 7, 0.1, False, "apart", Status.WARN),
-        ([8.0] * 5 + [9.0] * 7, 0.125, False, "together", Status.OK),
-        ([9.0] + [8.0] * 11, 0.1, True, "at_once", Status.FAIL),
-        ([9.0] + [8.0] * 11, 0.1, False, "single", Status.WARN),
-        ([8.0, 9.0] + [8.0] * 10, 0.1, True, "single", Status.WARN),
+        ([8.0] * 12, 0.1, False, "nothing", Status.NOT_LOOKED),
+        ([8.0] * 11 + [8.5], 0.1, False, "together", Status.GOOD),
+        ([8.0] * 5 + [9.0] + [8.0] * 6, 0.1, False, "single", Status.LOOK),
+        ([8.0] * 5 + [9.0] * 7, 0.1, False, "apart", Status.LOOK),
+        ([8.0] * 5 + [9.0] * 7, 0.125, False, "together", Status.GOOD),
+        ([9.0] + [8.0] * 11, 0.1, True, "at_once", Status.FIX),
+        ([9.0] + [8.0] * 11, 0.1, False, "single", Status.LOOK),
+        ([8.0, 9.0] + [8.0] * 10, 0.1, True, "single", Status.LOOK),
     ],
 )
 def test_the_verdict_on_two_curves(
@@ -163,14 +163,14 @@ def test_another_rate_from_a_thousandth_on() -> None:
     assert findings.judge_learning_rate(left, curve(lr=[1000.0, 1001.0, 999.0]), 0) == []
     (told,) = findings.judge_learning_rate(left, curve(lr=[1000.0, 1002.0, 998.0]), 0)
     args = {"step": 2, "count": 2, "steps": 3, "baseline": 1000.0, "target": 1002.0}
-    assert said(told) == ("ACC256.rate", Status.WARN, args, 120) and told.place == Place("a.log", 2)
+    assert said(told) == ("ACC256.rate", Status.LOOK, args, 120) and told.place == Place("a.log", 2)
     assert findings.judge_learning_rate(left, curve(loss=[1.0]), 0) == []
 
 
 def test_the_first_loss_that_is_no_number() -> None:
     (loss, norm) = findings.find_not_finite(curve(loss=[1.0, math.nan, math.inf], grad_norm=[1.0, 1.0, math.inf]))
-    assert said(loss) == ("ACC251.nan", Status.FAIL, {"path": "a.log", "step": 2}, 150)
-    assert said(norm) == ("ACC251.nan_gradient", Status.WARN, {"path": "a.log", "step": 3}, 70)
+    assert said(loss) == ("ACC251.nan", Status.FIX, {"path": "a.log", "step": 2}, 150)
+    assert said(norm) == ("ACC251.nan_gradient", Status.LOOK, {"path": "a.log", "step": 3}, 70)
     assert (loss.place, norm.place) == (Place("a.log", 2), Place("a.log", 3))
 
 
@@ -184,7 +184,7 @@ def test_a_gradient_that_parts_before_the_loss() -> None:
 
     (first,) = told(None)
     args = {"step": 7, "baseline": 8.0, "target": 9.0, "loss": {"say": "curves.loss_never"}}
-    assert said(first) == ("ACC258.first", Status.WARN, args, 60) and first.place == Place("a.log", 7)
+    assert said(first) == ("ACC258.first", Status.LOOK, args, 60) and first.place == Place("a.log", 7)
     (later,) = told(8)
     assert later.args["loss"] == {"say": "curves.loss_later", "args": {"step": 8}} and told(7) == []
     assert [one.args["step"] for one in told(None, 0.00125)] == [8], "an eighth is not beyond"
@@ -241,6 +241,6 @@ def test_a_log_that_prints_fewer_digits_than_asked_for() -> None:
     pair = align_series(made.series["loss"], made.series["loss"])
     told = findings.find_coarse_logs(made, curve(loss=[1.0]), pair, 0.0049)
     assert [said(one)[:3] for one in told] == [
-        ("ACC252.coarse", Status.SKIPPED, {"path": "a.log", "smallest": 0.01, "level": 1.0})
+        ("ACC252.coarse", Status.NOT_LOOKED, {"path": "a.log", "smallest": 0.01, "level": 1.0})
     ]
     assert findings.find_coarse_logs(made, made, pair, 0.005) == []

@@ -40,7 +40,7 @@ def test_a_spike_is_told_with_its_data_and_checkpoint_and_is_no_parting(tmp_path
     assert (spike.args["first"], spike.args["last"], spike.args["skip_first"]) == (170, 173, 169)
     assert "checkpoint of step 150" in spike.message("en") and "第 150 步" in spike.message("zh")
     assert spike.place is not None and (spike.place.path, spike.place.line) == (str(tmp_path / "b.log"), 174)
-    assert "ACC250.single" in keys(report) and report.status is Status.WARN
+    assert "ACC250.single" in keys(report) and report.status is Status.LOOK
     assert report.chart is not None and report.chart.marks == (170,) and report.figure("en") is not None
     assert Report.from_json(report.to_json()).chart == report.chart
 
@@ -58,7 +58,7 @@ def test_noise_is_no_spike_and_a_loss_that_stays_up_is_lost(tmp_path: Path) -> N
     draw = random.Random(7)
     noisy = [value + draw.gauss(0, 0.2) for value in FALLING]
     calm = curves(logs.plain(tmp_path / "a.log", noisy), logs.plain(tmp_path / "b.log", noisy))
-    assert calm.status is Status.OK and calm.facts["spikes"] == {"baseline": [], "target": []}
+    assert calm.status is Status.GOOD and calm.facts["spikes"] == {"baseline": [], "target": []}
     lost = [value + (5.0 if at >= 200 else 0.0) for at, value in enumerate(noisy)]
     report = curves(tmp_path / "a.log", logs.plain(tmp_path / "b.log", lost))
     assert found(report, "ACC253.lasting").args["first"] == 201
@@ -69,7 +69,7 @@ def test_noise_is_no_spike_and_a_loss_that_stays_up_is_lost(tmp_path: Path) -> N
 def test_one_step_beyond_is_not_yet_apart(tmp_path: Path) -> None:
     left = logs.plain(tmp_path / "a.log", FALLING)
     lone = curves(left, logs.plain(tmp_path / "b.log", raised(FALLING, 100, (0.02,))))
-    assert found(lone, "ACC250.single").args["step"] == 100 and lone.status is Status.WARN
+    assert found(lone, "ACC250.single").args["step"] == 100 and lone.status is Status.LOOK
     drift = [value * (1 + (2e-3 if at >= 120 else 0)) for at, value in enumerate(raised(FALLING, 50, (0.02,)))]
     assert found(curves(left, logs.plain(tmp_path / "c.log", drift)), "ACC250.apart").args["step"] == 121
     late = curves(left, logs.plain(tmp_path / "d.log", raised(FALLING, 300, (0.02,))))
@@ -80,14 +80,14 @@ def test_other_intervals_resumed_and_missing_steps_are_told(tmp_path: Path) -> N
     left = logs.megatron(tmp_path / "a.log", FALLING)
     tens = curves(left, logs.megatron(tmp_path / "b.log", FALLING, every=10))
     assert found(tens, "ACC252.interval").args == {"baseline": 1, "target": 10, "common": 30}
-    assert tens.status is Status.SKIPPED and tens.headline is not None and tens.headline.rule == "ACC250"
+    assert tens.status is Status.NOT_LOOKED and tens.headline is not None and tens.headline.rule == "ACC250"
     text = left.read_text().splitlines()
     (tmp_path / "c.log").write_text("\n".join([*text[:120], *text[90:]]) + "\n")
     resumed = found(curves(left, tmp_path / "c.log"), "ACC252.resumed")
     assert resumed.args["times"] == 1 and resumed.args["steps"] == "89-117"
     (tmp_path / "d.log").write_text("\n".join([*text[:50], *text[56:]]) + "\n")
     missing = curves(left, tmp_path / "d.log")
-    assert found(missing, "ACC252.missing").args["count"] == 5 and missing.status is Status.WARN
+    assert found(missing, "ACC252.missing").args["count"] == 5 and missing.status is Status.LOOK
 
 
 def test_a_log_that_counts_from_another_number_is_told(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_few_printed_digits_hide_and_do_not_accuse(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text("".join(f"step {at} loss {2.04:.1f}\n" for at in range(1, 31)))
     (tmp_path / "b.log").write_text("".join(f"step {at} loss {2.06:.1f}\n" for at in range(1, 31)))
     report = curves(tmp_path / "a.log", tmp_path / "b.log")
-    assert {"ACC250.undecided", "ACC252.coarse"} <= keys(report) and report.status is Status.SKIPPED
+    assert {"ACC250.undecided", "ACC252.coarse"} <= keys(report) and report.status is Status.NOT_LOOKED
     (tmp_path / "c.log").write_text("".join(f"step {at} loss {2.26:.1f}\n" for at in range(1, 31)))
     assert "ACC250.at_once" in keys(curves(tmp_path / "a.log", tmp_path / "c.log"))
 
@@ -121,7 +121,7 @@ def test_the_loss_scale_and_its_minimum(tmp_path: Path) -> None:
     falls = [max(1.0, 65536.0 / 2 ** (at // 4)) for at in range(300)]
     left = logs.megatron(tmp_path / "a.log", FALLING, scales=steady)
     report = curves(left, logs.megatron(tmp_path / "b.log", FALLING, scales=falls))
-    assert report.headline is not None and report.headline.key == "ACC254.minimum" and report.status is Status.FAIL
+    assert report.headline is not None and report.headline.key == "ACC254.minimum" and report.status is Status.FIX
     some = [65536.0 / 2 ** min(6, at // 4) for at in range(300)]
     more = curves(left, logs.megatron(tmp_path / "c.log", FALLING, scales=some))
     assert found(more, "ACC254.falls").args["falls"] == 6
@@ -133,9 +133,9 @@ def test_the_loss_scale_and_its_minimum(tmp_path: Path) -> None:
     ("wanted", "key", "status"),
     [
         ("loss<=2.1", "ACC255.met", Status.NOTE),
-        ("loss<2.05", "ACC255.missed", Status.FAIL),
+        ("loss<2.05", "ACC255.missed", Status.FIX),
         ("loss >= 2", "ACC255.met", Status.NOTE),
-        ("accuracy>=0.9", "ACC255.absent", Status.FAIL),
+        ("accuracy>=0.9", "ACC255.absent", Status.FIX),
     ],
 )
 def test_final_metrics_against_their_targets(tmp_path: Path, wanted: str, key: str, status: Status) -> None:

@@ -49,12 +49,12 @@ def headline(report: Report) -> tuple[str, Status]:
 @pytest.mark.parametrize(
     ("losses", "expected"),
     [
-        ([2.0, 1.5, 1.0], ("ACC250.together", Status.OK)),
-        ([2.0, 1.5 * (1 + 9e-4), 1.0], ("ACC250.together", Status.OK)),
-        ([2.0, 1.5 * (1 + 2e-3), 1.0], ("ACC250.apart", Status.WARN)),
-        ([2.1, 1.5, 1.0], ("ACC250.at_once", Status.FAIL)),
-        ([2.0, math.nan, 1.0], ("ACC251.nan", Status.FAIL)),
-        ([2.0, 1.5, math.inf], ("ACC251.nan", Status.FAIL)),
+        ([2.0, 1.5, 1.0], ("ACC250.together", Status.GOOD)),
+        ([2.0, 1.5 * (1 + 9e-4), 1.0], ("ACC250.together", Status.GOOD)),
+        ([2.0, 1.5 * (1 + 2e-3), 1.0], ("ACC250.apart", Status.LOOK)),
+        ([2.1, 1.5, 1.0], ("ACC250.at_once", Status.FIX)),
+        ([2.0, math.nan, 1.0], ("ACC251.nan", Status.FIX)),
+        ([2.0, 1.5, math.inf], ("ACC251.nan", Status.FIX)),
     ],
 )
 def test_where_losses_part(tmp_path: Path, losses: list[float], expected: tuple[str, Status]) -> None:
@@ -67,7 +67,7 @@ def test_the_step_is_named_and_marked(tmp_path: Path) -> None:
     report = curves(log(tmp_path / "a.json", [2.0, 1.5, 1.0, 0.9]), log(tmp_path / "b.json", [2.0, 1.5, 1.1, 0.9]))
     assert report.chart is not None and report.chart.mark == 3
     assert "part at step 3: 1 and 1.1" in report.verdict("en")
-    assert curves(tmp_path / "a.json", tmp_path / "b.json", tolerance=0.2).status is Status.OK
+    assert curves(tmp_path / "a.json", tmp_path / "b.json", tolerance=0.2).status is Status.GOOD
 
 
 def test_a_folder_stands_for_its_log_and_the_tier_comes_along(tmp_path: Path) -> None:
@@ -79,9 +79,9 @@ def test_a_folder_stands_for_its_log_and_the_tier_comes_along(tmp_path: Path) ->
 
 def test_what_makes_the_comparison_smaller_is_said(tmp_path: Path) -> None:
     short = curves(log(tmp_path / "a.json", [1.0, 1.0]), log(tmp_path / "b.json", [1.0]))
-    assert headline(short) == ("ACC251.lengths", Status.WARN)
+    assert headline(short) == ("ACC251.lengths", Status.LOOK)
     killed = curves(tmp_path / "a.json", log(tmp_path / "c.json", [1.0, 1.0], status="running"))
-    assert headline(killed) == ("ACC251.unfinished", Status.FAIL)
+    assert headline(killed) == ("ACC251.unfinished", Status.FIX)
 
 
 def test_logs_that_cannot_be_compared(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ ROUNDED = {"count": 1, "agrees": 1, "explained": 0, "left": 0, "own": 1e-7, "ope
 UNCLEAR = {"allowed": 1e-3, "operators": ["Torch.matmul.0"]}
 UPDATES = {
     "unseen": (Status.NOTE, {"steps": [0]}),
-    "parted": (Status.WARN, {"step": 0, "rank": 0, "operator": "conv", "error": 1e-2, "limit": 1e-5}),
+    "parted": (Status.LOOK, {"step": 0, "rank": 0, "operator": "conv", "error": 1e-2, "limit": 1e-5}),
 }
 
 
@@ -123,15 +123,15 @@ def comparison(
 @pytest.mark.parametrize(
     ("status", "steps", "weights", "expected"),
     [
-        (Status.OK, [0, 1, 2], "", Status.NOTE),
-        (Status.OK, [0], "unseen", Status.WARN),
-        (Status.OK, [2], "unseen", Status.WARN),
-        (Status.OK, [0, 2], "unseen", Status.WARN),
-        (Status.OK, [0, 1, 2], "parted", Status.WARN),
-        (Status.OK, [1, 2], "", Status.WARN),
-        (Status.OK, [0, 1], "", Status.WARN),
-        (Status.WARN, [0, 1, 2], "", Status.WARN),
-        (Status.FAIL, [0, 1, 2], "", Status.FAIL),
+        (Status.GOOD, [0, 1, 2], "", Status.NOTE),
+        (Status.GOOD, [0], "unseen", Status.LOOK),
+        (Status.GOOD, [2], "unseen", Status.LOOK),
+        (Status.GOOD, [0, 2], "unseen", Status.LOOK),
+        (Status.GOOD, [0, 1, 2], "parted", Status.LOOK),
+        (Status.GOOD, [1, 2], "", Status.LOOK),
+        (Status.GOOD, [0, 1], "", Status.LOOK),
+        (Status.LOOK, [0, 1, 2], "", Status.LOOK),
+        (Status.FIX, [0, 1, 2], "", Status.FIX),
     ],
 )
 def test_drift_is_explained_only_where_both_ends_were_compared(
@@ -141,7 +141,7 @@ def test_drift_is_explained_only_where_both_ends_were_compared(
     joined = join(drift, comparison(status, steps, weights))
     assert joined.status is expected
     assert joined.headline is not None
-    if expected is not Status.WARN:
+    if expected is not Status.LOOK:
         assert joined.headline.rule == "ACC230", "the tensors have the last word"
     keys = {part_finding.key for part in joined.parts for part_finding in part.findings}
     assert ("ACC250.amplified" in keys) == (expected is Status.NOTE)
@@ -160,9 +160,9 @@ def test_losses_are_held_against_the_tensors_of_the_dumped_steps(
 ) -> None:
     """A loss 6 % apart is rounding only where tensors differ by enough; behind the dumped steps it is not known."""
     drift = curves(log(tmp_path / "a.json", [2.0, 1.5, 1.0]), log(tmp_path / "b.json", [2.0, 1.6, 1.0]))
-    joined = join(drift, comparison(Status.OK, steps, errors=errors))
+    joined = join(drift, comparison(Status.GOOD, steps, errors=errors))
     (found,) = [one for one in joined.parts[1].findings if one.rule == "ACC250"]
-    assert found.key == key and (found.status is Status.WARN) == (key != "ACC250.amplified")
+    assert found.key == key and (found.status is Status.LOOK) == (key != "ACC250.amplified")
     assert "{" not in found.message("en") + found.message("zh") + found.hint("en") + found.hint("zh")
 
 
@@ -176,7 +176,7 @@ def test_losses_are_held_against_the_tensors_of_the_dumped_steps(
             "ACC230.none",
             (Finding("ACC217", Status.NOTE, "ACC217.sampled", {"share": 0.1, "seed": 0, "count": 1, "worst": 0.1}),),
         ),
-        ("ACC230.none", (Finding("ACC215", Status.SKIPPED, "ACC215.replay", {"error": "killed"}),)),
+        ("ACC230.none", (Finding("ACC215", Status.NOT_LOOKED, "ACC215.replay", {"error": "killed"}),)),
     ],
 )
 def test_drift_without_rounding_that_was_seen_stays_a_warning(
@@ -184,15 +184,15 @@ def test_drift_without_rounding_that_was_seen_stays_a_warning(
 ) -> None:
     """Tensors equal to the last bit leave nothing to amplify; what was not wholly looked at excuses nothing."""
     drift = curves(log(tmp_path / "a.json", [2.0, 1.5, 1.0]), log(tmp_path / "b.json", [2.0, 1.6, 1.0]))
-    status = Status.SKIPPED if key == "ACC230.possible" else Status.OK
+    status = Status.NOT_LOOKED if key == "ACC230.possible" else Status.GOOD
     joined = join(drift, comparison(status, [0, 1, 2], "", key, *more))
-    assert joined.status is Status.WARN and headline(joined)[0] == "ACC250.apart"
+    assert joined.status is Status.LOOK and headline(joined)[0] == "ACC250.apart"
 
 
 def test_an_attempt_that_cannot_be_compared_leaves_drift_explained(tmp_path: Path) -> None:
     drift = curves(log(tmp_path / "a.json", [2.0, 1.5, 1.0]), log(tmp_path / "b.json", [2.0, 1.6, 1.0]))
-    apart = Finding("ACC286", Status.SKIPPED, "ACC284.no_curves", {"name": "gpulog.json"})
-    assert join(drift, comparison(Status.OK, [0, 1, 2], "", "ACC230.none", apart)).parts[1].status is Status.NOTE
+    apart = Finding("ACC286", Status.NOT_LOOKED, "ACC284.no_curves", {"name": "gpulog.json"})
+    assert join(drift, comparison(Status.GOOD, [0, 1, 2], "", "ACC230.none", apart)).parts[1].status is Status.NOTE
 
 
 @pytest.mark.parametrize("tolerance", [-1.0, float("nan")])

@@ -83,7 +83,7 @@ def test_each_fact_that_differs_is_the_verdict(change: dict[str, Any], fact: str
     found = differences(told(), told(**change))
     assert [(one.fact, one.name) for one in found] == [(fact, name)]
     for one in found:
-        finding = Finding("ACC205", Status.FAIL, f"ACC205.{one.fact}", one.words)
+        finding = Finding("ACC205", Status.FIX, f"ACC205.{one.fact}", one.words)
         assert finding.hint("en") and finding.hint("zh") and "{" not in finding.message("en") + finding.message("zh")
 
 
@@ -108,7 +108,7 @@ def test_a_weight_scaled_by_two_percent_is_named_with_its_factor() -> None:
         {"w": "float32[4]:2", "v": "float32[2]:5"}, weights={"w": [2.04, 1.02, -1.02, 0.51], "v": [1.0, 0.6, 0.8]}
     )
     (found,) = differences(left, right)
-    message = Finding("ACC205", Status.FAIL, "ACC205.weights", found.words).message("en")
+    message = Finding("ACC205", Status.FIX, "ACC205.weights", found.words).message("en")
     assert found.name == "w" and "times 1.02" in message and "1 of 2" in message
     (found,) = differences(left, told({"w": "float32[4]:2", "v": "float32[2]:5"}, weights={"w": [2.0, -1.0, 1.0, 0.5]}))
     assert found.words["how"] == {"say": "ACC205.how_apart", "args": {"apart": pytest.approx(1.8856, rel=1e-4)}}

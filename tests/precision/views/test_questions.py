@@ -58,7 +58,7 @@ def test_the_command_and_the_api_agree(
     sides: dict[str, Path], tmp_path: Path, target: str, fail_on: list[str], code: int, failed: list[str]
 ) -> None:
     report = compare(sides["gpu"], sides[target], fail_on=fail_on, replaying=False)
-    assert (report.status is Status.FAIL) == bool(code) and report.facts["failed_on"] == failed
+    assert (report.status is Status.FIX) == bool(code) and report.facts["failed_on"] == failed
     options = [word for name in fail_on for word in ("--fail-on", name)]
     junit = tmp_path / "junit.xml"
     assert (
@@ -110,18 +110,18 @@ def test_operators_of_another_experiment_are_not_judged(sides: dict[str, Path], 
 @pytest.mark.parametrize(
     ("losses", "fail_on", "status"),
     [
-        ([2.0, 1.5, 1.2], [], Status.OK),
-        ([2.0, 1.5, 1.2], ["divergence", "nan"], Status.OK),
-        ([2.0, 1.6, 1.4], [], Status.WARN),
-        ([2.0, 1.6, 1.4], ["divergence"], Status.FAIL),
-        ([2.0, 1.6, 1.4], ["nan"], Status.WARN),
+        ([2.0, 1.5, 1.2], [], Status.GOOD),
+        ([2.0, 1.5, 1.2], ["divergence", "nan"], Status.GOOD),
+        ([2.0, 1.6, 1.4], [], Status.LOOK),
+        ([2.0, 1.6, 1.4], ["divergence"], Status.FIX),
+        ([2.0, 1.6, 1.4], ["nan"], Status.LOOK),
     ],
 )
 def test_curves(tmp_path: Path, losses: list[float], fail_on: list[str], status: Status) -> None:
     left, right = log(tmp_path / "a.json", [2.0, 1.5, 1.2]), log(tmp_path / "b.json", losses)
     assert curves(left, right, fail_on=fail_on).status is status
     options = [word for name in fail_on for word in ("--fail-on", name)]
-    assert main(["curves", str(left), str(right), *options]) == (1 if status is Status.FAIL else 0)
+    assert main(["curves", str(left), str(right), *options]) == (1 if status is Status.FIX else 0)
 
 
 def test_an_unknown_class_is_said_before_anything_is_read(tmp_path: Path) -> None:
@@ -135,12 +135,12 @@ def test_an_unknown_class_is_said_before_anything_is_read(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("rule", "key", "status", "expected"),
     [
-        ("ACC250", "curves.no_loss", Status.SKIPPED, questions.OF_CURVES),
-        ("ACC284", "ACC284.no_curves", Status.SKIPPED, questions.OF_CURVES),
-        ("ACC284", "ACC284.statistics", Status.SKIPPED, ("incomplete",)),
-        ("ACC250", "ACC250.together", Status.SKIPPED, ("divergence",)),  # looked at, with a remark that lowers it
-        ("ACC230", "ACC230.nothing", Status.FAIL, ("incomplete", "divergence", "nan", "unpaired", "dtype")),
-        ("ACC230", "ACC230.none", Status.OK, ("divergence",)),
+        ("ACC250", "curves.no_loss", Status.NOT_LOOKED, questions.OF_CURVES),
+        ("ACC284", "ACC284.no_curves", Status.NOT_LOOKED, questions.OF_CURVES),
+        ("ACC284", "ACC284.statistics", Status.NOT_LOOKED, ("incomplete",)),
+        ("ACC250", "ACC250.together", Status.NOT_LOOKED, ("divergence",)),  # looked at, with a remark that lowers it
+        ("ACC230", "ACC230.nothing", Status.FIX, ("incomplete", "divergence", "nan", "unpaired", "dtype")),
+        ("ACC230", "ACC230.none", Status.GOOD, ("divergence",)),
     ],
 )
 def test_what_was_not_there_speaks_for_all_that_ask_about_it(
@@ -150,7 +150,7 @@ def test_what_was_not_there_speaks_for_all_that_ask_about_it(
 
 
 def test_several_classes_in_one_text() -> None:
-    found = Finding("ACC210", Status.WARN, "ACC210.only", {"count": 1, "side": "target", "names": ["x"]})
+    found = Finding("ACC210", Status.LOOK, "ACC210.only", {"count": 1, "side": "target", "names": ["x"]})
     report = questions.apply_gate(Report("precision", "compare", (found,)), "unpaired, dtype")
     assert report.facts["failed_on"] == ["unpaired"] and report.facts["fail_on"] == ["unpaired", "dtype"]
     assert "x" in report.text("zh") and "--fail-on unpaired" in report.text("en")

@@ -108,9 +108,9 @@ def test_three_runs_with_a_slow_step_each_are_held_by_their_means() -> None:
 
 
 def test_what_is_not_steady_is_no_good_result() -> None:
-    assert keys(bench(measured({})))["PRF371.steady"] is Status.OK
+    assert keys(bench(measured({})))["PRF371.steady"] is Status.GOOD
     drifting = measured({}, runs_s=(tuple(1 + at / 10 for at in range(12)),))
-    assert keys(bench(drifting))["PRF371.shaky"] is Status.WARN
+    assert keys(bench(drifting))["PRF371.shaky"] is Status.LOOK
     assert answer.report_benchmark(bench(drifting)).headline.rule == "PRF370"  # type: ignore[union-attr]
     short = keys(bench(measured({}, runs_s=((1.0, 3.0),))))
     assert short["PRF371.few"] is Status.NOTE and not {"PRF371.steady", "PRF371.shaky"} & short.keys()
@@ -127,8 +127,8 @@ def test_out_of_memory_is_a_row_and_a_failure_is_a_failure() -> None:
     assert report.status is Status.NOTE
     assert report.table is not None and len(report.table.rows) == 2
     failed = Measured("batch=64", {"batch": "64"}, FAILED, "no such option")
-    assert answer.report_benchmark(bench(measured({"batch": "8"}), failed)).status is Status.FAIL
-    assert answer.report_benchmark(bench(full)).status is Status.FAIL, "nothing was measured"
+    assert answer.report_benchmark(bench(measured({"batch": "8"}), failed)).status is Status.FIX
+    assert answer.report_benchmark(bench(full)).status is Status.FIX, "nothing was measured"
 
 
 def sweep(*seconds: float, **more: Any) -> Bench:
@@ -140,7 +140,7 @@ def test_a_larger_batch_that_brings_little_is_the_knee() -> None:
     found = next(one for one in answer.report_benchmark(sweep(1.0, 1.1, 2.18)).findings if one.rule == "PRF373")
     assert (found.key, found.args["name"], found.args["gain"]) == ("PRF373.knee", "batch-size=16", 81.8)
     assert "PRF373.grows" in keys(sweep(1.0, 1.1, 1.3))
-    assert keys(sweep(1.0, 1.1, unit="steps"))["PRF373.no_samples"] is Status.SKIPPED
+    assert keys(sweep(1.0, 1.1, unit="steps"))["PRF373.no_samples"] is Status.NOT_LOOKED
     rates = bench(measured({"lr": "1"}), measured({"lr": "2"}), axes=("lr",))
     assert not any(key.startswith("PRF373") for key in keys(rates))
 
@@ -158,7 +158,7 @@ def test_float32_is_where_the_switch_is_off_not_what_comes_first() -> None:
     found = next(one for one in answer.report_benchmark(bench(*rows, axes=("amp",))).findings if one.rule == "PRF374")
     assert (found.key, found.args["name"], found.args["ratio"]) == ("PRF374.faster", "amp=1", 2.0)
     levels = bench(measured({"amp": "O1"}, 0.5), measured({"amp": "O2"}), axes=("amp",))
-    assert keys(levels)["PRF374.no_switch"] is Status.SKIPPED
+    assert keys(levels)["PRF374.no_switch"] is Status.NOT_LOOKED
 
 
 def test_float32_is_where_every_such_switch_is_off() -> None:
@@ -213,15 +213,15 @@ def test_a_loader_by_itself_is_not_said_to_be_unseen() -> None:
 def test_what_one_configuration_cannot_answer_is_listed_and_takes_no_answer_away() -> None:
     levels = [measured({"amp": level}) for level in ("O1", "O2")]
     report = answer.report_benchmark(bench(*levels, axes=("amp",)))
-    listed = {one.key for one in report.findings if one.status is Status.SKIPPED}
-    assert "PRF374.no_switch" in listed and report.status is not Status.SKIPPED
+    listed = {one.key for one in report.findings if one.status is Status.NOT_LOOKED}
+    assert "PRF374.no_switch" in listed and report.status is not Status.NOT_LOOKED
     assert report.headline is not None and report.headline.rule == "PRF370"
 
 
 def test_a_baseline_that_cannot_be_held_against_it_leaves_the_question_open() -> None:
     base = answer.report_benchmark(bench(measured({"b": "1"})))
     report = answer.report_benchmark(bench(measured({"b": "2"}), baseline=base))
-    assert report.status is Status.SKIPPED and report.headline is not None and report.headline.rule == "PRF370"
+    assert report.status is Status.NOT_LOOKED and report.headline is not None and report.headline.rule == "PRF370"
 
 
 def test_the_simulated_npu_is_never_called_fast() -> None:
@@ -234,7 +234,7 @@ def test_the_simulated_npu_is_never_called_fast() -> None:
     base = answer.report_benchmark(bench(*rows))
     found = keys(bench(*rows, tier="npu-simulated", axes=("batch-size", "autocast", "pin_memory"), baseline=base))
     for rule in ("PRF370", "PRF373", "PRF374", "PRF375", "PRF376"):
-        assert found[f"{rule}.simulated"] is Status.SKIPPED
+        assert found[f"{rule}.simulated"] is Status.NOT_LOOKED
     assert not {"PRF370.best", "PRF370.like", "PRF374.faster", "PRF376.apart"} & found.keys()
     assert not any(key.startswith("PRF375.hidden") for key in found), "a CPU's long steps hide any loading"
 
@@ -255,8 +255,8 @@ def test_against_an_earlier_benchmark_of_another_machine(tmp_path: Path) -> None
     assert report.table is not None and report.table.column_values("bench_relative") == [2.0]
     other = bench(measured({"b": "1"}), baseline=base, facts={"args": ["--y"], "nproc": 8})
     assert {"PRF376.alike", "PRF376.other"} <= keys(other).keys()
-    assert keys(bench(measured({"b": "2"}), baseline=base))["PRF376.nothing"] is Status.SKIPPED
-    assert keys(bench(measured({"b": "1"}), unit="steps", baseline=base))["PRF376.nothing"] is Status.SKIPPED
+    assert keys(bench(measured({"b": "2"}), baseline=base))["PRF376.nothing"] is Status.NOT_LOOKED
+    assert keys(bench(measured({"b": "1"}), unit="steps", baseline=base))["PRF376.nothing"] is Status.NOT_LOOKED
 
 
 def test_another_kind_of_benchmark_is_no_baseline() -> None:
@@ -265,7 +265,7 @@ def test_another_kind_of_benchmark_is_no_baseline() -> None:
     report = answer.report_benchmark(training)
     assert compute_ratio(training, training.successful[0]) is None
     found = {one.key: one for one in report.findings}
-    assert found["PRF376.kinds"].status is Status.SKIPPED and "PRF376.apart" not in found
+    assert found["PRF376.kinds"].status is Status.NOT_LOOKED and "PRF376.apart" not in found
     assert "data loading alone" in found["PRF376.kinds"].message("en")
 
 
@@ -275,7 +275,7 @@ def test_another_script_is_warned_of_and_another_folder_is_not() -> None:
     same = keys(bench(measured({}), baseline=base, facts={**facts, "script": "C:\\b\\train.py"}))
     assert not {"PRF376.other", "PRF376.lengths"} & same.keys()
     other = keys(bench(measured({}), baseline=base, facts={**facts, "script": "other.py"}))
-    assert other["PRF376.other"] is Status.WARN
+    assert other["PRF376.other"] is Status.LOOK
     longer = keys(bench(measured({}), baseline=base, facts={**facts, "steps": 50}))
     assert longer["PRF376.lengths"] is Status.NOTE and "PRF376.other" not in longer
 
@@ -292,7 +292,7 @@ def test_power_is_the_cards_together_or_not_known() -> None:
     assert watts_nvidia("61.5\n70.5\n") == 132.0
     assert watts_nvidia("[N/A]\n") is None and watts_nvidia("") is None
     assert watts_npu("") is None
-    assert keys(bench(measured({}, power_w=100.0)))["PRF377.best"] is Status.OK
+    assert keys(bench(measured({}, power_w=100.0)))["PRF377.best"] is Status.GOOD
     assert keys(bench(measured({})))["PRF377.unknown"] is Status.NOTE
     text = answer.report_benchmark(bench(measured({}))).text("en")
     assert "power was not measured" in text and text.count("samples/s on H100") == 1, "notes shown, the verdict once"
@@ -325,7 +325,7 @@ def test_where_nothing_tells_the_power_the_reason_is_kept(monkeypatch: pytest.Mo
 
 def test_one_run_does_not_tell_what_differs_between_runs() -> None:
     assert keys(bench(measured({})))["PRF378.few"] is Status.NOTE
-    assert keys(bench(measured({}), repeats=3))["PRF378.enough"] is Status.OK
+    assert keys(bench(measured({}), repeats=3))["PRF378.enough"] is Status.GOOD
 
 
 def test_the_report_survives_its_json() -> None:

@@ -89,7 +89,7 @@ def test_the_kernels_of_either_device_meet_at_the_operator_that_was_called() -> 
     assert (row.name, row.baseline.ns, row.target.ns, row.pairing) == ("aten::conv2d", 300_000, 500_000, "alike")
     report = compare_profiles(cuda, npu)
     adds_up(report)
-    assert report.status is Status.WARN
+    assert report.status is Status.LOOK
     assert report.verdict("en") == (
         "the target's step takes 1.2 ms, the baseline's 1 ms: 0.2 ms (20 %) more; most of it: aten::conv2d +0.2 ms"
     )
@@ -141,7 +141,7 @@ def test_many_small_differences_are_no_alike_steps() -> None:
         many: Made = [("compute", f"k{at}", took * at, took, "", -1) for at in range(60)]
         sides.append(made(many, length=60 * took))
     report = compare_profiles(*sides)
-    assert report.status is Status.WARN
+    assert report.status is Status.LOOK
     assert report.verdict("en").endswith("0.6 ms (100 %) more; no single row makes much of it")
 
 
@@ -192,7 +192,7 @@ def test_modules_are_the_innermost_and_only_where_both_have_them() -> None:
     assert [row.name for row in both.modules if not row.name.startswith("row.")] == ["Conv2d_0"]
     report = compare_profiles(made(conv("k", 300)), made(forward))
     assert [one.key for one in report.parts[3].findings] == ["PRF387.unseen"]
-    assert report.parts[3].status is Status.SKIPPED
+    assert report.parts[3].status is Status.NOT_LOOKED
 
 
 def test_marks_of_the_script_stand_in_for_modules() -> None:
@@ -208,7 +208,7 @@ def test_marks_of_the_script_stand_in_for_modules() -> None:
 def test_other_shapes_are_told_first() -> None:
     compared = Comparison.from_profiles(made(conv("k", 300, "[8,3]")), made(conv("k", 500, "[16,3]")))
     found = told(compared)["PRF381.shapes"]
-    assert (found.status, found.args["baseline"], found.args["target"]) == (Status.WARN, "[8,3]", "[16,3]")
+    assert (found.status, found.args["baseline"], found.args["target"]) == (Status.LOOK, "[8,3]", "[16,3]")
     report = compare_profiles(made(conv("k", 300, "[8,3]")), made(conv("k", 500, "[16,3]")))
     assert report.verdict("en").startswith("not the same")
     assert "PRF381.same" in told(Comparison.from_profiles(made(conv("k", 300)), made(conv("k", 500))))
@@ -221,7 +221,7 @@ def test_the_shape_told_is_the_costliest_that_the_other_side_lacks() -> None:
 
 def test_another_model_is_no_measure() -> None:
     other: Made = [("host_op", "aten::mm", 10, 50, "", -1), ("compute", "mm", 100, 300, "", 0)]
-    assert told(Comparison.from_profiles(made(conv("k", 300)), made(other)))["PRF381.other_model"].status is Status.WARN
+    assert told(Comparison.from_profiles(made(conv("k", 300)), made(other)))["PRF381.other_model"].status is Status.LOOK
     many = [*conv("k", 100), *((*one[:5], one[5] + 3 if one[5] >= 0 else -1) for one in conv("k", 100))]
     moved = [
         (kind, name, at + 300 * (place > 2), took, shape, by)
@@ -265,13 +265,13 @@ def test_a_call_is_the_scripts_on_the_host_as_on_a_device() -> None:
         "aten::linear": (1, 1),
         "Optimizer": (1, 1),
     }
-    assert told(compared)["PRF381.same"].status is Status.OK
+    assert told(compared)["PRF381.same"].status is Status.GOOD
 
 
 def test_without_shapes_it_is_not_looked() -> None:
     compared = Comparison.from_profiles(made(conv("k", 300, "")), made(conv("k", 300, "")))
-    assert told(compared)["PRF381.no_shapes"].status is Status.SKIPPED
-    assert compare_profiles(made(conv("k", 300, "")), made(conv("k", 300, ""))).status is Status.SKIPPED
+    assert told(compared)["PRF381.no_shapes"].status is Status.NOT_LOOKED
+    assert compare_profiles(made(conv("k", 300, "")), made(conv("k", 300, ""))).status is Status.NOT_LOOKED
 
 
 def test_a_difference_within_the_spread_may_be_chance() -> None:
@@ -279,9 +279,9 @@ def test_a_difference_within_the_spread_may_be_chance() -> None:
     assert told(Comparison.from_profiles(steady, shaky))["PRF383.within"].status is Status.NOTE
     assert told(Comparison.from_profiles(steady, made(conv("k", 300), length=2000, slower=10)))["PRF383.beyond"]
     even = Comparison.from_profiles(made(conv("k", 300)), made(conv("k", 300), length=2000))
-    assert even.spread_ns() == 0 and told(even)["PRF383.beyond"].status is Status.OK
+    assert even.spread_ns() == 0 and told(even)["PRF383.beyond"].status is Status.GOOD
     single = Comparison.from_profiles(made(conv("k", 300), steps=1), made(conv("k", 300), steps=1))
-    assert told(single)["PRF383.one_step"].status is Status.SKIPPED and "PRF382.one_step" in told(single)
+    assert told(single)["PRF383.one_step"].status is Status.NOT_LOOKED and "PRF382.one_step" in told(single)
 
 
 def test_what_one_side_alone_recorded_is_told() -> None:
@@ -320,14 +320,14 @@ def test_causes_are_ranked_and_small_ones_left_out() -> None:
 
 def test_no_verdict_on_speed_from_a_simulator() -> None:
     report = compare_profiles(made(conv("k", 300)), made(conv("k", 600), tier="npu-simulated", length=1500))
-    assert (report.status, report.simulated) == (Status.SKIPPED, True)
+    assert (report.status, report.simulated) == (Status.NOT_LOOKED, True)
     assert "no verdict on speed" in report.verdict("en") and "不评判快慢" in report.verdict("zh")
 
 
 def test_a_side_without_device_times_is_not_compared(profile_of: Callable[..., Profile]) -> None:
     blind = profile_of([("host_op", "aten::conv2d", 10, 50)])
     report = compare_profiles(made(conv("k", 300)), blind)
-    assert report.status is Status.SKIPPED and "cannot compare" in report.verdict("en")
+    assert report.status is Status.NOT_LOOKED and "cannot compare" in report.verdict("en")
 
 
 @pytest.mark.parametrize("name", ["rocm.pt.trace.json", "cpu.pt.trace.json", "timeline_ascend_pt"])
@@ -351,7 +351,7 @@ def real(shared: Path, name: str) -> Any:
 def test_the_loader_explains_the_real_difference(shared: Path) -> None:
     report = analyse(real(shared, "num_workers_4"), baseline=real(shared, "num_workers_0"))
     adds_up(report)
-    assert report.status is Status.OK and "waiting for data -33.25 ms" in report.verdict("en")
+    assert report.status is Status.GOOD and "waiting for data -33.25 ms" in report.verdict("en")
     first = next(one for one in report.parts[2].findings if one.rule == "PRF386")
     assert first.args["name"] == {"say": "compare.row.loading"}
 
@@ -423,7 +423,7 @@ def test_a_side_whose_device_is_far_behind_is_told(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(choice, "MORE", 1)
     found = [one for one in analyse(far, baseline=near, steps="20-29").parts[0].findings if one.rule == "PRF388"]
     assert [one.key for one in found] == ["PRF388.some", "PRF388.some", "PRF388.behind"]
-    assert found[2].status is Status.WARN and found[2].message("en").startswith("Target: the device is far behind")
+    assert found[2].status is Status.LOOK and found[2].message("en").startswith("Target: the device is far behind")
 
 
 def test_of_small_traces_all_is_looked_at_and_nothing_told(tmp_path: Path) -> None:

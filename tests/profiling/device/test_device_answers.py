@@ -79,7 +79,7 @@ def test_what_cannot_be_used_of_a_table_is_counted_and_told(table: Path, monkeyp
     told = [
         one for one in judge_facts(replace(profile, tier="npu"), rules_of(rules), strict=True) if one.rule == "PRF323"
     ]
-    assert [(one.key, one.status) for one in told[:2]] == [("PRF323.rows", Status.WARN), ("PRF323.cells", Status.WARN)]
+    assert [(one.key, one.status) for one in told[:2]] == [("PRF323.rows", Status.LOOK), ("PRF323.cells", Status.LOOK)]
     assert "line 4" in told[0].message("en") and "fifty" in told[1].message("en")
     (table / "kernel_details.csv").write_text(f"{HEAD}\ncut,Cast\n")
     with pytest.raises(WorkbookError, match="none of the rows"):
@@ -150,13 +150,13 @@ def test_late_launches_of_long_kernels_are_told_too(profile_of: Callable[..., Pr
         return next(one for one in judge_facts(at_start, rules_of(rules), strict=True) if one.rule == "PRF322")
 
     assert (found(500).key, found(500).status, found(500).args["share"]) == ("PRF322.late", Status.NOTE, 50.0)
-    assert (found(950).key, found(950).status) == ("PRF322.few", Status.OK)
+    assert (found(950).key, found(950).status) == ("PRF322.few", Status.GOOD)
 
 
 def test_tables_alone_do_not_tell_why(shared: Path) -> None:
     profile = load_profile(shared / "data" / "npu" / "pp2dp2_level2" / "rank_0_ascend_pt")
     found = {one.rule: one for one in judge_facts(profile, rules_of(rules), strict=True)}
-    assert (found["PRF321"].key, found["PRF321"].status) == ("PRF321.no_launches", Status.SKIPPED)
-    assert (found["PRF322"].key, found["PRF322"].status) == ("PRF322.no_launches", Status.SKIPPED)
+    assert (found["PRF321"].key, found["PRF321"].status) == ("PRF321.no_launches", Status.NOT_LOOKED)
+    assert (found["PRF322"].key, found["PRF322"].status) == ("PRF322.no_launches", Status.NOT_LOOKED)
     assert found["PRF323"].key == "PRF323.bounds"
     assert units_of_trace(profile.trace)

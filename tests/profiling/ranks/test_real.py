@@ -13,7 +13,7 @@ from ascend_workbook.profiling import analyse
 
 
 def found(report: Report, code: str) -> Finding:
-    (one,) = [one for one in report.findings if one.rule == code and one.status is not Status.SKIPPED]
+    (one,) = [one for one in report.findings if one.rule == code and one.status is not Status.NOT_LOOKED]
     return one
 
 
@@ -22,7 +22,7 @@ def test_one_rank_waits_and_does_not_send(shared: Path) -> None:
     report = analyse(shared / "data/npu/alexnet_910b_level1/rank0_ascend_pt")
     (part,) = [part for part in report.parts if part.verb == "collectives"]
     one = found(part, "PRF352")
-    assert (one.key, one.status) == ("PRF352.unseen", Status.WARN)
+    assert (one.key, one.status) == ("PRF352.unseen", Status.LOOK)
     assert one.args["waited"] == {"say": "ranks.of_its_group", "args": {"number": 5}}
     assert (one.args["wait_ms"], one.args["whole_ms"], one.args["times"]) == (101.666, 105.992, 3)
     assert one.args["gain_ms"] == pytest.approx(95.974, abs=1e-3), "member 1 comes 5.6 ms late itself"
@@ -34,7 +34,7 @@ def test_two_ranks_name_the_third(shared: Path) -> None:
     assert (one.args["waited_rank"], one.key) == (5, "PRF352.unseen") and "rank 5" in report.verdict("en")
     assert report.table is not None
     assert report.table.column_values("profiling_communication") == pytest.approx([101.963203, 96.359047], abs=1e-3)
-    assert found(report, "PRF353").status is Status.OK
+    assert found(report, "PRF353").status is Status.GOOD
     sizes = next(part for part in report.parts if part.verb == "packets").table
     assert sizes is not None and sizes.rows[0][:3] == ("HCCS", 18.890752, 24)
     missing = next(one for one in report.findings if one.key == "PRF350.missing")
@@ -45,11 +45,11 @@ def test_the_pipelines_stages(shared: Path) -> None:
     """step_trace_time.csv: 231.290, 230.904, 400.448, 401.132 ms computing in steps of 810 ms."""
     report = analyse(shared / "data/npu/pp2dp2_level2")
     one = found(report, "PRF354")
-    assert one.status is Status.WARN and (one.args["stage"], one.args["ranks"], one.args["times"]) == (1, [2, 3], 1.73)
+    assert one.status is Status.LOOK and (one.args["stage"], one.args["ranks"], one.args["times"]) == (1, [2, 3], 1.73)
     assert one.args["gain_ms"] == pytest.approx((400.44826 + 401.1317 - 231.2901 - 230.90372) / 4, abs=1e-3)
     assert "stage 1 (ranks 2, 3) computes 400.8 ms" in report.verdict("en")
     assert found(report, "PRF352").key == "PRF352.short_in_stage"
-    warned = [one.rule for one in report.findings if one.status >= Status.WARN]
+    warned = [one.rule for one in report.findings if one.status >= Status.LOOK]
     assert warned == ["PRF310", "PRF354"], "what the others wait is the same problem and no second one"
     assert report.table is not None and report.table.column_values("rank_stage") == [0, 0, 1, 1]
     assert report.table.column_values("step_time") == pytest.approx([810.02236, 809.43166, 809.8032, 810.15034])
@@ -78,5 +78,5 @@ def test_a_broken_table_beside_one_trace(shared: Path, tmp_path: Path) -> None:
     broken.chmod(0o644)
     broken.write_text("{")
     report = analyse(folder)
-    assert report.parts[0].verb == "time_by_kind" and report.parts[-1].status is Status.SKIPPED
+    assert report.parts[0].verb == "time_by_kind" and report.parts[-1].status is Status.NOT_LOOKED
     assert "communication.json" in report.parts[-1].verdict("en")

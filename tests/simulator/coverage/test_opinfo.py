@@ -94,4 +94,4 @@ def test_a_wrong_value_is_seen(simulator_env: dict[str, str]) -> None:
     faulty = {**simulator_env, "ASCEND_WORKBOOK_SIM_FAULT": "aten::erf@*:scale=1.01; aten::uniform_@*:scale=1.3"}
     found = measure_coverage([FORWARD], ["erf", "erfc", "exp", "uniform"], workers=1, env=faulty)
     assert sorted(row["operator"] for row in rows(found) if row["outcome"] == "mismatch") == ["erf", "uniform"]
-    assert found.status.name == "FAIL"
+    assert found.status.json == "Fix"

@@ -85,18 +85,22 @@ def test_percentages_leave_out_what_the_npu_refuses_and_what_has_no_cpu_result()
 
 @pytest.mark.parametrize(
     ("outcomes", "status"),
-    [(("refused", "skipped"), Status.SKIPPED), (("refused", "equal"), Status.OK), (("skipped", "raises"), Status.FAIL)],
+    [
+        (("refused", "skipped"), Status.NOT_LOOKED),
+        (("refused", "equal"), Status.GOOD),
+        (("skipped", "raises"), Status.FIX),
+    ],
 )
 def test_where_nothing_could_be_compared_nothing_is_good(outcomes: tuple[str, ...], status: Status) -> None:
     entries = [Entry(request(number), outcome, "") for number, outcome in enumerate(outcomes)]
     report = make_report(entries, {}, 1)
     assert report.status is status and report.headline
-    assert (report.headline.key == "coverage.nothing") is (status is Status.SKIPPED)
+    assert (report.headline.key == "coverage.nothing") is (status is Status.NOT_LOOKED)
 
 
 def test_no_call_at_all_is_not_told_as_one_that_the_npu_refuses() -> None:
     (finding,) = make_report([], {}, 1).findings
-    assert (finding.status, finding.key) == (Status.SKIPPED, "coverage.empty")
+    assert (finding.status, finding.key) == (Status.NOT_LOOKED, "coverage.empty")
     assert "0" not in finding.message("en") and "--operator" in finding.hint("zh")
 
 
@@ -105,7 +109,7 @@ def test_a_slice_of_which_nothing_could_be_compared_is_named() -> None:
     free = [Entry(request(3, "out", "bool"), "refused", "")]  # no bar is set for it
     report = make_report([*refused, *free, Entry(request(4), "equal", "")], {}, 1)
     told = {finding.key: finding for finding in report.findings}
-    assert report.status is Status.SKIPPED and told["coverage.good"].status is Status.OK
+    assert report.status is Status.NOT_LOOKED and told["coverage.good"].status is Status.GOOD
     assert told["coverage.unjudged"].args == {"slices": "forward int64"}
     wrong = {finding.key for finding in make_report([*refused, Entry(request(4), "mismatch", "")], {}, 1).findings}
     assert wrong == {"coverage.wrong", "coverage.unjudged"}

@@ -59,7 +59,9 @@ def check_blocking(facts: Evidence) -> Iterator[Finding]:
     remaining = evidence.report.facts.get("scan_of_the_result")
     if not isinstance(remaining, dict) or not {"manual", "unsupported"} <= remaining.keys():
         raise CannotCheck("accept.not_in_report", rules=["scan_of_the_result"], page=evidence.page)
-    if evidence.report.status is Status.SKIPPED and (headline := evidence.report.headline):  # a file nobody could read
+    if evidence.report.status is Status.NOT_LOOKED and (
+        headline := evidence.report.headline
+    ):  # a file nobody could read
         raise CannotCheck("accept.could_not_look", said=Sentence(headline.key, **headline.args))
     cuda: list[Scalar] = [str(file_name) for file_name in evidence.report.facts.get("still_cuda", [])]
     args: dict[str, Scalar] = {name: remaining[name] for name in ("manual", "unsupported")}
@@ -75,7 +77,9 @@ def check_operators(facts: Evidence) -> Iterator[Finding]:
     finding = next((finding for finding in evidence.report.findings if finding.rule == "MIG170"), None)
     if finding is None or not {"fallback", "unsupported", "unknown"} <= finding.args.keys():
         raise CannotCheck("accept.not_in_report", rules=["MIG170"], page=evidence.page)
-    if finding.status is Status.SKIPPED or not finding.args.get("operators", 1):  # no step, or an empty one, was seen
+    if finding.status is Status.NOT_LOOKED or not finding.args.get(
+        "operators", 1
+    ):  # no step, or an empty one, was seen
         raise CannotCheck("accept.could_not_look", said=Sentence(finding.key, **finding.args))
     clean = not any(finding.args[kind] for kind in ("fallback", "unsupported", "unknown"))
     yield make_judgement("ACP513", evidence, clean, Sentence(finding.key, **finding.args))
@@ -95,7 +99,7 @@ def check_throughput(facts: Evidence) -> Iterator[Finding]:
 def _throughput_ratio(evidence: Found) -> float:
     """Return the throughput of the fastest configuration over that of the baseline's configuration of the same name."""
     findings = [finding for finding in evidence.report.findings if finding.rule == "PRF376"]
-    if any(finding.status is Status.WARN for finding in findings):
+    if any(finding.status is Status.LOOK for finding in findings):
         raise CannotCheck("accept.other_benchmark")
     best = next((finding.args.get("name") for finding in evidence.report.findings if finding.rule == "PRF370"), None)
     for finding in findings:
@@ -113,7 +117,7 @@ def check_waiting(facts: Evidence) -> Iterator[Finding]:
     if not step_ns or not isinstance(causes, dict) or "unexplained" not in causes:
         raise CannotCheck("accept.not_in_report", rules=["idle_ns"], page=idle.page)
     cause = next((finding for finding in idle.report.findings if finding.rule == "PRF321"), None)
-    if cause is None or cause.status is Status.SKIPPED:  # of no device, of several, or without launches
+    if cause is None or cause.status is Status.NOT_LOOKED:  # of no device, of several, or without launches
         raise CannotCheck("accept.not_in_report", rules=["PRF321"], page=idle.page)
     share = float(causes["unexplained"]) / float(step_ns)
     sentence = Sentence("accept.unexplained", share=f"{100 * share:.3g} %", limit=f"{100 * SHARE:.3g} %")
@@ -147,10 +151,10 @@ def check_many_cards(facts: Evidence) -> Iterator[Finding]:
         name, headline = Sentence(f"name.{evidence.report.verb}"), evidence.report.headline
         sentence = Sentence("accept.many_cards", count=_count_processes(evidence), what=name)
         own = [finding.status for finding in evidence.report.findings if finding.rule in OWN]
-        if Status.SKIPPED in (evidence.report.status, *own):
+        if Status.NOT_LOOKED in (evidence.report.status, *own):
             verdict: Scalar = Sentence(headline.key, **headline.args) if headline else name
             raise CannotCheck("accept.could_not_look", said=verdict)
-        yield make_judgement("ACP543", evidence, evidence.report.status is not Status.FAIL, sentence)
+        yield make_judgement("ACP543", evidence, evidence.report.status is not Status.FIX, sentence)
         return
     machine = facts.find_npu_report("machine_check")
     chosen = (machine.report.facts.get("machine") or {}).get("chosen") or {}
@@ -248,7 +252,7 @@ def check_cann(facts: Evidence) -> Iterator[Finding]:
     evidence = facts.find_npu_report("machine_check")
     if evidence.report.simulated:
         raise CannotCheck("accept.simulator_has_none")
-    yield judge_by_findings("ACP502", evidence, ("ENV054", "ENV030"), good=Status.OK)
+    yield judge_by_findings("ACP502", evidence, ("ENV054", "ENV030"), good=Status.GOOD)
 
 
 def check_devices(facts: Evidence) -> Iterator[Finding]:
@@ -262,7 +266,7 @@ def check_row(code: str, facts: Evidence) -> Iterator[Finding]:
     """Judge an item of ROWS by the findings that it names."""
     verbs, rules, beside = ROWS[code]
     report = facts.find_hardware_report(*verbs) if code in TIMED else facts.find_npu_report(*verbs)
-    yield judge_by_findings(code, report, rules, beside=beside, good=Status.OK if code in STRICT else Status.NOTE)
+    yield judge_by_findings(code, report, rules, beside=beside, good=Status.GOOD if code in STRICT else Status.NOTE)
 
 
 RULES: dict[str, Check] = {code: partial(check_row, code) for code in ROWS} | {

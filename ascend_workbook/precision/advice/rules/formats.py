@@ -71,7 +71,7 @@ def check_hf32(seen: Seen) -> Iterator[Finding]:
         if baseline == "tf32":
             yield Finding("ACC260", Status.NOTE, "ACC260.alike", args)
         elif seen.parted:
-            yield Finding("ACC260", Status.WARN, "ACC260.off", args, worst.agreement.pair.target.place, weight=60)
+            yield Finding("ACC260", Status.LOOK, "ACC260.off", args, worst.agreement.pair.target.place, weight=60)
         else:
             yield Finding("ACC260", Status.NOTE, "ACC260.keep", args)
 
@@ -110,7 +110,7 @@ def check_mixed_precision(seen: Seen) -> Iterator[Finding]:
         args: dict[str, Scalar] = {"what": Sentence(f"ACC261.{kind}"), "count": len(half), "dtype": in_half(first)}
         args.update(wider=len(wider), names=describe_places(wider or half), api=first.api)
         args["source"] = MIXED_PRECISION_SOURCE
-        status = Status.WARN if wider or seen.parted else Status.NOTE
+        status = Status.LOOK if wider or seen.parted else Status.NOTE
         key = "ACC261.wider" if wider else "ACC261.half"
         yield Finding("ACC261", status, key, args, first.place, weight=50 + bool(wider))
 
@@ -154,7 +154,7 @@ def check_double(seen: Seen) -> Iterator[Finding]:
         if affected:
             args: dict[str, Scalar] = {"count": len(affected), "names": describe_places(affected)}
             args["source"] = DOUBLE_SOURCE
-            yield Finding("ACC264", Status.WARN, f"ACC264.{key}", args, affected[0].place, weight=45)
+            yield Finding("ACC264", Status.LOOK, f"ACC264.{key}", args, affected[0].place, weight=45)
 
 
 def _all_dtypes(operator: Operator) -> set[str]:
@@ -173,7 +173,7 @@ def check_accumulation(seen: Seen) -> Iterator[Finding]:
     if long:
         args: dict[str, Scalar] = {"count": len(long), "names": describe_places(long), "dtype": in_half(long[0])}
         args.update(terms=max(map(_count_terms, long)), api=long[0].api, source=ACCUMULATION_SOURCE)
-        status = Status.WARN if seen.parted else Status.NOTE
+        status = Status.LOOK if seen.parted else Status.NOTE
         yield Finding("ACC265", status, "ACC265.sums", args, long[0].place, weight=40)
     products = [operator for operator in operators if operator.api in MATMULS and in_half(operator)]
     about = seen.comparison.baseline.about
@@ -190,7 +190,7 @@ def check_accumulation(seen: Seen) -> Iterator[Finding]:
             name = f"allow_{'fp16' if dtype == 'float16' else 'bf16'}_reduced_precision_reduction"
             args = {"count": len(mine), "names": describe_places(mine), "dtype": dtype, "source": ACCUMULATION_SOURCE}
             args["switch"] = f"torch.backends.cuda.matmul.{name} = False"
-            status = Status.WARN if seen.parted else Status.NOTE
+            status = Status.LOOK if seen.parted else Status.NOTE
             yield Finding("ACC265", status, "ACC265.split", args, mine[0].place, weight=42)
 
 
@@ -224,7 +224,7 @@ def check_communication(seen: Seen) -> Iterator[Finding]:
     first = (wider or half)[0]
     args: dict[str, Scalar] = {"count": len(half), "all": len(operators), "names": describe_places(wider or half)}
     args.update(ranks=ranks, dtype=min(floating_dtypes(first.inputs) & set(HALF)), source=COMMUNICATION_SOURCE)
-    status = Status.WARN if wider or seen.parted else Status.NOTE
+    status = Status.LOOK if wider or seen.parted else Status.NOTE
     yield Finding("ACC269", status, "ACC269.wider" if wider else "ACC269.half", args, first.place, weight=48)
 
 

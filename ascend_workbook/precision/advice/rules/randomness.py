@@ -46,7 +46,7 @@ def check_nondeterminism(seen: Seen) -> Iterator[Finding]:
         key = "although"
     else:
         key = "operator"
-    yield Finding("ACC263", Status.WARN, f"ACC263.{key}", args, operator.place, weight=90)
+    yield Finding("ACC263", Status.LOOK, f"ACC263.{key}", args, operator.place, weight=90)
 
 
 def _tensor_differs(tensor: TensorAgreement) -> bool:
@@ -72,7 +72,7 @@ def check_random_numbers(seen: Seen) -> Iterator[Finding]:
         args: dict[str, Scalar] = {"count": len(other), "all": len(known), "names": describe_places(other)}
         args["source"] = SOURCE
         key = "masks" if other[0].api in MASKS else "draws"
-        yield Finding("ACC266", Status.WARN, f"ACC266.{key}", args, other[0].place, weight=80)
+        yield Finding("ACC266", Status.LOOK, f"ACC266.{key}", args, other[0].place, weight=80)
 
 
 def check_data_order(seen: Seen) -> Iterator[Finding]:
@@ -110,7 +110,7 @@ def _make_finding(
         samples.append(sorted(tensors[0].get("samples") or []))
     within = samples[0] and samples[0] == samples[1]
     key = "steps" if elsewhere is not None else "within" if within else "other"
-    return Finding("ACC267", Status.WARN, f"ACC267.{key}", args, weight=85)
+    return Finding("ACC267", Status.LOOK, f"ACC267.{key}", args, weight=85)
 
 
 RULES = {"ACC263": check_nondeterminism, "ACC266": check_random_numbers, "ACC267": check_data_order}

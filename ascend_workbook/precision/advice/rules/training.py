@@ -35,7 +35,7 @@ def check_loss_scale(seen: Seen) -> Iterator[Finding]:
         raise CannotCheck("ACC262.no_log")
     for finding in judge_scale(baseline, target) if baseline and target else ():
         args: dict[str, Scalar] = {**finding.args, "source": AMP}
-        key, status = f"ACC262.{finding.key.partition('.')[2]}", min(finding.status, Status.WARN)
+        key, status = f"ACC262.{finding.key.partition('.')[2]}", min(finding.status, Status.LOOK)
         yield Finding("ACC262", status, key, args, finding.place, weight=70)
     # the logs tell where this cannot look
     half = [operator for operator in seen.forward_operators() if in_half(operator) == "float16"]
@@ -43,10 +43,10 @@ def check_loss_scale(seen: Seen) -> Iterator[Finding]:
     saturating = [name for name, value in SATURATES if record and record.environment.get(name) == value]
     if saturating and (half or scaled):
         args = {"name": saturating[0], "source": LOSS_SCALE_SOURCE}
-        yield Finding("ACC262", Status.WARN, "ACC262.saturated", args, weight=75)
+        yield Finding("ACC262", Status.LOOK, "ACC262.saturated", args, weight=75)
     if half and scaler is not None and not scaler.get("enabled") and not scaled:
         args = {"count": len(half), "names": describe_places(half), "source": AMP}
-        yield Finding("ACC262", Status.WARN, "ACC262.without", args, half[0].place, weight=55)
+        yield Finding("ACC262", Status.LOOK, "ACC262.without", args, half[0].place, weight=55)
 
 
 def check_optimizer_form(seen: Seen) -> Iterator[Finding]:
@@ -68,7 +68,7 @@ def check_optimizer_form(seen: Seen) -> Iterator[Finding]:
     args: dict[str, Scalar] = {"name": name, "baseline": left, "target": right, "count": len(differ)}
     args["plain"] = name.replace("NpuFused", "")
     args["source"] = FUSED if name.startswith("NpuFused") else OPTIMIZER_FORM_SOURCE
-    yield Finding("ACC268", Status.WARN if parted else Status.NOTE, f"ACC268.{key}", args, weight=65)
+    yield Finding("ACC268", Status.LOOK if parted else Status.NOTE, f"ACC268.{key}", args, weight=65)
 
 
 def _optimizer_form(optimizer: dict[str, Any], tier: str) -> str:

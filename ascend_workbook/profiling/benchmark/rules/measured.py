@@ -26,7 +26,7 @@ ENOUGH = 3
 def check_speed(bench: Bench) -> Iterator[Finding]:
     """The verdict: what was measured, and which configuration is the fastest beyond its uncertainty."""
     if not bench.successful:
-        yield Finding("PRF370", Status.FAIL, "PRF370.none", {"why": bench.measured[0].why}, weight=100)
+        yield Finding("PRF370", Status.FIX, "PRF370.none", {"why": bench.measured[0].why}, weight=100)
         return
     best = max(bench.successful, key=lambda configuration: configuration.rate_per_s)
     figures: dict[str, Scalar] = {"rate": best.rate_per_s, "unit": Sentence(f"benchmark.unit.{bench.unit}")}
@@ -34,7 +34,7 @@ def check_speed(bench: Bench) -> Iterator[Finding]:
     args = {"name": best.name, "ran": len(bench.successful), "device": str(bench.hardware["device"]), **figures}
     if bench.simulated:
         key = "PRF370.simulated" if len(bench.successful) > 1 else "PRF370.simulated_one"
-        yield Finding("PRF370", Status.SKIPPED, key, args, weight=100)
+        yield Finding("PRF370", Status.NOT_LOOKED, key, args, weight=100)
         return
     like: list[Scalar] = [
         configuration.name
@@ -42,7 +42,7 @@ def check_speed(bench: Bench) -> Iterator[Finding]:
         if configuration is not best and not best.apart_from(configuration)
     ]
     key = "PRF370.one" if len(bench.successful) == 1 else "PRF370.like" if like else "PRF370.best"
-    yield Finding("PRF370", Status.OK, key, {**args, "like": like}, weight=100)
+    yield Finding("PRF370", Status.GOOD, key, {**args, "like": like}, weight=100)
 
 
 def check_steady(bench: Bench) -> Iterator[Finding]:
@@ -63,9 +63,9 @@ def check_steady(bench: Bench) -> Iterator[Finding]:
         if worst > facts.LOOSE:
             steady = False
             args: dict[str, Scalar] = {"name": configuration.name, "spread": round(spread, 1), "drift": round(drift, 1)}
-            yield Finding("PRF371", Status.WARN if worst > facts.UNSTEADY else Status.NOTE, "PRF371.shaky", args)
+            yield Finding("PRF371", Status.LOOK if worst > facts.UNSTEADY else Status.NOTE, "PRF371.shaky", args)
     if steady:
-        yield Finding("PRF371", Status.OK, "PRF371.steady", {"ran": len(judged), "limit": facts.LOOSE})
+        yield Finding("PRF371", Status.GOOD, "PRF371.steady", {"ran": len(judged), "limit": facts.LOOSE})
     for configuration in bench.successful:
         if long := facts.find_far_steps(configuration.times_s):
             steps = len(configuration.times_s)
@@ -82,7 +82,7 @@ def check_memory(bench: Bench) -> Iterator[Finding]:
         if configuration.outcome == facts.OUT_OF_MEMORY:
             yield Finding("PRF372", Status.NOTE, "PRF372.out", args)
         elif configuration.outcome == facts.FAILED:
-            yield Finding("PRF372", Status.FAIL, "PRF372.failed", args)
+            yield Finding("PRF372", Status.FIX, "PRF372.failed", args)
     bounds = {
         configuration.name: configuration.host_at_most_mib
         for configuration in bench.successful
@@ -104,12 +104,12 @@ def check_power(bench: Bench) -> Iterator[Finding]:
     best = max(metered, key=lambda configuration: configuration.rate_per_s / (configuration.power_w or 1.0))
     args: dict[str, Scalar] = {"name": best.name, "watts": round(best.power_w or 0.0, 1)}
     args |= {"unit": Sentence(f"benchmark.unit.{bench.unit}"), "per_joule": best.rate_per_s / (best.power_w or 1.0)}
-    yield Finding("PRF377", Status.OK, "PRF377.best", args)
+    yield Finding("PRF377", Status.GOOD, "PRF377.best", args)
 
 
 def check_repeats(bench: Bench) -> Iterator[Finding]:
     """Was what differs from run to run measured? The steps of one run share its process, its memory and its moment."""
-    status, key = (Status.NOTE, "PRF378.few") if bench.repeats < ENOUGH else (Status.OK, "PRF378.enough")
+    status, key = (Status.NOTE, "PRF378.few") if bench.repeats < ENOUGH else (Status.GOOD, "PRF378.enough")
     yield Finding("PRF378", status, key, {"repeats": bench.repeats})
 
 
@@ -136,7 +136,7 @@ def check_baseline(bench: Bench) -> Iterator[Finding]:
         ratio = ratios[configuration.name]
         if ratio is not None:
             key = "PRF376.apart" if facts.differ_clearly(bench, configuration) else "PRF376.alike"
-            yield Finding(AGAINST, Status.OK, key, {**names, "name": configuration.name, "ratio": round(ratio, 3)})
+            yield Finding(AGAINST, Status.GOOD, key, {**names, "name": configuration.name, "ratio": round(ratio, 3)})
     yield from _compare_settings(bench, earlier)
 
 
@@ -151,7 +151,7 @@ def _compare_settings(bench: Bench, earlier: dict[str, object]) -> Iterator[Find
     }
     lengths: list[Scalar] = [differ.pop(name) for name in ("steps", "warmup") if name in differ]
     if differ:
-        yield Finding(AGAINST, Status.WARN, "PRF376.other", {"differ": list(differ.values())})
+        yield Finding(AGAINST, Status.LOOK, "PRF376.other", {"differ": list(differ.values())})
     if lengths:
         yield Finding(AGAINST, Status.NOTE, "PRF376.lengths", {"differ": lengths})
 
@@ -203,7 +203,7 @@ def _judge_batch(group: list[Measured]) -> Finding:
     at = next((at for at, gain in enumerate(gains) if gain < LITTLE), len(gains))
     args: dict[str, Scalar] = {"name": group[at].name, "smallest": group[0].name, "limit": LITTLE}
     args["gain"] = round(100 * (group[at].rate_per_s / group[0].rate_per_s - 1), 1)
-    return Finding("PRF373", Status.OK, "PRF373.grows" if at == len(gains) else "PRF373.knee", args)
+    return Finding("PRF373", Status.GOOD, "PRF373.grows" if at == len(gains) else "PRF373.knee", args)
 
 
 def check_precision(bench: Bench) -> Iterator[Finding]:
@@ -221,7 +221,7 @@ def _judge_precision(name: str, group: list[Measured], others: list[str]) -> Ite
     by_switch = {_read_switch(configuration, name): configuration for configuration in group}
     if set(by_switch) != {True, False} or len(group) != 2:
         values: list[Scalar] = [configuration.settings[name] for configuration in group]
-        yield Finding("PRF374", Status.SKIPPED, "PRF374.no_switch", {"name": name, "values": values})
+        yield Finding("PRF374", Status.NOT_LOOKED, "PRF374.no_switch", {"name": name, "values": values})
         return
     if any(_read_switch(group[0], other) is not False for other in others):
         return  # float32 is where all of them are off
@@ -229,7 +229,7 @@ def _judge_precision(name: str, group: list[Measured], others: list[str]) -> Ite
     args: dict[str, Scalar] = {"name": mixed.name, "ratio": round(mixed.rate_per_s / full.rate_per_s, 2)}
     key = "PRF374.alike" if not mixed.apart_from(full) else "PRF374.faster"
     slower = mixed.rate_per_s < full.rate_per_s and mixed.apart_from(full)
-    yield Finding("PRF374", Status.NOTE if slower else Status.OK, "PRF374.slower" if slower else key, args)
+    yield Finding("PRF374", Status.NOTE if slower else Status.GOOD, "PRF374.slower" if slower else key, args)
 
 
 def _read_switch(configuration: Measured, name: str) -> bool | None:
@@ -266,7 +266,7 @@ def check_loading(bench: Bench) -> Iterator[Finding]:
 def _judge_loading(configuration: Measured, kind: str, **more: Scalar) -> Finding:
     """Judge how much of a configuration's steps waits for data."""
     percent = _loading_percent(configuration)
-    status, word = (Status.NOTE, "waits") if percent > MUCH else (Status.OK, "hidden")
+    status, word = (Status.NOTE, "waits") if percent > MUCH else (Status.GOOD, "hidden")
     args: dict[str, Scalar] = {"name": configuration.name, "percent": round(percent, 1)}
     return Finding("PRF375", status, f"PRF375.{word}{kind}", {**args, "ms": _waiting_ms(configuration), **more})
 

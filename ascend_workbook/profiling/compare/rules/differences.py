@@ -26,7 +26,7 @@ def check_causes(comparison: Comparison) -> Iterator[Finding]:
     rows = [row for row in comparison.operators if row.name not in (HIDDEN, REST)]
     rows = [row for row in rows if abs(row.difference_ns) >= WORTH * step][:MOST]
     if not rows:
-        yield Finding("PRF386", Status.OK, "PRF386.none", {"share": 100 * WORTH})
+        yield Finding("PRF386", Status.GOOD, "PRF386.none", {"share": 100 * WORTH})
     for row in rows:
         slower = row.difference_ns > 0
         args: dict[str, Scalar] = {
@@ -36,7 +36,7 @@ def check_causes(comparison: Comparison) -> Iterator[Finding]:
         }
         args |= {"baseline_ms": row.baseline.ns / 1e6, "target_ms": row.target.ns / 1e6}
         key = f"PRF386.{'slower' if slower else 'faster'}"
-        yield Finding("PRF386", Status.NOTE if slower else Status.OK, key, args, weight=abs(row.difference_ns) / 1e6)
+        yield Finding("PRF386", Status.NOTE if slower else Status.GOOD, key, args, weight=abs(row.difference_ns) / 1e6)
 
 
 def display_name(row: Row) -> Scalar:
@@ -58,12 +58,12 @@ def check_one_sided(comparison: Comparison) -> Iterator[Finding]:
             args: dict[str, Scalar] = {"operators": len(rows), "ms": total, "names": [row.name for row in rows[:NAMED]]}
             yield Finding("PRF384", Status.NOTE, f"PRF384.{word}", args, weight=total)
     if not any(sides.values()):
-        yield Finding("PRF384", Status.OK, "PRF384.none")
+        yield Finding("PRF384", Status.GOOD, "PRF384.none")
     for row in comparison.real_rows:
         if row.pairing == JOINED:  # one operator on one side, several on the other
             args = {"family": display_name(row), "names": list(row.names[:NAMED])}
             args |= {"operators": len(row.names), "ms": row.difference_ns / 1e6}
-            yield Finding("PRF384", Status.OK, "PRF384.joined", args)
+            yield Finding("PRF384", Status.GOOD, "PRF384.joined", args)
 
 
 def check_spread(comparison: Comparison) -> Iterator[Finding]:
@@ -74,7 +74,7 @@ def check_spread(comparison: Comparison) -> Iterator[Finding]:
     spread = comparison.spread_ns()
     args = {"spread_ms": spread / 1e6, "difference_ms": abs(comparison.difference_ns) / 1e6}
     within = abs(comparison.difference_ns) <= spread
-    status, key = (Status.NOTE, "within") if within else (Status.OK, "beyond")
+    status, key = (Status.NOTE, "within") if within else (Status.GOOD, "beyond")
     yield Finding("PRF383", status, f"PRF383.{key}", dict(args))
 
 
@@ -84,7 +84,9 @@ def check_unexplained(comparison: Comparison) -> Iterator[Finding]:
     share = abs(rest) / abs(comparison.difference_ns) if comparison.difference_ns else 0.0
     large = share > SHARE and abs(rest) > SMALL * comparison.baseline.step_ns
     args = {"ms": rest / 1e6, "share": 100 * share}
-    yield Finding("PRF385", Status.NOTE if large else Status.OK, f"PRF385.{'much' if large else 'little'}", dict(args))
+    yield Finding(
+        "PRF385", Status.NOTE if large else Status.GOOD, f"PRF385.{'much' if large else 'little'}", dict(args)
+    )
 
 
 #: Of the rows of `describe_recording`, those that only one side may have without the times being others
@@ -108,7 +110,7 @@ def check_recorded(comparison: Comparison) -> Iterator[Finding]:
         named = [Sentence(f"compare.recorded.{name}") for name in differing]
         yield Finding("PRF382", Status.NOTE, "PRF382.apart", {"what": list(named)})
     else:
-        yield Finding("PRF382", Status.OK, "PRF382.same")
+        yield Finding("PRF382", Status.GOOD, "PRF382.same")
     few = min(len(side.profile.breakdown.steady) for side in (comparison.baseline, comparison.target))
     if few < 2:
         yield Finding("PRF382", Status.NOTE, "PRF382.one_step")
@@ -137,7 +139,7 @@ def check_looked(comparison: Comparison) -> Iterator[Finding]:
             args = {**args_of(profile, looked), "side": Sentence(f"name.compare_{name}")}
             yield Finding("PRF388", Status.NOTE, "PRF388.some", args)
             if looked.behind:
-                yield Finding("PRF388", Status.WARN, "PRF388.behind", args)
+                yield Finding("PRF388", Status.LOOK, "PRF388.behind", args)
 
 
 def check_same_work(comparison: Comparison) -> Iterator[Finding]:
@@ -147,7 +149,7 @@ def check_same_work(comparison: Comparison) -> Iterator[Finding]:
     alone = [_share_alone(comparison.real_rows, left) for left in (True, False)]
     if max(alone) > OTHER_MODEL:
         args: dict[str, Scalar] = {"baseline": to_percent(alone[0]), "target": to_percent(alone[1])}
-        yield Finding("PRF381", Status.WARN, "PRF381.other_model", args, weight=900.0)
+        yield Finding("PRF381", Status.LOOK, "PRF381.other_model", args, weight=900.0)
         return
     known = [row for row in comparison.real_rows if row.baseline.shapes and row.target.shapes]
     if not known:
@@ -160,7 +162,7 @@ def check_same_work(comparison: Comparison) -> Iterator[Finding]:
         and row.baseline.ns > TOLD * comparison.baseline.step_ns
     ]
     if not differing:
-        yield Finding("PRF381", Status.OK, "PRF381.same", {"operators": len(known)})
+        yield Finding("PRF381", Status.GOOD, "PRF381.same", {"operators": len(known)})
         return
     row = differing[0]
     shapes = [
@@ -172,7 +174,7 @@ def check_same_work(comparison: Comparison) -> Iterator[Finding]:
     ]
     arguments: dict[str, Scalar] = {"operators": len(differing), "of": len(known), "operator": row.name}
     arguments |= {"baseline": shapes[0], "target": shapes[1]}
-    yield Finding("PRF381", Status.WARN, "PRF381.shapes", arguments, weight=900.0)
+    yield Finding("PRF381", Status.LOOK, "PRF381.shapes", arguments, weight=900.0)
 
 
 def _share_alone(rows: tuple[Row, ...], left: bool) -> float:

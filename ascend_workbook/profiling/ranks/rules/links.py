@@ -134,7 +134,7 @@ def check_links(cluster: Cluster) -> Iterator[Finding]:
         gain = min(lost, cluster.mean_part_ms(link.rank, "communication"))
         yield make_saving_finding(cluster, "PRF356", "slow", gain, args)
     if rows and not slow:
-        yield Finding("PRF356", Status.OK, "PRF356.alike", {"links": sum(link.usual is not None for link in rows)})
+        yield Finding("PRF356", Status.GOOD, "PRF356.alike", {"links": sum(link.usual is not None for link in rows)})
 
 
 def check_packets(cluster: Cluster) -> Iterator[Finding]:
@@ -148,7 +148,7 @@ def check_packets(cluster: Cluster) -> Iterator[Finding]:
     if is_worth_telling(cluster, worst.gain_ms):
         yield make_saving_finding(cluster, "PRF357", "small", worst.gain_ms, args)
     else:
-        yield Finding("PRF357", Status.OK, "PRF357.fine", args)
+        yield Finding("PRF357", Status.GOOD, "PRF357.fine", args)
 
 
 RULES = {"PRF356": check_links, "PRF357": check_packets}

@@ -23,7 +23,7 @@ def check_looked(cluster: Cluster) -> Iterator[Finding]:
         args: dict[str, Scalar] = {"ranks": format_spans(ranks), "first": first, "last": last, "steps": steps}
         yield Finding("PRF358", Status.NOTE, "PRF358.some", args)
     if behind := [rank for rank, looked in cluster.chosen_steps.items() if looked.behind]:
-        yield Finding("PRF358", Status.WARN, "PRF358.behind", {"ranks": format_spans(behind)})
+        yield Finding("PRF358", Status.LOOK, "PRF358.behind", {"ranks": format_spans(behind)})
 
 
 def check_clocks(cluster: Cluster) -> Iterator[Finding]:
@@ -38,7 +38,7 @@ def check_clocks(cluster: Cluster) -> Iterator[Finding]:
     if not cluster.shifted_clocks():
         most = max(abs(shared_clock.ahead_ns) for shared_clock in shared)
         yield Finding(
-            "PRF351", Status.OK, "PRF351.agree", {"most_us": round(most / 1e3, 1), "ranks": len(cluster.ranks)}
+            "PRF351", Status.GOOD, "PRF351.agree", {"most_us": round(most / 1e3, 1), "ranks": len(cluster.ranks)}
         )
 
 

@@ -16,10 +16,10 @@ WORTH, MUCH = 0.03, 0.10
 
 
 def make_saving_finding(cluster: Cluster, code: str, key: str, gain_ms: float, args: dict[str, Scalar]) -> Finding:
-    """Make the finding of a saving: a NOTE, from a tenth of the step on a WARN; on a simulated NPU always a NOTE, for
+    """Make the finding of a saving: a NOTE, from a tenth of the step on a Look; on a simulated NPU always a NOTE, for
     its times are the CPU's."""
     share = gain_ms / cluster.step_ms
-    status = Status.WARN if share >= MUCH and not cluster.is_simulated else Status.NOTE
+    status = Status.LOOK if share >= MUCH and not cluster.is_simulated else Status.NOTE
     all_args = {**args, "gain_ms": round_ms(gain_ms), "share": to_percent(share)}
     return Finding(code, status, f"{code}.{key}", all_args, weight=100 * share)
 
@@ -55,21 +55,21 @@ def check_late_ranks(cluster: Cluster) -> Iterator[Finding]:
     question. An NPU's Notify_Wait names the peer, also where that one's profile is not among these.
     https://www.hiascend.com/document (HCCL: Notify Wait and Notify Record tasks)"""
     if not any(len(item.calls) for item in cluster.ranks.values()):
-        yield Finding("PRF352", Status.OK, "PRF352.none")
+        yield Finding("PRF352", Status.GOOD, "PRF352.none")
         return
     tells_waits = any((item.calls.told_wait_ns >= 0).any() for item in cluster.ranks.values())
     if not tells_waits and not (cluster.matches.members > 1).any():
         raise CannotCheck("PRF352.alone" if len(cluster.ranks) == 1 else "PRF352.unmatched")
     unseen = float(cluster.unseen_ms())
     if is_worth_telling(cluster, unseen):
-        yield Finding("PRF352", Status.SKIPPED, "PRF352.unseen_members", {"rest_ms": round_ms(unseen)})
+        yield Finding("PRF352", Status.NOT_LOOKED, "PRF352.unseen_members", {"rest_ms": round_ms(unseen)})
     costly_blames = [item for item in cluster.find_blames() if is_worth_telling(cluster, item.gain_ms)]
     for blame in costly_blames:
         yield _blame_rank(cluster, blame)
     if not costly_blames:
         longest = max(cluster.wait_ms(rank, across=False) for rank in cluster.ranks)
         key = "PRF352.short_in_stage" if cluster.stages else "PRF352.short"
-        yield Finding("PRF352", Status.OK, key, {"wait_ms": round_ms(longest)})
+        yield Finding("PRF352", Status.GOOD, key, {"wait_ms": round_ms(longest)})
 
 
 def _blame_rank(cluster: Cluster, blame: Blame) -> Finding:
@@ -138,7 +138,7 @@ def _report_alike(cluster: Cluster, compared: list[int]) -> Finding:
         spans.append((max(own) - min(own), min(own), max(own), stage))
     _, least, most, stage = max(spans, key=lambda span: span[0])
     args: dict[str, Scalar] = {"least_ms": round_ms(least), "most_ms": round_ms(most), "stage": stage}
-    return Finding("PRF353", Status.OK, "PRF353.alike" if stage is None else "PRF353.alike_in_stages", args)
+    return Finding("PRF353", Status.GOOD, "PRF353.alike" if stage is None else "PRF353.alike_in_stages", args)
 
 
 def _excess_ms(cluster: Cluster, rank: int, part: str) -> float:
@@ -204,7 +204,7 @@ def check_stages(cluster: Cluster) -> Iterator[Finding]:
     if is_worth_telling(cluster, gain):
         yield make_saving_finding(cluster, "PRF354", "uneven", gain, args)
     else:
-        yield Finding("PRF354", Status.OK, "PRF354.even", args)
+        yield Finding("PRF354", Status.GOOD, "PRF354.even", args)
 
 
 def bubble_ms(cluster: Cluster, rank: int) -> float:
@@ -230,7 +230,7 @@ def check_bubbles(cluster: Cluster) -> Iterator[Finding]:
         "longest_share": round(100 * ms[longest] / cluster.step_ms, 1),
         "stages": len(set(cluster.stages.values())),
     }
-    status, key = (Status.NOTE, "PRF355.bubbles") if share >= WORTH else (Status.OK, "PRF355.short")
+    status, key = (Status.NOTE, "PRF355.bubbles") if share >= WORTH else (Status.GOOD, "PRF355.short")
     yield Finding("PRF355", status, key, args)
 
 

@@ -16,6 +16,7 @@ from course.exercises.listing import exercises
 from course.exercises.resetting import reset_exercise
 from course.exercises.task import NOTEBOOKS
 from course.grading import grade_submissions
+from course.grading.classroom import show_class
 from course.grading.limits import Limits
 from course.packing import pack_zip
 from course.packing.solving import write_solved
@@ -80,6 +81,7 @@ ACTIONS = {
     "list": Verb(exercises, {"run_dir": RUN_DIR}),
     "reset": Verb(reset_exercise, {"exercise": Row(metavar="EXERCISE"), "notebook": FILE, "run_dir": RUN_DIR}),
     "grade": Verb(grade_submissions, GRADE, run_grade),
+    "class": Verb(show_class, {"grades": FILE, "out": FILE}),
     "solve": Verb(write_solved, {"notebook": Row("notebook", nargs="?", choices=WHICH), "out": FILE}),
     "pack": Verb(pack_zip, {"out": FILE}),
 }

@@ -119,7 +119,7 @@ def _make_report(
     done, count = sum(student.done for student in students), len(students) * len(tasks)
     args: dict[str, Scalar] = {"students": len(students), "percent": round(100 * done / count), "path": path}
     stuck = [student.name for student in students if any(map(student.is_stuck, tasks))]
-    status = Status.NOTE if stuck else Status.OK  # what it comes to stays the headline
+    status = Status.NOTE if stuck else Status.GOOD  # what it comes to stays the headline
     findings = [Finding(RULE, status, f"{RULE}.all_done", args, weight=10)]
     if worst:
         task = tasks[worst[0]]

@@ -6,7 +6,7 @@ import io
 import os
 import shlex
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import Scalar, choose_language, say
 from ascend_workbook.machine.packages import add, missing_packages, outdated_packages
-from ascend_workbook.machine.project import ROOT, results_begin_at
+from ascend_workbook.machine.project import ROOT, read_stage_command, results_begin_at
 from ascend_workbook.storage.saving import mark_results
 
 #: The script that notebooks take where no other is given.
@@ -50,6 +50,7 @@ class NotebookRun:
 
     def save(self, report: Report, name: str = "report") -> Report:
         """Write the report (JSON, HTML, the chart as PNG) into the run's folder and return it to be shown."""
+        report = replace(report, command=report.command or read_stage_command())
         report.save(self.folder, self.lang, name=name)
         figure = report.figure(self.lang)
         if figure is not None:

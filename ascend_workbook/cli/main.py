@@ -13,6 +13,7 @@ import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -27,7 +28,7 @@ from ascend_workbook.findings.errors import Stopped, WorkbookError, explain_os_e
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import LANGUAGES, say
-from ascend_workbook.redaction.exits import RedactedStream
+from ascend_workbook.redaction.exits import RedactedStream, redact_words
 from ascend_workbook.redaction.known import remember_arguments
 from ascend_workbook.show.text import escape_controls
 from ascend_workbook.storage import refuse_unwritable, write_file
@@ -83,6 +84,7 @@ def _run_line(arguments: list[str]) -> int:
         with _set_language(args.lang):
             report = verb.run_verb(args)
         if isinstance(report, Report):
+            report = replace(report, command=report.command or (COMMAND, *redact_words(arguments)))
             code = _write_files(report, args)
             if not (verb.show and verb.bind_parameters(verb.show, args, report)()):
                 print(report.text(args.lang, details=getattr(args, "details", False)))

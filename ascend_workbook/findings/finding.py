@@ -9,7 +9,7 @@ from typing import Any
 from ascend_workbook.findings.sentence import LANGUAGES, REPLACED, Scalar, complete_arguments, hint, say
 
 #: Keys of a finding in JSON that repeat what `place`, `args` and `key` say.
-PLAIN = ("path", "line", "column", "class", "message", "remark")
+PLAIN = ("path", "line", "column", "class", "message", "remedy", "remark")
 
 
 class Status(IntEnum):
@@ -110,9 +110,15 @@ class Finding:
             "column": place.column,
             "class": str(self.args.get("class", "")),
             "message": {lang: self.message(lang) for lang in LANGUAGES},
+            "remedy": {lang: self.hint(lang) for lang in LANGUAGES},
             **({"remark": True} if self.status is Status.NOTE else {}),
         }
         return {**asdict(self), "status": self.status.json, **plain}
+
+    @property
+    def cause(self) -> dict[str, Any]:
+        """Return what it says as JSON keeps a cause: {"key", "args", "place"}."""
+        return {"key": self.key, "args": self.args, "place": asdict(self.place) if self.place else None}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Finding:

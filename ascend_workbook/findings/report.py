@@ -127,9 +127,10 @@ class Listing:
 class Report:
     """The result of one verb. `stage` and `verb` name it; `tier` says what it ran on; `facts` is free JSON.
 
-    `answers`: the rules whose findings answer the verb's question. Where one of them does, what other rules could not
-    look at is listed but makes no Not looked of the whole, and no other finding below Look is told in its stead; of
-    several the first."""
+    `command` has the words that make this report again, none where they are not known; `blocked_by` is the stage whose
+    error stopped this one. `answers`: the rules whose findings answer the verb's question. Where one of them does, what
+    other rules could not look at is listed but makes no Not looked of the whole, and no other finding below Look is
+    told in its stead; of several the first."""
 
     stage: str
     verb: str
@@ -141,6 +142,8 @@ class Report:
     tier: str = ""
     parts: tuple[Report, ...] = ()
     answers: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
+    blocked_by: str = ""
     created: str = field(default_factory=lambda: datetime.now(timezone.utc).isoformat(timespec="seconds"))
 
     def __post_init__(self) -> None:
@@ -187,6 +190,22 @@ class Report:
     def headline(self) -> Finding | None:
         """Return the heaviest of the worst findings."""
         return max(self._judged_findings, key=self._rank_finding, default=None)
+
+    @property
+    def cause(self) -> dict[str, Any] | None:
+        """Return what made it Fix, as Finding.cause does; None where it is not Fix. A headline that quotes another
+        finding, of the report or of a part, is not the cause: that one is. A run has its stage's in facts["cause"]."""
+        if self.status is not Status.FIX or not self.headline:
+            return None
+        if self.facts.get("cause"):
+            return dict(self.facts["cause"])
+        headline = self.headline
+        keys = {headline.key, *(value.key for value in headline.args.values() if isinstance(value, Sentence))}
+        for part in self.parts:
+            if part.cause and any(finding.key in keys for finding in part.findings if finding.status is Status.FIX):
+                return part.cause
+        quoted = (finding for finding in self.findings if finding.key in keys and finding.status is Status.FIX)
+        return next((finding for finding in quoted if finding is not headline), headline).cause
 
     @property
     def _judged_findings(self) -> tuple[Finding, ...]:
@@ -240,7 +259,7 @@ class Report:
         data |= {"schema_version": SCHEMA_VERSION, "simulated": self.simulated}
         data["findings"] = [finding.to_dict() for finding in self.findings]
         data["parts"] = [part.to_dict() for part in self.parts]
-        data["status"] = self.status.json
+        data["status"], data["cause"] = self.status.json, self.cause
         data["verdict"] = {lang: self.verdict(lang) for lang in ("en", "zh")}
         return data
 
@@ -265,6 +284,8 @@ class Report:
             tier=data["tier"],
             parts=tuple(cls.from_dict(part) for part in data["parts"]),
             answers=tuple(data.get("answers", ())),
+            command=tuple(data.get("command", ())),
+            blocked_by=data.get("blocked_by", ""),
             created=data["created"],
         )
 

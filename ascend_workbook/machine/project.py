@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -9,6 +10,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 #: Where relative result folders begin, if not at the project.
 RUNS = "ASCEND_WORKBOOK_RUNS"
+
+
+#: The words that repeat a stage, as JSON: a run tells them to its notebooks, which say them in their reports.
+COMMAND = "ASCEND_WORKBOOK_STAGE_COMMAND"
+
+
+def read_stage_command() -> tuple[str, ...]:
+    """Return the words that repeat the stage which runs here; none where no run started it."""
+    return tuple(json.loads(os.environ.get(COMMAND, "[]")))
 
 
 def results_begin_at() -> Path:

@@ -24,6 +24,7 @@ from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Column, Report, Table, join_reports
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.migration.files import Tree
+from ascend_workbook.migration.kept import keep_sources
 from ascend_workbook.migration.repair import UNSUPPORTED, Findings, class_of, places_of
 from ascend_workbook.migration.texts.lines import kind_of
 
@@ -42,7 +43,7 @@ def join(scanned: Report, rewritten: Report, ran: Report, *others: Report) -> Re
     counts against the stage: its status is the worst of what is left to a person and of what was run. An unsupported
     place that stands where the script runs it is red here, whoever asked: the stage is about training on an NPU.
     Where the migrated script was not run, that is what is said of the run, and a trace elsewhere that saw no whole step
-    shows nothing of an NPU: it was not looked at."""
+    shows nothing of an NPU: it was not looked at. The sources are kept in its facts (kept.py)."""
     unseen = next((finding for finding in ran.findings if finding.key == NOT_RUN), None)
     if unseen:
         others = tuple(map(_without_failed_trace, others))
@@ -52,7 +53,7 @@ def join(scanned: Report, rewritten: Report, ran: Report, *others: Report) -> Re
     run = Sentence(unseen.key, **unseen.args) if unseen else _quote_headline(ran)
     left = tuple(finding for finding in both.findings if finding.status <= status)
     summary = Finding(RULE, status, "MIG150.joined", {"scan": _quote_headline(scanned), "run": run}, weight=WEIGHT)
-    return replace(both, findings=(summary, *left))
+    return replace(both, findings=(summary, *left), facts=keep_sources(scanned, rewritten))
 
 
 def _without_failed_trace(report: Report) -> Report:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -331,3 +332,15 @@ def test_an_interrupt_while_the_command_is_imported_is_quiet(start: str) -> None
     words = [sys.executable, "-c", INTERRUPTED + start.format(module=entry[1])]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_the_json_has_the_command_that_made_it_without_secrets(tmp_path: Path) -> None:
+    script, data = tmp_path / "train.py", tmp_path / "x.json"
+    script.write_text("import torch\nx = torch.zeros(1).cuda()\n")
+    secret = "hf_" + "Ab3" * 12
+    words = ["scan", str(script), "--json", str(data), "--lang", "en"]
+    assert main(words) == 0 and json.loads(data.read_text())["command"] == ["ascend-workbook", *words]
+    words = ["explain", f"error 507015 token={secret}", "--json", str(data), "--lang", "en"]
+    main(words)
+    told = json.loads(data.read_text())["command"]
+    assert told[:2] == ["ascend-workbook", "explain"] and secret not in " ".join(told) and told[3:] == words[2:]

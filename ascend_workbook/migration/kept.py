@@ -1,0 +1,81 @@
+"""The sources that a stage's report speaks of, kept with it: what it shows stays true when the files move on."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from ascend_workbook.findings.errors import explain_os_error
+from ascend_workbook.findings.report import Report
+from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.migration.reading.undecoded import Unreadable
+from ascend_workbook.migration.repair import GRAVEST, class_of
+from ascend_workbook.migration.texts import decode_text
+from ascend_workbook.redaction.exits import redact
+
+#: Bytes of one text, and of all together.
+LARGEST, MOST = 200_000, 2_000_000
+
+
+class NotKept(Exception):
+    """A source that is not kept; `why` says so to a reader."""
+
+    def __init__(self, key: str, **args: Scalar) -> None:
+        super().__init__(key)
+        self.why = Sentence(key, **args)
+
+
+def keep_sources(scanned: Report, rewritten: Report) -> dict[str, Any]:
+    """Return the facts `root`, `sources` (path below it -> the texts before and after) and `sources_left_out` (path ->
+    why). They are of the files that have a finding or are rewritten, the gravest first, without credentials."""
+    if "root" not in scanned.facts:
+        return {}
+    kept: dict[str, dict[str, str | None]] = {}
+    left_out: dict[str, Sentence] = {}
+    room = MOST
+    for name in _name_files(scanned, rewritten):
+        try:
+            texts = _read_sides(name, scanned, rewritten)
+            size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts.values() if text)
+            if size > room:
+                raise NotKept("sources.full", kb=MOST // 1000)
+        except NotKept as reason:
+            left_out[name] = reason.why
+        else:
+            kept[name], room = texts, room - size
+    return {"root": scanned.facts["root"], "sources": kept, "sources_left_out": left_out}
+
+
+def _name_files(scanned: Report, rewritten: Report) -> list[str]:
+    ranks: dict[str, int] = dict.fromkeys(rewritten.facts.get("sha256", ()), len(GRAVEST))
+    for finding in (*scanned.findings, *rewritten.findings):
+        if finding.place and finding.place.path:
+            kind = class_of(finding)
+            rank = GRAVEST.index(kind) if kind in GRAVEST else len(GRAVEST)
+            ranks[finding.place.path] = min(rank, ranks.get(finding.place.path, rank))
+    return sorted(ranks, key=lambda name: (ranks[name], name))
+
+
+def _read_sides(name: str, scanned: Report, rewritten: Report) -> dict[str, str | None]:
+    """Return a file's texts. Raises NotKept, also where the file is no longer the one that was scanned."""
+    changed, facts = name in rewritten.facts.get("sha256", ()), rewritten.facts
+    file = Path(scanned.facts["root"], name)
+    before = file.with_name(f"{file.name}.orig") if changed and facts.get("in_place") else file
+    after = file if facts.get("in_place") else Path(facts["out"], name) if facts.get("out") else None
+    text = _read(before)
+    wanted = {**facts.get("sha256", {}), **scanned.facts.get("sha256", {})}.get(name)
+    if wanted and hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != wanted:
+        raise NotKept("sources.changed")
+    return {"before": redact(text), "after": redact(_read(after)) if changed and after else None}
+
+
+def _read(file: Path) -> str:
+    try:
+        if file.stat().st_size > LARGEST:
+            raise NotKept("sources.large", kb=LARGEST // 1000)
+        return decode_text(file.read_bytes())[0]
+    except OSError as error:
+        raise NotKept("sources.unread", error=explain_os_error(error)) from error
+    except Unreadable as error:
+        raise NotKept("sources.unread", error=str(error)) from error

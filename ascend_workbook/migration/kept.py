@@ -31,7 +31,7 @@ def keep_sources(scanned: Report, rewritten: Report) -> dict[str, Any]:
     why). They are of the files that have a finding or are rewritten, the gravest first, without credentials."""
     if "root" not in scanned.facts:
         return {}
-    kept: dict[str, dict[str, str | None]] = {}
+    sources: dict[str, dict[str, str | None]] = {}
     left_out: dict[str, Sentence] = {}
     room = MOST
     for name in _name_files(scanned, rewritten):
@@ -43,8 +43,8 @@ def keep_sources(scanned: Report, rewritten: Report) -> dict[str, Any]:
         except NotKept as reason:
             left_out[name] = reason.why
         else:
-            kept[name], room = texts, room - size
-    return {"root": scanned.facts["root"], "sources": kept, "sources_left_out": left_out}
+            sources[name], room = texts, room - size
+    return {"root": scanned.facts["root"], "sources": sources, "sources_left_out": left_out}
 
 
 def _name_files(scanned: Report, rewritten: Report) -> list[str]:

@@ -21,8 +21,16 @@ class Quiz:
 
     def question(self, name: str, lang: str | None = None) -> str:
         """Return the question and its options, a line each."""
-        options = (f"   {letter}. {say(f'{self.words}{name}_{letter}', lang)}" for letter in OPTIONS)
+        options = (f"   {letter}. {self.option(name, letter, lang)}" for letter in OPTIONS)
         return "\n".join((say(self.words + name, lang), *options))
+
+    def option(self, name: str, letter: str, lang: str | None = None) -> str:
+        """Return what stands behind a letter of a question."""
+        return say(f"{self.words}{name}_{letter}", lang)
+
+    def count_right(self, letters: Mapping[str, object]) -> int:
+        """Count the questions whose letter is right."""
+        return sum(read_letter(letters.get(name)) == answer for name, answer in self.answers.items())
 
     def questions(self, lang: str | None = None) -> str:
         """Return all questions, numbered, each with the name that its answer goes under."""
@@ -37,14 +45,15 @@ class Quiz:
         """
         if not isinstance(letters, Mapping):
             return "\n".join((say("course.quiz.form", lang, given=type(letters).__name__), self.marked({}, lang)))
-        lines = [f"{name:<12} {self._mark_answer(name, letters.get(name), lang)}" for name in self.answers]
+        lines = [f"{name:<12} {self.mark_answer(name, letters.get(name), lang)}" for name in self.answers]
         strange = sorted(str(name) for name in letters if name not in self.answers)
         lines += [say("course.quiz.strange", lang, names=strange)] if strange else []
-        right = sum(_letter_of(letters.get(name)) == answer for name, answer in self.answers.items())
-        return "\n".join((*lines, say("course.quiz.score", lang, right=right, count=len(self.answers))))
+        score = say("course.quiz.score", lang, right=self.count_right(letters), count=len(self.answers))
+        return "\n".join((*lines, score))
 
-    def _mark_answer(self, name: str, reply: object, lang: str | None) -> str:
-        letter = _letter_of(reply)
+    def mark_answer(self, name: str, reply: object, lang: str | None = None) -> str:
+        """Return what an answer is worth: right, not yet with a hint, or unanswered."""
+        letter = read_letter(reply)
         if letter == self.answers[name]:
             return say("course.quiz.right", lang)
         if not letter:
@@ -59,7 +68,7 @@ def quiz(name: str) -> Quiz:
     return QUIZZES[name]
 
 
-def _letter_of(reply: object) -> str:
+def read_letter(reply: object) -> str:
     """Return the letter of an option, or an empty text for anything else."""
     letter = as_typed(str(reply)).lower()
     return letter if len(letter) == 1 and letter in OPTIONS else ""

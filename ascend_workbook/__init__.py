@@ -7,7 +7,8 @@ _ENTRIES = {
     registry.RENDERER: {
         "text": "ascend_workbook.show.text:render_text",
         "page": "ascend_workbook.show.html:render_page",
-        "fragment": "ascend_workbook.show.html:render_fragment",
+        "fragment": "ascend_workbook.show.card:render_fragment",
+        "bundle": "ascend_workbook.show.card:make_bundle",
         "figure": "ascend_workbook.show.charts:draw_chart",
         "junit": "ascend_workbook.show.junit:render_junit",
         "files": "ascend_workbook.storage.saving:save_report",

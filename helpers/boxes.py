@@ -10,6 +10,7 @@ from typing import Any
 
 _BOXES = {
     "explain_box": "ascend_workbook.diagnose.box",
+    "form_box": "ascend_workbook.show.form",
     "findings_box": "ascend_workbook.migration.views.findings",
     "tolerance_box": "ascend_workbook.precision.views.factors",
     "LiveScale": "ascend_workbook.precision.views.live_scale",

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import os
 import shlex
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import Scalar, choose_language, say
 from ascend_workbook.machine.packages import add, missing_packages, outdated_packages
 from ascend_workbook.machine.project import ROOT, read_stage_command, results_begin_at
+from ascend_workbook.show import card, charts
+from ascend_workbook.show.bar import Bar
 from ascend_workbook.storage.saving import mark_results
 
 #: The script that notebooks take where no other is given.
@@ -54,29 +54,45 @@ class NotebookRun:
         report.save(self.folder, self.lang, name=name)
         figure = report.figure(self.lang)
         if figure is not None:
-            figure.savefig(self.folder / f"{name}.png", dpi=110, facecolor="white")
+            with (self.folder / f"{name}.png").open("wb") as stream:
+                charts.save_png(figure, stream)
         return report
 
-    def picture(self, report: Report) -> Any:
-        """Return the report's chart as a notebook shows it, after one line of text that says what it draws.
+    def picture(self, report: Report) -> card.Shown:
+        """Return the report's chart as a cell shows it: in the theme's colours, with facts that only tests read."""
+        return card.show_chart(report, self.lang)
 
-        A figure made without pyplot has no picture in a kernel; and tests compare text, never pictures.
-        """
-        from IPython.display import Image
+    def note(self, **facts: object) -> None:
+        """Keep facts in the cell's output that nbval compares and nobody sees."""
+        from IPython.display import display
 
-        from ascend_workbook.show.charts import describe_chart
+        display(card.Shown("", "", facts))
 
-        print(describe_chart(report))
-        figure = report.figure(self.lang)
-        if figure is None:
-            return None
-        stream = io.BytesIO()
-        figure.savefig(stream, format="png", dpi=100, facecolor="white")
-        return Image(stream.getvalue(), alt=report.title(self.lang))
+    def bar(self) -> Bar:
+        """Return the cell's progress bar: what is told goes into `progress.log` too."""
+        return Bar(self.folder / "progress.log", self.lang)
 
-    def progress(self, message: str) -> None:
-        """Print one line of progress on standard error: the notebook's own output stays the same in each run."""
-        print(message, file=sys.__stderr__, flush=True)
+    def place_card(self) -> None:
+        """Show where the verdict comes; `conclude` puts it there."""
+        from IPython.display import display
+
+        display(card.show_waiting(self.lang), display_id=f"verdict-{self.stage}")
+
+    def conclude(self, report: Report) -> None:
+        """Show the verdict, here and where `place_card` was called. Raises WorkbookError where it is Fix, so that a
+        batch turns red."""
+        from IPython.display import display, update_display
+
+        index = self.folder.parent / "index.html"
+        page = index if index.is_file() else self.folder / "report.html"
+        update_display(card.show_report(report, self.lang, page, short=True), display_id=f"verdict-{self.stage}")
+        display(card.show_report(report, self.lang, page))
+        try:
+            report.or_raise()
+        except WorkbookError as error:  # what there is to say stands above: one line instead of the calls
+            line = f"{type(error).__name__}: {error}"
+            error.__dict__["_render_traceback_"] = lambda: [line]
+            raise
 
 
 def prepare(lang: str | None = None) -> None:
@@ -110,4 +126,5 @@ def begin(stage: str, lang: str = "en", run_dir: str = "runs/notebook", device: 
     mark_results(results)
     folder = results / stage
     folder.mkdir(exist_ok=True)
+    (folder / "progress.log").unlink(missing_ok=True)
     return NotebookRun(stage, lang, device, folder)

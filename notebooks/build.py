@@ -2,8 +2,10 @@
 notebooks/course/zh and notebooks/course/en from notebooks/source/course.
 
 A markdown cell tagged lang="zh" or lang="en" goes to that language only; code cells go to both, equal but for the
-one `lang` line of the parameters cell. After it comes the cell of notebooks/find_workbook.py, the same in all: it finds
-the workbook where only the one notebook was opened. Outputs are committed, so that a reader needs no kernel.
+one `lang` line of the parameters cell and for captions: a first line `# English / 中文` is said in the notebook's
+language, and is what JupyterLab shows of a cell that is collapsed. After the parameters comes the set-up cell, the same
+in all: it runs notebooks/find_workbook.py, which every notebook carries in its metadata, so that one that was opened
+alone finds the workbook. Outputs are committed, so that a reader needs no kernel.
 
     python notebooks/build.py                 only the cells (keeps the outputs of cells that have not changed)
     python notebooks/build.py --execute       run them too
@@ -33,6 +35,14 @@ SOURCE = HERE / "source"
 LANGUAGES = ("zh", "en")
 FIND = HERE / "find_workbook.py"
 LANG_LINE = 'lang: str = "en"'
+#: A code cell's first line in both languages
+CAPTION = re.compile(r"\A# (?P<en>[^\n]+?) / (?P<zh>[^\n]*[\u4e00-\u9fff][^\n]*)$", re.MULTILINE)
+COLLAPSED = {"jupyter": {"source_hidden": True}}
+#: The cell after the parameters: of notebooks as ours are named, the first that carries the finder has it run.
+SET_UP = """# Set-up: finds the workbook, or fetches it / 准备：找到工作簿，没有时先获取
+import json; from pathlib import Path
+for note in Path().glob("0*.ipynb"): exec(json.loads(note.read_bytes())["metadata"].get("finder", ""), {})
+from helpers.notebook import prepare; prepare(lang)"""
 #: In find_workbook.py the place of ascend_workbook.modelarts.hosting.REPOSITORY.
 NO_SOURCE = '"ASCEND_WORKBOOK_SOURCE", ""'
 #: The pages with the table of launch links, and between which lines it stands.
@@ -69,6 +79,8 @@ def build(source: Path, lang: str) -> Any:
         cell.metadata.pop("lang", None)
         if lang == "zh" and cell.cell_type == "markdown":
             cell.source = joined(cell.source)
+        if cell.cell_type == "code":
+            cell.source = CAPTION.sub(lambda caption: f"# {caption[lang]}", cell.source)
         cell["id"] = hashlib.sha256(f"{source.stem}{number}".encode()).hexdigest()[:8]
         if "parameters" in cell.metadata.get("tags", []):
             if LANG_LINE not in cell.source:
@@ -77,12 +89,13 @@ def build(source: Path, lang: str) -> Any:
     first = [number for number, cell in enumerate(cells) if "parameters" in cell.metadata.get("tags", [])]
     if len(first) != 1:
         raise SystemExit(f"{source.name}: {len(first)} cells are tagged parameters, not one")
-    cells.insert(first[0] + 1, find_cell())
+    cells.insert(first[0] + 1, set_up_cell(lang))
     notebook.cells = cells
     notebook.metadata = nbformat.from_dict(
         {
             "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
             "language_info": {"name": "python"},
+            "finder": finder(),
         }
     )
     notebook.nbformat_minor = 5
@@ -103,13 +116,19 @@ def joined(text: str) -> str:
     return "\n".join(lines)
 
 
-def find_cell(repository: str = hosting.REPOSITORY) -> Any:
-    """The code cell that finds the workbook, or fetches it from where it is hosted."""
-    text = FIND.read_text(encoding="utf-8").rstrip()
+def set_up_cell(lang: str) -> Any:
+    """The collapsed cell that runs the finder and adds what the kernel lacks."""
+    source = CAPTION.sub(lambda caption: f"# {caption[lang]}", SET_UP)
+    return nbformat.v4.new_code_cell(source, id="find", metadata=COLLAPSED)
+
+
+def finder(repository: str = hosting.REPOSITORY) -> str:
+    """The text that finds the workbook, or fetches it from where it is hosted."""
+    text = FIND.read_text(encoding="utf-8")
     if NO_SOURCE not in text:
         raise SystemExit(f"{FIND.name}: no {NO_SOURCE!r}")
     told = json.dumps(repository, ensure_ascii=False)
-    return nbformat.v4.new_code_cell(text.replace(NO_SOURCE, f'"ASCEND_WORKBOOK_SOURCE", {told}', 1), id="find")
+    return text.replace(NO_SOURCE, f'"ASCEND_WORKBOOK_SOURCE", {told}', 1)
 
 
 def strip(notebook: Any) -> Any:

@@ -21,6 +21,7 @@ from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.machine.launch.child.reading import FOLDER as READS
 from ascend_workbook.show.boxed import HEADLESS
+from ascend_workbook.show.card import BESIDE
 from ascend_workbook.storage import open_storage
 from ascend_workbook.storage.local import name_in_errors
 
@@ -61,7 +62,7 @@ def execute_notebook(
     _save_outcome(folder, Outcome(stage, STOPPED, key))
     reads = reuse.forget_reads(folder)
     began = time.monotonic()
-    with _set_environment({HEADLESS: "1", READS: str(reads)}):
+    with _set_environment({HEADLESS: "1", READS: str(reads), BESIDE: str(folder.absolute())}):
         outcome = _run_papermill(stage, notebook, folder, parameters, key, timeout_s)
     outcome = replace(outcome, seconds=round(time.monotonic() - began, 1))
     reuse.keep_dependencies(folder, parts)

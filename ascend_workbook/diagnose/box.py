@@ -13,7 +13,8 @@ from ascend_workbook.diagnose import explain
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import say
-from ascend_workbook.show.boxed import make_box, make_bundle
+from ascend_workbook.show.boxed import make_box
+from ascend_workbook.show.card import make_bundle
 
 
 def explain_box(error_log: str = "", lang: str | None = None) -> object:

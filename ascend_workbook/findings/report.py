@@ -300,8 +300,8 @@ class Report:
         """Write `<name>.json` and `<name>.html`, each at once or not at all, and return the page's path."""
         return Path(find_renderer("files")(self, folder, lang, name=name))
 
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        return {"text/plain": self.text(), "text/html": self.html(page=False)}
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
+        return dict(find_renderer("bundle")(self))
 
 
 def join_reports(

@@ -30,6 +30,7 @@ from ascend_workbook.precision.capturing import manifest, written
 from ascend_workbook.precision.capturing.manifest import choose_folder, hold_folder, replace_capture
 from ascend_workbook.precision.capturing.options import FINGERPRINTS, MIB, Options, check_room
 from ascend_workbook.precision.capturing.written import check_ran
+from ascend_workbook.show.bar import Step
 
 PLUGIN = Path(__file__).parent / "child" / "capture_plugin.py"
 SETTINGS = Path(settings_reader.__file__)
@@ -176,7 +177,8 @@ def _make_progress_teller(
             progress(say("precision.told.size", None, tier=tier, gb=_bytes_to_gb(size), most_gb=limit))
         if state.step != last[0]:
             last[0] = state.step
-            progress(say("precision.told.step", None, tier=tier, step=state.step, steps=state.steps))
+            text = say("precision.told.step", None, tier=tier, step=state.step, steps=state.steps)
+            progress(Step(text, state.step, state.steps or 0))
 
     return tell_progress
 

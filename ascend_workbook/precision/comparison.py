@@ -28,6 +28,7 @@ from ascend_workbook.precision.tensors.agreement import compare_pairs as compare
 from ascend_workbook.precision.tensors.agreement import verify_files
 from ascend_workbook.precision.tensors.measuring import WHOLE, Sample
 from ascend_workbook.precision.tensors.workers import Measure, measure_all
+from ascend_workbook.show.bar import Step
 
 if TYPE_CHECKING:
     from ascend_workbook.precision.divergence.devices import Confirmation
@@ -233,9 +234,9 @@ def examine_captures(
     common = sorted(left.runs.keys() & right.runs.keys())
     if not common and not (left.bare or right.bare):
         raise WorkbookError("precision.nothing_common", baseline=str(baseline), target=str(target))
-    for key in common if anyway or not different else ():
+    for number, key in enumerate(common if anyway or not different else ()):
         if tell:
-            tell(say("precision.told.compare", None, step=key[0], rank=key[1]))
+            tell(Step(say("precision.told.compare", None, step=key[0], rank=key[1]), number, len(common)))
         # later steps begin with weights that updates have parted, by how much is not known; nor is it known what
         # error the selected operators begin with
         reached = 0.0 if key[0] == 0 and not selection.names else math.inf

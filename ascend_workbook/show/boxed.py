@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Callable
 
+from ascend_workbook.findings.registry import find_renderer
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import choose_language, say
 
@@ -34,14 +35,9 @@ class Boxed:
         drawn = dict(own_bundle() or {}) if own_bundle else {"text/html": getattr(self.box, "data", "")}
         display({**drawn, "text/plain": self.asleep}, raw=True)
         if isinstance(self.still, Report):
-            display(make_bundle(self.still, self.lang), raw=True)
+            display(find_renderer("bundle")(self.still, self.lang), raw=True)
         elif self.still is not None:
             display(self.still)
-
-
-def make_bundle(report: Report, lang: str) -> dict[str, str]:
-    """Return a report as a notebook shows it, in this language."""
-    return {"text/html": report.html(lang, page=False), "text/plain": report.text(lang)}
 
 
 def make_box(make: Callable[[ModuleType, str], object], still: object, lang: str | None = None) -> Any:

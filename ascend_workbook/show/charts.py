@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import warnings
 from collections import Counter
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, Callable
@@ -54,19 +55,23 @@ def stands_above(chart: Chart | None) -> bool:
     return chart is not None and (chart.kind == timeline.KIND or find_drawing(chart) is not None)
 
 
-def draw_chart(report: Report, lang: str | None = None) -> Figure:
-    """Draw the figure of `report.chart`; in English where no font on this machine carries Chinese."""
+def draw_chart(report: Report, lang: str | None = None, *, themed: bool = False) -> Figure:
+    """Draw the figure of `report.chart`; in English where no font on this machine carries Chinese.
+
+    `themed`: for a browser, which has fonts and colours of its own (ascend_workbook.show.themed).
+    """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     assert report.chart and report.table
     lang = choose_language(lang)
     font = find_cjk_font()  # in English too: a file or module may have a Chinese name
-    lang = lang if font else "en"
+    lang = lang if font or themed else "en"
     fonts = ["DejaVu Sans", *([font] if font else [])]
-    with rc_context({"font.family": fonts, "axes.unicode_minus": False, "savefig.facecolor": "white"}):
+    white = {} if themed else {"savefig.facecolor": "white", "figure.facecolor": "white"}
+    with rc_context({"font.family": fonts, "axes.unicode_minus": False, **white}):
         size = _choose_size(report, report.chart, report.table)
-        figure = Figure(figsize=size, layout="constrained", facecolor="white")
+        figure = Figure(figsize=size, layout="constrained")
         below = report.chart.kind == "lines" and bool(report.chart.below)
         axes = figure.subplots(2, sharex=True, height_ratios=(2, 1))[0] if below else figure.add_subplot()
         if report.chart.kind in PICTURES:
@@ -92,7 +97,9 @@ def save_png(figure: Figure, stream: IO[bytes]) -> None:
     from PIL import Image
 
     drawn = io.BytesIO()
-    figure.savefig(drawn, format="png", dpi=110, facecolor="white")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing")  # a name that no font here carries
+        figure.savefig(drawn, format="png", dpi=110, facecolor="white")
     with Image.open(drawn) as image:
         whole = image.convert("RGB")
     if whole.getcolors(COLOURFUL) is None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -30,17 +32,16 @@ MONOSPACED = re.compile(r"\b(?:Mono|HW)\b")
 
 @lru_cache(maxsize=1)
 def find_cjk_font() -> str | None:
-    """Return the family name of an installed font that carries Chinese, or None: a regular, simplified face if any.
-
-    matplotlib before 3.11 sees the first face of a collection only, which is the Japanese one in Noto's.
-    """
-    from matplotlib import font_manager
+    """Return the family name of an installed font that carries Chinese, or None: a regular, simplified face if any."""
+    from matplotlib import font_manager, ft2font
 
     faces: list[FontEntry] = []
     font_entries = font_manager.fontManager.ttflist
+    # before 3.11 matplotlib sees the first face of a collection alone, which is the Japanese one in Noto's
+    sees_all_faces = hasattr(ft2font.FT2Font, "num_faces")
     for file in font_files():
         before = len(font_entries)
-        font_manager.fontManager.addfont(str(file))
+        font_manager.fontManager.addfont(str(file if sees_all_faces else extract_simplified(file)))
         faces += font_entries[before:]
     if not faces:
         return None
@@ -56,6 +57,29 @@ def font_files() -> Iterator[Path]:
         for file in sorted(Path(folder).expanduser().rglob("*.[to]t[fc]")):
             if file.name.startswith(FILES):
                 yield file
+
+
+def extract_simplified(file: Path) -> Path:
+    """Return a file of its own of a collection's regular face for simplified Chinese, kept beside matplotlib's cache;
+    the file itself where it has none, or where nothing can be written."""
+    import matplotlib
+    from fontTools.ttLib import TTCollection
+
+    if file.suffix.lower() not in (".ttc", ".otc"):
+        return file
+    target = Path(matplotlib.get_cachedir()) / f"{file.stem}-SC{file.stat().st_size}.otf"
+    if target.is_file():
+        return target
+    with TTCollection(str(file), lazy=True) as collection, suppress(OSError):
+        for face in collection.fonts:
+            name = str(face["name"].getDebugName(1))
+            if name.endswith(" SC") and not MONOSPACED.search(name):
+                if abs(face["OS/2"].usWeightClass - REGULAR) <= NEARLY:
+                    part = target.with_suffix(f".{os.getpid()}")
+                    face.save(str(part))
+                    return part.replace(target)
+                break
+    return file
 
 
 def weight_of(face: FontEntry) -> int:

@@ -42,15 +42,10 @@ def render_page(report: Report, lang: str | None = None) -> str:
     return template.render_page(report.title(lang), render_section(report, lang, 1), lang)
 
 
-def render_fragment(report: Report, lang: str | None = None) -> str:
-    """Render what a notebook shows: no picture (the figure has a cell of its own)."""
-    return template.render_fragment(render_section(report, choose_language(lang), 3, pictures=False))
-
-
-def render_section(report: Report, lang: str, level: int, *, pictures: bool = True, fold: bool = False) -> Markup:
+def render_section(report: Report, lang: str, level: int, *, fold: bool = False) -> Markup:
     """Render one report and, a heading deeper, its parts. With `fold` heading and verdict open the rest."""
-    shown = [render_table(report, lang, page=pictures, limit=NEAR if level > (1 if pictures else 3) else 0)]
-    shown.append(render_picture(report, lang) if pictures else Markup())
+    shown = [render_table(report, lang, page=True, limit=NEAR if level > 1 else 0)]
+    shown.append(render_picture(report, lang))
     lines = report.listing.text.splitlines() if report.listing else []
     diff = report.listing is not None and report.listing.language == "diff"
     ranks = find_rank_parts(report)
@@ -60,13 +55,13 @@ def render_section(report: Report, lang: str, level: int, *, pictures: bool = Tr
         lang=lang,
         level=level,
         fold=fold,
-        remarks=report.circumstances(lang) if level in (1, 3) else [],
+        remarks=report.circumstances(lang) if level == 1 else [],
         shown=filter(None, reversed(shown) if charts.stands_above(report.chart) else shown),
         groups=fold_findings(collect_remarks(report), lang),
         is_summary=is_summary,
         together=join_unlooked,
         listing=[(DIFF.get(line[:1], "") if diff else "", line) for line in lines],
-        parts=[render_section(part, lang, level + 1, pictures=pictures, fold=part in ranks) for part in report.parts],
+        parts=[render_section(part, lang, level + 1, fold=part in ranks) for part in report.parts],
     )
 
 

@@ -9,17 +9,15 @@
 # %% [markdown] lang="zh"
 # # 1 环境检查
 #
-# 这台机器能否训练？在什么设备上训练？缺什么、怎么补？本笔记本读取文件、`/sys` 和工具的输出，只在子进程中导入
-# torch 与 torch_npu，因此即使 `import torch` 已经损坏也能运行。随后在每个设备上做加法和矩阵乘，并与精确值对比。
+# 这台机器能否训练、在什么设备上训练、缺什么、怎么补？
 
 # %% [markdown] lang="en"
 # # 1 Environment
 #
-# Can this machine train, on which device, what is missing and how is it mended? This notebook reads files, `/sys`
-# and the output of tools, and imports torch and torch_npu in child processes only: it works even where
-# `import torch` is broken. Then every device adds and multiplies, and the results are held against exact values.
+# Can this machine train, on which device, what is missing and how is it mended?
 
-# %% tags=["parameters"]
+# %% jupyter={"source_hidden": true} tags=["parameters"]
+# Parameters: papermill and `ascend-workbook run -p` set them / 参数：papermill 与 `ascend-workbook run -p` 由此传入
 lang: str = "en"  # language of reports / 报告语言: en | zh
 device: str = "auto"  # auto | npu | npu-simulated | cuda | cpu; npu means a real one / npu 指真实 NPU
 run_dir: str = "runs/notebook"  # folder of this run / 本次运行的目录
@@ -28,13 +26,30 @@ matrix_size: int = 256  # rows and columns of the matrices compared / 对比所�
 error_log: str = ""  # an error, a code such as 507015, or a log's path, to explain / 要解读的错误、错误码或日志路径
 self_test: bool = False  # try everything on the device, minutes, and write one archive to ask with / 设备自检并打包
 
-# %%
+# %% jupyter={"source_hidden": true}
+# Form: change values here, then run the cells below / 表单：在此修改，再运行下面的单元格
+from helpers.boxes import form_box
+
+form_box(globals(), "device", "compute", "matrix_size", "self_test")
+
+# %% jupyter={"source_hidden": true} tags=["nbval-ignore-output"]
+# Start: verbs, the folder of results, the place of the verdict / 开始：导入、结果目录、结论的位置
 from IPython.display import display
 
 from helpers.environment import check, compute_check, join, launch_facts, save_settings, set_up
 from helpers.notebook import begin
 
 run = begin("environment", lang, run_dir, device)
+run.place_card()
+
+# %% [markdown] lang="zh"
+# 本笔记本读取文件、`/sys` 和工具的输出，只在子进程中导入
+# torch 与 torch_npu，因此即使 `import torch` 已经损坏也能运行。随后在每个设备上做加法和矩阵乘，并与精确值对比。
+
+# %% [markdown] lang="en"
+# This notebook reads files, `/sys` and the output of tools, and imports torch and torch_npu in child processes only: it
+# works even where `import torch` is broken. Then every device adds and multiplies, and the results are held against
+# exact values.
 
 # %% [markdown] lang="zh"
 # ## 机器
@@ -71,9 +86,8 @@ run.picture(machine)
 
 # %%
 chosen = machine.facts["machine"]["chosen"]
-print("tier:", machine.tier or "none", "| simulated:", machine.simulated)
-print("devices:", chosen["count"], "x", chosen["name"])
-print("checks to fix:", machine.facts["counts"]["Fix"])
+print(f"{chosen['count']} x {chosen['name']}")
+run.note(tier=machine.tier, simulated=machine.simulated, failed=machine.facts["counts"]["Fix"])
 
 # %% [markdown] lang="zh"
 # ## 计算是否正确
@@ -138,7 +152,7 @@ display(run.save(launch_facts(), "launch"))
 
 # %%
 settings = save_settings(run.folder / "settings.json", machine)
-print("settings of:", settings.tier, "| not told:", sorted(settings.untold))
+run.note(settings_of=settings.tier, not_told=sorted(settings.untold))
 
 # %% [markdown] lang="zh"
 # ## 解读错误
@@ -190,4 +204,4 @@ run.save(selftest(device, out=run.folder), "selftest") if self_test else None
 
 # %%
 report = run.save(join(*reports))
-print("verdict:", report.headline.key, "| ready on:", report.or_raise().tier)
+run.conclude(report)

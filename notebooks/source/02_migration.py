@@ -9,19 +9,15 @@
 # %% [markdown] lang="zh"
 # # 2 迁移
 #
-# 一个为 NVIDIA GPU 编写的训练脚本，在昇腾 NPU 上每一处 CUDA 用法会怎样？本笔记本评估整个仓库的工作量，扫描脚本并给出
-# 迁移后的脚本（diff），列出一个训练步中的每个算子在 NPU 上如何执行，再把原脚本与迁移后的脚本各运行几步，逐步比较损失。
-# 原文件与其目录不会被改动。
+# 一个为 NVIDIA GPU 编写的训练脚本，在昇腾 NPU 上每一处 CUDA 用法会怎样？
 
 # %% [markdown] lang="en"
 # # 2 Migration
 #
-# What becomes of every CUDA use in a GPU training script on an Ascend NPU? This notebook estimates the work for the
-# repository, scans the script and shows the migrated one as a diff, lists how an NPU runs each operator of a training
-# step, then runs both scripts for a few steps and compares their losses. The original and its folder are not written
-# to.
+# What becomes of every CUDA use in a GPU training script on an Ascend NPU?
 
-# %% tags=["parameters"]
+# %% jupyter={"source_hidden": true} tags=["parameters"]
+# Parameters: papermill and `ascend-workbook run -p` set them / 参数：papermill 与 `ascend-workbook run -p` 由此传入
 lang: str = "en"  # language of reports / 报告语言: en | zh
 device: str = "auto"  # auto | npu | npu-simulated | cuda | cpu; npu means a real one / npu 指真实 NPU
 run_dir: str = "runs/notebook"  # folder of this run / 本次运行的目录
@@ -32,7 +28,14 @@ repository: str = ""  # folder to assess; empty: the script's / 要评估的目�
 rewrite_mode: str = "inject"  # inject: transfer_to_npu; explicit: the source says npu / 源码直接写 npu
 look_at: str = ""  # class whose places are shown with their code / 显示代码的类别: manual | unsupported | rewrite ...
 
-# %%
+# %% jupyter={"source_hidden": true}
+# Form: change values here, then run the cells below / 表单：在此修改，再运行下面的单元格
+from helpers.boxes import form_box
+
+form_box(globals(), "script", "script_args", "device", "steps", "repository", "rewrite_mode")
+
+# %% jupyter={"source_hidden": true} tags=["nbval-ignore-output"]
+# Start: verbs, the folder of results, the place of the verdict / 开始：导入、结果目录、结论的位置
 from helpers import assess, dry_run, operators, rewrite, scan
 from helpers.boxes import findings_box
 from helpers.migration import join, set_aside
@@ -42,6 +45,16 @@ from helpers.words import say
 run = begin("migration", lang, run_dir, device)
 path = run.path(script)
 arguments = run.arguments(path, script_args, "--epochs 1")
+run.place_card()
+
+# %% [markdown] lang="zh"
+# 本笔记本评估整个仓库的工作量，扫描脚本并给出迁移后的脚本（diff），列出一个训练步中的每个算子在 NPU 上如何执行，
+# 再把原脚本与迁移后的脚本各运行几步，逐步比较损失。原文件与其目录不会被改动。
+
+# %% [markdown] lang="en"
+# This notebook estimates the work for the repository, scans the script and shows the migrated one as a diff, lists how
+# an NPU runs each operator of a training step, then runs both scripts for a few steps and compares their losses. The
+# original and its folder are not written to.
 
 # %% [markdown] lang="zh"
 # ## 评估
@@ -162,17 +175,8 @@ run.save(traced, "operators")
 # stay within 1e-5; with mixed precision more is allowed, and the verdict says how much.
 
 # %%
-ran = dry_run(
-    path,
-    arguments,
-    device,
-    steps,
-    mode=rewrite_mode,
-    out=run.folder / "dry_run",
-    on_progress=lambda side, told: run.progress(
-        say("migration.step_done", lang, side=say(f"migration.side.{side}"), step=told.step, steps=told.steps)
-    ),
-)
+with run.bar() as bar:
+    ran = dry_run(path, arguments, device, steps, mode=rewrite_mode, out=run.folder / "dry_run", on_progress=bar)
 ran
 
 # %% [markdown] lang="zh"
@@ -193,8 +197,7 @@ run.picture(ran)
 # dtype support, memory or speed.
 
 # %%
-for finding in ran.findings:
-    print(finding.status.word(lang), finding.message(lang))
+run.note(findings=[(finding.key, finding.status.json) for finding in ran.findings])
 
 # %% [markdown] lang="zh"
 # ## 结论
@@ -209,4 +212,4 @@ for finding in ran.findings:
 
 # %%
 report = run.save(join(found, changed, ran, assessed, traced))
-print(say("notebook.verdict", lang, said=report.or_raise().verdict(lang)))
+run.conclude(report)

@@ -9,17 +9,16 @@
 # %% [markdown] lang="zh"
 # # 3 精度对齐
 #
-# 同一个脚本，在基线（有 CUDA 用 CUDA，否则由 CPU 代替）和 NPU 上以相同的种子各训练几步：损失是否一致？如果不一致，
-# 是哪个算子最先造成的？本笔记本用 msprobe 采集两侧每个算子的输入与输出，再按执行次序逐张量比对。脚本不作任何修改。
+# 同一个脚本在 GPU 基线与 NPU 上训练的结果是否一致？不一致时，从哪个算子开始？
 
 # %% [markdown] lang="en"
 # # 3 Precision alignment
 #
-# One script trains a few steps on the baseline (CUDA where there is one, else the CPU in its place) and on the NPU,
-# with the same seeds. Do the losses agree, and if not, which operator parts them first? msprobe dumps the inputs and
-# outputs of every operator on both sides; they are compared in the order of execution. The script is not changed.
+# Does one script train to the same numbers on the GPU baseline and on the NPU, and if not, which operator parts them
+# first?
 
-# %% tags=["parameters"]
+# %% jupyter={"source_hidden": true} tags=["parameters"]
+# Parameters: papermill and `ascend-workbook run -p` set them / 参数：papermill 与 `ascend-workbook run -p` 由此传入
 lang: str = "en"  # language of reports / 报告语言: en | zh
 device: str = "auto"  # auto | npu | npu-simulated | cuda | cpu; npu means a real one / npu 指真实 NPU
 run_dir: str = "runs/notebook"  # folder of this run / 本次运行的目录
@@ -31,14 +30,31 @@ baseline: str = ""  # a baseline recorded elsewhere: a bundle or a capture's fol
 numerics: str = "cpu"  # simulated NPU only: "ascend" rounds as its cube does / 仅模拟 NPU："ascend" 按矩阵单元舍入
 fail_on: str = ""  # classes that make the run Fix: "unpaired,dtype" / 使运行待修的类别，如 "unpaired,dtype"
 
-# %%
+# %% jupyter={"source_hidden": true}
+# Form: change values here, then run the cells below / 表单：在此修改，再运行下面的单元格
+from helpers.boxes import form_box
+
+form_box(globals(), "script", "device", "steps", "baseline", "fault", "numerics")
+
+# %% jupyter={"source_hidden": true} tags=["nbval-ignore-output"]
+# Start: verbs, the folder of results, the place of the verdict / 开始：导入、结果目录、结论的位置
 from helpers import advise, capture, compare, curves, verify
 from helpers.boxes import tolerance_box
 from helpers.notebook import begin
-from helpers.precision import around, join, summary
+from helpers.precision import around, join
 
 run = begin("precision", lang, run_dir, device)
-options = {"steps": steps, "dump_steps": sorted({0, min(1, steps - 1), steps - 1}), "progress": run.progress}
+options = {"steps": steps, "dump_steps": sorted({0, min(1, steps - 1), steps - 1}), "force": True}
+run.place_card()
+
+# %% [markdown] lang="zh"
+# 在基线（有 CUDA 用 CUDA，否则由 CPU 代替）和 NPU 上以相同的种子各训练几步。本笔记本用 msprobe 采集两侧每个算子的
+# 输入与输出，再按执行次序逐张量比对。脚本不作任何修改。
+
+# %% [markdown] lang="en"
+# The script trains a few steps on the baseline (CUDA where there is one, else the CPU in its place) and on the NPU,
+# with the same seeds. msprobe dumps the inputs and outputs of every operator on both sides; they are compared in the
+# order of execution. The script is not changed.
 
 # %% [markdown] lang="zh"
 # ## 采集
@@ -67,7 +83,8 @@ options = {"steps": steps, "dump_steps": sorted({0, min(1, steps - 1), steps - 1
 arguments = run.arguments(run.path(script), script_args, "--depth 14 --batch-size 16")
 against = run.place(baseline) if baseline else run.folder / "baseline"
 if not baseline:
-    recorded = capture(run.path(script), arguments, out=against, device="baseline", force=True, **options)
+    with run.bar() as bar:
+        recorded = capture(run.path(script), arguments, out=against, device="baseline", progress=bar, **options)
 against if baseline else recorded
 
 # %% [markdown] lang="zh"
@@ -83,9 +100,9 @@ against if baseline else recorded
 # %%
 settings = {"ASCEND_WORKBOOK_SIM_FAULT": fault} if fault else {}
 settings |= {"ASCEND_WORKBOOK_SIM_NUMERICS": numerics} if numerics != "cpu" else {}
-target = capture(
-    run.path(script), arguments, out=run.folder / "target", device=device, settings=settings, force=True, **options
-)
+own = {"out": run.folder / "target", "device": device, "settings": settings}
+with run.bar() as bar:
+    target = capture(run.path(script), arguments, progress=bar, **own, **options)
 target
 
 # %% [markdown] lang="zh"
@@ -127,7 +144,8 @@ run.picture(losses)
 # inherited the error. The red line marks the operator that parts the runs first; equal numbers lie at zero.
 
 # %%
-comparison = run.save(compare(against, run.folder / "target", progress=run.progress), "comparison")
+with run.bar() as bar:
+    comparison = run.save(compare(against, run.folder / "target", progress=bar), "comparison")
 run.picture(comparison)
 
 # %% [markdown] lang="zh"
@@ -152,9 +170,8 @@ around(comparison, rows=4)
 # compared never counts as agreement.
 
 # %%
-print("reduced formats:", comparison.facts["numerics"])
-print("operators:", comparison.facts["outcomes"])
-print("first divergence:", comparison.facts["first_divergence"])
+print(*(f"{name}: {count}" for name, count in comparison.facts["outcomes"].items()), sep="\n")
+run.note(formats=comparison.facts["numerics"], first=comparison.facts["first_divergence"])
 
 # %% [markdown] lang="zh"
 # ## 建议
@@ -195,8 +212,9 @@ def batches(): return [torch.randn(16, 1, 8, 8) for _ in range(8)]
 """)
 rounding = {name: value for name, value in settings.items() if "NUMERICS" in name}
 inputs = f"{parts}:batches"
-many = verify(f"{parts}:model", f"{parts}:model", inputs, device_b=device, settings=rounding, progress=run.progress)
-print(run.save(many, "many_inputs").verdict(lang))
+with run.bar() as bar:
+    many = verify(f"{parts}:model", f"{parts}:model", inputs, device_b=device, settings=rounding, progress=bar)
+run.save(many, "many_inputs")
 
 # %% [markdown] lang="zh"
 # 换用其他容差，结论会变吗？拖动滑块，查看此时有哪些算子超出，不会重新比对；下方（无界面运行时仅有这部分）是几种倍数的
@@ -225,8 +243,4 @@ tolerance_box(comparison, lang)
 # %%
 report = run.save(join(losses, comparison, fail_on=fail_on))
 _ = (run.folder / "report.junit.xml").write_text(report.junit(lang), encoding="utf-8")
-summary(report)
-
-# %%
-print(report.verdict(lang))
-print("verdict:", report.headline.key, "| ran on:", report.or_raise().tier)
+run.conclude(report)

@@ -9,21 +9,15 @@
 # %% [markdown] lang="zh"
 # # 4 性能分析
 #
-# 一步训练的时间花在哪里？最多能省多少？本笔记本用设备自己的 profiler 采集若干步：NPU 上用 `torch_npu.profiler`
-# （脚本经 `transfer_to_npu` 迁移），CUDA 与 CPU 上用 `torch.profiler`；也可以直接分析已有的性能数据。
-# 脚本在子进程中原样运行。模拟 NPU 的计算核在 CPU 上运行，
-# 其耗时是实测的 CPU 耗时：只能看出做了什么，看不出 NPU 的快慢。
+# 一步训练的时间花在哪里？最多能省多少？
 
 # %% [markdown] lang="en"
 # # 4 Profiling
 #
-# Where does a training step's time go, and how much can be saved at most? This notebook records some steps with the
-# device's own profiler: `torch_npu.profiler` on an NPU (the script migrated by `transfer_to_npu`), `torch.profiler` on
-# CUDA and the CPU; or it reads a profile that was taken before. The script runs unmodified in a child process. The
-# kernels of a simulated NPU run on the CPU, and their measured times are the CPU's: they tell what is done, not how
-# fast an NPU is.
+# Where does a training step's time go, and how much can be saved at most?
 
-# %% tags=["parameters"]
+# %% jupyter={"source_hidden": true} tags=["parameters"]
+# Parameters: papermill and `ascend-workbook run -p` set them / 参数：papermill 与 `ascend-workbook run -p` 由此传入
 lang: str = "en"  # language of reports / 报告语言: en | zh
 device: str = "auto"  # auto | npu | npu-simulated | cuda | cpu
 run_dir: str = "runs/notebook"  # where results go / 结果目录
@@ -40,7 +34,14 @@ bench_steps: int = 10  # steps to time for the benchmark; 0: no benchmark / 性�
 sweep: str = ""  # what to vary, in the words of --sweep and --loader / 基准中变化的项，写法同 --sweep 与 --loader
 bench_baseline: str = ""  # an earlier benchmark's JSON, of any machine / 早先的基准结果（JSON），可来自任意机器
 
-# %%
+# %% jupyter={"source_hidden": true}
+# Form: change values here, then run the cells below / 表单：在此修改，再运行下面的单元格
+from helpers.boxes import form_box
+
+form_box(globals(), "script", "device", "steps", "existing", "bench_steps", "sweep")
+
+# %% jupyter={"source_hidden": true} tags=["nbval-ignore-output"]
+# Start: verbs, the folder of results, the place of the verdict / 开始：导入、结果目录、结论的位置
 from helpers.boxes import timeline_view
 from helpers.notebook import begin
 from helpers.profiling import analyse, benchmark, from_words, join, profile
@@ -48,6 +49,19 @@ from helpers.report import Status
 from helpers.words import show
 
 run = begin("profiling", lang, run_dir, device)
+run.place_card()
+
+# %% [markdown] lang="zh"
+# 本笔记本用设备自己的 profiler 采集若干步：NPU 上用 `torch_npu.profiler`
+# （脚本经 `transfer_to_npu` 迁移），CUDA 与 CPU 上用 `torch.profiler`；也可以直接分析已有的性能数据。
+# 脚本在子进程中原样运行。模拟 NPU 的计算核在 CPU 上运行，
+# 其耗时是实测的 CPU 耗时：只能看出做了什么，看不出 NPU 的快慢。
+
+# %% [markdown] lang="en"
+# This notebook records some steps with the device's own profiler: `torch_npu.profiler` on an NPU (the script migrated
+# by `transfer_to_npu`), `torch.profiler` on CUDA and the CPU; or it reads a profile that was taken before. The script
+# runs unmodified in a child process. The kernels of a simulated NPU run on the CPU, and their measured times are the
+# CPU's: they tell what is done, not how fast an NPU is.
 
 # %% [markdown] lang="zh"
 # ## 采集
@@ -62,19 +76,13 @@ run = begin("profiling", lang, run_dir, device)
 # and that is absent is a Fix, on a simulated NPU a Look. With `existing` nothing is recorded.
 
 # %%
-recorded = None
+recorded, path = None, run.path(script)
+arguments = run.arguments(path, script_args, "--depth 14 --width 8 --batch-size 32 --epochs 1")
+options = {"device": device, "nproc": nproc, "cwd": run.path(work_dir) if work_dir else path.parent}
 if not existing:
-    recorded = profile(
-        run.path(script),
-        run.arguments(run.path(script), script_args, "--depth 14 --width 8 --batch-size 32 --epochs 1"),
-        device=device,
-        steps=steps,
-        warmup=warmup,
-        nproc=nproc,
-        cwd=run.path(work_dir) if work_dir else run.path(script).parent,
-        out=run.folder / "profile",
-        on_progress=lambda now: run.progress(f"step {now.step} of {now.steps}"),
-    ).or_raise()
+    options |= {"steps": steps, "warmup": warmup}
+    with run.bar() as bar:
+        recorded = profile(path, arguments, out=run.folder / "profile", on_progress=bar, **options).or_raise()
 
 # %% tags=["nbval-ignore-output"]
 recorded
@@ -114,8 +122,7 @@ print("losses of all steps:", " ".join(f"{loss:.6f}" for loss in losses))
 answer = analyse(run.path(existing) if existing else recorded.facts["profile"], top=top)
 parts = {part.verb: part for part in answer.parts}
 by_kind, operators, by_step = (parts[name] for name in ("time_by_kind", "top_operators", "step_times"))
-print("tier:", answer.tier or "not known", "| simulated:", answer.simulated)
-print("device data:", by_kind.facts["device_data"])
+run.note(tier=answer.tier, simulated=answer.simulated, device_data=by_kind.facts["device_data"])
 
 # %% [markdown] lang="zh"
 # 分析依次回答下列问题；缺少所需数据的问题会注明未检查。
@@ -134,7 +141,7 @@ run.picture(by_kind)
 
 # %%
 total = sum(by_kind.facts["parts_ns"].values()) / by_kind.facts["step_ns"]
-print(f"the parts sum to {total:.6f} of the step")
+run.note(parts_sum_to=round(total, 6))
 
 # %% [markdown] lang="zh"
 # ## 最耗时的算子
@@ -180,8 +187,7 @@ for name in sorted(calls, key=lambda name: (-calls[name], name))[:top]:
 run.save(by_step, name="step_times")
 
 # %%
-print("steps looked at:", *by_kind.facts["steps"])
-print("of them steady:", *by_kind.facts["steady_steps"])
+run.note(steps=by_kind.facts["steps"], steady=by_kind.facts["steady_steps"])
 
 # %% [markdown] lang="zh"
 # ## 时间线
@@ -260,7 +266,7 @@ compared = None
 if baseline:
     target = run.path(existing) if existing else recorded.facts["profile"]
     compared = run.save(analyse(target, baseline=run.path(baseline), top=top), name="baseline")
-print("compared with a baseline:", compared is not None)
+run.note(compared=compared is not None)
 
 # %% tags=["nbval-ignore-output"]
 compared
@@ -285,24 +291,18 @@ compared
 # %%
 speed = None
 if bench_steps and not existing:
-    settings = {"steps": bench_steps, "warmup": max(1, warmup), "nproc": nproc, **from_words(sweep)}
-    speed = benchmark(
-        run.path(script),
-        run.arguments(run.path(script), script_args, "--depth 14 --width 8 --batch-size 32 --epochs 1"),
-        device=device,
-        **settings,
-        baseline=run.path(bench_baseline) if bench_baseline else None,
-        cwd=run.path(work_dir) if work_dir else run.path(script).parent,
-        out=run.folder / "benchmark",
-        on_progress=lambda now: run.progress(f"step {now.step} of {now.steps}"),
-    )
+    options |= {"steps": bench_steps, "warmup": max(1, warmup), **from_words(sweep)}
+    options |= {"baseline": run.path(bench_baseline)} if bench_baseline else {}
+    with run.bar() as bar:
+        speed = benchmark(path, arguments, out=run.folder / "benchmark", on_progress=bar, **options)
 
 # %% tags=["nbval-ignore-output"]
 run.save(speed, name="benchmark") if speed else None
 
 # %%
-for row in speed.facts["benchmark"]["configurations"] if speed else ():
-    print(f"{row['name']} | {row['outcome']} | {row.get('samples_per_step')} samples a step | {row.get('steps')} steps")
+rows = speed.facts["benchmark"]["configurations"] if speed else ()
+names = ("name", "outcome", "samples_per_step", "steps")
+run.note(runs=[[row.get(name) for name in names] for row in rows])
 
 # %% [markdown] lang="zh"
 # ## 结论
@@ -316,8 +316,8 @@ for row in speed.facts["benchmark"]["configurations"] if speed else ():
 # into the run's folder; where the verdict is Fix the last line raises.
 
 # %% tags=["nbval-ignore-output"]
-print(answer.verdict(lang))
+report = run.save(join(recorded, answer, speed))
+run.conclude(report)
 
 # %%
-report = run.save(join(recorded, answer, speed)).or_raise()
-print("good:", report.status is not Status.FIX, "| ran on:", report.tier or "not known")
+run.note(ran_on=report.tier)

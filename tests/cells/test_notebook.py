@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import IPython.display
 import pytest
 
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Chart, Column, Report, Table, load_report
+from ascend_workbook.findings.sentence import say
+from ascend_workbook.show.card import MIME
 from helpers.notebook import ROOT, SAMPLE, begin
 
 
 @pytest.fixture(autouse=True)
 def own_language(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASCEND_WORKBOOK_LANG", "en")
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What cells show, in order."""
+    bundles: list[dict[str, Any]] = []
+    for name in ("display", "update_display"):
+        monkeypatch.setattr(IPython.display, name, lambda one, **options: bundles.append(one._repr_mimebundle_()))
+    return bundles
 
 
 def sample() -> Report:
@@ -72,10 +88,36 @@ def test_an_address_is_no_path(tmp_path: Path) -> None:
     assert run.place("README.md") == str(run.path("README.md"))
 
 
-def test_a_picture_comes_with_its_facts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    picture = begin("profiling", run_dir=str(tmp_path)).picture(sample())
-    assert picture.data.startswith(b"\x89PNG")
-    assert capsys.readouterr().out == "bars by operator: time (1 points 1.5..1.5)\n"
+def test_a_picture_comes_with_its_facts(tmp_path: Path) -> None:
+    bundle = begin("profiling", run_dir=str(tmp_path)).picture(sample())._repr_mimebundle_()
+    assert "<svg" in bundle["text/html"] and bundle["text/plain"] == sample().title("en")
+    assert bundle[MIME] == {"chart": "bars by operator: time (1 points 1.5..1.5)"}
+
+
+def test_facts_are_kept_unseen(tmp_path: Path, shown: list[dict[str, Any]]) -> None:
+    begin("profiling", run_dir=str(tmp_path)).note(ran_on="cpu", steps=[1, 2])
+    assert [(one["text/html"], one[MIME]) for one in shown] == [("", {"ran_on": "cpu", "steps": [1, 2]})]
+
+
+def test_the_verdict_comes_to_its_place_and_below(tmp_path: Path, shown: list[dict[str, Any]]) -> None:
+    run = begin("profiling", "zh", str(tmp_path))
+    run.place_card()
+    run.conclude(run.save(sample()))
+    place, first, last = (one["text/html"] for one in shown)
+    assert say("card.waits", "zh") in place
+    assert "<table" not in first and "<table" in last and all("report.html" in one for one in (first, last))
+    (tmp_path / "index.html").touch()
+    run.conclude(sample())
+    assert "index.html" in shown[-1]["text/html"]
+
+
+def test_a_verdict_to_be_mended_turns_a_batch_red_in_one_line(tmp_path: Path, shown: list[dict[str, Any]]) -> None:
+    wrong = replace(sample(), findings=(Finding("RUN400", max(Status), "RUN400.stopped"),))
+    with pytest.raises(WorkbookError) as raised:
+        begin("profiling", "en", str(tmp_path)).conclude(wrong)
+    assert len(shown) == 2 and "✕" in shown[-1]["text/html"]
+    (line,) = raised.value._render_traceback_()  # type: ignore[attr-defined]
+    assert line == f"WorkbookError: {raised.value}"
 
 
 def test_an_unknown_language_is_refused(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from ascend_workbook.diagnose import box as widgets
 from ascend_workbook.findings.report import Report
-from ascend_workbook.show.boxed import HEADLESS, make_bundle
+from ascend_workbook.show.boxed import HEADLESS
+from ascend_workbook.show.card import make_bundle
 
 OOM = "RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB (NPU 1; 60.97 GiB total capacity)"
 
@@ -37,7 +38,7 @@ def test_the_box_answers_as_the_parameter_does(
     pasted, button, _ = box.children
     pasted.value = OOM
     button.click()
-    assert shown[-1]["text/plain"] == widgets.explain_box(OOM).text("en")
+    assert shown[-1] == make_bundle(widgets.explain_box(OOM), "en")
     pasted.value = "runs/absent.log"
     button.click()
     assert len(shown) == 1 and "There is no file" in capsys.readouterr().out

@@ -19,12 +19,13 @@ import pytest
 from ascend_workbook.modelarts import imitation
 from tests.conftest import ROOT
 from tests.modelarts import image
-from tests.notebooks.test_find_workbook import CELL
+from tests.notebooks.test_sources import build
 
 PAGE = ROOT / "docs" / "modelarts-notebook.md"
 PAGES = sorted((ROOT / "docs").glob("modelarts-notebook*.md"))
 ONE = "01_environment.ipynb"
-FIRST = f"lang = 'en'\n{CELL}"
+#: What the set-up cell does once it has read the notebook that it stands in.
+FIRST = f"lang = 'en'\nexec({build.finder()!r}, {{}})\n{build.SET_UP.splitlines()[-1]}"
 
 
 @pytest.fixture(scope="module")

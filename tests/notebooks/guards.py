@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+FACTS = "application/vnd.ascend-workbook+json"
 PICTURES = ("image/png", "image/jpeg", "image/svg+xml")
 #: What holds a reader's trust: no rule of sanitize.cfg may change such a text.
 PROTECTED = (
@@ -29,13 +30,14 @@ def unrun(notebook: Any) -> list[int]:
 
 
 def bare_pictures(notebook: Any) -> list[int]:
-    """Numbers of code cells that show a picture but no line of facts (`Chart: ...`) that nbval could compare."""
+    """Numbers of code cells that show a picture but no facts of its points that nbval could compare."""
     found = []
     for number, cell in enumerate((cell for cell in notebook.cells if cell.cell_type == "code"), 1):
-        kinds = {kind for output in cell.outputs for kind in output.get("data", {})}
-        texts = [output.get("text", "") for output in cell.outputs]
-        told = any(re.search(r"^(bars|stacks?|lines|strip|errors|lanes) by ", text, re.M) for text in texts)
-        if kinds & set(PICTURES) and not told:
+        data = [output.get("data", {}) for output in cell.outputs]
+        drawn = any(set(one) & set(PICTURES) or "<svg" in one.get("text/html", "") for one in data)
+        facts = [str(one.get(FACTS, {}).get("chart", "")) for one in data]
+        told = any(re.search(r"^(bars|stacks?|lines|strip|errors|lanes) by ", text) for text in facts)
+        if drawn and not told:
             found.append(number)
     return found
 

@@ -1,7 +1,8 @@
-"""The cell that every notebook has finds the workbook, or fetches it, or says how; it works before anything is here."""
+"""The set-up cell that every notebook has finds the workbook, or fetches it, or says how; before anything is here."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -12,11 +13,12 @@ import pytest
 
 from tests.notebooks.test_sources import PAIRS, build, code, stem
 
-CELL = build.find_cell().source
+CELL = build.set_up_cell("en").source
 SHOWN = "import pathlib\n\ndef prepare(lang):\n    print('prepared', lang, pathlib.Path(__file__).parents[1])\n"
-MOST_LINES = 14
+MOST_LINES, LONGEST = 4, 108
 #: Of the home folder what ModelArts keeps.
 KEPT = "work"
+NOTEBOOK = "01_environment.ipynb"
 
 
 @pytest.fixture
@@ -40,8 +42,14 @@ def workbook(tmp_path: Path) -> Path:
     return root
 
 
+def lay_notebook(folder: Path) -> None:
+    """A notebook that carries the finder, as all do, in the folder that its kernel starts in."""
+    (folder / NOTEBOOK).write_text(json.dumps({"metadata": {"finder": build.finder()}}), encoding="utf-8")
+
+
 def run(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The cell in a Python that has nothing installed, in this folder."""
+    """The cell in a Python that has nothing installed, in this folder, where its notebook is."""
+    lay_notebook(folder)
     home = {"HOME": str(folder.parents[1]), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
     base = getattr(sys, "_base_executable", sys.executable)
     command = [base, "-E", "-s", "-S", "-c", f"lang = 'en'\n{CELL}"]
@@ -50,16 +58,21 @@ def run(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
 
 def test_it_is_in_every_notebook_after_the_parameters() -> None:
     for source, lang in PAIRS:
-        cells = build.build(source, lang).cells
-        at = [number for number, cell in enumerate(cells) if "parameters" in cell.metadata.get("tags", [])][0]
-        assert cells[at + 1].source == CELL and code(build.build(source, lang)).count(CELL) == 1, stem(source)
-    assert len(CELL.splitlines()) <= MOST_LINES and all(len(line) <= 120 for line in CELL.splitlines())
+        notebook = build.build(source, lang)
+        at = [n for n, cell in enumerate(notebook.cells) if "parameters" in cell.metadata.get("tags", [])][0]
+        cell = build.set_up_cell(lang)
+        assert notebook.cells[at + 1].source == cell.source and code(notebook).count(cell.source) == 1, stem(source)
+        assert notebook.cells[at + 1].metadata["jupyter"]["source_hidden"]
+        assert notebook.metadata["finder"] == build.finder()
+        assert build.built(source, lang).name.startswith("0"), "as the cell looks for it"
+        lines = cell.source.splitlines()
+        assert len(lines) <= MOST_LINES and all(len(line) <= LONGEST for line in lines)
 
 
 def test_without_a_source_it_says_how(alone: Path) -> None:
     done = run(alone)
     assert done.returncode and "git clone URL" in done.stderr and str(alone / "ascend-workbook") in done.stderr
-    assert list(alone.iterdir()) == []
+    assert [path.name for path in alone.iterdir()] == [NOTEBOOK]
 
 
 @pytest.mark.parametrize("place", ["", "notebooks/zh", "notebooks/course/en"])
@@ -149,7 +162,13 @@ def test_a_failed_fetch_stops_with_gits_words(alone: Path) -> None:
     assert not (alone / "ascend-workbook").exists()
 
 
+def test_a_notebook_of_another_project_is_not_run(alone: Path, workbook: Path) -> None:
+    (alone / "other.ipynb").write_text('{"metadata": {"finder": "1 / 0"}}')
+    (alone / "00_other.ipynb").write_text('{"metadata": {}}')
+    assert run(alone, ASCEND_WORKBOOK_HOME=str(workbook)).stdout.split()[-1:] == [str(workbook)]
+
+
 def test_the_host_sets_the_address_in_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert 'get("ASCEND_WORKBOOK_SOURCE", "")' in CELL
-    told = build.find_cell('https://git.example/"it".git').source
+    assert 'get("ASCEND_WORKBOOK_SOURCE", "")' in build.finder()
+    told = build.finder('https://git.example/"it".git')
     assert '"ASCEND_WORKBOOK_SOURCE", "https://git.example/\\"it\\".git")' in told and told.count("git.example") == 1

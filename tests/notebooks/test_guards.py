@@ -80,8 +80,9 @@ class TestTheGuardsCanFail:
         assert guards.unrun(book(cell("1"), cell("2", count=None), cell(""))) == [2]
 
     def test_a_bare_picture(self) -> None:
-        facts = nbformat.v4.new_output("stream", name="stdout", text="bars by x: y (3 points 1..2)\n")
-        assert guards.bare_pictures(book(cell("a", PICTURE), cell("b", PICTURE, facts))) == [1]
+        drawn = {"text/html": "<p><svg></svg>", guards.FACTS: {"chart": "bars by x: y (3 points 1..2)"}}
+        told, bare = (nbformat.v4.new_output("display_data", data) for data in (drawn, {**drawn, guards.FACTS: {}}))
+        assert guards.bare_pictures(book(cell("a", PICTURE), cell("b", PICTURE, told), cell("c", bare))) == [1, 3]
 
     def test_an_error(self) -> None:
         error = nbformat.v4.new_output("error", ename="ValueError", evalue="boom", traceback=[])

@@ -8,6 +8,7 @@ references; `make test-full` also mutates the references and runs nbval for real
 from __future__ import annotations
 
 import copy
+import json
 import re
 import subprocess
 import sys
@@ -53,7 +54,11 @@ def name(value: Any) -> str:
 
 
 def text_of(output: Any) -> str:
-    return str(output.get("text") or output.get("data", {}).get("text/plain", ""))
+    """What nbval compares of an output: what was printed, else facts and HTML, less its style and pictures."""
+    data = output.get("data", {})
+    facts = json.dumps(data[guards.FACTS], ensure_ascii=False) if guards.FACTS in data else ""
+    html = data.get("text/html", "").rpartition("</style>")[2]
+    return str(output.get("text") or facts + ("" if "<svg" in html else html) or data.get("text/plain", ""))
 
 
 def changed_fact(fact: str) -> str:
@@ -64,12 +69,17 @@ def changed_fact(fact: str) -> str:
 
 
 def mutate(output: Any, start: int, end: int) -> None:
-    text = text_of(output)
-    text = text[:start] + changed_fact(text[start:end]) + text[end:]
+    text, data = text_of(output), output.get("data", {})
+    changed = text[:start] + changed_fact(text[start:end]) + text[end:]
+    facts = len(json.dumps(data[guards.FACTS], ensure_ascii=False)) if guards.FACTS in data else 0
     if "text" in output:
-        output["text"] = text
+        output["text"] = changed
+    elif start < facts:
+        data[guards.FACTS] = json.loads(changed[:facts])
+    elif "text/html" in data:
+        data["text/html"] = data["text/html"].removesuffix(text[facts:]) + changed[facts:]
     else:
-        output["data"]["text/plain"] = text
+        data["text/plain"] = changed
 
 
 def same(outputs: list[Any], reference: list[Any]) -> bool:

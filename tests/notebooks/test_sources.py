@@ -91,12 +91,38 @@ def test_the_reference_is_up_to_date(source: Path) -> None:
 
 @pytest.mark.parametrize("source", SOURCES, ids=stem)
 def test_the_languages_differ_only_in_prose(source: Path) -> None:
+    """And in captions, which are said in both."""
     zh, en = build.build(source, "zh"), build.build(source, "en")
     different = [(a, b) for a, b in zip(code(zh), code(en)) if a != b]
-    assert len(code(zh)) == len(code(en)) and len(different) == 1
-    assert different[0][0].replace('lang: str = "zh"', 'lang: str = "en"') == different[0][1]
+    assert len(code(zh)) == len(code(en))
+    for a, b in different:
+        first, same = (re.match(r"# .*\n", cell) for cell in (a, b))
+        if first and same:
+            assert re.search("[\u4e00-\u9fff]", first[0]) and same[0].isascii()
+        rest = a[first.end() :] if first else a
+        assert rest.replace('lang: str = "zh"', 'lang: str = "en"') == (b[same.end() :] if same else b)
     assert len(re.findall("[\u4e00-\u9fff]", prose(zh))) > 100 and not re.search("[\u4e00-\u9fff]", prose(en))
     assert sum(c.cell_type == "markdown" for c in zh.cells) == sum(c.cell_type == "markdown" for c in en.cells)
+
+
+#: Words of what a collapsed cell is for, in the languages' order: the bar shows the cell's first line.
+CAPTIONS = {"zh": ("参数", "准备", "表单", "开始"), "en": ("Parameters", "Set-up", "Form", "Start")}
+
+
+@pytest.mark.parametrize("lang", build.LANGUAGES)
+@pytest.mark.parametrize("source", [source for source in SOURCES if source.parent == build.SOURCE], ids=stem)
+def test_a_stage_opens_with_title_form_and_verdict(source: Path, lang: str) -> None:
+    title, *bars = build.build(source, lang).cells[: 1 + len(CAPTIONS[lang])]
+    heading, _, sentence = title.source.partition("\n\n")
+    assert heading.startswith("# ") and len(re.findall(r"[。？！]|[.?!](?:\s|$)", sentence)) <= 3
+    for bar, caption in zip(bars, CAPTIONS[lang]):
+        assert bar.metadata["jupyter"]["source_hidden"] and bar.source.startswith(f"# {caption}"), bar.source
+    assert "form_box(globals(), " in bars[2].source and bars[3].source.endswith("run.place_card()")
+    assert (
+        code(build.build(source, lang))[-2:][0].count("run.conclude(report)")
+        + code(build.build(source, lang))[-1].count("run.conclude(report)")
+        == 1
+    )
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=stem)
@@ -104,7 +130,7 @@ def test_parameters_are_typed_and_explained(source: Path) -> None:
     notebook = build.build(source, "en")
     cells = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
     assert len(cells) == 1
-    lines = cells[0].source.splitlines()
+    lines = [line for line in cells[0].source.splitlines() if not line.startswith("# ")]
     for line in lines:
         assert re.match(r"\w+: (str|int|float|bool) = .+  # .+", line), line
     known = declared_parameters(build.built(source, "en")).keys()

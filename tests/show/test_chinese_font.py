@@ -86,6 +86,36 @@ def test_the_regular_face_of_a_collection_is_taken(
     assert draw(caplog, recwarn) == []
 
 
+def test_an_older_matplotlib_gets_the_simplified_face_as_a_file_of_its_own(
+    fonts: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, recwarn: pytest.WarningsRecorder
+) -> None:
+    """It reads a collection's first face alone. The second time the file is there."""
+    cache = fonts / "cache"
+    cache.mkdir()
+    monkeypatch.setattr("matplotlib.get_cachedir", lambda: str(cache))
+    monkeypatch.setattr(ft2font, "FT2Font", type("FT2Font", (), {}))
+    for style, weight in (("Bold", 700), ("Regular", 400)):
+        families = ("Noto Sans CJK JP", "Noto Sans Mono CJK SC", "Noto Sans CJK SC")
+        write_collection(fonts / f"NotoSansCJK-{style}.ttc", *((family, weight) for family in families))
+    made = [chinese_font.extract_simplified(path) for path in sorted(fonts.glob("*.ttc"))]
+    assert [path.name.partition("-SC")[0] for path in made] == ["NotoSansCJK-Bold.ttc", "NotoSansCJK-Regular"]
+    written = made[1].stat().st_mtime_ns
+    monkeypatch.undo()
+    assert chinese_font.extract_simplified(fonts / "other.ttf") == fonts / "other.ttf"
+    assert TTFont(made[1])["name"].getDebugName(1) == "Noto Sans CJK SC" and made[1].stat().st_mtime_ns == written
+
+
+REAL = sorted(Path("/usr/share/fonts").rglob("NotoSansCJK-Regular.ttc"))
+
+
+@pytest.mark.skipif(not REAL, reason="fonts-noto-cjk is not installed")
+def test_the_real_collections_regular_simplified_face_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chinese_font, "FOLDERS", (str(REAL[0].parent),))
+    family = chinese_font.find_cjk_font()
+    assert family == "Noto Sans CJK SC"
+    assert chosen(family)[0] in ("NotoSansCJK-Regular.ttc", chinese_font.extract_simplified(REAL[0]).name)
+
+
 JAPANESE = ("NotoSansCJKjp-Regular", "Noto Sans CJK JP", 400)
 SIMPLIFIED = ("NotoSansSC-Regular", "Noto Sans SC", 400)
 BOLD = ("NotoSansSC-Bold", "Noto Sans SC", 700)

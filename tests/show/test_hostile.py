@@ -18,7 +18,7 @@ from ascend_workbook.batch.workbook import summarize_run
 from ascend_workbook.diagnose import explain
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.report import Chart, Column, Listing, Report, Table
-from ascend_workbook.show import html, template
+from ascend_workbook.show import card, html, template
 from ascend_workbook.show import timeline_page as timeline
 from tests.batch.results.made import ended, item
 
@@ -98,7 +98,7 @@ def whole(tmp_path: Path) -> str:
 
 
 def fragment(tmp_path: Path) -> str:
-    return html.render_fragment(hostile_report(tmp_path), "zh")
+    return card.render_fragment(hostile_report(tmp_path), "zh")
 
 
 def error_curve(tmp_path: Path) -> str:

@@ -157,7 +157,9 @@ def execute(notebook: Any, target: Path) -> Any:
     nbformat.write(notebook, target)
     os.environ.update(PINNED)
     try:
-        papermill.execute_notebook(str(target), str(target), kernel_name="python3", progress_bar=False)
+        papermill.execute_notebook(
+            str(target), str(target), kernel_name="python3", progress_bar=False, cwd=str(target.parent)
+        )
     finally:
         result = nbformat.read(target, 4)
     return strip(result)
@@ -173,12 +175,13 @@ def page(lang: str) -> str:
 
 
 def keep_outputs(fresh: Any, before: Path) -> Any:
-    """Outputs of an earlier build, where every code cell is still the same."""
+    """Outputs of an earlier build, where every code cell is still the same; the set-up cell, which shows nothing, may
+    be another."""
     if not before.is_file():
         return fresh
     old = [cell for cell in nbformat.read(before, 4).cells if cell.cell_type == "code"]
     new = [cell for cell in fresh.cells if cell.cell_type == "code"]
-    if [cell.source for cell in old] == [cell.source for cell in new]:
+    if [(cell.id == "find" or cell.source) for cell in old] == [(cell.id == "find" or cell.source) for cell in new]:
         for mine, theirs in zip(new, old):
             mine.outputs, mine.execution_count = theirs.outputs, theirs.execution_count
     return fresh

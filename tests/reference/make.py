@@ -34,7 +34,7 @@ def main() -> int:
         target = HERE / f"{name}.ipynb"
         papermill.execute_notebook(
             str(build.built(source, "en")), str(target),
-            parameters=parameters[name], kernel_name="python3", progress_bar=False,
+            parameters=parameters[name], kernel_name="python3", progress_bar=False, cwd=str(target.parent),
         )
         nbformat.write(build.strip(nbformat.read(target, 4)), target)
         print(target.relative_to(ROOT))

@@ -1,7 +1,7 @@
 """What the notebooks of the precision stage use."""
 
 from ascend_workbook.precision.advice import advise
-from ascend_workbook.precision.align import align, join, summary
+from ascend_workbook.precision.align import align, join
 from ascend_workbook.precision.capture import capture
 from ascend_workbook.precision.compare import around, compare
 from ascend_workbook.precision.curves import curves
@@ -25,6 +25,5 @@ __all__ = [
     "read_dump",
     "scale_history",
     "scale_moves",
-    "summary",
     "verify",
 ]

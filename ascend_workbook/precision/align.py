@@ -71,8 +71,3 @@ def join(losses: Report, comparison: Report, *, history: Report | None = None, f
     joined = join_reports("precision", "align", [*asked_first, todo, *more], tier=comparison.tier)
     facts = {name: comparison.facts[name] for name in FACTS if name in comparison.facts}
     return apply_gate(replace(joined, parts=(*asked_first, unpaired, todo, *more), facts=facts), wanted)
-
-
-def summary(report: Report) -> Report:
-    """Return the questions and their answers alone, without the parts: what a notebook shows of `join`."""
-    return replace(report, parts=())

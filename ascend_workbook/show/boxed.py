@@ -16,6 +16,13 @@ from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import choose_language, say
 
 HEADLESS = "ASCEND_WORKBOOK_HEADLESS"
+#: In JupyterLab keys on a list or a box are commands: an arrow goes to the next cell, `dd` deletes this one. In this
+#: part of the page they are the form's own.
+KEYS = """setTimeout(() => {
+  const area = element.closest('.jp-Cell-outputArea');
+  area?.setAttribute('data-lm-suppress-shortcuts', 'true');
+  area?.addEventListener('keydown', event => event.stopPropagation());
+}, 100)"""
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,7 @@ class Boxed:
 
         own_bundle = getattr(self.box, "_repr_mimebundle_", None)
         drawn = dict(own_bundle() or {}) if own_bundle else {"text/html": getattr(self.box, "data", "")}
+        display({"application/javascript": KEYS, "text/plain": ""}, raw=True)
         display({**drawn, "text/plain": self.asleep}, raw=True)
         if isinstance(self.still, Report):
             display(find_renderer("bundle")(self.still, self.lang), raw=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 from ascend_workbook.findings.sentence import choose_language, say
 from ascend_workbook.show import template, themed
-from ascend_workbook.show.boxed import HEADLESS
+from ascend_workbook.show.boxed import HEADLESS, KEYS
 from ascend_workbook.show.card import Shown
 
 #: What a parameter can be, where that is a choice.
@@ -79,6 +79,7 @@ class Form:
         from IPython.display import display
 
         bundle = self.still._repr_mimebundle_()
+        display({"application/javascript": KEYS, "text/plain": ""}, raw=True)
         display({**bundle, **(self.box._repr_mimebundle_() or {}), "text/plain": self.still.line}, raw=True)
 
 

@@ -19,9 +19,7 @@ why = "最先出现差异：在它之前的算子都在允许误差之内，它�
 row = (1, 0, 0, "Functional.conv2d.0.backward", "backward", [8, 8, 6, 6], 0.0, 0.02, why,
        "notebooks/scripts/training/resnet_digits_of_a_long_name.py:52 的梯度")
 report = Report("precision", "compare", (), Table(tuple(map(Column, names)), (row,) * 4))
-from IPython.display import HTML, display
-from ascend_workbook.show.html import render_fragment
-display(HTML(render_fragment(report, "zh")))"""
+report"""
 #: Per row of the body: the colours of its cells, where each is the row's own where it has none.
 COLOURS = """rows => rows.map(row => [...row.cells].map(cell => {
   const own = getComputedStyle(cell).backgroundColor;

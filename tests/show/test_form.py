@@ -80,4 +80,4 @@ def test_the_table_is_what_a_notebook_without_its_kernel_shows(monkeypatch: pyte
     shown: list[dict[str, Any]] = []
     monkeypatch.setattr(IPython.display, "display", lambda bundle, raw: shown.append(bundle))
     form.form_box(scope(), *NAMES)._ipython_display_()
-    assert "train.py" in shown[0]["text/html"] and "application/vnd.jupyter.widget-view+json" in shown[0]
+    assert "train.py" in shown[1]["text/html"] and "application/vnd.jupyter.widget-view+json" in shown[1]

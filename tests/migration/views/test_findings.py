@@ -205,8 +205,9 @@ def test_a_cell_shows_the_box_then_the_same_below(scanned: Report, monkeypatch: 
     shown: list[Any] = []
     monkeypatch.setattr("IPython.display.display", lambda what, raw=False: shown.append(what))
     findings_box(scanned, "en")._ipython_display_()
-    assert "widget-view" in str(shown[0]) and shown[0]["text/plain"].startswith("Run this cell")
-    assert repr(shown[1]) == repr(findings.First(scanned, "", "en"))
+    assert "data-lm-suppress-shortcuts" in shown[0]["application/javascript"]
+    assert "widget-view" in str(shown[1]) and shown[1]["text/plain"].startswith("Run this cell")
+    assert repr(shown[2]) == repr(findings.First(scanned, "", "en"))
 
 
 BROKEN = "import torch\nx = torch.zeros(3\ny = x.cuda()\n"

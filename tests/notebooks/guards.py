@@ -36,7 +36,8 @@ def bare_pictures(notebook: Any) -> list[int]:
         data = [output.get("data", {}) for output in cell.outputs]
         drawn = any(set(one) & set(PICTURES) or "<svg" in one.get("text/html", "") for one in data)
         facts = [str(one.get(FACTS, {}).get("chart", "")) for one in data]
-        told = any(re.search(r"^(bars|stacks?|lines|strip|errors|lanes) by ", text) for text in facts)
+        texts = [*facts, *(output.get("text", "") for output in cell.outputs)]
+        told = any(re.search(r"^(bars|stacks?|lines|strip|errors|lanes) by ", text, re.M) for text in texts)
         if drawn and not told:
             found.append(number)
     return found

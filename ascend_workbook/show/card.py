@@ -33,6 +33,8 @@ MIME = "application/vnd.ascend-workbook+json"
 ROWS, REMARKS = 10, 5
 #: The sign beside a status's word, so that colour never stands alone.
 SIGNS = {"Good": "✓", "Look": "!", "Fix": "✕", "Not looked": "–"}
+#: Paths below it are told as its reader calls commands: from there.
+PROJECT = f"{Path(__file__).resolve().parents[2]}{os.sep}"
 #: Where the notebook will lie whose kernel runs elsewhere; else links begin at the kernel's folder.
 BESIDE = "ASCEND_WORKBOOK_NOTEBOOK"
 
@@ -105,7 +107,7 @@ def render_fragment(report: Report, lang: str | None = None, page: Path | None =
             page_lang=themed.LANGUAGES.get(lang, lang),
             chip=describe_status(report.status, lang),
             verdict=_verdict(report, lang),
-            next_step=report.headline.hint(lang) if report.headline else "",
+            next_step=_shorten(report.headline.hint(lang)) if report.headline else "",
             circumstances=report.circumstances(lang)[int(report.simulated) :],
             short=short,
             table=Markup() if short else _render_rows(report, lang),
@@ -130,7 +132,11 @@ def link_to(page: Path) -> str:
 
 def _verdict(report: Report, lang: str) -> str:
     """Return the verdict in a sentence; that a device was simulated is told by a tag."""
-    return report.headline.message(lang) if report.headline else say("report.not_looked", lang)
+    return _shorten(report.headline.message(lang)) if report.headline else say("report.not_looked", lang)
+
+
+def _shorten(text: str) -> str:
+    return text.replace(PROJECT, "")
 
 
 def _describe_remark(group: list[Any], lang: str) -> dict[str, object]:
@@ -140,8 +146,8 @@ def _describe_remark(group: list[Any], lang: str) -> dict[str, object]:
         "chip": describe_status(first.status, lang),
         "rule": first.rule if alone else f"{first.rule}..{group[-1].rule}",
         "place": str(first.place or "") if alone else "",
-        "text": first.message(lang) if alone else join_unlooked(group, lang),
-        "next_step": first.hint(lang) if alone else "",
+        "text": _shorten(first.message(lang)) if alone else join_unlooked(group, lang),
+        "next_step": _shorten(first.hint(lang)) if alone else "",
     }
 
 

@@ -56,6 +56,13 @@ def test_remarks_are_few_too_and_say_where() -> None:
     assert page.count("<li>") == card.REMARKS and "&lt;2&gt;.py:3" in page and "3 more in the report" in page
 
 
+def test_a_path_of_the_project_is_told_from_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = Finding("MIG100", Status.FIX, "card.more", {"count": f"{card.PROJECT}notebooks/a.py"})
+    monkeypatch.setattr(Finding, "hint", lambda finding, lang: f"`scan {card.PROJECT}notebooks/b.py`")
+    text = visible(card.render_fragment(replace(sample(), findings=(wrong,)), "en"))
+    assert "notebooks/a.py" in text and "scan notebooks/b.py" in text and card.PROJECT not in text
+
+
 def test_what_a_test_compares_nobody_sees() -> None:
     bundle = sample()._repr_mimebundle_()
     assert sorted(bundle) == [card.MIME, "text/html", "text/plain"]

@@ -20,12 +20,14 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.machine.launch.child.reading import FOLDER as READS
+from ascend_workbook.machine.project import COMMAND
 from ascend_workbook.show.boxed import HEADLESS
 from ascend_workbook.show.card import BESIDE
 from ascend_workbook.storage import open_storage
 from ascend_workbook.storage.local import name_in_errors
 
 GOOD, RED, FAILED, DIED, STOPPED, TIMED_OUT = "good", "red", "cell_failed", "kernel_died", "stopped", "timed_out"
+NOT_RUN = "not_run"
 #: The word for what ended well and did not look at all that it was asked: never `good`, never `green`.
 NOT_LOOKED = "run.not_looked"
 #: What jupyter_client says of a kernel that died, or kept silent, before its first cell.
@@ -34,7 +36,8 @@ NO_START = ("Kernel died before replying", "Kernel didn't respond")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a stage's notebook; `state` is one of the constants above, `cell` counts code cells from 1."""
+    """What became of a stage's notebook; `state` is one of the constants above, `cell` counts code cells from 1.
+    `blocked_by` is the stage whose error it waits for, `command` repeats it."""
 
     stage: str
     state: str
@@ -43,13 +46,20 @@ class Outcome:
     cell: int | None = None
     error: str = ""
     reused: bool = False
+    blocked_by: str = ""
+    command: tuple[str, ...] = ()
 
 
 def execute_notebook(
-    stage: str, notebook: Path, parameters: dict[str, Any], parts: dict[str, str], timeout_s: int
+    stage: str,
+    notebook: Path,
+    parameters: dict[str, Any],
+    parts: dict[str, str],
+    timeout_s: int,
+    command: tuple[str, ...] = (),
 ) -> Outcome:
     """Run the notebook into its stage folder and keep its outcome, before (as stopped) and after. `parts` are what its
-    result depends on, as fingerprint.parts has them."""
+    result depends on, as fingerprint.parts has them; `command` repeats it."""
     folder = Path(parameters["run_dir"]) / stage
     folder.mkdir(parents=True, exist_ok=True)
     # an earlier report that is not written again would be taken for this one; what a parameter names stays
@@ -59,12 +69,13 @@ def execute_notebook(
         if not named_paths & {str(stale), str(stale.with_suffix(".json"))}:
             stale.unlink(missing_ok=True)
     key = join_hashes(parts)
-    _save_outcome(folder, Outcome(stage, STOPPED, key))
+    _save_outcome(folder, Outcome(stage, STOPPED, key, command=command))
     reads = reuse.forget_reads(folder)
     began = time.monotonic()
-    with _set_environment({HEADLESS: "1", READS: str(reads), BESIDE: str(folder.absolute())}):
+    told = {HEADLESS: "1", READS: str(reads), BESIDE: str(folder.absolute()), COMMAND: json.dumps(command)}
+    with _set_environment(told):
         outcome = _run_papermill(stage, notebook, folder, parameters, key, timeout_s)
-    outcome = replace(outcome, seconds=round(time.monotonic() - began, 1))
+    outcome = replace(outcome, seconds=round(time.monotonic() - began, 1), command=command)
     reuse.keep_dependencies(folder, parts)
     _save_outcome(folder, outcome)
     return outcome
@@ -87,8 +98,9 @@ def _set_environment(values: dict[str, str]) -> Iterator[None]:
 def load_outcome(folder: Path) -> Outcome | None:
     """Load the outcome of an earlier run in the folder, or None."""
     try:
-        return Outcome(**json.loads((folder / "outcome.json").read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        content = json.loads((folder / "outcome.json").read_text(encoding="utf-8"))
+        return Outcome(**{**content, "command": tuple(content.get("command", ()))})
+    except (OSError, ValueError, TypeError, AttributeError):
         return None
 
 

@@ -93,6 +93,8 @@ def _run_line(arguments: list[str]) -> int:
                         print(say("command.written", args.lang, path=path))
                 if "bundle" in report.facts:
                     print(say("selftest.bundle", args.lang, path=report.facts["bundle"]))
+                for line in verb.end(report, args.lang) if verb.end else ():
+                    print(escape_controls(line))
                 if "page" in report.facts:  # a run's index: its path is the last line, so that it is easily found
                     print(report.facts["page"])
             if verb.last:

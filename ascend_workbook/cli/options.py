@@ -140,8 +140,9 @@ class Verb:
     """A verb, or an action of one: the function, its rows, and how it is run and shown where that is special.
 
     `run(call, ...)` stands around the function, `show(report, ...)` prints in place of the report where it returns
-    True, `last(report, ...)` prints behind it. `details` is the flag that shows everything; `options_of` names what the
-    function takes as `**options`.
+    True, `last(report, ...)` prints behind it. `end(report, lang)` are the lines before the path
+    of the page, which stands last. `details` is the flag that shows everything; `options_of` names what the function
+    takes as `**options`.
     """
 
     function: Optional[Callable[..., object]] = None
@@ -150,6 +151,7 @@ class Verb:
     show: Optional[Callable[..., bool]] = None
     last: Optional[Callable[..., None]] = None
     junit: Optional[Callable[[Report], Optional[str]]] = None
+    end: Optional[Callable[[Report, Optional[str]], list[str]]] = None
     details: str = ""
     actions: Mapping[str, Verb] = field(default_factory=dict)
     options_of: Optional[Callable[..., object]] = None

@@ -128,7 +128,7 @@ def test_a_stage_that_did_not_look_is_not_green_and_one_that_warned_says_so(
 def test_a_bad_stage_is_red_and_the_rest_goes_on(
     notebooks: Make, tmp_path: Path, body: str, expected: str, shown: str
 ) -> None:
-    report = go(notebooks, tmp_path, environment=body, migration="good")
+    report = go(notebooks, tmp_path, environment=body, migration="good", keep_going=True)
     assert report.status is Status.FIX and state(tmp_path, "environment") == expected
     assert state(tmp_path, "migration") == "good"
     page = (tmp_path / "t" / "index.html").read_text()

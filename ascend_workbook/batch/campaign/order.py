@@ -33,7 +33,8 @@ PARAMETERS = "ASCEND_WORKBOOK_RUN_PARAMETERS"
 class Order:
     """`start` names the start of the plan that gave it; `here` is its device where that is known; `card_ids` those that
     the plan names; `until` the moment of this machine's time.monotonic() at which the plan ends (0: never); `force`
-    runs again what is good, `keep_red` leaves what is red."""
+    runs again what is good, `keep_red` leaves what is red, `keep_going` runs the stages behind one
+    that is Fix."""
 
     item: Item
     root: str
@@ -41,6 +42,7 @@ class Order:
     start: str
     force: bool = False
     keep_red: bool = False
+    keep_going: bool = False
     here: Optional[Here] = None
     card_ids: tuple[int, ...] = ()
     until: float = 0.0
@@ -103,6 +105,7 @@ def main(path: str) -> int:
             root=order_read.root,
             notebooks=Path(order_read.notebooks),
             force=order_read.force,
+            keep_going=order_read.keep_going,
             timeout_s=item.timeout_s,
             here=order_read.here.versions if order_read.here else None,
             say_progress=lambda line: print(line, flush=True),

@@ -55,6 +55,7 @@ def run_plan(
     force: bool = False,
     selection: Selection | None = None,
     keep_red: bool = False,
+    keep_going: bool = False,
     deadline_s: float = 0,
     against: str = "",
     scheduler: str = "",
@@ -66,12 +67,12 @@ def run_plan(
     """Run all of a plan below `root`/its name, `workers` side by side (0: as the plan says). Where `root` is an address
     (obs://), below runs/ here, and each run is sent there when it has ended. A shard of the plan has a folder of its
     own in the plan's; `join` makes one page of all. A run that was good for all the same is reused, with `keep_red` one
-    that was red too; `force` runs all again. After `deadline_s` seconds (0: never) what goes is ended. `against` is
-    `last` or the place of an earlier summary.json: what is newly red, fixed, slower comes first. `scheduler` is the
-    address of a Dask cluster that does the runs instead of this machine. A good run's notebooks are held against those
-    in the folder `reference`, which `bless` makes. Raises WorkbookError, before anything starts, for what is wrong with
-    the plan, or where another process runs it; Stopped (a KeyboardInterrupt) once all is ended after SIGINT or
-    SIGTERM."""
+    that was red too; `force` runs all again, and `keep_going` the stages behind one that is Fix. After `deadline_s`
+    seconds (0: never) what goes is ended. `against` is `last` or the place of an earlier summary.json: what is newly
+    red, fixed, slower comes first. `scheduler` is the address of a Dask cluster that does the runs instead of this
+    machine. A good run's notebooks are held against those in the folder `reference`, which `bless` makes. Raises
+    WorkbookError, before anything starts, for what is wrong with the plan, or where another process runs it; Stopped (a
+    KeyboardInterrupt) once all is ended after SIGINT or SIGTERM."""
     check_at_least_one(workers=workers or 1, deadline=deadline_s or 1)
     lang, held_against = choose_language(lang), Reference.from_options(reference, bless)
     plan = select_runs(path, selection, lang=lang, notebooks=notebooks)
@@ -93,6 +94,7 @@ def run_plan(
             start=uuid.uuid4().hex,
             force=force,
             keep_red=keep_red,
+            keep_going=keep_going,
             card_ids=plan.card_ids,
             until=time.monotonic() + deadline_s if deadline_s else 0.0,
         )

@@ -27,6 +27,7 @@ from ascend_workbook.batch.campaign.ended import (
     Ended,
     was_compared,
 )
+from ascend_workbook.batch.causes import LONGEST, strip_passing
 from ascend_workbook.batch.execute import NOT_LOOKED, STOPPED, load_outcome
 from ascend_workbook.batch.plan.model import Expected, Item, Plan
 from ascend_workbook.diagnose import explain_text
@@ -167,6 +168,9 @@ def stages_of(report: Report, folder: Path, names: tuple[str, ...]) -> tuple[Sta
     stage_rows = []
     for name in names:
         outcome, cells = outcomes.get(name), shown.get(name)
+        if outcome and cells and outcome["state"] == NOT_RUN:  # it waits for another
+            stage_rows.append(StageRow(name, NOT_RUN, Status.NOT_LOOKED.json, cells["verdict"]))
+            continue
         if outcome is None or cells is None:  # begun and not ended, or not begun
             begun = load_outcome(folder / name)
             stopped = begun is not None and begun.state == STOPPED
@@ -181,9 +185,6 @@ def stages_of(report: Report, folder: Path, names: tuple[str, ...]) -> tuple[Sta
     return tuple(stage_rows)
 
 
-#: What differs between two runs of one error: numbers, addresses, paths, quoted names.
-PASSING = re.compile(r"0x[0-9a-fA-F]+|(?:/[^\s/:'\"]+){2,}|'[^']*'|\"[^\"]*\"|\d+(?:\.\d+)?")
-LONGEST = 200
 #: Sentences that pass on what another says, and under which name they have it; the others have it as `verdict`.
 PASSED_ON = {"MIG150.joined": "run", "MIG140.failed": "why"}
 #: Of these the error is the cause, not that there was one.
@@ -199,12 +200,7 @@ def cause_of(ended: Ended, stage: StageRow | None) -> str:
     known_error = explain_text(stage.error)
     if known_error is not None:
         return f"known:{known_error.known.id}"
-    return f"error:{stage.state}:{_strip_passing(stage.error)}"
-
-
-def _strip_passing(error: str) -> str:
-    """Return an error's first line without what passes."""
-    return PASSING.sub("#", error.partition("\n")[0])[:LONGEST]
+    return f"error:{stage.state}:{strip_passing(stage.error)}"
 
 
 def _innermost_key(verdict: object, state: str) -> str:
@@ -215,7 +211,7 @@ def _innermost_key(verdict: object, state: str) -> str:
         inner = args.get(PASSED_ON.get(key, "verdict"))
         if not isinstance(inner, dict):
             if key in FAILED:
-                return f"launch.failed:{_strip_passing(str(args.get('error', '')))}"
+                return f"launch.failed:{strip_passing(str(args.get('error', '')))}"
             return f"{joined}{key}" if key in load_catalogue() else state
         joined = f"{key}:" if key == "MIG150.joined" else joined  # its run may be good, and the scan be red
         verdict = inner

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,9 @@ from pathlib import Path
 from ascend_workbook import batch
 from ascend_workbook.cli.options import Row, Verb
 from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Place
 from ascend_workbook.findings.report import Report
+from ascend_workbook.findings.sentence import Scalar, Sentence, choose_language, say
 
 
 def run_notebooks(
@@ -28,6 +31,7 @@ def run_notebooks(
     scheduler: str = "",
     reference: str = "",
     bless: bool = False,
+    keep_going: bool = False,
     keep_red: bool = False,
     deadline: float = 0,
     against: str = "",
@@ -47,19 +51,21 @@ def run_notebooks(
     run_plan = partial(
         batch.run_plan,
         workers=workers,
+        keep_going=keep_going,
         keep_red=keep_red,
         deadline_s=deadline,
         scheduler=scheduler,
         reference=reference,
         bless=bless,
     )
-    of_plan = list_runs or any(run_plan.keywords.values()) or selection != batch.Selection([], [], [], [])
+    of_plan_only = {**run_plan.keywords, "keep_going": False}
+    of_plan = list_runs or any(of_plan_only.values()) or selection != batch.Selection([], [], [], [])
     if plan and refused:
         raise WorkbookError("plan.says_itself", options=refused)
     if plan and list_runs:
         return batch.list_plan(plan, selection, lang=lang)
     if join:
-        if plan or refused or force or of_plan:
+        if plan or refused or force or keep_going or of_plan:
             raise WorkbookError("plan.join_alone")
         return batch.join_shards(join, root=root, lang=lang, against=against)
     if not plan and (of_plan or against):
@@ -74,6 +80,7 @@ def run_notebooks(
         lang=lang,
         root=root,
         force=force,
+        keep_going=keep_going,
         timeout_s=1800 if timeout is None else timeout,
     )
 
@@ -82,6 +89,19 @@ def read_junit(report: Report) -> str | None:
     """Return the file beside the page, which a run and a plan write by themselves; None where there is none."""
     page = report.facts.get("page")
     return Path(page).with_name("junit.xml").read_text(encoding="utf-8") if page else None
+
+
+def describe_first_fix(report: Report, lang: str | None = None) -> list[str]:
+    """Describe what of a run is to be fixed first: the cause, its place, what to do, the command that repeats it."""
+    fixes = [outcome for outcome in report.facts.get("outcomes", ()) if outcome.get("cause")]
+    if not fixes:
+        return []
+    lang, first = choose_language(lang), fixes[0]
+    cause, place = first["cause"], Place(**first["cause"]["place"]) if first["cause"]["place"] else None
+    tab: Scalar = Sentence(f"run.tab.{first['stage']}")
+    lines = ["", say("run.card", lang, stage=tab, cause=say(cause["key"], lang, **cause["args"]))]
+    words = {"place": str(place or ""), "remedy": first["remedy"][lang], "command": shlex.join(first["command"])}
+    return lines + [say(f"run.card.{name}", lang, **{name: text}) for name, text in words.items() if text]
 
 
 VERBS = {
@@ -104,6 +124,7 @@ VERBS = {
             "timeout": "SECONDS",
         },
         junit=read_junit,
+        end=describe_first_fix,
     ),
     "accept": Verb(batch.accept, {"target": "NAME=VALUE", "confirm": Row(metavar=("CODE", "TEXT"), nargs=2)}),
 }

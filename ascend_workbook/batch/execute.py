@@ -72,8 +72,8 @@ def execute_notebook(
     _save_outcome(folder, Outcome(stage, STOPPED, key, command=command))
     reads = reuse.forget_reads(folder)
     began = time.monotonic()
-    told = {HEADLESS: "1", READS: str(reads), BESIDE: str(folder.absolute()), COMMAND: json.dumps(command)}
-    with _set_environment(told):
+    variables = {HEADLESS: "1", READS: str(reads), BESIDE: str(folder.absolute()), COMMAND: json.dumps(command)}
+    with _set_environment(variables):
         outcome = _run_papermill(stage, notebook, folder, parameters, key, timeout_s)
     outcome = replace(outcome, seconds=round(time.monotonic() - began, 1), command=command)
     reuse.keep_dependencies(folder, parts)

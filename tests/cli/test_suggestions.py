@@ -20,7 +20,7 @@ from ascend_workbook.cli.mistakes import MEANT, SWITCHES, VALUES
         ("check x --bogus", "See `ascend-workbook check --help`"),
         ("explain --nothing-like-it x", "See `ascend-workbook explain --help`"),
         ("course lst", "Did you mean `course list`? `ascend-workbook course --help`"),
-        ("course zzz", "There are list, reset, grade, solve, pack."),
+        ("course zzz", "There are list, reset, grade, class, solve, pack."),
         ("grade x", "Did you mean `course grade`? `ascend-workbook --help`"),
         ("batch plan.yaml", "Did you mean `run`?"),
         ("chek", "Did you mean `check`?"),

@@ -69,7 +69,10 @@ def list_bars(report: Report) -> list[Bar]:
     bars: dict[tuple[object, ...], Bar] = {}
     if report.table is None:
         return []
-    for step, rank, name, module, error_in, error_out, judgement in zip(*map(report.table.column_values, NAMES)):
+    known = {column.name for column in report.table.columns}  # an older report has no modules
+    nothing: list[Scalar] = [None] * len(report.table.rows)
+    columns = [report.table.column_values(name) if name in known else nothing for name in NAMES]
+    for step, rank, name, module, error_in, error_out, judgement in zip(*columns):
         errors = _read_number(error_in), _read_number(error_out)
         bar = Bar(int(str(step)), int(str(rank)), str(name), str(module or ""), *errors, read_outcome(judgement))
         before = bars.get((step, rank, name))

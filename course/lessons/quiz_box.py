@@ -4,7 +4,7 @@ The answers go into the dictionary that is handed in, so that the cells behind r
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping
+from collections.abc import MutableMapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -17,23 +17,23 @@ from course.pages import fill_template
 
 @dataclass(frozen=True)
 class Sheet:
-    """The quiz as text: what a notebook shows without a kernel, or without a reader."""
+    """The questions as text: what a notebook shows without a kernel, or without a reader."""
 
     asked: Quiz
-    answers: Mapping[str, object]
     lang: str | None
 
-    def __str__(self) -> str:
-        return f"{self.asked.questions(self.lang)}\n\n{self.asked.marked(self.answers, self.lang)}"
+    def __repr__(self) -> str:
+        return self.asked.questions(self.lang)
 
-    __repr__ = __str__
+    def _repr_html_(self) -> str:
+        return fill_template("quiz_still.html", text=repr(self), lang=self.lang)
 
 
 def quiz_box(name: str, answers: MutableMapping[str, str], lang: str | None = None) -> Any:
     """Return the quiz `name` as radio buttons with a button that marks them; the letters in `answers` are chosen at
     first. Raises WorkbookError for a name that is none."""
     asked = quiz(name)
-    return make_box(lambda widgets, lang: draw_quiz(widgets, asked, answers, lang), Sheet(asked, answers, lang), lang)
+    return make_box(lambda widgets, lang: draw_quiz(widgets, asked, answers, lang), Sheet(asked, lang), lang)
 
 
 def draw_quiz(widgets: ModuleType, asked: Quiz, answers: MutableMapping[str, str], lang: str) -> Any:

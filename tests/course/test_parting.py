@@ -88,6 +88,13 @@ def test_hostile_names_are_text() -> None:
     assert [bar.height for bar in list_bars(Report("precision", "compare", (), None))] == []
 
 
+def test_a_report_without_modules_is_drawn() -> None:
+    names = tuple(name for name in NAMES if name != "module")
+    row = (0, 0, "Torch.add.0.forward", 0.0, 1.0, Sentence("precision.diverges"))
+    (bar,) = list_bars(Report("precision", "compare", (), Table(tuple(map(Column, names)), (row,))))
+    assert (bar.title, bar.height) == ("Torch.add.0.forward", 100)
+
+
 def test_of_many_the_first_are_drawn() -> None:
     rows = [(0, 0, f"Torch.add.{at}.forward", None, None, None, None) for at in range(MOST + 9)]
     report = Report("precision", "compare", (), Table(tuple(map(Column, NAMES)), tuple(rows)))

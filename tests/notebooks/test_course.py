@@ -48,7 +48,8 @@ RIGHT: dict[str, dict[str, object]] = {
 
 def printed(notebook: object) -> str:
     cells = notebook.cells  # type: ignore[attr-defined]
-    return "".join(output.get("text", "") for cell in cells for output in cell.get("outputs", ()))
+    outputs = [output for cell in cells for output in cell.get("outputs", ())]
+    return "".join(output.get("text", "") or output.get("data", {}).get("text/plain", "") for output in outputs)
 
 
 COURSES = sorted((ROOT / "notebooks").glob("course/[ez]*/*.ipynb"))

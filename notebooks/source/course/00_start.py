@@ -40,8 +40,10 @@ run_dir: str = "runs/notebook"  # folder of this run / 本次运行的目录
 from IPython.display import Markdown
 
 from course.lessons.child import on_device, raised, run_script
+from course.lessons.drawings import drawing
 from course.lessons.glossary import glossary
 from course.lessons.quiz import quiz
+from course.lessons.quiz_box import quiz_box
 from helpers.devices import find
 from helpers.notebook import begin
 
@@ -91,6 +93,9 @@ run = begin("course", lang, run_dir, device)
 # ([CANN's operator types](https://www.hiascend.com/document/detail/en/canncommercial/800/opdevg/tbeaicpudevg/atlasopdev_10_0004.html)).
 # An operator that a profile shows on the AI CPU is worth a question.
 
+# %%
+drawing("core", lang)
+
 # %% [markdown] lang="zh"
 # ## 内存：由程序搬运，而不是由缓存猜测
 #
@@ -118,6 +123,9 @@ run = begin("course", lang, run_dir, device)
 # Units of their own (MTE, FixPipe) move the data while others compute
 # ([source](https://www.hiascend.com/document/detail/en/canncommercial/850/opdevg/Ascendcopdevg/atlas_ascendc_10_0008.html)).
 # One consequence to remember: with small operators the time goes into dispatch and moving, not into computing.
+
+# %%
+drawing("memory", lang)
 
 # %% [markdown] lang="zh"
 # ## 格式：为什么会有 NZ 与 5HD
@@ -166,6 +174,9 @@ run = begin("course", lang, run_dir, device)
 # to a later line, which deceives. To debug set `ASCEND_LAUNCH_BLOCKING=1`: it turns the queue off and waits after each
 # operator, as `CUDA_LAUNCH_BLOCKING=1` does.
 
+# %%
+drawing("queue", lang)
+
 # %% [markdown] lang="zh"
 # ## 多卡：HCCL 取代 NCCL
 #
@@ -183,6 +194,9 @@ run = begin("course", lang, run_dir, device)
 # ([HCCL overview](https://www.hiascend.com/document/detail/en/canncommercial/850/commlib/hcclug/hcclug_000001.html));
 # between the machines of an A3 supernode the default is HCCS too
 # ([HCCL_INTER_HCCS_DISABLE](https://www.hiascend.com/document/detail/zh/CANNCommunityEdition/900beta2/maintenref/envvar/envref_07_0083.html)).
+
+# %%
+drawing("ring", lang)
 
 # %% [markdown] lang="zh"
 # ## 软件栈：自下而上四层
@@ -348,16 +362,13 @@ Markdown(glossary(lang))
 # %% [markdown] lang="zh"
 # ## 小测验
 #
-# 每题一个答案。把字母填进下一个单元的引号里，再运行最后一个单元。答错会给提示，不会中断运行。
+# 每题一个答案：点选后按“检查答案”，或把字母填进下一个单元的引号里。答错会给提示，不会中断运行；最后一个单元按同样的方法判分。
 
 # %% [markdown] lang="en"
 # ## Quiz
 #
-# One answer each. Put the letters between the quotes of the next cell and run the last cell. A wrong answer gets a hint
-# and stops nothing.
-
-# %%
-print(quiz("start").questions(lang))
+# One answer each: choose and press "Mark my answers", or put the letters between the quotes of the next cell. A wrong
+# answer gets a hint and stops nothing; the last cell marks them in the same way.
 
 # %%
 answers = {
@@ -370,6 +381,9 @@ answers = {
     "type": "",
     "simulated": "",
 }
+
+# %% tags=["nbval-ignore-output"]
+quiz_box("start", answers, lang)
 
 # %%
 print(quiz("start").marked(answers, lang))

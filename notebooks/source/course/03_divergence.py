@@ -46,6 +46,7 @@ workers: int = 2  # captures at a time / 同时进行的采集数
 # %%
 from concurrent.futures import ThreadPoolExecutor
 
+from course.lessons.parting import judge_part, part_box
 from helpers import capture, compare, curves
 from helpers.boxes import tolerance_box
 from helpers.notebook import begin
@@ -108,6 +109,21 @@ print(curves(run.folder / "gpu", run.folder / "first").verdict(lang))
 # %%
 first = compare(run.folder / "gpu", run.folder / "first", replaying=False)
 run.picture(first)
+
+# %% [markdown] lang="zh"
+# **指出它**：每一条是一个算子，按执行次序排列。点击它，或用方向键与回车键，看看它收到什么、给出什么；把你认为最先分开的那一个
+# 写进下一个单元。
+
+# %% [markdown] lang="en"
+# **Point at it**: each bar is an operator in the order of execution. Click one, or use the arrow keys and Enter, to see
+# what it was handed and what it gives; write the one that parts first into the next cell.
+
+# %% tags=["nbval-ignore-output"]
+part_box(first, lang)
+
+# %%
+answer = ""  # the operator's name / 算子名称
+judge_part(first, answer, lang)
 
 # %% [markdown] lang="zh"
 # <details><summary>答案（先自己判断）</summary>

@@ -1,0 +1,121 @@
+"""The course's own parts in a running JupyterLab: by keyboard, in both languages and themes, and without trust."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import nbformat
+import pytest
+
+from ascend_workbook.findings.sentence import say
+from ascend_workbook.precision.compare import compare
+from course.grading.classroom import show_class
+from course.lessons.drawings import CORE
+from course.lessons.parting import list_bars
+from course.lessons.quiz import quiz
+from tests.browser import moves
+from tests.browser.lab import Lab
+from tests.browser.notebook import KERNEL, Opened, made, shown
+from tests.browser.pages import faults
+from tests.course.test_classroom_page import write_grades
+from tests.precision.networks import convolutions
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+CODE = {
+    "drawing": "from course.lessons.drawings import drawing\ndrawing('core', {lang!r})",
+    "quiz": "from course.lessons.quiz_box import quiz_box\nanswers = {{}}\nquiz_box('start', answers, {lang!r})",
+    "part": "from pathlib import Path\nfrom ascend_workbook.findings.report import Report\n"
+    "from course.lessons.parting import part_box\n"
+    "part_box(Report.from_json(Path({folder!r}, 'comparison.json').read_text()), {lang!r})",
+}
+GUILTY = "Functional.conv2d.1.forward"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    where = tmp_path_factory.mktemp("course")
+    target = convolutions(where / "b", faults={GUILTY: lambda value: value * 1.01})
+    report = compare(convolutions(where / "a"), target)
+    (where / "comparison.json").write_text(report.to_json(), encoding="utf-8")
+    return where
+
+
+def move(kind: str, seen: Opened, folder: Path, lang: str) -> None:
+    page, output = seen.screen.page, seen.output(0)
+    inside = output.frame_locator("iframe").locator("body")
+    if kind == "drawing":
+        moves.expect(inside, CORE.caption(1, lang))
+        inside.locator("#on").focus()
+        page.keyboard.press("ArrowRight")
+        moves.expect(inside, CORE.caption(2, lang))
+        page.keyboard.press("ArrowLeft")
+        page.keyboard.press("ArrowLeft")
+        moves.expect(inside, CORE.caption(len(CORE.steps), lang))
+    elif kind == "part":
+        inside.locator("[role=option]").first.focus()
+        for _ in range(3):
+            page.keyboard.press("ArrowRight")
+        page.keyboard.press("Enter")
+        moves.expect(inside, f'answer = "{GUILTY}"')
+        inside.locator("[role=option]").nth(1).click()
+        moves.expect(inside, "Functional.batch_norm.0.forward")
+    else:
+        asked = quiz("start")
+        output.locator("input[type=radio]").nth(1).check()
+        output.locator("button").first.focus()
+        page.keyboard.press("Enter")
+        moves.expect(output, say("course.quiz.score", lang, right=1, count=len(asked.answers)))
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+@pytest.mark.parametrize("kind", CODE)
+def test_it_is_moved_by_keys(
+    kind: str, lang: str, server: Lab, chromium: Browser, folder: Path, pictures: Path
+) -> None:
+    file = made(server.folder, f"course-{kind}-{lang}", CODE[kind].format(folder=str(folder), lang=lang), lang=lang)
+    with shown(chromium, server, file, dark=lang == "zh") as seen:
+        seen.run(120)
+        assert seen.wrong() == []
+        move(kind, seen, folder, lang)
+        seen.picture(pictures, f"course-{kind}-{lang}")
+        assert (seen.screen.asked, seen.screen.complaints) == ([], [])
+
+
+@pytest.mark.parametrize("kind", CODE)
+def test_without_trust_the_same_is_read(
+    kind: str, server: Lab, chromium: Browser, folder: Path, pictures: Path
+) -> None:
+    with shown(
+        chromium,
+        server,
+        made(server.folder, f"course-{kind}", CODE[kind].format(folder=str(folder), lang="en"), lang="en"),
+    ) as seen:
+        seen.run(120)
+        cells = [{name: value for name, value in cell.items() if value is not None} for cell in seen.cells()]
+    saved = nbformat.v4.new_notebook(cells=[nbformat.from_dict(cell) for cell in cells])
+    saved.metadata["kernelspec"] = KERNEL
+    file = server.folder / f"course-{kind}-read.ipynb"
+    nbformat.write(saved, file)
+    with shown(chromium, server, file) as seen:
+        details = seen.screen.page.locator("details").last
+        details.locator("summary").click()
+        if kind == "drawing":
+            assert details.locator("img").evaluate("image => image.complete && image.naturalWidth") > 600
+            assert CORE.caption(3, "en") in moves.text_of(details)
+        elif kind == "part":
+            report_bars = list_bars(compare(folder / "a", folder / "b"))
+            assert details.locator("li").count() == len(report_bars)
+        else:
+            assert "[matmul]" in moves.text_of(details)
+        assert seen.screen.page.locator(".jp-OutputArea iframe").count() == 0, "nothing of it runs"
+        seen.picture(pictures, f"course-{kind}-untrusted")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_the_class_opens_offline(lang: str, dark: bool, chromium: Browser, pictures: Path, tmp_path: Path) -> None:
+    show_class(write_grades(tmp_path / "grades.csv", lang), tmp_path / "班级.html", lang=lang)
+    assert faults(chromium, tmp_path / "班级.html", dark, pictures, f"class-{lang}") == []

@@ -8,6 +8,7 @@ import nbformat
 import papermill
 import pytest
 
+from ascend_workbook.findings.finding import Status
 from tests.conftest import ROOT
 
 #: What a course prints: of the lessons how the failing run ends and how the mended one does; of the four cases who
@@ -58,6 +59,8 @@ COURSES = sorted((ROOT / "notebooks").glob("course/[ez]*/*.ipynb"))
 @pytest.mark.parametrize("path", COURSES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_the_committed_answers_are_right(path: Path) -> None:
     said = printed(nbformat.read(path, 4))
+    for status in Status:  # the word of a status in a sentence is the reader's language's
+        said = said.replace(status.word(path.parent.name), status.word("zh"))
     assert all(sentence in said for sentence in SAID.get(path.stem, ()))
 
 

@@ -47,7 +47,8 @@ def _make_box(widgets: Any, lang: str) -> Any:
     from IPython.display import display
 
     wide = widgets.Layout(width="98%", height="9em")
-    pasted = widgets.Textarea(placeholder=say("explain.box.placeholder", lang), layout=wide)
+    name = {"description": say("form.error_log", lang), "style": {"description_width": "initial"}}
+    pasted = widgets.Textarea(placeholder=say("explain.box.placeholder", lang), layout=wide, **name)
     button = widgets.Button(description=say("explain.box.button", lang), button_style="primary")
     shown = widgets.Output()
 

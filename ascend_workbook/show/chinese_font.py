@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,15 +33,13 @@ MONOSPACED = re.compile(r"\b(?:Mono|HW)\b")
 @lru_cache(maxsize=1)
 def find_cjk_font() -> str | None:
     """Return the family name of an installed font that carries Chinese, or None: a regular, simplified face if any."""
-    from matplotlib import font_manager, ft2font
+    from matplotlib import font_manager
 
     faces: list[FontEntry] = []
     font_entries = font_manager.fontManager.ttflist
-    # before 3.11 matplotlib sees the first face of a collection alone, which is the Japanese one in Noto's
-    sees_all_faces = hasattr(ft2font.FT2Font, "num_faces")
     for file in font_files():
         before = len(font_entries)
-        font_manager.fontManager.addfont(str(file if sees_all_faces else extract_simplified(file)))
+        font_manager.fontManager.addfont(str(file if sees_all_faces() else extract_simplified(file)))
         faces += font_entries[before:]
     if not faces:
         return None
@@ -49,6 +47,13 @@ def find_cjk_font() -> str | None:
     if weight_of(face) != REGULAR:  # there is no regular one: it stands for it, so that matplotlib does not warn
         font_entries.append(replace(face, weight=REGULAR))
     return str(face.name)
+
+
+def sees_all_faces() -> bool:
+    """Return whether matplotlib reads every face of a collection: before 3.11 the first alone, Japanese in Noto's."""
+    from matplotlib.font_manager import FontEntry
+
+    return any(field.name == "index" for field in fields(FontEntry))
 
 
 def font_files() -> Iterator[Path]:

@@ -261,7 +261,8 @@ class Chooser:
         self.rule = widgets.Dropdown(options=[every], description=title("rule", lang), layout=narrow)
         self.text = widgets.Text(description=say("migration.box.text", lang), continuous_update=False, layout=narrow)
         self.left, self.detail, self.code = widgets.Label(), widgets.HTML(layout=wide), widgets.HTML(layout=wide)
-        self.listed = widgets.Select(layout=widgets.Layout(width="38%", height=f"{TALL + 4}px"))
+        name = {"description": title("place", lang), "style": {"description_width": "initial"}}
+        self.listed = widgets.Select(layout=widgets.Layout(width="38%", height=f"{TALL + 4}px"), **name)
         self.box = widgets.VBox(
             [
                 widgets.HBox(

@@ -47,10 +47,16 @@ RIGHT: dict[str, dict[str, object]] = {
 }
 
 
+#: What a reader does not see and nbval compares.
+FACTS = "application/vnd.ascend-workbook+json"
+
+
 def printed(notebook: object) -> str:
+    """What a notebook prints, the text of what it shows, and the facts of its pictures."""
     cells = notebook.cells  # type: ignore[attr-defined]
     outputs = [output for cell in cells for output in cell.get("outputs", ())]
-    return "".join(output.get("text", "") or output.get("data", {}).get("text/plain", "") for output in outputs)
+    shown = [(output.get("text", ""), output.get("data", {})) for output in outputs]
+    return "".join(f"{text}{data.get('text/plain', '')}{data.get(FACTS, '')}" for text, data in shown)
 
 
 COURSES = sorted((ROOT / "notebooks").glob("course/[ez]*/*.ipynb"))

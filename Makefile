@@ -19,7 +19,7 @@ setup:  ## make .venv: keeps an importable torch, installs the packages, builds 
 setup-dev:
 	@$(PYTHON) tools/bootstrap.py --venv $(VENV) --dev
 
-run: setup  ## run all four notebooks headless and print the path of the report (NAME=, SCRIPT=, ARGS=, DEVICE=)
+run: setup  ## run the notebooks headless up to the first Fix; print what to mend and the page (NAME=, SCRIPT=, ARGS=, DEVICE=)
 	@$(BIN)/ascend-workbook run --name $(NAME) -p device $(DEVICE) -p script $(SCRIPT) $(if $(ARGS),-p script_args '$(ARGS)')
 
 test: setup-dev  ## run every test: unit, operators, notebooks through papermill and nbval, lint, types

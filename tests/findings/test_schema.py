@@ -15,7 +15,7 @@ from hypothesis import strategies as some
 
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.report import Column, Report, Table, join_reports, load_report
-from ascend_workbook.findings.sentence import Sentence
+from ascend_workbook.findings.sentence import Sentence, restore_sentence
 from tests.conftest import ROOT
 from tests.findings.test_report import SCHEMA
 
@@ -139,3 +139,18 @@ def test_the_next_step_stands_beside_the_message() -> None:
     step = Finding("RUN400", Status.FIX, "RUN400.stopped").to_dict()["remedy"]
     assert step == {"en": "The same command goes on from there.", "zh": "用同一命令可从此处继续。"}
     assert Finding("RUN400", Status.GOOD, "RUN400.not_run").to_dict()["remedy"] == {"en": "", "zh": ""}
+
+
+def test_the_arguments_and_sentences_of_older_reports_are_todays() -> None:
+    rest = restore_sentence({"say": "ENV000.rest", "args": {"WARN": 2, "SKIPPED": 1}})
+    assert rest.text("en") == "2 to look at, 1 not looked at"
+    assert restore_sentence({"say": "run.red"}).text("zh") == "待修"
+    args = {"verdict": {"say": "RUN400.not_run"}}
+    kept = {**finding(Status.GOOD).to_dict(), "key": "RUN400.reused", "args": args, "status": "OK"}
+    assert Finding.from_dict(kept).message("en") == "not run yet"
+
+
+def test_simulated_is_said_once() -> None:
+    parts = [Report("migration", "scan", (finding(Status.LOOK),), tier="npu-simulated") for _ in range(2)]
+    whole = join_reports("migration", "migration", parts, tier="npu-simulated")
+    assert whole.text("en").count("[simulated NPU]") == 1 and whole.text("zh").count("[模拟 NPU]") == 1

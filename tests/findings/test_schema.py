@@ -55,7 +55,7 @@ SINGLE = some.builds(
 REPORTS = SINGLE | some.builds(lambda parts: join_reports("batch", "run", parts), some.lists(SINGLE, max_size=3))
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(REPORTS)
 def test_any_report_survives_json(made: Report) -> None:
     written = json.loads(made.to_json())
@@ -64,6 +64,7 @@ def test_any_report_survives_json(made: Report) -> None:
     assert back == made and back.to_dict() == made.to_dict()
 
 
+@settings(deadline=None)
 @given(REPORTS)
 def test_a_report_of_schema_1_reads_as_the_same(made: Report) -> None:
     back = Report.from_dict(as_schema_1(json.loads(made.to_json())))

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
 from ascend_workbook.findings.finding import Status
-from ascend_workbook.findings.report import Report
+from ascend_workbook.findings.report import Report, Table
 from ascend_workbook.findings.sentence import choose_language, say
 from ascend_workbook.show import charts, template, themed
 from ascend_workbook.show.cells import (
@@ -152,10 +152,11 @@ def _describe_remark(group: list[Any], lang: str) -> dict[str, object]:
 
 
 def _render_rows(report: Report, lang: str) -> Markup:
-    """Render the rows about the one that the chart points out, else the first ones; no details."""
+    """Render the rows about the one that the chart points out, else the worst, else the first ones; no details."""
     whole = rows_near_mark(report, ROWS)
     if report.table is None or whole is None or not whole.rows:
         return Markup()
+    whole = choose_worst(whole, ROWS)
     content = whole.split_details()[0]
     heads, rows = format_rows(content, lang, ROWS)
     names = [column.name for column in content.columns]
@@ -172,6 +173,22 @@ def _render_rows(report: Report, lang: str) -> Markup:
         rows=[[cut_cell(text, name) for text, name in zip(row, names)] for row in rows],
         left=len(report.table.rows) - len(rows),
     )
+
+
+def choose_worst(table: Table, limit: int) -> Table:
+    """Return the table with the rows of the worst statuses, in their order, where it has more than `limit`."""
+    if len(table.rows) <= limit or "status" not in [column.name for column in table.columns]:
+        return table
+    statuses = [_rank_word(word) for word in table.column_values("status")]
+    worst = sorted(range(len(statuses)), key=lambda row: -statuses[row])[:limit]
+    return replace(table, rows=tuple(table.rows[row] for row in sorted(worst)))
+
+
+def _rank_word(word: object) -> int:
+    try:
+        return int(Status.from_json(word))
+    except KeyError:
+        return -1
 
 
 def _describe_word(word: object, lang: str) -> dict[str, str] | None:

@@ -50,6 +50,15 @@ def test_the_row_that_is_pointed_out_is_among_them_and_marked() -> None:
     assert re.findall(r'<tr class="mark"><td class="s">(\w+)', page) == ["op150"]
 
 
+def test_of_many_checks_the_worst_are_shown_in_their_order() -> None:
+    words = ["Good"] * 30
+    words[20], words[25], words[3] = "Fix", "Look", "another word"
+    table = Table((Column("check"), Column("status")), tuple((f"c{n}", word) for n, word in enumerate(words)))
+    shown = [row[0] for row in card.choose_worst(table, card.ROWS).rows]
+    assert shown == ["c0", "c1", "c2", "c4", "c5", "c6", "c7", "c8", "c20", "c25"]
+    assert card.choose_worst(table, 30) == table
+
+
 def test_remarks_are_few_too_and_say_where() -> None:
     wrong = [Finding("RUN400", Status.LOOK, "RUN400.stopped", place=Place(f"<{n}>.py", n + 1)) for n in range(9)]
     page = card.render_fragment(replace(sample(), findings=(*wrong,)), "en")

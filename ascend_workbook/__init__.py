@@ -6,7 +6,7 @@ from ascend_workbook.findings import registry
 _ENTRIES = {
     registry.RENDERER: {
         "text": "ascend_workbook.show.text:render_text",
-        "page": "ascend_workbook.show.html:render_page",
+        "page": "ascend_workbook.page.render:render_report",
         "fragment": "ascend_workbook.show.card:render_fragment",
         "bundle": "ascend_workbook.show.card:make_bundle",
         "figure": "ascend_workbook.show.charts:draw_chart",

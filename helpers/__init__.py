@@ -42,6 +42,7 @@ _VERBS = {
     "explain": "ascend_workbook.diagnose",
     "run": "ascend_workbook.batch",
     "accept": "ascend_workbook.batch",
+    "draw_page": "ascend_workbook.page.verb",
     "selftest": "ascend_workbook.selftest",
 }
 

@@ -13,7 +13,8 @@ from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import Scalar, choose_language, say
 from ascend_workbook.machine.packages import add, missing_packages, outdated_packages
 from ascend_workbook.machine.project import ROOT, read_stage_command, results_begin_at
-from ascend_workbook.show import card, charts
+from ascend_workbook.page.render import draw_run
+from ascend_workbook.show import card
 from ascend_workbook.show.bar import Bar
 from ascend_workbook.storage.saving import mark_results
 
@@ -49,13 +50,11 @@ class NotebookRun:
         return shlex.split(sample) if script.resolve() == SAMPLE.resolve() else []
 
     def save(self, report: Report, name: str = "report") -> Report:
-        """Write the report (JSON, HTML, the chart as PNG) into the run's folder and return it to be shown."""
+        """Write the report as JSON into the run's folder, with the stage's own the run's page; return it."""
         report = replace(report, command=report.command or read_stage_command())
-        report.save(self.folder, self.lang, name=name)
-        figure = report.figure(self.lang)
-        if figure is not None:
-            with (self.folder / f"{name}.png").open("wb") as stream:
-                charts.save_png(figure, stream)
+        report.save(self.folder, name=name)
+        if name == "report":
+            draw_run(self.folder.parent, self.lang)
         return report
 
     def picture(self, report: Report) -> card.Shown:
@@ -83,8 +82,7 @@ class NotebookRun:
         batch turns red."""
         from IPython.display import display, update_display
 
-        index = self.folder.parent / "index.html"
-        page = index if index.is_file() else self.folder / "report.html"
+        page = self.folder.parent / "index.html"
         update_display(card.show_report(report, self.lang, page, short=True), display_id=f"verdict-{self.stage}")
         display(card.show_report(report, self.lang, page))
         try:

@@ -18,7 +18,7 @@ FLOORS = (
     ("findings", "ascend_simulator"),
     ("redaction",),
     ("storage", "show"),
-    ("diagnose",),  # reads texts only; launch, the stages and batch show what it says of an error
+    ("diagnose", "page"),  # diagnose reads texts only; launch, the stages and batch show what it says of an error
     ("machine",),
     ("environment", "migration", "precision", "profiling"),
     ("batch", "selftest", "modelarts"),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 #: Where a run is made whose root is an address.
 LOCAL = "runs"
 MOST_NAMES = 5
-PAGES = ("index.html", "report.json", "summary.json", "junit.xml", "acceptance.html", "acceptance.json", "shard.json")
+PAGES = ("index.html", "report.json", "summary.json", "junit.xml", "acceptance.json", "shard.json")
 
 
 def local_root(root: str | os.PathLike[str]) -> str | os.PathLike[str]:

@@ -16,8 +16,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Callable
 
-from markupsafe import Markup
-
 from ascend_workbook import __version__
 from ascend_workbook.batch import reuse
 from ascend_workbook.batch.causes import find_causes
@@ -48,8 +46,8 @@ from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.report import Chart, Column, Report, Table
 from ascend_workbook.findings.sentence import LANGUAGES, Scalar, Sentence, choose_language, hint, say, show, title
 from ascend_workbook.redaction.exits import redact_words
+from ascend_workbook.page.render import draw_run
 from ascend_workbook.redaction.known import remember_arguments
-from ascend_workbook.show import html, template
 from ascend_workbook.storage import is_address, open_storage
 from ascend_workbook.storage.saving import mark_results
 
@@ -86,8 +84,7 @@ def run(
     publish = partial(_publish_run, name, folder, stages, lang, command=commands[""], about=about)
     publish(outcomes)  # from here on an earlier run's green page is gone
     mark_results(folder)
-    for stale in ("acceptance.html", "acceptance.json"):
-        (folder / stale).unlink(missing_ok=True)
+    (folder / "acceptance.json").unlink(missing_ok=True)
     mirror = Mirror(root, folder)
     try:
         notebooks_found, values_by_stage = _prepare_stages(parameters, stages, notebooks / lang)
@@ -128,12 +125,11 @@ def run(
             state = Sentence("RUN400.blocked", stage=Sentence(f"run.tab.{outcome.blocked_by}"))
         words: dict[str, Scalar] = {"stage": Sentence(f"name.{stage}"), "state": state, "seconds": outcome.seconds}
         say_progress(say("run.stage_ended", lang, **words))
-    checklist = ""
     with suppress(WorkbookError):  # no stage saved a report
         from ascend_workbook.batch import acceptance  # it knows plans, which know this module
 
-        checklist = acceptance.section_of(folder, lang)
-    report = mirror.finish_sending(publish(outcomes, tier=here["tier"], acceptance=checklist))
+        acceptance.judge_as_it_stands(folder)
+    report = mirror.finish_sending(publish(outcomes, tier=here["tier"]))
     _write_junit(report, folder, stages, lang)  # as red as the exit code also where not all could be sent
     return report
 
@@ -196,11 +192,9 @@ def _publish_run(
     command: tuple[str, ...] = (),
     about: Mapping[str, Any] = MappingProxyType({}),
     tier: str = "",
-    acceptance: str = "",
     trouble: WorkbookError | None = None,
 ) -> Report:
-    """Write the page, the report and junit.xml as things stand. `trouble` is what kept the run from starting,
-    `acceptance` the checklist's HTML once all is done."""
+    """Write the page, the report and junit.xml as things stand. `trouble` is what kept the run from starting."""
     result = summarize_run(name, folder, outcomes, stages, tier)
     result = replace(result, command=command, facts={**result.facts, **about})
     if trouble is not None:
@@ -208,8 +202,8 @@ def _publish_run(
         failed = Finding("RUN400", Status.FIX, "RUN400.could_not_start", {"error": sentence}, weight=300)
         result = replace(result, findings=(*result.findings, failed))
     storage = open_storage(str(folder))
-    storage.write_text("index.html", render_page(result, folder, outcomes, lang, acceptance))
     storage.write_text("report.json", result.to_json())
+    draw_run(folder, lang)
     _write_junit(result, folder, stages, lang)
     return result
 
@@ -389,52 +383,3 @@ def why_again(folder: Path, basis: dict[str, str], *, force: bool = False) -> Sc
     if before.state != GOOD or saved_report(folder) is None:
         return Sentence("reuse.not_good")
     return reuse.why_again(folder, basis)
-
-
-#: The files of a stage folder that the page links to, with their words.
-LINKS = (("report.html", "run.link.report"), ("notebook.ipynb", "run.link.notebook"), ("report.json", "run.link.json"))
-
-
-def render_page(result: Report, folder: Path, outcomes: list[Outcome], lang: str, acceptance: str = "") -> str:
-    """Render the whole page."""
-    assert result.table
-    name = say("run.said", lang, name=title("run", lang), said=result.facts["name"])
-    body = template.render_template(
-        "run.html",
-        name=name,
-        result=result,
-        lang=lang,
-        heads=[title(column.name, lang) for column in result.table.columns],
-        rows=_make_rows(result.table, folder, outcomes, lang),
-        acceptance=Markup(acceptance),
-        stages=[_render_stage(outcome, folder, lang) for outcome in outcomes],
-    )
-    return template.render_page(name, body, lang)
-
-
-def _make_rows(table: Table, folder: Path, outcomes: list[Outcome], lang: str) -> Iterator[dict[str, Any]]:
-    """Yield a row for each stage, with links to what it left."""
-    by_title = {f"name.{outcome.stage}": outcome.stage for outcome in outcomes}
-    for stage, status, verdict, tier, seconds in table.rows:
-        assert isinstance(stage, dict)
-        name = by_title.get(stage["say"], "")
-        there = [(f"{name}/{file}", words) for file, words in LINKS if name and (folder / name / file).is_file()]
-        row = {"title": show(stage, lang), "status": str(status)}
-        took = "-" if seconds is None else f"{seconds} s"
-        yield {**row, "verdict": show(verdict, lang), "tier": str(tier), "links": there, "seconds": took}
-
-
-def _render_stage(outcome: Outcome, folder: Path, lang: str) -> Markup:
-    """Render the stage's report, or the cell that failed and its error where there is none. A known failure is
-    explained; for another is said what to collect and where to ask. An error of ours names its own next step."""
-    report = saved_report(folder / outcome.stage)
-    error = "" if report is not None and outcome.state in ("good", "red") else outcome.error
-    return template.render_template(
-        "stage.html",
-        lang=lang,
-        heading=title(outcome.stage, lang),
-        section=html.render_section(report, lang, 2) if report is not None else "",
-        error=error,
-        known=explain_text(error) if error else None,
-        ask="" if error.startswith(WorkbookError.__name__) else hint("EXP002.unknown", lang),
-    )

@@ -296,9 +296,9 @@ class Report:
     def from_json(cls, text: str) -> Report:
         return cls.from_dict(json.loads(text))
 
-    def save(self, folder: str | os.PathLike[str], lang: str | None = None, *, name: str = "report") -> Path:
-        """Write `<name>.json` and `<name>.html`, each at once or not at all, and return the page's path."""
-        return Path(find_renderer("files")(self, folder, lang, name=name))
+    def save(self, folder: str | os.PathLike[str], *, name: str = "report") -> Path:
+        """Write `<name>.json` into the folder, at once or not at all, and return its path."""
+        return Path(find_renderer("files")(self, folder, name=name))
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         return dict(find_renderer("bundle")(self))

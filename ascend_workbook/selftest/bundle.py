@@ -125,8 +125,7 @@ def _report_files(
     """(name in the archive, text), redacted."""
     clean = Report.from_dict(private.redact_tree(report.to_dict()))
     yield "report.json", clean.to_json()
-    for lang in ("en", "zh"):
-        yield f"report.{lang}.html", private.redact_markup(clean.html(lang))
+    yield "report.html", clean.html()  # of what is redacted already; its script is ours
     for name, part in parts.items():
         place = "check.json" if name == "check" else f"parts/{name}.json"
         yield place, json.dumps(private.redact_tree(part.to_dict()), ensure_ascii=False, indent=1)

@@ -1,4 +1,4 @@
-"""A report kept as files: its JSON and its page."""
+"""A report kept as a file, and the mark of a folder of results."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ def is_marked(folder: Path) -> bool:
     return (folder / MARK).exists()
 
 
-def save_report(report: Report, folder: str | os.PathLike[str], lang: str | None, *, name: str) -> Path:
-    """Write `<name>.json` and `<name>.html` into the folder, each at once or not at all; return the page's path."""
-    storage = open_storage(os.fspath(folder))
-    storage.write_text(f"{name}.html", report.html(lang))
-    storage.write_text(f"{name}.json", report.to_json())
-    return Path(folder) / f"{name}.html"
+def save_report(report: Report, folder: str | os.PathLike[str], *, name: str) -> Path:
+    """Write `<name>.json` into the folder, at once or not at all; return its path."""
+    open_storage(os.fspath(folder)).write_text(f"{name}.json", report.to_json())
+    return Path(folder) / f"{name}.json"

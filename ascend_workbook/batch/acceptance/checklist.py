@@ -1,4 +1,4 @@
-"""`accept`: the items judged for a run or each run of a plan, the verdict, and its page.
+"""`accept`: the items judged for a run or each run of a plan, and the verdict.
 
 Accepted only where each item was looked at on an NPU and is met.
 """
@@ -10,9 +10,6 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from urllib.parse import quote
-
-from markupsafe import Markup
 
 from ascend_workbook.batch.acceptance import rules
 from ascend_workbook.batch.acceptance.evidence import NO_REPORTS, Evidence, gather_evidence, load_targets, parse_targets
@@ -24,8 +21,8 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.report import Column, Report, Table
 from ascend_workbook.findings.rules import judge_facts, rules_of
-from ascend_workbook.findings.sentence import NextStep, Scalar, Sentence, choose_language, hint, say
-from ascend_workbook.show import template
+from ascend_workbook.findings.sentence import NextStep, Scalar, Sentence
+from ascend_workbook.page.render import draw_run
 from ascend_workbook.storage import open_storage
 
 VERDICT = "ACP500"
@@ -131,42 +128,43 @@ def accept(
     confirm: Mapping[str, str] | None = None,
     lang: str | None = None,
 ) -> Report:
-    """Judge the run or the plan in the folder and write acceptance.html and acceptance.json into it. `target`: texts
-    such as "loss=1%" or "throughput=80%" (see targets.parse); without one, those of the plan that the run belongs to.
+    """Judge the run or the plan in the folder and write acceptance.json into it; a run's page is drawn anew.
+    `target`: texts such as "loss=1%" or "throughput=80%" (see targets.parse); without one, those of the run's plan.
     `confirm`: what a person answers for, by an item's code. The report is Good only where every item is met on an NPU.
     Raises WorkbookError where the folder holds no reports, or for a target or a code that cannot be."""
     root, targets = Path(folder).resolve(), parse_targets(target) if target else None
     names = _find_runs(root)
     if not names:
-        return judge_run(root, targets or load_targets(root), choose_language(lang), confirm or {})
+        report = judge_run(root, targets or load_targets(root), confirm or {})
+        draw_run(root, lang)
+        return report
     parts = []
     for run in names.values():
         try:
-            parts.append(judge_run(run, targets or load_targets(run), choose_language(lang), confirm or {}))
+            parts.append(judge_run(run, targets or load_targets(run), confirm or {}))
+            draw_run(run, lang)
         except WorkbookError as error:  # a run without reports is not looked at, and so is not accepted
             if error.key != NO_REPORTS:
                 raise
             unseen = Finding(VERDICT, Status.NOT_LOOKED, error.key, dict(error.arguments))
             parts.append(Report("batch", "accept", (unseen,)))
     report = _join_reports(root, names, parts)
-    write_page(report, root, choose_language(lang))
+    _write_checklist(report, root)
     return report
 
 
 def judge_run(
-    folder: Path, targets: Targets, lang: str, confirm: Mapping[str, str] | None = None, *, strict: bool = True
+    folder: Path, targets: Targets, confirm: Mapping[str, str] | None = None, *, strict: bool = True
 ) -> Report:
     """Judge one run and write the checklist into its folder."""
     report = judge_checklist(gather_evidence(folder, targets), confirm or {}, strict=strict)
-    write_page(report, folder, lang)
+    _write_checklist(report, folder)
     return report
 
 
-def section_of(folder: Path, lang: str) -> Markup:
-    """Judge a run and render its checklist as a piece of its page. It judges no more than it saw, so `not yet` is no
-    failure here. Raises WorkbookError where the folder holds no reports."""
-    report = judge_run(folder, load_targets(folder), lang, strict=False)
-    return render_section(report, lang, 3, folded=f"{NAME}.html")
+def judge_as_it_stands(folder: Path) -> Report:
+    """Judge a run by what it saw, where `not yet` is no failure. Raises WorkbookError where it has no reports."""
+    return judge_run(folder, load_targets(folder), strict=False)
 
 
 def _find_runs(root: Path) -> dict[str, Path]:
@@ -197,7 +195,7 @@ def _join_reports(root: Path, names: Mapping[str, Path], parts: list[Report]) ->
     args: dict[str, Scalar] = {"runs": len(names), "accepted": good}
     status = Status.GOOD if good == len(names) else Status.FIX
     findings = [Finding(VERDICT, status, "ACP500.plan", args, weight=400)]
-    places = [(folder / f"{NAME}.html").relative_to(root).as_posix() for folder in names.values()]
+    places = [(folder / "index.html").relative_to(root).as_posix() for folder in names.values()]
     findings += [replace(verdict, place=Place(place)) for place, verdict in zip(places, verdicts)]
     table = Table((Column("planned_run", wrap=40), Column("status"), Column("verdict", wrap=60)), tuple(rows))
     return Report(
@@ -212,44 +210,7 @@ def _join_reports(root: Path, names: Mapping[str, Path], parts: list[Report]) ->
 
 
 NAME = "acceptance"
-#: Sign and colour of each state.
-SIGNS = {
-    "met": ("✓", "GOOD"),
-    "simulated": ("◐", "NOTE"),
-    "by_hand": ("✓", "NOTE"),
-    "missed": ("✗", "FIX"),
-    "not_looked": ("?", "NOT_LOOKED"),
-    "not_applicable": ("–", "NOT_LOOKED"),
-}
 
 
-def write_page(report: Report, folder: Path, lang: str) -> None:
-    """Write acceptance.json and acceptance.html, each whole or not at all."""
-    storage = open_storage(str(folder))
-    storage.write_text(f"{NAME}.html", render_page(report, lang))
-    storage.write_text(f"{NAME}.json", report.to_json())
-
-
-def render_page(report: Report, lang: str) -> str:
-    """Render the whole page."""
-    return template.render_page(report.title(lang), render_section(report, lang, 1), lang)
-
-
-def render_section(report: Report, lang: str, level: int, *, folded: str = "") -> Markup:
-    """Render the checklist by group, or a row per run of a plan. `folded`: the page of a run, where the list stands
-    behind the verdict with a link to its own page."""
-    items = [_describe_item(finding, lang) for finding in report.findings if finding.rule != VERDICT]
-    groups = [(group, [item for item in items if item["group"] == group]) for group in GROUPS if items]
-    return template.render_template(
-        "acceptance.html", report=report, lang=lang, level=level, groups=groups, folded=folded, quote=quote
-    )
-
-
-def _describe_item(finding: Finding, lang: str) -> dict[str, object]:
-    """Describe a row of the checklist."""
-    now = state_of_finding(finding)
-    sign, colour = SIGNS[now]
-    step = say("accept.repeat", lang) if now == "simulated" else hint(f"accept.item.{finding.rule}", lang)
-    step = step if now in ("missed", "not_looked", "simulated") else ""
-    row = {"finding": finding, "group": group_of(finding.rule), "state": now}
-    return {**row, "sign": sign, "colour": colour, "step": step}
+def _write_checklist(report: Report, folder: Path) -> None:
+    open_storage(str(folder)).write_text(f"{NAME}.json", report.to_json())

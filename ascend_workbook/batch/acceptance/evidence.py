@@ -82,8 +82,7 @@ def gather_evidence(folder: Path, targets: Targets) -> Evidence:
     reports_found: list[Found] = []
     unread: list[str] = []
     for path, whole in _find_report_files(folder):
-        page = path.with_suffix(".html")
-        shown = (page if page.is_file() else path).relative_to(folder).as_posix()
+        shown = path.relative_to(folder).as_posix()
         report = None
         with suppress(WorkbookError):
             report = reports.load_report(path) if whole else None

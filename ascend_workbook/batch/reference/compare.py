@@ -20,6 +20,7 @@ from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.report import Column, Listing, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence, choose_language, say
 from ascend_workbook.machine import bounded
+from ascend_workbook.page.render import draw_run
 from ascend_workbook.storage import open_storage
 
 PROJECT = Path(__file__).resolve().parents[3]
@@ -273,9 +274,8 @@ def _compare_run(ended: Ended, item: Item, folder: Path, reference: Reference) -
     except WorkbookError as error:
         return replace(ended, state=DIFFERS, status=Status.FIX.json, verdict=Sentence(error.key, **error.arguments))
     report = make_report(compare_stages(pairs, reference.folder / "sanitize.cfg", words), item.name)
-    storage = open_storage(str(folder))
-    storage.write_text("reference.json", report.to_json())
-    storage.write_text("reference.html", report.html(item.lang))
+    open_storage(str(folder)).write_text("reference.json", report.to_json())
+    draw_run(folder, item.lang)
     if report.status is Status.FIX and report.headline:
         sentence: Scalar = Sentence(report.headline.key, **report.headline.args)
         return replace(ended, state=DIFFERS, status=Status.FIX.json, verdict=sentence)

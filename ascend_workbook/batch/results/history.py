@@ -61,6 +61,16 @@ def keep_summary(folder: Path, summary: dict[str, Any]) -> None:
         old.unlink(missing_ok=True)
 
 
+def load_history(folder: Path) -> list[dict[str, Any]]:
+    """Load the kept summaries of a plan in the order in which they were made, but those that cannot be read."""
+    summaries = []
+    for path in _list_summaries(folder):
+        with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+            content: dict[str, Any] = _load_summary(path)
+            summaries.append({name: content[name] for name in ("created", "counts", "runs")})
+    return summaries
+
+
 def _list_summaries(folder: Path) -> list[Path]:
     """List the summaries in the order in which they were made."""
     paths = (path for path in (folder / FOLDER).glob("*.json") if not path.name.startswith("."))
@@ -73,8 +83,8 @@ def _number_of(path: Path) -> int:
     return int(number) if dash and number.isdecimal() else 0
 
 
-def _load_summary(path: Path) -> dict[str, object]:
-    content: dict[str, object] = json.loads(path.read_text(encoding="utf-8"))
+def _load_summary(path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     if content["schema_version"] not in READABLE:
         raise ValueError(f"schema_version {content['schema_version']!r}, expected {SCHEMA_VERSION}")
     return content

@@ -4,70 +4,78 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timezone
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from ascend_workbook.batch.acceptance.evidence import save_targets
-from ascend_workbook.batch.campaign.ended import DIFFERS, EXPECTED, GOOD, LEFT_OUT, NOT_RUN, Ended
+from ascend_workbook.batch.campaign.ended import EXPECTED, GOOD, LEFT_OUT, NOT_RUN, Ended
 from ascend_workbook.batch.execute import STOPPED
 from ascend_workbook.batch.plan.model import Expected, Plan
 from ascend_workbook.batch.results import junit
-from ascend_workbook.batch.results.history import SCHEMA_VERSION, Before, compare_runs, decide_day, keep_summary
+from ascend_workbook.batch.results.history import (
+    SCHEMA_VERSION,
+    Before,
+    compare_runs,
+    decide_day,
+    keep_summary,
+    load_history,
+)
 from ascend_workbook.batch.results.rows import NEWLY_RED, Row, apply_expectations, has_ended, make_rows
 from ascend_workbook.batch.results.shard import save_shard
 from ascend_workbook.batch.results.summary import Results, report_on
 from ascend_workbook.diagnose import explain_text
 from ascend_workbook.findings.errors import Stopped
 from ascend_workbook.findings.finding import Finding, Status
-from ascend_workbook.findings.report import Report
-from ascend_workbook.findings.sentence import LANGUAGES, Scalar, say, show, title
-from ascend_workbook.show import template
+from ascend_workbook.findings.report import Column, Report, Table
+from ascend_workbook.findings.sentence import LANGUAGES, Scalar, Sentence, say, show, title
+from ascend_workbook.page.render import render_data
+from ascend_workbook.page.reports import describe_finding
+from ascend_workbook.page.tables import pack_table, read_status
+from ascend_workbook.page.texts import Text, in_both, number_of, say_both, show_both, title_both
 from ascend_workbook.storage import open_storage
 
 
-def render_page(results: Results, report: Report, lang: str) -> str:
-    """Render the whole page."""
-    name = say("run.said", lang, name=title("run", lang), said=results.name)
-    count, ran = results.simulated, sum(map(has_ended, results.rows))
-    # how many of the runs; which, the table says run by run
-    simulated = [say("plan.simulated_of", lang, count=count, runs=ran)] if count < ran else []
-    simulated += [say("report.simulated", lang)]
+def describe_plan(results: Results, report: Report, folder: Path) -> dict[str, Any]:
+    """Describe a plan for its page: counts, causes, a card for each of the first runs, a row for every run, trends."""
     stages = tuple(dict.fromkeys(stage.stage for row in results.rows for stage in row.stages))
-    change = ["change"] if results.changes is not None else []
-    heads = ("planned_run", "run_result", *change, *stages, "seconds", "tries", "tier", "tags", "verdict")
-    causes: list[dict[str, object]] = []
-    for _, rows in results.groups:
-        stage = rows[0].red_stage
-        # what ended a run from outside is its own to tell, not the stage's
-        verdict = show(stage.verdict if stage and stage.state != STOPPED else rows[0].ended.verdict, lang)
-        known_error = explain_text(stage.error) if stage and stage.error else None
-        causes.append({"rows": rows, "verdict": verdict, "fix": show(known_error.fix, lang) if known_error else ""})
-    counts = [(len(results.rows), say("plan.count.runs", lang))]
-    counts += [(count, say(word, lang)) for word, count in Counter(row.word for row in results.rows).items()]
+    rows = sorted(results.rows, key=_urgency_of)
     again = sum(row.ended.reused for row in results.rows)
-    body = template.render_template(
-        "plan.html",
-        name=name,
-        report=report,
-        results=results,
-        lang=lang,
-        address=link_to,
-        files_to_look_at=files_to_look_at,
-        simulated=" ".join(simulated) if count else "",
-        counts=[*counts, (again, say("plan.count.reused", lang))] if again else counts,
-        changes=[finding for finding in report.findings if finding.rule == "RUN411"],
-        expected=[*results.clock, *results.remarks],
-        reasons=causes,
-        most_causes=CAUSES,
-        most_runs=RUNS,
-        compared=results.changes is not None,
-        heads=["#", *(title(head, lang) for head in heads)],  # the plan's order is the column `#`
-        lines=[_describe_line(row, stages, lang) for row in sorted(results.rows, key=_urgency_of)],
-    )
-    return template.render_page(name, body, lang)
+    counts: list[tuple[int, str]] = [(len(rows), "plan.count.runs"), *_count_words(rows)]
+    counts += [(again, "plan.count.reused")] if again else []
+    changes = [finding for finding in report.findings if finding.rule == "RUN411"]
+    ran = sum(map(has_ended, rows))
+    simulated = results.simulated
+    few = in_both(lambda lang: say("plan.simulated_of", lang, count=simulated, runs=ran)) if 0 < simulated < ran else ""
+    return {
+        "kind": "plan",
+        "name": in_both(lambda lang: say("run.said", lang, name=title("run", lang), said=results.name)),
+        "created": report.created,
+        "running": not results.finished,
+        "simulated": simulated > 0,
+        "status": number_of(report.status),
+        "verdict": in_both(report.verdict),
+        "findings": [
+            describe_finding(finding) for finding in (*results.shards, *changes, *results.clock, *results.remarks)
+        ],
+        "plan": {
+            "counts": [[count, say_both(word)] for count, word in counts],
+            "note": few,
+            "stages": [title_both(stage) for stage in stages],
+            "rows": [_describe_card(row, stages) for row in rows[:CARDS]],
+            "causes": [_describe_cause(group) for _, group in results.groups[:CAUSES]],
+            "more_causes": max(0, len(results.groups) - CAUSES),
+            "table": _pack_rows(rows, stages, compared=results.changes is not None),
+            "trends": _pack_trends(folder),
+        },
+    }
+
+
+def _count_words(rows: Sequence[Row]) -> list[tuple[int, str]]:
+    return [(count, word) for word, count in Counter(row.word for row in rows).items()]
 
 
 def link_to(row: Row, file: str) -> str:
@@ -78,20 +86,14 @@ def link_to(row: Row, file: str) -> str:
 def files_to_look_at(row: Row) -> list[tuple[str, str]]:
     """Return the files that tell why a run is red, with the words of their links: those that are there."""
     stage = f"{row.red_stage.stage}/" if row.red_stage else ""
-    pages = [(f"{stage}report.html", "run.link.report"), (f"{stage}notebook.ipynb", "run.link.notebook")]
-    files = pages if stage else []
-    files += [("reference.html", "plan.link.reference")] if row.state == DIFFERS else []
+    files = [(f"{stage}notebook.ipynb", "plan.link.notebook")] if stage else []
     return [(file, words) for file, words in (*files, ("log.txt", "plan.link.log")) if file in row.files]
 
 
-#: Causes shown open, and runs of one cause before the rest is folded.
-CAUSES, RUNS = 12, 6
-
-
-#: Letters of a verdict in a row; the whole stands in the cell's title and on the run's page.
+#: Causes that are told, and runs that have a card.
+CAUSES, CARDS = 40, 60
+#: Letters of a verdict on a card; the whole stands in the table and on the run's page.
 SHORT = 160
-#: Files of a run that its line links to.
-FILES = ("log.txt", "acceptance.html", "reference.html")
 
 
 def _urgency_of(row: Row) -> tuple[int, bool, int]:
@@ -101,31 +103,81 @@ def _urgency_of(row: Row) -> tuple[int, bool, int]:
     return (0 if row.red else order.get(row.state, doubt), row.change != NEWLY_RED, row.number)
 
 
-def _describe_line(row: Row, stages: tuple[str, ...], lang: str) -> dict[str, object]:
+def _shown_status(row: Row) -> str:
+    """Return the status in whose colour a run is shown: what did not end well has none of Good's."""
+    unseen = Status.NOT_LOOKED.json
+    shown = {GOOD: row.status, NOT_RUN: unseen, LEFT_OUT: unseen, EXPECTED: Status.NOTE.json}
+    return shown.get(row.state, Status.FIX.json)
+
+
+def _describe_card(row: Row, stages: tuple[str, ...]) -> dict[str, object]:
     by_name = {stage.stage: stage for stage in row.stages}
-    verdict, tier = show(row.ended.verdict, lang), row.ended.tier
-    if row.ended.simulated and "simulated" not in tier:
-        tier = f"{tier} ({say('plan.simulated', lang)})"
-    before = f" ({row.before_s:g} s)" if row.change == "slower" and row.before_s is not None else ""
+    verdict = show_both(row.ended.verdict)
+    cut = [text if len(text) <= SHORT else f"{text[: SHORT - 1]}…" for text in _as_pair(verdict)]
     return {
-        "row": row,
-        "files": [(name, f"plan.link.{name.partition('.')[0]}") for name in FILES if name in row.files],
-        "state": say(row.word, lang),
-        "status": {
-            GOOD: row.status,
-            NOT_RUN: Status.NOT_LOOKED.json,
-            LEFT_OUT: Status.NOT_LOOKED.json,
-            EXPECTED: Status.NOTE.json,
-        }.get(row.state, Status.FIX.json),
-        "change": say(f"plan.change.{row.change}", lang) if row.change else "",
-        "stages": [by_name.get(name) for name in stages],
-        "value": str(row.ended.seconds) if has_ended(row) else "",
-        "seconds": f"{row.ended.seconds:g} s{before}" if has_ended(row) else "",
-        "attempts": say("plan.reused", lang) if row.ended.reused else str(row.ended.attempts or ""),
-        "tier": tier,
-        "verdict": verdict,
-        "short": verdict if len(verdict) <= SHORT else f"{verdict[: SHORT - 1]}…",
+        "name": row.name,
+        "href": link_to(row, "index.html") if row.page else None,
+        "status": read_status(_shown_status(row)),
+        "simulated": row.ended.simulated,
+        "stages": [read_status(by_name[name].status) if name in by_name else None for name in stages],
+        "verdict": cut,
     }
+
+
+def _as_pair(text: Text) -> list[str]:
+    return [text, text] if isinstance(text, str) else text
+
+
+def _describe_cause(rows: Sequence[Row]) -> dict[str, object]:
+    stage = rows[0].red_stage
+    # what ended a run from outside is its own to tell, not the stage's
+    verdict = stage.verdict if stage and stage.state != STOPPED else rows[0].ended.verdict
+    known_error = explain_text(stage.error) if stage and stage.error else None
+    runs = [{"name": row.name, "href": link_to(row, "index.html") if row.page else None} for row in rows[:CARDS]]
+    files = [{"href": link_to(rows[0], file), "word": say_both(word)} for file, word in files_to_look_at(rows[0])]
+    fix = show_both(known_error.fix) if known_error else ""
+    return {"cause": show_both(verdict), "fix": fix, "count": len(rows), "runs": runs, "files": files}
+
+
+def _pack_rows(rows: Sequence[Row], stages: tuple[str, ...], *, compared: bool) -> dict[str, Any]:
+    """Pack a row for every run, most urgent first, the name linked to its page."""
+    change = ["change"] if compared else []
+    names = ("plan_number", "planned_run", "status", "run_result", *change, *stages, "seconds", "tries", "tier", "tags")
+    cells = []
+    for row in rows:
+        by_name = {stage.stage: stage for stage in row.stages}
+        tier = row.ended.tier
+        if row.ended.simulated and "simulated" not in tier:
+            tier = f"{tier} (simulated)"
+        line: list[Scalar] = [row.number, row.name, _shown_status(row), Sentence(row.word)]
+        line += [Sentence(f"plan.change.{row.change}") if row.change else ""] if compared else []
+        line += [by_name[name].status if name in by_name else None for name in stages]
+        line += [
+            row.ended.seconds if has_ended(row) else None,
+            Sentence("plan.reused") if row.ended.reused else str(row.ended.attempts or ""),
+        ]
+        cells.append((*line, tier, " ".join(row.tags), row.ended.verdict))
+    units = {"seconds": "s"}
+    table = Table(tuple(Column(name, units.get(name, "")) for name in (*names, "verdict")), tuple(cells))
+    packed = pack_table(table, statuses=stages)
+    packed["columns"][1]["links"] = [link_to(row, "index.html") if row.page else None for row in rows]
+    return packed
+
+
+def _pack_trends(folder: Path) -> dict[str, Any] | None:
+    """Pack the earlier times of the plan, a row each, the last at the end; None where there are fewer than two."""
+    summaries = load_history(folder)
+    if len(summaries) < 2:
+        return None
+    names = ("plan_when", "plan_good", "plan_red", "plan_not_looked")
+    cells = []
+    for summary in summaries:
+        counts = summary["counts"]
+        times = [run["seconds"] for run in summary["runs"] if isinstance(run.get("seconds"), (int, float))]
+        numbers = [counts.get(name) for name in ("good", "red", "not_looked")]
+        cells.append((str(summary["created"])[:16].replace("T", " "), *numbers, round(sum(times), 1)))
+    columns = (*map(Column, names), Column("seconds", "s"))
+    return pack_table(Table(columns, tuple(cells)))
 
 
 #: What summary.json has of a run, and of a stage, in this order.
@@ -182,12 +234,12 @@ def write_results(
     results = replace(results, rows=tuple(rows), remarks=tuple(remarks), changes=changes, clock=clock)
     report = report_on(results, folder)
     summary, storage = summary_content(results, report), open_storage(str(folder))
-    storage.write_text("index.html", render_page(results, report, lang))
     storage.write_text("report.json", report.to_json())
     storage.write_text("junit.xml", junit.render_junit(results, lang))
     storage.write_text("summary.json", json.dumps(summary, ensure_ascii=False, indent=1))
     if results.finished:
         keep_summary(folder, summary)
+    storage.write_text("index.html", render_data(describe_plan(results, report, folder), lang, folder))
     return report
 
 

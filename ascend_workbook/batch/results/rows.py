@@ -124,8 +124,8 @@ def make_rows(plan: Plan, ended: Mapping[str, Ended], folder: Path) -> list[Row]
     for number, left in enumerate(plan.left_out, len(rows) + 1):
         rows.append(Row(number, Ended(left.name, LEFT_OUT, Status.NOT_LOOKED.json, left.why, attempts=0), ()))
     for number, row in enumerate(rows):  # with the files there are to look at, without a page of an earlier time
-        names = ["index.html", "log.txt", "acceptance.html", *(["reference.html"] if was_compared(row.ended) else [])]
-        names += [f"{stage.stage}/{name}" for stage in row.stages for name in ("report.html", "notebook.ipynb")]
+        names = ["index.html", "log.txt", *(["reference.json"] if was_compared(row.ended) else [])]
+        names += [f"{stage.stage}/notebook.ipynb" for stage in row.stages]
         files = frozenset(name for name in names if (folder / row.name / name).is_file())
         rows[number] = replace(row, place=row.name, files=files)
     return rows

@@ -17,6 +17,7 @@ MODULES = {
     "profiling": ("analyse", "profile"),
     "benchmark": ("benchmark",),
     "batch": ("run", "accept"),
+    "page": ("page",),
     "explain": ("explain",),
     "selftest": ("selftest",),
     "modelarts": ("modelarts",),

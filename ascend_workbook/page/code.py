@@ -1,0 +1,189 @@
+"""The code of a run: each file before and after, its lines coloured, its findings under their lines.
+
+A file is shown as it was looked at: as the report kept it, or as it still lies where it was scanned, which its
+checksum or the lines that findings quote must prove. Lines are coloured here (Pygments): no script does it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Optional
+
+from ascend_workbook.findings.finding import Finding
+from ascend_workbook.findings.report import Report
+from ascend_workbook.page.reports import describe_finding
+from ascend_workbook.page.texts import show_both
+from ascend_workbook.redaction.exits import redact
+
+#: Classes of what is to be done about a place, from what weighs most.
+CLASSES = ("unsupported", "manual", "rewrite", "advice", "auto")
+#: Characters of all files that are coloured, and that are shown; a longer rest is named without its text.
+COLOURED, SHOWN = 600_000, 3_000_000
+#: The first letters of Pygments' short names that have a colour of their own.
+KINDS = {"k": "k", "s": "s", "c": "c", "m": "m", "o": "", "n": "", "p": ""}
+NAMED = {"nb": "b", "nf": "f", "nc": "f", "nd": "d", "ow": "k", "bp": "b"}
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file as it was looked at and, where it was rewritten, after that."""
+
+    before: str
+    after: Optional[str] = None
+
+
+def collect_sources(report: Report) -> dict[str, SourceFile]:
+    """Collect the files of a report of the migration stage by their names below the scanned folder."""
+    sources = report.facts.get("sources")
+    if isinstance(sources, Mapping):
+        return {name: SourceFile(file["before"], file.get("after")) for name, file in sources.items()}
+    parts = {part.verb: part for part in (report, *report.parts)}
+    scanned, rewritten = parts.get("scan"), parts.get("rewrite")
+    facts = (scanned or rewritten or report).facts
+    root, sums = facts.get("root"), facts.get("sha256") or {}
+    if not isinstance(root, str):
+        return {}
+    quoted = _quotes_by_file(placed_findings(report))
+    files = {}
+    for name in sorted({*quoted, *(rewritten.facts.get("sha256") or {} if rewritten else {})}):
+        before = _read_text(Path(root, name))
+        if before is not None and _is_as_looked_at(before, sums.get(name), quoted.get(name, {})):
+            out = rewritten.facts.get("out") if rewritten else None
+            after = _read_text(Path(out, name)) if isinstance(out, str) else None
+            text = redact(before.decode("utf-8", "replace"))
+            files[name] = SourceFile(text, redact(after.decode("utf-8", "replace")) if after is not None else None)
+    return files
+
+
+def placed_findings(report: Report) -> list[Finding]:
+    """Return the findings of a report and its parts that have a place with a line, each once."""
+    by_cause: dict[object, Finding] = {}
+    for part in (report, *report.parts):
+        for finding in part.findings:
+            if finding.place and finding.place.line:
+                by_cause.setdefault((finding.key, finding.place, repr(finding.args)), finding)
+    return list(by_cause.values())
+
+
+def _quotes_by_file(findings: Iterable[Finding]) -> dict[str, dict[int, str]]:
+    quotes: dict[str, dict[int, str]] = {}
+    for finding in findings:
+        assert finding.place
+        lines = quotes.setdefault(finding.place.path, {})
+        lines[finding.place.line] = str(finding.args.get("code", ""))
+    return quotes
+
+
+def _read_text(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes() if path.is_file() else None
+    except OSError:
+        return None
+
+
+def _is_as_looked_at(content: bytes, checksum: str | None, quotes: Mapping[int, str]) -> bool:
+    """Return whether the content is what was looked at: by its checksum, else by every line that is quoted of it."""
+    if checksum:
+        return hashlib.sha256(content).hexdigest() == checksum
+    lines = content.decode("utf-8", "replace").splitlines()
+    marked = {line: code.rstrip("…") for line, code in quotes.items() if code}
+    return bool(marked) and all(
+        0 < line <= len(lines) and lines[line - 1].strip().startswith(code) for line, code in marked.items()
+    )
+
+
+def describe_code(files: Mapping[str, SourceFile], findings: Iterable[Finding]) -> list[dict[str, Any]]:
+    """Describe each file with its lines, what was changed, and its findings; files with the gravest findings first."""
+    by_file: dict[str, list[dict[str, Any]]] = {name: [] for name in files}
+    for finding in findings:
+        if finding.place:
+            by_file.setdefault(finding.place.path, []).append(describe_placed(finding))
+    described, room = [], [COLOURED, SHOWN]
+    for name, rows in by_file.items():
+        rows.sort(key=lambda row: (row["line"], row["column"]))
+        file: dict[str, Any] = {"path": name, "findings": rows}
+        source = files.get(name)
+        if source is not None and len(source.before) <= room[1]:
+            size = len(source.before)
+            file |= _describe_change(name, source, coloured=size <= room[0])
+            room = [room[0] - size, room[1] - size]
+        described.append(file)
+    return sorted(described, key=_urgency_of)
+
+
+def _urgency_of(file: dict[str, Any]) -> tuple[int, str]:
+    ranks = [CLASSES.index(row["class"]) for row in file["findings"] if row["class"] in CLASSES]
+    return min(ranks, default=len(CLASSES)), file["path"]
+
+
+def describe_placed(finding: Finding) -> dict[str, Any]:
+    """Describe a finding of a line: beside what every finding has, its class, quoted code, hours and confidence."""
+    assert finding.place
+    described = {**describe_finding(finding), "line": finding.place.line, "column": finding.place.column}
+    described["class"] = str(finding.args.get("class", ""))
+    for name in ("code", "effort_h", "confidence"):
+        if finding.args.get(name):
+            described[name] = show_both(finding.args[name])
+    return described
+
+
+def _describe_change(name: str, source: SourceFile, *, coloured: bool) -> dict[str, Any]:
+    """Describe the lines before, and as operations of difflib those that differ after."""
+    before = source.before.splitlines()
+    described: dict[str, Any] = {"before": list(_colour_lines(name, source.before, len(before), coloured))}
+    if source.after is None or source.after == source.before:
+        return described
+    after = source.after.splitlines()
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    operations = [operation for operation in matcher.get_opcodes() if operation[0] != "equal"]
+    coloured_after = list(_colour_lines(name, source.after, len(after), coloured))
+    changed = {number: coloured_after[number] for _, _, _, begin, end in operations for number in range(begin, end)}
+    described["operations"] = [list(operation[1:]) for operation in operations]
+    described["after"] = changed
+    described["added"] = sum(end - begin for *_, begin, end in operations)
+    described["removed"] = sum(end - begin for _, begin, end, *_ in operations)
+    return described
+
+
+def _colour_lines(name: str, text: str, count: int, coloured: bool) -> Iterator[list[str]]:
+    """Yield each line as kind, text, kind, text ...; a kind is a letter of the page's style, or empty."""
+    if not coloured:
+        yield from (["", line] for line in text.splitlines())
+        return
+    line: list[str] = []
+    number = 0
+    for kind, piece in _lex_text(name, text):
+        for part in piece.splitlines(keepends=True):
+            plain = part.rstrip("\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029")
+            if plain:
+                if line and line[-2] == kind:
+                    line[-1] += plain
+                else:
+                    line += [kind, plain]
+            if plain != part and number < count:
+                yield line
+                line, number = [], number + 1
+    if number < count:
+        yield line
+
+
+def _lex_text(name: str, text: str) -> Iterator[tuple[str, str]]:
+    from pygments.lexers import get_lexer_for_filename
+    from pygments.lexers.special import TextLexer
+    from pygments.token import STANDARD_TYPES
+    from pygments.util import ClassNotFound
+
+    options = {"stripnl": False, "ensurenl": False}
+    try:
+        lexer = get_lexer_for_filename(Path(name).name, **options)
+    except ClassNotFound:
+        lexer = TextLexer(**options)
+    for token, piece in lexer.get_tokens(text):
+        while token not in STANDARD_TYPES:
+            token = token.parent
+        short = STANDARD_TYPES[token]
+        yield NAMED.get(short, KINDS.get(short[:1], "")), piece

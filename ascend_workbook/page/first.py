@@ -1,0 +1,179 @@
+"""What to fix first: the causes of a run as cards, in the order in which they are to be mended.
+
+The order is that of the work: a machine that is not ready, a script that stops, a place that no NPU runs, an operator
+that parts the runs, the largest saving, and where nothing is left, the repetition on hardware. One cause is one card.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Optional
+
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.findings.sentence import NextStep, Scalar, Sentence
+from ascend_workbook.page.texts import number_of, show_both
+
+#: The stages in the order of a run, and the tab of each.
+TABS = {"environment": "env", "migration": "code", "precision": "prec", "profiling": "perf"}
+#: Percent of a step that a saving takes at most, below which it is not told first.
+WORTH = 5.0
+#: Ranks of cards: a smaller one is to be mended first.
+ORDER = ("environment", "stops", "unsupported", "by_hand", "parts", "stage", "saving", "look", "hardware", "run")
+
+
+@dataclass(frozen=True)
+class Card:
+    """One cause: what it is, where, and what to do. `kind` is one of ORDER; `stage` is empty where it is none's."""
+
+    kind: str
+    status: Status
+    stage: str
+    cause: Scalar
+    detail: Scalar = None
+    place: str = ""
+    remedy: Scalar = None
+    weight: float = 0.0
+    command: tuple[str, ...] = ()
+
+    @property
+    def rank(self) -> tuple[int, int, float]:
+        """Return what orders cards: what is to be fixed first, then by kind, the heaviest of equals first."""
+        return (0 if self.status is Status.FIX else 1, ORDER.index(self.kind), -self.weight)
+
+    def describe(self) -> dict[str, Any]:
+        """Describe the card for a page, in both languages."""
+        described: dict[str, Any] = {"kind": self.kind, "status": number_of(self.status), "stage": self.stage}
+        described |= {"tab": TABS.get(self.stage, ""), "cause": show_both(self.cause)}
+        for name in ("detail", "remedy"):
+            if getattr(self, name):
+                described[name] = show_both(getattr(self, name))
+        described |= {"place": self.place} if self.place else {}
+        return {**described, **({"command": list(self.command)} if self.command else {})}
+
+
+def choose_first(stages: Mapping[str, Report], failed: Mapping[str, Card] = MappingProxyType({})) -> Card:
+    """Choose the card to be mended first. `failed` has the cards of stages that ended without a report of their own."""
+    return order_cards(stages, failed)[0]
+
+
+def order_cards(stages: Mapping[str, Report], failed: Mapping[str, Card] = MappingProxyType({})) -> list[Card]:
+    """Return every cause as a card, what is to be mended first in front; never empty."""
+    cards = list(failed.values())
+    for stage, report in stages.items():
+        cards += [card for card in _MAKERS.get(stage, _make_stage)(report) if card.cause]
+        if report.status is Status.FIX and not any(card.stage == stage for card in cards):
+            cards += _make_stage(report)
+    cards = _drop_same(sorted(cards, key=lambda card: card.rank))
+    if any(card.status is Status.FIX for card in cards) or not stages:
+        return cards or [Card("run", Status.NOT_LOOKED, "", Sentence("page.first.nothing_ran"))]
+    if any(report.simulated for report in stages.values()):
+        step = Sentence("page.first.hardware")
+        return [*cards, Card("hardware", Status.GOOD, "", step, remedy=NextStep("page.first.hardware"))]
+    return cards or [Card("hardware", Status.GOOD, "", Sentence("page.first.good"), remedy=NextStep("page.first.good"))]
+
+
+def _drop_same(cards: list[Card]) -> list[Card]:
+    """Return the cards without those whose cause another of the same place has told."""
+    by_cause: dict[object, Card] = {}
+    for card in cards:
+        by_cause.setdefault((str(card.cause), card.place), card)
+    return list(by_cause.values())
+
+
+def _card_of(kind: str, finding: Finding, stage: str, *, weight: float = 0.0) -> Card:
+    place = f"{finding.place.path}:{finding.place.line}" if finding.place and finding.place.line else ""
+    cause, remedy = Sentence(finding.key, **finding.args), NextStep(finding.key, **finding.args)
+    return Card(kind, finding.status, stage, cause, None, place, remedy if finding.hint("en") else None, weight)
+
+
+def _walk(report: Report) -> list[Report]:
+    return [report, *(inner for part in report.parts for inner in _walk(part))]
+
+
+def _make_environment(report: Report) -> list[Card]:
+    """Make a card of each check that failed or warns; the summary of all of them is none's cause."""
+    checks = [finding for part in report.parts or (report,) for finding in part.findings if finding.rule != "ENV000"]
+    wrong = [finding for finding in checks if finding.status >= Status.LOOK]
+    kinds = {Status.FIX: "environment", Status.LOOK: "look"}
+    return [_card_of(kinds[finding.status], finding, report.stage, weight=finding.weight) for finding in wrong]
+
+
+def _make_migration(report: Report) -> list[Card]:
+    parts = {part.verb: part for part in report.parts}
+    cards = []
+    for verb in ("dry_run", "operator_support"):
+        ran = parts.get(verb)
+        cards += [_card_of("stops", finding, report.stage) for finding in _failures(ran)]
+    scanned = parts.get("scan", report)
+    by_class: dict[str, list[Finding]] = {}
+    for finding in scanned.findings:
+        if finding.place and finding.args.get("class") in ("unsupported", "manual"):
+            by_class.setdefault(str(finding.args["class"]), []).append(finding)
+    left = Status.FIX if report.status is Status.FIX else Status.LOOK
+    for name, kind in (("unsupported", "unsupported"), ("manual", "by_hand")):
+        places = by_class.get(name, [])
+        if places:
+            first = next((finding for finding in places if finding.args.get("stops")), places[0])
+            card = _card_of(kind, first, report.stage)
+            more = Sentence("page.first.more_places", count=len(places) - 1) if len(places) > 1 else None
+            status = left if any(finding.args.get("stops") for finding in places) else Status.LOOK
+            cards.append(Card(kind, status, report.stage, card.cause, more, card.place, card.remedy))
+    return cards
+
+
+def _failures(report: Optional[Report]) -> list[Finding]:
+    """Return what failed in a report, the heaviest first."""
+    wrong = [finding for finding in report.findings if finding.status is Status.FIX] if report else []
+    return sorted(wrong, key=lambda finding: -finding.weight)[:1]
+
+
+def _make_precision(report: Report) -> list[Card]:
+    for part in _walk(report):
+        first = part.facts.get("first_divergence")
+        if part.verb in ("divergence", "compare") and first and part.headline and part.status is Status.FIX:
+            card = _card_of("parts", part.headline, report.stage)
+            return [Card("parts", Status.FIX, report.stage, card.cause, None, _place_of_row(part), card.remedy)]
+    return []
+
+
+def _place_of_row(report: Report) -> str:
+    """Return the line that calls the operator which parts the runs, where the capture kept it."""
+    row, table = report.facts.get("row"), report.table
+    names = [column.name for column in table.columns] if table else []
+    if table is None or not isinstance(row, int) or row >= len(table.rows) or "place" not in names:
+        return ""
+    return str(table.rows[row][names.index("place")] or "")
+
+
+def _make_profiling(report: Report) -> list[Card]:
+    """Make a card of the largest saving that is worth it; its bound in milliseconds a step is its weight."""
+    cards = []
+    for part in report.parts:
+        if part.verb != "tuning" or not part.table or not part.table.rows:
+            continue
+        row = dict(zip((column.name for column in part.table.columns), part.table.rows[0]))
+        gain, share = row.get("tuning_bound"), row.get("share")
+        if isinstance(gain, (int, float)) and isinstance(share, (int, float)) and share >= WORTH:
+            cause = Sentence("page.first.saving", change=row.get("tuning_change"), gain_ms=gain)
+            seen, act = row.get("tuning_seen"), row.get("tuning_do")
+            cards.append(Card("saving", Status.NOTE, report.stage, cause, seen, "", act, weight=float(gain)))
+    return cards
+
+
+def _make_stage(report: Report) -> list[Card]:
+    """Make the card of a stage that has no maker of its own: its headline, where that is Fix or Look."""
+    headline = report.headline
+    if headline is None or headline.status < Status.LOOK:
+        return []
+    return [_card_of("stage" if headline.status is Status.FIX else "look", headline, report.stage)]
+
+
+_MAKERS = {
+    "environment": _make_environment,
+    "migration": _make_migration,
+    "precision": _make_precision,
+    "profiling": _make_profiling,
+}

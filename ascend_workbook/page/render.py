@@ -1,0 +1,148 @@
+"""The page itself: Jinja2 frame, data as JSON, one script. It asks nothing of any network."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import zlib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ascend_workbook.findings.report import Report
+from ascend_workbook.findings.sentence import LANGUAGES, choose_language, load_catalogue, say
+from ascend_workbook.page import run as runs
+from ascend_workbook.page.code import CLASSES
+from ascend_workbook.page.texts import say_both
+from ascend_workbook.redaction.exits import redact
+from ascend_workbook.storage import open_storage
+
+HERE = Path(__file__).parent
+#: Letters of a piece of the data from which it is packed, and those of a line of a packed piece: so short that nothing
+#: in it has the shape of a key.
+PACKED, LINE = 24_000, 16
+#: The words of statuses by their number.
+STATUSES = ("good", "not_looked", "look", "fix")
+
+
+def draw_run(folder: Path, lang: str | None = None, *, out: Path | None = None) -> Path:
+    """Draw the page of a run's folder as its index.html, or as `out`, whole or not at all; return its path.
+
+    Raises WorkbookError `page.nothing` where the folder holds no report.
+    """
+    data = runs.describe_run(runs.load_run(folder))
+    path = out or folder / "index.html"
+    open_storage(str(path.parent)).write_text(path.name, render_data(data, lang, folder))
+    return path
+
+
+def render_report(report: Report, lang: str | None = None) -> str:
+    """Render the page of one report."""
+    return render_data(runs.describe_single(report), lang)
+
+
+def render_data(data: dict[str, Any], lang: str | None = None, folder: Path | None = None) -> str:
+    """Render a page of described data. Paths below `folder` are told relative to it."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    lang = choose_language(lang)
+    blocks: dict[str, str] = {}
+    small = pack_blocks({**data, "lang": lang, "words": collect_words()}, blocks, folder)
+    pages = Environment(
+        loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return pages.get_template("frame.html").render(
+        name=data["name"] if isinstance(data["name"], str) else data["name"][LANGUAGES.index(lang)],
+        lang={"zh": "zh-CN"}.get(lang, lang),
+        data=Markup(escape_json(small)),
+        blocks={name: Markup(text) for name, text in blocks.items()},
+        style=Markup(read_bundle("bundle.css")),
+        script=Markup(read_bundle("bundle.js")),
+        answers=list(tell_answers(data, lang)),
+        no_script=say("page.no_script", lang),
+    )
+
+
+@cache
+def read_bundle(name: str) -> str:
+    """Return a file of the built bundle."""
+    return (HERE / name).read_text(encoding="utf-8")
+
+
+@cache
+def collect_words() -> Mapping[str, Any]:
+    """Collect the words of the page's own controls, by their keys without the leading `page.`, in both languages."""
+    words: dict[str, Any] = {}
+    for key, entry in load_catalogue().items():
+        first, _, rest = key.partition(".")
+        if first in ("page", "timeline") and rest and (first == "timeline" or rest.startswith("ui.")):
+            words[rest[3:] if first == "page" else key] = [entry.en, entry.zh]
+    return {**words, **{f"class.{kind}": say_both(f"migration.class.{kind}") for kind in CLASSES}}
+
+
+def pack_blocks(value: Any, blocks: dict[str, str], folder: Path | None) -> str:
+    """Return the data as JSON without credentials; a large piece becomes one of `blocks`, compressed, and its name.
+
+    What is compressed was redacted before: what writes the page could not look into it.
+    """
+    return dump_plain(_take_large(value, blocks, folder), folder)
+
+
+def _take_large(value: Any, blocks: dict[str, str], folder: Path | None) -> Any:
+    """Return the value with large tables, files and timelines as {"block": name}."""
+    if isinstance(value, dict):
+        if "columns" in value or "before" in value or "boxes" in value:
+            text = dump_plain(value, folder)
+            if len(text) >= PACKED:
+                name = f"b{len(blocks)}"
+                packed = base64.b64encode(zlib.compress(text.encode("utf-8", "backslashreplace"), 9)).decode()
+                blocks[name] = "\n".join(packed[at : at + LINE] for at in range(0, len(packed), LINE))
+                head = {key: value[key] for key in ("path", "added", "removed", "count") if key in value}
+                return {**head, "block": name, "findings": value.get("findings", [])}
+            return value
+        return {key: _take_large(item, blocks, folder) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_take_large(item, blocks, folder) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def dump_plain(value: Any, folder: Path | None) -> str:
+    """Return JSON without credentials, paths below the folder relative to it."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    if folder is not None:
+        for place in dict.fromkeys((folder.resolve(), Path.cwd())):
+            if len(place.parts) > 2:
+                text = text.replace(json.dumps(f"{place}/", ensure_ascii=False)[1:-1], "")
+    cleaned = redact(text)
+    try:
+        json.loads(cleaned)
+    except ValueError:  # a credential next to a sign of JSON's: each text alone
+        cleaned = json.dumps(_redact_strings(json.loads(text)), ensure_ascii=False, separators=(",", ":"))
+    return cleaned
+
+
+def _redact_strings(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {redact(key): _redact_strings(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_redact_strings(item) for item in value]
+    return redact(value) if isinstance(value, str) else value
+
+
+def escape_json(text: str) -> str:
+    """Escape what could end the script element, or a line, within JSON."""
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
+
+
+def tell_answers(data: Mapping[str, Any], lang: str) -> Any:
+    """Yield what a reader without scripts sees: question, status and answer, then what to do first."""
+    at = LANGUAGES.index(lang)
+    for row in (*data.get("answers", ()), *data.get("cards", ())[:1]):
+        question, title = row.get("question", ""), row.get("title", row.get("cause", ""))
+        texts = [text if isinstance(text, str) else text[at] for text in (question, title)]
+        yield {"question": texts[0], "status": say(f"page.status.{STATUSES[row['status']]}", lang), "title": texts[1]}

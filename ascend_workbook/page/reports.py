@@ -1,0 +1,90 @@
+"""Any report as a page shows it: verdict, chart, table, what is left to say, and its parts."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+from ascend_workbook.findings.finding import Finding, Place
+from ascend_workbook.findings.report import Report
+from ascend_workbook.page.tables import pack_table
+from ascend_workbook.page.texts import in_both, number_of, show_both, title_both
+from ascend_workbook.show.cells import collect_remarks, fold_findings, is_summary, join_unlooked
+
+#: What a page draws from a report's facts, by name.
+FACTS = ("timeline", "flame", "modules", "edges", "row", "counts")
+
+
+def describe_report(report: Report) -> dict[str, Any]:
+    """Describe the report and its parts; all texts in both languages."""
+    facts = {name: report.facts[name] for name in FACTS if report.facts.get(name)}
+    described: dict[str, Any] = {
+        "id": report.verb,
+        "title": in_both(report.title),
+        "status": number_of(report.status),
+        "verdict": in_both(report.verdict),
+        "findings": _describe_findings(report),
+        "parts": [describe_report(part) for part in report.parts],
+    }
+    described |= {"facts": facts} if facts else {}
+    if report.table and report.table.rows and not report.parts:
+        described["table"] = pack_table(report.table)
+    elif report.table and report.table.rows and [c.name for c in report.table.columns][:1] != ["question"]:
+        described["table"] = pack_table(report.table)  # one of questions says what its parts say
+    if report.chart and "table" in described:
+        described["chart"] = {**asdict(report.chart), "titles": {y: title_both(y) for y in _named_columns(report)}}
+    if report.listing:
+        described["listing"] = {
+            "title": title_both(report.listing.name),
+            "text": report.listing.text,
+            "language": report.listing.language,
+        }
+    return described
+
+
+def _named_columns(report: Report) -> tuple[str, ...]:
+    chart = report.chart
+    assert chart is not None
+    return tuple(name for name in (chart.x, *chart.y, *chart.below, chart.by, chart.limit) if name)
+
+
+def _describe_findings(report: Report) -> list[dict[str, Any]]:
+    """Describe what is left to say beside verdict and table; what was not looked at for one reason is one row."""
+    rows = []
+    for group in fold_findings(collect_remarks(report), "en"):
+        first = group[0]
+        if len(group) > 1:
+            topics = [show_both(finding.args.get("topic", finding.rule)) for finding in group]
+            rows.append(
+                {
+                    **describe_finding(first),
+                    "text": in_both(partial(join_unlooked, group)),
+                    "topics": topics,
+                    "hint": "",
+                }
+            )
+        elif is_summary(first, report):
+            rows.append({**describe_finding(first), "text": ""})
+        else:
+            rows.append(describe_finding(first))
+    return rows
+
+
+def describe_finding(finding: Finding) -> dict[str, Any]:
+    """Describe one finding: its status, rule, sentence, next step and place."""
+    described: dict[str, Any] = {
+        "status": number_of(finding.status),
+        "rule": finding.rule,
+        "text": in_both(finding.message),
+        "hint": in_both(finding.hint),
+    }
+    if finding.place:
+        described["place"] = describe_place(finding.place)
+    link = finding.args.get("link")
+    return {**described, **({"link": link} if isinstance(link, str) and link.startswith("https://") else {})}
+
+
+def describe_place(place: Place) -> str:
+    """Write a place as `path:line`; a page links it where it has the file."""
+    return f"{place.path}:{place.line}" if place.line else place.path

@@ -1,0 +1,201 @@
+"""A run's folder, or one report, as the data of a page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Optional
+
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Report, load_report
+from ascend_workbook.findings.sentence import Sentence
+from ascend_workbook.page.answers import answer_questions, find_part, walk_parts
+from ascend_workbook.page.code import collect_sources, describe_code, placed_findings
+from ascend_workbook.page.first import TABS, Card, order_cards
+from ascend_workbook.page.reports import describe_finding, describe_report
+from ascend_workbook.page.texts import in_both, number_of, show_both
+
+STAGES = tuple(TABS)
+#: Files of a stage's folder that the page links to.
+#: Reports of the run as a whole, beside its own: their files without `.json`.
+BESIDE = ("acceptance", "reference")
+#: A report larger than this is not looked for beside a stage's own.
+LARGEST_BYTES = 64 * 2**20
+FILES = ("report.json", "notebook.ipynb", "outcome.json", "report.junit.xml")
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run's folder holds: the run's own report, where there is one, and each stage's."""
+
+    name: str
+    folder: Path
+    result: Optional[Report]
+    stages: dict[str, Optional[Report]]
+    beside: tuple[Report, ...] = ()
+    files: tuple[str, ...] = field(default_factory=tuple)
+
+
+def load_run(folder: Path) -> Run:
+    """Load a run's folder. Raises WorkbookError `page.nothing` where it holds no report."""
+    result = _load(folder / "report.json")
+    stages = {stage: _load_stage(folder / stage) for stage in STAGES}
+    if result is not None and result.verb == "run":
+        there = [str(outcome.get("stage")) for outcome in result.facts.get("outcomes") or ()]
+        stages = {stage: report if stage in there else None for stage, report in stages.items()}
+    elif not any(stages.values()):
+        raise WorkbookError("page.nothing", path=str(folder))
+    named = [f"{stage}/{file}" for stage in STAGES for file in FILES]
+    files = tuple(name for name in ("report.json", "junit.xml", *named) if (folder / name).is_file())
+    name = str(result.facts.get("name") or folder.name) if result else folder.name
+    beside = tuple(filter(None, (_load(folder / f"{name}.json") for name in BESIDE)))
+    return Run(name, folder, result, stages, beside, files)
+
+
+def _load_stage(folder: Path) -> Report | None:
+    """Load a stage's report; what else the stage saved beside it, such as its advice, becomes a part of it."""
+    report = _load(folder / "report.json")
+    if report is None:
+        return None
+    verbs = {part.verb for part in walk_parts(report)}
+    others = (_load(path) for path in sorted(folder.glob("*.json")) if path.name != "report.json" and _is_small(path))
+    more = tuple(other for other in others if other is not None and other.verb not in verbs)
+    return replace(report, parts=(*report.parts, *more)) if more else report
+
+
+def _is_small(path: Path) -> bool:
+    return path.stat().st_size <= LARGEST_BYTES
+
+
+def _load(path: Path) -> Report | None:
+    """Load a report; None where there is none, or one that cannot be read and so vouches for nothing."""
+    with suppress(WorkbookError):
+        return load_report(path) if path.is_file() else None
+    return None
+
+
+def describe_run(run: Run) -> dict[str, Any]:
+    """Describe a run for its page: the answers, what to fix first, and a tab for each stage."""
+    there = {stage: report for stage, report in run.stages.items() if report is not None}
+    failed, blocked = _find_failed(run), _find_blocked(run)
+    judged = {stage: report for stage, report in there.items() if stage not in blocked}
+    cards = order_cards(judged, failed)
+    sources, code_findings = {}, []
+    if "migration" in there:
+        sources = collect_sources(there["migration"])
+        code_findings = placed_findings(there["migration"])
+    described = {
+        "kind": "run",
+        "name": run.name,
+        "script": _name_script(there),
+        "created": (run.result or next(iter(there.values()))).created,
+        "running": run.result is not None and _is_running(run.result),
+        "simulated": any(report.simulated for report in there.values()),
+        "circumstances": _circumstances(there),
+        "answers": answer_questions(run.stages, failed, blocked),
+        "cards": [card.describe() for card in cards],
+        "unlooked": list(_list_unlooked(there)),
+        "tabs": {TABS[stage]: describe_report(report) for stage, report in there.items()},
+        "code": describe_code(sources, code_findings),
+        "run": _describe_commands(run, there),
+        "beside": [describe_report(report) for report in run.beside],
+    }
+    return described
+
+
+def describe_single(report: Report) -> dict[str, Any]:
+    """Describe one report for a page of its own."""
+    sources = collect_sources(report) if report.stage == "migration" else {}
+    findings = placed_findings(report) if report.stage == "migration" else []
+    return {
+        "kind": "report",
+        "name": in_both(report.title),
+        "created": report.created,
+        "running": False,
+        "simulated": report.simulated,
+        "circumstances": in_both(lambda lang: "\n".join(report.circumstances(lang))),
+        "tabs": {TABS.get(report.stage, "report"): describe_report(report)},
+        "code": describe_code(sources, findings),
+        "tab": TABS.get(report.stage, "report"),
+    }
+
+
+def _is_running(result: Report) -> bool:
+    return any(finding.key == "RUN400.not_run" for finding in result.findings) and not any(
+        finding.status is Status.FIX for finding in result.findings
+    )
+
+
+def _find_failed(run: Run) -> dict[str, Card]:
+    """Find the stages that ended without a report of their own, as cards of what ended them."""
+    cards: dict[str, Card] = {}
+    for finding in _stage_findings(run):
+        stage = str(finding.place.path).partition("/")[0] if finding.place else ""
+        if finding.status is Status.FIX and stage in STAGES and run.stages.get(stage) is None:
+            cause = Sentence(finding.key, **finding.args)
+            cards[stage] = Card("stops", Status.FIX, stage, cause)
+    return cards
+
+
+def _find_blocked(run: Run) -> dict[str, str]:
+    """Find the stages that wait for another, by name."""
+    outcomes = run.result.facts.get("outcomes") or () if run.result else ()
+    return {str(each["stage"]): str(each["blocked_by"]) for each in outcomes if each.get("blocked_by") in STAGES}
+
+
+def _stage_findings(run: Run) -> tuple[Finding, ...]:
+    return run.result.findings if run.result else ()
+
+
+def _circumstances(there: Mapping[str, Report]) -> Any:
+    """Tell once what holds for all stages: simulated numbers, faults on purpose, unknown types."""
+    return in_both(
+        lambda lang: "\n".join(dict.fromkeys(line for report in there.values() for line in report.circumstances(lang)))
+    )
+
+
+def _name_script(there: Mapping[str, Report]) -> str:
+    for report in there.values():
+        for part in walk_parts(report):
+            script = part.facts.get("script")
+            if isinstance(script, str) and script:
+                return Path(script).name
+    return ""
+
+
+def _list_unlooked(there: Mapping[str, Report]) -> Any:
+    """Yield once each what the parts of the stages could not look at."""
+    texts = set()
+    for stage, report in there.items():
+        for part in walk_parts(report):
+            for finding in part.findings:
+                row = describe_finding(finding)
+                if finding.status is Status.NOT_LOOKED and json.dumps(row["text"]) not in texts:
+                    texts.add(json.dumps(row["text"]))
+                    yield {"tab": TABS[stage], "text": row["text"]}
+
+
+def _describe_commands(run: Run, there: Mapping[str, Report]) -> dict[str, Any]:
+    """Describe how to repeat the run and each stage, with what versions it ran, and which files it left."""
+    facts = run.result.facts if run.result else {}
+    outcomes = {str(each.get("stage")): each for each in facts.get("outcomes") or ()}
+    stages = []
+    for stage in STAGES:
+        outcome, report = outcomes.get(stage, {}), there.get(stage)
+        row: dict[str, Any] = {"stage": show_both(Sentence(f"page.tab.{TABS[stage]}")), "tab": TABS[stage]}
+        row |= {"status": number_of(report.status) if report else 1, "tier": report.tier if report else ""}
+        row |= {"seconds": outcome.get("seconds"), "reused": bool(outcome.get("reused"))}
+        row |= {"command": outcome.get("command") or ["ascend-workbook", "run", "--name", run.name, "--stage", stage]}
+        stages.append(row)
+    checks = find_part(there["environment"], "machine_check") if "environment" in there else None
+    chosen = (checks.facts.get("machine") or {}).get("chosen") or {} if checks else {}
+    return {
+        "stages": stages,
+        "versions": {**facts.get("versions", {}), **chosen.get("versions", {})},
+        "parameters": facts.get("parameters") or {},
+        "files": list(run.files),
+    }

@@ -1,0 +1,89 @@
+// The page: header, tabs by name in the address, language, theme, and the state that a reload keeps.
+
+import {chip, h, isDark, page, t, tag, w} from "./dom.js";
+import {VIEWS} from "./views.js";
+
+const TABS = ["overview", "env", "code", "prec", "perf", "plan", "run"];
+const remembered = name => { try { return localStorage.getItem("ascend-workbook." + name); } catch { return null; } };
+const remember = (name, value) => { try { localStorage.setItem("ascend-workbook." + name, value); } catch { /* a page in a frame may keep nothing */ } };
+
+function tabs() {
+  if (page.data.kind === "report") return ["report"];
+  if (page.data.kind === "plan") return ["plan"];
+  return TABS.filter(name => name !== "plan" || page.data.plan);
+}
+
+// What the address asks for: a tab, and in the code's a file and line.
+function asked() {
+  const [path] = decodeURIComponent(location.hash.slice(1)).split("?");
+  const [name, ...rest] = path.split("/");
+  const match = /^(.*?)(?::(\d+))?$/.exec(rest.join("/"));
+  const own = tabs();
+  const tab = own.includes(name) ? name : name === "code" && own[0] === "report" ? "report" : own[0];
+  return {tab, target: rest.length ? {path: match[1], line: match[2] ? Number(match[2]) : null} : null};
+}
+
+function statusOf(tab) {
+  const answer = page.data.answers?.find(one => one.tab === tab);
+  return answer && answer.status > 0 ? chip(answer.status, true) : null;
+}
+
+function header() {
+  const {tab} = asked();
+  const list = tabs();
+  document.documentElement.lang = page.lang ? "zh-CN" : "en";
+  const bar = h("header", {}, h("a", {href: "#main", class: "skip", onclick: event => { event.preventDefault(); document.getElementById("main").focus(); }}, w("skip")),
+    h("div", {class: "top"}, h("strong", {}, t(page.data.name)), page.data.script ? h("span", {}, page.data.script) : null, page.data.simulated ? tag(w("simulated_tag")) : null,
+      page.data.running ? tag(w("running")) : null, h("time", {class: "small", datetime: page.data.created}, page.data.created.replace("T", " ").slice(0, 16) + " UTC"),
+      h("span", {class: "controls"}, h("button", {type: "button", id: "language", lang: page.lang ? "en" : "zh-CN", onclick: () => again(() => { page.lang = 1 - page.lang; remember("lang", page.lang); }, "language")}, page.lang ? "English" : "中文"),
+        h("button", {type: "button", id: "theme", onclick: () => again(() => { page.theme = isDark() ? "light" : "dark"; remember("theme", page.theme); }, "theme")}, w("theme"), " ", h("span", {"aria-hidden": "true"}, isDark() ? "☾" : "☀")))));
+  if (list.length > 1) {
+    bar.append(h("div", {role: "tablist", "aria-label": w("tabs"), onkeydown: event => {
+      const at = list.indexOf(asked().tab), to = {ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: list.length - 1}[event.key];
+      if (to === undefined) return;
+      event.preventDefault();
+      location.hash = list[(to + list.length) % list.length];
+      requestAnimationFrame(() => document.getElementById("tab-" + asked().tab)?.focus());
+    }}, list.map(name => h("a", {role: "tab", id: "tab-" + name, href: "#" + name, "aria-selected": String(name === tab), "aria-controls": "main", tabindex: name === tab ? "0" : "-1"}, w("tab." + name), " ", statusOf(name)))));
+  }
+  return bar;
+}
+
+let drawn = 0;
+
+async function draw() {
+  const own = ++drawn, {tab, target} = asked();
+  document.documentElement.dataset.theme = isDark() ? "dark" : "light";
+  const main = h("main", {id: "main", tabindex: "-1", role: tabs().length > 1 ? "tabpanel" : null, "aria-labelledby": tabs().length > 1 ? "tab-" + tab : null, class: "tab-" + tab});
+  document.getElementById("app").replaceChildren(header(), main);
+  await VIEWS[tab](main, target);
+  if (own === drawn) document.documentElement.dataset.ready = tab;
+}
+
+// Draws anew after a change of language or theme, with the focus and the place where they were.
+async function again(change, id) {
+  const {scrollY} = window;
+  change();
+  await draw();
+  document.getElementById(id)?.focus();
+  window.scrollTo(0, scrollY);
+}
+
+function start() {
+  page.data = JSON.parse(document.getElementById("data").textContent);
+  for (const file of page.data.code ?? []) page.files.set(file.path, file);
+  const lang = remembered("lang");
+  page.lang = lang === null ? (page.data.lang === "zh" ? 1 : 0) : Number(lang) ? 1 : 0;
+  page.theme = remembered("theme") ?? "auto";
+  addEventListener("hashchange", async () => {
+    const held = document.activeElement?.id;
+    await draw();
+    if (held?.startsWith("tab-")) document.getElementById("tab-" + asked().tab)?.focus();
+    else if (!asked().target) { window.scrollTo(0, 0); document.getElementById("main").focus({preventScroll: true}); }
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { if (page.theme === "auto") draw(); });
+  draw();
+  if (page.data.running) setTimeout(() => location.reload(), 5000);
+}
+
+start();

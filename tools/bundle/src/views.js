@@ -1,0 +1,368 @@
+// The tabs: what each shows on its first screen, and below it every report of its stage.
+
+import {card, chip, colour, command, h, isDark, link, number, page, place, prose, t, tag, unpack, w} from "./dom.js";
+import {barcode, curve, drawChart, graph, heightOf, miniBars, moduleTree, shareBar} from "./charts.js";
+import {cell, columnOf, drawTable} from "./table.js";
+import {drawCode, excerpt, HUES} from "./code.js";
+import {mountTimeline} from "./timeline.js";
+
+const PART_HUES = {computing: "s1", communication: "s3", copy: "s4", loading: "s2", free: "none"};
+
+export const VIEWS = {overview, env, code, prec, perf, run, report, plan};
+
+// The first report of a verb among a tab's.
+function part(tab, ...verbs) {
+  const search = report => report && (verbs.includes(report.id) ? report : report.parts.map(search).find(Boolean));
+  return search(page.data.tabs?.[tab]);
+}
+
+function overview(into) {
+  const {cards, answers} = page.data;
+  into.append(h("h1", {class: "hidden"}, w("tab.overview")), firstCard(cards[0]), h("div", {class: "answers"}, answers.map(answerCard)));
+  const pictures = h("div", {class: "pictures"});
+  into.append(pictures);
+  lossPicture(pictures);
+  if (page.data.unlooked.length) pictures.append(unlookedCard());
+  else if (cards.length > 1) pictures.append(nextCard(cards.slice(1)));
+}
+
+function firstCard(one) {
+  const heading = {3: "fix_first", 2: "look_first"}[one.status] ?? "do_next";
+  const code = h("div", {class: "where"});
+  const made = h("section", {class: `card first ${["good", "not_looked", "look", "fix"][one.status]}`, "aria-labelledby": "first"},
+    h("div", {class: "what"}, h("h2", {id: "first", class: "small"}, w(heading)), h("p", {class: "cause"}, prose(t(one.cause))),
+      one.detail ? h("p", {}, prose(t(one.detail))) : null,
+      one.place ? h("p", {}, place(one.place)) : null,
+      one.remedy && t(one.remedy) ? h("p", {}, h("b", {}, w("what_to_do") + " "), prose(t(one.remedy))) : null,
+      one.tab ? h("p", {}, h("a", {href: "#" + one.tab, class: "button"}, w("open_tab", {tab: w("tab." + one.tab)}), " →")) : null), code);
+  if (one.place) excerpt(code, one.place).then(() => { if (code.querySelector(".place")) made.querySelector(".what > p > .place")?.parentNode.remove(); });
+  const again = one.command ?? repeatOf(one.stage);
+  if (again) code.append(command(again, w(one.status === 3 ? "then_repeat" : "repeat")));
+  return made;
+}
+
+function repeatOf(stage) {
+  return page.data.run?.stages.find(one => one.tab === {environment: "env", migration: "code", precision: "prec", profiling: "perf"}[stage])?.command;
+}
+
+function answerCard(answer) {
+  return h("a", {href: "#" + answer.tab, class: `card answer${answer.simulated ? " simulated" : ""}`},
+    h("span", {class: "top"}, h("span", {class: "question"}, t(answer.question)), chip(answer.status)),
+    h("strong", {}, t(answer.title)), h("span", {class: "small"}, t(answer.detail)), h("span", {class: "picture"}, picture(answer)));
+}
+
+function picture(answer) {
+  if (answer.layers) return layers(answer.layers.slice(1));
+  if (answer.stack) return shareBar(answer.stack.map(([name, count]) => [w(name.replace("migration.", "")), count, HUES[name.split(".").pop()]]));
+  if (answer.bars?.length) return miniBars(answer.bars, w("barcode"));
+  if (answer.shares?.length) return shareBar(answer.shares.map(([name, value]) => [w(name.replace("page.", "")), value, PART_HUES[name.split(".").pop()]]), "ms");
+  return "";
+}
+
+function layers(rows) {
+  return h("span", {class: "layers"}, rows.map(row => h("span", {class: `layer ${row.state}`}, h("span", {}, row.name),
+    h("span", {class: "small"}, row.state === "real" ? row.version : row.state === "simulated" ? `${row.version} ${w("simulated")}`.trim() : w("missing")))));
+}
+
+function lossPicture(into) {
+  const curves = part("prec", "curves"), ran = part("code", "dry_run");
+  const from = curves?.table ? curves : ran;
+  if (!from?.table) return;
+  const box = card(from === curves ? w("loss_both") : w("loss_dry"));
+  into.append(box);
+  unpack(from.table).then(table => drawLosses(box, table, from));
+}
+
+// Both losses; the relative error against what is allowed where it is more than nothing.
+function drawLosses(box, table, report, height = 150) {
+  const x = columnOf(table, "step"), first = columnOf(table, "loss_baseline") ?? columnOf(table, "baseline_loss"), second = columnOf(table, "loss_target") ?? columnOf(table, "target_loss");
+  const error = columnOf(table, "relative_error"), allowed = report.facts?.tolerance;
+  if (!x || !first || !second || x.kind !== "number") return;
+  if (error?.values.some(value => value > 0)) {
+    box.querySelector("h2").textContent = w("loss_error");
+    const series = [{name: w("loss_error"), values: error.values, hue: "s2"}];
+    if (allowed) series.push({name: w("allowed"), values: x.values.map(() => allowed), hue: "fix", dash: [4, 4], width: 1.5});
+    curve(box, x.values, series, {log: true, label: w("loss_error"), height});
+    return;
+  }
+  curve(box, x.values, [{name: t(first.title), values: first.values, width: 4, hue: "s1"}, {name: t(second.title), values: second.values, hue: "s2", dash: [6, 4]}], {label: w("loss_both"), height});
+}
+
+function unlookedCard() {
+  const rows = page.data.unlooked.map(one => h("li", {}, h("a", {href: "#" + one.tab}, w("tab." + one.tab)), " ", prose(t(one.text))));
+  return card(w("unlooked_count", {count: rows.length}), h("ul", {class: "tight"}, rows.slice(0, 5)),
+    rows.length > 5 ? h("details", {}, h("summary", {}, `+${rows.length - 5}`), h("ul", {class: "tight"}, rows.slice(5))) : null);
+}
+
+function nextCard(cards) {
+  return card(w("then"), h("ol", {class: "tight"}, cards.slice(0, 5).map(one => h("li", {}, chip(one.status), " ", one.place ? [place(one.place), " "] : null, prose(t(one.cause))))));
+}
+
+function head(tab, ...more) {
+  const answer = page.data.answers?.find(one => one.tab === tab), report = page.data.tabs[tab];
+  const again = page.data.run?.stages.find(one => one.tab === tab);
+  return h("div", {class: "head"}, h("h1", {}, w("tab." + tab), " ", chip(answer?.status ?? report?.status ?? 1)),
+    answer?.simulated ?? report?.simulated ? tag(w("simulated_tag")) : null, again?.reused ? tag(w("reused")) : null,
+    h("p", {class: "verdict"}, prose(t(report ? report.verdict : answer?.title))), ...more);
+}
+
+function missing(into, tab) {
+  if (page.data.tabs[tab]) return false;
+  const again = page.data.run?.stages.find(one => one.tab === tab);
+  into.append(head(tab));
+  if (again) into.append(card(w("not_run_yet"), command(again.command)));
+  return true;
+}
+
+function env(into) {
+  if (missing(into, "env")) return;
+  const answer = page.data.answers?.find(one => one.tab === "env");
+  into.append(head("env"));
+  if (answer?.layers) into.append(card(w("layers"), layers(answer.layers)));
+  const checks = part("env", "machine_check");
+  if (checks?.table) into.append(checkGroups(checks));
+  sections(into, page.data.tabs.env, checks?.table ? [checks.id] : []);
+}
+
+function checkGroups(report) {
+  const box = card(t(report.title));
+  unpack(report.table).then(table => {
+    const group = columnOf(table, "environment_group"), check = columnOf(table, "check"), status = columnOf(table, "status"), evidence = columnOf(table, "evidence"), fix = columnOf(table, "fix");
+    const groups = new Map();
+    for (let row = 0; row < table.count; row++) {
+      const name = cell(group, row);
+      groups.set(name, [...(groups.get(name) ?? []), row]);
+    }
+    for (const [name, rows] of groups) {
+      const worst = Math.max(...rows.map(row => status.values[row] ?? 1));
+      box.append(h("details", {open: worst > 0, class: "group"}, h("summary", {}, chip(worst), ` ${name} (${rows.length})`),
+        h("dl", {class: "checks"}, rows.map(row => [h("dt", {}, chip(status.values[row], true), " ", String(cell(check, row))),
+          h("dd", {}, prose(String(cell(evidence, row))), fix && cell(fix, row) !== "-" && cell(fix, row) ? h("p", {}, "→ ", prose(String(cell(fix, row)))) : null)]))));
+    }
+    if (table.notes.length) box.append(h("ol", {class: "notes small"}, table.notes.map(text => h("li", {}, prose(t(text))))));
+  });
+  return box;
+}
+
+async function code(into, target) {
+  if (missing(into, "code")) return;
+  into.append(head("code"));
+  await drawCode(into, target);
+  const skip = ["scan", "scan_classes", "rewrite"];
+  sections(into, page.data.tabs.code, skip);
+}
+
+async function prec(into) {
+  if (missing(into, "prec")) return;
+  const curves = part("prec", "curves"), compared = part("prec", "divergence", "compare");
+  into.append(head("prec"));
+  const culprit = page.data.cards?.find(one => one.kind === "parts" && one.place);
+  if (culprit) {
+    const where = h("div", {class: "where"});
+    into.append(h("section", {class: "card first fix"}, h("div", {class: "what"}, culprit.remedy ? h("p", {}, prose(t(culprit.remedy))) : h("p", {}, place(culprit.place))), where));
+    excerpt(where, culprit.place);
+  }
+  if (curves?.table) {
+    const table = await unpack(curves.table), both = h("div", {class: "pictures"}), losses = card(w("loss_both")), error = card(w("loss_error"));
+    into.append(both);
+    both.append(losses, error);
+    const x = columnOf(table, "step"), first = columnOf(table, "loss_baseline"), second = columnOf(table, "loss_target"), off = columnOf(table, "relative_error"), allowed = curves.facts?.tolerance;
+    if (x?.kind === "number" && first && second) curve(losses, x.values, [{name: t(first.title), values: first.values, width: 4, hue: "s1"}, {name: t(second.title), values: second.values, hue: "s2", dash: [6, 4]}], {label: w("loss_both")});
+    const series = off?.values.some(value => value > 0) ? [{name: w("loss_error"), values: off.values, hue: "s2"}] : [];
+    if (series.length && allowed) series.push({name: w("allowed"), values: x.values.map(() => allowed), hue: "fix", dash: [4, 4], width: 1.5});
+    if (!series.length || curve(error, x.values, series, {log: true, label: w("loss_error")}) === false) error.append(h("p", {}, w("no_error", {count: table.count})));
+  }
+  if (compared?.table) await drawComparison(into, compared);
+  sections(into, page.data.tabs.prec, [curves?.id, compared?.id].filter(Boolean));
+}
+
+async function drawComparison(into, report) {
+  const table = await unpack(report.table), row = report.facts?.row ?? null;
+  const holder = card(w("all_comparisons", {count: table.count}), report.parts.length ? null : findingList(report));
+  let grid = null;
+  const pick = at => {
+    grid?.scrollToRow(at, "center", true).catch(() => {});
+    grid?.getRow(at)?.getElement().scrollIntoView({block: "nearest"});
+  };
+  const code_ = card(w("barcode_title"));
+  into.append(code_);
+  if (!barcode(code_, table, "error_out", "allowed", row, pick)) code_.remove();
+  const {modules, edges} = report.facts ?? {};
+  const pair = h("div", {class: "pictures"});
+  if (modules?.length) pair.append(card(w("modules"), moduleTree(modules, ownerOf(modules, table, row), pick)));
+  if (edges?.length && row !== null) {
+    const box = card(w("graph"));
+    if (graph(box, table, edges, row)) pair.append(box);
+  }
+  if (pair.children.length) into.append(pair);
+  into.append(holder);
+  grid = await drawTable(holder, report.table, {at: row, label: w("all_comparisons", {count: table.count}), all: true});
+}
+
+function ownerOf(modules, table, row) {
+  const column = columnOf(table, "module"), name = column && row !== null ? cell(column, row) : null;
+  return name ? modules.find(one => one.name === name) : null;
+}
+
+async function perf(into) {
+  if (missing(into, "perf")) return;
+  into.append(head("perf"));
+  const measured = part("perf", "benchmark"), kinds = part("perf", "time_by_kind"), steps = part("perf", "step_times"), tuning = part("perf", "tuning"), line = part("perf", "timeline"), top = part("perf", "top_operators");
+  const answer = page.data.answers?.find(one => one.tab === "perf");
+  const pictures = h("div", {class: "pictures"});
+  into.append(pictures);
+  const box = card(w("one_step"));
+  if (answer?.shares?.length) {
+    box.append(h("p", {class: "big"}, t(answer.title)), shareBar(answer.shares.map(([name, value]) => [w(name.replace("page.", "")), value, PART_HUES[name.split(".").pop()]]), "ms"));
+    if (answer.two_times) box.append(h("p", {class: "small"}, prose(t(answer.two_times))));
+    pictures.append(box);
+  } else if (kinds?.chart) pictures.append(box);
+  if (!answer?.shares?.length && kinds?.chart) await drawChart(box, kinds);
+  if (steps?.chart) { const all = card(t(steps.title)); if (await drawChart(all, steps)) pictures.append(all); }
+  if (tuning?.table) pictures.append(await savings(tuning));
+  if (line?.facts?.timeline) await drawTimeline(into, line);
+  if (top) {
+    const box = card(t(top.title));
+    into.append(box);
+    await fill(box, top);
+  }
+  sections(into, page.data.tabs.perf, [line?.facts?.timeline && "timeline", top && "top_operators", tuning?.table && "tuning", measured ? "" : ""].filter(Boolean));
+}
+
+async function savings(report) {
+  const table = await unpack(report.table), change = columnOf(table, "tuning_change"), bound = columnOf(table, "tuning_bound"), seen = columnOf(table, "tuning_seen"), act = columnOf(table, "tuning_do"), source = columnOf(table, "tuning_source");
+  const rows = Array.from({length: Math.min(6, table.count)}, (_, row) => h("li", {}, h("b", {}, String(cell(change, row))), h("span", {class: "n"}, w("at_most", {gain: number(bound.values[row], 3)})),
+    h("p", {class: "small"}, prose(String(cell(seen, row)))), h("p", {}, "→ ", prose(String(cell(act, row))), " ", source && String(cell(source, row)).startsWith("https") ? link(String(cell(source, row)), w("basis")) : null)));
+  return card(t(report.title), h("ul", {class: "savings"}, rows), findingList(report));
+}
+
+async function drawTimeline(into, report) {
+  const box = card(t(report.title), h("p", {class: "small"}, prose(t(report.verdict)))), root = h("div", {class: "timeline"});
+  box.append(root);
+  into.append(box);
+  const words = {groups: {}, kinds: {}};
+  for (const [key, text] of Object.entries(page.data.words)) {
+    const [first, name, inner] = key.split(".");
+    if (first === "timeline") { if (inner) words[name + "s"][inner] = t(text); else words[name] = t(text); }
+  }
+  mountTimeline(root, await unpack(report.facts.timeline), words, isDark);
+}
+
+function run(into) {
+  const {stages, versions, parameters, files} = page.data.run;
+  into.append(h("h1", {}, w("tab.run")));
+  into.append(card(w("repeat"), h("ul", {class: "stages"}, stages.map(one => h("li", {}, h("div", {class: "bar"}, chip(one.status), h("a", {href: "#" + one.tab}, t(one.stage)),
+    one.seconds !== null && one.seconds !== undefined ? h("span", {class: "small"}, number(one.seconds) + " s") : null, one.tier ? tag(one.tier) : null, one.reused ? tag(w("reused")) : null), command(one.command))))));
+  const pair = h("div", {class: "pictures"});
+  into.append(pair);
+  const listed = pairs => h("dl", {class: "facts"}, pairs.map(([name, value]) => [h("dt", {}, name), h("dd", {}, String(value))]));
+  if (Object.keys(versions).length) pair.append(card(w("versions"), listed(Object.entries(versions))));
+  if (Object.keys(parameters).length) pair.append(card(w("parameters"), listed(Object.entries(parameters))));
+  if (t(page.data.circumstances)) pair.append(card(w("circumstances"), h("ul", {class: "tight"}, t(page.data.circumstances).split("\n").map(line => h("li", {}, prose(line))))));
+  pair.append(card(w("files_of_run"), h("ul", {class: "tight"}, files.map(name => h("li", {}, h("a", {href: name.split("/").map(encodeURIComponent).join("/")}, name))))));
+  for (const one of page.data.beside) sections(into, one, [], true);
+}
+
+async function report(into, target) {
+  const one = Object.values(page.data.tabs)[0];
+  into.append(h("div", {class: "head"}, h("h1", {}, t(one.title), " ", chip(one.status)), page.data.simulated ? tag(w("simulated_tag")) : null, h("p", {class: "verdict"}, prose(t(one.verdict)))));
+  if (t(page.data.circumstances)) into.append(h("ul", {class: "tight small"}, t(page.data.circumstances).split("\n").map(line => h("li", {}, prose(line)))));
+  if (page.data.code.length) await drawCode(into, target);
+  const timed = one.id === "timeline" ? one : null;
+  if (timed?.facts?.timeline) await drawTimeline(into, timed);
+  const own = await section({...one, parts: []}, true);
+  if (own && !timed) into.append(own);
+  sections(into, one, []);
+}
+
+// A section for every report of a tab, but those that the tab has shown.
+function sections(into, whole, shown, self = false) {
+  const list = self ? [whole] : whole.parts;
+  if (!self) { const left = findingList({...whole, parts: []}); if (left) into.append(card(null, left)); }
+  for (const one of list) {
+    const holder = h("div", {});
+    into.append(holder);
+    if (!shown.includes(one.id)) section(one).then(made => holder.replaceWith(made)); else if (one.parts.length) sections(holder, one, shown);
+  }
+}
+
+// A report folded to its verdict, unless it has something to look at; `bare`: without a heading, open.
+async function section(one, bare = false) {
+  if (bare) {
+    const box = h("section", {class: "card"});
+    await fill(box, one);
+    return box.children.length ? box : null;
+  }
+  const box = h("details", {class: "card"}, h("summary", {}, h("h2", {}, t(one.title)), " ", chip(one.status), " ", h("span", {}, prose(t(one.verdict)))));
+  const open = async () => { if (box.open && !box.dataset.drawn) { box.dataset.drawn = "1"; await fill(box, one); } };
+  box.addEventListener("toggle", open);
+  box.open = one.status >= 2;
+  return box;
+}
+
+async function fill(box, one) {
+  if (one.chart && one.table) await drawChart(box, one);
+  if (one.facts?.flame) flame(box, one.facts.flame);
+  const list = findingList(one);
+  if (list) box.append(list);
+  if (one.listing) box.append(h("details", {}, h("summary", {}, t(one.listing.title)), listing(one.listing)));
+  if (one.table) {
+    const many = (one.table.count ?? 0) > 12;
+    const holder = many && one.chart ? h("details", {}, h("summary", {}, w("rows", {count: one.table.count}))) : h("div", {});
+    box.append(holder);
+    const open = () => { if (!holder.dataset.drawn) { holder.dataset.drawn = "1"; drawTable(holder, one.table, {at: one.facts?.row ?? null, label: t(one.title)}); } };
+    if (holder.tagName === "DETAILS") holder.addEventListener("toggle", open); else open();
+  }
+  for (const inner of one.parts) box.append(await section(inner));
+}
+
+function findingList(report) {
+  if (!report.findings.length) return null;
+  return h("ul", {class: "told"}, report.findings.map(one => h("li", {}, t(one.text) ? [chip(one.status), " ", h("span", {class: "small"}, one.rule), " ", one.place ? [place(one.place), " "] : null, prose(t(one.text))] : null,
+    one.topics ? h("details", {}, h("summary", {}, w("which")), one.topics.map(t).join(page.lang ? "、" : ", ")) : null,
+    t(one.hint) ? h("p", {}, "→ ", prose(t(one.hint))) : null)));
+}
+
+function listing({text, language}) {
+  const kinds = language === "diff" ? {"+": "add", "-": "del"} : {};
+  return h("pre", {tabindex: "0"}, text.split("\n").map(line => [h("span", {class: kinds[line[0]] ?? null}, line), "\n"]));
+}
+
+// Frames of (name, depth, start, share): roots on top, as wide as their time.
+function flame(into, frames) {
+  const deepest = Math.min(40, Math.max(...frames.map(one => one[1])));
+  into.append(h("div", {class: "flame", role: "img", "aria-label": w("flame"), style: `height:${(deepest + 1) * 20}px`}, frames.filter(one => one[1] <= deepest && one[3] > 0.001).map(([name, depth, start, share]) =>
+    h("span", {title: `${name} ${number(100 * share, 3)} %`, style: `left:${100 * start}%;width:${100 * share}%;top:${depth * 20}px;--turn:${[...name].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % 5}`}, share > 0.03 ? name : ""))));
+}
+
+async function plan(into) {
+  const {counts, rows, causes, stages} = page.data.plan;
+  into.append(h("div", {class: "head"}, h("h1", {}, t(page.data.name), " ", chip(page.data.status)), page.data.simulated ? tag(w("simulated_tag")) : null, h("p", {class: "verdict"}, prose(t(page.data.verdict)))));
+  into.append(h("p", {class: "counts"}, counts.map(([count, text]) => h("span", {}, h("b", {}, String(count)), " ", t(text)))));
+  if (t(page.data.plan.note)) into.append(h("p", {class: "small"}, t(page.data.plan.note)));
+  if (page.data.findings?.length) into.append(card(null, findingList({findings: page.data.findings})));
+  if (causes.length) into.append(card(w("causes"), h("ul", {class: "told"}, causes.map(one => h("li", {}, chip(3), " ", one.count > 1 ? h("b", {}, w("runs_count", {count: one.count}) + " ") : null, prose(t(one.cause)),
+    t(one.fix) ? h("p", {}, "→ ", prose(t(one.fix))) : null, h("p", {}, one.runs.slice(0, 12).map(run => [run.href ? h("a", {href: run.href}, run.name) : run.name, " "]), one.count > 12 ? w("more", {count: one.count - 12}) : null, one.files.map(file => [" · ", h("a", {href: file.href}, t(file.word))])))))));
+  if (page.data.plan.more_causes) into.append(h("p", {class: "small"}, w("more", {count: page.data.plan.more_causes})));
+  into.append(h("div", {class: "runs"}, rows.slice(0, 60).map(runCard)));
+  const holder = card(w("all_runs", {count: rows.length}));
+  into.append(holder);
+  await drawTable(holder, page.data.plan.table, {label: w("all_runs", {count: rows.length}), all: rows.length > 16});
+  if (page.data.plan.trends) await drawTrends(into, page.data.plan.trends);
+
+  function runCard(row) {
+    return h(row.href ? "a" : "div", {href: row.href, class: `card answer${row.simulated ? " simulated" : ""}`}, h("span", {class: "top"}, h("strong", {}, row.name), chip(row.status)),
+      h("span", {class: "dots"}, stages.map((stage, at) => h("span", {class: "dotstage"}, chip(row.stages[at] ?? null, true), " ", h("small", {}, t(stage))))), h("span", {class: "small"}, t(row.verdict)));
+  }
+}
+
+async function drawTrends(into, trends) {
+  const box = card(w("trends"));
+  into.append(box);
+  const table = await unpack(trends), x = Array.from({length: table.count}, (_, at) => at + 1);
+  const series = table.columns.filter(column => column.kind === "number").map((column, at) => ({name: t(column.title), values: column.values, hue: ["good", "fix", "s1", "s2"][at]}));
+  curve(box, x, series, {label: w("trends")});
+  await drawTable(box, trends, {label: w("trends")});
+}
+
+export {colour, heightOf};

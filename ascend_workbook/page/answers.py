@@ -128,7 +128,7 @@ def _answer_same(report: Report) -> Answer:
         return title, detail, {}
     first, count = compared.facts.get("first_divergence"), len(compared.table.rows) if compared.table else 0
     if first:
-        title = Sentence("page.same.parts", operator=first)
+        title = Sentence("page.same.parts", operator=shorten_operator(str(first)))
         row = _row_of(compared, compared.facts.get("row"))
         if row:
             detail = Sentence("page.same.error", error=row.get("error_out"), allowed=row.get("allowed"))
@@ -141,6 +141,14 @@ def _row_of(report: Report, number: Any) -> dict[str, Scalar]:
     if report.table is None or not isinstance(number, int) or not 0 <= number < len(report.table.rows):
         return {}
     return dict(zip((column.name for column in report.table.columns), report.table.rows[number]))
+
+
+def shorten_operator(name: str) -> str:
+    """Return the name of a call as a reader says it: `Functional.conv2d.2.forward` is `conv2d.2 forward`."""
+    kind, _, rest = name.partition(".")
+    short = rest if kind in ("Functional", "Tensor", "Torch", "NPU", "Aten", "Module") and rest else name
+    call, dot, way = short.rpartition(".")
+    return f"{call} {way}" if dot and way in ("forward", "backward") else short
 
 
 def squeeze_ratios(report: Report) -> Iterator[int]:

@@ -39,9 +39,10 @@ class Card:
     command: tuple[str, ...] = ()
 
     @property
-    def rank(self) -> tuple[int, int, float]:
-        """Return what orders cards: what is to be fixed first, then by kind, the heaviest of equals first."""
-        return (0 if self.status is Status.FIX else 1, ORDER.index(self.kind), -self.weight)
+    def rank(self) -> tuple[float, ...]:
+        """Return what orders cards: what is to be fixed, by stage, then by kind, the heaviest of equals first."""
+        stage = [*TABS].index(self.stage) if self.stage in TABS else len(TABS)
+        return (0 if self.status is Status.FIX else 1, stage, ORDER.index(self.kind), -self.weight)
 
     def describe(self) -> dict[str, Any]:
         """Describe the card for a page, in both languages."""

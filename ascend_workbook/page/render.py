@@ -11,11 +11,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import LANGUAGES, choose_language, load_catalogue, say
 from ascend_workbook.page import run as runs
 from ascend_workbook.page.code import CLASSES
-from ascend_workbook.page.texts import say_both
+from ascend_workbook.page.texts import in_both, say_both
 from ascend_workbook.redaction.exits import redact
 from ascend_workbook.storage import open_storage
 
@@ -24,7 +25,9 @@ HERE = Path(__file__).parent
 #: in it has the shape of a key.
 PACKED, LINE = 24_000, 16
 #: The words of statuses by their number.
-STATUSES = ("good", "not_looked", "look", "fix")
+STATUSES = {"good": Status.GOOD, "not_looked": Status.NOT_LOOKED, "look": Status.LOOK, "fix": Status.FIX}
+#: Sentences of the catalogue that the page's script says.
+GROUPS = ("page.ui.", "page.tab.", "page.part.", "timeline.")
 
 
 def draw_run(folder: Path, lang: str | None = None, *, out: Path | None = None) -> Path:
@@ -75,11 +78,11 @@ def read_bundle(name: str) -> str:
 @cache
 def collect_words() -> Mapping[str, Any]:
     """Collect the words of the page's own controls, by their keys without the leading `page.`, in both languages."""
-    words: dict[str, Any] = {}
+    words: dict[str, Any] = {f"status.{name}": in_both(status.word) for name, status in STATUSES.items()}
     for key, entry in load_catalogue().items():
-        first, _, rest = key.partition(".")
-        if first in ("page", "timeline") and rest and (first == "timeline" or rest.startswith("ui.")):
-            words[rest[3:] if first == "page" else key] = [entry.en, entry.zh]
+        for group in GROUPS:
+            if key.startswith(group):
+                words[key[5:].replace("ui.", "", 1) if group != "timeline." else key] = [entry.en, entry.zh]
     return {**words, **{f"class.{kind}": say_both(f"migration.class.{kind}") for kind in CLASSES}}
 
 
@@ -145,4 +148,4 @@ def tell_answers(data: Mapping[str, Any], lang: str) -> Any:
     for row in (*data.get("answers", ()), *data.get("cards", ())[:1]):
         question, title = row.get("question", ""), row.get("title", row.get("cause", ""))
         texts = [text if isinstance(text, str) else text[at] for text in (question, title)]
-        yield {"question": texts[0], "status": say(f"page.status.{STATUSES[row['status']]}", lang), "title": texts[1]}
+        yield {"question": texts[0], "status": [*STATUSES.values()][row["status"]].word(lang), "title": texts[1]}

@@ -13,7 +13,7 @@ from ascend_workbook.page.texts import in_both, number_of, show_both, title_both
 from ascend_workbook.show.cells import collect_remarks, fold_findings, is_summary, join_unlooked
 
 #: What a page draws from a report's facts, by name.
-FACTS = ("timeline", "flame", "modules", "edges", "row", "counts")
+FACTS = ("timeline", "flame", "modules", "edges", "row", "counts", "tolerance")
 
 
 def describe_report(report: Report) -> dict[str, Any]:

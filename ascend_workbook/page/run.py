@@ -62,8 +62,11 @@ def _load_stage(folder: Path) -> Report | None:
     if report is None:
         return None
     verbs = {part.verb for part in walk_parts(report)}
+    headlines = {repr(part.headline) for part in walk_parts(report)}
     others = (_load(path) for path in sorted(folder.glob("*.json")) if path.name != "report.json" and _is_small(path))
-    more = tuple(other for other in others if other is not None and other.verb not in verbs)
+    more = tuple(
+        other for other in others if other and other.verb not in verbs and repr(other.headline) not in headlines
+    )
     return replace(report, parts=(*report.parts, *more)) if more else report
 
 

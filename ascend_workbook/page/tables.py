@@ -37,7 +37,7 @@ def _pack_column(column: Column, values: list[Scalar], notes: list[Text], *, sta
     packed |= {name: True for name in ("detail",) if column.detail}
     if status:
         return {**packed, "kind": "status", "values": [read_status(value) for value in values]}
-    if all(value is None or _is_number(value) for value in values) and any(value is not None for value in values):
+    if all(value is None or _is_number(value) for value in values):
         digits = column.digits + MORE
         shown = [_round_number(value, digits) for value in values]
         return {**packed, "kind": "number", "unit": column.unit, "digits": column.digits, "values": shown}

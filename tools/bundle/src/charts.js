@@ -90,12 +90,14 @@ export function curve(into, x, series, {log = false, label = "", height = 170, m
   const values = series.map(one => one.values.map(positive));
   if (log && !Number.isFinite(floor)) return false;
   const font = "12px " + getComputedStyle(document.body).fontFamily;
+  // of a logarithmic axis only the powers of ten are drawn
+  const powers = log ? (_, ticks) => ticks.map(tick => Math.abs(Math.log10(tick) - Math.round(Math.log10(tick))) < 1e-6 ? tick : null) : undefined;
   const axis = {stroke: colour("soft"), grid: {stroke: colour("line"), width: 1}, ticks: {stroke: colour("line"), width: 1}, font};
   const plot = new uPlot({
     width: Math.max(200, box.clientWidth || 480), height, legend: {show: false}, cursor: {y: false, points: {size: 7}},
     scales: {x: {time: false}, y: log ? {distr: 3, log: 10} : {}},
     axes: [{...axis, size: 34, values: (_, ticks) => ticks.map(tick => Number.isInteger(tick) || ticks.every(one => !Number.isInteger(one)) ? number(tick) : "")},
-      {...axis, size: 66, values: (_, ticks) => ticks.map(tick => tick === null || tick === undefined ? "" : number(tick, 3))}],
+      {...axis, size: 66, filter: powers, grid: {...axis.grid, filter: powers}, values: (_, ticks) => ticks.map(tick => tick === null || tick === undefined ? "" : number(tick, 3))}],
     series: [{}, ...series.map((one, at) => ({label: one.name, stroke: colour(one.hue ?? SERIES[at]), width: one.width ?? 2, dash: one.dash,
       points: {show: x.length <= 60, size: 6}}))],
     hooks: {draw: [now => {

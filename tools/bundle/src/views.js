@@ -6,6 +6,20 @@ import {cell, columnOf, drawTable} from "./table.js";
 import {drawCode, excerpt, HUES} from "./code.js";
 import {mountTimeline} from "./timeline.js";
 
+// Long texts that the tab has told: none stands on it twice.
+let told = new Set();
+const LONG = 45;
+
+export function forget() { told = new Set(); }
+
+function once(text) {
+  const said = t(text);
+  if (said.length < LONG) return said;
+  if (told.has(said)) return "";
+  told.add(said);
+  return said;
+}
+
 const PART_HUES = {computing: "s1", communication: "s3", copy: "s4", loading: "s2", free: "none"};
 
 export const VIEWS = {overview, env, code, prec, perf, run, report, plan};
@@ -28,16 +42,16 @@ function overview(into) {
 
 function firstCard(one) {
   const heading = {3: "fix_first", 2: "look_first"}[one.status] ?? "do_next";
-  const code = h("div", {class: "where"});
+  const code = h("div", {}), where = h("div", {class: "where"}, code);
   const made = h("section", {class: `card first ${["good", "not_looked", "look", "fix"][one.status]}`, "aria-labelledby": "first"},
-    h("div", {class: "what"}, h("h2", {id: "first", class: "small"}, w(heading)), h("p", {class: "cause"}, prose(t(one.cause))),
-      one.detail ? h("p", {}, prose(t(one.detail))) : null,
+    h("div", {class: "what"}, h("h2", {id: "first", class: "small"}, w(heading)), h("p", {class: "cause"}, prose(once(one.cause))),
+      one.detail ? h("p", {}, prose(once(one.detail))) : null,
       one.place ? h("p", {}, place(one.place)) : null,
-      one.remedy && t(one.remedy) ? h("p", {}, h("b", {}, w("what_to_do") + " "), prose(t(one.remedy))) : null,
-      one.tab ? h("p", {}, h("a", {href: "#" + one.tab, class: "button"}, w("open_tab", {tab: w("tab." + one.tab)}), " →")) : null), code);
+      one.remedy && t(one.remedy) ? h("p", {}, h("b", {}, w("what_to_do") + " "), prose(once(one.remedy))) : null,
+      one.tab ? h("p", {}, h("a", {href: "#" + one.tab, class: "button"}, w("open_tab", {tab: w("tab." + one.tab)}), " →")) : null), where);
   if (one.place) excerpt(code, one.place).then(() => { if (code.querySelector(".place")) made.querySelector(".what > p > .place")?.parentNode.remove(); });
   const again = one.command ?? repeatOf(one.stage);
-  if (again) code.append(command(again, w(one.status === 3 ? "then_repeat" : "repeat")));
+  if (again) where.append(command(again, w(one.status === 3 ? "then_repeat" : "repeat")));
   return made;
 }
 
@@ -48,7 +62,7 @@ function repeatOf(stage) {
 function answerCard(answer) {
   return h("a", {href: "#" + answer.tab, class: `card answer${answer.simulated ? " simulated" : ""}`},
     h("span", {class: "top"}, h("span", {class: "question"}, t(answer.question)), chip(answer.status)),
-    h("strong", {}, t(answer.title)), h("span", {class: "small"}, t(answer.detail)), h("span", {class: "picture"}, picture(answer)));
+    h("strong", {}, t(answer.title)), h("span", {class: "small"}, t(answer.detail).replaceAll("`", "")), h("span", {class: "picture"}, picture(answer)));
 }
 
 function picture(answer) {
@@ -78,6 +92,7 @@ function drawLosses(box, table, report, height = 150) {
   const x = columnOf(table, "step"), first = columnOf(table, "loss_baseline") ?? columnOf(table, "baseline_loss"), second = columnOf(table, "loss_target") ?? columnOf(table, "target_loss");
   const error = columnOf(table, "relative_error"), allowed = report.facts?.tolerance;
   if (!x || !first || !second || x.kind !== "number") return;
+  const some = [[first, "s1"], [second, "s2"]].filter(([column]) => column.values.some(value => typeof value === "number"));
   if (error?.values.some(value => value > 0)) {
     box.querySelector("h2").textContent = w("loss_error");
     const series = [{name: w("loss_error"), values: error.values, hue: "s2"}];
@@ -85,11 +100,11 @@ function drawLosses(box, table, report, height = 150) {
     curve(box, x.values, series, {log: true, label: w("loss_error"), height});
     return;
   }
-  curve(box, x.values, [{name: t(first.title), values: first.values, width: 4, hue: "s1"}, {name: t(second.title), values: second.values, hue: "s2", dash: [6, 4]}], {label: w("loss_both"), height});
+  curve(box, x.values, some.map(([column, hue], at) => ({name: t(column.title), values: column.values, hue, width: at ? 2 : 4, dash: at ? [6, 4] : undefined})), {label: w("loss_both"), height});
 }
 
 function unlookedCard() {
-  const rows = page.data.unlooked.map(one => h("li", {}, h("a", {href: "#" + one.tab}, w("tab." + one.tab)), " ", prose(t(one.text))));
+  const rows = page.data.unlooked.filter(one => once(one.text)).map(one => h("li", {}, h("a", {href: "#" + one.tab}, w("tab." + one.tab)), " ", prose(t(one.text))));
   return card(w("unlooked_count", {count: rows.length}), h("ul", {class: "tight"}, rows.slice(0, 5)),
     rows.length > 5 ? h("details", {}, h("summary", {}, `+${rows.length - 5}`), h("ul", {class: "tight"}, rows.slice(5))) : null);
 }
@@ -103,7 +118,7 @@ function head(tab, ...more) {
   const again = page.data.run?.stages.find(one => one.tab === tab);
   return h("div", {class: "head"}, h("h1", {}, w("tab." + tab), " ", chip(answer?.status ?? report?.status ?? 1)),
     answer?.simulated ?? report?.simulated ? tag(w("simulated_tag")) : null, again?.reused ? tag(w("reused")) : null,
-    h("p", {class: "verdict"}, prose(t(report ? report.verdict : answer?.title))), ...more);
+    h("p", {class: "verdict"}, prose(once(report ? report.verdict : answer?.title))), ...more);
 }
 
 function missing(into, tab) {
@@ -159,7 +174,7 @@ async function prec(into) {
   const culprit = page.data.cards?.find(one => one.kind === "parts" && one.place);
   if (culprit) {
     const where = h("div", {class: "where"});
-    into.append(h("section", {class: "card first fix"}, h("div", {class: "what"}, culprit.remedy ? h("p", {}, prose(t(culprit.remedy))) : h("p", {}, place(culprit.place))), where));
+    into.append(h("section", {class: "card first fix"}, h("div", {class: "what"}, culprit.remedy ? h("p", {}, prose(once(culprit.remedy))) : h("p", {}, place(culprit.place))), where));
     excerpt(where, culprit.place);
   }
   if (curves?.table) {
@@ -293,7 +308,7 @@ async function section(one, bare = false) {
     await fill(box, one);
     return box.children.length ? box : null;
   }
-  const box = h("details", {class: "card"}, h("summary", {}, h("h2", {}, t(one.title)), " ", chip(one.status), " ", h("span", {}, prose(t(one.verdict)))));
+  const box = h("details", {class: "card"}, h("summary", {}, h("h2", {}, t(one.title)), " ", chip(one.status), " ", h("span", {}, prose(once(one.verdict)))));
   const open = async () => { if (box.open && !box.dataset.drawn) { box.dataset.drawn = "1"; await fill(box, one); } };
   box.addEventListener("toggle", open);
   box.open = one.status >= 2;
@@ -317,8 +332,9 @@ async function fill(box, one) {
 }
 
 function findingList(report) {
-  if (!report.findings.length) return null;
-  return h("ul", {class: "told"}, report.findings.map(one => h("li", {}, t(one.text) ? [chip(one.status), " ", h("span", {class: "small"}, one.rule), " ", one.place ? [place(one.place), " "] : null, prose(t(one.text))] : null,
+  const rows = report.findings.map(one => ({...one, text: once(one.text), hint: once(one.hint)})).filter(one => one.text || one.hint);
+  if (!rows.length) return null;
+  return h("ul", {class: "told"}, rows.map(one => h("li", {}, t(one.text) ? [chip(one.status), " ", h("span", {class: "small"}, one.rule), " ", one.place ? [place(one.place), " "] : null, prose(t(one.text))] : null,
     one.topics ? h("details", {}, h("summary", {}, w("which")), one.topics.map(t).join(page.lang ? "、" : ", ")) : null,
     t(one.hint) ? h("p", {}, "→ ", prose(t(one.hint))) : null)));
 }

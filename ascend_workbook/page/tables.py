@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from typing import Any
 
 from ascend_workbook.findings.finding import STATUS_OF_WORD
@@ -17,45 +18,71 @@ from ascend_workbook.show.cells import format_cell
 PLACE = re.compile(r"[^\s:]+\.\w+:\d+")
 #: Digits kept beyond those that are shown: what sorts and is drawn.
 MORE = 2
+#: A table of more rows keeps the digits that are shown, and none of its details' numbers: the JSON has them.
+LARGE = 20_000
 
 
 def pack_table(table: Table, statuses: tuple[str, ...] = ()) -> dict[str, Any]:
     """Pack the table by column; a long text that a column repeats is a numbered note under the table.
 
-    A column `status` holds statuses, and so do those of `statuses`."""
+    A column `status` holds statuses, and so do those of `statuses`. One that counts from 0 has its count alone."""
     notes: list[Text] = []
     kinds = {"status", *statuses}
-    columns = [
-        _pack_column(column, table.column_values(column.name), notes, status=column.name in kinds)
-        for column in table.columns
-    ]
-    return {"count": len(table.rows), "columns": columns, "notes": notes}
+    large = len(table.rows) > LARGE
+    columns, left_out = [], []
+    for column in table.columns:
+        packed = _pack_column(
+            column, table.column_values(column.name), notes, 0 if large else MORE, column.name in kinds
+        )
+        if large and column.detail and packed["kind"] == "number":
+            left_out.append(packed["title"])
+        else:
+            columns.append(packed)
+    return {"count": len(table.rows), "columns": columns, "notes": notes, "left_out": left_out}
 
 
-def _pack_column(column: Column, values: list[Scalar], notes: list[Text], *, status: bool) -> dict[str, Any]:
+def _pack_column(column: Column, values: list[Scalar], notes: list[Text], more: int, is_status: bool) -> dict[str, Any]:
     packed: dict[str, Any] = {"name": column.name, "title": title_both(column.name)}
     packed |= {name: True for name in ("detail",) if column.detail}
-    if status:
+    if is_status:
         return {**packed, "kind": "status", "values": [read_status(value) for value in values]}
     if all(value is None or _is_number(value) for value in values):
-        digits = column.digits + MORE
-        shown = [_round_number(value, digits) for value in values]
+        shown = [_round_number(value, column.digits + more) for value in values]
+        if len(values) > 2 and values == list(range(len(values))):
+            return {**packed, "kind": "number", "digits": column.digits, "count": len(values)}
         return {**packed, "kind": "number", "unit": column.unit, "digits": column.digits, "values": shown}
-    texts = [_format_both(value, column) for value in values]
-    words = list({json.dumps(text): text for text in texts}.values())
-    at = {json.dumps(text): number for number, text in enumerate(words)}
-    order = [at[json.dumps(text)] for text in texts]
+    words, order = _number_texts(values, column)
     kind = "place" if any(isinstance(text, str) and PLACE.fullmatch(text) for text in words) else "text"
-    shown_words: list[Any] = list(words)
+    shown_words: list[Any] = [*words]
+    counts = Counter(order)
     for number, text in enumerate(words):
-        if is_long(text) and order.count(number) > 1:
+        if is_long(text) and counts[number] > 1:
             notes.append(text)
             shown_words[number] = {"note": len(notes)}
     return {**packed, "kind": kind, "words": shown_words, "values": order}
 
 
+def _number_texts(values: list[Scalar], column: Column) -> tuple[list[Text], list[int]]:
+    """Return the texts of a column, each once, and the number of each cell's."""
+    words: list[Text] = []
+    number_by_text: dict[str, int] = {}
+    number_by_value: dict[str, int] = {}
+    order = []
+    for value in values:
+        form = value if isinstance(value, str) else f"\0{json.dumps(value)}"
+        number = number_by_value.get(form)
+        if number is None:
+            text = _format_both(value, column)
+            number = number_by_text.setdefault(json.dumps(text), len(words))
+            if number == len(words):
+                words.append(text)
+            number_by_value[form] = number
+        order.append(number)
+    return words, order
+
+
 def _format_both(value: Scalar, column: Column) -> Text:
-    return in_both(lambda lang: format_cell(value, column, lang))
+    return value if isinstance(value, str) else in_both(lambda lang: format_cell(value, column, lang))
 
 
 def _is_number(value: Scalar) -> bool:

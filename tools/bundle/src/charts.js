@@ -2,15 +2,15 @@
 
 import uPlot from "../vendor/uplot.js";
 import dagre from "../vendor/dagre.js";
-import {chip, colour, h, number, t, unpack, w, STATUS} from "./dom.js";
-import {cell, columnOf, shown} from "./table.js";
+import {chip, colour, h, number, t, w, STATUS} from "./dom.js";
+import {cell, columnOf, shown, unpackTable} from "./table.js";
 
 const SERIES = ["s1", "s2", "s3", "s4", "s5"];
 const BARS = 25;
 
 // Draws the chart of a report into an element; resolves to false where there is nothing to draw.
 export async function drawChart(into, report) {
-  const chart = report.chart, table = await unpack(report.table);
+  const chart = report.chart, table = await unpackTable(report.table);
   if (!chart || !table) return false;
   const draw = {bars, stack, stacks, lines, strip, errors}[chart.kind];
   return draw ? draw(into, chart, table, report) !== false : false;
@@ -91,13 +91,13 @@ export function curve(into, x, series, {log = false, label = "", height = 170, m
   if (log && !Number.isFinite(floor)) return false;
   const font = "12px " + getComputedStyle(document.body).fontFamily;
   // of a logarithmic axis only the powers of ten are drawn
-  const powers = log ? (_, ticks) => ticks.map(tick => Math.abs(Math.log10(tick) - Math.round(Math.log10(tick))) < 1e-6 ? tick : null) : undefined;
+  const powers = log ? {filter: (_, ticks) => ticks.map(tick => Math.abs(Math.log10(tick) - Math.round(Math.log10(tick))) < 1e-6 ? tick : null)} : {};
   const axis = {stroke: colour("soft"), grid: {stroke: colour("line"), width: 1}, ticks: {stroke: colour("line"), width: 1}, font};
   const plot = new uPlot({
     width: Math.max(200, box.clientWidth || 480), height, legend: {show: false}, cursor: {y: false, points: {size: 7}},
     scales: {x: {time: false}, y: log ? {distr: 3, log: 10} : {}},
     axes: [{...axis, size: 34, values: (_, ticks) => ticks.map(tick => Number.isInteger(tick) || ticks.every(one => !Number.isInteger(one)) ? number(tick) : "")},
-      {...axis, size: 66, filter: powers, grid: {...axis.grid, filter: powers}, values: (_, ticks) => ticks.map(tick => tick === null || tick === undefined ? "" : number(tick, 3))}],
+      {...axis, size: 66, ...powers, grid: {...axis.grid, ...powers}, values: (_, ticks) => ticks.map(tick => tick === null || tick === undefined ? "" : number(tick, 3))}],
     series: [{}, ...series.map((one, at) => ({label: one.name, stroke: colour(one.hue ?? SERIES[at]), width: one.width ?? 2, dash: one.dash,
       points: {show: x.length <= 60, size: 6}}))],
     hooks: {draw: [now => {

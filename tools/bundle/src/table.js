@@ -37,9 +37,16 @@ export function columnOf(table, name) {
   return table?.columns.find(column => column.name === name);
 }
 
+// A packed table, its columns that count from 0 written out.
+export async function unpackTable(packed) {
+  const table = await unpack(packed);
+  for (const column of table?.columns ?? []) if (column.count) column.values ??= Array.from({length: column.count}, (_, at) => at);
+  return table;
+}
+
 // Draws a packed table. `at`: the row to be in sight and marked; `onpick` is told a row's number.
 export async function drawTable(into, packed, {at = null, onpick = null, label = "", all = false, details = true} = {}) {
-  const table = await unpack(packed);
+  const table = await unpackTable(packed);
   const columns = details ? table.columns : table.columns.filter(column => !column.detail);
   const notes = table.notes?.length ? h("ol", {class: "notes small"}, table.notes.map(note => h("li", {}, prose(t(note))))) : null;
   if (table.count <= PLAIN && !all) {
@@ -47,6 +54,7 @@ export async function drawTable(into, packed, {at = null, onpick = null, label =
     return null;
   }
   const grid = virtual(into, table, columns, at, onpick, label);
+  if (table.left_out?.length) into.append(h("p", {class: "small"}, w("left_out", {columns: table.left_out.map(t).join(", ")})));
   if (notes) into.append(notes);
   return grid;
 }

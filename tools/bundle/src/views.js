@@ -2,7 +2,7 @@
 
 import {card, chip, colour, command, h, isDark, link, number, page, place, prose, t, tag, unpack, w} from "./dom.js";
 import {barcode, curve, drawChart, graph, heightOf, miniBars, moduleTree, shareBar} from "./charts.js";
-import {cell, columnOf, drawTable} from "./table.js";
+import {cell, columnOf, drawTable, unpackTable} from "./table.js";
 import {drawCode, excerpt, HUES} from "./code.js";
 import {mountTimeline} from "./timeline.js";
 
@@ -84,7 +84,7 @@ function lossPicture(into) {
   if (!from?.table) return;
   const box = card(from === curves ? w("loss_both") : w("loss_dry"));
   into.append(box);
-  unpack(from.table).then(table => drawLosses(box, table, from));
+  unpackTable(from.table).then(table => drawLosses(box, table, from));
 }
 
 // Both losses; the relative error against what is allowed where it is more than nothing.
@@ -141,7 +141,7 @@ function env(into) {
 
 function checkGroups(report) {
   const box = card(t(report.title));
-  unpack(report.table).then(table => {
+  unpackTable(report.table).then(table => {
     const group = columnOf(table, "environment_group"), check = columnOf(table, "check"), status = columnOf(table, "status"), evidence = columnOf(table, "evidence"), fix = columnOf(table, "fix");
     const groups = new Map();
     for (let row = 0; row < table.count; row++) {
@@ -178,7 +178,7 @@ async function prec(into) {
     excerpt(where, culprit.place);
   }
   if (curves?.table) {
-    const table = await unpack(curves.table), both = h("div", {class: "pictures"}), losses = card(w("loss_both")), error = card(w("loss_error"));
+    const table = await unpackTable(curves.table), both = h("div", {class: "pictures"}), losses = card(w("loss_both")), error = card(w("loss_error"));
     into.append(both);
     both.append(losses, error);
     const x = columnOf(table, "step"), first = columnOf(table, "loss_baseline"), second = columnOf(table, "loss_target"), off = columnOf(table, "relative_error"), allowed = curves.facts?.tolerance;
@@ -192,7 +192,7 @@ async function prec(into) {
 }
 
 async function drawComparison(into, report) {
-  const table = await unpack(report.table), row = report.facts?.row ?? null;
+  const table = await unpackTable(report.table), row = report.facts?.row ?? null;
   const holder = card(w("all_comparisons", {count: table.count}), report.parts.length ? null : findingList(report));
   let grid = null;
   const pick = at => {
@@ -245,14 +245,14 @@ async function perf(into) {
 }
 
 async function savings(report) {
-  const table = await unpack(report.table), change = columnOf(table, "tuning_change"), bound = columnOf(table, "tuning_bound"), seen = columnOf(table, "tuning_seen"), act = columnOf(table, "tuning_do"), source = columnOf(table, "tuning_source");
+  const table = await unpackTable(report.table), change = columnOf(table, "tuning_change"), bound = columnOf(table, "tuning_bound"), seen = columnOf(table, "tuning_seen"), act = columnOf(table, "tuning_do"), source = columnOf(table, "tuning_source");
   const rows = Array.from({length: Math.min(6, table.count)}, (_, row) => h("li", {}, h("b", {}, String(cell(change, row))), h("span", {class: "n"}, w("at_most", {gain: number(bound.values[row], 3)})),
     h("p", {class: "small"}, prose(String(cell(seen, row)))), h("p", {}, "→ ", prose(String(cell(act, row))), " ", source && String(cell(source, row)).startsWith("https") ? link(String(cell(source, row)), w("basis")) : null)));
   return card(t(report.title), h("ul", {class: "savings"}, rows), findingList(report));
 }
 
 async function drawTimeline(into, report) {
-  const box = card(t(report.title), h("p", {class: "small"}, prose(t(report.verdict)))), root = h("div", {class: "timeline"});
+  const box = card(t(report.title), h("p", {class: "small"}, prose(once(report.verdict)))), root = h("div", {class: "timeline"});
   box.append(root);
   into.append(box);
   const words = {groups: {}, kinds: {}};
@@ -375,7 +375,7 @@ async function plan(into) {
 async function drawTrends(into, trends) {
   const box = card(w("trends"));
   into.append(box);
-  const table = await unpack(trends), x = Array.from({length: table.count}, (_, at) => at + 1);
+  const table = await unpackTable(trends), x = Array.from({length: table.count}, (_, at) => at + 1);
   const series = table.columns.filter(column => column.kind === "number").map((column, at) => ({name: t(column.title), values: column.values, hue: ["good", "fix", "s1", "s2"][at]}));
   curve(box, x, series, {label: w("trends")});
   await drawTable(box, trends, {label: w("trends")});

@@ -9,7 +9,7 @@ from typing import Any, Optional
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import Scalar, Sentence
-from ascend_workbook.page.first import TABS, Card
+from ascend_workbook.page.first import TABS, Card, shorten_operator
 from ascend_workbook.page.texts import number_of, show_both
 
 #: Bars of the small picture of all comparisons, and of the one that a precision tab draws no table for.
@@ -141,14 +141,6 @@ def _row_of(report: Report, number: Any) -> dict[str, Scalar]:
     if report.table is None or not isinstance(number, int) or not 0 <= number < len(report.table.rows):
         return {}
     return dict(zip((column.name for column in report.table.columns), report.table.rows[number]))
-
-
-def shorten_operator(name: str) -> str:
-    """Return the name of a call as a reader says it: `Functional.conv2d.2.forward` is `conv2d.2 forward`."""
-    kind, _, rest = name.partition(".")
-    short = rest if kind in ("Functional", "Tensor", "Torch", "NPU", "Aten", "Module") and rest else name
-    call, dot, way = short.rpartition(".")
-    return f"{call} {way}" if dot and way in ("forward", "backward") else short
 
 
 def squeeze_ratios(report: Report) -> Iterator[int]:

@@ -24,6 +24,14 @@ WORTH = 5.0
 ORDER = ("environment", "stops", "unsupported", "by_hand", "parts", "stage", "saving", "look", "hardware", "run")
 
 
+def shorten_operator(name: str) -> str:
+    """Return the name of a call as a reader says it: `Functional.conv2d.2.forward` is `conv2d.2 forward`."""
+    kind, _, rest = name.partition(".")
+    short = rest if kind in ("Functional", "Tensor", "Torch", "NPU", "Aten", "Module") and rest else name
+    call, dot, way = short.rpartition(".")
+    return f"{call} {way}" if dot and way in ("forward", "backward") else short
+
+
 @dataclass(frozen=True)
 class Card:
     """One cause: what it is, where, and what to do. `kind` is one of ORDER; `stage` is empty where it is none's."""
@@ -136,7 +144,8 @@ def _make_precision(report: Report) -> list[Card]:
         first = part.facts.get("first_divergence")
         if part.verb in ("divergence", "compare") and first and part.headline and part.status is Status.FIX:
             card = _card_of("parts", part.headline, report.stage)
-            return [Card("parts", Status.FIX, report.stage, card.cause, None, _place_of_row(part), card.remedy)]
+            named = Sentence("page.first.parts", operator=shorten_operator(str(first)))
+            return [Card("parts", Status.FIX, report.stage, named, card.cause, _place_of_row(part), card.remedy)]
     return []
 
 

@@ -1,7 +1,7 @@
 // The page: header, tabs by name in the address, language, theme, and the state that a reload keeps.
 
-import {chip, h, isDark, page, t, tag, w} from "./dom.js";
-import {VIEWS, forget} from "./views.js";
+import {chip, forget, h, isDark, page, t, tag, w} from "./dom.js";
+import {VIEWS} from "./views.js";
 
 const TABS = ["overview", "env", "code", "prec", "perf", "plan", "run"];
 const remembered = name => { try { return localStorage.getItem("ascend-workbook." + name); } catch { return null; } };
@@ -54,8 +54,9 @@ let drawn = 0;
 async function draw() {
   const own = ++drawn, {tab, target} = asked();
   document.documentElement.dataset.theme = isDark() ? "dark" : "light";
-  const main = h("main", {id: "main", tabindex: "-1", role: tabs().length > 1 ? "tabpanel" : null, "aria-labelledby": tabs().length > 1 ? "tab-" + tab : null, class: "tab-" + tab});
-  document.getElementById("app").replaceChildren(header(), main);
+  const several = tabs().length > 1;
+  const main = h("div", {id: "main", tabindex: "-1", role: several ? "tabpanel" : null, "aria-labelledby": several ? "tab-" + tab : null, class: "view"});
+  document.getElementById("app").replaceChildren(header(), h("main", {}, main));
   forget();
   await VIEWS[tab](main, target);
   if (own === drawn) document.documentElement.dataset.ready = tab;

@@ -2,7 +2,7 @@
 
 import uPlot from "../vendor/uplot.js";
 import dagre from "../vendor/dagre.js";
-import {chip, colour, h, number, t, w, STATUS} from "./dom.js";
+import {colour, h, number, t, w, STATUS} from "./dom.js";
 import {cell, columnOf, shown, unpackTable} from "./table.js";
 
 const SERIES = ["s1", "s2", "s3", "s4", "s5"];
@@ -23,7 +23,7 @@ function bars(into, chart, table) {
   const least = Math.min(...columns.flatMap(column => column.values.slice(0, BARS)).filter(value => value > 0));
   const share = value => !(value > 0) ? 0 : chart.log ? (Math.log(value / least) + 1) / (Math.log(most / least) + 1) : value / most;
   const rows = Array.from({length: Math.min(BARS, table.count)}, (_, row) => columns.map((column, number_) =>
-    h("tr", {}, number_ ? h("td", {}) : h("th", {scope: "row"}, String(shown(labels, row))),
+    h("tr", {}, number_ ? h("td", {}) : h("th", {scope: "row", title: String(shown(labels, row))}, cut(String(shown(labels, row)), 42)),
       h("td", {class: "track"}, h("span", {class: "filled", style: `width:${(100 * share(column.values[row])).toFixed(2)}%;background:var(--${SERIES[number_]})`})),
       h("td", {class: "n"}, shown(column, row)))));
   into.append(h("table", {class: "bars"}, h("caption", {class: "hidden"}, columns.map(column => t(column.title)).join(", ")), h("tbody", {}, rows)));
@@ -290,5 +290,3 @@ export function moduleTree(modules, first, onpick) {
   };
   return h("ul", {class: "tree"}, [...root.children.values()].map(draw));
 }
-
-export {chip};

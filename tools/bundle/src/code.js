@@ -1,6 +1,6 @@
 // The code: a tree of files, one of them side by side before and after, its findings under their lines.
 
-import {chip, codeLink, h, link, page, prose, t, tag, unpack, w} from "./dom.js";
+import {chip, codeLink, h, link, once, onceOrAbove, page, prose, t, unpack, w} from "./dom.js";
 
 const CLASSES = ["unsupported", "manual", "rewrite", "advice", "auto"];
 export const HUES = {auto: "good", rewrite: "s1", manual: "look", unsupported: "fix", advice: "none"};
@@ -178,8 +178,8 @@ export function spans(tokens) {
 function note(finding) {
   const facts = [finding.rule, finding.effort_h && w("hours", {hours: t(finding.effort_h)}), finding.confidence && t(finding.confidence)].filter(Boolean).join(" · ");
   return h("div", {class: "note", style: `--hue:var(--${HUES[finding.class] ?? "fix"})`},
-    h("p", {}, finding.class ? h("b", {}, w("class." + finding.class) + ": ") : chip(finding.status), " ", prose(t(finding.text))),
-    t(finding.hint) ? h("p", {}, "→ ", prose(t(finding.hint))) : null,
+    h("p", {}, finding.class ? h("b", {}, w("class." + finding.class) + ": ") : chip(finding.status), " ", prose(onceOrAbove(finding.text))),
+    once(finding.hint) ? h("p", {}, "→ ", prose(t(finding.hint))) : null,
     h("p", {class: "small"}, facts, finding.link ? [" · ", link(finding.link, w("basis"))] : null));
 }
 
@@ -193,5 +193,3 @@ export async function excerpt(into, text) {
   into.append(h("a", {href: codeLink(path, line), class: "place"}, `${path}:${line}`), h("div", {class: "lines single excerpt", tabindex: "0", role: "region", "aria-label": `${path}:${line}`},
     Array.from({length: Math.max(0, to - from + 1)}, (_, at) => h("div", {class: `row${from + at === line ? " target" : ""}`}, half(from + at, file.before[from + at - 1], "")))));
 }
-
-export {tag};

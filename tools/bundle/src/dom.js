@@ -58,6 +58,35 @@ export function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 }
 
+// Long texts that the tab has told: none stands on it twice.
+let told = new Set();
+const LONG = 45;
+
+export function forget() { told = new Set(); }
+
+// The text the first time; of a long one that the tab has told already, nothing.
+export function once(text) {
+  const said = t(text);
+  if (said.length < LONG) return said;
+  if (told.has(said)) return "";
+  told.add(said);
+  return said;
+}
+
+// The text the first time, then the word that it stands above.
+export function onceOrAbove(text) {
+  return once(text) || (t(text) ? w("above") : "");
+}
+
+// Takes the texts as told while `act` runs: a list need not say what the table under it says.
+export function asTold(texts, act) {
+  const fresh = texts.map(t).filter(text => text.length >= LONG && !told.has(text));
+  for (const text of fresh) told.add(text);
+  const made = act();
+  for (const text of fresh) told.delete(text);
+  return made;
+}
+
 const ADDRESS = /(https:\/\/[\w./#?=&%~+:@-]*[\w/])|`([^`\n]+)`/g;
 
 // A sentence as nodes: its addresses can be followed, its `code` is code.
@@ -66,7 +95,7 @@ export function prose(text) {
   let done = 0;
   for (const match of String(text).matchAll(ADDRESS)) {
     pieces.push(text.slice(done, match.index));
-    pieces.push(match[1] ? link(match[1]) : h("code", {}, match[2]));
+    pieces.push(match[1] ? link(match[1]) : h("code", {}, onceOrAbove(match[2])));
     done = match.index + match[0].length;
   }
   return [...pieces, String(text).slice(done)];

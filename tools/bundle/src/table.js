@@ -1,11 +1,11 @@
 // Tables: a plain one where it is short; where it is long only the rows in sight are drawn (Tabulator).
 
 import {Tabulator, SortModule, FilterModule, FormatModule, InteractionModule, ResizeTableModule} from "../vendor/tabulator.mjs";
-import {chip, h, number, place, prose, t, unpack, w, page, STATUS} from "./dom.js";
+import {chip, h, number, onceOrAbove, place, prose, t, unpack, w, STATUS} from "./dom.js";
 
 Tabulator.registerModule([SortModule, FilterModule, FormatModule, InteractionModule, ResizeTableModule]);
 
-const PLAIN = 16;
+const PLAIN = 16, SHORT = 16;
 
 // The value of a cell as it sorts, and as it is shown.
 export function cell(column, row) {
@@ -20,16 +20,17 @@ export function shown(column, row) {
   const value = cell(column, row);
   if (column.kind === "number") return number(value, column.digits) + (column.unit && value !== null ? " " + column.unit : "");
   if (column.kind === "status") return value === null ? "" : w("status." + STATUS[value]);
-  return value;
+  return String(value);
 }
 
-function content(column, row) {
+// A cell as nodes; `first`: a long text that the tab has told is not told again.
+function content(column, row, first = false) {
   const value = cell(column, row);
   if (column.kind === "status") return chip(value);
   if (column.links?.[row]) return h("a", {href: column.links[row]}, String(value));
   if (column.kind === "place" && typeof value === "string" && /:\d+$/.test(value)) return place(value);
   if (column.kind === "number") return shown(column, row);
-  return prose(String(value));
+  return prose(first ? onceOrAbove(String(value)) : String(value));
 }
 
 // The values of a named column; empty without one.
@@ -48,7 +49,7 @@ export async function unpackTable(packed) {
 export async function drawTable(into, packed, {at = null, onpick = null, label = "", all = false, details = true} = {}) {
   const table = await unpackTable(packed);
   const columns = details ? table.columns : table.columns.filter(column => !column.detail);
-  const notes = table.notes?.length ? h("ol", {class: "notes small"}, table.notes.map(note => h("li", {}, prose(t(note))))) : null;
+  const notes = table.notes?.length ? h("ol", {class: "notes small"}, table.notes.map(note => h("li", {}, prose(onceOrAbove(note))))) : null;
   if (table.count <= PLAIN && !all) {
     into.append(plain(table, columns, at, label), ...(notes ? [notes] : []));
     return null;
@@ -63,7 +64,7 @@ function plain(table, columns, at, label) {
   return h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": label || w("table")}, h("table", {},
     h("thead", {}, h("tr", {}, columns.map(column => h("th", {scope: "col", class: column.kind === "number" ? "n" : null}, t(column.title))))),
     h("tbody", {}, Array.from({length: table.count}, (_, row) => h("tr", {class: row === at ? "mark" : null},
-      columns.map(column => h("td", {class: column.kind === "number" ? "n" : null}, content(column, row))))))));
+      columns.map(column => h("td", {class: column.kind === "number" ? "n" : shown(column, row).length <= SHORT ? "s" : null}, content(column, row, true))))))));
 }
 
 function virtual(into, table, columns, at, onpick, label) {
@@ -101,10 +102,10 @@ function virtual(into, table, columns, at, onpick, label) {
     holder.setAttribute("aria-rowcount", table.count);
     holder.querySelector(".tabulator-header")?.setAttribute("role", "rowgroup");
     holder.querySelector(".tabulator-headers")?.setAttribute("role", "row");
-    holder.querySelector(".tabulator-table")?.setAttribute("role", "rowgroup");
+    holder.querySelector(".tabulator-table")?.setAttribute("role", "presentation");
     const scroller = holder.querySelector(".tabulator-tableholder");
     scroller?.setAttribute("tabindex", "0");
-    scroller?.setAttribute("role", "presentation");
+    scroller?.setAttribute("role", "rowgroup");
     for (const head of holder.querySelectorAll(".tabulator-col")) {
       head.tabIndex = 0;
       head.addEventListener("keydown", event => {
@@ -115,11 +116,19 @@ function virtual(into, table, columns, at, onpick, label) {
       });
     }
     count.textContent = `${table.count} / ${table.count}`;
-    if (at !== null && at < table.count) grid.scrollToRow(at, "center", true).catch(() => {});
+    if (at !== null && at < table.count) showRow(grid, at);
   });
   grid.on("dataFiltered", (_, left) => { count.textContent = `${left.length} / ${table.count}`; });
   if (onpick) grid.on("rowClick", (_, row) => onpick(row.getData().id));
   return grid;
+}
+
+// Brings a row of a long table into the middle of what is in sight; `mark`: and marks it. Rows are of one height.
+export function showRow(grid, at, mark = false) {
+  const scroller = grid.element.querySelector(".tabulator-tableholder"), count = grid.getDataCount("active"), position = grid.getRowPosition(at);
+  if (!position) return;
+  scroller.scrollTop = (position - 0.5) / count * scroller.scrollHeight - scroller.clientHeight / 2;
+  if (mark) for (const row of grid.getRows("visible")) row.getElement().classList.toggle("picked", row.getData().id === at);
 }
 
 function compare(a, b) {
@@ -132,5 +141,3 @@ const words = new Intl.Collator(undefined, {numeric: true}).compare;
 function compareText(a, b) {
   return words(String(a ?? ""), String(b ?? ""));
 }
-
-export {page};

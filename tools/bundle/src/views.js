@@ -1,24 +1,10 @@
 // The tabs: what each shows on its first screen, and below it every report of its stage.
 
-import {card, chip, colour, command, h, isDark, link, number, page, place, prose, t, tag, unpack, w} from "./dom.js";
-import {barcode, curve, drawChart, graph, heightOf, miniBars, moduleTree, shareBar} from "./charts.js";
-import {cell, columnOf, drawTable, unpackTable} from "./table.js";
+import {asTold, card, chip, command, h, isDark, link, number, once, onceOrAbove, page, place, prose, t, tag, unpack, w} from "./dom.js";
+import {barcode, curve, drawChart, graph, miniBars, moduleTree, shareBar} from "./charts.js";
+import {cell, columnOf, drawTable, showRow, unpackTable} from "./table.js";
 import {drawCode, excerpt, HUES} from "./code.js";
 import {mountTimeline} from "./timeline.js";
-
-// Long texts that the tab has told: none stands on it twice.
-let told = new Set();
-const LONG = 45;
-
-export function forget() { told = new Set(); }
-
-function once(text) {
-  const said = t(text);
-  if (said.length < LONG) return said;
-  if (told.has(said)) return "";
-  told.add(said);
-  return said;
-}
 
 const PART_HUES = {computing: "s1", communication: "s3", copy: "s4", loading: "s2", free: "none"};
 
@@ -152,7 +138,7 @@ function checkGroups(report) {
       const worst = Math.max(...rows.map(row => status.values[row] ?? 1));
       box.append(h("details", {open: worst > 0, class: "group"}, h("summary", {}, chip(worst), ` ${name} (${rows.length})`),
         h("dl", {class: "checks"}, rows.map(row => [h("dt", {}, chip(status.values[row], true), " ", String(cell(check, row))),
-          h("dd", {}, prose(String(cell(evidence, row))), fix && cell(fix, row) !== "-" && cell(fix, row) ? h("p", {}, "→ ", prose(String(cell(fix, row)))) : null)]))));
+          h("dd", {}, prose(onceOrAbove(String(cell(evidence, row)))), fix && cell(fix, row) !== "-" && cell(fix, row) ? h("p", {}, "→ ", prose(onceOrAbove(String(cell(fix, row))))) : null)]))));
     }
     if (table.notes.length) box.append(h("ol", {class: "notes small"}, table.notes.map(text => h("li", {}, prose(t(text))))));
   });
@@ -196,8 +182,9 @@ async function drawComparison(into, report) {
   const holder = card(w("all_comparisons", {count: table.count}), report.parts.length ? null : findingList(report));
   let grid = null;
   const pick = at => {
-    grid?.scrollToRow(at, "center", true).catch(() => {});
-    grid?.getRow(at)?.getElement().scrollIntoView({block: "nearest"});
+    if (!grid) return;
+    showRow(grid, at, true);
+    grid.element.scrollIntoView({block: "nearest"});
   };
   const code_ = card(w("barcode_title"));
   into.append(code_);
@@ -318,7 +305,9 @@ async function section(one, bare = false) {
 async function fill(box, one) {
   if (one.chart && one.table) await drawChart(box, one);
   if (one.facts?.flame) flame(box, one.facts.flame);
-  const list = findingList(one);
+  const table = await unpackTable(one.table);
+  const cells = (table?.columns ?? []).flatMap(column => column.words ?? []).filter(word => !word?.note);
+  const list = asTold([...cells, ...(table?.notes ?? [])], () => findingList(one));
   if (list) box.append(list);
   if (one.listing) box.append(h("details", {}, h("summary", {}, t(one.listing.title)), listing(one.listing)));
   if (one.table) {
@@ -380,5 +369,3 @@ async function drawTrends(into, trends) {
   curve(box, x, series, {label: w("trends")});
   await drawTable(box, trends, {label: w("trends")});
 }
-
-export {colour, heightOf};

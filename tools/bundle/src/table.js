@@ -1,9 +1,9 @@
 // Tables: a plain one where it is short; where it is long only the rows in sight are drawn (Tabulator).
 
-import {Tabulator, SortModule, FilterModule, FormatModule, InteractionModule, ResizeTableModule} from "../vendor/tabulator.mjs";
+import {Tabulator, SortModule, FilterModule, FormatModule, InteractionModule} from "../vendor/tabulator.mjs";
 import {chip, h, number, onceOrAbove, place, prose, t, unpack, w, STATUS} from "./dom.js";
 
-Tabulator.registerModule([SortModule, FilterModule, FormatModule, InteractionModule, ResizeTableModule]);
+Tabulator.registerModule([SortModule, FilterModule, FormatModule, InteractionModule]);
 
 const PLAIN = 16, SHORT = 16;
 
@@ -128,7 +128,10 @@ export function showRow(grid, at, mark = false) {
   const scroller = grid.element.querySelector(".tabulator-tableholder"), count = grid.getDataCount("active"), position = grid.getRowPosition(at);
   if (!position) return;
   scroller.scrollTop = (position - 0.5) / count * scroller.scrollHeight - scroller.clientHeight / 2;
-  if (mark) for (const row of grid.getRows("visible")) row.getElement().classList.toggle("picked", row.getData().id === at);
+  if (!mark) return;
+  scroller.addEventListener("scrollend", () => {
+    for (const row of grid.getRows("visible")) row.getElement().classList.toggle("picked", row.getData().id === at);
+  }, {once: true});
 }
 
 function compare(a, b) {

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Optional
 
 from ascend_workbook.findings.finding import Finding
@@ -96,8 +97,13 @@ def _is_as_looked_at(content: bytes, checksum: str | None, quotes: Mapping[int, 
     )
 
 
-def describe_code(files: Mapping[str, SourceFile], findings: Iterable[Finding]) -> list[dict[str, Any]]:
-    """Describe each file with its lines, what was changed, and its findings; files with the gravest findings first."""
+def describe_code(
+    files: Mapping[str, SourceFile], findings: Iterable[Finding], left_out: Mapping[str, Any] = MappingProxyType({})
+) -> list[dict[str, Any]]:
+    """Describe each file with its lines, what was changed, and its findings; files with the gravest findings first.
+
+    `left_out` says why a file was not kept.
+    """
     by_file: dict[str, list[dict[str, Any]]] = {name: [] for name in files}
     for finding in findings:
         if finding.place:
@@ -106,6 +112,7 @@ def describe_code(files: Mapping[str, SourceFile], findings: Iterable[Finding]) 
     for name, rows in by_file.items():
         rows.sort(key=lambda row: (row["line"], row["column"]))
         file: dict[str, Any] = {"path": name, "findings": rows}
+        file |= {"why": show_both(left_out[name])} if name in left_out else {}
         source = files.get(name)
         if source is not None and len(source.before) <= room[1]:
             size = len(source.before)

@@ -87,10 +87,10 @@ def describe_run(run: Run) -> dict[str, Any]:
     failed, blocked = _find_failed(run), _find_blocked(run)
     judged = {stage: report for stage, report in there.items() if stage not in blocked}
     cards = order_cards(judged, failed)
-    sources, code_findings = {}, []
-    if "migration" in there:
-        sources = collect_sources(there["migration"])
-        code_findings = placed_findings(there["migration"])
+    migrated = there.get("migration")
+    sources = collect_sources(migrated) if migrated else {}
+    code_findings = placed_findings(migrated) if migrated else []
+    left_out = (migrated.facts.get("sources_left_out") or {}) if migrated else {}
     described = {
         "kind": "run",
         "name": run.name,
@@ -103,7 +103,7 @@ def describe_run(run: Run) -> dict[str, Any]:
         "cards": [card.describe() for card in cards],
         "unlooked": list(_list_unlooked(there)),
         "tabs": {TABS[stage]: describe_report(report) for stage, report in there.items()},
-        "code": describe_code(sources, code_findings),
+        "code": describe_code(sources, code_findings, left_out),
         "run": _describe_commands(run, there),
         "beside": [describe_report(report) for report in run.beside],
     }
@@ -192,7 +192,8 @@ def _describe_commands(run: Run, there: Mapping[str, Report]) -> dict[str, Any]:
         row: dict[str, Any] = {"stage": show_both(Sentence(f"page.tab.{TABS[stage]}")), "tab": TABS[stage]}
         row |= {"status": number_of(report.status) if report else 1, "tier": report.tier if report else ""}
         row |= {"seconds": outcome.get("seconds"), "reused": bool(outcome.get("reused"))}
-        row |= {"command": outcome.get("command") or ["ascend-workbook", "run", "--name", run.name, "--stage", stage]}
+        known = outcome.get("command") or (report.command if report else ())
+        row |= {"command": [*(known or ("ascend-workbook", "run", "--name", run.name, "--stage", stage))]}
         stages.append(row)
     checks = find_part(there["environment"], "machine_check") if "environment" in there else None
     chosen = (checks.facts.get("machine") or {}).get("chosen") or {} if checks else {}

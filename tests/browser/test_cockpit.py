@@ -63,7 +63,9 @@ def opened(chromium: Browser) -> Iterator[Any]:
         page.on("request", lambda one: page.asked.append(one.url) if not one.url.startswith(screen.INSIDE) else None)
         page.on("pageerror", lambda one: page.wrong.append(str(one)))
         page.on("console", lambda one: page.wrong.append(one.text) if one.type == "error" else None)
-        page.add_init_script(f"try {{ localStorage.setItem('ascend-workbook.lang', '{int(lang == 'zh')}') }} catch {{ }}")
+        page.add_init_script(
+            f"try {{ localStorage.setItem('ascend-workbook.lang', '{int(lang == 'zh')}') }} catch {{ }}"
+        )
         show(page, path, tab)
         return page
 

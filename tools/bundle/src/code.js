@@ -96,7 +96,7 @@ async function drawFile(main, packed, line) {
   main.append(h("div", {class: "filehead"}, h("h2", {}, file.path),
     changed ? h("span", {class: "small"}, `+${file.added} −${file.removed}`) : h("span", {class: "small"}, w("unchanged")), switcher));
   if (!file.before) {
-    main.append(h("p", {class: "empty"}, w("no_text")), ...file.findings.map(one => note(one)));
+    main.append(h("p", {class: "empty"}, file.why ? t(file.why) : w("no_text")), ...file.findings.map(one => note(one)));
     return;
   }
   const table = h("div", {class: `lines ${both ? "two" : "single"}`, role: "region", "aria-label": file.path, tabindex: "0"});

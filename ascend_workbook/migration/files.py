@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.migration.closure import walk_imports
 from ascend_workbook.migration.texts import settings
 from ascend_workbook.migration.texts.lines import is_text, only_settings
 from ascend_workbook.storage import saving as own_results
@@ -46,9 +47,14 @@ class Tree:
         return file.relative_to(self.root).as_posix()
 
 
-def collect_files(path: str | os.PathLike[str]) -> Tree:
-    """Collect the files of a path as a Tree. Raises WorkbookError where there is none, or of no scanned kind."""
+def collect_files(path: str | os.PathLike[str], *, imports: bool = False) -> Tree:
+    """Collect the files of a path as a Tree. Raises WorkbookError where there is none, or of no scanned kind.
+
+    `imports`: with a script come the modules that it imports from its folder, and the texts beside it.
+    """
     place = Path(path)
+    if imports and place.is_file() and place.suffix in (".py", ".pyw"):
+        return _collect_program(place)
     if place.is_file():
         tree = Tree(place.parent, [])
         if not _add_to_tree(tree, place, by_name=True):
@@ -66,6 +72,15 @@ def collect_files(path: str | os.PathLike[str]) -> Tree:
             with suppress(OSError), file.open("rb") as stream:  # none that is scanned, whether it opens or not
                 if WORDS.search(stream.read(LARGEST_BYTES)):
                     tree.others.append(file)
+    return tree
+
+
+def _collect_program(script: Path) -> Tree:
+    tree = Tree(script.parent, [])
+    modules = (file for file in walk_imports(script) if file.is_relative_to(script.parent))
+    beside = (file for file in sorted(script.parent.iterdir()) if file.suffix not in (".py", ".pyw", ".ipynb"))
+    for file in dict.fromkeys((*modules, *filter(_is_regular, beside))):
+        _add_to_tree(tree, file)
     return tree
 
 

@@ -139,8 +139,9 @@ PARSED = 1000
 Found = tuple[list[Finding], str]
 
 
-def scan(path: str | os.PathLike[str], fail_on: Iterable[str] = ()) -> Report:
+def scan(path: str | os.PathLike[str], fail_on: Iterable[str] = (), *, imports: bool = False) -> Report:
     """Scans a Python file or a folder of them. With `fail_on` (classes) the status is Fix where one of them occurs.
+    With `imports` a script brings the modules that it imports from its folder, and requirements and texts beside it.
 
     The report's table has a row per use, what needs work first, then in the order of the files; `parts[0]` counts them
     by class and has the chart. Every finding with a place carries its class in `args["class"]`, beside it `confidence`,
@@ -148,7 +149,7 @@ def scan(path: str | os.PathLike[str], fail_on: Iterable[str] = ()) -> Report:
     `facts["counts"]`, but in a part of their own and `facts["tensorflow"]`. A file that cannot be read is a finding,
     never a gap. Raises WorkbookError where the path does not exist or a class of `fail_on` is none."""
     gate_classes = parse_fail_on(fail_on, CLASSES)
-    where = collect_files(path)
+    where = collect_files(path, imports=imports)
     findings: list[Finding] = []
     hashes: dict[str, str] = {}
     python = partial(scan_file, parse=len(where.python) <= PARSED)

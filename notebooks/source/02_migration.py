@@ -87,7 +87,7 @@ assessed
 # must change in the source, which the next step does; look at *by hand* and *unsupported* first.
 
 # %%
-found = scan(path)
+found = scan(path, imports=True)
 found
 
 # %% [markdown] lang="zh"
@@ -129,7 +129,7 @@ findings_box(found, lang, look_at)
 
 # %%
 migrated = set_aside(run.folder / "migrated", path)  # another script's result stays, as migrated.1
-changed = rewrite(path, migrated, mode=rewrite_mode, expect=found.facts["sha256"])
+changed = rewrite(path, migrated, mode=rewrite_mode, expect=found.facts["sha256"], imports=True)
 changed
 
 # %% [markdown] lang="zh"

@@ -149,6 +149,7 @@ def rewrite(
     expect: dict[str, str] | str | os.PathLike[str] | None = None,
     fail_on: Iterable[str] = (),
     into_existing: bool = False,
+    imports: bool = False,
 ) -> Report:
     """The migrated script or folder as a diff; without `out`, `patch` or `in_place` nothing is written.
 
@@ -156,6 +157,7 @@ def rewrite(
     the result under the same names: new, empty or an earlier result, unless `into_existing`. `patch` is a file for one
     unified diff; another file under that name is refused. `in_place` writes over the files. What stood under a name
     before is kept beside it as NAME.orig, in `out` too, except for an earlier result that nobody edited.
+    `imports`: with a script the modules that it imports from its folder are migrated too, as those of a folder.
     `expect` is a report that `scan` wrote as JSON, or its `facts["sha256"]`: a file that has changed since is refused
     before anything is written. With `fail_on` (classes) the status is Fix where one of them is left in the result.
 
@@ -166,9 +168,9 @@ def rewrite(
     if out is not None and in_place:
         raise WorkbookError("migration.two_places")
     gate_classes = parse_fail_on(fail_on, CLASSES)
-    work = Work(_exclude_out_folder(collect_files(path), out), mode)
+    work = Work(_exclude_out_folder(collect_files(path, imports=imports), out), mode)
     for judged in (_rewrite_python_files, _rewrite_text_files, _rewrite_notebooks):
-        judged(work, single=Path(path).is_file())
+        judged(work, single=len(work.where.scanned_files) == 1 and Path(path).is_file())
     work.left += _no_script(work)
     work.left += writing.report_links(work.where, work.changes.values())
     failed = writing.check_expected(expect, work.where, work.changes.values()) if expect is not None else []

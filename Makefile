@@ -7,7 +7,7 @@ DEVICE ?= auto
 ARGS ?=
 BIN := $(VENV)/bin
 
-.PHONY: help setup setup-dev run test test-full test-browser mutants notebooks references lint lab docs bench offline-bundle resolve clean
+.PHONY: help setup setup-dev run test test-full test-browser mutants notebooks references lint lab docs bench bundle offline-bundle resolve clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -52,6 +52,9 @@ docs: setup-dev  ## write docs/stages from rules, commands and docstrings
 
 bench: setup-dev  ## print the benchmarks' ratios against their peers
 	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+bundle:  ## build the script and style of the page from tools/bundle (needs node; users do not)
+	@cd tools/bundle && npm ci --ignore-scripts --no-audit --no-fund --silent && node build.mjs
 
 offline-bundle: setup  ## write one archive to build/ that sets this up without a network (same Python and processor; FOR=3.11-aarch64: an image with torch)
 	@$(BIN)/python -m tools.offline.bundle $(if $(FOR),--for $(FOR)) $(if $(INSTALLED),--installed $(INSTALLED))

@@ -1,0 +1,136 @@
+"""The page: whole without a script, closed to what is hostile, without credentials, asking nothing of a network."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Column, Report, Table
+from ascend_workbook.page import render
+from ascend_workbook.page.render import draw_run, read_bundle, render_report
+from ascend_workbook.page.verb import draw_page
+from ascend_workbook.redaction.exits import redact
+from tests.conftest import ROOT
+from tests.page.reading import read_page, said_on
+from tests.page.recorded import NAMES, unpack_run
+
+BUNDLE = ROOT / "tools" / "bundle"
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&quot;'`${x}"
+
+
+def hostile_report(rows: int) -> Report:
+    finding = Finding("MIG142", Status.LOOK, "report.of_rank", {"rank": HOSTILE, "title": HOSTILE})
+    table = Table((Column("operator"), Column("place")), tuple((f"{HOSTILE}{row}", HOSTILE) for row in range(rows)))
+    return Report("migration", "scan", (finding,), table)
+
+
+@pytest.mark.parametrize("rows", [1, 900])
+def test_nothing_hostile_is_markup_also_not_in_a_packed_piece(rows: int) -> None:
+    page = render_report(hostile_report(rows), "en")
+    assert len(re.findall(r"<script\b", page)) == 2 + page.count('<script type="text/plain"')
+    assert "<img" not in page and "onerror=alert" not in page.replace("\\u003c", "<").split("<script", 1)[0]
+    assert HOSTILE in said_on(page), "and it is all there"
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_reader_without_scripts_has_the_answers(tmp_path: Path, name: str, lang: str) -> None:
+    page = draw_run(unpack_run(name, tmp_path), lang).read_text(encoding="utf-8")
+    told = page.split("<noscript>")[1].split("</noscript>")[0]
+    assert told.count("<dt>") == 5
+    data = read_page(page)
+    at = ["en", "zh"].index(lang)
+    for answer in data["answers"]:
+        question = answer["question"] if isinstance(answer["question"], str) else answer["question"][at]
+        assert question in told
+
+
+@pytest.mark.parametrize("rows", [2, 4000])
+def test_no_credential_reaches_the_page_nor_a_packed_piece(rows: int) -> None:
+    secret = "AKIAPLANTED" + "Q" * 9
+    table = Table((Column("evidence"),), tuple((f"password=PLANTED-{row}-{secret}",) for row in range(rows)))
+    page = render_report(Report("environment", "machine_check", (), table), "en")
+    assert ('type="text/plain"' in page) is (rows > 1000), "large enough to be packed"
+    assert "PLANTED" not in json.dumps(read_page(page)) and "PLANTED" not in page
+
+
+def test_what_writes_the_page_changes_nothing_in_it(tmp_path: Path) -> None:
+    """The redactor goes over the written page once more: script and packed pieces come through whole."""
+    page = draw_run(unpack_run("fault", tmp_path), "en").read_text(encoding="utf-8")
+    assert redact(page) == page and read_bundle("bundle.js") in page and read_bundle("bundle.css") in page
+    assert all(redact(read_bundle(name)) == read_bundle(name) for name in ("bundle.js", "bundle.css"))
+
+
+def test_the_page_names_no_address_that_a_browser_would_ask(tmp_path: Path) -> None:
+    page = draw_run(unpack_run("good", tmp_path), "en").read_text(encoding="utf-8")
+    frame = page.replace(read_bundle("bundle.js"), "").split('id="data"')[0]
+    assert not re.search(r"\b(?:src|href)=|@import|url\(", frame)
+    assert not re.search(r"\bfetch\(|XMLHttpRequest|importScripts|new WebSocket|url\(", read_bundle("bundle.css"))
+
+
+def test_paths_of_the_run_are_told_relative_to_it(tmp_path: Path) -> None:
+    folder = unpack_run("good", tmp_path)
+    table = Table((Column("evidence"),), ((f"{folder}/precision/x.json",),))
+    Report("environment", "environment_check", (), table).save(folder / "environment")
+    assert "precision/x.json" in said_on(draw_run(folder, "en").read_text()).splitlines()
+
+
+def test_a_folder_without_reports_is_one_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(WorkbookError) as told:
+        draw_page(tmp_path)
+    assert told.value.key == "page.nothing" and not list(tmp_path.iterdir())
+
+
+def test_a_report_gets_its_page_beside_it_or_where_it_is_told(tmp_path: Path) -> None:
+    path = hostile_report(1).save(tmp_path)
+    assert draw_page(path).facts["page"] == str(tmp_path / "report.html")
+    other = tmp_path / "other" / "x.html"
+    assert draw_page(path, out=other).facts["page"] == str(other) and other.is_file()
+
+
+def test_a_damaged_stage_is_not_looked_at_and_the_rest_is_shown(tmp_path: Path) -> None:
+    folder = unpack_run("good", tmp_path)
+    whole = (folder / "precision" / "report.json").read_bytes()
+    (folder / "precision" / "report.json").write_bytes(whole[: len(whole) // 2])
+    data = read_page(draw_run(folder, "en").read_text(encoding="utf-8"))
+    answers = {answer["stage"]: answer["status"] for answer in data["answers"]}
+    assert answers["precision"] != 0 and answers["environment"] == 0 and "prec" not in data["tabs"]
+
+
+def test_the_bundle_is_built_of_the_sources_that_are_there() -> None:
+    """Its first line has the hash of all sources; `make bundle` writes it anew."""
+    total = hashlib.sha256()
+    for folder in ("src", "vendor"):
+        for path in sorted((BUNDLE / folder).iterdir(), key=lambda path: path.name):
+            total.update(f"{folder}/{path.name}\0".encode() + path.read_bytes())
+    for name in ("bundle.js", "bundle.css"):
+        assert total.hexdigest()[:16] in read_bundle(name).splitlines()[0], "run make bundle"
+
+
+@pytest.mark.skipif(
+    not shutil.which("node") or not (BUNDLE / "node_modules" / "esbuild").is_dir(),
+    reason="esbuild is not there: make bundle",
+)
+def test_the_same_sources_give_the_same_bundle(tmp_path: Path) -> None:
+    shutil.copytree(BUNDLE, tmp_path / "tools" / "bundle", symlinks=True)
+    (tmp_path / "ascend_workbook" / "page").mkdir(parents=True)
+    subprocess.run(["node", "build.mjs"], cwd=tmp_path / "tools" / "bundle", check=True, timeout=120)
+    for name in ("bundle.js", "bundle.css"):
+        assert (tmp_path / "ascend_workbook" / "page" / name).read_bytes() == (render.HERE / name).read_bytes()
+
+
+def test_every_word_that_the_script_says_is_in_the_catalogue() -> None:
+    used = set()
+    for path in (BUNDLE / "src").glob("*.js"):
+        used |= set(re.findall(r'\bw\("([a-z_.]+)"', path.read_text(encoding="utf-8")))
+    words = render.collect_words()
+    missing = {key for key in used if key not in words and not any(word.startswith(key) for word in words)}
+    assert used and missing == set()

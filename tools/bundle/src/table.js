@@ -5,7 +5,7 @@ import {chip, h, number, onceOrAbove, place, prose, t, unpack, w, STATUS} from "
 
 Tabulator.registerModule([SortModule, FilterModule, FormatModule, InteractionModule]);
 
-const PLAIN = 16, SHORT = 16;
+const WIDE = 8, PLAIN = 16, SHORT = 16;
 
 // The value of a cell as it sorts, and as it is shown.
 export function cell(column, row) {
@@ -48,7 +48,11 @@ export async function unpackTable(packed) {
 // Draws a packed table. `at`: the row to be in sight and marked; `onpick` is told a row's number.
 export async function drawTable(into, packed, {at = null, onpick = null, label = "", all = false, details = true} = {}) {
   const table = await unpackTable(packed);
-  const columns = details ? table.columns : table.columns.filter(column => !column.detail);
+  const several = details ? table.columns : table.columns.filter(column => !column.detail);
+  // a column of a wide table that says the same in every row is told once
+  const same = several.length > WIDE && table.count > 1 ? several.filter(column => column.values.every(value => value === column.values[0])) : [];
+  const columns = several.filter(column => !same.includes(column));
+  if (same.length) into.append(h("p", {class: "small"}, w("same_in_all", {columns: same.map(column => `${t(column.title)} ${shown(column, 0) || "-"}`).join(", ")})));
   const notes = table.notes?.length ? h("ol", {class: "notes small"}, table.notes.map(note => h("li", {}, prose(onceOrAbove(note))))) : null;
   if (table.count <= PLAIN && !all) {
     into.append(plain(table, columns, at, label), ...(notes ? [notes] : []));

@@ -64,7 +64,7 @@ def execute_notebook(
     folder.mkdir(parents=True, exist_ok=True)
     # an earlier report that is not written again would be taken for this one; what a parameter names stays
     named_paths = {str(value) for value in parameters.values()}
-    names = {"report", *(path.stem for path in folder.glob("*.json") if path.with_suffix(".html").is_file())}
+    names = {"report", *(path.stem for path in folder.glob("*.json") if _is_report(path))}
     for stale in (folder / f"{name}{suffix}" for name in sorted(names) for suffix in (".json", ".html", ".png")):
         if not named_paths & {str(stale), str(stale.with_suffix(".json"))}:
             stale.unlink(missing_ok=True)
@@ -109,6 +109,13 @@ def saved_report(folder: Path) -> Report | None:
     with suppress(WorkbookError):
         return reports.load_report(folder / "report.json")
     return None
+
+
+def _is_report(path: Path) -> bool:
+    """Return whether the file is a report: one that can be read, or that an older version drew a page of."""
+    with suppress(WorkbookError):
+        return path.with_suffix(".html").is_file() or bool(reports.load_report(path))
+    return False
 
 
 def _run_papermill(

@@ -84,7 +84,8 @@ def run(
     publish = partial(_publish_run, name, folder, stages, lang, command=commands[""], about=about)
     publish(outcomes)  # from here on an earlier run's green page is gone
     mark_results(folder)
-    (folder / "acceptance.json").unlink(missing_ok=True)
+    for name in ("acceptance.json", "reference.json"):  # of an earlier run
+        (folder / name).unlink(missing_ok=True)
     mirror = Mirror(root, folder)
     try:
         notebooks_found, values_by_stage = _prepare_stages(parameters, stages, notebooks / lang)
@@ -284,7 +285,8 @@ def _judge_stage(stage: str, outcome: Outcome | None, folder: Path) -> tuple[Fin
     args = {"cell": outcome.cell, "error": outcome.error}
     key, known_error = f"RUN400.{outcome.state}", explain_text(outcome.error)
     if outcome.state == FAILED and known_error is not None:
-        key, args = "RUN400.cell_failed_known", {**args, "cause": known_error.cause, "fix": known_error.fix}
+        key = "RUN400.cell_failed_known"
+        args |= {name: getattr(known_error, name) for name in ("cause", "confidence", "fix", "source")}
     return Finding("RUN400", Status.FIX, key, args, place, weight=20), tier, outcome.seconds
 
 

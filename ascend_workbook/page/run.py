@@ -12,7 +12,7 @@ from typing import Any, Optional
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Report, load_report
-from ascend_workbook.findings.sentence import Sentence
+from ascend_workbook.findings.sentence import NextStep, Sentence
 from ascend_workbook.page.answers import answer_questions, find_part, walk_parts
 from ascend_workbook.page.code import collect_sources, describe_code, placed_findings
 from ascend_workbook.page.first import TABS, Card, order_cards
@@ -47,12 +47,12 @@ def load_run(folder: Path) -> Run:
     if result is not None and result.verb == "run":
         there = [str(outcome.get("stage")) for outcome in result.facts.get("outcomes") or ()]
         stages = {stage: report if stage in there else None for stage, report in stages.items()}
-    elif not any(stages.values()):
-        raise WorkbookError("page.nothing", path=str(folder))
     named = [f"{stage}/{file}" for stage in STAGES for file in FILES]
     files = tuple(name for name in ("report.json", "junit.xml", *named) if (folder / name).is_file())
     name = str(result.facts.get("name") or folder.name) if result else folder.name
     beside = tuple(filter(None, (_load(folder / f"{name}.json") for name in BESIDE)))
+    if result is None and not any(stages.values()) and not beside:
+        raise WorkbookError("page.nothing", path=str(folder))
     return Run(name, folder, result, stages, beside, files)
 
 
@@ -95,7 +95,7 @@ def describe_run(run: Run) -> dict[str, Any]:
         "kind": "run",
         "name": run.name,
         "script": _name_script(there),
-        "created": (run.result or next(iter(there.values()))).created,
+        "created": next(report for report in (run.result, *there.values(), *run.beside) if report).created,
         "running": run.result is not None and _is_running(run.result),
         "simulated": any(report.simulated for report in there.values()),
         "circumstances": _circumstances(there),
@@ -134,14 +134,24 @@ def _is_running(result: Report) -> bool:
 
 
 def _find_failed(run: Run) -> dict[str, Card]:
-    """Find the stages that ended without a report of their own, as cards of what ended them."""
+    """Find what ended stages otherwise than their reports say, as cards by stage; that of the run as a whole is ""."""
     cards: dict[str, Card] = {}
     for finding in _stage_findings(run):
         stage = str(finding.place.path).partition("/")[0] if finding.place else ""
-        if finding.status is Status.FIX and stage in STAGES and run.stages.get(stage) is None:
-            cause = Sentence(finding.key, **finding.args)
-            cards[stage] = Card("stops", Status.FIX, stage, cause)
+        if finding.status is not Status.FIX or stage not in ("", *STAGES):
+            continue
+        if run.stages.get(stage) is None or finding.key != "RUN400.red":  # a red verdict is the report's own
+            kind = "stops" if stage else "run"
+            cards[stage] = Card(kind, Status.FIX, stage, Sentence(finding.key, **finding.args), remedy=_tell_step(finding))
     return cards
+
+
+def _tell_step(finding: Finding) -> NextStep | None:
+    """Return what to do about what ended a stage; of an error that nobody knows, whom to ask. One of ours says it."""
+    error = str(finding.args.get("error", ""))
+    if finding.key == "RUN400.cell_failed" and not error.startswith(WorkbookError.__name__):
+        return NextStep("EXP002.unknown", error=error)
+    return NextStep(finding.key, **finding.args) if finding.hint("en") else None
 
 
 def _find_blocked(run: Run) -> dict[str, str]:

@@ -50,11 +50,6 @@ def find_drawing(chart: Chart | None) -> Drawing | None:
     return entry if isinstance(entry, Drawing) else None
 
 
-def stands_above(chart: Chart | None) -> bool:
-    """Return whether a page shows the chart before its table."""
-    return chart is not None and (chart.kind == timeline.KIND or find_drawing(chart) is not None)
-
-
 def draw_chart(report: Report, lang: str | None = None, *, themed: bool = False) -> Figure:
     """Draw the figure of `report.chart`; in English where no font on this machine carries Chinese.
 

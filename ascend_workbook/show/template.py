@@ -61,11 +61,6 @@ def render_template(template: str, /, **values: object) -> Markup:
     return Markup(make_environment().get_template(template).render(values))
 
 
-def render_page(name: str, body: Markup, lang: str) -> str:
-    """Frame a body as every page of ours is, with the scripts that its tables and timelines need."""
-    return str(render_template("page.html", name=name, body=body, lang={"zh": "zh-CN"}.get(lang, lang)))
-
-
 def render_fragment(body: Markup, *, code: bool = False) -> str:
     """Frame a body as a notebook shows it; `code`: with the styles of marked code."""
     return str(render_template("fragment.html", body=body, code=code))

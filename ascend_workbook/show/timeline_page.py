@@ -1,14 +1,11 @@
-"""The interactive timeline as a piece of a page: timeline.js and its data inside, nothing loaded from anywhere."""
+"""The interactive timeline in a notebook: its report's page in a frame, above a still picture."""
 
 from __future__ import annotations
 
 import io
-import json
-
-from markupsafe import Markup
 
 from ascend_workbook.findings.report import Report
-from ascend_workbook.findings.sentence import choose_language, load_catalogue, say
+from ascend_workbook.findings.sentence import choose_language
 from ascend_workbook.show import template
 from ascend_workbook.show.boxed import make_box
 
@@ -16,22 +13,6 @@ from ascend_workbook.show.boxed import make_box
 ROW, GAP, STRIP, FOLDED = 17, 7, 13, 8
 #: Pixels of all else in a frame; the tallest frame, in which a reader scrolls
 AROUND, TALLEST = 330, 900
-
-
-def render_view(report: Report, lang: str, still: str = "") -> Markup:
-    """Render the view of a report with a timeline; `still` (HTML) is shown until the script runs, or where none may."""
-    data = report.facts["timeline"]
-    words: dict[str, str] = {}
-    inner_words: dict[str, dict[str, str]] = {"groups": {}, "kinds": {}}
-    for key in load_catalogue():
-        first, _, name = key.partition(".")
-        group, _, inner = name.partition(".")
-        if first == "timeline" and name != "left_out":
-            (inner_words[f"{group}s"] if inner else words)[inner or name] = say(key, lang)
-    inside = json.dumps({"data": data, "words": {**inner_words, **words}}, ensure_ascii=False, separators=(",", ":"))
-    for sign in "<>&\u2028\u2029":
-        inside = inside.replace(sign, f"\\u{ord(sign):04x}")
-    return template.render_template("timeline.html", lang=lang, inside=Markup(inside), still=Markup(still))
 
 
 def timeline_view(report: Report, lang: str | None = None, *, height: int = 0) -> object:
@@ -53,9 +34,8 @@ def timeline_view(report: Report, lang: str | None = None, *, height: int = 0) -
 def _make_frame(timeline_report: Report, lang: str, height: int) -> object:
     from IPython.display import HTML
 
-    name = timeline_report.title(lang)
-    whole = template.render_page(name, render_view(timeline_report, lang), lang)
-    return HTML(template.render_frame(whole, height, "border:1px solid #8884", name=name))
+    page, name = timeline_report.html(lang), timeline_report.title(lang)
+    return HTML(template.render_frame(page, height, "border:1px solid #8884", name=name))
 
 
 def _needed_height(timeline_report: Report) -> int:

@@ -17,6 +17,7 @@ from ascend_workbook.batch.reference import compare
 from ascend_workbook.batch.reference.compare import Reference, compare_runs, machine_places
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
+from tests.page.reading import read_page
 
 Book = Callable[..., None]
 NAME = "a"
@@ -75,6 +76,12 @@ def bless(tmp_path: Path) -> Callable[[], None]:
     return lambda: compare.bless_notebooks([(run / "environment" / "notebook.ipynb", target)], machine_places(run))
 
 
+def compared_on(page: Path) -> dict[str, Any]:
+    """The comparison as the run's page shows it."""
+    (shown,) = [report for report in read_page(page.read_text())["beside"] if report["id"] == "reference"]
+    return dict(shown)
+
+
 def key(ended: Ended) -> object:
     assert isinstance(ended.verdict, dict)
     return ended.verdict["say"]
@@ -104,9 +111,10 @@ def test_a_difference_names_the_cell_and_is_shown_escaped(
     ended = hold()
     assert (ended.state, ended.red, key(ended)) == (DIFFERS, True, "RUN430.differs")
     assert ended.verdict["args"]["cells"] == [3]  # type: ignore[index,call-overload]
-    page = (tmp_path / "runs" / NAME / "reference.html").read_text()
-    assert "environment/notebook.ipynb [3]" in page and "<script>alert(" not in page
-    assert "-&lt;script&gt;alert(1)" in page and "+&lt;script&gt;alert(2)" in page
+    page = tmp_path / "runs" / NAME / "index.html"
+    text = compared_on(page)["listing"]["text"]
+    assert "environment/notebook.ipynb [3]" in text and "<script>alert(" not in page.read_text()
+    assert {"-<script>alert(1)</script>", "+<script>alert(2)</script>"} <= set(text.splitlines())
 
 
 @pytest.mark.parametrize(
@@ -183,7 +191,13 @@ def test_a_plan_is_held_also_where_its_runs_are_reused(notebooks: Callable[..., 
     report = run_plan(path, reference=str(tmp_path / "ref"), **options)
     run = json.loads((tmp_path / "plan" / "summary.json").read_text())["runs"][0]
     assert (report.status, run["state"], run["reused"]) == (Status.FIX, DIFFERS, True)
-    assert "one/reference.html" in (tmp_path / "plan" / "index.html").read_text()
+    plan = read_page((tmp_path / "plan" / "index.html").read_text())["plan"]
+    assert [one["href"] for cause in plan["causes"] for one in cause["runs"]] == ["one/index.html"]
+    page = tmp_path / "plan" / "one" / "index.html"
+    assert compared_on(page)["listing"]["text"].endswith("+1")
+    assert run_plan(path, **options).status is not Status.FIX
+    left = [report["id"] for report in read_page(page.read_text())["beside"]]
+    assert left == ["accept"], "a comparison of an earlier time is none of this run's"
 
 
 def test_only_good_runs_are_held(write: Book, hold: Callable[..., Ended], tmp_path: Path) -> None:

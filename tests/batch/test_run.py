@@ -6,7 +6,7 @@ import errno
 import json
 import xml.etree.ElementTree as xml
 from pathlib import Path
-from typing import Callable
+from typing import Any, Callable
 
 import pytest
 
@@ -16,6 +16,8 @@ from ascend_workbook.cli.main import main
 from ascend_workbook.findings.errors import Stopped, WorkbookError
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report, load_report
+from ascend_workbook.page.texts import number_of
+from tests.page.reading import read_page, texts_of
 
 Make = Callable[..., Path]
 
@@ -30,6 +32,10 @@ def go(make: Make, tmp_path: Path, parameters: dict[str, str] | None = None, **o
 
 def state(tmp_path: Path, stage: str) -> str:
     return str(json.loads((tmp_path / "t" / stage / "outcome.json").read_text())["state"])
+
+
+def page_of(tmp_path: Path) -> dict[str, Any]:
+    return read_page((tmp_path / "t" / "index.html").read_text())
 
 
 def test_good_stages_are_green_and_reused(notebooks: Make, tmp_path: Path) -> None:
@@ -82,13 +88,15 @@ def test_no_report_of_an_earlier_time_is_left_in_a_stage(tmp_path: Path, monkeyp
     """It would tick the checklist of a migration that was not looked at this time."""
     stage = tmp_path / "profiling"
     for name in ("report", "benchmark", "given"):
-        Report("profiling", "benchmark", ()).save(stage, "en", name=name)
+        Report("profiling", "benchmark", ()).save(stage, name=name)
     (stage / "settings.json").write_text("{}")
+    (stage / "older.json").write_text("of a version that drew a page of it")
+    (stage / "older.html").write_text("<html></html>")
     monkeypatch.setattr(batch.execute, "_run_papermill", lambda stage, *more: batch.execute.Outcome(stage, "good", ""))
     parameters = {"run_dir": str(tmp_path), "baseline": str(stage / "given.json")}
     batch.execute.execute_notebook("profiling", tmp_path / "none.ipynb", parameters, {}, 60)
     left = {path.name for path in stage.iterdir() if path.suffix in (".json", ".html")}
-    assert left == {"given.json", "given.html", "settings.json", "basis.json", "outcome.json"}
+    assert left == {"given.json", "settings.json", "basis.json", "outcome.json"}
 
 
 @pytest.mark.parametrize(
@@ -107,9 +115,8 @@ def test_a_stage_that_did_not_look_is_not_green_and_one_that_warned_says_so(
         assert (report.status, report.verdict("en")) == (status, f"{verdict} Precision")
         assert report.facts["outcomes"][1]["reused"] is again
         assert report.table and report.table.rows[1][1] == status.json
-    assert (
-        f'<span class="badge {status.name}">{status.word("en")}</span>' in (tmp_path / "t" / "index.html").read_text()
-    )
+    shown = {answer["stage"]: answer["status"] for answer in page_of(tmp_path)["answers"]}
+    assert (shown["environment"], shown["precision"]) == (number_of(Status.GOOD), number_of(status))
     stage = load_report(tmp_path / "t" / "precision" / "report.json")
     assert stage.status is (Status.LOOK if body == "warned" else Status.NOT_LOOKED)
 
@@ -119,7 +126,7 @@ def test_a_stage_that_did_not_look_is_not_green_and_one_that_warned_says_so(
     [
         ("red", "red", "stopped"),
         ("raises", "cell_failed", "ValueError: boom"),
-        ("out_of_memory", "cell_failed", "Cause (documented): The NPU&#39;s memory is full or in pieces"),
+        ("out_of_memory", "cell_failed", "Cause (documented): The NPU's memory is full or in pieces"),
         ("dies", "kernel_died", "died"),
         ("exits", "cell_failed", "did not complete"),
         ("silent", "good", "without saving a report"),
@@ -131,8 +138,13 @@ def test_a_bad_stage_is_red_and_the_rest_goes_on(
     report = go(notebooks, tmp_path, environment=body, migration="good", keep_going=True)
     assert report.status is Status.FIX and state(tmp_path, "environment") == expected
     assert state(tmp_path, "migration") == "good"
-    page = (tmp_path / "t" / "index.html").read_text()
-    assert shown in page and "badge FIX" in page and "badge GOOD" in page
+    page = page_of(tmp_path)
+    assert {
+        answer["stage"]: answer["status"]
+        for answer in page["answers"]
+        if answer["stage"] in ("environment", "migration")
+    } == {"environment": number_of(Status.FIX), "migration": number_of(Status.GOOD)}
+    assert shown in "\n".join(texts_of([page["cards"][0], page["answers"][0]], "en"))
     assert report.findings[0].place and report.findings[0].place.path == "environment/notebook.ipynb"
     junit = xml.parse(tmp_path / "t" / "junit.xml").getroot()
     assert (junit.get("tests"), junit.get("failures" if body == "red" else "errors")) == ("2", "1")
@@ -238,8 +250,10 @@ def test_a_run_that_cannot_start_leaves_no_green_page(
     monkeypatch.setattr("ascend_workbook.batch.workbook.device_versions", absent)
     with pytest.raises(WorkbookError):
         go(notebooks, tmp_path, environment="good")
-    page = (tmp_path / "t" / "index.html").read_text()
-    assert "device npu is not here" in page and "badge GOOD" not in page.split("<table>")[0]
+    page = page_of(tmp_path)
+    assert "device npu is not here" in "\n".join(texts_of(page["cards"][0], "en"))
+    assert page["cards"][0]["status"] == number_of(Status.FIX) and not page["tabs"]
+    assert {answer["status"] for answer in page["answers"]} == {number_of(Status.NOT_LOOKED)}
     assert load_report(tmp_path / "t" / "report.json").status is Status.FIX
 
 

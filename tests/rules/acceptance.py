@@ -29,7 +29,7 @@ def run(*changes: Change, tier: str = "npu", targets: Targets = TARGETS) -> Call
         for change in changes:
             change(made)
         dated = [replace(report, created="2026-01-02T03:04") for report in made.values()]
-        return Evidence(folder, tuple(Found(report, f"{report.verb}.html") for report in dated), targets)
+        return Evidence(folder, tuple(Found(report, f"{report.verb}.json") for report in dated), targets)
 
     return make
 
@@ -51,7 +51,7 @@ EXAMPLES: list[Example] = [
     (
         "ACP501",
         run(),
-        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @machine_check.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @machine_check.json"],
     ),
     (
         "ACP501",
@@ -66,28 +66,28 @@ EXAMPLES: list[Example] = [
     (
         "ACP501",
         run(with_finding("machine_check", found("ENV053", Status.LOOK))),
-        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @machine_check.html"],
+        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @machine_check.json"],
     ),
     (
         "ACP501",
         run(without("machine_check", "ENV053")),
-        ["CANNOT accept.not_in_report page=machine_check.html rules=[ENV053]"],
+        ["CANNOT accept.not_in_report page=machine_check.json rules=[ENV053]"],
     ),
     ("ACP501", run(on("machine_check", "cpu")), ["CANNOT accept.no_npu tier=cpu"]),
     (
         "ACP501",
         run(on("machine_check", "npu-simulated")),
-        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=True @machine_check.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=True @machine_check.json"],
     ),
     (
         "ACP504",
         run(),
-        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @compute_check.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @compute_check.json"],
     ),
     (
         "ACP504",
         run(with_finding("compute_check", found("ENV104", Status.NOTE))),
-        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @compute_check.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @compute_check.json"],
     ),
     (
         "ACP504",
@@ -97,28 +97,28 @@ EXAMPLES: list[Example] = [
     (
         "ACP504",
         run(with_finding("compute_check", found("ENV104", Status.LOOK))),
-        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @compute_check.html"],
+        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @compute_check.json"],
     ),
     (
         "ACP504",
         run(without("compute_check", "ENV104")),
-        ["CANNOT accept.not_in_report page=compute_check.html rules=[ENV104]"],
+        ["CANNOT accept.not_in_report page=compute_check.json rules=[ENV104]"],
     ),
     ("ACP504", run(on("compute_check", "cpu")), ["CANNOT accept.no_npu tier=cpu"]),
     (
         "ACP504",
         run(on("compute_check", "npu-simulated")),
-        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=True @compute_check.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=True @compute_check.json"],
     ),
     (
         "ACP512",
         run(),
-        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @dry_run.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @dry_run.json"],
     ),
     (
         "ACP512",
         run(with_finding("dry_run", found("MIG140", Status.NOTE))),
-        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @dry_run.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @dry_run.json"],
     ),
     (
         "ACP512",
@@ -128,24 +128,24 @@ EXAMPLES: list[Example] = [
     (
         "ACP512",
         run(with_finding("dry_run", found("MIG140", Status.LOOK))),
-        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @dry_run.html"],
+        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @dry_run.json"],
     ),
-    ("ACP512", run(without("dry_run", "MIG140")), ["CANNOT accept.not_in_report page=dry_run.html rules=[MIG140]"]),
+    ("ACP512", run(without("dry_run", "MIG140")), ["CANNOT accept.not_in_report page=dry_run.json rules=[MIG140]"]),
     ("ACP512", run(on("dry_run", "cpu")), ["CANNOT accept.no_npu tier=cpu"]),
     (
         "ACP512",
         run(on("dry_run", "npu-simulated")),
-        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=True @dry_run.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=True @dry_run.json"],
     ),
     (
         "ACP521",
         run(),
-        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @experiment.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @experiment.json"],
     ),
     (
         "ACP521",
         run(with_finding("experiment", found("ACC205", Status.NOTE))),
-        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @experiment.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @experiment.json"],
     ),
     (
         "ACP521",
@@ -155,28 +155,28 @@ EXAMPLES: list[Example] = [
     (
         "ACP521",
         run(with_finding("experiment", found("ACC205", Status.LOOK))),
-        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @experiment.html"],
+        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @experiment.json"],
     ),
     (
         "ACP521",
         run(without("experiment", "ACC205")),
-        ["CANNOT accept.not_in_report page=experiment.html rules=[ACC205]"],
+        ["CANNOT accept.not_in_report page=experiment.json rules=[ACC205]"],
     ),
     ("ACP521", run(on("experiment", "cpu")), ["CANNOT accept.no_npu tier=cpu"]),
     (
         "ACP521",
         run(on("experiment", "npu-simulated")),
-        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=True @experiment.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=True @experiment.json"],
     ),
     (
         "ACP522",
         run(),
-        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @curves.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @curves.json"],
     ),
     (
         "ACP522",
         run(with_finding("curves", found("ACC250", Status.NOTE))),
-        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @curves.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @curves.json"],
     ),
     (
         "ACP522",
@@ -186,24 +186,24 @@ EXAMPLES: list[Example] = [
     (
         "ACP522",
         run(with_finding("curves", found("ACC250", Status.LOOK))),
-        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @curves.html"],
+        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @curves.json"],
     ),
-    ("ACP522", run(without("curves", "ACC250")), ["CANNOT accept.not_in_report page=curves.html rules=[ACC250]"]),
+    ("ACP522", run(without("curves", "ACC250")), ["CANNOT accept.not_in_report page=curves.json rules=[ACC250]"]),
     ("ACP522", run(on("curves", "cpu")), ["CANNOT accept.no_npu tier=cpu"]),
     (
         "ACP522",
         run(on("curves", "npu-simulated")),
-        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=True @curves.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=True @curves.json"],
     ),
     (
         "ACP523",
         run(),
-        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @divergence.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @divergence.json"],
     ),
     (
         "ACP523",
         run(with_finding("divergence", found("ACC230", Status.NOTE))),
-        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @divergence.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @divergence.json"],
     ),
     (
         "ACP523",
@@ -213,28 +213,28 @@ EXAMPLES: list[Example] = [
     (
         "ACP523",
         run(with_finding("divergence", found("ACC230", Status.LOOK))),
-        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @divergence.html"],
+        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @divergence.json"],
     ),
     (
         "ACP523",
         run(without("divergence", "ACC230")),
-        ["CANNOT accept.not_in_report page=divergence.html rules=[ACC230]"],
+        ["CANNOT accept.not_in_report page=divergence.json rules=[ACC230]"],
     ),
     ("ACP523", run(on("divergence", "cpu")), ["CANNOT accept.no_npu tier=cpu"]),
     (
         "ACP523",
         run(on("divergence", "npu-simulated")),
-        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=True @divergence.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=True @divergence.json"],
     ),
     (
         "ACP524",
         run(),
-        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @verify.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @verify.json"],
     ),
     (
         "ACP524",
         run(with_finding("verify", found("ACC270", Status.NOTE))),
-        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @verify.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @verify.json"],
     ),
     (
         "ACP524",
@@ -244,24 +244,24 @@ EXAMPLES: list[Example] = [
     (
         "ACP524",
         run(with_finding("verify", found("ACC270", Status.LOOK))),
-        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @verify.html"],
+        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @verify.json"],
     ),
-    ("ACP524", run(without("verify", "ACC270")), ["CANNOT accept.not_in_report page=verify.html rules=[ACC270]"]),
+    ("ACP524", run(without("verify", "ACC270")), ["CANNOT accept.not_in_report page=verify.json rules=[ACC270]"]),
     ("ACP524", run(on("verify", "cpu")), ["CANNOT accept.no_npu tier=cpu"]),
     (
         "ACP524",
         run(on("verify", "npu-simulated")),
-        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=True @verify.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=True @verify.json"],
     ),
     (
         "ACP533",
         run(),
-        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @tuning.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @tuning.json"],
     ),
     (
         "ACP533",
         run(with_finding("tuning", found("PRF369", Status.NOTE))),
-        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @tuning.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @tuning.json"],
     ),
     (
         "ACP533",
@@ -271,20 +271,20 @@ EXAMPLES: list[Example] = [
     (
         "ACP533",
         run(with_finding("tuning", found("PRF369", Status.LOOK))),
-        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @tuning.html"],
+        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @tuning.json"],
     ),
-    ("ACP533", run(without("tuning", "PRF369")), ["CANNOT accept.not_in_report page=tuning.html rules=[PRF369]"]),
+    ("ACP533", run(without("tuning", "PRF369")), ["CANNOT accept.not_in_report page=tuning.json rules=[PRF369]"]),
     ("ACP533", run(on("tuning", "cpu")), ["CANNOT accept.no_npu tier=cpu"]),
     ("ACP533", run(on("tuning", "npu-simulated")), ["CANNOT accept.no_device_time"]),
     (
         "ACP502",
         run(),
-        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @machine_check.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @machine_check.json"],
     ),
     (
         "ACP502",
         run(with_finding("machine_check", found("ENV030", Status.LOOK))),
-        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @machine_check.html"],
+        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @machine_check.json"],
     ),
     (
         "ACP502",
@@ -294,38 +294,38 @@ EXAMPLES: list[Example] = [
     (
         "ACP502",
         run(without("machine_check", "ENV054")),
-        ["CANNOT accept.not_in_report page=machine_check.html rules=[ENV054]"],
+        ["CANNOT accept.not_in_report page=machine_check.json rules=[ENV054]"],
     ),
     ("ACP502", run(tier="npu-simulated"), ["CANNOT accept.simulator_has_none"]),
     (
         "ACP503",
         run(),
-        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @machine_check.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @machine_check.json"],
     ),
     (
         "ACP503",
         run(with_finding("machine_check", found("ENV022", Status.LOOK))),
-        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @machine_check.html"],
+        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @machine_check.json"],
     ),
     (
         "ACP503",
         run(without("machine_check", "ENV022")),
-        ["CANNOT accept.not_in_report page=machine_check.html rules=[ENV022]"],
+        ["CANNOT accept.not_in_report page=machine_check.json rules=[ENV022]"],
     ),
     (
         "ACP503",
         run(without("machine_check", "ENV022"), tier="npu-simulated"),
-        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=True @machine_check.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=True @machine_check.json"],
     ),
     (
         "ACP504",
         run(with_finding("compute_check", found("ENV101", Status.FIX))),
-        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @compute_check.html"],
+        ["FIX accept.evidence date=2026-01-02 said=RUN400.not_run() simulated=False @compute_check.json"],
     ),
     (
         "ACP504",
         run(without("compute_check", "ENV100")),
-        ["CANNOT accept.not_in_report page=compute_check.html rules=[ENV100]"],
+        ["CANNOT accept.not_in_report page=compute_check.json rules=[ENV100]"],
     ),
     (
         "ACP511",
@@ -333,7 +333,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "GOOD accept.evidence date=2026-01-02 said=accept.code_clean(cuda=0 manual=0 unsupported=0) "
-                "simulated=False @rewrite.html"
+                "simulated=False @rewrite.json"
             )
         ],
     ),
@@ -343,7 +343,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "FIX accept.evidence date=2026-01-02 said=accept.code_left(cuda=1 manual=0 unsupported=0) "
-                "simulated=False @rewrite.html"
+                "simulated=False @rewrite.json"
             )
         ],
     ),
@@ -353,7 +353,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "FIX accept.evidence date=2026-01-02 said=accept.code_left(cuda=0 manual=1 unsupported=0) "
-                "simulated=False @rewrite.html"
+                "simulated=False @rewrite.json"
             )
         ],
     ),
@@ -363,14 +363,14 @@ EXAMPLES: list[Example] = [
         [
             (
                 "FIX accept.evidence date=2026-01-02 said=accept.code_left(cuda=0 manual=0 unsupported=2) "
-                "simulated=False @rewrite.html"
+                "simulated=False @rewrite.json"
             )
         ],
     ),
     (
         "ACP511",
         run(with_facts("rewrite", scan_of_the_result={"manual": 0})),
-        ["CANNOT accept.not_in_report page=rewrite.html rules=[scan_of_the_result]"],
+        ["CANNOT accept.not_in_report page=rewrite.json rules=[scan_of_the_result]"],
     ),
     (
         "ACP513",
@@ -378,7 +378,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "GOOD accept.evidence date=2026-01-02 said=RUN400.not_run(fallback=0 unknown=0 unsupported=0) "
-                "simulated=False @operator_support.html"
+                "simulated=False @operator_support.json"
             )
         ],
     ),
@@ -388,7 +388,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "FIX accept.evidence date=2026-01-02 said=RUN400.not_run(fallback=1 unknown=0 unsupported=0) "
-                "simulated=False @operator_support.html"
+                "simulated=False @operator_support.json"
             )
         ],
     ),
@@ -398,7 +398,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "FIX accept.evidence date=2026-01-02 said=RUN400.not_run(fallback=0 unknown=0 unsupported=1) "
-                "simulated=False @operator_support.html"
+                "simulated=False @operator_support.json"
             )
         ],
     ),
@@ -408,14 +408,14 @@ EXAMPLES: list[Example] = [
         [
             (
                 "FIX accept.evidence date=2026-01-02 said=RUN400.not_run(fallback=0 unknown=1 unsupported=0) "
-                "simulated=False @operator_support.html"
+                "simulated=False @operator_support.json"
             )
         ],
     ),
     (
         "ACP513",
         run(with_finding("operator_support", found("MIG170", fallback=0))),
-        ["CANNOT accept.not_in_report page=operator_support.html rules=[MIG170]"],
+        ["CANNOT accept.not_in_report page=operator_support.json rules=[MIG170]"],
     ),
     (
         "ACP525",
@@ -423,7 +423,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "GOOD accept.evidence date=2026-01-02 said=[accept.metric.met(baseline=2 name=loss steps=9 "
-                "target=2.01 within=1 %)] simulated=False @curves.html"
+                "target=2.01 within=1 %)] simulated=False @curves.json"
             )
         ],
     ),
@@ -433,7 +433,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "FIX accept.evidence date=2026-01-02 said=[accept.metric.missed(baseline=2 name=loss steps=9 "
-                "target=2.02 within=1 %)] simulated=False @curves.html"
+                "target=2.02 within=1 %)] simulated=False @curves.json"
             )
         ],
     ),
@@ -443,7 +443,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "FIX accept.evidence date=2026-01-02 said=[accept.metric.missed(baseline=2 name=loss steps=9 "
-                "target=1.979 within=1 %)] simulated=False @curves.html"
+                "target=1.979 within=1 %)] simulated=False @curves.json"
             )
         ],
     ),
@@ -453,7 +453,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "FIX accept.evidence date=2026-01-02 said=[accept.metric.missed(baseline=2 name=loss steps=9 "
-                "target=2.021 within=1 %)] simulated=False @curves.html"
+                "target=2.021 within=1 %)] simulated=False @curves.json"
             )
         ],
     ),
@@ -463,7 +463,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "FIX accept.evidence date=2026-01-02 said=[accept.metric.missed(baseline=2 name=loss steps=9 "
-                "target=2.011 within=0.01)] simulated=False @curves.html"
+                "target=2.011 within=0.01)] simulated=False @curves.json"
             )
         ],
     ),
@@ -473,7 +473,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "GOOD accept.evidence date=2026-01-02 said=[accept.metric.met(baseline=2 name=loss steps=9 "
-                "target=2.009 within=0.01)] simulated=False @curves.html"
+                "target=2.009 within=0.01)] simulated=False @curves.json"
             )
         ],
     ),
@@ -483,7 +483,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "FIX accept.evidence date=2026-01-02 said=[accept.metric.missed(baseline=2 name=loss steps=9 "
-                "target=nan within=1 %)] simulated=False @curves.html"
+                "target=nan within=1 %)] simulated=False @curves.json"
             )
         ],
     ),
@@ -504,7 +504,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "GOOD accept.evidence date=2026-01-02 said=accept.throughput(ratio=81 % wanted=80 %) "
-                "simulated=False @benchmark.html"
+                "simulated=False @benchmark.json"
             )
         ],
     ),
@@ -514,7 +514,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "GOOD accept.evidence date=2026-01-02 said=accept.throughput(ratio=80 % wanted=80 %) "
-                "simulated=False @benchmark.html"
+                "simulated=False @benchmark.json"
             )
         ],
     ),
@@ -524,7 +524,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "FIX accept.evidence date=2026-01-02 said=accept.throughput(ratio=79.9 % wanted=80 %) "
-                "simulated=False @benchmark.html"
+                "simulated=False @benchmark.json"
             )
         ],
     ),
@@ -546,7 +546,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "GOOD accept.evidence date=2026-01-02 said=accept.unexplained(limit=5 % share=4 %) simulated=False "
-                "@idle_time.html"
+                "@idle_time.json"
             )
         ],
     ),
@@ -556,7 +556,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "GOOD accept.evidence date=2026-01-02 said=accept.unexplained(limit=5 % share=5 %) simulated=False "
-                "@idle_time.html"
+                "@idle_time.json"
             )
         ],
     ),
@@ -566,14 +566,14 @@ EXAMPLES: list[Example] = [
         [
             (
                 "FIX accept.evidence date=2026-01-02 said=accept.unexplained(limit=5 % share=5.1 %) "
-                "simulated=False @idle_time.html"
+                "simulated=False @idle_time.json"
             )
         ],
     ),
     (
         "ACP532",
         run(with_facts("idle_time", idle_ns={})),
-        ["CANNOT accept.not_in_report page=idle_time.html rules=[idle_ns]"],
+        ["CANNOT accept.not_in_report page=idle_time.json rules=[idle_ns]"],
     ),
     ("ACP541", run(), ["CANNOT accept.no_report_tells"]),
     (
@@ -582,14 +582,14 @@ EXAMPLES: list[Example] = [
         [
             (
                 "GOOD accept.evidence date=2026-01-02 said=accept.recorded(container=- count=1 python=3.11) "
-                "simulated=False @machine_check.html"
+                "simulated=False @machine_check.json"
             )
         ],
     ),
     (
         "ACP542",
         run(with_facts("machine_check", machine={"python": {"packages": {}}})),
-        ["CANNOT accept.not_in_report page=machine_check.html rules=[machine.python.packages]"],
+        ["CANNOT accept.not_in_report page=machine_check.json rules=[machine.python.packages]"],
     ),
     (
         "ACP543",
@@ -597,7 +597,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "GOOD accept.evidence date=2026-01-02 said=accept.many_cards(count=8 what=name.dry_run()) "
-                "simulated=False @dry_run.html"
+                "simulated=False @dry_run.json"
             )
         ],
     ),
@@ -607,7 +607,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "GOOD accept.evidence date=2026-01-02 said=accept.many_cards(count=16 what=name.benchmark()) "
-                "simulated=False @benchmark.html"
+                "simulated=False @benchmark.json"
             )
         ],
     ),
@@ -615,7 +615,7 @@ EXAMPLES: list[Example] = [
     (
         "ACP543",
         run(with_facts("dry_run", nproc=1), with_facts("machine_check", machine={"chosen": {"count": 1}})),
-        ["NOTE accept.evidence date=2026-01-02 said=accept.one_card() simulated=False @machine_check.html"],
+        ["NOTE accept.evidence date=2026-01-02 said=accept.one_card() simulated=False @machine_check.json"],
     ),
     (
         "ACP543",
@@ -628,7 +628,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "FIX accept.evidence date=2026-01-02 said=accept.many_cards(count=8 what=name.dry_run()) "
-                "simulated=False @dry_run.html"
+                "simulated=False @dry_run.json"
             )
         ],
     ),
@@ -638,7 +638,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "GOOD accept.evidence date=2026-01-02 said=accept.original_kept(changed=[] count=1) "
-                "simulated=False @rewrite.html"
+                "simulated=False @rewrite.json"
             )
         ],
     ),
@@ -648,25 +648,25 @@ EXAMPLES: list[Example] = [
         [
             (
                 "FIX accept.evidence date=2026-01-02 said=accept.original_changed(changed=[train.py] count=1) "
-                "simulated=False @rewrite.html"
+                "simulated=False @rewrite.json"
             )
         ],
     ),
-    ("ACP551", run(with_facts("rewrite", sha256={})), ["CANNOT accept.not_in_report page=rewrite.html rules=[sha256]"]),
+    ("ACP551", run(with_facts("rewrite", sha256={})), ["CANNOT accept.not_in_report page=rewrite.json rules=[sha256]"]),
     (
         "ACP551",
         run(with_facts("rewrite", in_place=True, backups=["train.py"])),
-        ["GOOD accept.evidence date=2026-01-02 said=accept.backups(backups=1 of=1) simulated=False @rewrite.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=accept.backups(backups=1 of=1) simulated=False @rewrite.json"],
     ),
     (
         "ACP551",
         run(with_facts("rewrite", in_place=True, backups=["train.py", "gone.py"])),
-        ["FIX accept.evidence date=2026-01-02 said=accept.backups(backups=1 of=2) simulated=False @rewrite.html"],
+        ["FIX accept.evidence date=2026-01-02 said=accept.backups(backups=1 of=2) simulated=False @rewrite.json"],
     ),
     (
         "ACP551",
         run(with_facts("rewrite", in_place=True, backups=[])),
-        ["FIX accept.evidence date=2026-01-02 said=accept.backups(backups=0 of=0) simulated=False @rewrite.html"],
+        ["FIX accept.evidence date=2026-01-02 said=accept.backups(backups=0 of=0) simulated=False @rewrite.json"],
     ),
     (
         "ACP552",
@@ -674,24 +674,24 @@ EXAMPLES: list[Example] = [
         [
             (
                 "GOOD accept.evidence date=2026-01-02 said=accept.baseline_kept(path=baseline) simulated=False "
-                "@divergence.html"
+                "@divergence.json"
             )
         ],
     ),
     (
         "ACP552",
         run(with_facts("divergence", baseline="gone")),
-        ["FIX accept.evidence date=2026-01-02 said=accept.baseline_gone(path=gone) simulated=False @divergence.html"],
+        ["FIX accept.evidence date=2026-01-02 said=accept.baseline_gone(path=gone) simulated=False @divergence.json"],
     ),
     (
         "ACP552",
         run(with_facts("divergence", baseline=3)),
-        ["CANNOT accept.not_in_report page=divergence.html rules=[baseline]"],
+        ["CANNOT accept.not_in_report page=divergence.json rules=[baseline]"],
     ),
     (
         "ACP552",
         run(drop("divergence")),
-        ["GOOD accept.evidence date=2026-01-02 said=accept.baseline_kept(path=baseline) simulated=False @curves.html"],
+        ["GOOD accept.evidence date=2026-01-02 said=accept.baseline_kept(path=baseline) simulated=False @curves.json"],
     ),
     (
         "ACP525",
@@ -699,7 +699,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "FIX accept.evidence date=2026-01-02 said=[accept.metric.missed(baseline=inf name=loss steps=9 "
-                "target=2 within=1 %)] simulated=False @curves.html"
+                "target=2 within=1 %)] simulated=False @curves.json"
             )
         ],
     ),

@@ -63,7 +63,7 @@ def test_each_stage_is_sent_when_it_ended(service: Service, notebooks: Make, tmp
     assert kept.args["names"] == ["environment/npu/output.log"]
     assert not [key for key in service.held() if key.endswith("output.log")]
     storage = open_storage(f"{place}/t")
-    pages = ["acceptance.html", "acceptance.json", "environment/", "index.html", "junit.xml", "report.json"]
+    pages = ["acceptance.json", "environment/", "index.html", "junit.xml", "report.json"]
     assert sorted(storage.list_children()) == pages, "what the page links to comes with it"
     assert verb.verify(f"{place}/t/environment").status is Status.GOOD
     name = "environment/notebook.ipynb"
@@ -74,11 +74,11 @@ def test_each_stage_is_sent_when_it_ended(service: Service, notebooks: Make, tmp
 
 def test_what_an_earlier_run_left_at_the_place_is_not_taken_for_this_ones(service: Service) -> None:
     storage = open_storage(f"{service.place}/runs/t")
-    for name in ("acceptance.html", "acceptance.json", "summary.json", "notes.txt", "environment/acceptance.html"):
+    for name in ("acceptance.json", "summary.json", "notes.txt", "environment/acceptance.json"):
         storage.write_text(name, "accepted")
     folder = made(Path("runs/t"), {"index.html": b"waits"})
     Mirror(f"{service.place}/runs", folder).finish_sending(Report("batch", "run"))
-    assert sorted(storage.list_files()) == ["environment/acceptance.html", "index.html", "notes.txt"]
+    assert sorted(storage.list_files()) == ["environment/acceptance.json", "index.html", "notes.txt"]
 
 
 @pytest.mark.full

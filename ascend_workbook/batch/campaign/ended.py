@@ -52,11 +52,6 @@ class Ended:
         return self.state not in (GOOD, NOT_RUN, EXPECTED, LEFT_OUT)
 
 
-def was_compared(ended: Ended) -> bool:
-    """Return whether the run's notebooks were compared with references this time."""
-    return ended.state == DIFFERS or any(isinstance(note, dict) and note.get("say") == HELD for note in ended.notes)
-
-
 def save_ended(folder: Path, ended: Ended) -> None:
     """Save how a run ended, whole or not at all."""
     open_storage(str(folder)).write_text(FILE, json.dumps(asdict(ended), ensure_ascii=False, indent=1))

@@ -73,7 +73,7 @@ NAME = re.compile(r"[^\s./\\<>:\"|?*\x00-\x1f\x7f-][^/\\<>:\"|?*\x00-\x1f\x7f]*"
 RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.I)
 #: Files of the plan's own folder.
 OURS = """
-index.html report.json summary.json junit.xml status.json history acceptance.html acceptance.json transfer.json
+index.html report.json summary.json junit.xml status.json history acceptance.json transfer.json
 shard.json
 """.split()
 #: Folders of a plan's shards.

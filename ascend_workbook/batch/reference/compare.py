@@ -9,6 +9,7 @@ import socket
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -256,12 +257,22 @@ def compare_runs(
     items = {item.name: item for item in plan.items}
     for ended in runs:
         if reference is None or ended.state != GOOD:
+            _forget_comparison(root / ended.name, items[ended.name].lang)
             yield ended
         else:
             ended = _compare_run(ended, items[ended.name], root / ended.name, reference)
             verdict = ended.verdict if ended.state == DIFFERS else ended.notes[-1]
             say_progress(say("run.said", choose_language(), name=ended.name, said=verdict))
             yield ended
+
+
+def _forget_comparison(folder: Path, lang: str) -> None:
+    """Take a comparison of an earlier time off the run's page."""
+    path = folder / "reference.json"
+    if path.is_file():
+        path.unlink()
+        with suppress(WorkbookError):  # its reports cannot be read: there is no page to draw
+            draw_run(folder, lang)
 
 
 def _compare_run(ended: Ended, item: Item, folder: Path, reference: Reference) -> Ended:

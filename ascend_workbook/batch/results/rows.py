@@ -25,7 +25,6 @@ from ascend_workbook.batch.campaign.ended import (
     RED,
     TIMED_OUT,
     Ended,
-    was_compared,
 )
 from ascend_workbook.batch.causes import LONGEST, strip_passing
 from ascend_workbook.batch.execute import NOT_LOOKED, STOPPED, load_outcome
@@ -123,9 +122,8 @@ def make_rows(plan: Plan, ended: Mapping[str, Ended], folder: Path) -> list[Row]
     rows = [_make_row(number, item, ended.get(item.name), folder) for number, item in enumerate(plan.items, 1)]
     for number, left in enumerate(plan.left_out, len(rows) + 1):
         rows.append(Row(number, Ended(left.name, LEFT_OUT, Status.NOT_LOOKED.json, left.why, attempts=0), ()))
-    for number, row in enumerate(rows):  # with the files there are to look at, without a page of an earlier time
-        names = ["index.html", "log.txt", *(["reference.json"] if was_compared(row.ended) else [])]
-        names += [f"{stage.stage}/notebook.ipynb" for stage in row.stages]
+    for number, row in enumerate(rows):  # with the files there are to look at
+        names = ["index.html", "log.txt", *(f"{stage.stage}/notebook.ipynb" for stage in row.stages)]
         files = frozenset(name for name in names if (folder / row.name / name).is_file())
         rows[number] = replace(row, place=row.name, files=files)
     return rows

@@ -13,7 +13,7 @@ from ascend_workbook.findings.report import Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, title
 from ascend_workbook.precision.divergence import AGREES, ARGUMENT, CONTAINER, JUMP, NOT_COMPARED, STRUCTURE
 from ascend_workbook.precision.views.questions import read_outcome
-from ascend_workbook.show import html, template
+from ascend_workbook.show import card
 from ascend_workbook.show.boxed import make_box
 
 
@@ -38,11 +38,7 @@ def _make_box(widgets: Any, comparison: Report, lang: str) -> object:
 
 def render_answer(measures_taken: list[Measure], factor: float, lang: str) -> str:
     """Render what stands under the slider: the sentence, and the operators that are out in order of execution."""
-    report = report_operators_out(measures_taken, factor)
-    body = template.render_template(
-        "tolerance.html", verdict=report.verdict(lang), table=html.render_table(report, lang)
-    )
-    return template.render_fragment(body)
+    return card.render_fragment(report_operators_out(measures_taken, factor), lang)
 
 
 #: What a static table shows, and a slider's ends (powers of ten).

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from markupsafe import escape
 
 from ascend_workbook.batch import accept
-from ascend_workbook.batch.acceptance import evidence, section_of
+from ascend_workbook.batch.acceptance import evidence, judge_as_it_stands
 from ascend_workbook.batch.acceptance.checklist import GROUPS, group_of, rules, rules_of
 from ascend_workbook.batch.acceptance.evidence import gather_evidence, parse_targets
 from ascend_workbook.batch.acceptance.rules import items
@@ -22,6 +21,9 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Report, join_reports
 from ascend_workbook.findings.sentence import Sentence, hint, load_catalogue
+from ascend_workbook.page.render import draw_run
+from ascend_workbook.page.texts import number_of
+from tests.page.reading import read_page, texts_of
 
 TARGETS = ("loss=1%", "throughput=80%")
 COUNTS = {"fallback": 0, "unsupported": 0, "unknown": 0}
@@ -85,11 +87,19 @@ def run(tmp_path: Path) -> Callable[..., Report]:
         change(made)
         folder = tmp_path / "run" / "environment"
         folder.mkdir(parents=True)
-        join_reports("environment", "environment", list(made.values()), tier=tier).save(folder, "en")
+        join_reports("environment", "environment", list(made.values()), tier=tier).save(folder)
         given = {"target": TARGETS, "confirm": CHECKPOINT, "lang": "en", **options}
         return accept(tmp_path / "run", **given)
 
     return judged
+
+
+def checklist_on_page(folder: Path) -> dict[str, Any]:
+    """The checklist as the page of the run shows it, beside the run's own parts."""
+    (shown,) = [
+        report for report in read_page((folder / "index.html").read_text())["beside"] if report["id"] == "accept"
+    ]
+    return dict(shown)
 
 
 def with_finding(verb: str, finding: Finding) -> Change:
@@ -170,7 +180,7 @@ def test_what_ticked_an_item_says_its_numbers(run: Callable[..., Report]) -> Non
 def test_of_several_reports_the_best_device_counts_then_the_newest() -> None:
     made = [("npu", "2026-01-02"), ("npu", "2026-01-03"), ("npu-simulated", "2026-01-04"), ("cpu", "2026-01-05")]
     reports = [Report("batch", "curves", (), tier=tier, created=f"{day}T00:00:00+00:00") for tier, day in made]
-    known = evidence.Evidence(Path(), tuple(evidence.Found(report, "p.html") for report in reports))
+    known = evidence.Evidence(Path(), tuple(evidence.Found(report, "p.json") for report in reports))
     best = known.find_report("verify", "curves")
     assert (best.report.tier, best.date) == ("npu", "2026-01-03")
 
@@ -189,8 +199,8 @@ def test_the_page_says_the_next_step_of_what_is_not_met_alone(
     run: Callable[..., Report], tmp_path: Path, there: bool
 ) -> None:
     report = run(lambda made: None if there else made.pop("dry_run"))
-    step = str(escape(hint("accept.item.ACP512", "en")))
-    assert (step in (tmp_path / "run" / "acceptance.html").read_text()) is not there
+    step = hint("accept.item.ACP512", "en")
+    assert (step in "\n".join(texts_of(checklist_on_page(tmp_path / "run"), "en"))) is not there
     assert report.table
     widths = {column.name: column.wrap for column in report.table.columns if column.wrap}
     assert widths == {"accept_item": 22, "evidence": 24, "accept_where": 12, "next_step": 24}
@@ -235,8 +245,9 @@ def test_a_run_that_meets_all_is_accepted(run: Callable[..., Report], tmp_path: 
     report = run()
     assert report.status is Status.GOOD and report.facts["verdict"] == "accepted_by_hand", report.text("en")
     assert set(report.facts["items"]) == set(rules_of(rules)) and report.facts["items"]["ACP541"] == "by_hand"
-    page = (tmp_path / "run" / "acceptance.html").read_text()
-    assert 'href="environment/report.html"' in page and "Li" in page
+    said = "\n".join(texts_of(checklist_on_page(tmp_path / "run"), "en"))
+    assert "environment/report.json" in said and CHECKPOINT["ACP541"] in said
+    assert "environment/report.json" in read_page((tmp_path / "run" / "index.html").read_text())["run"]["files"]
     assert json.loads((tmp_path / "run" / "acceptance.json").read_text())["status"] == "Good"
 
 
@@ -385,12 +396,12 @@ def test_of_two_aims_for_the_throughput_none_is_forgotten() -> None:
 
 def test_reports_beyond_the_bounds_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("report", "a", "b"):
-        Report("profiling", "benchmark", ()).save(tmp_path / "profiling", "en", name=name)
+        Report("profiling", "benchmark", ()).save(tmp_path / "profiling", name=name)
     (tmp_path / "profiling" / "basis.json").write_text("{}")  # what reuse goes by, no report
     assert gather_evidence(tmp_path, Targets()).unread == ()
     monkeypatch.setattr(evidence, "MOST", 2)
     found = gather_evidence(tmp_path, Targets())
-    assert [one.page for one in found.found] == ["profiling/report.html", "profiling/a.html"]
+    assert [one.page for one in found.found] == ["profiling/report.json", "profiling/a.json"]
     assert found.unread == ("profiling/b.json",)
 
 
@@ -406,8 +417,10 @@ def test_the_targets_of_a_plan_are_kept_beside_its_runs(run: Callable[..., Repor
 
 def test_a_run_page_shows_the_checklist_and_is_not_red_for_it(run: Callable[..., Report], tmp_path: Path) -> None:
     run(lambda made: made.pop("dry_run"))
-    shown = section_of(tmp_path / "run", "en")
-    assert 'href="acceptance.html"' in shown and "not looked" in shown
+    judge_as_it_stands(tmp_path / "run")
+    draw_run(tmp_path / "run", "en")
+    shown = checklist_on_page(tmp_path / "run")
+    assert shown["status"] == number_of(Status.NOT_LOOKED) and "not looked" in "\n".join(texts_of(shown, "en"))
     assert json.loads((tmp_path / "run" / "acceptance.json").read_text())["status"] == "Not looked"
 
 
@@ -440,7 +453,7 @@ def test_a_run_of_a_shard_is_looked_for_in_the_shards_folder(run: Callable[..., 
     (plan / "summary.json").write_text(json.dumps({"runs": told}))
     report = accept(plan, target=TARGETS, confirm=CHECKPOINT, lang="en")
     assert report.status is Status.GOOD and (report.tier, report.findings[0].weight) == ("npu", 400)
-    assert str(report.findings[1].place) == "shard-1-of-2/run/acceptance.html"
+    assert str(report.findings[1].place) == "shard-1-of-2/run/index.html"
 
 
 def test_what_an_item_rests_on(run: Callable[..., Report]) -> None:
@@ -480,15 +493,15 @@ def test_the_table_says_the_next_step_of_each_state(run: Callable[..., Report]) 
     assert steps["ACP512"] == Sentence("accept.repeat"), "what the simulator ticked is repeated on an NPU"
     assert steps["ACP533"] == {"hint": "accept.item.ACP533"} and steps["ACP541"] is None
     places = dict(zip(report.facts["items"], report.table.column_values("accept_where")))
-    assert places["ACP512"] == "environment/report.html" and places["ACP533"] is None
+    assert places["ACP512"] == "environment/report.json" and places["ACP533"] is None
 
 
-def test_the_page_of_a_run_and_its_section_have_their_headings(run: Callable[..., Report], tmp_path: Path) -> None:
+def test_the_page_of_a_run_has_every_item_by_its_group(run: Callable[..., Report], tmp_path: Path) -> None:
     run(tier="npu-simulated")
-    page = (tmp_path / "run" / "acceptance.html").read_text()
-    section = section_of(tmp_path / "run", "en")
-    assert (page.count("<h1"), page.count("<h2"), section.count("<h3"), section.count("<h4")) == (1, 6, 1, 6)
-    assert page.count("<tr><td>") == 20 and str(escape(load_catalogue()["accept.repeat"].en)) in page
+    table = checklist_on_page(tmp_path / "run")["table"]
+    group = next(column for column in table["columns"] if column["name"] == "accept_group")
+    assert table["count"] == 20 and len(group["words"]) == len(GROUPS) == 6
+    assert load_catalogue()["accept.repeat"].en in "\n".join(texts_of(table, "en"))
 
 
 def test_a_wrong_confirmation_stops_a_plan_too(run: Callable[..., Report], tmp_path: Path) -> None:
@@ -504,7 +517,8 @@ def test_a_run_left_out_this_time_counts_by_its_earlier_results(run: Callable[..
     assert report.facts["runs"] == ["run"] and report.table
     widths = [(column.name, column.wrap) for column in report.table.columns]
     assert widths == [("planned_run", 40), ("status", 0), ("verdict", 60)]
-    assert "<h2" not in (tmp_path / "acceptance.html").read_text(), "a plan's page has a row a run, and no groups"
+    kept = json.loads((tmp_path / "acceptance.json").read_text())
+    assert [row[0] for row in kept["table"]["rows"]] == ["run"], "a plan has a row a run, and no groups"
 
 
 @pytest.mark.parametrize(
@@ -631,7 +645,7 @@ def test_targets_that_a_plan_no_longer_has_are_forgotten(tmp_path: Path) -> None
 
 
 def test_up_to_forty_files_of_a_stage_are_read(tmp_path: Path) -> None:
-    Report("profiling", "benchmark", ()).save(tmp_path / "profiling", "en")
+    Report("profiling", "benchmark", ()).save(tmp_path / "profiling")
     text = (tmp_path / "profiling" / "report.json").read_text()
     for number in range(40):
         (tmp_path / "profiling" / f"z{number:02}.json").write_text(text)
@@ -639,7 +653,7 @@ def test_up_to_forty_files_of_a_stage_are_read(tmp_path: Path) -> None:
 
 
 def test_files_of_up_to_256_mib_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    Report("profiling", "benchmark", ()).save(tmp_path / "profiling", "en")
+    Report("profiling", "benchmark", ()).save(tmp_path / "profiling")
     read: list[str] = []
     load_report = evidence.reports.load_report
 
@@ -653,4 +667,4 @@ def test_files_of_up_to_256_mib_are_read(tmp_path: Path, monkeypatch: pytest.Mon
             stream.truncate(size)
     found = gather_evidence(tmp_path, Targets())
     assert read == ["report.json", "a.json", "c.json"] and found.unread == ("profiling/b.json",)
-    assert found.found[1].page == "profiling/a.json", "there is no page of it"
+    assert found.found[1].page == "profiling/a.json"

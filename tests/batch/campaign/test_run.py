@@ -14,6 +14,7 @@ from ascend_workbook.batch.plan.reading import read_plan
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
 from tests.batch.campaign.conftest import Start, item
+from tests.page.reading import read_page
 
 Make = Callable[..., Path]
 PLAN = """
@@ -39,8 +40,8 @@ def test_runs_end_as_what_they_were(notebooks: Make, plan: Path, tmp_path: Path)
     assert [row[0] for row in report.table.rows] == ["steps=1", "steps=2", "bad"]
     summary = json.loads((tmp_path / "night" / "summary.json").read_text())
     assert [run["state"] for run in summary["runs"]] == ["good", "good", "red"]
-    page = (tmp_path / "night" / "index.html").read_text()
-    assert 'href="bad/index.html"' in page and (tmp_path / "night" / "bad" / "index.html").is_file()
+    rows = read_page((tmp_path / "night" / "index.html").read_text())["plan"]["rows"]
+    assert rows[0]["href"] == "bad/index.html" and all((tmp_path / "night" / row["href"]).is_file() for row in rows)
     assert "failures=" in (tmp_path / "night" / "junit.xml").read_text()
 
 

@@ -30,7 +30,6 @@ def run_folder(folder: Path, name: str, outcomes: list[Outcome], tier: str = "np
             status = Status.GOOD if outcome.state == "good" else Status.FIX
             key = "RUN400.green" if outcome.state == "good" else "RUN400.stopped"
             storage.write_text("report.json", stage_report(outcome.stage, status, key, tier).to_json())
-            storage.write_text("report.html", "<html></html>")
         storage.write_text("notebook.ipynb", "{}")
     report = summarize_run(name, folder, outcomes, STAGES, tier)
     open_storage(str(folder)).write_text("report.json", report.to_json())

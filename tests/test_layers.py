@@ -117,7 +117,7 @@ def test_the_check_can_fail() -> None:
     assert violations("ascend_workbook.profiling.trace", "import torch")
     assert violations("ascend_workbook.findings.rules", "from ascend_workbook import batch")
     assert violations(
-        "ascend_workbook.findings.report", "def f():\n    from ascend_workbook.show.html import render_page"
+        "ascend_workbook.findings.report", "def f():\n    from ascend_workbook.show.html import render_fragment"
     )
     assert violations("ascend_workbook.show.html", "from ascend_workbook.storage import write_file")
     assert violations("ascend_workbook.cli.main", "import helpers")

@@ -142,7 +142,9 @@ def _find_failed(run: Run) -> dict[str, Card]:
             continue
         if run.stages.get(stage) is None or finding.key != "RUN400.red":  # a red verdict is the report's own
             kind = "stops" if stage else "run"
-            cards[stage] = Card(kind, Status.FIX, stage, Sentence(finding.key, **finding.args), remedy=_tell_step(finding))
+            cards[stage] = Card(
+                kind, Status.FIX, stage, Sentence(finding.key, **finding.args), remedy=_tell_step(finding)
+            )
     return cards
 
 

@@ -159,10 +159,10 @@ NAMED: tuple[Shape, ...] = (
     (Pattern(rf"(?i)({NAME}{_EQUALS}{QUOTE}?)(?:(?<!: )|{_PROSE}){_BARE}"), r"\1***"),
     # behind a name in quotes a number is JSON's
     (Pattern(rf"(?i)({NAME}{QUOTE}{_SPACE}\]?{_EQUALS}{QUOTE}?)(?![-\d.eE+]+[\s,}}\]]){_BARE}"), r"\1***"),
-    # as .netrc has it: on a line of its own, or behind the login
+    # as .netrc has it: on a line of its own, also of a comment, or behind the login
     (
         Pattern(
-            r"(?m)((?:(?:^|[\"';])[ \t]{0,40}|\blogin[ \t]{1,9}\S{1,99}\s{1,9})password[ \t]{1,9})"
+            r"(?m)((?:(?:^|[\"';])[ \t]{0,40}(?:#[ \t]{0,40}){0,3}|\blogin[ \t]{1,9}\S{1,99}\s{1,9})password[ \t]{1,9})"
             r"(?!\*\*\*)(?=\S*[A-Z\d])[^\s\"'<,;=:\\&]{4,}(?=[ \t]*(?:$|[\"'\\&]))"
         ),
         r"\1***",

@@ -12,7 +12,7 @@ from ascend_workbook.show.boxed import make_box
 #: Pixels of a level, between lanes, of a lane of the strip; a deeper Python lane is folded: as in timeline.js
 ROW, GAP, STRIP, FOLDED = 17, 7, 13, 8
 #: Pixels of all else in a frame; the tallest frame, in which a reader scrolls
-AROUND, TALLEST = 330, 900
+AROUND, TALLEST = 420, 900
 
 
 def timeline_view(report: Report, lang: str | None = None, *, height: int = 0) -> object:

@@ -11,7 +11,6 @@ from ascend_workbook.batch import workbook
 from ascend_workbook.batch.execute import FAILED, GOOD, Outcome
 from ascend_workbook.batch.plan.model import Plan
 from ascend_workbook.batch.results.publish import publish_results
-from ascend_workbook.batch.workbook import summarize_run
 from ascend_workbook.diagnose import explain
 from ascend_workbook.findings.report import Chart, Report, join_reports
 from ascend_workbook.migration.scan import scan
@@ -53,10 +52,10 @@ def explained(folder: Path, lang: str) -> str:
 
 def run_index(folder: Path, lang: str) -> str:
     """One notebook that ran, one that failed with an error we know, one that was never begun."""
-    analyse(TRACE).save(folder / "profiling", lang)
+    analyse(TRACE).save(folder / "profiling")
     outcomes = [Outcome("profiling", GOOD, "k", 12.0), Outcome("precision", FAILED, "k", 3.0, 4, OOM)]
-    result = summarize_run("演示", folder, outcomes, ("profiling", "precision", "migration"), "npu")
-    return workbook.render_page(result, folder, outcomes, lang)
+    workbook._publish_run("演示", folder, ("migration", "precision", "profiling"), lang, outcomes, tier="npu")
+    return (folder / "index.html").read_text(encoding="utf-8")
 
 
 def plan_index(folder: Path, lang: str) -> str:

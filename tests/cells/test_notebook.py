@@ -16,6 +16,7 @@ from ascend_workbook.findings.report import Chart, Column, Report, Table, load_r
 from ascend_workbook.findings.sentence import say
 from ascend_workbook.show.card import MIME
 from helpers.notebook import ROOT, SAMPLE, begin
+from tests.page.reading import read_page
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +42,10 @@ def test_results_go_to_the_stage_folder(tmp_path: Path) -> None:
     run = begin("profiling", "zh", str(tmp_path), "cpu")
     assert os.environ["ASCEND_WORKBOOK_LANG"] == "zh"
     assert run.save(sample(), "x") == load_report(tmp_path / "profiling" / "x.json")
-    assert sorted(path.name for path in run.folder.iterdir()) == ["x.html", "x.json", "x.png"]
+    assert [path.name for path in run.folder.iterdir()] == ["x.json"] and not (tmp_path / "index.html").exists()
+    run.save(sample())
+    shown = read_page((tmp_path / "index.html").read_text())
+    assert shown["lang"] == "zh" and shown["tabs"]["perf"]["id"] == "run"
 
 
 def test_relative_folders_start_at_the_project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -172,7 +172,8 @@ def test_the_solutions_pass_and_the_page_says_what_is_left(run: NotebookRun, sim
         assert outcome.status == DONE, str(outcome)
     report = handed_in(run, "en")
     assert not [one for one in report.findings if one.rule == "CAP400"] and report.simulated
-    assert (run.folder / "course" / "run" / "acceptance.html").is_file()
+    assert (run.folder / "course" / "run" / "acceptance.json").is_file()
+    assert (run.folder / "course" / "run" / "index.html").is_file()
     assert report.parts[-1].verb == "accept" and "not yet" in report.parts[-1].verdict("en")
 
 

@@ -18,6 +18,7 @@ from ascend_workbook.findings.report import load_report
 from tests.batch.conftest import BODIES, PARAMETERS
 from tests.conftest import ROOT
 from tests.faults.points import KILLS, Attack, attack_points, expand
+from tests.page.reading import read_page
 
 STAGES = ("environment", "migration")
 PLAN = "name: night\nstages: [environment]\nmatrix: {steps: [1, 2]}\nparameters: {device: cpu}\n"
@@ -39,9 +40,8 @@ def prepare(here: Path, code: str = BODIES["good"]) -> None:
 
 
 def check_stage(folder: Path, stage: str) -> None:
-    """What calls itself good has its report, its page and every cell of its notebook."""
+    """What calls itself good has its report and every cell of its notebook."""
     assert load_report(folder / stage / "report.json").facts["steps"] in (1, 2, 3)
-    assert (folder / stage / "report.html").read_text(encoding="utf-8").rstrip().endswith("</html>")
     cells = nbformat.read(folder / stage / "notebook.ipynb", 4).cells
     assert all(cell.metadata.papermill["status"] == "completed" for cell in cells)
 
@@ -53,7 +53,8 @@ def check_run(here: Path, stages: tuple[str, ...] = STAGES, name: str = "t") -> 
     assert {outcome["state"] for outcome in report.facts["outcomes"]} == {"good"}
     for stage in stages:
         check_stage(folder, stage)
-    assert (folder / "index.html").read_text(encoding="utf-8").rstrip().endswith("</html>")
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    assert page.rstrip().endswith("</html>") and len(read_page(page)["tabs"]) == len(stages)
     assert ET.parse(folder / "junit.xml").getroot().get("tests") == str(len(stages))
 
 

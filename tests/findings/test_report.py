@@ -12,13 +12,13 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from markupsafe import escape
 
 from ascend_workbook.findings import report as reports
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Edit, Finding, Place, Status
 from ascend_workbook.findings.report import Chart, Column, Listing, Report, Table, join_reports
 from tests.conftest import ROOT
+from tests.page.reading import read_page, said_on
 
 SCHEMA = json.loads((ROOT / "ascend_workbook" / "findings" / "report.schema.json").read_text())
 
@@ -67,7 +67,7 @@ def test_faults_on_purpose_and_numerics_of_any_part_are_told() -> None:
         told = shown.circumstances(lang)
         assert len(told) == 4 and "numerics=ascend" in told[1] and told[2].endswith("softmax@3:nan")
         assert all(remark in shown.text(lang) for remark in told)
-        assert all(escape(remark) in shown.html(lang) for remark in told)
+        assert all(remark in said_on(shown.html(lang), lang).splitlines() for remark in told)
     plain = replace(faulty, facts={"simulator": {"numerics": "cpu", "faults": [], "fallbacks": {}}})
     assert len(plain.circumstances("en")) == 1 and sample(finding()).circumstances("en") == []
 
@@ -81,7 +81,7 @@ def test_operators_of_unknown_dtype_support_are_named_on_every_face() -> None:
     assert made.dtypes_unknown == ["aten::range", "aten::sgn"]
     for lang in ("en", "zh"):
         (remark,) = (one for one in made.circumstances(lang) if "aten::range" in one)
-        assert remark in made.text(lang) and escape(remark) in made.html(lang)
+        assert remark in made.text(lang) and remark in said_on(made.html(lang), lang).splitlines()
     assert not any("aten::" in remark for remark in sample(finding(), tier="npu-simulated").circumstances("en"))
 
 
@@ -102,7 +102,9 @@ def test_the_simulator_is_named_everywhere() -> None:
     assert made.simulated and json.loads(made.to_json())["simulated"] is True
     first, *others = made.text("en").split("\n")
     assert first.endswith("[simulated NPU]") and "[simulated NPU]" not in "".join(others) + made.verdict("en")
-    assert "simulated" in made.html("en") and "模拟" in made.html("zh")
+    assert read_page(made.html("en"))["simulated"] is True, "what the tag of the page says"
+    for lang, word in (("en", "simulated"), ("zh", "模拟")):
+        assert word in said_on(made.html(lang), lang) and word in made.html(lang, page=False)
     assert "simulated" in made.figure("en").axes[0].get_title()
     assert join_reports("batch", "run", [made]).simulated
     assert not sample(finding(), tier="npu").simulated
@@ -170,9 +172,10 @@ def test_many_rows_that_agree_are_counted_in_text() -> None:
 
 def test_a_wide_table_keeps_in_sight_what_a_row_is_about() -> None:
     names = ("order", "operator", *["step"] * 7)
-    page = Report("precision", "compare", (), Table(tuple(map(Column, names)), (tuple("abcdefghi"),))).html("en")
+    wide = Report("precision", "compare", (), Table(tuple(map(Column, names)), (tuple("abcdefghi"),)))
+    page = wide.html("en", page=False)
     assert '<div class="scroll wide">' in page and "<td class=k>b</td>" in page and "<th class=k>" in page
-    assert "scroll wide" not in agreeing(3).html("en")
+    assert "scroll wide" not in agreeing(3).html("en", page=False)
 
 
 @pytest.mark.parametrize(("old", "status"), list(zip(("OK", "NOTE", "SKIPPED", "WARN", "FAIL"), Status)))

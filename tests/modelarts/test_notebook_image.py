@@ -202,6 +202,7 @@ def test_notebook_one_alone_runs_headless_as_ma_user(folder: Path, packed: Path)
     done = made.run(words, extra={"ASCEND_WORKBOOK_SOURCE": str(packed)}, limit_s=600)
     assert done.returncode == 0, done.stdout[-4000:]
     results = made.work / "ascend-workbook" / "ascend-workbook" / "runs" / "notebook" / "environment"
-    assert (results / "report.html").is_file()
+    page = results.parent / "index.html"
+    assert page.is_file() and (results / "report.json").is_file()
     if made.who.user is not None:
-        assert (results / "report.html").stat().st_uid == imitation.USER
+        assert page.stat().st_uid == imitation.USER

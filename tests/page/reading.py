@@ -46,3 +46,9 @@ def texts_of(data: Any, lang: str) -> Iterator[str]:
 def said_on(text: str, lang: str = "en") -> str:
     """Return all that a page says in the language, a text a line."""
     return "\n".join(texts_of(read_page(text), lang))
+
+
+def open_page(text: str) -> str:
+    """Return all that a page holds in any language, its packed pieces opened."""
+    blocks = "".join(zlib.decompress(base64.b64decode(packed)).decode() for _, packed in BLOCK.findall(text))
+    return BLOCK.sub("", text) + blocks

@@ -15,6 +15,7 @@ from ascend_workbook.findings.report import Report
 from ascend_workbook.precision.align import align
 from ascend_workbook.precision.views.answers import answer_experiment
 from tests.conftest import ROOT
+from tests.page.reading import read_page
 from tests.precision.curves.test_verb import log
 from tests.precision.dumps import as_capture
 from tests.precision.networks import convolutions
@@ -176,10 +177,14 @@ def test_the_command_writes_page_and_cases(sides: dict[str, Path], tmp_path: Pat
     arguments = ["align", str(sides["gpu"]), str(sides["sick"]), "--no-replay", "--html", str(page)]
     assert main([*arguments, "--junit", str(junit), "--lang", "zh"]) == 1
     shown = page.read_text(encoding="utf-8")
-    headings = re.findall(r"<h2>([^<]+)</h2>", shown)
+    data = read_page(shown)
+    headings = [part["title"][1] for part in data["tabs"]["prec"]["parts"]]
     assert headings == ["是同一个实验吗？", "损失曲线", "哪个算子最先使两侧分开？", "仅一侧有的算子", "下一步做什么"]
-    assert shown.index("data:image/svg+xml") < shown.index('<tr class="mark">') and "模拟 NPU" in shown
-    assert not re.search(r'(src|href)="(?!data:)[^"]*//', shown)
+    first = data["tabs"]["prec"]["parts"][2]
+    operator = next(column for column in first["table"]["columns"] if column["name"] == "operator")
+    assert operator["words"][operator["values"][first["facts"]["row"]]] == "Functional.conv2d.1.backward"
+    assert data["lang"] == "zh" and data["simulated"] is True and "模拟 NPU" in data["circumstances"][1]
+    assert not re.search(r'(src|href)="[^"]*//', shown)
     suites = {suite.get("name"): suite for suite in xml.parse(junit).getroot()}
     assert list(suites) == [
         "precision.experiment",

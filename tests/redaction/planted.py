@@ -34,6 +34,7 @@ SECRETS = (
     Secret("kubeconfig", "yaml", "    client-key-data: LS0tPLANTED15Cg==", "LS0tPLANTED15Cg=="),
     Secret("netrc", "line", "machine h login me password PLANTED16pw", "PLANTED16pw"),
     Secret("netrc", "own line", "  password PLANTED17pw", "PLANTED17pw"),
+    Secret("netrc", "comment", "#   password PLANTED17cm", "PLANTED17cm"),
     Secret("cookie", "header", "Cookie: sid=PLANTED18; b=2", "PLANTED18"),
     Secret("cookie", "header", "Set-Cookie: sid=PLANTED19; Path=/", "PLANTED19"),
     Secret("bearer", "header", "Authorization: Bearer PLANTED20abcdef", "PLANTED20abcdef"),

@@ -21,6 +21,7 @@ from ascend_workbook.cli.main import load_verb, main, verb_names
 from ascend_workbook.redaction import known
 from tests.conftest import ROOT
 from tests.course.test_grading import CHECK, handed_in, solved
+from tests.page.reading import open_page
 from tests.precision.test_kills import MODELS
 from tests.redaction.planted import SECRETS
 
@@ -100,6 +101,7 @@ LIGHT: dict[str, Recipe] = {
     "rewrite": plain("rewrite", "planted.py", "--patch", "npu.patch"),
     "assess": plain("assess", "planted.py"),
     "explain": plain("explain", "planted.log"),
+    "page": lambda _: [["scan", "planted.py", *FILES], ["page", "out.json", "--out", "again.html"]],
     "launch-facts": lambda _: [["launch-facts", *FILES, "train.py", *ARGUMENTS]],
     "setup": plain("setup"),
     "curves": plain("curves", "a.log", "b.log"),
@@ -205,6 +207,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     plan += "      device: cpu\n"
     (tmp_path / "plan.yaml").write_text(plan.format(tmp_path / "train.py", words), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("ascend_workbook.page.render.PACKED", 0)  # what is packed is seen by nobody who writes the page
     for name, value in {**ENVIRONMENT, "HOME": str(tmp_path / "home"), "ASCEND_WORKBOOK_RUNS": str(tmp_path)}.items():
         monkeypatch.setenv(name, value)
     told = set(known._TOLD)
@@ -215,16 +218,18 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def contents(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield the texts of a file: unpacked where it is an archive; a notebook, a database and a picture as bytes."""
+    """Yield the texts of a file: unpacked where it is an archive or a page; a notebook, a database, a picture as bytes."""
     data = path.read_bytes()
     if data[:2] == b"\x1f\x8b":
         data = gzip.decompress(data)
     if data[:2] == b"PK":
         with zipfile.ZipFile(io.BytesIO(data)) as packed:
             for name in packed.namelist():
-                yield f"{path}!{name}", packed.read(name).decode("utf-8", "replace")
+                text = packed.read(name).decode("utf-8", "replace")
+                yield f"{path}!{name}", open_page(text) if name.endswith(".html") else text
         return
-    yield str(path), data.decode("utf-8", "replace")
+    text = data.decode("utf-8", "replace")
+    yield str(path), open_page(text) if path.suffix == ".html" else text
 
 
 def leaks(folder: Path, printed: str, inputs: set[Path]) -> list[str]:

@@ -24,6 +24,7 @@ from ascend_workbook.selftest import bundle
 from ascend_workbook.selftest.child import operators
 from ascend_workbook.selftest.parts import Part
 from tests.conftest import ROOT
+from tests.page.reading import open_page, said_on
 
 PLANTED = {
     "OBS_ACCESS_KEY_ID": "PLANTEDAK00000000001",
@@ -96,11 +97,11 @@ def test_each_part_ends_for_itself_and_no_secret_leaves(here: Path) -> None:
     }
     assert made.status is Status.FIX and "4 of 5 parts" in made.verdict("en") and "signal 11" in made.text("en")
     files = contents(Path(made.facts["bundle"]))
-    assert {"report.json", "report.en.html", "report.zh.html", "check.json", "parts/hccl.json", bundle.MANIFEST} <= set(
-        files
-    )
+    assert {"report.json", "report.html", "check.json", "parts/hccl.json", bundle.MANIFEST} <= set(files)
     assert {"logs/check.txt", "logs/scripts.txt", "logs/00-train.log", "logs/01-plog-1.log"} <= set(files)
-    for name, text in files.items():
+    for lang in ("en", "zh"):
+        assert made.verdict(lang) in said_on(files["report.html"], lang), "one page has both languages"
+    for name, text in {**files, "the opened page": open_page(files["report.html"])}.items():
         assert "PLANTED" not in text and "zhangsan" not in text, name
         assert "10.9.8.7" not in text and "10.1.2.3" not in text, name
     assert "step 1" in files["logs/00-train.log"] and "password=***" in files["logs/00-train.log"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -10,17 +12,23 @@ from pathlib import Path
 import pytest
 
 from ascend_workbook.batch import workbook
-from ascend_workbook.batch.acceptance import checklist
 from ascend_workbook.batch.execute import Outcome
 from ascend_workbook.batch.plan.model import Expected, LeftOut, Plan
 from ascend_workbook.batch.results.publish import publish_results
-from ascend_workbook.batch.workbook import summarize_run
 from ascend_workbook.diagnose import explain
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.report import Chart, Column, Listing, Report, Table
-from ascend_workbook.show import card, html, template
+from ascend_workbook.migration.scan import scan
+from ascend_workbook.profiling.facts import Profile
+from ascend_workbook.profiling.timeline import report_timeline
+from ascend_workbook.profiling.trace import Event, build_trace
+from ascend_workbook.show import card
 from ascend_workbook.show import timeline_page as timeline
 from tests.batch.results.made import ended, item
+from tests.page.reading import open_page
+from tests.profiling.conftest import US, step
+from tests.show.test_timeline_page import browser  # noqa: F401
+from tests.show.test_timeline_page import seen as seen_in
 
 #: Ends an attribute of either quotes, an element, a script, a comment; brings an element and an attribute of its own.
 PLANT = """x"'><planted onplant=alert(1)>&</script></title></style>--><script>alert("planted")</script>"""
@@ -94,7 +102,18 @@ def hostile_report(tmp_path: Path) -> Report:
 
 
 def whole(tmp_path: Path) -> str:
-    return html.render_page(hostile_report(tmp_path), "en")
+    return hostile_report(tmp_path).html("en")
+
+
+def packed(tmp_path: Path) -> str:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ascend_workbook.page.render.PACKED", 0)
+        return hostile_report(tmp_path).html("en")
+
+
+def code(tmp_path: Path) -> str:
+    (tmp_path / "planted.py").write_text(f"import torch\n# {PLANT}\nx = torch.zeros(1).cuda()  # {PLANT}\n")
+    return scan(tmp_path).html("en")
 
 
 def fragment(tmp_path: Path) -> str:
@@ -105,17 +124,16 @@ def error_curve(tmp_path: Path) -> str:
     columns = tuple(map(Column, ("order", "operator", "direction", "error_out", "allowed")))
     table = Table(columns, ((0, PLANT, "forward", 1e-3, 1e-6), (1, PLANT, "forward", 1e-2, 1e-6)))
     chart = Chart("errors", "order", ("error_out",), mark=1, by="direction", limit="allowed")
-    return html.render_page(Report("precision", "compare", table=table, chart=chart), "en")
+    return Report("precision", "compare", table=table, chart=chart).html("en")
 
 
 def with_timeline() -> Report:
-    data = {"names": [PLANT], "lanes": [{"name": PLANT}], PLANT: "\u2028"}
-    return Report("profiling", "timeline", facts={"timeline": data})
+    events = [step(0, 0, 1000), Event(PLANT, "host_op", PLANT, 100 * US, 80 * US, shape=PLANT)]
+    return report_timeline(Profile.from_trace(build_trace(events, source="made", dialect="kineto")), step=0)
 
 
 def timeline_page(tmp_path: Path) -> str:
-    body = timeline.render_view(with_timeline(), "en", f"<p>{len(PLANT)}</p>")
-    return template.render_page(PLANT, body, "en")
+    return with_timeline().html("en")
 
 
 def timeline_frame(tmp_path: Path) -> str:
@@ -130,8 +148,9 @@ def explained(tmp_path: Path) -> str:
 
 def run_page(tmp_path: Path) -> str:
     outcomes = [Outcome("environment", "cell_failed", "k", 1.0, 2, PLANT)]
-    result = summarize_run(PLANT, tmp_path, outcomes, ("environment", "migration"), "npu")
-    return workbook.render_page(result, tmp_path, outcomes, "en")
+    save_checklist(tmp_path)
+    workbook._publish_run(PLANT, tmp_path, ("environment", "migration"), "en", outcomes, tier="npu")
+    return (tmp_path / "index.html").read_text()
 
 
 def plan_page(tmp_path: Path) -> str:
@@ -147,24 +166,20 @@ def plan_page(tmp_path: Path) -> str:
     return (tmp_path / "index.html").read_text()
 
 
-def acceptance_page(tmp_path: Path) -> str:
+def save_checklist(folder: Path) -> None:
     args = {"said": PLANT, "date": PLANT, "simulated": False}
     found = (
         Finding("ACP500", Status.FIX, "ACP500.plan", {"runs": PLANT, "accepted": 0}),
         Finding("ACP512", Status.FIX, "accept.evidence", args, Place(PROGRAM)),
         Finding("ACP541", Status.GOOD, "accept.by_hand", {"who": PLANT}, Place(PLANT)),
     )
-    report = Report("batch", "accept", found, answers=("ACP500",))
-    return checklist.render_page(report, "en") + checklist.render_section(report, "zh", 3, folded="acceptance.html")
-
-
-def acceptance_of_a_plan(tmp_path: Path) -> str:
-    found = Finding("ACP500", Status.FIX, "ACP500.plan", {"runs": PLANT, "accepted": 0}, Place(f"{PLANT}/x.html"))
-    return checklist.render_page(Report("batch", "accept", (found, found)), "en")
+    Report("batch", "accept", found, answers=("ACP500",)).save(folder, name="acceptance")
 
 
 PRODUCERS = (
     whole,
+    packed,
+    code,
     fragment,
     error_curve,
     timeline_page,
@@ -172,16 +187,27 @@ PRODUCERS = (
     explained,
     run_page,
     plan_page,
-    acceptance_page,
-    acceptance_of_a_plan,
 )
 
 
 @pytest.mark.parametrize("producer", PRODUCERS, ids=lambda producer: str(producer.__name__))
 def test_nothing_that_is_shown_comes_alive(producer: Callable[[Path], str], tmp_path: Path) -> None:
-    seen = check(producer(tmp_path))
+    text = producer(tmp_path)
+    seen = check(text)
     shown = seen.text + "".join(seen.frames)
-    assert "planted" in shown, "what was fed in is not shown: the test would see nothing"
+    assert "planted" in open_page(html.unescape(shown) if seen.frames else text), "the test would see nothing"
+
+
+@pytest.mark.parametrize("producer", [producer for producer in PRODUCERS if producer is not fragment])
+def test_nothing_comes_alive_in_a_browser(producer: Callable[[Path], str], tmp_path: Path, browser: str) -> None:
+    """In every tab, once the script has drawn it."""
+    file = tmp_path / "page.html"
+    file.write_text(producer(tmp_path), encoding="utf-8")
+    tabs = {"run_page": ("overview", "env", "code", "run")}.get(producer.__name__, ("report",))
+    for tab in tabs:
+        dom = seen_in(browser, file, f"#{tab}", tmp_path)
+        drawn = check(re.sub(r"<script.*?</script>", "", dom, flags=re.DOTALL))
+        assert tab == "code" or "planted" in drawn.text + "".join(drawn.frames), f"{tab} shows nothing of it"
 
 
 def test_the_check_can_fail() -> None:

@@ -9,6 +9,7 @@ import pytest
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Column, Report, Table
 from ascend_workbook.show import cells, template
+from tests.page.reading import read_page, said_on, texts_of
 
 
 def skipped(rule: str, key: str = "advice.no_npu") -> Finding:
@@ -30,9 +31,13 @@ def test_checks_with_one_reason_are_one_line_and_none_is_lost(lang: str, said: s
     assert said in text and "--all" in text and "topic PRF361" not in text
     assert "topic PRF369" in text, "another reason is a line of its own"
     assert all(f"topic PRF36{number}" in told.text(lang, details=True) for number in range(3))
-    page = told.html(lang)
-    assert f"{said}" in page and page.count("<summary>") == 1
-    assert all(f"topic PRF36{number}" in page for number in range(3)), "on a page they open with a click"
+    cell = told.html(lang, page=False)
+    assert said in cell and cell.count("<summary>") == 1
+    assert all(f"topic PRF36{number}" in cell for number in range(3)), "in a cell they open with a click"
+    (shown,) = read_page(told.html(lang))["tabs"].values()
+    (folded,) = [finding for finding in shown["findings"] if "topics" in finding]
+    assert said in "".join(texts_of([folded["text"]], lang)) and len(shown["findings"]) == 2
+    assert folded["topics"] == [f"topic PRF36{number}" for number in range(3)], "on a page they open with a click"
     assert len(told.to_dict()["findings"]) == 4 and told.junit(lang).count("topic PRF36") >= 4
 
 
@@ -48,7 +53,8 @@ def test_two_are_told_as_two() -> None:
 def test_a_summary_does_not_stand_twice() -> None:
     head = Finding("PRF310", Status.NOT_LOOKED, "PRF310.no_advice", {"open": 7}, weight=1000.0)
     told = report(head, *FOUR)
-    assert told.text("en").count("7 kinds") == told.html("en").count("7 kinds") == 1
+    assert told.text("en").count("7 kinds") == told.html("en", page=False).count("7 kinds") == 1
+    assert said_on(told.html("en")).count("7 kinds") == 1
 
 
 def test_long_shapes_are_cut_and_whole_on_demand() -> None:
@@ -56,7 +62,9 @@ def test_long_shapes_are_cut_and_whole_on_demand() -> None:
     told = report(*FOUR, shape=shape)
     assert shape not in told.text("en") and shape[:59] + "…" in told.text("en")
     assert shape in told.text("en", details=True)
-    assert f'title="{shape}"' in told.html("en") and f">{shape[:59]}…<" in told.html("en")
+    cell = told.html("en", page=False)
+    assert f'title="{shape}"' in cell and f">{shape[:59]}…<" in cell
+    assert shape in said_on(told.html("en")), "the page cuts what it shows, and has the whole"
 
 
 def test_a_word_longer_than_its_column_goes_on_in_the_next_line() -> None:

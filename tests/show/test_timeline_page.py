@@ -1,9 +1,8 @@
-"""The interactive timeline in a real browser: nothing is requested, hostile names stay text, keys and fragment work."""
+"""The interactive timeline in a real browser: nothing is requested, hostile names stay text, search and the address work."""
 
 from __future__ import annotations
 
 import html
-import json
 import re
 import shutil
 import subprocess
@@ -18,9 +17,11 @@ from ascend_workbook.profiling.timeline import report_timeline
 from ascend_workbook.profiling.trace import Event, build_trace
 from ascend_workbook.show import timeline_page as page
 from ascend_workbook.show.boxed import HEADLESS
-from ascend_workbook.show.template import read_asset
+from tests.conftest import ROOT
+from tests.page.reading import read_page
 from tests.profiling.conftest import DATA, US, step
 
+SCRIPT = ROOT / "tools" / "bundle" / "src" / "timeline.js"
 HOSTILE = ("</script><img src=x onerror=document.title='bad'>", "<!-- \"quoted\" &amp; 'single' -->", "卷积算子\u2028x")
 
 
@@ -75,38 +76,47 @@ def test_the_page_in_a_browser(browser: str, tmp_path: Path) -> None:
     file.write_text(report_timeline(hostile(), step=1).html("zh"), encoding="utf-8")
     dom = seen(browser, file, "", tmp_path)
     assert told(dom, "shown") == "当前范围: 0 ns – 1.000 ms (1.000 ms)" and told(dom, "hits") == ""
-    assert "<title>时间线</title>" in dom and "<img src=x" not in re.sub("<script.*?</script>", "", dom, flags=re.S)
-    dom = seen(browser, file, "#find=%E5%8D%B7%E7%A7%AF&next=1&from=0.2&to=0.3&select=1", tmp_path)
+    assert "<title>时间线 · " in dom and "<img src=x" not in re.sub("<script.*?</script>", "", dom, flags=re.S)
+    dom = seen(browser, file, "#report?find=%E5%8D%B7%E7%A7%AF&next=1&from=0.2&to=0.3&select=1", tmp_path)
     assert told(dom, "hits") == "1 处命中"
     assert told(dom, "shown") == "当前范围: 190.000 us – 290.000 us (100.000 us)"  # the hit in the middle
     assert "次数 1, 合计 80.000 us" in told(dom, "total")
-    dom = seen(browser, file, "#from=0&to=0.5&select=1", tmp_path)
+    dom = seen(browser, file, "#report?from=0&to=0.5&select=1", tmp_path)
     assert "次数 3, 合计 240.000 us" in told(dom, "total")
     assert "onerror" in html.unescape(dom[dom.index('class="total"') :])
     assert "<img src=x" not in re.sub("<script.*?</script>", "", dom, flags=re.S)
 
 
-def test_data_inside_a_script_cannot_end_it() -> None:
-    body = page.render_view(report_timeline(hostile(), step=1), "en")
-    inside = re.fullmatch(r'<div class="aw-timeline"><script type="application/json">([^<>&]*)</script></div>', body)
-    assert inside and json.loads(inside[1])["data"]["names"][-1] in HOSTILE
+@pytest.mark.parametrize("packed", [0, 10**9])
+def test_data_inside_a_script_cannot_end_it(packed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ascend_workbook.page.render.PACKED", packed)
+    text = report_timeline(hostile(), step=1).html("en")
+    (shown,) = read_page(text)["tabs"].values()
+    assert shown["facts"]["timeline"]["names"][-1] in HOSTILE
+    assert not [data for data in re.findall(r"<script type=[^>]*>(.*?)</script>", text, re.S) if set(data) & set("<>&")]
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_every_word_of_the_script_is_there(lang: str) -> None:
-    script = str(read_asset("timeline.js"))
-    body = page.render_view(report_timeline(hostile(), step=1), lang)
-    words = json.loads(body[body.index("{") : body.rindex("}") + 1])["words"]
-    asked = set(re.findall(r"\bwords\.(\w+)", script))
-    assert asked <= words.keys() and words["groups"].keys() >= {"steps", "host", "streams"}
+    words = read_page(report_timeline(hostile(), step=1).html(lang))["words"]
+    asked = {f"timeline.{name}" for name in re.findall(r"\bwords\.(\w+)", SCRIPT.read_text(encoding="utf-8"))}
+    assert asked - {"timeline.groups", "timeline.kinds"} <= words.keys() and len(asked) > 15
+    assert {f"timeline.group.{name}" for name in ("steps", "host", "streams")} <= words.keys()
+    assert all(words[key][lang == "zh"] for key in words if key.startswith("timeline."))
 
 
 def test_nothing_is_loaded_and_the_script_is_there_once() -> None:
     one = report_timeline(load_profile(DATA / "cuda.pt.trace.json"))
     whole = join_reports("profiling", "analyse", [one, one]).html("en")
-    assert whole.count('class="aw-timeline"') == 2 and whole.count("function start(root)") == 1
+    (shown,) = read_page(whole)["tabs"].values()
+    assert ["timeline" in part["facts"] for part in shown["parts"]] == [True, True]
+    assert len(re.findall("<script>", whole)) == 1
     assert not re.search(r"""(src|href)=["'](?!data:|#)""", whole.split("<script>")[0])
-    assert "fetch(" not in whole and "XMLHttpRequest" not in whole and "import(" not in whole
+    assert not [
+        asks
+        for asks in ("fetch(", "XMLHttpRequest(", "import(", "WebSocket(", "EventSource(")
+        if asks in SCRIPT.read_text(encoding="utf-8")
+    ]
 
 
 def test_a_notebook_shows_it_in_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,11 +129,14 @@ def test_a_notebook_shows_it_in_a_frame(monkeypatch: pytest.MonkeyPatch) -> None
     shown = both.box.data
     assert both.still.data.startswith(b"\x89PNG")
     srcdoc = re.search(r'srcdoc="([^"]*)"', shown)
-    assert srcdoc and "function start(root)" in html.unescape(srcdoc[1]) and 'sandbox="allow-scripts"' in shown
+    assert srcdoc and 'sandbox="allow-scripts"' in shown
+    framed = read_page(html.unescape(srcdoc[1]))
+    assert (framed["kind"], framed["lang"]) == ("report", "zh")
+    assert [tab["facts"].keys() for tab in framed["tabs"].values()] == [{"timeline"}]
 
 
 def test_a_frame_is_as_tall_as_its_lanes_need() -> None:
-    said = dict(re.findall(r"\b(ROW|GAP|FOLDED) = (\d+)", str(read_asset("timeline.js"))))
+    said = dict(re.findall(r"\b(ROW|GAP|FOLDED) = (\d+)", SCRIPT.read_text(encoding="utf-8")))
     assert said == {"ROW": str(page.ROW), "GAP": str(page.GAP), "FOLDED": str(page.FOLDED)}
     few = report_timeline(load_profile(DATA / "cuda.pt.trace.json"))
     data = few.facts["timeline"]

@@ -17,6 +17,7 @@ from ascend_workbook.profiling.facts import load_profile
 from ascend_workbook.profiling.timeline import report_timeline
 from ascend_workbook.show import charts, html, text
 from ascend_workbook.show.chinese_font import find_cjk_font
+from tests.page.reading import read_page, said_on
 from tests.profiling.conftest import DATA
 
 
@@ -47,12 +48,19 @@ def test_columns_line_up_with_chinese() -> None:
 
 
 def test_html_escapes_and_stands_alone() -> None:
-    page = html.render_page(sample(), "zh")
-    assert "<b>中文" not in page and "&lt;b&gt;中文" in page
+    page = sample().html("zh")
+    assert "<b>中文" not in page and "<b>中文</b>" in said_on(page, "zh")
     assert 'charset="utf-8"' in page and 'lang="zh-CN"' in page
-    assert not re.search(r'(src|href)="(?!data:)[^"]*//', page) and "<script" not in page
-    assert "data:image/png;base64," in page
-    assert '<span class="del">-b</span>' in page
+    assert not re.search(r'(src|href)="[^"]*//', page) and "@import" not in page
+    (shown,) = read_page(page)["tabs"].values()
+    assert (shown["chart"]["kind"], shown["listing"]["language"]) == ("bars", "diff")
+
+
+def test_a_cell_escapes_and_runs_no_script() -> None:
+    cell = html.render_fragment(sample(), "zh")
+    assert "<b>中文" not in cell and "&lt;b&gt;中文" in cell
+    assert not re.search(r'(src|href)="(?!data:)[^"]*//', cell) and "<script" not in cell
+    assert '<span class="del">-b</span>' in cell
 
 
 def test_html_is_well_formed() -> None:
@@ -66,9 +74,10 @@ def test_html_is_well_formed() -> None:
         def handle_endtag(self, tag: str) -> None:
             assert self.stack.pop() == tag
 
-    checker = Checker()
-    checker.feed(html.render_page(sample(), "en"))
-    assert checker.stack == []
+    for text in (sample().html("en"), html.render_fragment(sample(), "en")):
+        checker = Checker()
+        checker.feed(text)
+        assert checker.stack == []
 
 
 def test_the_notebook_form_has_no_picture() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Callable
+from urllib.parse import unquote
 
 import psutil
 import pytest
@@ -41,7 +42,9 @@ def test_runs_end_as_what_they_were(notebooks: Make, plan: Path, tmp_path: Path)
     summary = json.loads((tmp_path / "night" / "summary.json").read_text())
     assert [run["state"] for run in summary["runs"]] == ["good", "good", "red"]
     rows = read_page((tmp_path / "night" / "index.html").read_text())["plan"]["rows"]
-    assert rows[0]["href"] == "bad/index.html" and all((tmp_path / "night" / row["href"]).is_file() for row in rows)
+    assert rows[0]["href"] == "bad/index.html" and all(
+        (tmp_path / "night" / unquote(row["href"])).is_file() for row in rows
+    )
     assert "failures=" in (tmp_path / "night" / "junit.xml").read_text()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from ascend_workbook.profiling.compare.rules.differences import _choose_costlies
 from ascend_workbook.profiling.facts import Profile, load_profile
 from ascend_workbook.profiling.readers import choice
 from ascend_workbook.profiling.trace import Event, build_trace
+from tests.page.reading import said_on
 from tests.profiling.conftest import DATA, US, step
 from tests.profiling.readers.test_choice import write
 
@@ -401,7 +401,7 @@ def test_both_sides_say_which_steps_were_looked_at(tmp_path: Path, monkeypatch: 
     said = {"en": (f"{first}-{last} of 40", "all 12"), "zh": (f"40 步中的 {first}-{last}", "全部 12 步")}
     for lang, words in said.items():
         words = (*words, found.message(lang), found.hint(lang))
-        assert all(escape(word) in report.html(lang) and word in report.text(lang) for word in words)
+        assert all(word in said_on(report.html(lang), lang) and word in report.text(lang) for word in words)
     adds_up(report)
 
 

@@ -17,6 +17,7 @@ from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import title
 from ascend_workbook.profiling import analyse
 from ascend_workbook.profiling.readers import choice, group_by_rank, rank_of
+from tests.page.reading import read_page, said_on
 from tests.profiling.conftest import DATA
 from tests.profiling.readers.test_choice import events
 
@@ -217,8 +218,9 @@ def test_the_page_says_which_steps_of_each_rank_were_looked_at(tmp_path: Path) -
     assert told[0].message("en").startswith("looked at steps 20 to 23 of 40 of rank 0-1")
     assert report.facts["looked"]["2"]["steps"] == 44 and report.facts["steady_steps"]["0"] == [20, 21, 22, 23]
     for lang, words in (("en", "20-23 of 44"), ("zh", "44 步中的 20-23")):
-        assert words in report.html(lang) and words in report.text(lang)
-        assert told[0].message(lang) in report.text(lang) and told[1].message(lang) in report.html(lang)
+        page = said_on(report.html(lang), lang)
+        assert words in page and words in report.text(lang)
+        assert told[0].message(lang) in report.text(lang) and told[1].message(lang) in page
 
 
 def test_of_ranks_looked_at_whole_nothing_is_told(tmp_path: Path) -> None:
@@ -253,6 +255,8 @@ def test_the_reports_of_several_ranks_are_folded(tmp_path: Path) -> None:
         table = heading + {"en": ": ", "zh": "："}[lang]
         assert short.count(f"\n{heading} ") == 2 and table not in short
         assert whole.count(table) == 2
-        assert report.html(lang).count('<details class="rank"><summary><h2>') == 2
+        assert report.html(lang, page=False).count('<details class="rank"><summary>') == 2
+        titles = [part["title"] for part in next(iter(read_page(report.html(lang))["tabs"].values()))["parts"]]
+        assert sum("rank" in str(heading).lower() for heading in titles) == 2
     one = analyse(tmp_path, ranks="1")
-    assert "--ranks" not in one.text("en") and '<details class="rank">' not in one.html("en")
+    assert "--ranks" not in one.text("en") and '<details class="rank">' not in one.html("en", page=False)

@@ -38,7 +38,7 @@ RANK = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}
 
 
 def room_of(module: str) -> str:
-    """Return the room of a module: `ascend_workbook.show.html` -> `show`, `course.quiz` -> `course`."""
+    """Return the room of a module: `ascend_workbook.show.card` -> `show`, `course.quiz` -> `course`."""
     package, _, rest = module.partition(".")
     return (rest.partition(".")[0] or "findings") if package == "ascend_workbook" else package
 
@@ -113,19 +113,19 @@ def test_every_room_has_its_floor() -> None:
 
 def test_the_check_can_fail() -> None:
     assert violations("ascend_workbook.migration.scan", "from ascend_workbook.precision import record")
-    assert violations("ascend_workbook.findings.finding", "def f():\n    from ascend_workbook.show import html")
+    assert violations("ascend_workbook.findings.finding", "def f():\n    from ascend_workbook.show import card")
     assert violations("ascend_workbook.profiling.trace", "import torch")
     assert violations("ascend_workbook.findings.rules", "from ascend_workbook import batch")
     assert violations(
-        "ascend_workbook.findings.report", "def f():\n    from ascend_workbook.show.html import render_fragment"
+        "ascend_workbook.findings.report", "def f():\n    from ascend_workbook.show.card import render_fragment"
     )
-    assert violations("ascend_workbook.show.html", "from ascend_workbook.storage import write_file")
+    assert violations("ascend_workbook.show.card", "from ascend_workbook.storage import write_file")
     assert violations("ascend_workbook.cli.main", "import helpers")
     assert violations("ascend_workbook.batch.workbook", "from course import check_task")
     assert violations("ascend_simulator.libraries.plan", "from ascend_workbook.findings.errors import WorkbookError")
     assert violations("ascend_workbook.machine.device", "import ascend_simulator")
     assert not violations("ascend_workbook.machine.simulator.operators", "from ascend_simulator.coverage import pool")
-    assert not violations("ascend_workbook.show.html", "from ascend_workbook.findings.report import Report")
+    assert not violations("ascend_workbook.show.card", "from ascend_workbook.findings.report import Report")
     assert not violations("ascend_workbook.profiling.trace", "def f():\n    import torch")
 
 

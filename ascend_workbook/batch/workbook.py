@@ -7,7 +7,7 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -44,9 +44,9 @@ from ascend_workbook.diagnose import explain_text
 from ascend_workbook.findings.errors import Stopped, WorkbookError
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.report import Chart, Column, Report, Table
-from ascend_workbook.findings.sentence import LANGUAGES, Scalar, Sentence, choose_language, hint, say, show, title
-from ascend_workbook.redaction.exits import redact_words
+from ascend_workbook.findings.sentence import LANGUAGES, Scalar, Sentence, choose_language, hint, say
 from ascend_workbook.page.render import draw_run
+from ascend_workbook.redaction.exits import redact_words
 from ascend_workbook.redaction.known import remember_arguments
 from ascend_workbook.storage import is_address, open_storage
 from ascend_workbook.storage.saving import mark_results

@@ -43,7 +43,7 @@ def test_a_report_is_drawn_where_nothing_but_the_report_was_imported() -> None:
         "import sys\nfrom ascend_workbook.findings.report import Report\n"
         "assert not [name for name in sys.modules if name.startswith('ascend_workbook.show')]\n"
         "text = Report('migration', 'scan').text('en')\n"
-        "drawing = 'ascend_workbook.show.html', 'jinja2', 'markupsafe'\n"
+        "drawing = 'ascend_workbook.page.render', 'jinja2', 'markupsafe'\n"
         "print(bool(text), *(name in sys.modules for name in drawing))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""The interactive timeline in a real browser: nothing is requested, hostile names stay text, search and the address work."""
+"""The interactive timeline in a real browser: nothing is asked, hostile names stay text, search and address work."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from typing import Any, Optional
 from ascend_workbook.findings.finding import Finding
 from ascend_workbook.findings.report import Report
 from ascend_workbook.page.reports import describe_finding
-from ascend_workbook.page.texts import show_both
+from ascend_workbook.page.texts import say_both, show_both
 from ascend_workbook.redaction.exits import redact
 
 #: Classes of what is to be done about a place, from what weighs most.
@@ -132,9 +132,11 @@ def describe_placed(finding: Finding) -> dict[str, Any]:
     assert finding.place
     described = {**describe_finding(finding), "line": finding.place.line, "column": finding.place.column}
     described["class"] = str(finding.args.get("class", ""))
-    for name in ("code", "effort_h", "confidence"):
+    for name in ("code", "effort_h"):
         if finding.args.get(name):
             described[name] = show_both(finding.args[name])
+    if finding.args.get("confidence"):
+        described["confidence"] = say_both(f"migration.confidence.{finding.args['confidence']}")
     return described
 
 

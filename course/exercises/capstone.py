@@ -212,7 +212,7 @@ def check_stage(stage: str, answer: object, run: NotebookRun) -> Outcome:
 
 
 def handed_in(run: NotebookRun, lang: str) -> Report:
-    """Return the four stages' reports as one, their page and acceptance.json beside them; a missing one is not looked at."""
+    """Return the four stages' reports as one, their page and acceptance.json beside; one without is not looked at."""
     base, gathered = run.folder / "course", run.folder / "course" / "run"
     reports, findings = [], []
     tasks = read_record(run.folder).tasks

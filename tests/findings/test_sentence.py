@@ -18,6 +18,8 @@ from ascend_workbook.findings import sentence as words
 from tests.conftest import ROOT
 
 PACKAGES = [ROOT / name for name in ("ascend_workbook", "ascend_simulator", "course", "helpers")]
+#: Of the page.
+SCRIPTS = ROOT / "tools" / "bundle" / "src"
 #: A rule's code.
 CODE = re.compile(r"[A-Z]{3}\d{3}")
 #: What tests/cli/test_help.py and tests/tools/test_docs.py hold to be said.
@@ -114,9 +116,10 @@ def test_no_sentence_is_left_over() -> None:
     cells = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "notebooks" / "source").rglob("*.py"))]
     modules = [*(text for text, _ in texts_of("py")), *cells]
     texts = [text for kind in ("json", "html") for text, _ in texts_of(kind)]
-    scripts = "".join(text for text, _ in texts_of("js"))
+    scripts = "".join(path.read_text(encoding="utf-8") for path in sorted(SCRIPTS.glob("*.js")))
     data = {match for text in texts for match in re.findall(r'"([\w.-]+)"', text)}
     data |= {f"timeline.{name}" for name in re.findall(r"\bwords\.(\w+)", scripts)}
+    data |= {f"page.ui.{name}" for name in re.findall(r'"([\w.]+)"', scripts)}
     keys = [key for key in words.load_catalogue() if not key.startswith(ELSEWHERE)]
     assert unsaid(keys, modules, data) == []
 

@@ -24,7 +24,7 @@ from ascend_workbook.migration.rewrite import rewrite
 from ascend_workbook.migration.scan import scan, scan_source
 from ascend_workbook.migration.verdict import stops_training
 from tests.migration.subjects import SUBJECTS
-from tests.page.reading import said_on
+from tests.page.reading import read_page, said_on, texts_of
 
 EXAMPLES = [case.code for subject in SUBJECTS if not subject.file for case in subject.cases if case.marks]
 ROOT = Path(__file__).resolve().parents[2]
@@ -248,9 +248,16 @@ def test_json_gives_path_line_column_rule_and_class_plainly(tmp_path: Path) -> N
 
 def test_page_and_details_show_confidence_effort_versions_and_link(tmp_path: Path) -> None:
     report = scan(_write(tmp_path, {"a.py": "import flash_attn\n"}))
-    page, plain, details = said_on(report.html("en")), report.text("en"), report.text("en", details=True)
+    plain, details = report.text("en"), report.text("en", details=True)
+    data = read_page(report.html("en"))
+    (placed,), (columns,) = data["code"][0]["findings"], [tab["table"]["columns"] for tab in data["tabs"].values()]
     for said in ("16 h", "documentation or source", "as the entry says", "https://pypi.org/project/flash-attn-npu/"):
-        assert said in page and said in details and said not in plain
+        assert said in details and said not in plain
+        assert said == "16 h" or said in [*texts_of(columns, "en")]
+    (effort,) = [column for column in columns if column["name"] == "effort"]
+    assert (effort["values"], effort["unit"]) == ([16.0], "h")
+    assert (placed["effort_h"], placed["confidence"]) == ("16", ["documentation or source", "文档或源码"])
+    assert placed["link"] == "https://pypi.org/project/flash-attn-npu/", "under its line too"
     assert "<script" not in report.html("en", page=False)
 
 

@@ -20,7 +20,7 @@ from ascend_workbook.profiling.collecting.options import Options, for_child, lis
 from ascend_workbook.profiling.facts import load_profile
 from ascend_workbook.profiling.rules.recorded import check_whole
 from ascend_workbook.profiling.savings import ADVISED
-from tests.page.reading import read_page, texts_of
+from tests.page.reading import read_page
 from tests.profiling.conftest import DATA
 from tests.profiling.ranks.test_reading import on_cpu
 
@@ -185,8 +185,8 @@ def test_it_ends_with_where_the_profile_is_and_the_next_command(
     monkeypatch.chdir(tmp_path.parent)
     told = report_recording(gloo(tmp_path, [0.1] * 6))
     assert told.text("zh").splitlines()[-1].strip() == f"下一步：`ascend-workbook analyse {tmp_path.name}`"
-    last = [text for text in texts_of(read_page(told.html("en"))["tabs"], "en") if text][-1]
-    assert last.endswith(f"ascend-workbook analyse {tmp_path.name}`")
+    (shown,) = read_page(told.html("en"))["tabs"].values()
+    assert shown["findings"][-1]["hint"][0].endswith(f"`ascend-workbook analyse {tmp_path.name}`")
 
 
 def test_a_recording_that_seems_faster_is_noise(tmp_path: Path) -> None:

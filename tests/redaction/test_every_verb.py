@@ -218,7 +218,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def contents(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield the texts of a file: unpacked where it is an archive or a page; what is no text as bytes."""
+    """Yield the texts of a file: unpacked where it is an archive or a page, a notebook or a database as bytes."""
     data = path.read_bytes()
     if data[:2] == b"\x1f\x8b":
         data = gzip.decompress(data)

@@ -27,7 +27,6 @@ from ascend_workbook.show import timeline_page as timeline
 from tests.batch.results.made import ended, item
 from tests.page.reading import open_page
 from tests.profiling.conftest import US, step
-from tests.show.test_timeline_page import browser  # noqa: F401
 from tests.show.test_timeline_page import seen as seen_in
 
 #: Ends an attribute of either quotes, an element, a script, a comment; brings an element and an attribute of its own.
@@ -203,7 +202,8 @@ def test_nothing_comes_alive_in_a_browser(producer: Callable[[Path], str], tmp_p
     """In every tab, once the script has drawn it."""
     file = tmp_path / "page.html"
     file.write_text(producer(tmp_path), encoding="utf-8")
-    tabs = {"run_page": ("overview", "env", "code", "run")}.get(producer.__name__, ("report",))
+    more = {"run_page": ("overview", "env", "code", "run"), "timeline_page": ("report?select=1",)}
+    tabs = more.get(producer.__name__, ("report",))
     for tab in tabs:
         dom = seen_in(browser, file, f"#{tab}", tmp_path)
         drawn = check(re.sub(r"<script.*?</script>", "", dom, flags=re.DOTALL))

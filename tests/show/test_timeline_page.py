@@ -1,10 +1,9 @@
-"""The interactive timeline in a real browser: nothing is asked, hostile names stay text, search and address work."""
+"""The interactive timeline in a real browser: nothing is requested, hostile names stay text, search and links work."""
 
 from __future__ import annotations
 
 import html
 import re
-import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -33,14 +32,6 @@ def hostile() -> Profile:
         for number, name in enumerate(HOSTILE)
     ]
     return Profile.from_trace(build_trace(events, source="made", dialect="kineto"))
-
-
-@pytest.fixture(scope="module")
-def browser() -> str:
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if found is None:
-        pytest.skip("no chromium or chrome is installed on this machine")
-    return found
 
 
 def seen(browser: str, file: Path, fragment: str, folder: Path) -> str:
@@ -112,11 +103,8 @@ def test_nothing_is_loaded_and_the_script_is_there_once() -> None:
     assert ["timeline" in part["facts"] for part in shown["parts"]] == [True, True]
     assert len(re.findall("<script>", whole)) == 1
     assert not re.search(r"""(src|href)=["'](?!data:|#)""", whole.split("<script>")[0])
-    assert not [
-        asks
-        for asks in ("fetch(", "XMLHttpRequest(", "import(", "WebSocket(", "EventSource(")
-        if asks in SCRIPT.read_text(encoding="utf-8")
-    ]
+    script = SCRIPT.read_text(encoding="utf-8")
+    assert not [way for way in ("fetch(", "XMLHttpRequest(", "import(", "WebSocket(", "EventSource(") if way in script]
 
 
 def test_a_notebook_shows_it_in_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:

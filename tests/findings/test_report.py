@@ -170,14 +170,6 @@ def test_many_rows_that_agree_are_counted_in_text() -> None:
     assert "37 行一致" in agreeing(37).text("zh")
 
 
-def test_a_wide_table_keeps_in_sight_what_a_row_is_about() -> None:
-    names = ("order", "operator", *["step"] * 7)
-    wide = Report("precision", "compare", (), Table(tuple(map(Column, names)), (tuple("abcdefghi"),)))
-    page = wide.html("en", page=False)
-    assert '<div class="scroll wide">' in page and "<td class=k>b</td>" in page and "<th class=k>" in page
-    assert "scroll wide" not in agreeing(3).html("en", page=False)
-
-
 @pytest.mark.parametrize(("old", "status"), list(zip(("OK", "NOTE", "SKIPPED", "WARN", "FAIL"), Status)))
 def test_the_words_of_older_reports_are_read(old: str, status: Status) -> None:
     kept = {**finding(status).to_dict(), "status": old}

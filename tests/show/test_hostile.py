@@ -198,7 +198,7 @@ def test_nothing_that_is_shown_comes_alive(producer: Callable[[Path], str], tmp_
 
 
 @pytest.mark.parametrize("producer", [producer for producer in PRODUCERS if producer is not fragment])
-def test_nothing_comes_alive_in_a_browser(producer: Callable[[Path], str], tmp_path: Path, browser: str) -> None:  # noqa: F811
+def test_nothing_comes_alive_in_a_browser(producer: Callable[[Path], str], tmp_path: Path, browser: str) -> None:
     """In every tab, once the script has drawn it."""
     file = tmp_path / "page.html"
     file.write_text(producer(tmp_path), encoding="utf-8")

@@ -31,9 +31,6 @@ def test_checks_with_one_reason_are_one_line_and_none_is_lost(lang: str, said: s
     assert said in text and "--all" in text and "topic PRF361" not in text
     assert "topic PRF369" in text, "another reason is a line of its own"
     assert all(f"topic PRF36{number}" in told.text(lang, details=True) for number in range(3))
-    cell = told.html(lang, page=False)
-    assert said in cell and cell.count("<summary>") == 1
-    assert all(f"topic PRF36{number}" in cell for number in range(3)), "in a cell they open with a click"
     (shown,) = read_page(told.html(lang))["tabs"].values()
     (folded,) = [finding for finding in shown["findings"] if "topics" in finding]
     assert said in "".join(texts_of([folded["text"]], lang)) and len(shown["findings"]) == 2
@@ -62,8 +59,7 @@ def test_long_shapes_are_cut_and_whole_on_demand() -> None:
     told = report(*FOUR, shape=shape)
     assert shape not in told.text("en") and shape[:59] + "…" in told.text("en")
     assert shape in told.text("en", details=True)
-    cell = told.html("en", page=False)
-    assert f'title="{shape}"' in cell and f">{shape[:59]}…<" in cell
+    assert f"{shape[:59]}…<" in told.html("en", page=False)
     assert shape in said_on(told.html("en")), "the page cuts what it shows, and has the whole"
 
 

@@ -15,14 +15,14 @@ PACKAGES = [ROOT / name for name in ("ascend_workbook", "ascend_simulator", "cou
 
 
 def test_a_value_is_escaped_and_a_piece_is_not() -> None:
-    piece = template.render_template("tolerance.html", verdict="<i>", table="<b>")
+    piece = template.render_template("chosen.html", said=["<i>"], findings=[("<b>", None)])
     assert "&lt;i&gt;" in piece and "&lt;b&gt;" in piece
     assert str(piece) in template.render_fragment(piece)
 
 
 def test_a_name_that_is_missing_is_an_error() -> None:
-    with pytest.raises(UndefinedError, match="'table'"):
-        template.render_template("tolerance.html", verdict="")
+    with pytest.raises(UndefinedError, match="'findings'"):
+        template.render_template("chosen.html", said=[])
 
 
 def test_a_page_needs_no_file_that_is_not_packed() -> None:

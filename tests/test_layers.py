@@ -18,8 +18,8 @@ FLOORS = (
     ("findings", "ascend_simulator"),
     ("redaction",),
     ("storage", "show"),
-    ("diagnose", "page"),  # diagnose reads texts only; launch, the stages and batch show what it says of an error
-    ("machine",),
+    ("diagnose",),  # reads texts only; launch, the stages and batch show what it says of an error
+    ("machine", "page"),
     ("environment", "migration", "precision", "profiling"),
     ("batch", "selftest", "modelarts"),
     ("cli",),

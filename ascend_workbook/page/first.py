@@ -7,13 +7,14 @@ that parts the runs, the largest saving, and where nothing is left, the repetiti
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Optional
 
+from ascend_workbook.diagnose import explain_text
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Report
-from ascend_workbook.findings.sentence import NextStep, Scalar, Sentence
+from ascend_workbook.findings.sentence import NextStep, Scalar, Sentence, show
 from ascend_workbook.page.texts import number_of, show_both
 
 #: The stages in the order of a run, and the tab of each.
@@ -115,7 +116,7 @@ def _make_migration(report: Report) -> list[Card]:
     cards = []
     for verb in ("dry_run", "operator_support"):
         ran = parts.get(verb)
-        cards += [_card_of("stops", finding, report.stage) for finding in _failures(ran)]
+        cards += [_add_remedy(_card_of("stops", finding, report.stage)) for finding in _failures(ran)]
     scanned = parts.get("scan", report)
     by_class: dict[str, list[Finding]] = {}
     for finding in scanned.findings:
@@ -131,6 +132,14 @@ def _make_migration(report: Report) -> list[Card]:
             status = left if any(finding.args.get("stops") for finding in places) else Status.LOOK
             cards.append(Card(kind, status, report.stage, card.cause, more, card.place, card.remedy))
     return cards
+
+
+def _add_remedy(card: Card) -> Card:
+    """Return the card of what stopped a script with what to do: of a known error its cure, else whom to ask."""
+    known_error = explain_text(show(card.cause, "en"))
+    if known_error is not None:
+        return replace(card, detail=known_error.cause, remedy=known_error.fix)
+    return card if card.remedy else replace(card, remedy=NextStep("EXP002.unknown", error=""))
 
 
 def _failures(report: Optional[Report]) -> list[Finding]:

@@ -126,6 +126,7 @@ LIGHT: dict[str, Recipe] = {
     "course solve": plain("course", "solve", "--out", "solved.ipynb"),
     "course pack": plain("course", "pack", "--out", "students.zip"),
     "course grade": plain("course", "grade", "submissions"),
+    "course class": plain("course", "class", "grades.csv"),
     "accept": plain("accept", "runs", "--confirm", "ACP541", "password=PLANTEDarg04x"),
     "compare": plain("compare", "one", "two"),
     "align": plain("align", "one", "two"),
@@ -202,6 +203,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in ("runs", "sent", "submissions", "home"):
         (tmp_path / name).mkdir()
     (tmp_path / "sent" / "x.txt").write_text("x")
+    grades = "submission,student,env_status,error\nann.ipynb,ann,not_yet,RuntimeError: password=PLANTEDarg04x\n"
+    (tmp_path / "grades.csv").write_text(grades)
     (tmp_path / "models.py").write_text(f"{MODELS}\nprint({words!r})\n", encoding="utf-8")
     plan = "runs:\n  - name: one\n    stages: [migration]\n    parameters:\n      script: {}\n      script_args: {!r}\n"
     plan += "      device: cpu\n"

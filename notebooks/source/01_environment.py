@@ -194,13 +194,14 @@ run.save(selftest(device, out=run.folder), "selftest") if self_test else None
 # %% [markdown] lang="zh"
 # ## 结论
 #
-# 两份报告合为一份，写入运行目录（JSON 与可离线打开的 HTML）。若结论为“待修”，最后一行会报错，批量运行随之待修。
+# 两份报告合为一份，以 JSON 写入运行目录，运行页面 `index.html` 随之更新。
+# 若结论为“待修”，最后一行会报错，批量运行随之待修。
 
 # %% [markdown] lang="en"
 # ## Verdict
 #
-# Both reports joined, written into the run's folder (JSON, and HTML that opens offline). Where the verdict is Fix
-# the last line raises, so that a batch stops there.
+# Both reports joined, written into the run's folder as JSON; its page, `index.html`, is drawn anew. Where the verdict is
+# Fix the last line raises, so that a batch stops there.
 
 # %%
 report = run.save(join(*reports))

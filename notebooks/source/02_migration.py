@@ -202,12 +202,13 @@ run.note(findings=[(finding.key, finding.status.json) for finding in ran.finding
 # %% [markdown] lang="zh"
 # ## 结论
 #
-# 各份报告合为一份，写入运行目录（JSON 与可离线打开的 HTML）。若结论为“待修”，最后一行会报错，批量运行随之待修。
+# 各份报告合为一份，以 JSON 写入运行目录，运行页面 `index.html` 随之更新。
+# 若结论为“待修”，最后一行会报错，批量运行随之待修。
 
 # %% [markdown] lang="en"
 # ## Verdict
 #
-# The reports joined, written into the run's folder (JSON, and HTML that opens offline). Where the verdict is
+# The reports joined, written into the run's folder as JSON; its page, `index.html`, is drawn anew. Where the verdict is
 # Fix the last line raises, so that a batch stops there.
 
 # %%

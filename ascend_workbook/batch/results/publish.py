@@ -49,7 +49,13 @@ def describe_plan(results: Results, report: Report, folder: Path) -> dict[str, A
     changes = [finding for finding in report.findings if finding.rule == "RUN411"]
     ran = sum(map(has_ended, rows))
     simulated = results.simulated
-    few = in_both(lambda lang: say("plan.simulated_of", lang, count=simulated, runs=ran)) if 0 < simulated < ran else ""
+    few = (
+        in_both(
+            lambda lang: say("plan.simulated_of", lang, count=simulated, runs=ran) + " " + say("report.simulated", lang)
+        )
+        if 0 < simulated < ran
+        else ""
+    )
     return {
         "kind": "plan",
         "name": in_both(lambda lang: say("run.said", lang, name=title("run", lang), said=results.name)),

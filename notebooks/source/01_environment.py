@@ -200,8 +200,8 @@ run.save(selftest(device, out=run.folder), "selftest") if self_test else None
 # %% [markdown] lang="en"
 # ## Verdict
 #
-# Both reports joined, written into the run's folder as JSON; its page, `index.html`, is drawn anew. Where the verdict is
-# Fix the last line raises, so that a batch stops there.
+# Both reports joined, written into the run's folder as JSON; its page, `index.html`, is drawn anew. Where the verdict
+# is Fix the last line raises, so that a batch stops there.
 
 # %%
 report = run.save(join(*reports))

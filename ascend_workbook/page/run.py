@@ -45,7 +45,8 @@ def load_run(folder: Path) -> Run:
     result = _load(folder / "report.json")
     stages = {stage: _load_stage(folder / stage) for stage in STAGES}
     if result is not None and result.verb == "run":
-        there = [str(outcome.get("stage")) for outcome in result.facts.get("outcomes") or ()]
+        outcomes = result.facts.get("outcomes") or ()  # one that waits may have a report of an earlier start
+        there = [str(outcome.get("stage")) for outcome in outcomes if outcome.get("state") != "not_run"]
         stages = {stage: report if stage in there else None for stage, report in stages.items()}
     named = [f"{stage}/{file}" for stage in STAGES for file in FILES]
     files = tuple(name for name in ("report.json", "junit.xml", *named) if (folder / name).is_file())

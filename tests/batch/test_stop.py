@@ -16,6 +16,7 @@ from ascend_workbook.cli.commands.batch import describe_first_fix
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Report, load_report
 from ascend_workbook.machine.project import read_stage_command
+from ascend_workbook.page.run import load_run
 from tests.batch.test_run import Make, go
 
 SAID = "MIG140: the migrated script failed: RuntimeError: no kernel for 65536 (train.py:15)"
@@ -128,3 +129,10 @@ def test_json_keeps_a_stage_that_waits(notebooks: Make, tmp_path: Path) -> None:
     report = go(notebooks, tmp_path, environment="red", migration="good")
     written = json.loads((tmp_path / "t" / "report.json").read_text())
     assert written["facts"]["outcomes"][1]["blocked_by"] == "environment" and written["cause"] == report.cause
+
+
+def test_the_page_shows_no_earlier_report_of_a_stage_that_waits(notebooks: Make, tmp_path: Path) -> None:
+    go(notebooks, tmp_path, environment="good", migration="good")
+    go(notebooks, tmp_path, environment="red", migration="good")
+    assert (tmp_path / "t" / "migration" / "report.json").is_file()
+    assert load_run(tmp_path / "t").stages["migration"] is None

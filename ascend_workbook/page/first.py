@@ -6,7 +6,7 @@ that parts the runs, the largest saving, and where nothing is left, the repetiti
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Optional
@@ -64,13 +64,20 @@ class Card:
         return {**described, **({"command": list(self.command)} if self.command else {})}
 
 
-def choose_first(stages: Mapping[str, Report], failed: Mapping[str, Card] = MappingProxyType({})) -> Card:
-    """Choose the card to be mended first. `failed` has the cards of stages that ended without a report of their own."""
-    return order_cards(stages, failed)[0]
+def choose_first(
+    stages: Mapping[str, Report], failed: Mapping[str, Card] = MappingProxyType({}), waiting: Sequence[str] = ()
+) -> Card:
+    """Choose the card to be mended first; the arguments are those of `order_cards`."""
+    return order_cards(stages, failed, waiting)[0]
 
 
-def order_cards(stages: Mapping[str, Report], failed: Mapping[str, Card] = MappingProxyType({})) -> list[Card]:
-    """Return every cause as a card, what is to be mended first in front; never empty."""
+def order_cards(
+    stages: Mapping[str, Report], failed: Mapping[str, Card] = MappingProxyType({}), waiting: Sequence[str] = ()
+) -> list[Card]:
+    """Return every cause as a card, what is to be mended first in front; never empty.
+
+    `failed` has the cards of stages that ended without a report of their own, `waiting` the stages that did not run.
+    """
     cards = list(failed.values())
     for stage, report in stages.items():
         cards += [card for card in _MAKERS.get(stage, _make_stage)(report) if card.cause]
@@ -79,10 +86,26 @@ def order_cards(stages: Mapping[str, Report], failed: Mapping[str, Card] = Mappi
     cards = _drop_same(sorted(cards, key=lambda card: card.rank))
     if any(card.status is Status.FIX for card in cards) or not stages:
         return cards or [Card("run", Status.NOT_LOOKED, "", Sentence("page.first.nothing_ran"))]
+    if waiting:
+        names: list[Scalar] = [Sentence(f"page.tab.{TABS[stage]}") for stage in waiting]
+        rest = Sentence("page.first.waiting", stages=names)
+        return [
+            *cards,
+            Card("run", Status.NOT_LOOKED, waiting[0], rest, remedy=NextStep("page.first.waiting", stages=[])),
+        ]
+    cards += [card for stage, report in stages.items() for card in _make_unlooked(stage, report)]
     if any(report.simulated for report in stages.values()):
         step = Sentence("page.first.hardware")
         return [*cards, Card("hardware", Status.GOOD, "", step, remedy=NextStep("page.first.hardware"))]
     return cards or [Card("hardware", Status.GOOD, "", Sentence("page.first.good"), remedy=NextStep("page.first.good"))]
+
+
+def _make_unlooked(stage: str, report: Report) -> list[Card]:
+    """Make a card of a stage that could not look: it is not clean. No time of a simulated NPU can be looked at."""
+    headline = report.headline
+    if report.status is not Status.NOT_LOOKED or (report.simulated and stage == "profiling"):
+        return []
+    return [_card_of("look", headline or Finding(report.verb, Status.NOT_LOOKED, "report.not_looked"), stage)]
 
 
 def _drop_same(cards: list[Card]) -> list[Card]:

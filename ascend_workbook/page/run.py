@@ -87,7 +87,8 @@ def describe_run(run: Run) -> dict[str, Any]:
     there = {stage: report for stage, report in run.stages.items() if report is not None}
     failed, blocked = _find_failed(run), _find_blocked(run)
     judged = {stage: report for stage, report in there.items() if stage not in blocked}
-    cards = order_cards(judged, failed)
+    waiting = [stage for stage in STAGES if stage not in (*there, *failed, *blocked)]
+    cards = order_cards(judged, failed, waiting)
     migrated = there.get("migration")
     sources = collect_sources(migrated) if migrated else {}
     code_findings = placed_findings(migrated) if migrated else []

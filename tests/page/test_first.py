@@ -105,6 +105,22 @@ def test_what_ran_on_the_simulator_is_to_be_repeated_and_what_did_not_is_done() 
     assert choose_first({"precision": replace(good, tier="npu-simulated")}).cause == Sentence("page.first.hardware")
 
 
+def test_what_did_not_run_yet_comes_before_hardware_and_behind_what_is_to_be_fixed() -> None:
+    good = replace(precision(None), tier="npu-simulated")
+    card = choose_first({"precision": good}, waiting=["profiling"])
+    assert card.status is Status.NOT_LOOKED and card.stage == "profiling"
+    assert choose_first({"precision": precision("Functional.a.0.forward")}, waiting=["profiling"]).kind == "parts"
+
+
+@pytest.mark.parametrize("tier", ["npu", "npu-simulated"])
+def test_a_stage_that_could_not_look_is_never_done(tier: str) -> None:
+    unseen = Report("precision", "align", (Finding("ACC230", Status.NOT_LOOKED, "report.not_looked"),), tier=tier)
+    card = choose_first({"precision": unseen})
+    assert card.status is Status.NOT_LOOKED and card.cause == Sentence("report.not_looked")
+    times = Report("profiling", "profiling", unseen.findings, tier="npu-simulated")
+    assert choose_first({"profiling": times}).kind == "hardware", "no simulated time can be looked at"
+
+
 def test_nothing_that_ran_is_never_good() -> None:
     assert choose_first({}).status is Status.NOT_LOOKED
 

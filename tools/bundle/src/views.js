@@ -27,7 +27,7 @@ function overview(into) {
 }
 
 function firstCard(one) {
-  const heading = {3: "fix_first", 2: "look_first"}[one.status] ?? "do_next";
+  const heading = {3: "fix_first", 2: "look_first", 1: "unlooked_first"}[one.status] ?? "do_next";
   const code = h("div", {}), where = h("div", {class: "where"}, code);
   const made = h("section", {class: `card first ${["good", "not_looked", "look", "fix"][one.status]}`, "aria-labelledby": "first"},
     h("div", {class: "what"}, h("h2", {id: "first", class: "small"}, w(heading)), h("p", {class: "cause"}, prose(once(one.cause))),

@@ -82,13 +82,21 @@ def _load(path: Path) -> Report | None:
     return None
 
 
-def describe_run(run: Run) -> dict[str, Any]:
-    """Describe a run for its page: the answers, what to fix first, and a tab for each stage."""
+def order_causes(run: Run) -> list[Card]:
+    """Return the causes of a run as cards, what is to be mended first in front, each with what repeats its stage."""
     there = {stage: report for stage, report in run.stages.items() if report is not None}
     failed, blocked = _find_failed(run), _find_blocked(run)
     judged = {stage: report for stage, report in there.items() if stage not in blocked}
     waiting = [stage for stage in STAGES if stage not in (*there, *failed, *blocked)]
+    commands = {row["tab"]: tuple(row["command"]) for row in _describe_commands(run, there)["stages"]}
     cards = order_cards(judged, failed, waiting)
+    return [replace(card, command=commands.get(TABS.get(card.stage, ""), ())) for card in cards]
+
+
+def describe_run(run: Run) -> dict[str, Any]:
+    """Describe a run for its page: the answers, what to fix first, and a tab for each stage."""
+    there = {stage: report for stage, report in run.stages.items() if report is not None}
+    failed, blocked = _find_failed(run), _find_blocked(run)
     migrated = there.get("migration")
     sources = collect_sources(migrated) if migrated else {}
     code_findings = placed_findings(migrated) if migrated else []
@@ -102,7 +110,7 @@ def describe_run(run: Run) -> dict[str, Any]:
         "simulated": any(report.simulated for report in there.values()),
         "circumstances": _circumstances(there),
         "answers": answer_questions(run.stages, failed, blocked),
-        "cards": [card.describe() for card in cards],
+        "cards": [card.describe() for card in order_causes(run)],
         "unlooked": list(_list_unlooked(there)),
         "tabs": {TABS[stage]: describe_report(report) for stage, report in there.items()},
         "code": describe_code(sources, code_findings, left_out),
@@ -144,9 +152,8 @@ def _find_failed(run: Run) -> dict[str, Card]:
             continue
         if run.stages.get(stage) is None or finding.key != "RUN400.red":  # a red verdict is the report's own
             kind = "stops" if stage else "run"
-            cards[stage] = Card(
-                kind, Status.FIX, stage, Sentence(finding.key, **finding.args), remedy=_tell_step(finding)
-            )
+            cause, place = Sentence(finding.key, **finding.args), str(finding.place or "")
+            cards[stage] = Card(kind, Status.FIX, stage, cause, place=place, remedy=_tell_step(finding))
     return cards
 
 

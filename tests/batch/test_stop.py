@@ -101,7 +101,7 @@ def test_the_run_says_what_to_mend_and_how_to_repeat_it(
     assert saved[-5:] == ("--stage", "environment", "-p", "script", "train.py")
     lines = describe_first_fix(report, "en")
     assert lines[1].startswith("Fix first, Code: code cell 3 failed: ValueError: boom")
-    assert lines[2] == "  where: migration/notebook.ipynb" and "Open the stage's notebook" in lines[3]
+    assert lines[2] == "  where: migration/notebook.ipynb" and "selftest --log" in lines[3]
     assert lines[4].startswith("  then: ascend-workbook run --name t") and lines[4].endswith("-p script train.py")
     assert describe_first_fix(report, "zh")[1].startswith("先修“代码”：")
     assert not describe_first_fix(Report("batch", "run"), "en")

@@ -10,9 +10,10 @@ from pathlib import Path
 from ascend_workbook import batch
 from ascend_workbook.cli.options import Row, Verb
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.findings.finding import Place
+from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report
-from ascend_workbook.findings.sentence import Scalar, Sentence, choose_language, say
+from ascend_workbook.findings.sentence import Scalar, Sentence, choose_language, say, show
+from ascend_workbook.page.run import load_run, order_causes
 
 
 def run_notebooks(
@@ -93,14 +94,15 @@ def read_junit(report: Report) -> str | None:
 
 def describe_first_fix(report: Report, lang: str | None = None) -> list[str]:
     """Describe what of a run is to be fixed first: the cause, its place, what to do, the command that repeats it."""
-    fixes = [outcome for outcome in report.facts.get("outcomes", ()) if outcome.get("cause")]
-    if not fixes:
+    if report.verb != "run" or report.status is not Status.FIX or "page" not in report.facts:
         return []
-    lang, first = choose_language(lang), fixes[0]
-    cause, place = first["cause"], Place(**first["cause"]["place"]) if first["cause"]["place"] else None
-    tab: Scalar = Sentence(f"run.tab.{first['stage']}")
-    lines = ["", say("run.card", lang, stage=tab, cause=say(cause["key"], lang, **cause["args"]))]
-    words = {"place": str(place or ""), "remedy": first["remedy"][lang], "command": shlex.join(first["command"])}
+    lang, card = choose_language(lang), order_causes(load_run(Path(report.facts["page"]).parent))[0]
+    if not card.stage:
+        return []
+    tab: Scalar = Sentence(f"run.tab.{card.stage}")
+    lines = ["", say("run.card", lang, stage=tab, cause=card.cause)]
+    remedy = show(card.remedy, lang) if card.remedy else ""
+    words = {"place": card.place, "remedy": remedy, "command": shlex.join(card.command)}
     return lines + [say(f"run.card.{name}", lang, **{name: text}) for name, text in words.items() if text]
 
 

@@ -6,7 +6,7 @@ import {colour, h, number, t, w, STATUS} from "./dom.js";
 import {cell, columnOf, shown, unpackTable} from "./table.js";
 
 const SERIES = ["s1", "s2", "s3", "s4", "s5"];
-const BARS = 25;
+const BARS = 25, HOPS = 3, NODES = 24;
 
 // Draws the chart of a report into an element; resolves to false where there is nothing to draw.
 export async function drawChart(into, report) {
@@ -227,10 +227,11 @@ export function barcode(into, table, name, limit, row, onpick) {
 export function graph(into, table, edges, row) {
   const error = columnOf(table, "error_out"), allowed = columnOf(table, "allowed"), operator = columnOf(table, "operator"), module = columnOf(table, "module");
   const near = new Set([row]);
-  for (let hop = 0; hop < 4 && near.size < 24; hop++) {
-    for (const [from, to] of edges) {
-      if (near.size >= 24) break;
-      if (near.has(from)) near.add(to); else if (near.has(to) && from <= row) near.add(from);
+  for (const way of [0, 1]) {  // some hops against the flow, and with it
+    let last = [row];
+    for (let hop = 0; hop < HOPS; hop++) {
+      last = edges.filter(edge => last.includes(edge[1 - way])).map(edge => edge[way]).filter(one => !near.has(one));
+      for (const one of last) if (near.size < NODES) near.add(one);
     }
   }
   const inside = edges.filter(([from, to]) => near.has(from) && near.has(to));

@@ -80,9 +80,10 @@ def run(
     outcomes: list[Outcome] = []
     commands = _make_commands(name, parameters, stages, lang, os.fspath(root), notebooks, keep_going=keep_going)
     shown = {key: redact_words(["-p", key, value])[-1] for key, value in parameters.items()}
-    about = {"parameters": shown, "versions": _describe_versions(here or {})}
+    about: dict[str, Any] = {"parameters": shown, "versions": _describe_versions(here or {})}
+    about["commands"] = {stage: [*words] for stage, words in commands.items() if stage}
     publish = partial(_publish_run, name, folder, stages, lang, command=commands[""], about=about)
-    publish(outcomes)  # from here on an earlier run's green page is gone
+    publish(outcomes, running=True)  # from here on an earlier run's green page is gone
     mark_results(folder)
     for name in ("acceptance.json", "reference.json"):  # of an earlier run
         (folder / name).unlink(missing_ok=True)
@@ -95,12 +96,12 @@ def run(
         mirror.finish_sending(publish(outcomes, trouble=error))
         raise
     except KeyboardInterrupt:
+        publish(outcomes)
         raise Stopped("run.stopped_before") from None
     for number, (stage, notebook) in enumerate(notebooks_found.items(), 1):
         first = next((outcome.stage for outcome in outcomes if is_to_fix(outcome, folder)), "")
         if first and not keep_going:
             outcomes += [_make_waiting(folder, later, first, commands) for later in [*notebooks_found][number - 1 :]]
-            publish(outcomes, tier=here["tier"])
             break
         say_progress(say("run.stage", lang, number=number, of=len(notebooks_found), stage=Sentence(f"name.{stage}")))
         values = {**values_by_stage[stage], "lang": lang, "run_dir": str(folder)}
@@ -118,8 +119,12 @@ def run(
             mirror.finish_sending(publish([*outcomes, *filter(None, [stopped])], tier=here["tier"]))
             page = str(folder / "index.html")
             raise Stopped("run.stopped", stage=Sentence(f"name.{stage}"), page=page) from None
+        except BaseException:  # such as a full disk: the page must not tell that it goes on
+            with suppress(OSError):
+                publish(outcomes, tier=here["tier"])
+            raise
         outcomes.append(outcome)
-        publish(outcomes, tier=here["tier"])
+        publish(outcomes, tier=here["tier"], running=True)
         mirror.send_part(stage)
         state = Sentence("run.state.reused" if outcome.reused else f"run.state.{outcome.state}")
         if outcome.blocked_by:
@@ -192,12 +197,13 @@ def _publish_run(
     *,
     command: tuple[str, ...] = (),
     about: Mapping[str, Any] = MappingProxyType({}),
+    running: bool = False,
     tier: str = "",
     trouble: WorkbookError | None = None,
 ) -> Report:
     """Write the page, the report and junit.xml as things stand. `trouble` is what kept the run from starting."""
     result = summarize_run(name, folder, outcomes, stages, tier)
-    result = replace(result, command=command, facts={**result.facts, **about})
+    result = replace(result, command=command, facts={**result.facts, **about, "running": running})
     if trouble is not None:
         sentence: Scalar = Sentence(trouble.key, **trouble.arguments)
         failed = Finding("RUN400", Status.FIX, "RUN400.could_not_start", {"error": sentence}, weight=300)

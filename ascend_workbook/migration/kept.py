@@ -12,7 +12,7 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.migration.reading.undecoded import Unreadable
 from ascend_workbook.migration.repair import GRAVEST, class_of
 from ascend_workbook.migration.texts import decode_text
-from ascend_workbook.redaction.exits import redact
+from ascend_workbook.redaction.exits import redact_in_place
 
 #: Bytes of one text, and of all together.
 LARGEST, MOST = 200_000, 2_000_000
@@ -67,7 +67,7 @@ def _read_sides(name: str, scanned: Report, rewritten: Report) -> dict[str, str 
     wanted = {**facts.get("sha256", {}), **scanned.facts.get("sha256", {})}.get(name)
     if wanted and hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != wanted:
         raise NotKept("sources.changed")
-    return {"before": redact(text), "after": redact(_read(after)) if changed and after else None}
+    return {"before": redact_in_place(text), "after": redact_in_place(_read(after)) if changed and after else None}
 
 
 def _read(file: Path) -> str:

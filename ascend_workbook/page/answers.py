@@ -163,9 +163,10 @@ def height_of(error: Scalar, allowed: Scalar) -> int:
         return -1
     if error == 0 or (allowed > 0 and error <= allowed * 1e-3):
         return 0
-    if math.isnan(error) or math.isinf(error) or allowed <= 0:
+    ratio = error / allowed if allowed > 0 else math.inf
+    if not math.isfinite(ratio):
         return 9
-    return max(0, min(9, 3 + math.ceil(math.log10(error / allowed) - 1e-9)))
+    return max(0, min(9, 3 + math.ceil(math.log10(ratio) - 1e-9))) if ratio > 0 else 0
 
 
 def _answer_fast(report: Report) -> Answer:

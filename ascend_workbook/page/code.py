@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ from ascend_workbook.findings.finding import Finding
 from ascend_workbook.findings.report import Report
 from ascend_workbook.page.reports import describe_finding
 from ascend_workbook.page.texts import say_both, show_both
-from ascend_workbook.redaction.exits import redact
+from ascend_workbook.redaction.exits import redact_in_place
 
 #: Classes of what is to be done about a place, from what weighs most.
 CLASSES = ("unsupported", "manual", "rewrite", "advice", "auto")
@@ -27,6 +28,17 @@ COLOURED, SHOWN = 600_000, 3_000_000
 #: The first letters of Pygments' short names that have a colour of their own.
 KINDS = {"k": "k", "s": "s", "c": "c", "m": "m", "o": "", "n": "", "p": ""}
 NAMED = {"nb": "b", "nf": "f", "nc": "f", "nd": "d", "ow": "k", "bp": "b"}
+
+
+#: A line with its end, as Python knows lines: str.splitlines also splits at form feeds and U+2028.
+LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+#: Lines of a file from which equal lines are not all compared with one another.
+MANY = 3000
+
+
+def split_lines(text: str) -> list[str]:
+    """Return the lines of a file as its scanner counts them, without their ends."""
+    return [line.rstrip("\r\n") for line in LINE.findall(text)]
 
 
 @dataclass(frozen=True)
@@ -55,8 +67,10 @@ def collect_sources(report: Report) -> dict[str, SourceFile]:
         if before is not None and _is_as_looked_at(before, sums.get(name), quoted.get(name, {})):
             out = rewritten.facts.get("out") if rewritten else None
             after = _read_text(Path(out, name)) if isinstance(out, str) else None
-            text = redact(before.decode("utf-8", "replace"))
-            files[name] = SourceFile(text, redact(after.decode("utf-8", "replace")) if after is not None else None)
+            text = redact_in_place(before.decode("utf-8", "replace"))
+            files[name] = SourceFile(
+                text, redact_in_place(after.decode("utf-8", "replace")) if after is not None else None
+            )
     return files
 
 
@@ -90,7 +104,7 @@ def _is_as_looked_at(content: bytes, checksum: str | None, quotes: Mapping[int, 
     """Return whether the content is what was looked at: by its checksum, else by every line that is quoted of it."""
     if checksum:
         return hashlib.sha256(content).hexdigest() == checksum
-    lines = content.decode("utf-8", "replace").splitlines()
+    lines = split_lines(content.decode("utf-8", "replace"))
     marked = {line: code.rstrip("…") for line, code in quotes.items() if code}
     return bool(marked) and all(
         0 < line <= len(lines) and lines[line - 1].strip().startswith(code) for line, code in marked.items()
@@ -142,12 +156,12 @@ def describe_placed(finding: Finding) -> dict[str, Any]:
 
 def _describe_change(name: str, source: SourceFile, *, coloured: bool) -> dict[str, Any]:
     """Describe the lines before, and as operations of difflib those that differ after."""
-    before = source.before.splitlines()
+    before = split_lines(source.before)
     described: dict[str, Any] = {"before": list(_colour_lines(name, source.before, len(before), coloured))}
     if source.after is None or source.after == source.before:
         return described
-    after = source.after.splitlines()
-    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    after = split_lines(source.after)
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=len(before) > MANY)
     operations = [operation for operation in matcher.get_opcodes() if operation[0] != "equal"]
     coloured_after = list(_colour_lines(name, source.after, len(after), coloured))
     changed = {number: coloured_after[number] for _, _, _, begin, end in operations for number in range(begin, end)}
@@ -161,13 +175,13 @@ def _describe_change(name: str, source: SourceFile, *, coloured: bool) -> dict[s
 def _colour_lines(name: str, text: str, count: int, coloured: bool) -> Iterator[list[str]]:
     """Yield each line as kind, text, kind, text ...; a kind is a letter of the page's style, or empty."""
     if not coloured:
-        yield from (["", line] for line in text.splitlines())
+        yield from (["", line] for line in split_lines(text))
         return
     line: list[str] = []
     number = 0
     for kind, piece in _lex_text(name, text):
-        for part in piece.splitlines(keepends=True):
-            plain = part.rstrip("\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029")
+        for part in LINE.findall(piece):
+            plain = part.rstrip("\r\n")
             if plain:
                 if line and line[-2] == kind:
                     line[-1] += plain

@@ -81,7 +81,7 @@ def order_cards(
     cards = list(failed.values())
     for stage, report in stages.items():
         cards += [card for card in _MAKERS.get(stage, _make_stage)(report) if card.cause]
-        if report.status is Status.FIX and not any(card.stage == stage for card in cards):
+        if report.status >= Status.LOOK and not any(card.stage == stage for card in cards if card.kind != "saving"):
             cards += _make_stage(report)
     cards = _drop_same(sorted(cards, key=lambda card: card.rank))
     if any(card.status is Status.FIX for card in cards) or not stages:
@@ -112,7 +112,8 @@ def _drop_same(cards: list[Card]) -> list[Card]:
     """Return the cards without those whose cause another of the same place has told."""
     by_cause: dict[object, Card] = {}
     for card in cards:
-        by_cause.setdefault((str(card.cause), card.place), card)
+        stopped = card.kind == "stops" and card.place
+        by_cause.setdefault((card.stage, card.place) if stopped else (str(card.cause), card.place), card)
     return list(by_cause.values())
 
 
@@ -206,11 +207,12 @@ def _make_profiling(report: Report) -> list[Card]:
 
 
 def _make_stage(report: Report) -> list[Card]:
-    """Make the card of a stage that has no maker of its own: its headline, where that is Fix or Look."""
-    headline = report.headline
-    if headline is None or headline.status < Status.LOOK:
+    """Make the card of what is worst in a stage: of Fix or Look, in the report itself, else in one of its parts."""
+    found = (finding for part in _walk(report) for finding in part.findings)
+    worst = max(found, key=lambda finding: (finding.status, finding.weight), default=None)
+    if worst is None or worst.status < Status.LOOK:
         return []
-    return [_card_of("stage" if headline.status is Status.FIX else "look", headline, report.stage)]
+    return [_card_of("stage" if worst.status is Status.FIX else "look", worst, report.stage)]
 
 
 _MAKERS = {

@@ -37,6 +37,8 @@ def draw_run(folder: Path, lang: str | None = None, *, out: Path | None = None) 
     """
     data = runs.describe_run(runs.load_run(folder))
     path = out or folder / "index.html"
+    if path.resolve().parent != folder.resolve():  # its links would lead nowhere
+        data["run"]["files"] = []
     open_storage(str(path.parent)).write_text(path.name, render_data(data, lang, folder))
     return path
 

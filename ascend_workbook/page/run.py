@@ -41,11 +41,14 @@ class Run:
 
 
 def load_run(folder: Path) -> Run:
-    """Load a run's folder. Raises WorkbookError `page.nothing` where it holds no report."""
+    """Load a run's folder. Raises WorkbookError `page.nothing` where it holds no report, `page.no_run` where it is a
+    stage's or a plan's."""
     result = _load(folder / "report.json")
+    if result is not None and result.verb != "run":
+        raise WorkbookError("page.no_run", path=str(folder), verb=Sentence(f"name.{result.verb}"))
     stages = {stage: _load_stage(folder / stage) for stage in STAGES}
-    if result is not None and result.verb == "run":
-        outcomes = result.facts.get("outcomes") or ()  # one that waits may have a report of an earlier start
+    if result is not None and "outcomes" in result.facts:
+        outcomes = result.facts["outcomes"] or ()  # one that waits may have a report of an earlier start
         there = [str(outcome.get("stage")) for outcome in outcomes if outcome.get("state") != "not_run"]
         stages = {stage: report if stage in there else None for stage, report in stages.items()}
     named = [f"{stage}/{file}" for stage in STAGES for file in FILES]
@@ -106,7 +109,7 @@ def describe_run(run: Run) -> dict[str, Any]:
         "name": run.name,
         "script": _name_script(there),
         "created": next(report for report in (run.result, *there.values(), *run.beside) if report).created,
-        "running": run.result is not None and _is_running(run.result),
+        "running": run.result is not None and bool(run.result.facts.get("running")),
         "simulated": any(report.simulated for report in there.values()),
         "circumstances": _circumstances(there),
         "answers": answer_questions(run.stages, failed, blocked),
@@ -135,12 +138,6 @@ def describe_single(report: Report) -> dict[str, Any]:
         "code": describe_code(sources, findings),
         "tab": TABS.get(report.stage, "report"),
     }
-
-
-def _is_running(result: Report) -> bool:
-    return any(finding.key == "RUN400.not_run" for finding in result.findings) and not any(
-        finding.status is Status.FIX for finding in result.findings
-    )
 
 
 def _find_failed(run: Run) -> dict[str, Card]:
@@ -203,17 +200,26 @@ def _list_unlooked(there: Mapping[str, Report]) -> Any:
                     yield {"tab": TABS[stage], "text": row["text"]}
 
 
+def _tell_status(stage: str, run: Run, failed: Mapping[str, Card], blocked: Mapping[str, str]) -> int:
+    """Tell a stage's status as its answer does: what ended it weighs more than what it had saved."""
+    report = run.stages.get(stage)
+    if stage in blocked or (stage not in failed and report is None):
+        return number_of(Status.NOT_LOOKED)
+    return number_of(failed[stage].status if stage in failed else report.status if report else Status.NOT_LOOKED)
+
+
 def _describe_commands(run: Run, there: Mapping[str, Report]) -> dict[str, Any]:
     """Describe how to repeat the run and each stage, with what versions it ran, and which files it left."""
     facts = run.result.facts if run.result else {}
+    failed, blocked = _find_failed(run), _find_blocked(run)
     outcomes = {str(each.get("stage")): each for each in facts.get("outcomes") or ()}
     stages = []
     for stage in STAGES:
         outcome, report = outcomes.get(stage, {}), there.get(stage)
         row: dict[str, Any] = {"stage": show_both(Sentence(f"page.tab.{TABS[stage]}")), "tab": TABS[stage]}
-        row |= {"status": number_of(report.status) if report else 1, "tier": report.tier if report else ""}
-        row |= {"seconds": outcome.get("seconds"), "reused": bool(outcome.get("reused"))}
-        known = outcome.get("command") or (report.command if report else ())
+        row |= {"status": _tell_status(stage, run, failed, blocked), "tier": report.tier if report else ""}
+        row |= {"seconds": outcome.get("seconds") or None, "reused": bool(outcome.get("reused"))}
+        known = outcome.get("command") or (report.command if report else ()) or facts.get("commands", {}).get(stage)
         row |= {"command": [*(known or ("ascend-workbook", "run", "--name", run.name, "--stage", stage))]}
         stages.append(row)
     checks = find_part(there["environment"], "machine_check") if "environment" in there else None

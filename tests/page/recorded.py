@@ -20,12 +20,17 @@ def unpack_run(name: str, into: Path) -> Path:
     return into / name
 
 
-def pack_run(name: str, run: Path) -> Path:
-    """Pack the reports of a run, with one date for all, so that the same run gives the same bytes."""
+def pack_run(name: str, run: Path, *more: str) -> Path:
+    """Pack the reports of a run, without the names of this machine's folders (`more` of them).
+
+    All files have one date, so that the same run gives the same bytes.
+    """
     files = sorted(path for path in (*run.glob("*.json"), *run.glob("*/*.json")) if path.stat().st_size < 2**22)
     with zipfile.ZipFile(FOLDER / f"{name}.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for path in files:
-            text = path.read_text(encoding="utf-8").replace(str(run.resolve().parents[1]), "/home/me/project")
+            text = path.read_text(encoding="utf-8")
+            for place in (run.resolve().parents[1], *map(Path, more), Path.home()):
+                text = text.replace(str(place), "/home/me/project")
             archive.writestr(
                 zipfile.ZipInfo(path.relative_to(run).as_posix(), (2026, 1, 1, 0, 0, 0)), text, zipfile.ZIP_DEFLATED
             )
@@ -33,4 +38,4 @@ def pack_run(name: str, run: Path) -> Path:
 
 
 if __name__ == "__main__":
-    print(pack_run(sys.argv[1], Path(sys.argv[2])))
+    print(pack_run(sys.argv[1], Path(sys.argv[2]), *sys.argv[3:]))

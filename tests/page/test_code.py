@@ -96,3 +96,22 @@ def test_a_credential_in_the_code_is_not_shown(tmp_path: Path) -> None:
     both = Report("migration", "migration", parts=(found, changed), facts={})
     file = collect_sources(both)["train.py"]
     assert "PLANTED" not in file.before and file.after and "PLANTED" not in file.after
+
+
+@pytest.mark.parametrize("sign", ["\f", "\v", "\x1c", "\x85", "\u2028"])
+def test_a_line_is_what_the_scanner_calls_one(sign: str) -> None:
+    text = f"import torch\nx = '{sign}'\ny = 1\n"
+    file = describe_code({"a.py": SourceFile(text)}, [])[0]
+    assert [text_of(line) for line in file["before"]] == text.split("\n")[:-1]
+
+
+def test_a_key_that_is_taken_out_leaves_the_lines_below_where_they_were(tmp_path: Path) -> None:
+    key = "\n".join(
+        ["-----BEGIN RSA PRIVATE KEY-----", *["MIIEpPLANTEDAIBAAKCAQEA" * 2] * 9, "-----END RSA PRIVATE KEY-----"]
+    )
+    script = tmp_path / "train.py"
+    script.write_text(f'import torch\nKEY = """{key}"""\nmodel = torch.nn.Linear(2, 2).cuda()\n', encoding="utf-8")
+    report = scan(script)
+    lines = collect_sources(report)["train.py"].before.split("\n")
+    (finding,) = [each for each in placed_findings(report) if each.args["class"] == "auto"]
+    assert finding.place and ".cuda()" in lines[finding.place.line - 1] and "PLANTED" not in "".join(lines)

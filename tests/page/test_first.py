@@ -162,3 +162,21 @@ def test_no_card_that_is_not_fix_stands_before_one_that_is(rows: list[tuple[str,
 )
 def test_a_call_is_named_shortly(name: str, short: str) -> None:
     assert shorten_operator(name) == short
+
+
+@pytest.mark.parametrize("stage", ["migration", "precision", "profiling"])
+def test_a_stage_to_look_at_is_never_told_as_done(stage: str) -> None:
+    found = Finding("PRF300", Status.LOOK, "MIG142.not_shown", weight=3)
+    part = Report(stage, "part", (found,), tier="npu")
+    whole = Report(stage, stage, (Finding("PRF301", Status.GOOD, "ACC291.nothing"), found), parts=(part,), tier="npu")
+    assert whole.status is Status.LOOK
+    card = choose_first({stage: whole})
+    assert (card.status, card.cause) == (Status.LOOK, Sentence("MIG142.not_shown"))
+
+
+def test_a_script_that_stops_in_two_parts_at_one_line_is_one_card() -> None:
+    failed = Finding("MIG174", Status.FIX, "MIG142.not_shown", {}, Place("train.py", 42))
+    stopped = migration(stops=True)
+    traced = Report("migration", "operator_support", (replace(failed, key="MIG141.none"),))
+    cards = order_cards({"migration": replace(stopped, parts=(*stopped.parts, traced))})
+    assert [card.kind for card in cards] == ["stops"]

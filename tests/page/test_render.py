@@ -7,20 +7,24 @@ import json
 import re
 import shutil
 import subprocess
+import zipfile
 from pathlib import Path
 
 import pytest
 
+from ascend_workbook.batch.execute import Outcome
+from ascend_workbook.batch.workbook import summarize_run
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Column, Report, Table
 from ascend_workbook.page import render
+from ascend_workbook.page.answers import height_of
 from ascend_workbook.page.render import draw_run, read_bundle, render_report
 from ascend_workbook.page.verb import draw_page
 from ascend_workbook.redaction.exits import redact
 from tests.conftest import ROOT
 from tests.page.reading import read_page, said_on
-from tests.page.recorded import NAMES, unpack_run
+from tests.page.recorded import FOLDER, NAMES, unpack_run
 
 BUNDLE = ROOT / "tools" / "bundle"
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&quot;'`${x}"
@@ -134,3 +138,42 @@ def test_every_word_that_the_script_says_is_in_the_catalogue() -> None:
     words = render.collect_words()
     missing = {key for key in used if key not in words and not any(word.startswith(key) for word in words)}
     assert used and missing == set()
+
+
+@pytest.mark.parametrize(
+    ("error", "allowed", "height"),
+    [(1.0, 1.0, 3), (0.0, 1.0, 0), (1e-9, 1.0, 0), (11.0, 1.0, 5), (1e10, 1e-320, 9), (1.0, float("nan"), 9),
+     (float("nan"), 1.0, 9), (float("inf"), 1.0, 9), (1.0, 0.0, 9), (None, 1.0, -1), (1.0, None, -1), (-1.0, 1.0, 0)],
+)  # fmt: skip
+def test_an_errors_height_tells_how_far_it_is_from_what_is_allowed(error: object, allowed: object, height: int) -> None:
+    assert height_of(error, allowed) == height
+
+
+def test_a_plans_folder_is_not_overwritten_and_a_stages_is_told(tmp_path: Path) -> None:
+    hostile_report(1).save(tmp_path)
+    (tmp_path / "index.html").write_text("a plan's page")
+    with pytest.raises(WorkbookError) as told:
+        draw_page(tmp_path)
+    assert told.value.key == "page.no_run" and (tmp_path / "index.html").read_text() == "a plan's page"
+
+
+@pytest.mark.parametrize("state", ["timed_out", "kernel_died", "stopped"])
+def test_what_ended_a_stage_weighs_more_than_what_it_had_saved(tmp_path: Path, state: str) -> None:
+    folder = unpack_run("good", tmp_path)
+    stages = ("environment", "migration", "precision")
+    outcomes = [Outcome(stage, state if stage == "precision" else "good", "k", 9.0, 3, "x") for stage in stages]
+    summarize_run("t", folder, outcomes, (*stages, "profiling"), "npu-simulated").save(folder)
+    data = read_page(draw_run(folder, "en").read_text(encoding="utf-8"))
+    answers = {answer["stage"]: answer["status"] for answer in data["answers"]}
+    shown = {row["tab"]: row["status"] for row in data["run"]["stages"]}
+    assert answers["precision"] == shown["prec"] == 3 and shown["perf"] == answers["profiling"] == 1
+    assert data["cards"][0]["stage"] == "precision" and data["cards"][0]["status"] == 3
+
+
+def test_no_recorded_run_names_a_folder_of_the_machine_that_made_it() -> None:
+    for name in NAMES:
+        with zipfile.ZipFile(FOLDER / f"{name}.zip") as archive:
+            text = "".join(archive.read(each).decode() for each in archive.namelist())
+        roots = set(re.findall(r'["\' ]/([a-z]+)/', text))
+        assert roots <= {"home", "usr", "dev", "proc", "etc", "tmp", "var", "bin"}, name
+        assert not re.findall(r"/home/(?!me/)\w+", text)

@@ -60,7 +60,7 @@ def describe_plan(results: Results, report: Report, folder: Path) -> dict[str, A
         "kind": "plan",
         "name": in_both(lambda lang: say("run.said", lang, name=title("run", lang), said=results.name)),
         "created": report.created,
-        "running": not results.finished,
+        "running": not results.finished and not results.stopped,
         "simulated": simulated > 0,
         "status": number_of(report.status),
         "verdict": in_both(report.verdict),

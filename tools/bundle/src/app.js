@@ -1,6 +1,6 @@
 // The page: header, tabs by name in the address, language, theme, and the state that a reload keeps.
 
-import {chip, forget, h, isDark, page, t, tag, w} from "./dom.js";
+import {chip, decoded, forget, h, isDark, page, t, tag, w} from "./dom.js";
 import {VIEWS} from "./views.js";
 
 const TABS = ["overview", "env", "code", "prec", "perf", "plan", "run"];
@@ -15,8 +15,8 @@ function tabs() {
 
 // What the address asks for: a tab, and in the code's a file and line.
 function asked() {
-  const [path] = decodeURIComponent(location.hash.slice(1)).split("?");
-  const [name, ...rest] = path.split("/");
+  const [path] = location.hash.slice(1).split("?");
+  const [name, ...rest] = path.split("/").map(decoded);
   const match = /^(.*?)(?::(\d+))?$/.exec(rest.join("/"));
   const own = tabs();
   const tab = own.includes(name) ? name : name === "code" && own[0] === "report" ? "report" : own[0];
@@ -84,8 +84,29 @@ function start() {
     else if (!asked().target) { window.scrollTo(0, 0); document.getElementById("main").focus({preventScroll: true}); }
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { if (page.theme === "auto") draw(); });
-  draw();
-  if (page.data.running) setTimeout(() => location.reload(), 5000);
+  draw().then(restore);
+  if (page.data.running) setTimeout(reload, 5000);
+}
+
+const KEPT = "ascend-workbook.place", STALE_MS = 2 * 3600 * 1000;
+
+// Loads the page anew while its run goes on, but not under a reader's hands; where he was is kept. A page that nobody
+// has drawn for a long time is not asked for any more: its run was killed.
+function reload() {
+  if (Date.now() - Date.parse(page.data.created) > STALE_MS) return;
+  if (document.activeElement?.matches("input") || getSelection()?.toString()) { setTimeout(reload, 5000); return; }
+  const open = [...document.querySelectorAll("details")].map(one => one.open);
+  try { sessionStorage.setItem(KEPT, JSON.stringify({scroll: window.scrollY, focus: document.activeElement?.id ?? "", open})); } catch { /* nothing is kept */ }
+  location.reload();
+}
+
+function restore() {
+  let kept = null;
+  try { kept = JSON.parse(sessionStorage.getItem(KEPT)); sessionStorage.removeItem(KEPT); } catch { return; }
+  if (!kept) return;
+  document.querySelectorAll("details").forEach((one, at) => { if (at < kept.open.length) one.open = kept.open[at]; });
+  document.getElementById(kept.focus)?.focus({preventScroll: true});
+  window.scrollTo(0, kept.scroll);
 }
 
 start();

@@ -1,6 +1,6 @@
 // The code: a tree of files, one of them side by side before and after, its findings under their lines.
 
-import {chip, codeLink, h, link, once, onceOrAbove, page, prose, t, unpack, w} from "./dom.js";
+import {chip, codeLink, findFile, h, link, once, onceOrAbove, page, prose, t, unpack, w} from "./dom.js";
 
 const CLASSES = ["unsupported", "manual", "rewrite", "advice", "auto"];
 export const HUES = {auto: "good", rewrite: "s1", manual: "look", unsupported: "fix", advice: "none"};
@@ -117,7 +117,12 @@ async function drawFile(main, packed, line) {
     fold(table, rows.slice(at, end), both, byLine, line);
     at = end;
   }
-  if (line) requestAnimationFrame(() => table.querySelector(".target")?.scrollIntoView({block: "center"}));
+  if (line) requestAnimationFrame(() => {
+    const target = table.querySelector(".target");
+    target?.setAttribute("tabindex", "-1");
+    target?.focus({preventScroll: true});
+    target?.scrollIntoView({block: "center"});
+  });
 }
 
 // Lines before and after in pairs: {old, new, left, right, changed}; a line that the other side lacks stands alone.
@@ -186,7 +191,7 @@ function note(finding) {
 // A few lines about one line of a file, for a card; empty where the page lacks the file.
 export async function excerpt(into, text) {
   const match = /^(.*?):(\d+)/.exec(text ?? "");
-  const path = match && [...page.files.keys()].find(name => name === match[1] || name.endsWith("/" + match[1]));
+  const path = match && findFile(match[1]);
   const file = path && await unpack(page.files.get(path));
   if (!file?.before) return;
   const line = Number(match[2]), from = Math.max(1, line - 2), to = Math.min(file.before.length, line + 2);

@@ -103,7 +103,12 @@ export function prose(text) {
 
 export function link(address, text) {
   return h("a", {href: address, rel: "noreferrer", target: "_blank"},
-    text ?? decodeURI(address.replace(/\/$/, "").split("/").pop() || address));
+    text ?? (decoded(address.replace(/\/$/, "").split("/").pop()) || address));
+}
+
+// A part of an address as text; as it stands where it is none.
+export function decoded(text) {
+  try { return decodeURIComponent(text); } catch { return text; }
 }
 
 // Where a file of the page stands: PATH:LINE as a link to its line, or the plain text where the page lacks the file.

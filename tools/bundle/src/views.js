@@ -22,8 +22,8 @@ function overview(into) {
   const pictures = h("div", {class: "pictures"});
   into.append(pictures);
   lossPicture(pictures);
-  if (page.data.unlooked.length) pictures.append(unlookedCard());
-  else if (cards.length > 1) pictures.append(nextCard(cards.slice(1)));
+  const beside = h("div", {class: "beside"}, cards.length > 1 ? nextCard(cards.slice(1)) : null, page.data.unlooked.length ? unlookedCard(cards.length > 1 ? 2 : 5) : null);
+  if (beside.children.length) pictures.append(beside);
 }
 
 function firstCard(one) {
@@ -89,14 +89,15 @@ function drawLosses(box, table, report, height = 150) {
   curve(box, x.values, some.map(([column, hue], at) => ({name: t(column.title), values: column.values, hue, width: at ? 2 : 4, dash: at ? [6, 4] : undefined})), {label: w("loss_both"), height});
 }
 
-function unlookedCard() {
+function unlookedCard(most) {
   const rows = page.data.unlooked.filter(one => once(one.text)).map(one => h("li", {}, h("a", {href: "#" + one.tab}, w("tab." + one.tab)), " ", prose(t(one.text))));
-  return card(w("unlooked_count", {count: rows.length}), h("ul", {class: "tight"}, rows.slice(0, 5)),
-    rows.length > 5 ? h("details", {}, h("summary", {}, `+${rows.length - 5}`), h("ul", {class: "tight"}, rows.slice(5))) : null);
+  return card(w("unlooked_count", {count: rows.length}), h("ul", {class: "tight"}, rows.slice(0, most)),
+    rows.length > most ? h("details", {}, h("summary", {}, `+${rows.length - most}`), h("ul", {class: "tight"}, rows.slice(most))) : null);
 }
 
 function nextCard(cards) {
-  return card(w("then"), h("ol", {class: "tight"}, cards.slice(0, 5).map(one => h("li", {}, chip(one.status), " ", one.place ? [place(one.place), " "] : null, prose(t(one.cause))))));
+  return card(w("then"), h("ol", {class: "tight"}, cards.slice(0, 3).map(one => h("li", {class: "short"}, chip(one.status), " ", one.place ? [place(one.place), " "] : null, prose(onceOrAbove(one.cause))))),
+    cards.length > 3 ? h("p", {class: "small"}, w("more", {count: cards.length - 3})) : null);
 }
 
 function head(tab, ...more) {
@@ -104,6 +105,7 @@ function head(tab, ...more) {
   const again = page.data.run?.stages.find(one => one.tab === tab);
   return h("div", {class: "head"}, h("h1", {}, w("tab." + tab), " ", chip(answer?.status ?? report?.status ?? 1)),
     answer?.simulated ?? report?.simulated ? tag(w("simulated_tag")) : null, again?.reused ? tag(w("reused")) : null,
+    answer && report && answer.status !== report.status ? h("p", {class: "verdict"}, h("b", {}, prose(once(answer.title)))) : null,
     h("p", {class: "verdict"}, prose(once(report ? report.verdict : answer?.title))), ...more);
 }
 
@@ -350,9 +352,9 @@ async function plan(into) {
     t(one.fix) ? h("p", {}, "→ ", prose(t(one.fix))) : null, h("p", {}, one.runs.slice(0, 12).map(run => [run.href ? h("a", {href: run.href}, run.name) : run.name, " "]), one.count > 12 ? w("more", {count: one.count - 12}) : null, one.files.map(file => [" · ", h("a", {href: file.href}, t(file.word))])))))));
   if (page.data.plan.more_causes) into.append(h("p", {class: "small"}, w("more", {count: page.data.plan.more_causes})));
   into.append(h("div", {class: "runs"}, rows.slice(0, 60).map(runCard)));
-  const holder = card(w("all_runs", {count: rows.length}));
+  const holder = card(w("all_runs", {count: page.data.plan.table.count}));
   into.append(holder);
-  await drawTable(holder, page.data.plan.table, {label: w("all_runs", {count: rows.length}), all: rows.length > 16});
+  await drawTable(holder, page.data.plan.table, {label: w("all_runs", {count: page.data.plan.table.count}), all: page.data.plan.table.count > 16});
   if (page.data.plan.trends) await drawTrends(into, page.data.plan.trends);
 
   function runCard(row) {

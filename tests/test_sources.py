@@ -34,8 +34,11 @@ PLACES = re.split(
     "huggingface.co json-schema.org keepachangelog.com learn.microsoft.com lightning.ai mirrors.aliyun.com "
     "mirrors.ustc.edu.cn nvidia.github.io onnxruntime.ai papermill.readthedocs.io prng.di.unimi.it protobuf.dev "
     "proxy-notebook.modelarts.com pypi.tuna.tsinghua.edu.cn pytorch.org repo.huaweicloud.com semver.org "
-    "slurm.schedmd.com ui.perfetto.dev www.apache.org www.dgl.ai www.isthe.com www.speedscope.app www.tensorflow.org",
+    "slurm.schedmd.com ui.perfetto.dev www.apache.org www.dgl.ai www.isthe.com www.speedscope.app www.tensorflow.org "
+    "www.w3.org",
 )
+#: Sources of others and what is built of them: NOTICE names their makers, and no fact is taken from them.
+VENDORED = ("tools/bundle/vendor/", "tools/bundle/package-lock.json", "ascend_workbook/page/bundle.")
 #: Names that stand for a user's own.
 EXAMPLE = re.compile(r"|127\.0\.0\.1|(?:.*\.)?example\.\w+|HOST|modelarts|obs(?:\.REGION.*)?")
 
@@ -54,7 +57,7 @@ def texts() -> dict[str, str]:
 def addresses() -> Iterator[tuple[str, str, str]]:
     """Yield (file, host, path) of each address outside of tests and of NOTICE itself."""
     for name, text in texts().items():
-        if not name.startswith("tests/") and name != "NOTICE":
+        if not name.startswith(("tests/", *VENDORED)) and name != "NOTICE":
             for match in ADDRESS.finditer(text):
                 yield name, match.group(1).rstrip("."), match.group(2).rstrip(".,;:)")
 

@@ -208,8 +208,8 @@ def _make_profiling(report: Report) -> list[Card]:
 
 def _make_stage(report: Report) -> list[Card]:
     """Make the card of what is worst in a stage: of Fix or Look, in the report itself, else in one of its parts."""
-    found = (finding for part in _walk(report) for finding in part.findings)
-    worst = max(found, key=lambda finding: (finding.status, finding.weight), default=None)
+    findings = (finding for part in _walk(report) for finding in part.findings)
+    worst = max(findings, key=lambda finding: (finding.status, finding.weight), default=None)
     if worst is None or worst.status < Status.LOOK:
         return []
     return [_card_of("stage" if worst.status is Status.FIX else "look", worst, report.stage)]

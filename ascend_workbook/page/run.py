@@ -203,7 +203,7 @@ def _list_unlooked(there: Mapping[str, Report]) -> Any:
 def _tell_status(stage: str, run: Run, failed: Mapping[str, Card], blocked: Mapping[str, str]) -> int:
     """Tell a stage's status as its answer does: what ended it weighs more than what it had saved."""
     report = run.stages.get(stage)
-    if stage in blocked or (stage not in failed and report is None):
+    if stage in blocked:
         return number_of(Status.NOT_LOOKED)
     return number_of(failed[stage].status if stage in failed else report.status if report else Status.NOT_LOOKED)
 

@@ -72,6 +72,8 @@ def test_a_file_that_changed_since_is_not_shown(tmp_path: Path) -> None:
     assert collect_sources(report) == {}
     file = describe_code(collect_sources(report), placed_findings(report))[0]
     assert file["findings"] and "before" not in file
+    script.write_text(SCRIPT.replace("注释", "另一句"), encoding="utf-8")
+    assert collect_sources(report) == {}, "the lines that findings quote are the same, the file is not"
 
 
 def test_a_text_without_a_checksum_is_proved_by_the_lines_that_findings_quote(tmp_path: Path) -> None:

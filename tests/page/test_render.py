@@ -177,3 +177,12 @@ def test_no_recorded_run_names_a_folder_of_the_machine_that_made_it() -> None:
         roots = set(re.findall(r'["\' ]/([a-z]+)/', text))
         assert roots <= {"home", "usr", "dev", "proc", "etc", "tmp", "var", "bin", "sbin"}, name
         assert not re.findall(r"/home/(?!me/)\w+", text)
+
+
+def test_what_waits_for_another_stage_says_for_which(tmp_path: Path) -> None:
+    data = read_page(draw_run(unpack_run("broken", tmp_path), "en").read_text(encoding="utf-8"))
+    answers = {answer["stage"]: (answer["status"], answer["title"][0]) for answer in data["answers"]}
+    assert answers["precision"] == answers["profiling"] == (1, "waits for Code") and answers["migration"][0] == 3
+    assert {card["stage"] for card in data["cards"] if card["status"] == 3} == {"migration"}
+    assert len({json.dumps(card["cause"]) for card in data["cards"]}) == len(data["cards"]), "one cause, one card"
+    assert [row["status"] for row in data["run"]["stages"]] == [0, 3, 1, 1]

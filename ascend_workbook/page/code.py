@@ -75,12 +75,16 @@ def collect_sources(report: Report) -> dict[str, SourceFile]:
 
 
 def placed_findings(report: Report) -> list[Finding]:
-    """Return the findings of a report and its parts that have a place with a line, each once."""
+    """Return the findings of a report and its parts that have a place with a line, each once.
+
+    Of what ended a run at a line, which has no class, the first alone.
+    """
     by_cause: dict[object, Finding] = {}
     for part in (report, *report.parts):
         for finding in part.findings:
             if finding.place and finding.place.line:
-                by_cause.setdefault((finding.key, finding.place, repr(finding.args)), finding)
+                cause = (finding.key, repr(finding.args)) if finding.args.get("class") else ""
+                by_cause.setdefault((cause, finding.place), finding)
     return list(by_cause.values())
 
 

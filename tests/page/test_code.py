@@ -117,3 +117,14 @@ def test_a_key_that_is_taken_out_leaves_the_lines_below_where_they_were(tmp_path
     lines = collect_sources(report)["train.py"].before.split("\n")
     (finding,) = [each for each in placed_findings(report) if each.args["class"] == "auto"]
     assert finding.place and ".cuda()" in lines[finding.place.line - 1] and "PLANTED" not in "".join(lines)
+
+
+def test_what_stops_a_script_at_a_line_is_one_finding() -> None:
+    """The dry run, the trace of operators and the verdict say the same of one line; two places of a class stay two."""
+
+    def finding(key: str, **args: object) -> Finding:
+        return Finding("MIG140", Status.FIX, key, args, Place("train.py", 27))
+
+    parts = tuple(Report("migration", "x", (finding(key),)) for key in ("MIG141.none", "MIG142.not_shown"))
+    classed = (finding("MIG141.none", **{"class": "auto"}), finding("MIG142.not_shown", **{"class": "auto"}))
+    assert len(placed_findings(Report("migration", "migration", classed, parts=parts))) == 3

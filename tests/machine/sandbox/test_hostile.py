@@ -690,3 +690,26 @@ def test_what_is_hidden_cannot_be_read_and_what_lies_beside_it_can(tmp_path: Pat
     with sandbox.enclose(command, Enclosure((results,), hidden=(secret,), guard=guard), results) as enclosed:
         subprocess.run(enclosed.command, check=True)
     assert (results / "seen").read_text() == "-|for all|-"
+
+
+@pytest.mark.full  # every entry of the folder for temporary files gets a layer: a minute where there are many
+@pytest.mark.skipif(not IS_ROOT or shutil.which("unshare") is None, reason="needs root, to mount")
+def test_folders_that_others_take_away_meanwhile_stop_no_enclosure(ours: Victim, tmp_path: Path) -> None:
+    """Beside a mount they are made anew one by one, while another process makes and removes them."""
+    needs(NAMESPACES)
+    shared = tmp_path / "shared"
+    (shared / "disk").mkdir(parents=True)
+    names = [str(shared / f"gone{number}") for number in range(12)]
+    churn = f"import os\nwhile True:\n for p in {names!r}:\n  os.mkdir(p)\n for p in {names!r}:\n  os.rmdir(p)\n"
+    others = subprocess.Popen([sys.executable, "-c", churn])
+    try:
+        for number in range(3):
+            results, layers = tmp_path / f"results{number}", tmp_path / f"layers{number}"
+            results.mkdir()
+            wrapped = sandbox.enclose_command(["true"], Enclosure((results,)), NAMESPACES, results, layers)
+            mounted = ["unshare", "-m", "sh", "-c", f'mount -t tmpfs none {shared}/disk; exec "$@"', "-", *wrapped]
+            done = subprocess.run(mounted, check=False, timeout=60)
+            assert done.returncode == 0, sandbox.read_account(layers)
+    finally:
+        others.kill()
+        others.wait()

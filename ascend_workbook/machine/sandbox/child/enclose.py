@@ -168,8 +168,12 @@ class NewRoot:
         """Cover a folder that holds mounts: a layer over copies of its own files, and another on each folder in it."""
         base = os.path.join(self.spec.folder, "base", str(len(self.layers)))
         os.makedirs(base)
-        names = sorted(os.listdir(folder))
-        too_large = [name for name in names if not self._copy(os.path.join(folder, name), os.path.join(base, name))]
+        names, too_large = [], []
+        for name in sorted(os.listdir(folder)):
+            with contextlib.suppress(FileNotFoundError):  # another process took it away meanwhile
+                if not self._copy(os.path.join(folder, name), os.path.join(base, name)):
+                    too_large.append(name)
+                names.append(name)
         if not self._lay_over(folder, target, base):
             linux.mount(base, target, None, linux.MS_BIND)
         for name in names:
@@ -177,7 +181,11 @@ class NewRoot:
             if name in too_large:
                 self._bind_read_only(path, there)
             elif path not in ("/proc", "/sys", "/dev") and os.path.isdir(there) and not os.path.islink(there):
-                self._cover(path, there)
+                try:
+                    self._cover(path, there)
+                except FileNotFoundError:
+                    if os.path.lexists(path):
+                        raise
 
     def _copy(self, path: str, copy: str) -> bool:
         """Make what lies in a folder that holds mounts anew: links, empty folders, files; False for one too large."""

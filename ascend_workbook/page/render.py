@@ -17,7 +17,8 @@ from ascend_workbook.findings.sentence import LANGUAGES, choose_language, load_c
 from ascend_workbook.page import run as runs
 from ascend_workbook.page.code import CLASSES
 from ascend_workbook.page.texts import in_both, say_both
-from ascend_workbook.redaction.exits import redact
+from ascend_workbook.redaction.exits import redact_file
+from ascend_workbook.show.template import make_environment
 from ascend_workbook.storage import open_storage
 
 HERE = Path(__file__).parent
@@ -50,24 +51,24 @@ def render_report(report: Report, lang: str | None = None) -> str:
 
 def render_data(data: dict[str, Any], lang: str | None = None, folder: Path | None = None) -> str:
     """Render a page of described data. Paths below `folder` are told relative to it."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
     lang = choose_language(lang)
     blocks: dict[str, str] = {}
     small = pack_blocks({**data, "lang": lang, "words": collect_words()}, blocks, folder)
-    pages = Environment(
-        loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return pages.get_template("frame.html").render(
-        name=data["name"] if isinstance(data["name"], str) else data["name"][LANGUAGES.index(lang)],
-        lang={"zh": "zh-CN"}.get(lang, lang),
-        data=Markup(escape_json(small)),
-        blocks={name: Markup(text) for name, text in blocks.items()},
-        style=Markup(read_bundle("bundle.css")),
-        script=Markup(read_bundle("bundle.js")),
-        answers=list(tell_answers(data, lang)),
-        no_script=say("page.no_script", lang),
+    return (
+        make_environment(HERE)
+        .get_template("frame.html")
+        .render(
+            name=data["name"] if isinstance(data["name"], str) else data["name"][LANGUAGES.index(lang)],
+            lang={"zh": "zh-CN"}.get(lang, lang),
+            data=Markup(escape_json(small)),
+            blocks={name: Markup(text) for name, text in blocks.items()},
+            style=Markup(read_bundle("bundle.css")),
+            script=Markup(read_bundle("bundle.js")),
+            answers=list(tell_answers(data, lang)),
+            no_script=say("page.no_script", lang),
+        )
     )
 
 
@@ -121,20 +122,7 @@ def dump_plain(value: Any, folder: Path | None) -> str:
         for place in dict.fromkeys((folder.resolve(), Path.cwd())):
             if len(place.parts) > 2:
                 text = text.replace(json.dumps(f"{place}/", ensure_ascii=False)[1:-1], "")
-    cleaned = redact(text)
-    try:
-        json.loads(cleaned)
-    except ValueError:  # a credential next to a sign of JSON's: each text alone
-        cleaned = json.dumps(_redact_strings(json.loads(text)), ensure_ascii=False, separators=(",", ":"))
-    return cleaned
-
-
-def _redact_strings(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {redact(key): _redact_strings(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_redact_strings(item) for item in value]
-    return redact(value) if isinstance(value, str) else value
+    return redact_file("data.json", text)
 
 
 def escape_json(text: str) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ascend_workbook.findings.finding import Status
-from ascend_workbook.findings.sentence import say, show, title
+from ascend_workbook.findings.sentence import hint, say, show, title
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -24,19 +24,25 @@ ADDRESS = re.compile(r"(https://[\w./#?=&%~+:@-]*[\w/])", re.ASCII)
 
 
 @cache
-def make_environment() -> Environment:
-    """Return the one environment of all templates."""
+def make_environment(folder: Path = FOLDER) -> Environment:
+    """Return the one environment of all templates of a folder."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     pages = Environment(
-        loader=FileSystemLoader(FOLDER),
+        loader=FileSystemLoader(folder),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     pages.globals.update(
-        say=say, title=title, show=show, as_status=as_status, asset=read_asset, split_addresses=ADDRESS.split
+        say=say,
+        hint=hint,
+        title=title,
+        show=show,
+        as_status=as_status,
+        asset=read_asset,
+        split_addresses=ADDRESS.split,
     )
     return pages
 

@@ -19,8 +19,8 @@ FLOORS = (
     ("redaction",),
     ("storage", "show"),
     ("diagnose",),  # reads texts only; launch, the stages and batch show what it says of an error
-    ("machine", "page"),
-    ("environment", "migration", "precision", "profiling"),
+    ("machine", "page", "estimates"),
+    ("environment", "migration", "precision", "profiling", "planning"),
     ("batch", "selftest", "modelarts"),
     ("cli",),
     ("helpers",),

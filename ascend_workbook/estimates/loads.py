@@ -1,0 +1,248 @@
+"""What a CANN kernel has to do, from its shapes alone: the bytes it moves, the multiplications of its cubes.
+
+Nothing here knows a chip or a time."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+#: Bytes of an element, as CANN's tables name types; an operand of none of these is absent.
+ITEM_BYTES = {
+    "FLOAT": 4.0,
+    "FLOAT32": 4.0,
+    "FLOAT16": 2.0,
+    "BF16": 2.0,
+    "BFLOAT16": 2.0,
+    "DOUBLE": 8.0,
+    "INT64": 8.0,
+    "INT32": 4.0,
+    "INT16": 2.0,
+    "INT8": 1.0,
+    "INT4": 0.5,
+    "UINT64": 8.0,
+    "UINT32": 4.0,
+    "UINT16": 2.0,
+    "UINT8": 1.0,
+    "UINT1": 0.125,
+    "BOOL": 1.0,
+    "COMPLEX64": 8.0,
+    "COMPLEX128": 16.0,
+    "HIFLOAT8": 1.0,
+    "FLOAT8_E4M3FN": 1.0,
+    "FLOAT8_E5M2": 1.0,
+}
+#: The family of a kernel is that of the first of these beginnings that its type has; with none it is elementwise.
+FAMILIES = (
+    ("attention_grad", ("FlashAttentionScoreGrad", "FlashAttentionUnpaddingScoreGrad")),
+    (
+        "attention",
+        ("FlashAttention", "FusedInferAttention", "PromptFlash", "IncreFlash", "PagedAttention", "UnpadFlash"),
+    ),
+    ("convolution_grad", ("Conv2DBackprop", "Conv3DBackprop", "Conv2dBackprop", "Conv3dBackprop")),
+    ("convolution", ("Conv2D", "Conv3D", "DepthwiseConv")),
+    ("matmul", ("MatMul", "BatchMatMul", "GroupedMatmul", "GroupedMatMul", "QuantBatchMatmul", "Gemm")),
+    ("optimizer", ("ApplyAdam", "ApplyMomentum", "FusedAdam", "ApplyFusedEma")),
+    ("foreach", ("Foreach",)),
+    ("pool", ("MaxPool", "AvgPool", "AdaptiveAvgPool", "AdaptiveMaxPool")),
+    ("random", ("DSA", "StatelessDrop", "StatelessRandom", "StatelessBernoulli", "DropOutGen")),
+    ("fill", ("ZerosLike", "OnesLike", "MemSet", "Fill", "Range")),
+    (
+        "gather",
+        (
+            "Gather",
+            "Slice",
+            "StridedSlice",
+            "Index",
+            "Embedding",
+            "Scatter",
+            "AsStrided",
+            "BroadcastTo",
+            "Tile",
+            "ViewCopy",
+            "MoeToken",
+        ),
+    ),
+    (
+        "norm",
+        (
+            "RmsNorm",
+            "AddRmsNorm",
+            "LayerNorm",
+            "Softmax",
+            "LogSoftmax",
+            "BatchNorm",
+            "BN",
+            "GroupNorm",
+            "NLLLoss",
+            "ScaledMaskedSoftmax",
+            "SoftmaxCrossEntropy",
+        ),
+    ),
+    ("reduce", ("Reduce", "LpNorm", "Arg", "Square", "Sort", "NonZero", "TopK", "Cumsum")),
+    (
+        "layout",
+        ("TransData", "Transpose", "Concat", "Split", "Pack", "Rotary", "InterleaveRope", "ApplyRotary", "SwiGlu"),
+    ),
+)
+ELEMENTWISE = "elementwise"
+#: Families whose time the cubes may decide
+CUBE_FAMILIES = ("matmul", "attention", "attention_grad", "convolution", "convolution_grad")
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One CANN kernel: its type and operands. Shapes are () for a scalar; an operand whose type is empty is absent.
+    `formats`: of the inputs, where they are known."""
+
+    type: str
+    inputs: tuple[Shape, ...]
+    input_types: tuple[str, ...]
+    outputs: tuple[Shape, ...]
+    output_types: tuple[str, ...]
+    formats: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Product:
+    """A matrix product: `batch` times (rows x depth) x (depth x columns)."""
+
+    batch: int
+    rows: int
+    columns: int
+    depth: int
+
+    @property
+    def operations(self) -> float:
+        return 2.0 * self.batch * self.rows * self.columns * self.depth
+
+
+@dataclass(frozen=True)
+class Load:
+    """What a kernel has to do: `bytes` over the memory, `operations` on the cubes in elements of `item_bytes`; the
+    product where it is one."""
+
+    family: str
+    bytes: float
+    operations: float = 0.0
+    item_bytes: float = 4.0
+    product: Product | None = None
+
+
+@lru_cache(maxsize=2**16)
+def measure_kernel(kernel: Kernel) -> Load:
+    """Return what the kernel has to do."""
+    family = family_of(kernel.type)
+    moved = count_bytes(kernel)
+    if family not in CUBE_FAMILIES:
+        return Load(family, moved)
+    sizes = [item_bytes(name) for name in kernel.input_types[:2]]
+    item = max(min(sizes, default=4.0), 1.0) or 4.0
+    if family == "matmul":
+        product = find_product(kernel)
+        return Load(family, moved, product.operations if product else 0.0, item, product)
+    count = count_attention if family.startswith("attention") else count_convolution
+    return Load(family, moved, count(kernel), item)
+
+
+@cache
+def family_of(kind: str) -> str:
+    """Return the family of a kernel's type."""
+    return next((family for family, beginnings in FAMILIES if kind.startswith(beginnings)), ELEMENTWISE)
+
+
+def item_bytes(name: str) -> float:
+    """Return the bytes of an element of this type, 0 where there is none: `FLOAT`, `DT_BF16`, `torch.float16`."""
+    return ITEM_BYTES.get(name.upper().replace("DT_", ""), 0.0)
+
+
+def _size(shape: Shape, name: str) -> float:
+    return math.prod(shape) * item_bytes(name)
+
+
+def _sizes(shapes: tuple[Shape, ...], names: tuple[str, ...]) -> list[float]:
+    return [_size(shape, name) for shape, name in zip(shapes, names)]
+
+
+def count_bytes(kernel: Kernel) -> float:
+    """Return the bytes that the kernel has to read and write. Some write only, some read as much as they write."""
+    ins, outs = _sizes(kernel.inputs, kernel.input_types), _sizes(kernel.outputs, kernel.output_types)
+    read, written = math.fsum(ins), math.fsum(outs)
+    family = family_of(kernel.type)
+    if family == "fill":
+        return written or read
+    if kernel.type.startswith("ApplyAdam"):  # reads weight, gradient and two moments, writes all but the gradient
+        return math.fsum(ins[:4]) * 7 / 4
+    if family == "optimizer" or not outs:
+        return 2 * read
+    if kernel.type.startswith("EmbeddingDense"):
+        return written + math.fsum(ins[:1])
+    if family == "gather":  # rows of a table, of which only those asked for are read
+        return written + min(written, read)
+    if kernel.type.startswith("MaxPoolGrad"):
+        return math.fsum(ins[:2]) + written
+    return read + written
+
+
+def find_product(kernel: Kernel) -> Product | None:
+    """Return the sizes of a matrix product from whatever is consistent: tables carry transposed operands and private
+    formats without a word."""
+    if len(kernel.inputs) < 2 or not kernel.outputs:
+        return None
+    left, right, out = kernel.inputs[0], kernel.inputs[1], kernel.outputs[0]
+    if len(out) < 2 or len(left) < 2 or len(right) < 2:
+        return None
+    if len(out) == 4 and out[-2:] == (16, 16):  # FRACTAL_NZ: columns / 16, rows / 16, 16, 16
+        depth = math.sqrt(math.prod(left) * math.prod(right) / math.prod(out))
+        return Product(1, out[1] * 16, out[0] * 16, max(1, round(depth)))
+    batch, rows, columns = math.prod(out[:-2]), out[-2], out[-1]
+    for side, known in ((right, columns), (left, rows)):
+        last = list(side[-2:])
+        if known in last:
+            last.remove(known)
+            return Product(batch, rows, columns, last[0])
+    depth = math.sqrt(math.prod(left) * math.prod(right) / max(1, rows * columns) / max(batch, 1))
+    return Product(batch, rows, columns, max(1, round(depth)))
+
+
+#: From this length on a square mask means causal attention, of which kernels skip half.
+LEAST_MASK = 512
+
+
+def count_attention(kernel: Kernel) -> float:
+    """Return the operations of an attention: two products forward, five backward, half of them where a square mask
+    says causal."""
+    if len(kernel.inputs) < 2:
+        return 0.0
+    query, key = kernel.inputs[0], kernel.inputs[1]
+    if len(query) == 4 and len(key) == 4:  # BNSD
+        queries, keys, width = query[2], key[2], query[0] * query[1] * query[3]
+    elif len(query) == 3 and len(key) == 3:  # SBH, or BSH where the first is the smaller
+        longest = 1 if query[0] < query[1] else 0
+        queries, keys, width = query[longest], key[longest], query[1 - longest] * query[2]
+    else:
+        return 0.0
+    causal = any(len(shape) == 2 and shape[0] == shape[1] >= LEAST_MASK for shape in kernel.inputs[3:])
+    products = 5 if kernel.type.endswith("Grad") else 2
+    return 2.0 * products * queries * keys * width * (0.5 if causal else 1.0)
+
+
+def count_convolution(kernel: Kernel) -> float:
+    """Return the operations of a convolution, alike in its three directions: two for each pixel of the output map and
+    each weight."""
+    if len(kernel.inputs) < 2 or not kernel.outputs:
+        return 0.0
+    if "BackpropFilter" in kernel.type:
+        pixels, weights = _pixels(kernel.inputs[-1]), math.prod(kernel.outputs[0])
+    elif "BackpropInput" in kernel.type:
+        pixels, weights = _pixels(kernel.inputs[-1]), math.prod(kernel.inputs[1])
+    else:
+        pixels, weights = _pixels(kernel.outputs[0]), math.prod(kernel.inputs[1])
+    return 2.0 * pixels * weights
+
+
+def _pixels(shape: Shape) -> int:
+    """Return the images times their height and width: NCHW, or NC1HWC0 whose height and width stand alike."""
+    return shape[0] * shape[2] * shape[3] if len(shape) in (4, 5) else 0

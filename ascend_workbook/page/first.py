@@ -22,7 +22,12 @@ TABS = {"environment": "env", "migration": "code", "precision": "prec", "profili
 #: Percent of a step that a saving takes at most, below which it is not told first.
 WORTH = 5.0
 #: Ranks of cards: a smaller one is to be mended first.
-ORDER = ("environment", "stops", "unsupported", "by_hand", "parts", "stage", "saving", "look", "hardware", "run")
+ORDER = (
+    *("environment", "stops", "unsupported", "by_hand", "parts", "stage", "saving", "look", "hardware"),
+    *("run", "reference"),
+)
+#: Lines of a difference that a card shows.
+SHOWN_LINES = 9
 
 
 def shorten_operator(name: str) -> str:
@@ -46,6 +51,7 @@ class Card:
     remedy: Scalar = None
     weight: float = 0.0
     command: tuple[str, ...] = ()
+    difference: str = ""
 
     @property
     def rank(self) -> tuple[float, ...]:
@@ -56,11 +62,13 @@ class Card:
     def describe(self) -> dict[str, Any]:
         """Describe the card for a page, in both languages."""
         described: dict[str, Any] = {"kind": self.kind, "status": number_of(self.status), "stage": self.stage}
-        described |= {"tab": TABS.get(self.stage, ""), "cause": show_both(self.cause)}
+        tab = "run" if self.kind == "reference" else TABS.get(self.stage, "")
+        described |= {"tab": tab, "cause": show_both(self.cause)}
         for name in ("detail", "remedy"):
             if getattr(self, name):
                 described[name] = show_both(getattr(self, name))
         described |= {"place": self.place} if self.place else {}
+        described |= {"difference": self.difference} if self.difference else {}
         return {**described, **({"command": list(self.command)} if self.command else {})}
 
 
@@ -98,6 +106,20 @@ def order_cards(
         step = Sentence("page.first.hardware")
         return [*cards, Card("hardware", Status.GOOD, "", step, remedy=NextStep("page.first.hardware"))]
     return cards or [Card("hardware", Status.GOOD, "", Sentence("page.first.good"), remedy=NextStep("page.first.good"))]
+
+
+def make_reference_card(report: Report) -> Card | None:
+    """Make the card of a run that is not as its reference: the first stage that is not, what differs there, and what
+    compares anew; None where it is."""
+    wrong = [finding for finding in report.findings if finding.status is Status.FIX]
+    if not wrong:
+        return None
+    card = _card_of("reference", wrong[0], "")
+    stages: list[Scalar] = [finding.args.get("stage") for finding in wrong[1:]]
+    more = Sentence("page.first.more_stages", stages=stages) if stages else None
+    lines = report.listing.text.splitlines()[:SHOWN_LINES] if report.listing else []
+    place = str(wrong[0].place or "")
+    return replace(card, detail=more, place=place, command=report.command, difference="\n".join(lines))
 
 
 def _make_unlooked(stage: str, report: Report) -> list[Card]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import re
 import zlib
 from collections.abc import Mapping
 from functools import cache
@@ -87,6 +88,29 @@ def collect_words() -> Mapping[str, Any]:
             if key.startswith(group):
                 words[key[5:].replace("ui.", "", 1) if group != "timeline." else key] = [entry.en, entry.zh]
     return {**words, **{f"class.{kind}": say_both(f"migration.class.{kind}") for kind in CLASSES}}
+
+
+DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
+BLOCK = re.compile(r'<script type="text/plain" id="(b\d+)">(.*?)</script>', re.DOTALL)
+
+
+def load_data(text: str) -> dict[str, Any] | None:
+    """Load the data that a page was drawn of, packed pieces in their places; None for a page of an older version, which
+    had none."""
+    match = DATA.search(text)
+    if match is None:
+        return None
+    pieces = {name: json.loads(zlib.decompress(base64.b64decode(packed))) for name, packed in BLOCK.findall(text)}
+    data: dict[str, Any] = _put_back(json.loads(match[1]), pieces)
+    return data
+
+
+def _put_back(value: Any, pieces: Mapping[str, Any]) -> Any:
+    if isinstance(value, dict) and "block" in value:
+        return pieces[value["block"]]
+    if isinstance(value, dict):
+        return {key: _put_back(item, pieces) for key, item in value.items()}
+    return [_put_back(item, pieces) for item in value] if isinstance(value, list) else value
 
 
 def pack_blocks(value: Any, blocks: dict[str, str], folder: Path | None) -> str:

@@ -12,12 +12,13 @@ from typing import Any, Optional
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Report, load_report
-from ascend_workbook.findings.sentence import NextStep, Sentence
+from ascend_workbook.findings.sentence import LANGUAGES, NextStep, Sentence
 from ascend_workbook.page.answers import answer_questions, find_part, walk_parts
 from ascend_workbook.page.code import collect_sources, describe_code, placed_findings
-from ascend_workbook.page.first import TABS, Card, order_cards
+from ascend_workbook.page.first import TABS, Card, make_reference_card, order_cards
 from ascend_workbook.page.reports import describe_finding, describe_report
-from ascend_workbook.page.texts import in_both, number_of, show_both
+from ascend_workbook.page.texts import in_both, number_of, say_both, show_both
+from ascend_workbook.redaction.exits import redact_words
 
 STAGES = tuple(TABS)
 #: Files of a stage's folder that the page links to.
@@ -26,6 +27,8 @@ BESIDE = ("acceptance", "reference")
 #: A report larger than this is not looked for beside a stage's own.
 LARGEST_BYTES = 64 * 2**20
 FILES = ("report.json", "notebook.ipynb", "outcome.json", "report.junit.xml")
+#: Parameters of a notebook that the runner sets.
+OURS = ("lang", "run_dir")
 
 
 @dataclass(frozen=True)
@@ -44,8 +47,10 @@ def load_run(folder: Path) -> Run:
     """Load a run's folder. Raises WorkbookError `page.nothing` where it holds no report, `page.no_run` where it is a
     stage's or a plan's."""
     result = _load(folder / "report.json")
-    if result is not None and result.verb != "run":
-        raise WorkbookError("page.no_run", path=str(folder), verb=Sentence(f"name.{result.verb}"))
+    is_plan = (folder / "summary.json").is_file()  # its report is of `run` too
+    if result is not None and (is_plan or result.verb != "run"):
+        verb = Sentence("page.tab.plan" if is_plan else f"name.{result.verb}")
+        raise WorkbookError("page.no_run", path=str(folder), verb=verb)
     stages = {stage: _load_stage(folder / stage) for stage in STAGES}
     if result is not None and "outcomes" in result.facts:
         outcomes = result.facts["outcomes"] or ()  # one that waits may have a report of an earlier start
@@ -92,8 +97,11 @@ def order_causes(run: Run) -> list[Card]:
     judged = {stage: report for stage, report in there.items() if stage not in blocked}
     waiting = [stage for stage in STAGES if stage not in (*there, *failed, *blocked)]
     commands = {row["tab"]: tuple(row["command"]) for row in _describe_commands(run, there)["stages"]}
+    for report in run.beside:
+        card = make_reference_card(report) if report.verb == "reference" else None
+        failed = {**failed, "reference": card} if card else failed
     cards = order_cards(judged, failed, waiting)
-    return [replace(card, command=commands.get(TABS.get(card.stage, ""), ())) for card in cards]
+    return [replace(card, command=card.command or commands.get(TABS.get(card.stage, ""), ())) for card in cards]
 
 
 def describe_run(run: Run) -> dict[str, Any]:
@@ -208,6 +216,35 @@ def _tell_status(stage: str, run: Run, failed: Mapping[str, Card], blocked: Mapp
     return number_of(failed[stage].status if stage in failed else report.status if report else Status.NOT_LOOKED)
 
 
+def _make_command(run: Run, stage: str) -> tuple[str, ...]:
+    """Make the command of a stage of an older run, that kept none: with the parameters of its executed notebook, else
+    the command or the parameters of the whole run; empty where none of these was kept."""
+    given = _read_parameters(run.folder / stage / "notebook.ipynb")
+    if given is not None:
+        lang = ["--lang", str(given["lang"])] if given.get("lang") in LANGUAGES else []
+        pairs = [word for name, value in given.items() if name not in OURS for word in ("-p", name, str(value))]
+        return tuple(redact_words([*_name_stage(run, stage), *lang, *pairs]))
+    if run.result and run.result.command:
+        return run.result.command
+    kept = run.result.facts.get("parameters") if run.result else None
+    if not isinstance(kept, Mapping):
+        return ()
+    pairs = [word for name, value in kept.items() for word in ("-p", str(name), str(value))]
+    return tuple(redact_words(["ascend-workbook", "run", "--name", run.name, *pairs]))
+
+
+def _name_stage(run: Run, stage: str) -> tuple[str, ...]:
+    return ("ascend-workbook", "run", "--name", run.name, "--stage", stage)
+
+
+def _read_parameters(notebook: Path) -> dict[str, Any] | None:
+    """Read what papermill was given for an executed notebook; None where that was not kept."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        given = json.loads(notebook.read_text(encoding="utf-8"))["metadata"]["papermill"]["parameters"]
+        return given if isinstance(given, dict) else None
+    return None
+
+
 def _describe_commands(run: Run, there: Mapping[str, Report]) -> dict[str, Any]:
     """Describe how to repeat the run and each stage, with what versions it ran, and which files it left."""
     facts = run.result.facts if run.result else {}
@@ -220,7 +257,8 @@ def _describe_commands(run: Run, there: Mapping[str, Report]) -> dict[str, Any]:
         row |= {"status": _tell_status(stage, run, failed, blocked), "tier": report.tier if report else ""}
         row |= {"seconds": outcome.get("seconds") or None, "reused": bool(outcome.get("reused"))}
         known = outcome.get("command") or (report.command if report else ()) or facts.get("commands", {}).get(stage)
-        row |= {"command": [*(known or ("ascend-workbook", "run", "--name", run.name, "--stage", stage))]}
+        row["command"] = [*(known or _make_command(run, stage) or _name_stage(run, stage))]
+        row |= {} if known or _make_command(run, stage) else {"note": say_both("page.unkept")}
         stages.append(row)
     checks = find_part(there["environment"], "machine_check") if "environment" in there else None
     chosen = (checks.facts.get("machine") or {}).get("chosen") or {} if checks else {}

@@ -195,9 +195,27 @@ def test_a_plan_is_held_also_where_its_runs_are_reused(notebooks: Callable[..., 
     assert [one["href"] for cause in plan["causes"] for one in cause["runs"]] == ["one/index.html"]
     page = tmp_path / "plan" / "one" / "index.html"
     assert compared_on(page)["listing"]["text"].endswith("+1")
+    card = read_page(page.read_text())["cards"][0]
+    assert (
+        card["kind"] == "reference" and card["difference"].endswith("+1") and card["command"][-2:] == ["--only", "one"]
+    )
+    words = card["command"][2:-2]
+    assert words == [str(path), "--lang", "en", "--root", str(tmp_path), "--reference", str(tmp_path / "ref")]
     assert run_plan(path, **options).status is not Status.FIX
     left = [report["id"] for report in read_page(page.read_text())["beside"]]
     assert left == ["accept"], "a comparison of an earlier time is none of this run's"
+
+
+@pytest.mark.parametrize(
+    ("key", "more"), [("differs", ()), ("little", ()), ("absent", ("--bless",)), ("run_unreadable", ("--force",))]
+)
+def test_the_command_that_compares_anew_names_the_run_and_what_is_needed(key: str, more: tuple[str, ...]) -> None:
+    reference = Reference.from_options("refs", True, ("ascend-workbook", "run", "plan.yaml"))
+    assert reference is not None
+    stages = [compare.Held("environment", "same", {}), compare.Held("precision", key, {})]
+    words = compare._make_command(reference, "a[1]", stages)
+    assert words == ("ascend-workbook", "run", "plan.yaml", "--reference", "refs", "--only", "a[[]1]", *more)
+    assert compare._make_command(Reference(Path("refs")), "a", stages) == ()
 
 
 def test_only_good_runs_are_held(write: Book, hold: Callable[..., Ended], tmp_path: Path) -> None:

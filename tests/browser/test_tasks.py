@@ -42,7 +42,7 @@ TASKS = (
     Task("in which module it runs", "fault", ('.answer[href="#prec"]',), ".tree .mark", ("conv1",)),
     Task("the slowest operator", "good", ('.answer[href="#perf"]',), ".bars tr:first-child", ("convolution_backward",)),
     Task("the versions", "good", ("#tab-run",), ".facts", ("torch_npu", "2.13.0")),
-    Task("what is left to be accepted", "good", ("#tab-run", "details.card summary"), ".tabulator", ("not looked",)),
+    Task("what is left to be accepted", "good", ("#tab-run", "details.card summary"), "details table", ("not looked",)),
     Task("what was not looked at", "good", (), ".pictures", ("Not looked at",)),
     Task("why the migrated script stops", "broken", (), ".first", ("grad_scaler", "train.py:27")),
     Task("what no NPU runs", "broken", ('.answer[href="#code"]',), ".findings", ("unsupported", "monitor.py:11")),

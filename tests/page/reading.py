@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 import base64
-import json
-import re
 import zlib
 from collections.abc import Iterator
 from typing import Any
 
-DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
-BLOCK = re.compile(r'<script type="text/plain" id="(b\d+)">(.*?)</script>', re.DOTALL)
+from ascend_workbook.page.render import BLOCK, load_data
 
 
 def read_page(text: str) -> dict[str, Any]:
     """Return the data of a page, its packed pieces in their places."""
-    blocks = {name: json.loads(zlib.decompress(base64.b64decode(packed))) for name, packed in BLOCK.findall(text)}
-    found = DATA.search(text)
-    assert found, "the page has no data"
-    data: dict[str, Any] = _open_blocks(json.loads(found[1]), blocks)
+    data = load_data(text)
+    assert data is not None, "the page has no data"
     return data
-
-
-def _open_blocks(value: Any, blocks: dict[str, Any]) -> Any:
-    if isinstance(value, dict) and "block" in value:
-        return blocks[value["block"]]
-    if isinstance(value, dict):
-        return {key: _open_blocks(item, blocks) for key, item in value.items()}
-    return [_open_blocks(item, blocks) for item in value] if isinstance(value, list) else value
 
 
 def texts_of(data: Any, lang: str) -> Iterator[str]:

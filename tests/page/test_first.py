@@ -10,9 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ascend_workbook.findings.finding import Finding, Place, Status
-from ascend_workbook.findings.report import Column, Report, Table
+from ascend_workbook.findings.report import Column, Listing, Report, Table
 from ascend_workbook.findings.sentence import Sentence
-from ascend_workbook.page.first import ORDER, TABS, WORTH, Card, choose_first, order_cards, shorten_operator
+from ascend_workbook.page.first import (
+    ORDER,
+    SHOWN_LINES,
+    TABS,
+    WORTH,
+    Card,
+    choose_first,
+    make_reference_card,
+    order_cards,
+    shorten_operator,
+)
 
 
 def environment(status: Status) -> Report:
@@ -180,3 +190,45 @@ def test_a_script_that_stops_in_two_parts_at_one_line_is_one_card() -> None:
     traced = Report("migration", "operator_support", (replace(failed, key="MIG141.none"),))
     cards = order_cards({"migration": replace(stopped, parts=(*stopped.parts, traced))})
     assert [card.kind for card in cards] == ["stops"]
+
+
+def reference(*keys: str) -> Report:
+    """A comparison with a reference; of each stage the outcome."""
+    findings = tuple(
+        Finding(
+            "RUN430",
+            Status.GOOD if key == "same" else Status.FIX,
+            f"RUN430.{key}",
+            {"stage": Sentence(f"page.tab.{tab}"), "cells": [3], "compared": 2, "outputs": 4, "path": "x.ipynb"},
+            Place(f"{stage}/notebook.ipynb"),
+        )
+        for (stage, tab), key in zip(TABS.items(), keys)
+    )
+    listing = Listing("reference_diff", "\n".join(f"-{number}" for number in range(40)), "diff")
+    return Report("batch", "reference", findings, listing=listing, command=("ascend-workbook", "run", "plan.yaml"))
+
+
+def test_a_run_that_is_not_as_its_reference_is_one_card_with_the_difference_and_the_command() -> None:
+    card = make_reference_card(reference("same", "differs", "absent"))
+    assert card is not None and (card.kind, card.status) == ("reference", Status.FIX)
+    assert card.place == "migration/notebook.ipynb" and card.command[-1] == "plan.yaml"
+    assert card.detail == Sentence("page.first.more_stages", stages=[Sentence("page.tab.prec")])
+    told = card.describe()
+    assert told["tab"] == "run" and "code cells 3 differ" in told["cause"][0] and "--bless" in told["remedy"][0]
+    assert told["difference"].splitlines() == [f"-{number}" for number in range(SHOWN_LINES)]
+    assert make_reference_card(reference("same", "same")) is None
+
+
+def test_what_ends_a_stage_is_mended_before_the_reference_is_looked_at() -> None:
+    card = make_reference_card(reference("differs"))
+    assert card is not None
+    stopped = {
+        "migration": migration(place_of("manual", 1), stops=True),
+        "precision": precision("Functional.a.0.forward"),
+    }
+    kinds = [each.kind for each in order_cards(stopped, {"reference": card}) if each.status is Status.FIX]
+    assert kinds == ["stops", "parts", "reference"]
+    good = {"precision": replace(precision(None), tier="npu-simulated")}
+    assert [each.kind for each in order_cards(good, {"reference": card})] == ["reference"], (
+        "it is not to be repeated yet"
+    )

@@ -8,15 +8,18 @@ import re
 import shutil
 import subprocess
 import zipfile
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ascend_workbook.batch.execute import Outcome
 from ascend_workbook.batch.workbook import summarize_run
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.findings.finding import Finding, Status
-from ascend_workbook.findings.report import Column, Report, Table
+from ascend_workbook.findings.finding import Finding, Place, Status
+from ascend_workbook.findings.report import Column, Report, Table, load_report
+from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.page import render
 from ascend_workbook.page.answers import height_of
 from ascend_workbook.page.render import draw_run, read_bundle, render_report
@@ -155,6 +158,53 @@ def test_a_plans_folder_is_not_overwritten_and_a_stages_is_told(tmp_path: Path) 
     with pytest.raises(WorkbookError) as told:
         draw_page(tmp_path)
     assert told.value.key == "page.no_run" and (tmp_path / "index.html").read_text() == "a plan's page"
+
+
+def test_a_plans_own_folder_is_told_though_its_report_is_of_run_too(tmp_path: Path) -> None:
+    folder = unpack_run("good", tmp_path)
+    (folder / "summary.json").write_text("{}")
+    with pytest.raises(WorkbookError) as told:
+        draw_page(folder)
+    assert told.value.key == "page.no_run" and not (folder / "index.html").exists()
+
+
+def test_a_run_that_is_not_as_its_reference_says_so_first(tmp_path: Path) -> None:
+    folder = unpack_run("good", tmp_path)
+    args = {"stage": Sentence("page.tab.prec"), "cells": [7], "compared": 3, "outputs": 3}
+    differs = Finding("RUN430", Status.FIX, "RUN430.differs", args, Place("precision/notebook.ipynb"))
+    words = ("ascend-workbook", "run", "plan.yaml", "--reference", "refs", "--only", "good")
+    Report("batch", "reference", (differs,), command=words).save(folder, name="reference")
+    card = read_page(draw_run(folder, "en").read_text(encoding="utf-8"))["cards"][0]
+    assert (card["kind"], card["tab"], card["status"], card["command"]) == ("reference", "run", 3, [*words])
+
+
+def stage_rows(folder: Path) -> dict[str, dict[str, Any]]:
+    rows = read_page(draw_run(folder, "en").read_text(encoding="utf-8"))["run"]["stages"]
+    return {row["tab"]: row for row in rows}
+
+
+def test_a_run_that_kept_no_command_is_told_the_parameters_that_it_kept(tmp_path: Path) -> None:
+    """`good` is of an older version: its outcomes and reports have no commands, and its own report no parameters."""
+    folder = unpack_run("good", tmp_path)
+    default = ["ascend-workbook", "run", "--name", "good", "--stage"]
+    rows = stage_rows(folder)
+    assert rows["prec"]["command"] == [*default, "precision"]
+    assert "did not keep its parameters" in rows["prec"]["note"][0]
+    given = {"steps": 9, "script": "a b.py", "lang": "zh", "run_dir": "/x", "hub_token": "hf_" + "PLANTED" * 5}
+    content = {"metadata": {"papermill": {"parameters": given}}, "cells": []}
+    (folder / "precision" / "notebook.ipynb").write_text(json.dumps(content))
+    rows = stage_rows(folder)
+    kept = [*default, "precision", "--lang", "zh", "-p", "steps", "9", "-p", "script", "a b.py", "-p", "hub_token"]
+    assert rows["prec"]["command"][:-1] == kept and "PLANTED" not in json.dumps(rows) and "note" not in rows["prec"]
+    assert "note" in rows["perf"], "the other stage has no notebook"
+    report = load_report(folder / "report.json")
+    replace(report, facts={**report.facts, "parameters": {"precision.steps": "9"}}).save(folder)
+    rows = stage_rows(folder)
+    assert rows["perf"]["command"] == ["ascend-workbook", "run", "--name", "good", "-p", "precision.steps", "9"]
+    replace(report, command=("ascend-workbook", "run", "--name", "good", "--keep-going")).save(folder)
+    assert stage_rows(folder)["perf"]["command"][-1] == "--keep-going"
+    (folder / "precision" / "notebook.ipynb").write_text('{"metadata": []}')
+    assert stage_rows(folder)["prec"]["command"][-1] == "--keep-going", "a damaged notebook tells nothing"
 
 
 @pytest.mark.parametrize("state", ["timed_out", "kernel_died", "stopped"])

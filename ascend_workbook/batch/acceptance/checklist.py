@@ -15,6 +15,7 @@ from ascend_workbook.batch.acceptance import rules
 from ascend_workbook.batch.acceptance.evidence import NO_REPORTS, Evidence, gather_evidence, load_targets, parse_targets
 from ascend_workbook.batch.campaign.ended import LEFT_OUT
 from ascend_workbook.batch.plan.model import Targets
+from ascend_workbook.batch.results.publish import show_acceptance
 from ascend_workbook.batch.results.shard import FOLDER
 from ascend_workbook.batch.stages import run_folder
 from ascend_workbook.findings.errors import WorkbookError
@@ -31,10 +32,17 @@ GROUPS = ("environment", "code", "performance", "precision", "deployment", "roll
 TENS = ("environment", "code", "precision", "performance", "deployment", "rollback")
 #: What a person may answer for: items that no report answered. Never a speed.
 BY_HAND = tuple(group for group in GROUPS if group != "performance")
-COLUMNS = ("accept_group", "accept_item", "accept_state", "evidence", "accept_where", "accept_date", "next_step")
+COLUMNS = (
+    *("accept_group", "accept_item", "status", "accept_state", "evidence", "accept_where", "accept_date"),
+    "next_step",
+)
+#: Columns that a page alone has room for.
+DETAILS = ("status",)
 #: Columns of a terminal that a cell takes; 120 hold the whole table.
 WIDEST = {"accept_item": 22, "evidence": 24, "accept_where": 12, "next_step": 24}
 STATES = ("met", "simulated", "by_hand", "missed", "not_looked", "not_applicable")
+#: The states of an item that are no failure and leave nothing to see.
+DONE = ("met", "by_hand", "not_applicable")
 
 
 def group_of(code: str) -> str:
@@ -61,7 +69,8 @@ def judge_checklist(facts: Evidence, confirmed: Mapping[str, str], *, strict: bo
             findings[number] = replace(finding, status=Status.GOOD, key="accept.by_hand", args=args)
     findings.sort(key=lambda finding: (GROUPS.index(group_of(finding.rule)), finding.rule))
     verdict = _decide_verdict(findings, strict=strict)
-    table = Table(tuple(Column(name, wrap=WIDEST.get(name, 0)) for name in COLUMNS), tuple(map(_make_row, findings)))
+    columns = (Column(name, wrap=WIDEST.get(name, 0), detail=name in DETAILS) for name in COLUMNS)
+    table = Table(tuple(columns), tuple(map(_make_row, findings)))
     return Report(
         "batch",
         "accept",
@@ -116,7 +125,9 @@ def _make_row(finding: Finding) -> tuple[Scalar, ...]:
     step: Scalar = NextStep(item) if state in ("missed", "not_looked") else None
     if state == "simulated":
         step = Sentence("accept.repeat")
-    head = (Sentence(f"accept.group.{group_of(finding.rule)}"), Sentence(item), Sentence(f"accept.state.{state}"))
+    status = Status.FIX if state == "missed" else Status.GOOD if state in DONE else Status.NOT_LOOKED
+    group, word = Sentence(f"accept.group.{group_of(finding.rule)}"), Sentence(f"accept.state.{state}")
+    head = (group, Sentence(item), status.json, word)
     place = str(finding.place) if finding.place else None
     return (*head, Sentence(finding.key, **finding.args), place, finding.args.get("date"), step)
 
@@ -150,6 +161,7 @@ def accept(
             parts.append(Report("batch", "accept", (unseen,)))
     report = _join_reports(root, names, parts)
     _write_checklist(report, root)
+    show_acceptance(report, root, lang)
     return report
 
 
@@ -205,8 +217,47 @@ def _join_reports(root: Path, names: Mapping[str, Path], parts: list[Report]) ->
         table,
         tier=_lowest_tier(parts),
         facts={"folder": str(root), "runs": list(names)},
+        parts=(_join_items([*names], parts),),
         answers=(VERDICT,),
     )
+
+
+ITEM_COLUMNS = ("accept_group", "accept_item", "status", "accept_met", "accept_missed", "accept_open", "next_step")
+#: Runs that a cell names before it only says that there are more.
+NAMED = 4
+
+
+def _join_items(names: Sequence[str], parts: Sequence[Report]) -> Report:
+    """Make a row per condition, what is missed in front: how many runs meet it, which do not, and in which it is still
+    to be seen."""
+    runs_by_state: dict[str, dict[str, list[str]]] = {}
+    for name, part in zip(names, parts):
+        for code in rules_of(rules):
+            state = part.facts.get("items", {}).get(code, "not_looked")
+            kind = "met" if state in DONE else "missed" if state == "missed" else "open"
+            runs_by_state.setdefault(code, {"met": [], "missed": [], "open": []})[kind].append(name)
+    rows: list[tuple[Scalar, ...]] = []
+    statuses = []
+    for code in sorted(runs_by_state, key=lambda code: (GROUPS.index(group_of(code)), code)):
+        missed, waiting = runs_by_state[code]["missed"], runs_by_state[code]["open"]
+        status = Status.FIX if missed else Status.NOT_LOOKED if waiting else Status.GOOD
+        item = f"accept.item.{code}"
+        head: tuple[Scalar, ...] = (Sentence(f"accept.group.{group_of(code)}"), Sentence(item), status.json)
+        step: Scalar = NextStep(item) if status is not Status.GOOD else None
+        met = len(runs_by_state[code]["met"])
+        rows.append((*head, met, *(_name_runs(runs, len(names)) for runs in (missed, waiting)), step))
+        statuses.append(status)
+    ordered = [row for _, row in sorted(zip(statuses, rows), key=lambda pair: -pair[0])]
+    counts: dict[str, Scalar] = {"items": len(rows), "met": statuses.count(Status.GOOD)}
+    counts |= {"missed": statuses.count(Status.FIX), "open": statuses.count(Status.NOT_LOOKED)}
+    verdict = Finding(VERDICT, max(statuses, default=Status.NOT_LOOKED), "ACP500.items", counts)
+    return Report("batch", "accept_items", (verdict,), Table(tuple(map(Column, ITEM_COLUMNS)), tuple(ordered)))
+
+
+def _name_runs(names: Sequence[str], count: int) -> Scalar:
+    if len(names) == count > 1:
+        return Sentence("accept.all_runs", count=count)
+    return [*names[:NAMED], *(["…"] if len(names) > NAMED else [])]
 
 
 NAME = "acceptance"

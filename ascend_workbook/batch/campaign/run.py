@@ -74,7 +74,8 @@ def run_plan(
     WorkbookError, before anything starts, for what is wrong with the plan, or where another process runs it; Stopped (a
     KeyboardInterrupt) once all is ended after SIGINT or SIGTERM."""
     check_at_least_one(workers=workers or 1, deadline=deadline_s or 1)
-    lang, held_against = choose_language(lang), Reference.from_options(reference, bless)
+    lang = choose_language(lang)
+    held_against = Reference.from_options(reference, bless, _repeat_plan(path, root, lang, selection))
     plan = select_runs(path, selection, lang=lang, notebooks=notebooks)
     folder = run_folder(plan.name, local_root(root))
     if plan.shard is not None:  # a folder of its own: another shard may go at the same root
@@ -118,6 +119,16 @@ def run_plan(
             error = Stopped if stop.by_user else WorkbookError
             raise error("plan.interrupted", page=str(folder / "index.html"))
     return report
+
+
+def _repeat_plan(
+    path: str | os.PathLike[str], root: str | os.PathLike[str], lang: str, selection: Selection | None
+) -> tuple[str, ...]:
+    """Make the words that start this plan, or this shard of it, again."""
+    words = ["ascend-workbook", "run", os.fspath(path), "--lang", lang]
+    words += ["--root", os.fspath(root)] if os.fspath(root) != "runs" else []
+    shard = selection.shard if selection else None
+    return (*words, "--shard", f"{shard[0]}/{shard[1]}") if shard else tuple(words)
 
 
 def _follow_runs(

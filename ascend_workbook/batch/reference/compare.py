@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -235,19 +236,21 @@ COLUMNS = ("stage", "status", "compared_outputs", "reference_outputs", "differin
 
 @dataclass(frozen=True)
 class Reference:
-    """`folder` has LANG/RUN/STAGE.ipynb, and sanitize.cfg where a plan has rules of its own; `bless` makes them."""
+    """`folder` has LANG/RUN/STAGE.ipynb, and sanitize.cfg where a plan has rules of its own; `bless` makes them.
+    `command` has the words that compare the runs of the plan anew."""
 
     folder: Path
     bless: bool = False
+    command: tuple[str, ...] = ()
 
     @classmethod
-    def from_options(cls, folder: str, bless: bool) -> Reference | None:
+    def from_options(cls, folder: str, bless: bool, command: tuple[str, ...] = ()) -> Reference | None:
         """Make the reference from the options of a command line. Raises WorkbookError before anything runs."""
         if bless and not folder:
             raise WorkbookError("plan.bless_alone")
         if folder and not bless and not Path(folder).is_dir():
             raise WorkbookError("plan.no_reference", path=folder)
-        return cls(Path(folder).resolve(), bless) if folder else None
+        return cls(Path(folder).resolve(), bless, (*command, "--reference", folder)) if folder else None
 
 
 def compare_runs(
@@ -284,7 +287,8 @@ def _compare_run(ended: Ended, item: Item, folder: Path, reference: Reference) -
         bless_notebooks(pairs.values() if reference.bless else (), words)
     except WorkbookError as error:
         return replace(ended, state=DIFFERS, status=Status.FIX.json, verdict=Sentence(error.key, **error.arguments))
-    report = make_report(compare_stages(pairs, reference.folder / "sanitize.cfg", words), item.name)
+    stages = compare_stages(pairs, reference.folder / "sanitize.cfg", words)
+    report = replace(make_report(stages, item.name), command=_make_command(reference, item.name, stages))
     open_storage(str(folder)).write_text("reference.json", report.to_json())
     draw_run(folder, item.lang)
     if report.status is Status.FIX and report.headline:
@@ -293,6 +297,17 @@ def _compare_run(ended: Ended, item: Item, folder: Path, reference: Reference) -
     counts = {"compared": report.facts["compared"], "outputs": report.facts["outputs"]}
     notes += [Sentence("plan.blessed")] if reference.bless else []
     return replace(ended, notes=(*notes, Sentence(HELD, **counts)))
+
+
+#: What a comparison needs beside itself, where that is not a look at the differences.
+REMEDIES = {**dict.fromkeys(("absent", "unreadable", "code", "unrun"), "--bless"), "run_unreadable": "--force"}
+
+
+def _make_command(reference: Reference, run: str, stages: list[Held]) -> tuple[str, ...]:
+    """Make the words that compare this run alone anew; empty where nobody told those of its plan."""
+    wrong = next((held.key for held in stages if held.key != "same"), "")
+    more = [REMEDIES[wrong]] if wrong in REMEDIES else []
+    return (*reference.command, "--only", escape(run), *more) if reference.command else ()
 
 
 def make_report(stages: list[Held], run: str) -> Report:

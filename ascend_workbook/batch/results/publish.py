@@ -32,8 +32,8 @@ from ascend_workbook.findings.errors import Stopped
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Column, Report, Table
 from ascend_workbook.findings.sentence import LANGUAGES, Scalar, Sentence, say, show, title
-from ascend_workbook.page.render import render_data
-from ascend_workbook.page.reports import describe_finding
+from ascend_workbook.page.render import load_data, render_data
+from ascend_workbook.page.reports import describe_finding, describe_report
 from ascend_workbook.page.tables import pack_table, read_status
 from ascend_workbook.page.texts import Text, in_both, number_of, say_both, show_both, title_both
 from ascend_workbook.storage import open_storage
@@ -78,6 +78,21 @@ def describe_plan(results: Results, report: Report, folder: Path) -> dict[str, A
             "trends": _pack_trends(folder),
         },
     }
+
+
+def show_acceptance(report: Report, folder: Path, lang: str | None = None) -> None:
+    """Put what `accept` said of a plan on the plan's page, as the page stands, each run's name linked to its own; a
+    page of an older version is left as it is."""
+    page = folder / "index.html"
+    data = load_data(page.read_text(encoding="utf-8")) if page.is_file() else None
+    if data is None or data.get("kind") != "plan":
+        return
+    described = describe_report(report)
+    places = [finding.place for finding in report.findings[1:]]
+    links = [quote(place.path) if place and (folder / place.path).is_file() else None for place in places]
+    described["table"]["columns"][0]["links"] = links
+    text = render_data({**data, "acceptance": described}, lang or data["lang"], folder)
+    open_storage(str(folder)).write_text("index.html", text)
 
 
 def _count_words(rows: Sequence[Row]) -> list[tuple[int, str]]:
@@ -238,6 +253,7 @@ def write_results(
     if before is not None:
         rows, changes = compare_runs(rows, before)
     results = replace(results, rows=tuple(rows), remarks=tuple(remarks), changes=changes, clock=clock)
+    (folder / "acceptance.json").unlink(missing_ok=True)  # that of an earlier time is none of these results
     report = report_on(results, folder)
     summary, storage = summary_content(results, report), open_storage(str(folder))
     storage.write_text("report.json", report.to_json())

@@ -17,12 +17,14 @@ from ascend_workbook.batch.acceptance.checklist import GROUPS, group_of, rules, 
 from ascend_workbook.batch.acceptance.evidence import gather_evidence, parse_targets
 from ascend_workbook.batch.acceptance.rules import items
 from ascend_workbook.batch.plan.model import Targets
+from ascend_workbook.batch.results.publish import publish_results
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Report, join_reports
 from ascend_workbook.findings.sentence import Sentence, hint, load_catalogue
 from ascend_workbook.page.render import draw_run
 from ascend_workbook.page.texts import number_of
+from tests.batch.results.made import night
 from tests.page.reading import read_page, texts_of
 
 TARGETS = ("loss=1%", "throughput=80%")
@@ -442,6 +444,43 @@ def test_a_plan_is_not_accepted_while_a_run_has_no_results(run: Callable[..., Re
     assert accept(plan_of(tmp_path, run="good", later="left_out"), **options).status is Status.GOOD
     report = accept(plan_of(tmp_path, run="good", dead="died"), **options)
     assert report.status is Status.FIX and report.facts["runs"] == ["run", "dead"]
+
+
+def test_a_plans_page_shows_the_acceptance_with_its_conditions_and_the_runs_that_miss_them(tmp_path: Path) -> None:
+    folder = tmp_path / "night"
+    plan, done = night(folder, {"a": "good", "b": "red"})
+    publish_results(plan, done, folder, "en", finished=True)
+    before = read_page((folder / "index.html").read_text(encoding="utf-8"))
+    missed = Report("batch", "dry_run", (found("MIG140", Status.FIX),), tier="npu")
+    missed.save(folder / "b" / "migration", name="dry_run")
+    report = accept(folder, lang="zh")
+    page = read_page((folder / "index.html").read_text(encoding="utf-8"))
+    shown = page.pop("acceptance")
+    assert {name: page[name] for name in page if name != "lang"} == {
+        name: before[name] for name in before if name != "lang"
+    }
+    assert page["lang"] == "zh" and shown["status"] == 3 and shown["verdict"][0] == "0 of 2 runs are accepted"
+    assert shown["table"]["columns"][0]["links"] == ["a/index.html", "b/index.html"]
+    items = report.parts[0].table
+    assert items is not None
+    rows = {str(row[1]): dict(zip((column.name for column in items.columns), row)) for row in items.rows}
+    assert len(rows) == len(rules_of(rules))
+    row = rows[str(Sentence("accept.item.ACP512"))]
+    assert (row["status"], row["accept_missed"], row["accept_open"], row["accept_met"]) == ("Fix", ["b"], ["a"], 0)
+    assert row["next_step"] and shown["parts"][0]["table"]["count"] == len(rows)
+    other = rows[str(Sentence("accept.item.ACP541"))]
+    assert (other["status"], other["accept_open"]) == ("Not looked", Sentence("accept.all_runs", count=2))
+    assert items.rows[0][2] == "Fix" and [row[2] for row in items.rows].count("Fix") == 1, "what is missed comes first"
+    publish_results(plan, done, folder, "en", finished=True)
+    assert not (folder / "acceptance.json").exists(), "of an earlier time"
+    assert "acceptance" not in read_page((folder / "index.html").read_text(encoding="utf-8"))
+
+
+def test_a_plans_page_of_an_older_version_is_left_as_it_is(run: Callable[..., Report], tmp_path: Path) -> None:
+    run()
+    (tmp_path / "index.html").write_text("<html>old</html>")
+    accept(plan_of(tmp_path, run="good"), target=TARGETS, confirm=CHECKPOINT, lang="en")
+    assert (tmp_path / "index.html").read_text() == "<html>old</html>"
 
 
 def test_a_run_of_a_shard_is_looked_for_in_the_shards_folder(run: Callable[..., Report], tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import {chip, h, number, onceOrAbove, place, prose, t, unpack, w, STATUS} from "
 
 Tabulator.registerModule([SortModule, FilterModule, FormatModule, InteractionModule]);
 
-const WIDE = 8, PLAIN = 16, SHORT = 16;
+const WIDE = 8, PLAIN = 24, SHORT = 16;
 
 // The value of a cell as it sorts, and as it is shown.
 export function cell(column, row) {

@@ -36,13 +36,14 @@ function firstCard(one) {
       one.remedy && t(one.remedy) ? h("p", {}, h("b", {}, w("what_to_do") + " "), prose(once(one.remedy))) : null,
       one.tab ? h("p", {}, h("a", {href: "#" + one.tab, class: "button"}, w("open_tab", {tab: w("tab." + one.tab)}), " →")) : null), where);
   if (one.place) excerpt(code, one.place).then(() => { if (code.querySelector(".place")) made.querySelector(".what > p > .place")?.parentNode.remove(); });
-  const again = one.command ?? repeatOf(one.stage);
-  if (again) where.append(command(again, w(one.status === 3 ? "then_repeat" : "repeat")));
+  if (one.difference) code.append(listing({text: one.difference, language: "diff"}));
+  const row = rowOf(one.stage), again = one.command ?? row?.command;
+  if (again) where.append(command(again, w(one.status === 3 ? "then_repeat" : "repeat")), row?.note ? h("p", {class: "small"}, prose(once(row.note))) : "");
   return made;
 }
 
-function repeatOf(stage) {
-  return page.data.run?.stages.find(one => one.tab === {environment: "env", migration: "code", precision: "prec", profiling: "perf"}[stage])?.command;
+function rowOf(stage) {
+  return page.data.run?.stages.find(one => one.tab === {environment: "env", migration: "code", precision: "prec", profiling: "perf"}[stage]);
 }
 
 function answerCard(answer) {
@@ -113,7 +114,7 @@ function missing(into, tab) {
   if (page.data.tabs[tab]) return false;
   const again = page.data.run?.stages.find(one => one.tab === tab);
   into.append(head(tab));
-  if (again) into.append(card(w("not_run_yet"), command(again.command)));
+  if (again) into.append(card(w("not_run_yet"), command(again.command), again.note ? h("p", {class: "small"}, prose(once(again.note))) : null));
   return true;
 }
 
@@ -255,7 +256,8 @@ async function drawTimeline(into, report) {
 function run(into) {
   const {stages, versions, parameters, files} = page.data.run;
   into.append(h("h1", {}, w("tab.run")));
-  into.append(card(w("repeat"), h("ul", {class: "stages"}, stages.map(one => h("li", {}, h("div", {class: "bar"}, chip(one.status), h("a", {href: "#" + one.tab}, t(one.stage)),
+  const note = stages.find(one => one.note)?.note;
+  into.append(card(w("repeat"), note ? h("p", {class: "small"}, prose(t(note))) : null, h("ul", {class: "stages"}, stages.map(one => h("li", {}, h("div", {class: "bar"}, chip(one.status), h("a", {href: "#" + one.tab}, t(one.stage)),
     one.seconds !== null && one.seconds !== undefined ? h("span", {class: "small"}, number(one.seconds) + " s") : null, one.tier ? tag(one.tier) : null, one.reused ? tag(w("reused")) : null), command(one.command))))));
   const pair = h("div", {class: "pictures"});
   into.append(pair);
@@ -309,7 +311,7 @@ async function fill(box, one) {
   if (one.facts?.flame) flame(box, one.facts.flame);
   const table = await unpackTable(one.table);
   const cells = (table?.columns ?? []).flatMap(column => column.words ?? []).filter(word => !word?.note);
-  const list = asTold([...cells, ...(table?.notes ?? [])], () => findingList(one));
+  const list = asTold([...cells, ...(table?.notes ?? [])], () => findingList(one, new Set([...cells, ...(table?.notes ?? []), one.verdict].map(t))));
   if (list) box.append(list);
   if (one.listing) box.append(h("details", {}, h("summary", {}, t(one.listing.title)), listing(one.listing)));
   if (one.table) {
@@ -322,8 +324,10 @@ async function fill(box, one) {
   for (const inner of one.parts) box.append(await section(inner));
 }
 
-function findingList(report) {
-  const rows = report.findings.map(one => ({...one, text: once(one.text), hint: once(one.hint)})).filter(one => one.text || one.hint);
+// What a report has to say beside its table; `known`: what that and the verdict say already.
+function findingList(report, known = new Set()) {
+  const rows = report.findings.filter(one => !known.has(t(one.text)) || (t(one.hint) && !known.has(t(one.hint))))
+    .map(one => ({...one, text: once(one.text), hint: once(one.hint)})).filter(one => one.text || one.hint);
   if (!rows.length) return null;
   return h("ul", {class: "told"}, rows.map(one => h("li", {}, t(one.text) ? [chip(one.status), " ", h("span", {class: "small"}, one.rule), " ", one.place ? [place(one.place), " "] : null, prose(t(one.text))] : null,
     one.topics ? h("details", {}, h("summary", {}, w("which")), one.topics.map(t).join(page.lang ? "、" : ", ")) : null,
@@ -351,6 +355,7 @@ async function plan(into) {
   if (causes.length) into.append(card(w("causes"), h("ul", {class: "told"}, causes.map(one => h("li", {}, chip(3), " ", one.count > 1 ? h("b", {}, w("runs_count", {count: one.count}) + " ") : null, prose(t(one.cause)),
     t(one.fix) ? h("p", {}, "→ ", prose(t(one.fix))) : null, h("p", {}, one.runs.slice(0, 12).map(run => [run.href ? h("a", {href: run.href}, run.name) : run.name, " "]), one.count > 12 ? w("more", {count: one.count - 12}) : null, one.files.map(file => [" · ", h("a", {href: file.href}, t(file.word))])))))));
   if (page.data.plan.more_causes) into.append(h("p", {class: "small"}, w("more", {count: page.data.plan.more_causes})));
+  if (page.data.acceptance) sections(into, page.data.acceptance, [], true);
   into.append(h("div", {class: "runs"}, rows.slice(0, 60).map(runCard)));
   const holder = card(w("all_runs", {count: page.data.plan.table.count}));
   into.append(holder);

@@ -20,8 +20,8 @@ FLOORS = (
     ("storage", "show"),
     ("diagnose",),  # reads texts only; launch, the stages and batch show what it says of an error
     ("machine", "page", "estimates"),
-    ("environment", "migration", "precision", "profiling", "planning"),
-    ("batch", "selftest", "modelarts"),
+    ("environment", "migration", "precision", "profiling"),
+    ("batch", "selftest", "modelarts", "planning"),  # planning runs trainings as the migration stage does
     ("cli",),
     ("helpers",),
     ("course",),  # lessons and exercises: made of all that is below

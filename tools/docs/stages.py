@@ -106,7 +106,19 @@ PROFILING = Stage(
     ),
     ("PRF",),
 )
-FOUR = (ENVIRONMENT, MIGRATION, PRECISION, PROFILING)
+PLANNING = Stage(
+    "planning",
+    ("Planning", "规划"),
+    (
+        "Facts are a rehearsal at full size, or a model's dimensions; the verdict says whether it would fit.",
+        "事实是全尺寸预演，或模型的尺寸；结论是能否放得下。",
+    ),
+    ("rehearse",),
+    ("rehearse",),
+    (),
+    ("PLN",),
+)
+FIVE = (ENVIRONMENT, MIGRATION, PRECISION, PROFILING, PLANNING)
 BATCH = Stage(
     "batch",
     ("Across the stages", "贯穿各阶段"),
@@ -114,12 +126,12 @@ BATCH = Stage(
         "Facts are the notebooks' outcomes and the reports of a run; the verdict says all green, or the first red.",
         "事实是各笔记本的结果与一次运行的报告；结论是全部通过，或第一个未通过者。",
     ),
-    tuple(sorted(set(verb_names()) - {verb for stage in FOUR for verb in stage.verbs})),
+    tuple(sorted(set(verb_names()) - {verb for stage in FIVE for verb in stage.verbs})),
     ("run", "accept"),
     (("ascend_workbook.batch.acceptance.rules", ("The acceptance checklist", "验收清单")),),
     ("ACP", "RUN", "STO"),
 )
-STAGES = (*FOUR, BATCH)
+STAGES = (*FIVE, BATCH)
 
 
 #: Options that every command has: told once, not at each.

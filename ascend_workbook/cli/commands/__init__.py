@@ -15,6 +15,7 @@ MODULES = {
     "precision": ("advise", "align", "attempts", "baseline", "capture", "compare", "verify"),
     "curves": ("curves",),
     "profiling": ("analyse", "profile"),
+    "rehearse": ("rehearse",),
     "benchmark": ("benchmark",),
     "batch": ("run", "accept"),
     "page": ("page",),

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -77,8 +77,12 @@ def run_side(
     plugins: Sequence[Plugin] = (),
     *,
     grad_norm: bool = True,
+    deterministic: bool = True,
+    environment: Mapping[str, str] | None = None,
 ) -> LaunchResult:
-    """Runs it in a fresh mirror below `out/<side>`; migrated where the side is not "baseline" and has an NPU."""
+    """Runs it in a fresh mirror below `out/<side>`; migrated where the side is not "baseline" and has an NPU.
+
+    `environment` is set beside what the device and the launch script set, and wins."""
     into, original, around = plan.out / side, plan.original, plan.original.layout
     work = into / "work"
     if work.is_symlink():  # an earlier script may have put a link there
@@ -94,11 +98,11 @@ def run_side(
         cwd=work / around.cwd.relative_to(around.root),
         python=plan.python,
         nproc=original.nproc,
-        env=_make_environment(where, plan, work, migrated=migrated),
+        env={**_make_environment(where, plan, work, migrated=migrated), **(environment or {})},
         transform="baseline_cpu" if where.tier == "cpu" else "none",
         steps=plan.steps,
         seed=plan.seed,
-        deterministic=True,
+        deterministic=deterministic,
         loss_regex=plan.loss_regex,
         timeout_s=plan.timeout_s,
         plugins=[*plugins, *([Plugin(CHILD / "notebook_names.py")] if original.cells else [])],

@@ -1,0 +1,176 @@
+"""Runs ranks of a training on the simulated NPU in its shapes-only mode, each alone; which ranks have to be run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.machine import device as devices
+from ascend_workbook.machine.device import Device
+from ascend_workbook.machine.launch import LaunchResult, Plugin, Progress
+from ascend_workbook.migration.dry_run import sides
+from ascend_workbook.migration.dry_run.original import Original
+from ascend_workbook.migration.rewrite.change import INJECT
+from ascend_workbook.planning.rehearsal.memory import Memory, load_memory
+from ascend_workbook.planning.rehearsal.reads import Read, load_reads
+from ascend_workbook.planning.rehearsal.settings import DISTINCT, Cluster, outside_bytes
+from ascend_workbook.planning.rehearsal.work import Work, load_work
+
+CHILD = Path(__file__).parents[1] / "child"
+WATCH, RECOMPUTE = CHILD / "rehearsal_watch.py", CHILD / "recompute.py"
+MIB = 1 << 20
+#: Events of the allocator that are kept, about 0.3 KiB each.
+MOST_EVENTS = 2_000_000
+#: Ranks that are run where they differ: the search stops there, and the report says between which ranks.
+MOST_DISTINCT = 8
+PORT = 29500
+
+
+@dataclass(frozen=True)
+class RankRun:
+    """What one rank of a rehearsal came to. memory, work: None where it ended before there was any."""
+
+    rank: int
+    result: LaunchResult
+    memory: Memory | None
+    work: Work | None
+    reads: tuple[Read, ...]
+
+    @property
+    def out_of_memory(self) -> bool:
+        """Return whether the device's memory ran out."""
+        return bool(self.memory is not None and self.memory.refused and not self.result.ok)
+
+    @property
+    def signature(self) -> tuple[object, ...]:
+        """Return what two ranks that do the same share: the peak to the byte and the work."""
+        memory, work = self.memory, self.work
+        return (self.result.ok, memory and (memory.peak, memory.reserved), work and work.signature)
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """One way to run a training: the plan of its launches, the cluster, and what is set in its environment."""
+
+    plan: sides.Plan
+    cluster: Cluster
+    device: Device
+    assume: str = ""
+    environment: Mapping[str, str] | None = None
+    communicators: int = 0
+    recompute: bool = False
+    on_progress: Callable[[int, Progress], None] | None = None
+
+    def run_rank(self, rank: int) -> RankRun:
+        """Run one rank of the world alone; its peers are imagined."""
+        side = f"rank{rank}"
+        folder = self.plan.out / side
+        shutil.rmtree(folder, ignore_errors=True)
+        watch = Plugin(WATCH, {"record_step": self.plan.steps, "most_events": MOST_EVENTS})
+        result = sides.run_side(
+            self.plan,
+            side,
+            self.device,
+            self._tell_progress(rank),
+            [watch, *([Plugin(RECOMPUTE)] if self.recompute else [])],
+            grad_norm=False,
+            deterministic=False,
+            environment=self._make_environment(rank, folder),
+        )
+        written = folder / f"memory.rank{rank}.json"
+        memory = load_memory(written) if written.is_file() else None
+        reads = tuple(load_reads(folder / "reads.jsonl"))
+        return RankRun(rank, result, memory, load_work(folder / f"work.rank{rank}"), reads)
+
+    def _tell_progress(self, rank: int) -> sides.Told | None:
+        tell = self.on_progress
+        return None if tell is None else lambda _, progress: tell(rank, progress)
+
+    def _make_environment(self, rank: int, folder: Path) -> dict[str, str]:
+        cluster = self.cluster
+        least, _ = outside_bytes(self.communicators)
+        env = {
+            "ASCEND_WORKBOOK_SIM_SHAPES_ONLY": "1",
+            "ASCEND_WORKBOOK_SIM_MEMORY_MIB": str((cluster.memory - least) // MIB),
+            "ASCEND_WORKBOOK_SIM_DEVICES": str(cluster.node_cards),
+            "ASCEND_WORKBOOK_SIM_READS": str(folder / "reads.jsonl"),
+            "OMP_NUM_THREADS": "1",
+            **(self.environment or {}),
+        }
+        if self.assume:
+            env["ASCEND_WORKBOOK_SIM_ASSUME"] = self.assume
+        if cluster.cards > 1:
+            place = {"RANK": rank, "WORLD_SIZE": cluster.cards, "LOCAL_RANK": rank % cluster.node_cards}
+            place |= {"LOCAL_WORLD_SIZE": cluster.node_cards, "GROUP_RANK": rank // cluster.node_cards}
+            place |= {"GROUP_WORLD_SIZE": cluster.nodes, "MASTER_PORT": PORT + os.getpid() % 20000 + rank % 512}
+            env |= {name: str(value) for name, value in place.items()}
+            env |= {"MASTER_ADDR": "127.0.0.1", "ASCEND_WORKBOOK_SIM_ALONE": "1"}
+        return env
+
+
+def make_rehearsal(
+    original: Original,
+    out: Path,
+    cluster: Cluster,
+    steps: int,
+    *,
+    seed: int,
+    assume: str = "",
+    network: bool = False,
+    python: str = sys.executable,
+    timeout_s: float | None = None,
+    on_progress: Callable[[int, Progress], None] | None = None,
+) -> Rehearsal:
+    """Make the rehearsal of a training. Raises WorkbookError where there is no simulated NPU."""
+    device = devices.find("npu-simulated", python=python)
+    plan = sides.Plan(replace(original, nproc=1), out, steps, seed, python, timeout_s, None, None, INJECT, network)
+    return Rehearsal(plan, cluster, device, assume, on_progress=on_progress)
+
+
+def run_ranks(rehearsal: Rehearsal, ranks: Sequence[int] | str) -> list[RankRun]:
+    """Run the ranks that are asked for; of `distinct` those that differ, found by halving between ranks that do."""
+    if ranks != DISTINCT:
+        return _run_together(rehearsal, [int(rank) for rank in ranks])
+    last = rehearsal.cluster.cards - 1
+    runs = {run.rank: run for run in _run_together(rehearsal, sorted({0, last}))}
+    if not all(run.result.ok for run in runs.values()):
+        return [runs[rank] for rank in sorted(runs)]
+    middle = last // 2
+    if middle not in runs:  # both ends alike say nothing of a stage in the middle
+        runs[middle] = rehearsal.run_rank(middle)
+    while len(runs) < MOST_DISTINCT:
+        gap = _widest_difference(runs)
+        if gap is None:
+            break
+        rank = (gap[0] + gap[1]) // 2
+        runs[rank] = rehearsal.run_rank(rank)
+    return [runs[rank] for rank in sorted(runs)]
+
+
+def _widest_difference(runs: Mapping[int, RankRun]) -> tuple[int, int] | None:
+    """Return the two neighbours that differ and have most ranks between them, None where none have."""
+    known = sorted(runs)
+    gaps = [(low, high) for low, high in zip(known, known[1:]) if high - low > 1]
+    differing = [(low, high) for low, high in gaps if runs[low].signature != runs[high].signature]
+    return max(differing, key=lambda gap: gap[1] - gap[0], default=None)
+
+
+def _run_together(rehearsal: Rehearsal, ranks: Sequence[int]) -> list[RankRun]:
+    """Run several ranks, as many at once as there are processors; the first error ends all."""
+    if len(ranks) == 1:
+        return [rehearsal.run_rank(ranks[0])]
+    with ThreadPoolExecutor(max(1, min(len(ranks), os.cpu_count() or 1))) as pool:
+        return list(pool.map(rehearsal.run_rank, ranks))
+
+
+def check_world(original: Original, cards: int | None) -> int:
+    """Return how many cards the training runs on: what is asked for, else what its launch command says."""
+    if cards is not None and cards < 1:
+        raise WorkbookError("launch.not_positive", name="cards", value=cards)
+    return cards if cards is not None else original.nproc

@@ -1,0 +1,64 @@
+"""What a step asked of the device, read back, and what the script read of values that nobody computed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from ascend_workbook.planning.rehearsal.reads import Read, format_assumptions, load_reads
+from ascend_workbook.planning.rehearsal.work import Call, Collective, load_work
+
+
+def task(
+    kind: str, name: str, inputs: str = "", in_types: str = "", outputs: str = "", out_types: str = "", **more: object
+) -> str:
+    fields = {"kind": kind, "name": name, "input_shapes": inputs, "input_types": in_types}
+    return json.dumps({**fields, "output_shapes": outputs, "output_types": out_types, **more})
+
+
+def write_tasks(folder: Path, *lines: str) -> None:
+    data = folder / "PROF_1" / "host" / "data"
+    data.mkdir(parents=True)
+    (data / "simulated_tasks.jsonl").write_text("\n".join(lines))
+
+
+def test_tasks_of_a_step(tmp_path: Path) -> None:
+    traffic = [{"peer": 1, "sent": 40, "received": 20}, {"peer": 2, "sent": 2, "received": 1}]
+    write_tasks(
+        tmp_path,
+        task("kernel", "aten::mm", "2,3;3,4", "FLOAT;FLOAT", "2,4", "FLOAT"),
+        task("kernel", "aten::add", "2,4;;5", "FLOAT;FLOAT;N/A", "2,4", "FLOAT"),
+        task("copy", "MEMCPY_ASYNC"),
+        task("collective", "hcom_allReduce_", group="g", count=10, data_type="fp32", traffic=traffic),
+    )
+    work = load_work(tmp_path)
+    assert work is not None and work.copies == 1
+    assert work.calls[0] == Call("aten::mm", ((2, 3), (3, 4)), ("FLOAT", "FLOAT"), ((2, 4),), ("FLOAT",))
+    assert work.calls[1].inputs == ((2, 4), (), (5,))
+    assert work.collectives == (Collective("hcom_allReduce", "g", 10, "fp32", 42, 21, 2),)
+    assert load_work(tmp_path / "none") is None
+
+
+def test_two_ranks_that_do_the_same_have_one_signature(tmp_path: Path) -> None:
+    line = task("kernel", "aten::mm", "2,3;3,4", "FLOAT;FLOAT", "2,4", "FLOAT")
+    for name, lines in (("a", [line]), ("b", [line]), ("c", [line, line])):
+        write_tasks(tmp_path / name, *lines)
+    a, b, c = (load_work(tmp_path / name) for name in "abc")
+    assert a and b and c and a.signature == b.signature != c.signature
+
+
+def test_reads_are_each_place_once(tmp_path: Path) -> None:
+    path = tmp_path / "reads.jsonl"
+    first = {"file": "train.py", "line": 8, "operator": "item", "value": "1", "sets_shape": False}
+    lines = [
+        json.dumps(first),
+        json.dumps({**first, "value": "2"}),
+        json.dumps({**first, "line": 9, "sets_shape": True}),
+    ]
+    path.write_text("\n".join([*lines, '{"file": "train.py", "li']))  # the last half written
+    assert load_reads(path) == [Read("train.py", 8, "item", "1"), Read("train.py", 9, "item", "1", True)]
+    assert load_reads(tmp_path / "none") == []
+
+
+def test_assumptions_are_joined() -> None:
+    assert format_assumptions(["train.py:8=2.5", " rows=0.5 ", ""]) == "train.py:8=2.5;rows=0.5"

@@ -39,6 +39,7 @@ _VERBS = {
     "recording": "ascend_workbook.profiling",
     "benchmark": "ascend_workbook.profiling",
     "analyse": "ascend_workbook.profiling",
+    "plan": "ascend_workbook.planning.strategy",
     "rehearse": "ascend_workbook.planning.rehearsal",
     "explain": "ascend_workbook.diagnose",
     "run": "ascend_workbook.batch",

@@ -100,6 +100,7 @@ LIGHT: dict[str, Recipe] = {
     "scan": plain("scan", "planted.py", "--details"),
     "rewrite": plain("rewrite", "planted.py", "--patch", "npu.patch"),
     "assess": plain("assess", "planted.py"),
+    "plan": plain("plan", "llama-7b", "--cards", "8", "--hyper", "learning_rate", "password=PLANTEDarg04x"),
     "explain": plain("explain", "planted.log"),
     "page": lambda _: [["scan", "planted.py", *FILES], ["page", "out.json", "--out", "again.html"]],
     "launch-facts": lambda _: [["launch-facts", *FILES, "train.py", *ARGUMENTS]],

@@ -16,7 +16,7 @@ from tools.docs.stages import STAGES
 
 TABLES = {
     name: import_module(f"tests.rules.{name}").EXAMPLES
-    for name in ("environment", "profiling", "ranks", "compare", "benchmark", "precision", "acceptance")
+    for name in ("environment", "profiling", "ranks", "compare", "benchmark", "precision", "planning", "acceptance")
 }
 CHECKS: dict[str, Check] = {
     code: check

@@ -113,9 +113,9 @@ PLANNING = Stage(
         "Facts are a rehearsal at full size, or a model's dimensions; the verdict says whether it would fit.",
         "事实是全尺寸预演，或模型的尺寸；结论是能否放得下。",
     ),
-    ("rehearse",),
-    ("rehearse",),
-    (),
+    ("rehearse", "plan"),
+    ("rehearse", "plan"),
+    (("ascend_workbook.planning.strategy.rules", ("Hyper-parameters", "超参数")),),
     ("PLN",),
 )
 FIVE = (ENVIRONMENT, MIGRATION, PRECISION, PROFILING, PLANNING)

@@ -17,6 +17,7 @@ MODULES = {
     "profiling": ("analyse", "profile"),
     "rehearse": ("rehearse",),
     "benchmark": ("benchmark",),
+    "strategy": ("plan",),
     "batch": ("run", "accept"),
     "page": ("page",),
     "explain": ("explain",),

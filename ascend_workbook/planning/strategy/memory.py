@@ -1,0 +1,265 @@
+"""How many bytes a strategy needs on the fullest card, by formula: what PyTorch holds, and what lies beside it.
+
+Megatron's counting: bfloat16 weights 2, float32 gradients 4 and 12 of Adam a parameter, the last over the replicas with
+a distributed optimizer (https://github.com/NVIDIA/Megatron-LM, megatron/training/theoretical_memory_usage.py); ZeRO's
+is 2 + 2 + 12 (https://arxiv.org/abs/1910.02054). Activations are counted term by term as in
+https://arxiv.org/abs/2205.05198, with a fused attention, which keeps no scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil
+
+from ascend_workbook.estimates.ranges import Range
+from ascend_workbook.planning.strategy.choice import DEEPSPEED, FSDP, FULL, GIB, NONE, SELECTIVE, Setting, Strategy
+from ascend_workbook.planning.strategy.model import Model
+
+#: Bytes of a parameter: weights, gradients, optimizer
+STATES = {"megatron": (2.0, 4.0, 12.0), DEEPSPEED: (2.0, 2.0, 12.0), FSDP: (4.0, 4.0, 8.0)}
+#: Bytes of one element of the logits at the peak: with Megatron's cross entropy the bfloat16 logits and a float32 copy
+#: that is worked on in place; a plain cross entropy keeps its float32 result and two gradients beside the logits
+LOGITS = {"megatron": 6.0, DEEPSPEED: 14.0, FSDP: 14.0}
+#: Bytes that the fused attention keeps of each token and head: the largest score and the sum, eight float32 each
+STATISTICS = 64.0
+#: What lies beside PyTorch: context and CANN; two HCCL buffers of 200 MB for each group of cards
+CONTEXT_LOW, CONTEXT_HIGH, GROUP_LOW, GROUP_HIGH = 0.2 * GIB, 0.6 * GIB, 0.2 * GIB, 0.6 * GIB
+#: How far the formula errs, as factors: what real traces gave, and published configurations that run (tests/planning)
+ERRS_LOW, ERRS_HIGH = 0.90, 1.12
+#: What a process may take of a card: of 64 GiB torch_npu counts 60.97 as total
+#: (https://github.com/vllm-project/vllm-ascend/issues/19)
+USABLE = 60.97 / 64
+#: The order in which the parts are shown
+PARTS = ("weights", "gradients", "optimizer", "activations", "logits", "gathered", "working")
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes on the fullest card: `parts` within PyTorch, `outside` beside it, `total` both. `stage` is its pipeline
+    stage."""
+
+    parts: dict[str, float]
+    outside: Range
+    stage: int
+
+    @property
+    def inside(self) -> float:
+        """Return the peak of PyTorch's allocator."""
+        return sum(self.parts.values())
+
+    @property
+    def total(self) -> Range:
+        inside = Range(ERRS_LOW * self.inside, self.inside, ERRS_HIGH * self.inside)
+        return inside.plus(self.outside)
+
+    def judge(self, memory_bytes: float) -> str:
+        """Return `fits`, `unsure` or `not`, on a card of this memory."""
+        return judge_total(self.total, memory_bytes)
+
+
+def judge_total(total: Range, memory_bytes: float) -> str:
+    """Return `fits`, `unsure` or `not`, for what a process would take of a card of this memory."""
+    usable = memory_bytes * USABLE
+    if total.high <= usable:
+        return "fits"
+    return "unsure" if total.low <= usable else "not"
+
+
+def estimate_memory(setting: Setting, strategy: Strategy) -> Memory:
+    """Return the memory of the fullest pipeline stage."""
+    stages = sorted({0, min(1, strategy.pipeline - 1), strategy.pipeline - 1})
+    return max((estimate_stage(setting, strategy, stage) for stage in stages), key=lambda memory: memory.inside)
+
+
+def estimate_stage(setting: Setting, strategy: Strategy, stage: int) -> Memory:
+    """Return the memory of one pipeline stage: the larger of the moment when the backward pass begins and of the
+    update, when the activations are gone."""
+    states = _count_states(setting.model, strategy, stage)
+    backward = {**states, **_count_backward(setting, strategy, stage)}
+    update = {**dict.fromkeys(PARTS, 0.0), **states, "working": _count_update(setting.model, strategy, stage)}
+    fullest = max(backward, update, key=lambda parts: sum(parts.values()))
+    return Memory({name: fullest[name] for name in PARTS}, estimate_outside(strategy), stage)
+
+
+def estimate_outside(strategy: Strategy) -> Range:
+    """Return what the process takes of the card beside PyTorch: context, CANN, a pair of buffers for each group."""
+    degrees = (strategy.tensor, strategy.pipeline, strategy.context, strategy.expert, strategy.data)
+    groups = sum(degree > 1 for degree in degrees)
+    low, high = CONTEXT_LOW + GROUP_LOW * groups, CONTEXT_HIGH + GROUP_HIGH * groups
+    return Range(low, (low + high) / 2, high)
+
+
+@dataclass(frozen=True)
+class Held:
+    """Parameters of one card: of dense layers, and of experts, which are sharded over other cards."""
+
+    dense: float
+    expert: float
+
+    @property
+    def all(self) -> float:
+        return self.dense + self.expert
+
+
+def count_held(model: Model, strategy: Strategy, stage: int) -> Held:
+    """Return the parameters that a card of the stage holds before any sharding over replicas."""
+    dense_layers, expert_layers = layers_of_stage(model, strategy, stage)
+    tensor, shards = strategy.tensor, strategy.expert * strategy.expert_tensor
+    layer = model.attention_parameters / tensor + model.norm_parameters
+    dense = (dense_layers + expert_layers) * layer + dense_layers * model.dense_parameters / tensor
+    dense += expert_layers * (
+        model.hidden * model.experts + model.matrices * model.hidden * model.shared_width / tensor
+    )
+    first, last = stage == 0, stage == strategy.pipeline - 1
+    copies = int(first) + int(last and not (model.tied and first))
+    dense += copies * model.embedding_parameters / tensor
+    return Held(dense, expert_layers * model.expert_parameters / shards)
+
+
+def layers_of_stage(model: Model, strategy: Strategy, stage: int) -> tuple[int, int]:
+    """Return how many layers without and with experts a stage has; of layers that do not divide the most."""
+    pieces = strategy.pipeline * strategy.chunks
+    each = ceil(model.layers / pieces)
+    layers = [
+        layer
+        for chunk in range(strategy.chunks)
+        for layer in range((chunk * strategy.pipeline + stage) * each, (chunk * strategy.pipeline + stage + 1) * each)
+    ]
+    if not model.experts:
+        return len(layers), 0
+    dense = sum(layer < model.dense_layers for layer in layers)
+    return dense, len(layers) - dense
+
+
+def _count_states(model: Model, strategy: Strategy, stage: int) -> dict[str, float]:
+    """Return the bytes of weights, gradients and optimizer."""
+    held = count_held(model, strategy, stage)
+    weights, gradients, optimizer = STATES["megatron" if strategy.megatron else strategy.framework]
+    shared = held.dense / strategy.replicas + held.expert / strategy.expert_replicas
+    if strategy.shared_halves:
+        optimizer -= 2.0
+    if strategy.swapped:
+        optimizer = 0.0
+    return {
+        "weights": weights * (shared if strategy.zero >= 3 else held.all),
+        "gradients": gradients * (shared if strategy.zero >= 2 else held.all),
+        "optimizer": optimizer * (shared if strategy.zero >= 1 else held.all),
+    }
+
+
+def saved_terms(model: Model, strategy: Strategy) -> Iterator[tuple[str, float]]:
+    """Yield what a layer without experts keeps of one token for its backward pass, in bytes: name, bytes on a card."""
+    tensor = strategy.tensor
+    rows = 2.0 * model.hidden / (tensor if strategy.sequence_parallel else 1)
+    yield "inputs", 2 * rows  # of both norms
+    yield "normed", 2 * rows  # of the matrices behind them
+    yield "attention", 2.0 * (model.query_width + model.key_width + model.value_width) / tensor
+    yield "output", 2.0 * model.output_width / tensor + STATISTICS * model.heads / tensor
+    if model.normed_queries:
+        yield "queries", 2.0 * (model.query_width + model.key_width) / tensor
+    if model.latent is not None:
+        yield "latent", 2.0 * 2 * (model.latent.query_rank + model.latent.key_rank + model.latent.rotated_dim)
+    inner = model.matrices - 1
+    yield "gate", 2.0 * inner * model.feed_forward / tensor
+    yield "activated", 2.0 * model.feed_forward / tensor
+
+
+def expert_terms(model: Model, strategy: Strategy) -> Iterator[tuple[str, float]]:
+    """Yield what a layer of experts keeps in place of `gate` and `activated`; tokens are spread evenly."""
+    inner = model.matrices - 1
+    routed = model.chosen_experts / (strategy.tensor if strategy.expert_tensor < strategy.tensor else 1)
+    split = strategy.expert_tensor
+    yield "routed", routed * 2.0 * 2 * model.hidden
+    yield "gate", routed * 2.0 * inner * model.expert_width / split + 2.0 * inner * model.shared_width / strategy.tensor
+    yield "activated", routed * 2.0 * model.expert_width / split + 2.0 * model.shared_width / strategy.tensor
+    yield "router", 8.0 * model.experts / (strategy.tensor if strategy.sequence_parallel else 1)
+
+
+#: What each way of recomputing does not keep; of `full` one input stays
+DROPPED = {"mindspeed": ("activated", "normed"), "megatron": ("gate", "activated", "normed")}
+
+
+def layer_bytes(model: Model, strategy: Strategy, *, experts: bool, recompute: str) -> float:
+    """Return what one layer keeps of a token, on a card."""
+    if recompute == FULL:
+        return 2.0 * model.hidden / (strategy.tensor if strategy.sequence_parallel else 1)
+    terms = dict(saved_terms(model, strategy))
+    if experts:
+        terms.update(expert_terms(model, strategy))
+    dropped = DROPPED.get(strategy.framework, ()) if recompute == SELECTIVE else ()
+    return sum(size for name, size in terms.items() if name not in dropped)
+
+
+def _count_backward(setting: Setting, strategy: Strategy, stage: int) -> dict[str, float]:
+    """Return what lies beside the states when the backward pass of the first micro batch begins."""
+    model = setting.model
+    tokens = setting.sequence * strategy.micro / strategy.context
+    dense_layers, expert_layers = layers_of_stage(model, strategy, stage)
+    alive = count_alive(strategy, stage, strategy.micro_batches(setting))
+    whole = max(
+        (
+            layer_bytes(model, strategy, experts=kind, recompute=NONE)
+            for kind, many in _kinds(dense_layers, expert_layers)
+            if many
+        ),
+        default=0.0,
+    )
+    stored = sum(
+        many * layer_bytes(model, strategy, experts=kind, recompute=strategy.recompute)
+        for kind, many in _kinds(dense_layers, expert_layers)
+    )
+    once = tokens * whole if strategy.recompute == FULL else 0.0
+    last = stage == strategy.pipeline - 1
+    element = LOGITS["megatron" if strategy.megatron else strategy.framework]
+    logits = element * tokens * model.vocabulary / strategy.tensor if last else 0.0
+    return {
+        "activations": alive * tokens * stored + once,
+        "logits": logits,
+        "gathered": _count_gathered(model, strategy, tokens),
+        "working": _count_working(model, strategy, tokens),
+    }
+
+
+def _kinds(dense_layers: int, expert_layers: int) -> tuple[tuple[bool, int], ...]:
+    return (False, dense_layers), (True, expert_layers)
+
+
+def count_alive(strategy: Strategy, stage: int, micro_batches: int) -> float:
+    """Return how many micro batches' activations a stage holds at once: one forward, one backward; with chunks each
+    counts for its share of the layers."""
+    stages, chunks = strategy.pipeline, strategy.chunks
+    if chunks == 1:
+        return float(min(stages - stage, micro_batches))
+    return min((stages - stage - 1) * 2 + (chunks - 1) * stages + 1, micro_batches * chunks) / chunks
+
+
+def _count_gathered(model: Model, strategy: Strategy, tokens: float) -> float:
+    """Return what is put together of shards for a while: rows of a sequence, or layers' weights and gradients."""
+    rows = 2 * 2.0 * tokens * model.hidden if strategy.tensor > 1 and strategy.sequence_parallel else 0.0
+    if strategy.zero < 3:
+        return rows
+    largest = max(model.dense_parameters, model.expert_parameters + model.shared_parameters)
+    layer = model.attention_parameters + largest
+    root = model.embedding_parameters * (1 if model.tied else 2)
+    return rows + 2 * 2.0 * layer + 2 * 2.0 * layer + 2 * 2.0 * root
+
+
+def _count_working(model: Model, strategy: Strategy, tokens: float) -> float:
+    """Return what one layer's backward pass holds for a moment: gradients of its widest results, a workspace."""
+    widest = 2.0 * model.feed_forward * (model.matrices - 1) / strategy.tensor
+    attention = 4.0 * (model.query_width + model.key_width + model.value_width) / strategy.tensor
+    return tokens * (max(widest, attention) + 2 * 2.0 * model.hidden) + WORKSPACE
+
+
+#: Of the fused attention's backward pass and matrix products
+WORKSPACE = 0.35e9
+
+
+def _count_update(model: Model, strategy: Strategy, stage: int) -> float:
+    """Return what the update holds beside the states, in float32 and as long as the card's share: a list of torch's
+    foreach AdamW, DeepSpeed's copy of the gradients (estimate_zero2_model_states_mem_needs); Megatron's makes none."""
+    if strategy.megatron:
+        return 0.0
+    held = count_held(model, strategy, stage)
+    return 4.0 * (held.all / strategy.replicas if strategy.zero >= 1 else held.all)

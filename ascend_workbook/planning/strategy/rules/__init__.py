@@ -1,0 +1,1 @@
+"""Rules of hyper-parameters: what a training states, beside what is published."""

@@ -30,7 +30,8 @@ FLOORS = (
 MOST_FLOORS = 10
 #: What alone knows the inside of the simulator: the room that shows its coverage and its operators.
 SEAM = "ascend_workbook.machine.simulator"
-#: Files started by path in a child of their own: they import nothing of ours at all.
+#: Folders that the simulator imports into the process that trains; and files started by path in a child of their own: they import nothing of ours at all.
+IN_TRAINED_PROCESS = (("ascend_simulator", "references"), ("ascend_simulator", "shapes_only"))
 STARTED_BY_PATH = ("tools/bootstrap.py", "ascend_workbook/machine/device_probe.py")
 HEAVY = {"torch", "torch_npu", "msprobe", "transformers", "papermill", "matplotlib", "pandas"}
 OURS = {package.name for package in PACKAGES}
@@ -83,7 +84,7 @@ def violations(module: str, source: str) -> list[str]:
 def is_started_by_path(path: Path) -> bool:
     """Return whether the file runs in a child of its own, or is copied into the simulator under another name."""
     relative = path.relative_to(ROOT)
-    if relative.parts[:2] == ("ascend_simulator", "references") or relative.as_posix() in STARTED_BY_PATH:
+    if relative.parts[:2] in IN_TRAINED_PROCESS or relative.as_posix() in STARTED_BY_PATH:
         return True
     return "child" in relative.parts or path.stem.endswith("child")
 

@@ -14,7 +14,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ascend_simulator.libraries.compiling import make_libraries
-from ascend_simulator.libraries.plan import CANN_VERSION, MSPROF, NATIVE, REFERENCES, Plan, make_plan, read_stamp
+from ascend_simulator.libraries.plan import (
+    CANN_VERSION,
+    MSPROF,
+    NATIVE,
+    REFERENCES,
+    SHAPES_ONLY,
+    Plan,
+    make_plan,
+    read_stamp,
+)
 from ascend_simulator.libraries.stubs import list_wrappers
 from ascend_simulator.real_cann import SIGNS
 
@@ -82,6 +91,7 @@ def fill_folder(out: Path, plan: Plan, location: Path) -> None:
     known = names_with_dtypes(REFERENCES)
     lines = [f"{name} checked\n" if name in known else f"{name}\n" for name in names_of_references(REFERENCES)]
     (out / "references" / "operators.txt").write_text("".join(lines), encoding="utf-8")
+    shutil.copytree(SHAPES_ONLY, out / "shapes_only", ignore=shutil.ignore_patterns("__pycache__"))
     (out / "bin").mkdir()
     shutil.copyfile(NATIVE / "npu_smi.py", out / "bin" / "npu-smi")
     (out / "bin" / "npu-smi").chmod(0o755)

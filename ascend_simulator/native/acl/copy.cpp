@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "../shapes_only/contents.h"
+
 namespace {
 
 struct Ends {
@@ -48,14 +50,22 @@ aclError copy(const char* function, void* to, size_t room, const void* from, siz
   }
   if (aclError code = check_end(function, "src", from, size, ends.known, ends.from_device)) return code;
   if (aclError code = check_end(function, "dst", to, size, ends.known, ends.to_device)) return code;
-  std::memmove(to, from, size);
+  if (!sim::shapes_only()) {
+    std::memmove(to, from, size);
+    return ACL_SUCCESS;
+  }
+  const bool skipped = size > sim::keep_bytes() || sim::content_of(from, size) == sim::Content::hollow;
+  if (!skipped) std::memmove(to, from, size);
+  skipped ? sim::set_content(to, size, sim::Content::hollow) : sim::copy_content(to, from, size);
   return ACL_SUCCESS;
 }
 
 aclError fill(const char* function, void* to, size_t room, int32_t value, size_t size) {
   if (size > room) return sim::fail(ACL_ERROR_RT_PARAM_INVALID, function, "count %zu is more than maxCount %zu", size, room);
   if (aclError code = check_end(function, "devPtr", to, size, false, false)) return code;
-  std::memset(to, value, size);
+  const bool skipped = sim::too_large_to_keep(size);
+  if (!skipped) std::memset(to, value, size);
+  if (sim::shapes_only()) sim::set_content(to, size, skipped ? sim::Content::hollow : sim::Content::known);
   return ACL_SUCCESS;
 }
 

@@ -12,6 +12,8 @@
 #include <fstream>
 #include <string>
 
+#include "../shapes_only/contents.h"
+
 #if !defined(SIM_TORCH_VERSION) || !defined(SIM_TORCH_NPU_VERSION) || !defined(SIM_REBUILD)
 #error "the build gives SIM_TORCH_VERSION, SIM_TORCH_NPU_VERSION and SIM_REBUILD"
 #endif
@@ -108,6 +110,22 @@ aclError check_no_real_cann(const char* function) {
   std::fprintf(stderr, "[simulated NPU] a real CANN or driver is here (%s): the simulator stays out of its way. To use it all "
                "the same: ASCEND_WORKBOOK_SIM_FORCE=1\n", real.c_str());
   return sim::fail(ACL_ERROR_RT_INTERNAL_ERROR, function, "a real CANN or driver is here: %s", real.c_str());
+}
+
+// A model may be built on the CPU before any device is used: in a run of shapes only its weights are reserved as the
+// device's are, from the moment on that torch_npu is loaded. Python's own next step calls this.
+int start_shapes_only(void*) {
+  void* library = dlopen(beside_this_library("libnpu_sim_kernels.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  auto* start = library == nullptr ? nullptr : reinterpret_cast<int (*)()>(dlsym(library, "npu_sim_start_shapes_only"));
+  if (start == nullptr) std::fprintf(stderr, "[simulated NPU] %s. Build it anew: %s\n", dlerror(), SIM_REBUILD);
+  if (start == nullptr || start() != 0) _exit(2);  // an exception would end in torch_npu's start, as a crash
+  return 0;
+}
+
+__attribute__((constructor)) void start_with_python() {
+  if (!sim::shapes_only()) return;
+  auto* add = reinterpret_cast<int (*)(int (*)(void*), void*)>(dlsym(RTLD_DEFAULT, "Py_AddPendingCall"));
+  if (add != nullptr) add(&start_shapes_only, nullptr);
 }
 
 aclError load_operators(const char* function) {

@@ -10,6 +10,8 @@
 #include <mutex>
 #include <vector>
 
+#include "../shapes_only/contents.h"
+
 namespace {
 
 // Alignment that AscendCL promises for aclrtMalloc, and the padding it adds for reads of whole lines
@@ -39,7 +41,7 @@ char* reserve_huge(size_t size) {
   const size_t before = (kHugePage - reinterpret_cast<uintptr_t>(start) % kHugePage) % kHugePage;
   if (before > 0) munmap(start, before);
   munmap(start + before + wanted, kHugePage - before);
-  madvise(start + before, wanted, MADV_HUGEPAGE);
+  if (!sim::shapes_only()) madvise(start + before, wanted, MADV_HUGEPAGE);  // there a few bytes of a block are written
   return start + before;
 }
 
@@ -49,6 +51,7 @@ char* reserve(size_t size) {
 }
 
 void give_back(const sim::Block& block) {
+  if (sim::shapes_only()) sim::forget_content(block.begin, block.size);
   if (block.size >= kHugePage) {
     munmap(block.begin, padded(block.size, kHugePage));
   } else {

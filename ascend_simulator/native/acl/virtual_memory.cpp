@@ -8,6 +8,8 @@
 #include <map>
 #include <mutex>
 
+#include "../shapes_only/contents.h"
+
 namespace {
 
 struct Physical {
@@ -103,6 +105,7 @@ aclError aclrtUnmapMem(void* pointer) {
   sim::Block block{};
   const bool known = in_a_range(static_cast<char*>(pointer), 1) && sim::remove_block(pointer, sim::Where::device, true, &block);
   SIM_REQUIRE(known, ACL_ERROR_RT_PARAM_INVALID, "%p is not where something is mapped", pointer);
+  if (sim::shapes_only()) sim::forget_content(block.begin, block.size);
   mmap(pointer, block.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   return ACL_SUCCESS;
 }

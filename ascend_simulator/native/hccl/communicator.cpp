@@ -1,9 +1,12 @@
 #include "communicator.h"
 
 #include "../recording/recording.h"
+#include "../shapes_only/contents.h"
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -69,7 +72,11 @@ void make_root_info(HcclRootInfo* info) {
 }
 
 Communicator::Communicator(const HcclRootInfo& info, uint32_t rank, uint32_t size, const std::string& name)
-    : rank_(rank), size_(size), device_(sim::current_device()), peers_(size) {
+    : rank_(rank), size_(size), device_(sim::current_device()), modelled_(size, false), peers_(size) {
+  if (sim::alone()) {
+    imagine(name);
+    return;
+  }
   Root root{};
   std::memcpy(&root, info.internal, sizeof root);
   if (std::memcmp(root.mark, kMark, sizeof kMark) != 0) throw Failure(HCCL_E_PARA, "the root info is not the simulator's");
@@ -83,6 +90,18 @@ Communicator::Communicator(const HcclRootInfo& info, uint32_t rank, uint32_t siz
   name_ = name.empty() ? std::string("simulated-") + root.name : name;
   meet(std::string("ascend-simulator/") + root.name);
   check_devices();
+}
+
+// The peers of a rank that runs alone: connections to nobody, that count what would go through them.
+void Communicator::imagine(const std::string& name) {
+  static std::atomic<int> made{0};
+  name_ = name.empty() ? "simulated-alone-" + std::to_string(++made) : name;
+  if (size_ == 0 || rank_ >= size_) throw Failure(HCCL_E_PARA, "rank " + std::to_string(rank_) + " of " + std::to_string(size_));
+  for (uint32_t other = 0; other < size_; ++other) {
+    if (other == rank_) continue;
+    peers_[other].collective = std::make_unique<Wire>(-1, static_cast<int>(other));
+    peers_[other].direct = std::make_unique<Wire>(-1, static_cast<int>(other));
+  }
 }
 
 // Each rank listens, joins the ranks below it and is joined by those above.
@@ -143,15 +162,27 @@ void Communicator::check_devices() {
 }
 
 // Everyone tells everyone: each rank sees for itself who is missing, and all come to the same judgement.
-void Communicator::agree(Call call) {
+void Communicator::agree(Call call, uint32_t modelled) {
   call.sequence = ++sequence_;
+  call.modelled = modelled;
+  std::vector<Call> calls(size_, call);
+  if (!sim::alone()) hear_all(call, calls);
+  for (uint32_t other = 0; other < size_; ++other) modelled_[other] = calls[other].modelled != 0;
+  if (!sim::recording()) return;
+  start_counting();  // these messages are no data
+  counted = call;
+  agreed_ns = sim::record_clock_ns();
+}
+
+bool Communicator::any_modelled() const { return std::find(modelled_.begin(), modelled_.end(), true) != modelled_.end(); }
+
+void Communicator::hear_all(const Call& call, std::vector<Call>& calls) {
   std::vector<Wire*> waiting;
   for (uint32_t other = 0; other < size_; ++other) {
     if (other == rank_) continue;
     wire(other).send(&call, sizeof call);
     waiting.push_back(&wire(other));
   }
-  std::vector<Call> calls(size_, call);
   const double deadline_s = clock_s() + execute_timeout_s();
   while (!waiting.empty()) {
     const size_t at = Wire::first_readable(waiting, deadline_s);
@@ -163,15 +194,11 @@ void Communicator::agree(Call call) {
     waiting.erase(waiting.begin() + at);
   }
   for (uint32_t other = 1; other < size_; ++other) {
-    if (std::memcmp(&calls[0], &calls[other], sizeof call) == 0) continue;
+    if (std::memcmp(&calls[0], &calls[other], offsetof(Call, modelled)) == 0) continue;
     throw Failure(HCCL_E_PARA, "in call " + std::to_string(call.sequence) + " of the group rank 0 is in " +
                                    describe(calls[0]) + ", rank " + std::to_string(other) + " in " +
                                    describe(calls[other]));
   }
-  if (!sim::recording()) return;
-  start_counting();  // these messages are no data
-  counted = call;
-  agreed_ns = sim::record_clock_ns();
 }
 
 void Communicator::start_counting() {

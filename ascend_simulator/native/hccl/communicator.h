@@ -27,14 +27,15 @@ struct Call {
   int32_t type;
   int32_t op;
   uint32_t root;
-  uint32_t unused;
+  uint32_t modelled;  // what this rank gives is no known value (shapes_only/contents.h); no part of what must agree
 };
 
 // What stands before each point-to-point message.
 struct Letter {
   uint64_t count;
   int32_t type;
-  int32_t batched;     // part of a HcclBatchSendRecv, whose sends and receives go on together
+  int16_t batched;     // part of a HcclBatchSendRecv, whose sends and receives go on together
+  int16_t modelled;    // in a run of shapes only: what follows is no known value
   uint64_t received;   // how many messages of yours I had received when I sent this
 };
 
@@ -78,7 +79,10 @@ class Communicator {
   Peer& peer(uint32_t rank) { return peers_.at(rank); }
 
   // All ranks are in the same call with the same arguments, or Failure on all of them. Also a barrier.
-  void agree(Call call);
+  void agree(Call call, uint32_t modelled = 0);
+  // In a run of shapes only: whether what the rank gave to the call agreed on last was modelled; whether anyone's was.
+  bool modelled(uint32_t rank) const { return modelled_.at(rank); }
+  bool any_modelled() const;
 
   // For the profiler: what the call now going on is about, and when all ranks were in it (0: they need not be).
   void start_counting();
@@ -90,6 +94,8 @@ class Communicator {
   std::string why_broken;                        // set before `broken`
 
  private:
+  void imagine(const std::string& name);
+  void hear_all(const Call& call, std::vector<Call>& calls);
   void meet(const std::string& address);
   void greet(uint32_t rank, const std::string& address, double deadline_s);
   void accept_one(Listener& listener, double deadline_s);
@@ -100,6 +106,7 @@ class Communicator {
   int device_;
   std::string name_;
   uint64_t sequence_ = 0;
+  std::vector<bool> modelled_;
   std::vector<Peer> peers_;
 };
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "../shapes_only/contents.h"
 #include "attention.h"
 #include "by_hand.h"
 #include "device_limits.h"
@@ -77,6 +78,9 @@ CpuKernel::CpuKernel(const c10::OperatorHandle& op)
     if (argument.name() == "generator") {
       generator_ = written_.size() - 1;
     }
+  }
+  if (sim::shapes_only()) {
+    shapes_only_.emplace(op, name_);
   }
 }
 
@@ -209,7 +213,11 @@ void CpuKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, t
     if (launch) {
       launch->begin();
     }
-    compute(op, stack, *call.device);
+    if (shapes_only_) {
+      shapes_only_->run(op, stack, [&] { compute(op, stack, *call.device); });
+    } else {
+      compute(op, stack, *call.device);
+    }
     if (!faults_.empty()) {
       apply_faults(faults_, name_, stack, return_count_);
     }

@@ -15,6 +15,7 @@
 #include "faults.h"
 #include "list_limits.h"
 #include "numerics.h"
+#include "shapes_only.h"
 
 namespace npu_sim {
 
@@ -60,6 +61,7 @@ class CpuKernel : public c10::OperatorKernel {
   bool softmax_;
   std::vector<std::shared_ptr<Fault>> faults_;
   std::vector<bool> may_differ_;
+  std::optional<ShapesOnly> shapes_only_;  // in a run of shapes only
 };
 
 }  // namespace npu_sim

@@ -6,6 +6,8 @@
 #include <dlfcn.h>
 #include <torch_npu/csrc/core/NPUStorageImpl.h>
 
+#include "../shapes_only/contents.h"
+
 namespace npu_sim {
 namespace {
 
@@ -18,13 +20,17 @@ struct PointerAttributes {
 };
 constexpr uint32_t kOnDevice = 1;
 
+}  // namespace
+
 bool is_device_memory(const void* pointer) {
   using Function = int (*)(const void*, PointerAttributes*);
   static const auto attributes_of = reinterpret_cast<Function>(dlsym(
       dlopen("libascendcl.so", RTLD_LAZY | RTLD_NOLOAD), "aclrtPointerGetAttributes"));
   PointerAttributes attributes;
-  return attributes_of(pointer, &attributes) == 0 && attributes.location == kOnDevice;
+  return pointer != nullptr && attributes_of(pointer, &attributes) == 0 && attributes.location == kOnDevice;
 }
+
+namespace {
 
 thread_local bool allocate_on_npu = false;
 c10::DeleterFnPtr npu_deleter = nullptr;
@@ -48,6 +54,7 @@ class CpuAllocator final : public c10::Allocator {
       return host_allocator->allocate(nbytes);
     }
     c10::DataPtr data = npu_allocator()->allocate(nbytes);
+    if (sim::shapes_only()) sim::forget_content(data.get(), nbytes);
     data.unsafe_set_device(c10::Device(c10::kCPU));  // kernels compare devices; adopt() sets the true one
     return data;
   }

@@ -18,6 +18,9 @@ void describe_storage(const at::Tensor& tensor);
 // Whether this memory came from npu_allocator().
 bool is_npu_memory(const c10::DataPtr& data);
 
+// Whether the address lies in a device's memory, whoever took it.
+bool is_device_memory(const void* pointer);
+
 // Makes PyTorch's CPU allocator hand out NPU memory on threads that are inside a simulated kernel.
 void install_cpu_allocator();
 

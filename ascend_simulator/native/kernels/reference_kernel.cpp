@@ -1,13 +1,13 @@
 #include "reference_kernel.h"
 
 #include <c10/core/impl/LocalDispatchKeySet.h>
-#include <dlfcn.h>
 
 #include <fstream>
 #include <unordered_map>
 
 #include "by_hand.h"
 #include "device_memory.h"
+#include "python.h"
 #include "traits.h"
 
 namespace npu_sim {
@@ -17,50 +17,6 @@ constexpr const char* kNamespace = "_npu_sim_references::";
 
 std::string folder() { return beside_libraries("references"); }
 
-std::string quoted(const std::string& text) {
-  std::string result = "'";
-  for (const char c : text) {
-    result += c == '\\' || c == '\'' ? std::string("\\") + c : std::string(1, c);
-  }
-  return result + "'";
-}
-
-// Imports the folder under a name of its own, without sys.path, so that no module of the user is met. One thread loads,
-// others wait without the interpreter's lock. exec keeps __main__ clean.
-std::string loading_code() {
-  const std::string code =
-      "import importlib.util, sys, threading\n"
-      "name, folder = '_npu_sim_references', " + quoted(folder()) + "\n"
-      "with sys.__dict__.setdefault('_npu_sim_references_lock', threading.RLock()):\n"
-      "    if name not in sys.modules:\n"
-      "        spec = importlib.util.spec_from_file_location(\n"
-      "            name, folder + '/__init__.py', submodule_search_locations=[folder])\n"
-      "        sys.modules[name] = importlib.util.module_from_spec(spec)\n"
-      "        spec.loader.exec_module(sys.modules[name])\n"
-      "    importlib.import_module(name + '.registration').register()\n";
-  std::string literal;
-  for (const char c : code) {
-    literal += c == '\n' ? std::string("\\n") : c == '\\' || c == '"' ? std::string("\\") + c : std::string(1, c);
-  }
-  return "exec(\"" + literal + "\", {})";
-}
-
-template <typename Function>
-Function python(const char* name) {
-  return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
-}
-
-void load() {
-  const auto initialised = python<int (*)()>("Py_IsInitialized");
-  TORCH_CHECK_NOT_IMPLEMENTED(initialised != nullptr && initialised() != 0,
-                              "the NPU simulator has npu:: operators only in a Python process");
-  const auto state = python<int (*)()>("PyGILState_Ensure")();
-  const int code = python<int (*)(const char*)>("PyRun_SimpleString")(loading_code().c_str());
-  python<void (*)(int)>("PyGILState_Release")(state);
-  TORCH_CHECK(code == 0, "the NPU simulator could not load its reference implementations from ", folder(),
-              " (see above). Build it anew: ascend-workbook simulator build");
-}
-
 c10::OperatorHandle reference_of(const c10::OperatorHandle& op) {
   const auto& name = op.operator_name();
   const c10::OperatorName own(kNamespace + name.name.substr(name.name.find("::") + 2), name.overload_name);
@@ -68,7 +24,7 @@ c10::OperatorHandle reference_of(const c10::OperatorHandle& op) {
   if (const auto found = dispatcher.findSchema(own)) {
     return *found;
   }
-  load();
+  call_beside_libraries("references", "registration", "register");
   return dispatcher.findSchemaOrThrow(own.name.c_str(), own.overload_name.c_str());
 }
 

@@ -1,0 +1,20 @@
+#include "empty.h"
+
+#include <ATen/core/Tensor.h>
+
+#include "../shapes_only/contents.h"
+
+namespace npu_sim {
+
+EmptyKernel::EmptyKernel(const c10::OperatorHandle& op)
+    : torch_npus_(op.getComputedKernelForDispatchKey(c10::DispatchKey::PrivateUse1)) {}
+
+void EmptyKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+  torch_npus_.callBoxed(op, keys, stack);
+  const auto& storage = stack->back().toTensor().storage();
+  if (storage.nbytes() > 0) {
+    sim::forget_content(storage.data(), storage.nbytes());
+  }
+}
+
+}  // namespace npu_sim

@@ -1,0 +1,573 @@
+#include "shapes_only.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ExpandUtils.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_strided.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/nan_to_num.h>
+#include <ATen/ops/nonzero.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "../shapes_only/contents.h"
+#include "device_memory.h"
+#include "launch.h"
+#include "reads.h"
+#include "tensors.h"
+
+namespace npu_sim {
+namespace {
+
+using sim::Content;
+
+// Beyond this many times the bytes that are kept, a view is not filled with stand-ins where it lies but copied.
+constexpr size_t kWidest = 8;
+
+size_t bytes_of(const at::Tensor& tensor) { return tensor.numel() * tensor.element_size(); }
+
+// The bytes from a tensor's first element to its last; what lies between them may be others'.
+size_t extent_of(const at::Tensor& tensor) {
+  if (tensor.numel() == 0) {
+    return 0;
+  }
+  int64_t last = 0;
+  for (int64_t dim = 0; dim < tensor.dim(); ++dim) {
+    last += (tensor.size(dim) - 1) * tensor.stride(dim);
+  }
+  return (static_cast<size_t>(last) + 1) * tensor.element_size();
+}
+
+const void* begin_of(const at::Tensor& tensor) {
+  return tensor.has_storage() && tensor.storage().data() != nullptr
+      ? static_cast<const char*>(tensor.storage().data()) + tensor.storage_offset() * tensor.element_size()
+      : nullptr;
+}
+
+Content content_of(const at::Tensor& tensor) {
+  const void* begin = begin_of(tensor);
+  return begin == nullptr ? Content::known : sim::content_of(begin, extent_of(tensor));
+}
+
+void set_content(const at::Tensor& tensor, Content content) {
+  const void* begin = begin_of(tensor);
+  if (begin == nullptr || (content == Content::known && !tensor.is_non_overlapping_and_dense())) {
+    return;  // between the elements lies what others have written
+  }
+  sim::set_content(begin, extent_of(tensor), content);
+}
+
+double stand_in_for(at::ScalarType type) { return at::isFloatingType(type) || at::isComplexType(type) ? 1 : 0; }
+
+template <typename Visit>
+void each_tensor(const c10::IValue& value, const Visit& visit) {
+  any_tensor(value, [&](const at::Tensor& tensor) {
+    visit(tensor);
+    return false;
+  });
+}
+
+at::Tensor meta_of(const at::Tensor& tensor) {
+  if (!tensor.defined() || tensor.unsafeGetTensorImpl()->is_wrapped_number()) {
+    return tensor;
+  }
+  return at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(at::kMeta).pinned_memory(false));
+}
+
+// A result that no kernel writes.
+at::Tensor reserve_like(const at::Tensor& meta, double stand_in) {
+  if (!meta.defined()) {
+    return meta;
+  }
+  auto tensor = at::empty_strided(meta.sizes(), meta.strides(), meta.options().device(at::kCPU));
+  const bool large = sim::too_large_to_keep(bytes_of(tensor));
+  if (!large) {
+    tensor.fill_(stand_in);
+  }
+  set_content(tensor, large ? Content::hollow : Content::stand_in);
+  return tensor;
+}
+
+// What arithmetic on stand-ins makes of them is no sign of anything: 0 / 0, log(0).
+void keep_finite(const at::Tensor& tensor) {
+  if (!at::isFloatingType(tensor.scalar_type()) || tensor.numel() == 0 || !tensor.is_cpu()) {
+    return;
+  }
+  AllocateOnNpu host(false);
+  const auto finite = at::isfinite(tensor);
+  if (!finite.all().item<bool>()) {
+    at::Tensor(tensor).masked_fill_(finite.logical_not(), 1);
+  }
+}
+
+bool fills(const std::string& name) {
+  static const std::unordered_set<std::string> names = {
+      "aten::fill_",       "aten::zero_",        "aten::copy_",    "aten::normal_",     "aten::uniform_",  "aten::random_",
+      "aten::bernoulli_",  "aten::exponential_", "aten::cauchy_",  "aten::log_normal_", "aten::geometric_"};
+  return names.count(name) > 0;
+}
+
+// `rows` places of `total`, evenly spread.
+at::Tensor spread(int64_t rows, int64_t total) {
+  auto places = at::arange(rows, at::TensorOptions().dtype(at::kLong));
+  return rows == 0 ? places : places.mul(total).div(rows, "floor");
+}
+
+bool is_mask(const at::Tensor& tensor) { return tensor.scalar_type() == at::kBool || tensor.scalar_type() == at::kByte; }
+
+// One column of indices for each dimension of a mask: those of its true elements, or of as many as are assumed.
+std::vector<at::Tensor> columns_of(const std::string& op, const at::Tensor& mask) {
+  if (content_of(mask) == Content::known) {
+    auto columns = at::nonzero(mask).unbind(1);
+    return {columns.begin(), columns.end()};
+  }
+  auto places = spread(assumed_rows(op, mask, mask.numel()), std::max<int64_t>(mask.numel(), 1));
+  std::vector<at::Tensor> columns(mask.dim());
+  for (int64_t dim = mask.dim() - 1; dim >= 0; --dim) {
+    columns[dim] = places.remainder(std::max<int64_t>(mask.size(dim), 1));
+    places = places.div(std::max<int64_t>(mask.size(dim), 1), "floor");
+  }
+  return columns;
+}
+
+// A tensor of results that are not the values' own: written where it is small.
+at::Tensor give_modelled(const at::Tensor& values) {
+  const bool large = sim::too_large_to_keep(bytes_of(values));
+  at::Tensor result;
+  {
+    AllocateOnNpu npu;
+    result = at::empty(values.sizes(), values.options());
+  }
+  if (!large) {
+    result.copy_(values);
+  }
+  set_content(result, large ? Content::hollow : Content::stand_in);
+  return result;
+}
+
+at::TensorOptions longs() { return at::TensorOptions().dtype(at::kLong); }
+
+}  // namespace
+
+bool ShapesOnly::Inputs::small() const { return !sim::too_large_to_keep(bytes); }
+
+ShapesOnly::Kind ShapesOnly::kind_of(const c10::OperatorHandle& op) {
+  static const std::unordered_map<std::string, Kind> kinds = {
+      {"aten::copy_", Kind::copy},
+      {"aten::_local_scalar_dense", Kind::scalar},
+      {"aten::equal", Kind::equal},
+      {"aten::nonzero", Kind::nonzero},
+      {"aten::masked_select", Kind::masked_select},
+      {"aten::index", Kind::index},
+      {"aten::_unique", Kind::unique},
+      {"aten::_unique2", Kind::unique},
+      {"aten::unique_dim", Kind::unique},
+      {"aten::unique_consecutive", Kind::unique},
+      {"aten::unique_dim_consecutive", Kind::unique},
+      {"aten::repeat_interleave", Kind::repeat},
+      {"aten::bincount", Kind::bincount},
+      {"aten::_amp_foreach_non_finite_check_and_unscale_", Kind::finite_check},
+  };
+  const auto& returns = op.schema().returns();
+  for (const auto& result : returns) {
+    if (result.alias_info() != nullptr && !result.alias_info()->isWrite()) {
+      return Kind::view;
+    }
+  }
+  if (moves_no_data(op.schema())) {
+    return Kind::view;
+  }
+  const auto found = kinds.find(op.operator_name().name);
+  return found == kinds.end() ? Kind::ordinary : found->second;
+}
+
+ShapesOnly::ShapesOnly(const c10::OperatorHandle& op, std::string name)
+    : name_(std::move(name)),
+      kind_(kind_of(op)),
+      arguments_(op.schema().arguments().size()),
+      results_(op.schema().returns().size()),
+      all_true_(op.operator_name().name == "aten::all" || op.operator_name().name == "aten::isfinite") {
+  const auto& schema = op.schema();
+  for (const auto& argument : schema.arguments()) {
+    const auto* alias = argument.alias_info();
+    written_.push_back(alias != nullptr && alias->isWrite());
+    only_written_.push_back(written_.back() && (argument.is_out() || (written_.size() == 1 && fills(schema.name()))));
+    if (argument.name() == "generator") {
+      generator_ = written_.size() - 1;
+    }
+  }
+  in_place_ = results_ > 0;
+  for (const auto& result : schema.returns()) {
+    std::optional<size_t> same;
+    for (size_t i = 0; i < arguments_ && result.alias_info() != nullptr; ++i) {
+      const auto* alias = schema.arguments()[i].alias_info();
+      if (alias != nullptr && alias->beforeSets() == result.alias_info()->beforeSets()) {
+        same = i;
+        break;
+      }
+    }
+    in_place_ = in_place_ && same && !schema.arguments()[*same].is_out();
+    result_of_.push_back(same);
+  }
+  has_meta_ = op.hasKernelForDispatchKey(c10::DispatchKey::Meta) ||
+              op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd) ||
+              op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutogradNonFunctional);
+}
+
+ShapesOnly::Inputs ShapesOnly::look(const torch::jit::Stack& stack, size_t first) const {
+  Inputs inputs;
+  for (size_t i = 0; i < arguments_; ++i) {
+    each_tensor(stack[first + i], [&](const at::Tensor& tensor) {
+      inputs.bytes += bytes_of(tensor);
+      if (!only_written_[i]) {
+        const Content content = content_of(tensor);
+        inputs.modelled |= content != Content::known;
+        inputs.hollow |= content == Content::hollow;
+      }
+    });
+  }
+  return inputs;
+}
+
+// Writes stand-ins where small inputs hold nothing. False where a small view reaches too far through a large tensor that
+// is to be written.
+bool ShapesOnly::fill_hollow(torch::jit::Stack* stack, size_t first) const {
+  bool all = true;
+  for (size_t i = 0; i < arguments_; ++i) {
+    if (only_written_[i]) {
+      continue;
+    }
+    change_tensors((*stack)[first + i], [&](at::Tensor tensor) {
+      if (!tensor.defined() || content_of(tensor) != Content::hollow) {
+        return tensor;
+      }
+      const size_t extent = extent_of(tensor);
+      const double value = stand_in_for(tensor.scalar_type());
+      if (extent > kWidest * sim::keep_bytes()) {
+        if (written_[i]) {
+          all = false;
+          return tensor;
+        }
+        AllocateOnNpu host(false);
+        return at::full(tensor.sizes(), value, tensor.options());
+      }
+      const auto width = static_cast<size_t>(tensor.element_size());
+      const auto* begin = static_cast<const char*>(begin_of(tensor));
+      for (const auto& part : sim::hollow_parts(begin, extent)) {
+        const size_t before = static_cast<size_t>(part.begin - begin) % width;  // a part begins and ends with an element
+        auto flat = at::from_blob(part.begin - before, {static_cast<int64_t>((part.bytes + before) / width)}, tensor.options());
+        flat.fill_(value);
+        sim::set_content(part.begin, part.bytes, Content::stand_in);
+      }
+      return tensor;
+    });
+  }
+  return all;
+}
+
+void ShapesOnly::compute_known(torch::jit::Stack* stack, size_t first, const Inputs& inputs,
+                               const std::function<void()>& compute) const {
+  torch::jit::Stack written;
+  for (size_t i = 0; i < arguments_; ++i) {
+    if (written_[i]) {
+      written.push_back((*stack)[first + i]);
+    }
+  }
+  compute();
+  const auto say = [&](const at::Tensor& tensor) {
+    if (inputs.modelled) {
+      keep_finite(tensor);
+    }
+    set_content(tensor, inputs.modelled ? Content::stand_in : Content::known);
+  };
+  for (const auto& value : written) {
+    each_tensor(value, say);
+  }
+  for (size_t i = 0; i < results_; ++i) {
+    if (!result_of_[i]) {
+      each_tensor((*stack)[stack->size() - results_ + i], say);
+    }
+  }
+}
+
+void ShapesOnly::copy(torch::jit::Stack* stack, size_t first, const Inputs& inputs,
+                      const std::function<void()>& compute) const {
+  const at::Tensor to = (*stack)[first].toTensor(), from = (*stack)[first + 1].toTensor();
+  const bool large = sim::too_large_to_keep(bytes_of(to));
+  const bool to_host = !is_device_memory(begin_of(to)) && is_device_memory(begin_of(from));
+  if (!large && fill_hollow(stack, first)) {
+    compute_known(stack, first, inputs, compute);
+  } else {
+    stack->erase(stack->begin() + static_cast<std::ptrdiff_t>(first) + 1, stack->end());
+    set_content(to, Content::hollow);
+  }
+  if (to_host && inputs.modelled) {
+    const bool one = to.numel() == 1 && !large;
+    std::optional<double> value;
+    if (one && !at::isComplexType(to.scalar_type())) {
+      value = to.item().toDouble();
+    }
+    const auto told = note_read({"aten::copy_", to.scalar_type(), to.sizes().vec(), value});
+    if (told && !large) {
+      to.fill_(*told);
+    }
+  }
+}
+
+void ShapesOnly::read_scalar(torch::jit::Stack* stack, size_t first) const {
+  const at::Tensor tensor = (*stack)[first].toTensor();
+  const bool equal = kind_ == Kind::equal;
+  const auto type = equal ? at::kBool : tensor.scalar_type();
+  at::Scalar value = equal ? at::Scalar(true) : tensor.item();
+  const auto told = note_read({name_, type, equal ? std::vector<int64_t>{} : tensor.sizes().vec(),
+                               value.isComplex() ? std::nullopt : std::make_optional(value.toDouble())});
+  if (told) {
+    value = at::isFloatingType(type) ? at::Scalar(*told) : type == at::kBool ? at::Scalar(*told != 0)
+                                                                             : at::Scalar(static_cast<int64_t>(*told));
+  }
+  stack->resize(first);
+  equal ? stack->push_back(value.toBool()) : stack->push_back(value);
+}
+
+// Results that are as long as modelled values say. False where no argument that says so is modelled.
+bool ShapesOnly::choose_rows(torch::jit::Stack* stack, size_t first) const {
+  const at::Tensor self = (*stack)[first].toTensor();
+  const at::Tensor values = kind_ == Kind::masked_select ? (*stack)[first + 1].toTensor() : self;
+  if (content_of(values) == Content::known) {
+    return false;
+  }
+  AllocateOnNpu host(false);
+  std::vector<at::Tensor> results;
+  switch (kind_) {
+    case Kind::nonzero: {
+      auto columns = columns_of(name_, self);
+      results = {columns.empty() ? at::empty({1, 0}, longs()) : at::stack(columns, 1)};
+      break;
+    }
+    case Kind::masked_select: {
+      const auto sizes = at::infer_size(self.sizes(), values.sizes());
+      const int64_t most = c10::multiply_integers(sizes);
+      results = {at::full({assumed_rows(name_, values, most)}, stand_in_for(self.scalar_type()), self.options())};
+      break;
+    }
+    case Kind::repeat: {
+      const auto size = (*stack)[first + 1].toOptional<int64_t>();
+      const int64_t most = values.numel();
+      if (!size) {
+        note_read({name_, values.scalar_type(), values.sizes().vec(), std::nullopt, true});
+      }
+      results = {spread(size.value_or(most), std::max<int64_t>(most, 1))};
+      break;
+    }
+    case Kind::bincount: {
+      const auto least = (*stack)[first + 2].toInt();
+      note_read({name_, values.scalar_type(), values.sizes().vec(), std::nullopt, true});
+      const int64_t bins = std::max<int64_t>(least, 1), all = values.numel();
+      auto counts = at::full({bins}, all / bins, longs());
+      counts.narrow(0, 0, all % bins).add_(1);
+      const auto weights = (*stack)[first + 1].toOptional<at::Tensor>();
+      results = {weights && weights->defined() ? counts.to(at::kDouble) : counts};
+      break;
+    }
+    default: {  // unique in its forms: values, inverse, counts
+      const bool by_dim = name_.find("unique_dim") != std::string::npos;
+      const int64_t dim = by_dim ? (*stack)[first + 1].toInt() : 0;
+      const int64_t most = by_dim ? self.size(dim) : self.numel();
+      const int64_t rows = std::max<int64_t>(assumed_rows(name_, self, most), most > 0 ? 1 : 0);
+      auto sizes = by_dim ? self.sizes().vec() : std::vector<int64_t>{rows};
+      if (by_dim) {
+        sizes[dim < 0 ? dim + self.dim() : dim] = rows;
+      }
+      results.push_back(at::full(sizes, stand_in_for(self.scalar_type()), self.options()));
+      results.push_back(at::zeros(by_dim ? at::IntArrayRef(most) : self.sizes(), longs()));
+      if (results_ == 3) {
+        auto counts = at::full({rows}, rows == 0 ? 0 : most / rows, longs());
+        counts.narrow(0, 0, rows == 0 ? 0 : most % rows).add_(1);
+        results.push_back(counts);
+      }
+    }
+  }
+  stack->resize(first);
+  for (const auto& result : results) {
+    stack->push_back(give_modelled(result));
+  }
+  return true;
+}
+
+// Of aten::index: masks among the indices become the indices that they stand for.
+void ShapesOnly::replace_masks(torch::jit::Stack* stack, size_t first) const {
+  AllocateOnNpu host(false);
+  c10::List<std::optional<at::Tensor>> indices;
+  bool masks = false;
+  for (const std::optional<at::Tensor> index : (*stack)[first + 1].toOptionalTensorList()) {
+    if (index && index->defined() && is_mask(*index)) {
+      masks = true;
+      const bool modelled = content_of(*index) != Content::known;
+      for (const auto& column : columns_of(name_, *index)) {
+        indices.push_back(modelled ? give_modelled(column) : column);
+      }
+    } else {
+      indices.push_back(index);
+    }
+  }
+  if (masks) {
+    (*stack)[first + 1] = indices;
+  }
+}
+
+// Puts the results of the meta kernel on the stack in the place of the arguments. False where there is none, or where it
+// refuses; the arguments are then as they were.
+bool ShapesOnly::infer(const c10::OperatorHandle& op, torch::jit::Stack* stack, size_t first) const {
+  for (size_t i = 0; i < arguments_; ++i) {
+    auto& value = (*stack)[first + i];
+    if (value.isTensor()) {
+      value = meta_of(value.toTensor());
+    } else if (value.isTensorList()) {
+      c10::List<at::Tensor> list;
+      for (const at::Tensor& tensor : value.toTensorVector()) {
+        list.push_back(meta_of(tensor));
+      }
+      value = std::move(list);
+    } else if (value.isOptionalTensorList()) {
+      c10::List<std::optional<at::Tensor>> list;
+      for (const std::optional<at::Tensor> tensor : value.toOptionalTensorList()) {
+        list.push_back(tensor ? std::make_optional(meta_of(*tensor)) : tensor);
+      }
+      value = std::move(list);
+    } else if (value.isDevice()) {
+      value = c10::Device(at::kMeta);
+    } else if (generator_ && i == *generator_) {
+      value = c10::IValue();
+    }
+  }
+  AllocateOnNpu host(false);
+  op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::Meta), stack);
+  return true;
+}
+
+// Reserves what the meta kernel's results say, in their place on the stack.
+void ShapesOnly::reserve(torch::jit::Stack* stack, size_t first, const torch::jit::Stack& given) const {
+  for (size_t i = 0; i < results_; ++i) {
+    auto& value = (*stack)[first + i];
+    if (const auto same = result_of_[i]) {
+      const auto& argument = given[*same];
+      if (value.isTensor() && argument.isTensor() && value.toTensor().sizes() != argument.toTensor().sizes()) {
+        argument.toTensor().resize_(value.toTensor().sizes());  // out=
+      }
+      value = argument;
+    } else {
+      change_tensors(value, [&](const at::Tensor& meta) {
+        return meta.defined() ? reserve_like(meta, all_true_ ? 1 : stand_in_for(meta.scalar_type())) : meta;
+      });
+    }
+  }
+  for (size_t i = 0; i < arguments_; ++i) {
+    if (!written_[i]) {
+      continue;
+    }
+    each_tensor(given[i], [&](const at::Tensor& tensor) {
+      const bool large = sim::too_large_to_keep(bytes_of(tensor));
+      if (!large && (only_written_[i] || content_of(tensor) == Content::hollow) &&
+          extent_of(tensor) <= kWidest * sim::keep_bytes()) {
+        at::Tensor(tensor).fill_(all_true_ ? 1 : stand_in_for(tensor.scalar_type()));
+      }
+      set_content(tensor, large || content_of(tensor) == Content::hollow ? Content::hollow : Content::stand_in);
+    });
+  }
+}
+
+void ShapesOnly::run(const c10::OperatorHandle& op, torch::jit::Stack* stack, const std::function<void()>& compute) const {
+  if (kind_ == Kind::view) {
+    return compute();
+  }
+  const size_t first = stack->size() - arguments_;
+  if (kind_ == Kind::index) {
+    replace_masks(stack, first);
+  }
+  const Inputs inputs = look(*stack, first);
+  switch (kind_) {
+    case Kind::copy:
+      return copy(stack, first, inputs, compute);
+    case Kind::scalar:
+    case Kind::equal:
+      if (!inputs.modelled) {
+        return compute();
+      }
+      fill_hollow(stack, first);
+      return read_scalar(stack, first);
+    case Kind::nonzero:
+    case Kind::masked_select:
+    case Kind::unique:
+    case Kind::repeat:
+    case Kind::bincount:
+      if (results_ > 0 && !result_of_[0] && choose_rows(stack, first)) {
+        return;
+      }
+      if (!inputs.modelled) {
+        return compute_known(stack, first, inputs, compute);
+      }
+      break;
+    case Kind::finite_check:
+      if (!inputs.modelled && inputs.small()) {
+        break;
+      }
+      for (size_t i = 0; i < 2; ++i) {  // the gradients, found_inf
+        each_tensor((*stack)[first + i], [&](const at::Tensor& tensor) {
+          set_content(tensor, sim::too_large_to_keep(bytes_of(tensor)) ? Content::hollow : Content::stand_in);
+        });
+      }
+      stack->resize(first);
+      return;
+    default:
+      break;
+  }
+  const bool small = inputs.small();
+  if (small && in_place_) {
+    if (!inputs.hollow || fill_hollow(stack, first)) {
+      return compute_known(stack, first, inputs, compute);
+    }
+  }
+  if (!has_meta_) {
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        small, "shapes only: nothing says the shapes of what the operator ", name_, " gives but its values, and its inputs of ",
+        inputs.bytes, " bytes are more than are computed (ASCEND_WORKBOOK_SIM_KEEP_BYTES)");
+    fill_hollow(stack, first);
+    return compute_known(stack, first, inputs, compute);
+  }
+  const torch::jit::Stack given(stack->begin() + static_cast<std::ptrdiff_t>(first), stack->end());
+  const auto restore = [&] {
+    stack->resize(first);
+    stack->insert(stack->end(), given.begin(), given.end());
+  };
+  try {
+    infer(op, stack, first);
+  } catch (const c10::Error&) {
+    if (!small) {
+      throw;
+    }
+    restore();
+    fill_hollow(stack, first);
+    return compute_known(stack, first, inputs, compute);  // which says what is wrong, or is right
+  }
+  size_t result_bytes = 0;
+  for (size_t i = 0; i < results_; ++i) {
+    each_tensor((*stack)[first + i], [&](const at::Tensor& tensor) { result_bytes += bytes_of(tensor); });
+  }
+  if (small && !sim::too_large_to_keep(result_bytes)) {
+    torch::jit::Stack metas(stack->begin() + static_cast<std::ptrdiff_t>(first), stack->end());
+    restore();
+    if (!inputs.hollow || fill_hollow(stack, first)) {
+      return compute_known(stack, first, inputs, compute);
+    }
+    stack->resize(first);
+    stack->insert(stack->end(), metas.begin(), metas.end());
+  }
+  reserve(stack, first, given);
+}
+
+}  // namespace npu_sim

@@ -1,6 +1,7 @@
 // The page: header, tabs by name in the address, language, theme, and the state that a reload keeps.
 
 import {chip, decoded, forget, h, isDark, page, t, tag, w} from "./dom.js";
+import {keepCode, restoreCode} from "./code.js";
 import {VIEWS} from "./views.js";
 
 const TABS = ["overview", "env", "code", "prec", "perf", "plan", "run"];
@@ -84,29 +85,72 @@ function start() {
     else if (!asked().target) { window.scrollTo(0, 0); document.getElementById("main").focus({preventScroll: true}); }
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { if (page.theme === "auto") draw(); });
-  draw().then(restore);
+  const kept = recall();
+  if (kept) restoreCode(kept.code);
+  draw().then(() => { if (kept) restore(kept); });
   if (page.data.running) setTimeout(reload, 5000);
 }
 
-const KEPT = "ascend-workbook.place", STALE_MS = 2 * 3600 * 1000;
+const KEPT = "ascend-workbook.place", STALE_MS = 2 * 3600 * 1000, SETTLED_MS = 1500;
 
 // Loads the page anew while its run goes on, but not under a reader's hands; where he was is kept. A page that nobody
 // has drawn for a long time is not asked for any more: its run was killed.
 function reload() {
   if (Date.now() - Date.parse(page.data.created) > STALE_MS) return;
   if (document.activeElement?.matches("input") || getSelection()?.toString()) { setTimeout(reload, 5000); return; }
-  const open = [...document.querySelectorAll("details")].map(one => one.open);
-  try { sessionStorage.setItem(KEPT, JSON.stringify({scroll: window.scrollY, focus: document.activeElement?.id ?? "", open})); } catch { /* nothing is kept */ }
+  const held = [...named(HELD)].find(([, one]) => one === document.activeElement);
+  const folds = [...named("details")].map(([name, one]) => [name, one.open]);
+  const scrolled = [...named(BOXES)].filter(([, one]) => one.scrollTop || one.scrollLeft).map(([name, one]) => [name, one.scrollTop, one.scrollLeft]);
+  try { sessionStorage.setItem(KEPT, JSON.stringify({scroll: window.scrollY, focus: held?.[0] ?? "", folds, scrolled, code: keepCode()})); } catch { /* nothing is kept */ }
   location.reload();
 }
 
-function restore() {
-  let kept = null;
-  try { kept = JSON.parse(sessionStorage.getItem(KEPT)); sessionStorage.removeItem(KEPT); } catch { return; }
-  if (!kept) return;
-  document.querySelectorAll("details").forEach((one, at) => { if (at < kept.open.length) one.open = kept.open[at]; });
-  document.getElementById(kept.focus)?.focus({preventScroll: true});
-  window.scrollTo(0, kept.scroll);
+const HELD = "a, button, summary, select, [tabindex]", BOXES = "[tabindex], nav ul";
+
+// Elements by names that find them again on a page drawn anew: the id, else the folds about it and what it says.
+function named(selector) {
+  const all = new Map(), counts = new Map();
+  for (const one of document.querySelectorAll(selector)) {
+    const names = [label(one)];
+    for (let fold = one.parentElement?.closest("details"); fold; fold = fold.parentElement.closest("details")) names.unshift(label(fold));
+    const name = one.id || names.join(" > "), count = (counts.get(name) ?? 0) + 1;
+    counts.set(name, count);
+    all.set(count > 1 ? `${name} ${count}` : name, one);
+  }
+  return all;
+}
+
+// A fold is called by the begin of its summary: what comes behind it may change.
+function label(one) {
+  const inner = one.matches("details") ? one.querySelector("summary") : one;
+  return `${one.tagName} ${inner?.getAttribute("href") ?? inner?.getAttribute("aria-label") ?? (inner?.matches("summary") ? inner.firstChild : inner)?.textContent.slice(0, 80) ?? ""}`;
+}
+
+function recall() {
+  try {
+    const kept = JSON.parse(sessionStorage.getItem(KEPT));
+    sessionStorage.removeItem(KEPT);
+    return kept;
+  } catch { return null; }
+}
+
+// Puts the reader back where he was. What a fold holds is drawn after it was opened, and folds in it then: until that
+// has settled, or the reader moves himself.
+function restore(kept) {
+  const folds = new Map(kept.folds), scrolled = new Map(kept.scrolled.map(([name, ...place]) => [name, place])), began = performance.now();
+  let focus = kept.focus, moved = false;
+  const stop = () => { moved = true; };
+  for (const kind of ["wheel", "pointerdown", "keydown", "touchstart"]) addEventListener(kind, stop, {once: true, passive: true, capture: true});
+  const settle = () => {
+    if (moved) return;
+    for (const [name, one] of named("details")) if (folds.has(name)) { one.open = folds.get(name); folds.delete(name); }
+    for (const [name, one] of named(BOXES)) if (scrolled.has(name)) [one.scrollTop, one.scrollLeft] = scrolled.get(name);
+    const held = focus && named(HELD).get(focus);
+    if (held) { held.focus({preventScroll: true}); if (performance.now() - began > 100) focus = ""; }
+    if (Math.abs(window.scrollY - kept.scroll) > 1) window.scrollTo(0, kept.scroll);
+    if (performance.now() - began < SETTLED_MS) requestAnimationFrame(settle);
+  };
+  requestAnimationFrame(() => requestAnimationFrame(settle));  // a line that the address names goes into view before
 }
 
 start();

@@ -5,7 +5,16 @@ import {chip, codeLink, findFile, h, link, once, onceOrAbove, page, prose, t, un
 const CLASSES = ["unsupported", "manual", "rewrite", "advice", "auto"];
 export const HUES = {auto: "good", rewrite: "s1", manual: "look", unsupported: "fix", advice: "none"};
 const AROUND = 3;
-const kept = {column: "both", shown: new Set(CLASSES)};
+const kept = {column: "both", shown: new Set(CLASSES), unfolded: new Set()};
+
+// How the reader has set the code: kept when the page is loaded anew.
+export function keepCode() {
+  return {column: kept.column, shown: [...kept.shown], unfolded: [...kept.unfolded]};
+}
+
+export function restoreCode({column, shown, unfolded}) {
+  Object.assign(kept, {column, shown: new Set(shown), unfolded: new Set(unfolded)});
+}
 
 export async function drawCode(into, target) {
   const files = page.data.code;
@@ -109,12 +118,13 @@ async function drawFile(main, packed, line) {
     if (row.changed || byLine.has(row.old) || row.old === line) near.fill(1, Math.max(0, at - AROUND), at + AROUND + 1);
   });
   if (rows.length <= 60) near.fill(1);
+  rows.forEach((row, at) => { if (kept.unfolded.has(`${file.path}:${row.old}`)) near[at] = 1; });
   for (let at = 0; at < rows.length;) {
     if (near[at]) { drawRow(table, rows[at], both, byLine, line); at += 1; continue; }
     let end = at;
     while (end < rows.length && !near[end]) end += 1;
     if (end - at <= 4) { for (; at < end; at++) drawRow(table, rows[at], both, byLine, line); continue; }
-    fold(table, rows.slice(at, end), both, byLine, line);
+    fold(table, file.path, rows.slice(at, end), both, byLine, line);
     at = end;
   }
   if (line) requestAnimationFrame(() => {
@@ -145,10 +155,10 @@ function pairRows(file) {
   return rows;
 }
 
-function fold(table, rows, both, byLine, line) {
+function fold(table, path, rows, both, byLine, line) {
   const button = h("button", {type: "button", class: "fold", onclick: () => {
     const holder = h("div", {class: "unfolded", tabindex: "-1"});
-    for (const row of rows) drawRow(holder, row, both, byLine, line);
+    for (const row of rows) { drawRow(holder, row, both, byLine, line); kept.unfolded.add(`${path}:${row.old}`); }
     button.replaceWith(...holder.childNodes);
     table.focus({preventScroll: true});
   }}, w("unfold", {count: rows.length}));

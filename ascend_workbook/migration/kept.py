@@ -12,6 +12,7 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.migration.reading.undecoded import Unreadable
 from ascend_workbook.migration.repair import GRAVEST, class_of
 from ascend_workbook.migration.texts import decode_text
+from ascend_workbook.migration.texts.notebook import read_code_cells
 from ascend_workbook.redaction.exits import redact_in_place
 
 #: Bytes of one text, and of all together.
@@ -58,16 +59,31 @@ def _name_files(scanned: Report, rewritten: Report) -> list[str]:
 
 
 def _read_sides(name: str, scanned: Report, rewritten: Report) -> dict[str, str | None]:
-    """Return a file's texts. Raises NotKept, also where the file is no longer the one that was scanned."""
-    changed, facts = name in rewritten.facts.get("sha256", ()), rewritten.facts
-    file = Path(scanned.facts["root"], name)
+    """Return the texts of a file, or of a notebook's cell.
+
+    Raises NotKept, also where the file is no longer the one that was scanned."""
+    whole, _, cell = name.partition("#cell")
+    changed, facts = whole in rewritten.facts.get("sha256", ()), rewritten.facts
+    file = Path(scanned.facts["root"], whole)
     before = file.with_name(f"{file.name}.orig") if changed and facts.get("in_place") else file
-    after = file if facts.get("in_place") else Path(facts["out"], name) if facts.get("out") else None
+    after = file if facts.get("in_place") else Path(facts["out"], whole) if facts.get("out") else None
     text = _read(before)
-    wanted = {**facts.get("sha256", {}), **scanned.facts.get("sha256", {})}.get(name)
+    wanted = {**facts.get("sha256", {}), **scanned.facts.get("sha256", {})}.get(whole)
     if wanted and hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != wanted:
         raise NotKept("sources.changed")
-    return {"before": redact_in_place(text), "after": redact_in_place(_read(after)) if changed and after else None}
+    texts = {"before": text, "after": _read(after) if changed and after else None}
+    return {side: redact_in_place(_take_cell(text, cell)) if text is not None else None for side, text in texts.items()}
+
+
+def _take_cell(text: str, number: str) -> str:
+    """Return the code of one cell of a notebook's text; without a number the text."""
+    if not number:
+        return text
+    try:
+        cells = {str(cell.number): cell.code for cell in read_code_cells(text)}
+        return cells[number]
+    except (Unreadable, KeyError) as error:
+        raise NotKept("sources.changed") from error
 
 
 def _read(file: Path) -> str:

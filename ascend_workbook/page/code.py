@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -63,15 +65,29 @@ def collect_sources(report: Report) -> dict[str, SourceFile]:
     quoted = _quotes_by_file(placed_findings(report))
     files = {}
     for name in sorted({*quoted, *(rewritten.facts.get("sha256") or {} if rewritten else {})}):
-        before = _read_text(Path(root, name))
-        if before is not None and _is_as_looked_at(before, sums.get(name), quoted.get(name, {})):
-            out = rewritten.facts.get("out") if rewritten else None
-            after = _read_text(Path(out, name)) if isinstance(out, str) else None
-            text = redact_in_place(before.decode("utf-8", "replace"))
-            files[name] = SourceFile(
-                text, redact_in_place(after.decode("utf-8", "replace")) if after is not None else None
-            )
+        whole, _, cell = name.partition("#cell")
+        content = _read_text(Path(root, whole))
+        before = _take_cell(content, cell)
+        checked = content if whole in sums else before
+        if before is None or checked is None or not _is_as_looked_at(checked, sums.get(whole), quoted.get(name, {})):
+            continue
+        out = rewritten.facts.get("out") if rewritten else None
+        after = _take_cell(_read_text(Path(out, whole)), cell) if isinstance(out, str) else None
+        texts = [redact_in_place(text.decode("utf-8", "replace")) for text in (before, after) if text is not None]
+        files[name] = SourceFile(*texts)
     return files
+
+
+def _take_cell(content: bytes | None, number: str) -> bytes | None:
+    """Return the code of one cell of a notebook, counted from 1 over all cells; without a number the whole content.
+
+    None for a cell that is not there."""
+    if content is None or not number:
+        return content
+    with suppress(ValueError, KeyError, IndexError, TypeError, AttributeError):
+        source = json.loads(content)["cells"][int(number) - 1]["source"]
+        return (source if isinstance(source, str) else "".join(source)).encode("utf-8", "surrogatepass")
+    return None
 
 
 def placed_findings(report: Report) -> list[Finding]:
@@ -206,7 +222,7 @@ def _lex_text(name: str, text: str) -> Iterator[tuple[str, str]]:
 
     options = {"stripnl": False, "ensurenl": False}
     try:
-        lexer = get_lexer_for_filename(Path(name).name, **options)
+        lexer = get_lexer_for_filename("cell.py" if "#cell" in name else Path(name).name, **options)
     except ClassNotFound:
         lexer = TextLexer(**options)
     for token, piece in lexer.get_tokens(text):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import nbformat
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.report import Report
+from ascend_workbook.migration.kept import keep_sources
 from ascend_workbook.migration.rewrite import rewrite
 from ascend_workbook.migration.scan import scan
 from ascend_workbook.page import code
@@ -128,3 +131,23 @@ def test_what_stops_a_script_at_a_line_is_one_finding() -> None:
     parts = tuple(Report("migration", "x", (finding(key),)) for key in ("MIG141.none", "MIG142.not_shown"))
     classed = (finding("MIG141.none", **{"class": "auto"}), finding("MIG142.not_shown", **{"class": "auto"}))
     assert len(placed_findings(Report("migration", "migration", classed, parts=parts))) == 3
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["scanned", "kept by the stage"])
+def test_a_cell_of_a_notebook_is_shown_as_its_code(tmp_path: Path, kept: bool) -> None:
+    """Cells are counted over all, text too; one of a notebook that changed since is not shown."""
+    cells = [nbformat.v4.new_markdown_cell("# 标题"), nbformat.v4.new_code_cell(SCRIPT)]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "a.ipynb")
+    report = scan(tmp_path / "a.ipynb")
+
+    def read_sources() -> dict[str, SourceFile]:
+        nothing = Report("migration", "rewrite")
+        facts = {**report.facts, **keep_sources(report, nothing)} if kept else report.facts
+        return collect_sources(replace(report, facts=facts))
+
+    assert read_sources()["a.ipynb#cell2"].before == SCRIPT
+    file = describe_code(read_sources(), placed_findings(report))[0]
+    assert file["path"] == "a.ipynb#cell2" and file["findings"] and file["before"][0][0] == "k", "Python's colours"
+    cells[1].source += "\n# new"
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "a.ipynb")
+    assert read_sources() == {}

@@ -17,8 +17,7 @@ import pytest
 
 from ascend_workbook.findings.report import load_report
 from ascend_workbook.page.render import draw_run
-from tests.browser import screen
-from tests.conftest import ROOT
+from tests.browser import axe, screen
 from tests.page.reading import read_page
 from tests.page.recorded import NAMES, unpack_run
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 TABS = ("overview", "env", "code", "prec", "perf", "run")
-AXE = ROOT / "tools" / "bundle" / "node_modules" / "axe-core" / "axe.min.js"
 SIZES = (1280, 800, 400)
 LARGEST = 1_500_000
 #: Long texts that are seen twice; a finding's line of code may be.
@@ -125,17 +123,14 @@ def test_no_long_text_is_told_twice_on_a_tab(pages: dict[str, Path], opened: Any
         assert page.evaluate(TWICE) == [], tab
 
 
-@pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not there: cd tools/bundle && npm ci --ignore-scripts")
+@axe.needed
 @pytest.mark.parametrize(("lang", "theme"), list(itertools.product(["en", "zh"], ["light", "dark"])))
 @pytest.mark.parametrize("name", NAMES)
 def test_axe_finds_nothing(pages: dict[str, Path], opened: Any, name: str, lang: str, theme: str) -> None:
     page = opened(pages[name], lang=lang, theme=theme)
     for tab in TABS:
         show(page, pages[name], tab)
-        page.add_script_tag(path=AXE)
-        found = page.evaluate("axe.run().then(told => told.violations)")
-        told = [(one["id"], one["impact"], [node["html"][:160] for node in one["nodes"][:3]]) for one in found]
-        assert told == [], (tab, json.dumps(told, indent=1))
+        assert axe.find_violations(page) == [], tab
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -13,16 +13,17 @@ from ascend_workbook.precision.compare import compare
 from course.grading.classroom import show_class
 from course.lessons.drawings import CORE
 from course.lessons.parting import list_bars
-from course.lessons.quiz import quiz
-from tests.browser import moves
+from course.lessons.quiz import OPTIONS, quiz
+from tests.browser import axe, moves
 from tests.browser.lab import Lab
 from tests.browser.notebook import KERNEL, Opened, made, shown
 from tests.browser.pages import faults
+from tests.browser.screen import opened
 from tests.course.test_classroom_page import write_grades
 from tests.precision.networks import convolutions
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Frame
 
 CODE = {
     "drawing": "from course.lessons.drawings import drawing\ndrawing('core', {lang!r})",
@@ -119,3 +120,101 @@ def test_without_trust_the_same_is_read(
 def test_the_class_opens_offline(lang: str, dark: bool, chromium: Browser, pictures: Path, tmp_path: Path) -> None:
     show_class(write_grades(tmp_path / "grades.csv", lang), tmp_path / "班级.html", lang=lang)
     assert faults(chromium, tmp_path / "班级.html", dark, pictures, f"class-{lang}") == []
+
+
+def frame_of(seen: Opened) -> Frame:
+    """The frame of the piece in the first cell's output."""
+    frame = seen.output(0).locator("iframe").element_handle().content_frame()
+    assert frame is not None
+    return frame
+
+
+@axe.needed
+@pytest.mark.parametrize("lang", ["zh", "en"])
+@pytest.mark.parametrize("kind", CODE)
+def test_axe_finds_nothing_in_a_piece(kind: str, lang: str, server: Lab, chromium: Browser, folder: Path) -> None:
+    """As it is drawn and after it was used, in both themes."""
+    file = made(server.folder, f"axe-{kind}-{lang}", CODE[kind].format(folder=str(folder), lang=lang), lang=lang)
+    with shown(chromium, server, file) as seen:
+        seen.run(120)
+        assert seen.wrong() == []
+        for dark in (False, True):
+            seen.theme(dark)
+            for used in (False, True):
+                if used:
+                    if kind == "drawing":
+                        frame_of(seen).press("#on", "Home")  # where a use before it left it
+                    move(kind, seen, folder, lang)
+                seen.screen.page.wait_for_timeout(300)
+                assert axe.find_violations(seen.screen.page, ".jp-Cell-outputArea") == [], (dark, used)
+                if kind != "quiz":
+                    assert axe.find_violations(frame_of(seen)) == [], (dark, used)
+
+
+@pytest.mark.parametrize("kind", ["drawing", "part"])
+def test_each_control_of_a_piece_is_reached_by_tab_and_works(
+    kind: str, server: Lab, chromium: Browser, folder: Path
+) -> None:
+    file = made(server.folder, f"keys-{kind}", CODE[kind].format(folder=str(folder), lang="en"))
+    with shown(chromium, server, file) as seen:
+        seen.run(120)
+        page, frame = seen.screen.page, frame_of(seen)
+        seen.output(0).locator("summary").focus()
+        page.keyboard.press("Shift+Tab")
+        held = "() => document.activeElement.id || document.activeElement.getAttribute('role')"
+        if kind == "drawing":
+            reached = [frame.evaluate(held)]
+            for _ in range(2):
+                page.keyboard.press("Shift+Tab")
+                reached.append(frame.evaluate(held))
+            assert reached == ["on", "play", "back"]
+            inside = frame.locator("body")
+            for key, step in (("Enter", len(CORE.steps)), ("Tab", 0), ("Space", 1), ("Tab", 0), ("Enter", 2)):
+                page.keyboard.press(key)
+                if step:
+                    moves.expect(inside, CORE.caption(step, "en"))
+            assert frame.get_attribute("#play", "aria-pressed") == "false", "a step by hand stops the play"
+            return
+        assert frame.evaluate(held) == "option"
+        names = frame.locator("[role=option]").evaluate_all("all => all.map(one => one.dataset.name)")
+        for key, at in (("End", -1), ("ArrowLeft", -2), ("Home", 0), ("ArrowRight", 1)):
+            page.keyboard.press(key)
+            assert frame.evaluate("document.activeElement.dataset.name") == names[at]
+            page.keyboard.press("Space")
+            moves.expect(frame.locator("#told"), f'answer = "{names[at]}"')
+
+
+def test_a_quiz_is_answered_by_keys_alone(server: Lab, chromium: Browser) -> None:
+    with shown(chromium, server, made(server.folder, "keys-quiz", CODE["quiz"].format(lang="en"), "answers")) as seen:
+        seen.run(120)
+        page, output, asked = seen.screen.page, seen.output(0), quiz("start")
+        output.locator("input[type=radio]").first.focus()
+        for right in asked.answers.values():  # each option is a stop: ipywidgets makes no group of them
+            for letter in OPTIONS:
+                if letter == right:
+                    page.keyboard.press("Space")
+                page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.tagName") == "BUTTON"
+        page.keyboard.press("Enter")
+        moves.expect(output, say("course.quiz.score", "en", right=len(asked.answers), count=len(asked.answers)))
+
+
+@axe.needed
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_axe_finds_nothing_on_the_class_page_and_its_table_is_moved_by_keys(
+    lang: str, dark: bool, chromium: Browser, tmp_path: Path
+) -> None:
+    show_class(write_grades(tmp_path / "grades.csv", lang), tmp_path / "class.html", lang=lang)
+    with opened(chromium, dark=dark) as seen:
+        seen.page.goto((tmp_path / "class.html").as_uri())
+        assert axe.find_violations(seen.page) == []
+        seen.page.set_viewport_size({"width": 320, "height": 600})
+        seen.page.keyboard.press("Tab")
+        region = seen.page.locator("[role=region]")
+        assert region.evaluate("one => one === document.activeElement")
+        for _ in range(3):
+            seen.page.keyboard.press("ArrowRight")
+        seen.page.wait_for_timeout(500)
+        assert region.evaluate("one => one.scrollLeft") > 0
+        assert axe.find_violations(seen.page) == [], "also where the table is wider than the window"

@@ -1,16 +1,15 @@
 """A stage's notebook as a reader first meets it: title, form and verdict on one screen, worked by keys, in both themes.
 
-What axe-core complains about is looked at where ASCEND_WORKBOOK_AXE names its axe.min.js (`npm pack axe-core`).
-"""
+What axe-core complains about is looked at where it is installed (tests/browser/axe.py)."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.browser import axe
 from tests.browser.lab import Lab
 from tests.browser.moves import wait
 from tests.browser.notebook import Opened, copied, made, shown
@@ -21,10 +20,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator
 
 SCREEN = {"width": 1280, "height": 800}
-AXE = os.environ.get("ASCEND_WORKBOOK_AXE", "")
-#: Of what is ours on the page: JupyterLab has complaints of its own.
-ASK_AXE = """places => axe.run({include: places.map(place => [place])}, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa']})
-  .then(found => found.violations.flatMap(one => one.nodes.map(node => `${one.id}: ${node.html.slice(0, 200)}`)))"""
 TOP = "() => { for (const each of document.querySelectorAll('.jp-WindowedPanel-outer')) each.scrollTop = 0; }"
 FORM = """from helpers.boxes import form_box
 lang, script, device, steps, compute = {lang!r}, "train.py", "auto", 4, True
@@ -47,12 +42,8 @@ def is_seen(place: Locator) -> bool:
 
 
 def complaints(seen: Opened, *places: str) -> list[str]:
-    """What axe has to say of these parts of the page."""
-    if not AXE:
-        return []
-    seen.screen.page.add_script_tag(path=AXE)
-    found: list[str] = seen.screen.page.evaluate(ASK_AXE, list(places))
-    return found
+    """What axe has to say of these parts of the page: of what is ours. JupyterLab has complaints of its own."""
+    return axe.find_violations(seen.screen.page, *places) if axe.FILE.is_file() else []
 
 
 def printed(seen: Opened, name: str) -> list[tuple[int, Any]]:

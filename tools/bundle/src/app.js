@@ -102,6 +102,7 @@ function reload() {
   const folds = [...named("details")].map(([name, one]) => [name, one.open]);
   const scrolled = [...named(BOXES)].filter(([, one]) => one.scrollTop || one.scrollLeft).map(([name, one]) => [name, one.scrollTop, one.scrollLeft]);
   try { sessionStorage.setItem(KEPT, JSON.stringify({scroll: window.scrollY, focus: held?.[0] ?? "", folds, scrolled, code: keepCode()})); } catch { /* nothing is kept */ }
+  history.scrollRestoration = "manual";  // the browser would put the place where the page was not whole yet
   location.reload();
 }
 
@@ -142,13 +143,13 @@ function restore(kept) {
   const stop = () => { moved = true; };
   for (const kind of ["wheel", "pointerdown", "keydown", "touchstart"]) addEventListener(kind, stop, {once: true, passive: true, capture: true});
   const settle = () => {
-    if (moved) return;
+    if (moved || performance.now() - began > SETTLED_MS) { history.scrollRestoration = "auto"; return; }
     for (const [name, one] of named("details")) if (folds.has(name)) { one.open = folds.get(name); folds.delete(name); }
     for (const [name, one] of named(BOXES)) if (scrolled.has(name)) [one.scrollTop, one.scrollLeft] = scrolled.get(name);
     const held = focus && named(HELD).get(focus);
     if (held) { held.focus({preventScroll: true}); if (performance.now() - began > 100) focus = ""; }
     if (Math.abs(window.scrollY - kept.scroll) > 1) window.scrollTo(0, kept.scroll);
-    if (performance.now() - began < SETTLED_MS) requestAnimationFrame(settle);
+    requestAnimationFrame(settle);
   };
   requestAnimationFrame(() => requestAnimationFrame(settle));  // a line that the address names goes into view before
 }

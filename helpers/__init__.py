@@ -41,6 +41,7 @@ _VERBS = {
     "analyse": "ascend_workbook.profiling",
     "plan": "ascend_workbook.planning.strategy",
     "rehearse": "ascend_workbook.planning.rehearsal",
+    "calibrate": "ascend_workbook.profiling.calibration",
     "explain": "ascend_workbook.diagnose",
     "run": "ascend_workbook.batch",
     "accept": "ascend_workbook.batch",

@@ -19,7 +19,8 @@ CUBE_OPERATIONS = 2 * 16 * 16 * 16
 @dataclass(frozen=True)
 class Chip:
     """One device as a training sees it (of a 910C one of its two dies). `link_bytes_s`: one direction to one other card
-    of the node; `source`: where each figure is published."""
+    of the node; `bfloat16_part`: which part of its speed in float16 the cubes are told to reach in bfloat16; `source`:
+    where each figure is published."""
 
     name: str
     memory_bytes: int
@@ -31,6 +32,7 @@ class Chip:
     link_bytes_s: float
     link_latency_s: float
     node_cards: int
+    bfloat16_part: float = 1.0
     source: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property

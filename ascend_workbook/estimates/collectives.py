@@ -1,51 +1,71 @@
-"""How long collectives would take within a node, by latency and bandwidth; between nodes a wide range."""
+"""How long collectives would take if no rank waits for another: by latency and bandwidth within a node, between nodes a
+wide range, since no public profile bounds it."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
+from typing import Any
 
+from ascend_workbook.estimates.basis import Basis, load_basis
 from ascend_workbook.estimates.chips import Chip
-from ascend_workbook.estimates.ranges import Range
+from ascend_workbook.estimates.ranges import ZERO, Range
 from ascend_workbook.findings.errors import WorkbookError
 
 MICRO = 1e6
-#: Which part of a link's speed transfers reach, fitted on collectives of two ranks in a node
-LINK_PART = 0.64
-#: Standard deviation of the logarithm of measured over said, within a node
-SPREAD = 0.35
-#: One direction of one card between nodes, slowest and fastest of what is published: 100 to 400 Gbit/s, in part used
-BETWEEN_BYTES_S = (6e9, 12.5e9, 25e9)
-BETWEEN_LATENCY_S = (2e-5, 4e-5, 1.5e-4)
-#: How often all bytes, over the number of ranks, pass the link to one other: in a full mesh all links go at once
+#: How often the whole tensor passes a card's links. Within a node a card has a link to each other one, and all are
+#: used at once.
 ROUNDS = {
-    "allreduce": 2,
-    "allgather": 1,
-    "reducescatter": 1,
-    "broadcast": 2,
-    "reduce": 2,
-    "alltoall": 1,
-    "scatter": 1,
-    "gather": 1,
+    "allreduce": 2.0,
+    "allgather": 1.0,
+    "reducescatter": 1.0,
+    "broadcast": 2.0,
+    "reduce": 2.0,
+    "alltoall": 1.0,
+    "alltoallv": 1.0,
+    "scatter": 1.0,
+    "gather": 1.0,
 }
 PAIRS = ("send", "recv", "receive", "batchsendrecv")
+#: Every card's part goes to every other: nothing is added up or shared on the way between nodes.
+SCATTERED = ("alltoall", "alltoallv")
 
 
-def estimate_collective(kind: str, size: float, ranks: int, nodes: int, chip: Chip) -> Range:
+def estimate_collective(
+    kind: str, size: float, ranks: int, nodes: int, chip: Chip, basis: Basis | None = None
+) -> Range:
     """Return how long a collective would take if no rank had to wait, in microseconds. `size`: bytes of the whole
-    tensor, of an allgather the gathered one. Raises WorkbookError for a kind that is not known."""
-    name = kind.lower().replace("hcom_", "").replace("_", "")
-    pair = name in PAIRS
-    if not pair and name not in ROUNDS:
+    tensor, of an allgather the gathered one, of a reducescatter the one before. Raises WorkbookError for a kind that is
+    not known."""
+    name = kind.lower().replace("hcom", "").replace("_", "").replace(" ", "")
+    if name not in ROUNDS and name not in PAIRS:
         raise WorkbookError("estimates.unknown_collective", name=kind, kinds=sorted((*ROUNDS, *PAIRS)))
-    if ranks < 2 and not pair:
-        return Range(0.0, 0.0, 0.0)
+    if ranks < 2:
+        return ZERO
+    about = (basis or load_basis()).about
     if nodes <= 1:
-        over_one_link = size if pair else size * ROUNDS[name] / ranks
-        seconds = chip.link_latency_s + over_one_link / (chip.link_bytes_s * LINK_PART)
-        return Range.around(seconds * MICRO, SPREAD)
-    volume = size if pair else size * ROUNDS[name] * (ranks - 1) / ranks
-    steps = 1 if pair else max(1.0, math.log2(nodes)) * ROUNDS[name]
-    fast, middle, slow = (
-        latency * steps + volume / speed for latency, speed in zip(BETWEEN_LATENCY_S, reversed(BETWEEN_BYTES_S))
-    )
-    return Range(fast * MICRO, middle * MICRO, slow * MICRO)
+        return _within_node(name, size, ranks, chip, about["links"])
+    return _between_nodes(name, size, ranks, nodes, chip, about)
+
+
+def _within_node(name: str, size: float, ranks: int, chip: Chip, links: dict[str, float]) -> Range:
+    over_one_link = size * ROUNDS[name] / ranks if name in ROUNDS else size
+    middle = chip.link_latency_s * MICRO + over_one_link / (chip.link_bytes_s * links["part"]) * MICRO
+    return Range(middle * links["low"], middle, middle * links["high"])
+
+
+def _between_nodes(name: str, size: float, ranks: int, nodes: int, chip: Chip, about: Mapping[str, Any]) -> Range:
+    """Return a range from the best that is published, each card sending what the cards of its node have shared out
+    among them, to one slow line that carries everything."""
+    network, inside = about["network"], ZERO
+    whole = size * ROUNDS.get(name, 1.0)
+    shared = whole
+    if name in ROUNDS:
+        cards = max(1, ranks // nodes)
+        if cards > 1:
+            inside = _within_node(name, size, cards, chip, about["links"])
+        shared = whole * (nodes - 1) / nodes / (1 if name in SCATTERED else cards)
+        whole = whole * (ranks - 1) / ranks
+    low = inside.low + network["latency_low_us"] + shared / network["bytes_s_high"] * MICRO
+    middle = inside.middle + network["latency_middle_us"] + shared / network["bytes_s_middle"] * MICRO
+    high = inside.high + network["latency_high_us"] * nodes + whole / network["bytes_s_low"] * MICRO
+    return Range(low, middle, max(middle, high))

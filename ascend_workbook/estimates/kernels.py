@@ -1,4 +1,5 @@
-"""How long CANN kernels would take, by a few numbers a family: `launch + max(work / peak, bytes / bandwidth)`.
+"""How long CANN kernels would take, by a few numbers a family:
+`launch + max(work / cubes, elements / vector cores, bytes / bandwidth)`.
 
 No single shape is looked up: what is said, is said by the same formula for every size, and always as a range."""
 
@@ -20,6 +21,8 @@ MICRO = 1e6
 TILES = ((128, 256, 1.0), (256, 128, 1.0), (128, 128, 0.85))
 #: What lies in the cache is faster by `cache_gain`; from this part of its size on the gain fades.
 CACHE_PART = 0.45
+#: So many caches full are shared by cores that read the same panels one after the other.
+CACHES = 2.0
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ def estimate_kernel(kernel: Kernel, chip: Chip, basis: Basis) -> Range:
     """Return how long the kernel would take on the chip, in microseconds."""
     load = measure_kernel(kernel)
     times = basis.times_of(load.family)
-    return Range.around(predict_microseconds(load, chip, times), times.kernel_spread)
+    return Range.around(predict_microseconds(load, chip, times), math.hypot(times.family_spread, times.kernel_spread))
 
 
 def estimate_kernels(kernels: Iterable[Kernel], chip: Chip, basis: Basis) -> Total:
@@ -53,7 +56,7 @@ def estimate_kernels(kernels: Iterable[Kernel], chip: Chip, basis: Basis) -> Tot
         family: Range.around(math.fsum(values), _spread_of_sum(values, basis.times_of(family)))
         for family, values in sorted(middles.items())
     }
-    return Total(add_ranges(by_family.values()) if by_family else ZERO, by_family)
+    return Total(add_ranges(by_family.values(), basis.together) if by_family else ZERO, by_family)
 
 
 def _spread_of_sum(values: list[float], times: FamilyTimes) -> float:
@@ -62,25 +65,27 @@ def _spread_of_sum(values: list[float], times: FamilyTimes) -> float:
     if not total:
         return times.family_spread
     shares = math.fsum((value / total) ** 2 for value in values)
-    return math.sqrt(times.family_spread**2 + shares * times.kernel_spread**2)
+    return math.hypot(times.family_spread, math.sqrt(shares) * times.kernel_spread)
 
 
 def predict_microseconds(load: Load, chip: Chip, times: FamilyTimes) -> float:
     """Return the likeliest time. It grows with bytes and with work, never falls."""
+    moved = load.bytes + _read_again(load, chip)
     fits = 1.0 / (1.0 + (load.bytes / (CACHE_PART * chip.cache_bytes)) ** 3)
     bandwidth = chip.bandwidth_bytes_s * times.memory * (1.0 + (times.cache_gain - 1.0) * fits)
-    seconds = load.bytes / bandwidth
+    seconds = moved / bandwidth
+    if times.cycles:
+        seconds = max(seconds, load.elements * times.cycles / (chip.vector_cores * chip.clock_ghz * 1e9))
     if load.operations:
         seconds = max(seconds, load.operations / (_peak(load, chip) * times.cube * _tile_use(load.product, chip)))
     return times.launch_us + seconds * MICRO
 
 
 def _peak(load: Load, chip: Chip) -> float:
-    """Return the cubes' operations a second: in float32 a quarter of that in 16 bits, a half where HF32 is on, as it is
-    for convolutions; twice in 8 bits."""
-    if load.item_bytes >= 4:
-        return chip.cube_flops / (2 if load.family.startswith("convolution") else 4)
-    return chip.cube_flops * (1 if load.item_bytes >= 2 else 2)
+    """Return the cubes' operations a second: in float32 a quarter of that in 16 bits, in 8 bits twice."""
+    if load.bfloat16 and not load.family.startswith("attention"):  # there the vector units' softmax sets the pace
+        return chip.cube_flops * chip.bfloat16_part
+    return chip.cube_flops * (0.25 if load.item_bytes >= 4 else 1.0 if load.item_bytes >= 2 else 2.0)
 
 
 def _tile_use(product: Product | None, chip: Chip) -> float:
@@ -95,3 +100,16 @@ def _tile_use(product: Product | None, chip: Chip) -> float:
         filled = (product.rows / (down * rows)) * (product.columns / (across * columns))
         best = max(best, speed * filled * tiles / rounds)
     return best
+
+
+def _read_again(load: Load, chip: Chip) -> float:
+    """Return the bytes of a product's operands that the memory gives anew to each tile: what the cores read at once
+    is far more than the cache holds where the products are very deep."""
+    product = load.product
+    if product is None:
+        return 0.0
+    rows, columns, _ = TILES[0]
+    at_once = chip.cube_cores * (rows + columns) * product.depth * load.item_bytes
+    missed = 1.0 - 1.0 / (1.0 + (at_once / (CACHES * chip.cache_bytes)) ** 3)
+    tiles = product.batch * math.ceil(product.rows / rows) * math.ceil(product.columns / columns)
+    return missed * tiles * (rows + columns) * product.depth * load.item_bytes

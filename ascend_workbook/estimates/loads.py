@@ -36,10 +36,7 @@ ITEM_BYTES = {
 #: The family of a kernel is that of the first of these beginnings that its type has; with none it is elementwise.
 FAMILIES = (
     ("attention_grad", ("FlashAttentionScoreGrad", "FlashAttentionUnpaddingScoreGrad")),
-    (
-        "attention",
-        ("FlashAttention", "FusedInferAttention", "PromptFlash", "IncreFlash", "PagedAttention", "UnpadFlash"),
-    ),
+    ("attention", ("FlashAttention", "FusedInferAttention", "PromptFlash", "IncreFlash", "UnpadFlash")),
     ("convolution_grad", ("Conv2DBackprop", "Conv3DBackprop", "Conv2dBackprop", "Conv3dBackprop")),
     ("convolution", ("Conv2D", "Conv3D", "DepthwiseConv")),
     ("matmul", ("MatMul", "BatchMatMul", "GroupedMatmul", "GroupedMatMul", "QuantBatchMatmul", "Gemm")),
@@ -50,45 +47,32 @@ FAMILIES = (
     ("fill", ("ZerosLike", "OnesLike", "MemSet", "Fill", "Range")),
     (
         "gather",
-        (
-            "Gather",
-            "Slice",
-            "StridedSlice",
-            "Index",
-            "Embedding",
-            "Scatter",
-            "AsStrided",
-            "BroadcastTo",
-            "Tile",
-            "ViewCopy",
-            "MoeToken",
-        ),
+        ("Gather", "Slice", "StridedSlice", "Index", "Embedding", "Scatter", "AsStrided", "BroadcastTo", "Tile"),
     ),
+    ("gather", ("ViewCopy", "MoeToken", "Concat", "Split", "Pack")),
+    ("norm_grad", ("RmsNormGrad", "LayerNormGrad", "LayerNormV3Grad", "LayerNormXBackprop", "LayerNormBetaGamma")),
     (
-        "norm",
-        (
-            "RmsNorm",
-            "AddRmsNorm",
-            "LayerNorm",
-            "Softmax",
-            "LogSoftmax",
-            "BatchNorm",
-            "BN",
-            "GroupNorm",
-            "NLLLoss",
-            "ScaledMaskedSoftmax",
-            "SoftmaxCrossEntropy",
-        ),
+        "norm_grad",
+        ("SoftmaxGrad", "LogSoftmaxGrad", "ScaledMaskedSoftmaxGrad", "BNTrainingUpdateGrad", "GroupNormGrad"),
     ),
+    ("norm_grad", ("BNTrainingReduceGrad", "BatchNormGrad", "BatchNormV3Grad", "NLLLossGrad")),
+    ("norm", ("RmsNorm", "AddRmsNorm", "LayerNorm", "AddLayerNorm", "GroupNorm", "BatchNorm", "BN", "Softmax")),
+    ("norm", ("LogSoftmax", "ScaledMaskedSoftmax", "NLLLoss")),
     ("reduce", ("Reduce", "LpNorm", "Arg", "Square", "Sort", "NonZero", "TopK", "Cumsum")),
-    (
-        "layout",
-        ("TransData", "Transpose", "Concat", "Split", "Pack", "Rotary", "InterleaveRope", "ApplyRotary", "SwiGlu"),
-    ),
+    ("layout", ("TransData", "Transpose")),
 )
 ELEMENTWISE = "elementwise"
 #: Families whose time the cubes may decide
 CUBE_FAMILIES = ("matmul", "attention", "attention_grad", "convolution", "convolution_grad")
+#: Where a family was never measured, the one whose numbers stand for it
+PARENTS = {
+    "attention": "matmul",
+    "attention_grad": "attention",
+    "convolution": "matmul",
+    "convolution_grad": "convolution",
+    "norm_grad": "norm",
+    "pool": "norm",
+}
 Shape = tuple[int, ...]
 
 
@@ -121,14 +105,16 @@ class Product:
 
 @dataclass(frozen=True)
 class Load:
-    """What a kernel has to do: `bytes` over the memory, `operations` on the cubes in elements of `item_bytes`; the
-    product where it is one."""
+    """What a kernel has to do: `bytes` over the memory, `elements` on the vector units, `operations` on the cubes with
+    items of `item_bytes`; the product where it is one."""
 
     family: str
     bytes: float
+    elements: float
     operations: float = 0.0
     item_bytes: float = 4.0
     product: Product | None = None
+    bfloat16: bool = False
 
 
 @lru_cache(maxsize=2**16)
@@ -136,15 +122,17 @@ def measure_kernel(kernel: Kernel) -> Load:
     """Return what the kernel has to do."""
     family = family_of(kernel.type)
     moved = count_bytes(kernel)
+    elements = float(max(map(math.prod, (*kernel.inputs, *kernel.outputs)), default=0))
     if family not in CUBE_FAMILIES:
-        return Load(family, moved)
+        return Load(family, moved, elements)
     sizes = [item_bytes(name) for name in kernel.input_types[:2]]
     item = max(min(sizes, default=4.0), 1.0) or 4.0
+    bfloat16 = any(name.upper().endswith(("BF16", "BFLOAT16")) for name in kernel.input_types[:2])
     if family == "matmul":
         product = find_product(kernel)
-        return Load(family, moved, product.operations if product else 0.0, item, product)
+        return Load(family, moved, elements, product.operations if product else 0.0, item, product, bfloat16)
     count = count_attention if family.startswith("attention") else count_convolution
-    return Load(family, moved, count(kernel), item)
+    return Load(family, moved, elements, count(kernel), item, bfloat16=bfloat16)
 
 
 @cache
@@ -174,7 +162,7 @@ def count_bytes(kernel: Kernel) -> float:
     if family == "fill":
         return written or read
     if kernel.type.startswith("ApplyAdam"):  # reads weight, gradient and two moments, writes all but the gradient
-        return math.fsum(ins[:4]) * 7 / 4
+        return 7 * max(ins, default=0.0)
     if family == "optimizer" or not outs:
         return 2 * read
     if kernel.type.startswith("EmbeddingDense"):

@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-#: How far the errors of two families go together: 1 = both too high or both too low, 0 = independent.
-TOGETHER = 0.5
 #: An 80 % interval of a normal distribution reaches so many standard deviations to either side.
 EIGHTY = 1.2816
 
@@ -49,7 +47,7 @@ class Range:
 ZERO = Range(0.0, 0.0, 0.0)
 
 
-def add_ranges(ranges: Iterable[Range], together: float = TOGETHER) -> Range:
+def add_ranges(ranges: Iterable[Range], together: float) -> Range:
     """Return the sum of ranges whose errors go `together` (0 to 1). 1 adds up the ends; 0 lets errors cancel, as those
     of independent measurements do."""
     terms = list(ranges)

@@ -96,8 +96,8 @@ PROFILING = Stage(
         "Facts are a trace; the verdict says what costs most, and the most that a change can gain.",
         "事实是性能数据；结论是什么耗时最多，以及改动最多能带来多少收益。",
     ),
-    ("profile", "benchmark", "analyse"),
-    ("profile", "recording", "benchmark", "analyse"),
+    ("profile", "benchmark", "analyse", "calibrate"),
+    ("profile", "recording", "benchmark", "analyse", "calibrate"),
     (
         ("ascend_workbook.profiling.rules", ("One profile", "一份性能数据")),
         ("ascend_workbook.profiling.ranks.rules", ("Many ranks", "多个 rank")),

@@ -18,6 +18,7 @@ MODULES = {
     "rehearse": ("rehearse",),
     "benchmark": ("benchmark",),
     "strategy": ("plan",),
+    "calibration": ("calibrate",),
     "batch": ("run", "accept"),
     "page": ("page",),
     "explain": ("explain",),

@@ -30,7 +30,8 @@ FLOORS = (
 MOST_FLOORS = 10
 #: What alone knows the inside of the simulator: the room that shows its coverage and its operators.
 SEAM = "ascend_workbook.machine.simulator"
-#: Folders that the simulator imports into the process that trains; and files started by path in a child of their own: they import nothing of ours at all.
+#: Folders that the simulator imports into the process that trains; and files started by path in a child of their own:
+#: they import nothing of ours at all.
 IN_TRAINED_PROCESS = (("ascend_simulator", "references"), ("ascend_simulator", "shapes_only"))
 STARTED_BY_PATH = ("tools/bootstrap.py", "ascend_workbook/machine/device_probe.py")
 HEAVY = {"torch", "torch_npu", "msprobe", "transformers", "papermill", "matplotlib", "pandas"}

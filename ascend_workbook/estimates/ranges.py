@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+#: How far the errors of two terms go together where nobody measured it: 1 = both too high or both too low, 0 = apart.
+TOGETHER = 0.5
 #: An 80 % interval of a normal distribution reaches so many standard deviations to either side.
 EIGHTY = 1.2816
 
@@ -47,7 +49,7 @@ class Range:
 ZERO = Range(0.0, 0.0, 0.0)
 
 
-def add_ranges(ranges: Iterable[Range], together: float) -> Range:
+def add_ranges(ranges: Iterable[Range], together: float = TOGETHER) -> Range:
     """Return the sum of ranges whose errors go `together` (0 to 1). 1 adds up the ends; 0 lets errors cancel, as those
     of independent measurements do."""
     terms = list(ranges)
@@ -57,6 +59,6 @@ def add_ranges(ranges: Iterable[Range], together: float) -> Range:
     return Range(middle - below, middle, middle + above)
 
 
-def _combine(deviations: list[float], together: float) -> float:
+def _combine(deviations: list[float], together: float = TOGETHER) -> float:
     alone = math.fsum(deviation * deviation for deviation in deviations)
     return math.sqrt((1 - together) * alone + together * math.fsum(deviations) ** 2)

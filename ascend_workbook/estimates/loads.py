@@ -141,6 +141,7 @@ def family_of(kind: str) -> str:
     return next((family for family, beginnings in FAMILIES if kind.startswith(beginnings)), ELEMENTWISE)
 
 
+@cache
 def item_bytes(name: str) -> float:
     """Return the bytes of an element of this type, 0 where there is none: `FLOAT`, `DT_BF16`, `torch.float16`."""
     return ITEM_BYTES.get(name.upper().replace("DT_", ""), 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -123,3 +124,10 @@ def test_a_larger_product_never_takes_less(rows: int, columns: int, depth: int, 
     assert said(rows + more, columns, depth) >= least
     assert said(rows, columns + more, depth) >= least
     assert said(rows, columns, depth + more) >= least
+
+
+def test_ten_thousand_kernels_take_a_third_of_a_second_at_most() -> None:
+    kernels = [add(4096, 64 + at) for at in range(5000)] + [product(1024 + at, 2048, 1024) for at in range(5000)]
+    start = time.process_time()
+    estimate_kernels(kernels, CHIP, BASIS)
+    assert time.process_time() - start < 0.3

@@ -174,7 +174,8 @@ class Report:
 
     def circumstances(self, lang: str | None = None) -> list[str]:
         """Return what a reader must know beside the verdict: simulated, numbers, faults, unknown types."""
-        sentences = [say("report.simulated", lang)] if self.simulated else []
+        shapes_only = "rehearsal" if self.facts.get("shapes_only") else "simulated"
+        sentences = [say(f"report.{shapes_only}", lang)] if self.simulated else []
         if self.ascend_numerics:
             sentences.append(say("report.ascend_numerics", lang))
         if unknown := self.dtypes_unknown:

@@ -1,1 +1,5 @@
 """Planning: rehearse a training at its full size without an NPU, and choose how to spread it over cards."""
+
+from ascend_workbook.findings.finding import Remarks
+
+REMARKS = Remarks(answers=("PLN501", "PLN502.holders", "PLN504", "PLN505", "PLN506", "PLN507"))

@@ -400,6 +400,7 @@ def _collect_facts(material: Material) -> dict[str, object]:
         "memory_bytes": cluster.memory,
         "ranks": {run.rank: _rank_facts(run) for run in material.runs},
         "basis": {"name": material.basis.name, "date": material.basis.date, "path": Path(material.basis.path).name},
+        "shapes_only": True,
         "estimated": True,
         "tokens": material.tokens or None,
         "step_us": None if times is None else [times.step.low, times.step.middle, times.step.high],

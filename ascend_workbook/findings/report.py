@@ -155,6 +155,11 @@ class Report:
         return self.tier == "npu-simulated" or any(part.simulated for part in self.parts)
 
     @property
+    def estimated(self) -> bool:
+        """Return whether times in it were estimated from shapes, not measured."""
+        return bool(self.facts.get("estimated")) or any(part.estimated for part in self.parts)
+
+    @property
     def on_purpose(self) -> list[str]:
         """Return the faults that the simulated NPU injected in the runs behind this report and its parts."""
         own_faults = (self.facts.get("simulator") or {}).get("faults", [])
@@ -174,8 +179,8 @@ class Report:
 
     def circumstances(self, lang: str | None = None) -> list[str]:
         """Return what a reader must know beside the verdict: simulated, numbers, faults, unknown types."""
-        shapes_only = "rehearsal" if self.facts.get("shapes_only") else "simulated"
-        sentences = [say(f"report.{shapes_only}", lang)] if self.simulated else []
+        origin = "rehearsal" if self.facts.get("shapes_only") else "estimated" if self.estimated else "simulated"
+        sentences = [say(f"report.{origin}", lang)] if self.simulated else []
         if self.ascend_numerics:
             sentences.append(say("report.ascend_numerics", lang))
         if unknown := self.dtypes_unknown:

@@ -172,7 +172,7 @@ def _report_profile(
     lang: str | None = None,
 ) -> Report:
     """Judge one profile and return its report with all parts."""
-    findings = judge_facts(profile, rules_of(rules))
+    findings = judge_profile(profile)
     verdict = summarise_profile(profile, findings)
     if profile.trace.cut_at is not None:  # then it is one of what is left of the file
         args: dict[str, Scalar] = {"bytes": profile.trace.cut_at, "what": Sentence(verdict.key, **verdict.args)}
@@ -192,7 +192,23 @@ def _report_profile(
     ]
     export_files(profile, parts[-1], files or {}, lang)
     answers = () if verdict.status is Status.NOT_LOOKED else ANSWER
+    if profile.estimated:
+        parts = [replace(part, facts={**part.facts, "estimated": True}) for part in parts]
     return join_reports(STAGE, "analyse", parts, tier=profile.tier, answers=answers)
+
+
+def judge_profile(profile: Profile) -> list[Finding]:
+    """Judge a profile by all rules; one whose times are estimates by those alone that may speak of such, as notes."""
+    checks = rules_of(rules)
+    if not profile.estimated:
+        return judge_facts(profile, checks)
+    judged = judge_facts(profile, {code: checks[code] for code in rules.ON_ESTIMATES})
+    noted = [
+        replace(finding, status=min(finding.status, Status.NOTE)) if finding.status > Status.NOT_LOOKED else finding
+        for finding in judged
+    ]
+    unlooked = [code for code in checks if code not in rules.ON_ESTIMATES]
+    return noted + [Finding(code, Status.NOT_LOOKED, "profiling.on_estimates", {"topic": code}) for code in unlooked]
 
 
 def join(recorded: Report | None, answer: Report, speed: Report | None = None) -> Report:
@@ -228,7 +244,8 @@ def summarise_profile(profile: Profile, findings: list[Finding]) -> Finding:
     waits = any(finding.rule == "PRF313" and finding.status in (Status.NOTE, Status.LOOK) for finding in findings)
     if profile.simulated and not waits:  # of a device nothing is known here
         status = max(status, Status.NOT_LOOKED)
-    key = ("simulated_" if profile.simulated else "") + ("saving" if saving else "none")
+    origin = "simulated_" if profile.simulated else "estimated_" if profile.estimated else ""
+    key = origin + ("saving" if saving else "none")
     return Finding("PRF310", status, f"PRF310.{key}", args, weight=1000.0)
 
 
@@ -297,6 +314,7 @@ def _collect_facts(profile: Profile) -> dict[str, object]:
         "step_ns": profile.breakdown.step_ns,
         "parts_ns": {part: profile.breakdown.per_step_ns(part) for part in PARTS},
         "device_data": trace.on_device,
+        "estimated": profile.estimated,
         "record": profile.record,
         "simulator": profile.record.get("simulator") or {},
     }

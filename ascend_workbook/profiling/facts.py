@@ -67,11 +67,16 @@ class Profile:
     @property
     def simulated(self) -> bool:
         """Return whether the device's times, where there are any, are those of the CPU's kernels."""
-        return self.tier == SIMULATED
+        return self.tier == SIMULATED and not self.estimated
+
+    @property
+    def estimated(self) -> bool:
+        """Return whether its times were estimated from shapes, not measured on any device."""
+        return bool(self.record.get("estimated"))
 
     @property
     def device_times(self) -> bool:
-        """Return whether times of a real accelerator are in it."""
+        """Return whether times of a real accelerator are in it, or estimates of them."""
         return self.trace.on_device and not self.simulated
 
     @cached_property

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from functools import partial
+from pathlib import Path
 
 from ascend_workbook.cli.options import Row, Verb
 from ascend_workbook.findings.report import TIERS, Report
@@ -27,6 +29,21 @@ def last_analyse(
     """Print where the files are."""
     for path in filter(None, (timeline, perfetto, flame)):
         print(say("command.written", lang, path=path))
+
+
+def run_profile(call: partial[Report], estimate: bool = False) -> Report:
+    """Record; or with `estimate` write what the same steps would be by estimates, of a rehearsal without a device."""
+    if not estimate:
+        return call()
+    from ascend_workbook.planning.rehearsal import rehearse
+
+    asked = inspect.signature(call.func).bind(*call.args, **call.keywords)
+    asked.apply_defaults()
+    given = asked.arguments
+    cards = given["nproc"] if given["nproc"] > 1 else None
+    return rehearse(
+        given["script"], given["args"], cards=cards, profile=Path(given["out"]) / "data", timeout_s=given["timeout_s"]
+    )
 
 
 VERBS = {
@@ -59,6 +76,7 @@ VERBS = {
             "timeout_s": Row("--timeout", metavar="SECONDS"),
             **dict.fromkeys(("steps", "warmup", "wait", "nproc"), "N"),
         },
+        run_profile,
         options_of=Options,
     ),
 }

@@ -36,6 +36,7 @@ VERBS = {
             "assume": Row(metavar="PLACE=VALUE"),
             "basis": "FILE",
             "out": "FOLDER",
+            "profile": "FOLDER",
             "timeout_s": Row("--timeout", metavar="S"),
             "seed": None,
             **dict.fromkeys(("cards", "nodes", "steps"), "N"),

@@ -14,6 +14,7 @@ from ascend_workbook.machine.launch import Progress
 from ascend_workbook.migration.dry_run import sides
 from ascend_workbook.migration.dry_run.original import prepare_training
 from ascend_workbook.planning.rehearsal import report as reports
+from ascend_workbook.planning.rehearsal.profile import write_profile
 from ascend_workbook.planning.rehearsal.reads import format_assumptions
 from ascend_workbook.planning.rehearsal.runs import RankRun, Rehearsal, make_rehearsal, run_ranks
 from ascend_workbook.planning.rehearsal.settings import DISTINCT, STEPS, choose_ranks, make_cluster
@@ -38,6 +39,7 @@ def rehearse(
     assume: Sequence[str] = (),
     cures: bool = True,
     allocator: bool = False,
+    profile: str | os.PathLike[str] | None = None,
     basis: str | os.PathLike[str] | None = None,
     out: str | Path | None = None,
     network: bool = False,
@@ -53,8 +55,9 @@ def rehearse(
     exactly) what they are, `nodes` how many machines. `ranks` is distinct (those that differ, found by halving), all,
     or numbers: each runs alone, with imagined peers. `assume` sets values that the script reads and nobody computed
     (`train.py:88=2.5`, `rows=0.5`). Where memory runs out `cures` are rehearsed too, the cheapest first; `allocator`
-    compares those of the allocator. Times are estimates from `basis`, as ranges, if nothing waits.
-    Raises WorkbookError where nothing could be launched; a script that fails is a Fix finding."""
+    compares the settings of the allocator. `profile` is a folder for the estimated profile, which `analyse` reads.
+    Times are estimates from `basis`, as ranges, if nothing waits. Raises WorkbookError where nothing could be launched;
+    a script that fails is a Fix finding."""
     original = prepare_training(os.fspath(script), args, 1)
     cluster = make_cluster(chip, cards if cards is not None else original.nproc, nodes, memory)
     chosen = choose_ranks(ranks, cluster.cards)
@@ -74,7 +77,17 @@ def rehearse(
         )
         runs = tuple(run_ranks(rehearsal, chosen))
         material = reports.Material(rehearsal, runs, known)
+        if profile is not None:
+            material = replace(material, profile=_write_estimates(material, Path(profile)))
         return reports.make_report(_complete(material, cures=cures, settings=allocator))
+
+
+def _write_estimates(material: reports.Material, folder: Path) -> str:
+    """Write the estimated profile of the ranks that came to their step; empty where none has."""
+    works = {run.rank: run.work for run in material.runs if run.result.ok and run.work is not None}
+    if not works:
+        return ""
+    return str(write_profile(works, material.rehearsal.cluster, material.basis, folder))
 
 
 def _complete(material: reports.Material, *, cures: bool, settings: bool) -> reports.Material:
@@ -100,9 +113,7 @@ def _complete(material: reports.Material, *, cures: bool, settings: bool) -> rep
         else None
     )
     tokens = count_tokens(timed.work) if timed.work is not None else 0
-    return reports.Material(
-        rehearsal, material.runs, material.basis, times, free, tuple(tried), tuple(compared), tokens
-    )
+    return replace(material, times=times, free=free, cures=tuple(tried), settings=tuple(compared), tokens=tokens)
 
 
 def _run_unlimited(rehearsal: Rehearsal, rank: int) -> RankRun:

@@ -49,6 +49,7 @@ class Material:
     cures: tuple[Tried, ...] = ()
     settings: tuple[Tried, ...] = ()
     tokens: int = 0
+    profile: str = ""
 
     @property
     def worst(self) -> RankRun:
@@ -80,6 +81,8 @@ def make_report(material: Material) -> Report:
     findings += _describe_reads(material)
     findings += _describe_times(material)
     findings += _describe_cures(material)
+    if material.profile:
+        findings.append(Finding("PLN508", Status.NOTE, "PLN508.profile", {"path": material.profile}))
     findings += sides.report_surroundings(material.rehearsal.plan, *(run.result for run in material.runs))
     rows = tuple(_rank_row(material, run) for run in material.runs)
     columns = (

@@ -15,7 +15,7 @@ from ascend_workbook.estimates.operators import Operand, kernels_of
 from ascend_workbook.estimates.ranges import ZERO, Range, add_ranges
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.planning.rehearsal.settings import Cluster
-from ascend_workbook.planning.rehearsal.work import Collective, Work
+from ascend_workbook.planning.rehearsal.work import Call, Collective, Work
 
 #: Microseconds of the host for one launch: 15 to 22 in two public profiles where launches were counted, 57 the median
 #: distance of two launches of a job that waited for its host (msinsight's pp2dp2 and AlexNet profiles).
@@ -63,7 +63,10 @@ class StepTime:
 
 def estimate_step(work: Work, cluster: Cluster, basis: Basis) -> StepTime:
     """Estimate a step of this work on the cluster's chip: collectives hidden behind compute at best, not at worst."""
-    kernels = Counter(_list_kernels(work))
+    kernels: Counter[Kernel] = Counter()
+    for call, times_called in Counter(work.calls).items():
+        for kernel in list_kernels(call):
+            kernels[kernel] += times_called
     total = estimate_kernels(kernels.elements(), cluster.chip, basis)
     shares = _share_kernels(kernels, cluster, basis)
     collectives = _share_collectives(work, cluster)
@@ -79,13 +82,11 @@ def estimate_step(work: Work, cluster: Cluster, basis: Basis) -> StepTime:
     return StepTime(total.range, communication, launches, step, flops, shares, collectives, total.by_family, host_bound)
 
 
-def _list_kernels(work: Work) -> list[Kernel]:
-    kernels: list[Kernel] = []
-    for call in work.calls:
-        inputs = [Operand(shape, kind) for shape, kind in zip(call.inputs, call.input_types)]
-        outputs = [Operand(shape, kind) for shape, kind in zip(call.outputs, call.output_types)]
-        kernels += kernels_of(call.name, inputs, outputs)
-    return kernels
+def list_kernels(call: Call) -> tuple[Kernel, ...]:
+    """Return the CANN kernels that an operator becomes."""
+    inputs = [Operand(shape, kind) for shape, kind in zip(call.inputs, call.input_types)]
+    outputs = [Operand(shape, kind) for shape, kind in zip(call.outputs, call.output_types)]
+    return kernels_of(call.name, inputs, outputs)
 
 
 def _share_kernels(kernels: Counter[Kernel], cluster: Cluster, basis: Basis) -> tuple[KernelShare, ...]:
@@ -115,6 +116,23 @@ ITEM = {
 }
 
 
+def count_bytes(collective: Collective) -> int:
+    """Return the bytes of the whole tensor: of an allgather the gathered one, of a reduce-scatter what is given."""
+    tensor = collective.count * ITEM.get(collective.data_type.lower(), 4)
+    spread = "reduceScatter" in collective.name or "allGather" in collective.name
+    return tensor * (collective.peers + 1) if spread else tensor
+
+
+def estimate_one_collective(collective: Collective, cluster: Cluster) -> Range:
+    """Estimate a collective in microseconds; nothing for one that moves no data, such as a barrier."""
+    ranks = collective.peers + 1
+    nodes = 1 if ranks <= cluster.node_cards else -(-ranks // cluster.node_cards)
+    try:
+        return estimate_collective(collective.name, count_bytes(collective), ranks, nodes, cluster.chip)
+    except WorkbookError:
+        return ZERO
+
+
 def _share_collectives(work: Work, cluster: Cluster) -> tuple[CollectiveShare, ...]:
     groups: dict[tuple[str, str], list[Collective]] = {}
     for collective in work.collectives:
@@ -122,17 +140,8 @@ def _share_collectives(work: Work, cluster: Cluster) -> tuple[CollectiveShare, .
     shares = []
     for (name, group), own in groups.items():
         ranks = max(collective.peers for collective in own) + 1
-        nodes = 1 if ranks <= cluster.node_cards else -(-ranks // cluster.node_cards)
-        times, size = [], 0
-        for collective in own:
-            tensor = collective.count * ITEM.get(collective.data_type.lower(), 4)
-            whole = tensor * ranks if "reduceScatter" in name or "allGather" in name else tensor
-            size += whole
-            try:
-                times.append(estimate_collective(name, whole, ranks, nodes, cluster.chip))
-            except WorkbookError:
-                continue  # a barrier, or one that moves no data
-        time = add_ranges(times, together=1.0) if times else ZERO
+        size = sum(count_bytes(collective) for collective in own)
+        time = add_ranges([estimate_one_collective(collective, cluster) for collective in own], together=1.0)
         shares.append(CollectiveShare(name, group, len(own), size, ranks, time))
     return tuple(sorted(shares, key=lambda share: -share.bytes))
 

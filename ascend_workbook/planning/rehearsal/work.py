@@ -6,8 +6,9 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Union
 
 TASKS = "simulated_tasks.jsonl"
 Shape = tuple[int, ...]
@@ -22,6 +23,15 @@ class Call:
     input_types: tuple[str, ...]
     outputs: tuple[Shape, ...]
     output_types: tuple[str, ...]
+    stream: int = 0
+
+
+@dataclass(frozen=True)
+class Copy:
+    """One copy between host and device; `reads`: it brings a single value, for which the host waits."""
+
+    reads: bool
+    stream: int = 0
 
 
 @dataclass(frozen=True)
@@ -37,26 +47,30 @@ class Collective:
     peers: int
 
 
+Task = Union[Call, Copy, Collective]
+
+
 @dataclass(frozen=True)
 class Work:
     """The work of one rank in one step, in the order in which it was launched."""
 
-    calls: tuple[Call, ...]
-    collectives: tuple[Collective, ...]
-    copies: int
+    tasks: tuple[Task, ...]
 
-    @property
-    def counts(self) -> Mapping[tuple[Call, int], int]:
-        """Return how often each distinct call was launched."""
-        return Counter(self.calls)  # type: ignore[arg-type]
+    @cached_property
+    def calls(self) -> tuple[Call, ...]:
+        """Return the operators."""
+        return tuple(task for task in self.tasks if isinstance(task, Call))
+
+    @cached_property
+    def collectives(self) -> tuple[Collective, ...]:
+        """Return the collectives."""
+        return tuple(task for task in self.tasks if isinstance(task, Collective))
 
     @property
     def signature(self) -> tuple[Any, ...]:
         """Return what is the same of two ranks that do the same work."""
-        return (
-            tuple(Counter(self.calls).items()),
-            tuple((each.name, each.count, each.peers) for each in self.collectives),
-        )
+        exchanges = tuple((each.name, each.count, each.data_type, each.peers) for each in self.collectives)
+        return (frozenset(Counter(self.calls).items()), exchanges)
 
 
 def load_work(folder: Path) -> Work | None:
@@ -64,22 +78,25 @@ def load_work(folder: Path) -> Work | None:
     files = sorted(folder.glob(f"PROF_*/host/data/{TASKS}"))
     if not files:
         return None
-    tasks = [json.loads(line) for line in files[-1].read_text(encoding="utf-8").splitlines()]
-    kernels = tuple(map(_make_call, (task for task in tasks if task["kind"] == "kernel")))
-    collectives = tuple(map(_make_collective, (task for task in tasks if task["kind"] == "collective")))
-    return Work(kernels, collectives, sum(task["kind"] == "copy" for task in tasks))
+    lines = files[-1].read_text(encoding="utf-8").splitlines()
+    return Work(tuple(_make_task(json.loads(line)) for line in lines))
 
 
-def _make_call(task: Mapping[str, Any]) -> Call:
-    inputs, outputs = (
-        tuple(_parse_shapes(task[f"{side}_shapes"], task[f"{side}_types"])) for side in ("input", "output")
-    )
+def _make_task(fields: Mapping[str, Any]) -> Task:
+    if fields["kind"] == "collective":
+        return _make_collective(fields)
+    stream = int(fields.get("stream", 0))
+    outputs = tuple(_parse_shapes(fields["output_shapes"], fields["output_types"]))
+    inputs = tuple(_parse_shapes(fields["input_shapes"], fields["input_types"]))
+    if fields["kind"] == "copy":
+        return Copy(bool(inputs) and len(inputs) == 1, stream)
     return Call(
-        str(task["name"]),
+        str(fields["name"]),
         tuple(shape for shape, _ in inputs),
         tuple(kind for _, kind in inputs),
         tuple(shape for shape, _ in outputs),
         tuple(kind for _, kind in outputs),
+        stream,
     )
 
 
@@ -91,13 +108,13 @@ def _parse_shapes(shapes: str, types: str) -> Iterator[tuple[Shape, str]]:
         yield tuple(int(size) for size in shape.split(",") if size), kind
 
 
-def _make_collective(task: Mapping[str, Any]) -> Collective:
-    traffic = task["traffic"]
+def _make_collective(fields: Mapping[str, Any]) -> Collective:
+    traffic = fields["traffic"]
     return Collective(
-        str(task["name"]).strip("_"),
-        str(task["group"]),
-        int(task["count"]),
-        str(task["data_type"]),
+        str(fields["name"]).strip("_"),
+        str(fields["group"]),
+        int(fields["count"]),
+        str(fields["data_type"]),
         sum(int(peer["sent"]) for peer in traffic),
         sum(int(peer["received"]) for peer in traffic),
         len(traffic),

@@ -4,6 +4,12 @@ Each rule's finding carries a bound: no change of that kind can save more. `weig
 
 from ascend_workbook.findings.finding import Remarks
 
+#: Rules that may judge estimated times: shares, sizes and counts. How steps differ, how well one thing hides another
+#: and what a host does between launches no estimate knows.
+ON_ESTIMATES = (
+    *("PRF302", "PRF304", "PRF305", "PRF322", "PRF331", "PRF342", "PRF345", "PRF360", "PRF361", "PRF362", "PRF363"),
+    *("PRF364", "PRF367", "PRF368", "PRF369", "PRF390", "PRF398"),
+)
 BENCHMARK = tuple(f"PRF37{number}" for number in range(1, 9))
 #: What costs time on the host where no real device took part
 HOSTS_OWN = ("PRF313.host", "PRF314.read", "PRF314.read_somewhere")

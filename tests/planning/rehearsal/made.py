@@ -33,11 +33,9 @@ def make_memory(
     return Memory(rank, active, reserved, active, True, by_kind, holders, curve, (), refused, GIB, 3.0, 4.0)
 
 
-WORK = Work(
-    (Call("aten::mm", ((4096, 4096), (4096, 4096)), ("DT_BF16", "DT_BF16"), ((4096, 4096),), ("DT_BF16",)),) * 3,
-    (Collective("hcom_allReduce", "g", 1 << 20, "bfp16", 1 << 21, 1 << 21, 7),),
-    0,
-)
+MATMUL = Call("aten::mm", ((4096, 4096), (4096, 4096)), ("DT_BF16", "DT_BF16"), ((4096, 4096),), ("DT_BF16",))
+REDUCE = Collective("hcom_allReduce", "g", 1 << 20, "bfp16", 1 << 21, 1 << 21, 7)
+WORK = Work((MATMUL, MATMUL, MATMUL, REDUCE))
 
 
 def make_run(

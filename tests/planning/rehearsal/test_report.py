@@ -130,14 +130,14 @@ def test_a_step_is_a_range() -> None:
 
 def test_many_small_kernels_are_bound_by_the_host() -> None:
     small = Call("aten::add", ((8,), (8,)), ("FLOAT", "FLOAT"), ((8,),), ("FLOAT",))
-    times = estimate_step(Work((small,) * 5000, (), 0), CARD, load_basis())
+    times = estimate_step(Work((small,) * 5000), CARD, load_basis())
     assert times.host_bound is True and times.step.low >= 5000 * 15
     large = Call("aten::mm", ((16384, 16384), (16384, 16384)), ("DT_BF16",) * 2, ((16384, 16384),), ("DT_BF16",))
-    assert estimate_step(Work((large,) * 5, (), 0), CARD, load_basis()).host_bound is False
+    assert estimate_step(Work((large,) * 5), CARD, load_basis()).host_bound is False
 
 
 def test_tokens_are_the_indices_into_the_largest_embedding() -> None:
     words = Call("aten::embedding", ((32000, 8), (2, 128)), ("FLOAT", "INT64"), ((2, 128, 8),), ("FLOAT",))
     places = replace(words, inputs=((512, 8), (1, 128)))
-    assert count_tokens(Work((words, places, words), (), 0)) == 2 * 2 * 128
+    assert count_tokens(Work((words, places, words))) == 2 * 2 * 128
     assert count_tokens(WORK) == 0

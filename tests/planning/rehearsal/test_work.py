@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from ascend_workbook.planning.rehearsal.reads import Read, format_assumptions, load_reads
-from ascend_workbook.planning.rehearsal.work import Call, Collective, load_work
+from ascend_workbook.planning.rehearsal.work import Call, Collective, Copy, load_work
 
 
 def task(
@@ -28,11 +28,11 @@ def test_tasks_of_a_step(tmp_path: Path) -> None:
         tmp_path,
         task("kernel", "aten::mm", "2,3;3,4", "FLOAT;FLOAT", "2,4", "FLOAT"),
         task("kernel", "aten::add", "2,4;;5", "FLOAT;FLOAT;N/A", "2,4", "FLOAT"),
-        task("copy", "MEMCPY_ASYNC"),
+        task("copy", "MEMCPY_ASYNC", "", "FLOAT"),
         task("collective", "hcom_allReduce_", group="g", count=10, data_type="fp32", traffic=traffic),
     )
     work = load_work(tmp_path)
-    assert work is not None and work.copies == 1
+    assert work is not None and work.tasks[2] == Copy(reads=True)
     assert work.calls[0] == Call("aten::mm", ((2, 3), (3, 4)), ("FLOAT", "FLOAT"), ((2, 4),), ("FLOAT",))
     assert work.calls[1].inputs == ((2, 4), (), (5,))
     assert work.collectives == (Collective("hcom_allReduce", "g", 10, "fp32", 42, 21, 2),)

@@ -1,0 +1,100 @@
+"""The virtual clock by hand, and the estimated profile as `analyse` reads it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ascend_workbook.estimates.basis import load_basis
+from ascend_workbook.estimates.kernels import estimate_kernel
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.planning.rehearsal.clock import READ_NS, Span, describe_calls, run_clock
+from ascend_workbook.planning.rehearsal.profile import STEPS, write_profile
+from ascend_workbook.planning.rehearsal.settings import make_cluster
+from ascend_workbook.planning.rehearsal.times import LAUNCH_US, estimate_one_collective, list_kernels
+from ascend_workbook.planning.rehearsal.work import Collective, Copy, Task, Work
+from ascend_workbook.profiling import analyse
+from tests.planning.rehearsal.made import MATMUL, REDUCE
+
+CLUSTER = make_cluster("910B3", 8, None, None)
+LAUNCH = int(LAUNCH_US.middle * 1000)
+
+
+def spans_of(*tasks: Task) -> list[Span]:
+    return run_clock({0: Work(tasks)}, CLUSTER, load_basis())[0]
+
+
+def kernel_ns() -> int:
+    (kernel,) = list_kernels(MATMUL)
+    return int(estimate_kernel(kernel, CLUSTER.chip, load_basis()).middle * 1000)
+
+
+def test_a_long_kernel_waits_for_the_one_before_it() -> None:
+    first, second = spans_of(MATMUL, MATMUL)
+    assert kernel_ns() > LAUNCH and (first.called_ns, first.start_ns) == (0, LAUNCH)
+    assert second.called_ns == LAUNCH and second.start_ns == first.end_ns == LAUNCH + kernel_ns()
+
+
+def test_the_host_waits_for_a_value_that_it_reads() -> None:
+    first, read, second = spans_of(MATMUL, Copy(reads=True), MATMUL)
+    assert read.start_ns == first.end_ns and read.end_ns == read.start_ns + READ_NS
+    assert second.called_ns == read.end_ns
+    _, write, after = spans_of(MATMUL, Copy(reads=False), MATMUL)
+    assert after.called_ns == write.called_ns + LAUNCH
+
+
+def test_compute_does_not_wait_for_a_collective() -> None:
+    first, exchange, second = spans_of(MATMUL, REDUCE, MATMUL)
+    assert exchange.start_ns == first.end_ns and exchange.stream < 0
+    assert exchange.end_ns - exchange.start_ns == int(estimate_one_collective(REDUCE, CLUSTER).middle * 1000)
+    assert second.start_ns == first.end_ns
+
+
+def test_ranks_meet_at_a_collective() -> None:
+    works = {0: Work((MATMUL, REDUCE)), 1: Work((MATMUL, MATMUL, MATMUL, REDUCE))}
+    spans = run_clock(works, CLUSTER, load_basis())
+    fast, slow = spans[0][-1], spans[1][-1]
+    assert fast.start_ns < slow.start_ns and fast.end_ns == slow.end_ns
+
+
+def test_each_call_of_the_host_stands_once() -> None:
+    spans = spans_of(MATMUL, MATMUL, Copy(reads=False))
+    assert [called for _, called, _ in describe_calls(spans)] == [0, LAUNCH, 2 * LAUNCH]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    works = {0: Work((MATMUL,) * 20 + (REDUCE, Copy(reads=True)))}
+    return write_profile(works, CLUSTER, load_basis(), tmp_path_factory.mktemp("estimated"))
+
+
+def test_analyse_reads_it_and_says_whose_times_they_are(folder: Path) -> None:
+    report = analyse(folder)
+    assert report.estimated and report.simulated and report.status <= Status.NOT_LOOKED
+    assert report.headline is not None and report.headline.key.startswith("PRF310.estimated")
+    assert "step_ms" not in json.dumps(report.text("en")) and "Estimated" in report.text("en")
+    parts = {part.verb: part for part in report.parts}
+    steps = parts["step_times"].table
+    assert steps is not None and len(steps.rows) == STEPS
+    shares = parts["time_by_kind"].facts["parts_ns"]
+    assert shares["computing"] == pytest.approx(20 * kernel_ns(), rel=1e-3)
+    operators = parts["top_operators"].table
+    assert operators is not None and operators.rows[0][0] == "aten::mm"
+
+
+def test_what_needs_measured_times_is_not_judged(folder: Path) -> None:
+    findings = [finding for part in analyse(folder).parts for finding in part.findings]
+    told = {finding.rule: finding for finding in findings}
+    assert told["PRF311"].key == "profiling.on_estimates" and told["PRF311"].status is Status.NOT_LOOKED
+    assert told["PRF331"].status is not Status.NOT_LOOKED
+    assert all(finding.status <= Status.NOT_LOOKED for finding in findings), "an estimate alone is no verdict"
+
+
+def test_an_earlier_profile_is_replaced(folder: Path) -> None:
+    write_profile({3: Work((MATMUL,))}, CLUSTER, load_basis(), folder)
+    assert [path.name for path in folder.glob("rank*")] == ["rank3_estimated_ascend_pt"]
+    write_profile(
+        {0: Work((MATMUL, Collective("hcom_barrier", "g", 0, "N/A", 0, 0, 7)))}, CLUSTER, load_basis(), folder
+    )

@@ -2,4 +2,4 @@
 
 from ascend_workbook.findings.finding import Remarks
 
-REMARKS = Remarks(answers=("PLN501", "PLN502.holders", "PLN504", "PLN505", "PLN506", "PLN507", "PLN508"))
+REMARKS = Remarks(answers=("PLN501", "PLN502.holders", "PLN503", "PLN504", "PLN505", "PLN506", "PLN507", "PLN508"))

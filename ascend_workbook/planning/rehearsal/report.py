@@ -77,7 +77,7 @@ def make_report(material: Material) -> Report:
     memory = material.free.memory if material.free is not None and material.free.memory is not None else worst.memory
     findings = [_judge(material), *_describe_ranks(material)]
     if memory is not None:
-        findings += [_describe_holders(memory), *_describe_fragmentation(memory)]
+        findings += [_describe_holders(memory), *_describe_fragmentation(memory, findings[0].status)]
     findings += _describe_reads(material)
     findings += _describe_times(material)
     findings += _describe_cures(material)
@@ -172,12 +172,13 @@ def _describe_holders(memory: Memory) -> Finding:
     return Finding("PLN502", Status.NOTE, "PLN502.holders", {"total": _gib(total), "kinds": largest})
 
 
-def _describe_fragmentation(memory: Memory) -> Iterator[Finding]:
-    """Say what was reserved beyond what was in use, where that is much."""
+def _describe_fragmentation(memory: Memory, verdict: Status) -> Iterator[Finding]:
+    """Say what was reserved beyond what was in use, where that is much: a remark where all fits as it is."""
     share = memory.fragmentation / max(1, memory.reserved)
     if share > FRAGMENTED and memory.fragmentation > 256 * MIB:
         args: dict[str, Scalar] = {"lost": _gib(memory.fragmentation), "percent": round(100 * share)}
-        yield Finding("PLN503", Status.LOOK, "PLN503.fragmented", args)
+        status = Status.NOTE if verdict is Status.GOOD else Status.LOOK
+        yield Finding("PLN503", status, "PLN503.fragmented", args)
 
 
 def _describe_reads(material: Material) -> Iterator[Finding]:
@@ -288,7 +289,7 @@ def _list_parts(material: Material, memory: Memory | None) -> Iterator[Report]:
 
 def _make_part(name: str, table: Table, count: int, chart: Chart | None = None) -> Report:
     heading = Finding("PLN502", Status.GOOD, "PLN502.rows", {"count": count})
-    return Report(STAGE, name, (heading,), table, chart, tier=TIER)
+    return Report(STAGE, name, (heading,), table, chart, facts={"shapes_only": True}, tier=TIER)
 
 
 def _part_kinds(memory: Memory) -> Report:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from ascend_workbook.planning.rehearsal import reads
 from ascend_workbook.planning.rehearsal.reads import Read, format_assumptions, load_reads
 from ascend_workbook.planning.rehearsal.work import Call, Collective, Copy, load_work
 
@@ -50,7 +51,9 @@ def test_two_ranks_that_do_the_same_have_one_signature(tmp_path: Path) -> None:
 def test_reads_are_each_place_once(tmp_path: Path) -> None:
     path = tmp_path / "reads.jsonl"
     first = {"file": "train.py", "line": 8, "operator": "item", "value": "1", "sets_shape": False}
+    watched = {**first, "file": f"{reads.OURS}/machine/launch/child/gauges.py"}
     lines = [
+        json.dumps(watched),
         json.dumps(first),
         json.dumps({**first, "value": "2"}),
         json.dumps({**first, "line": 9, "sets_shape": True}),

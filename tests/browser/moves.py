@@ -121,15 +121,15 @@ def timeline(seen: Opened, report: Report) -> None:
     seen.screen.page.mouse.wheel(0, -400)
     wait(seen, "the wheel zooms", lambda: shown.inner_text() != whole)
     zoomed = shown.inner_text()
-    view.locator("button").nth(1).click()
+    view.locator(".timeline button").nth(1).click()
     wait(seen, "the button zooms", lambda: shown.inner_text() not in (whole, zoomed))
-    view.locator("button").nth(3).click()
+    view.locator(".timeline button").nth(3).click()
     wait(seen, "the whole step is back", lambda: shown.inner_text() == whole)
     data = report.facts["timeline"]
     names, boxes = data["names"], [int(each) for each in data["boxes"]["name"].split()]
     name = names[max(boxes)]
     hits = sum(each >= 0 and name.lower() in names[each].lower() for each in boxes)
-    view.locator("input[type=search]").fill(name)
+    view.locator(".timeline input[type=search]").fill(name)
     expect(view.locator(".hits"), f"{hits} ")
 
 

@@ -68,4 +68,4 @@ def _between_nodes(name: str, size: float, ranks: int, nodes: int, chip: Chip, a
     low = inside.low + network["latency_low_us"] + shared / network["bytes_s_high"] * MICRO
     middle = inside.middle + network["latency_middle_us"] + shared / network["bytes_s_middle"] * MICRO
     high = inside.high + network["latency_high_us"] * nodes + whole / network["bytes_s_low"] * MICRO
-    return Range(low, middle, max(middle, high))
+    return Range(low, middle, high)

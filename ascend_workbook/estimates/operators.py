@@ -92,10 +92,6 @@ def _special_kernels(name: str, inputs: tuple[Operand, ...], outputs: tuple[Oper
         return (_fill("DSAGenBitMask", Operand(outputs[0].shape, BIT)),)
     if name.startswith(FOREACH):
         return _foreach(name, inputs, outputs)
-    if name in read_table() and read_table()[name].kernels == ("attention",) and len(inputs) > 2:
-        # shapes of q, k, v, then of a mask: CANN has pse, drop mask and padding mask before it
-        nothing = (Operand((), ""),) * 3
-        return (_kernel("FlashAttentionScore", (*inputs[:3], *nothing, *inputs[3:]), outputs[:1]),)
     return None
 
 

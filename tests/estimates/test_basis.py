@@ -48,6 +48,13 @@ def test_what_is_no_basis_is_refused_by_name(tmp_path: Path, text: str) -> None:
     assert told.value.key == "estimates.no_basis" and str(path) in told.value.message("en")
 
 
+def test_numbers_of_another_format_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "older.json"
+    path.write_text(json.dumps({**json.loads(SHIPPED.read_text()), "format": "ascend-workbook times 0"}))
+    with pytest.raises(WorkbookError, match="times 0"):
+        load_basis(path)
+
+
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(WorkbookError) as told:
         load_basis(tmp_path / "absent.json")

@@ -85,3 +85,11 @@ def test_a_refit_tells_the_spread_of_shapes_it_had_not_seen() -> None:
     assert refit_family(jagged, start).kernel_spread > 0.5
     said = sum(predict_microseconds(measure_kernel(case.kernel), CHIP, exact) for case in kernels)
     assert said == pytest.approx(sum(case.microseconds for case in kernels), rel=0.2)
+
+
+def test_what_one_shape_alone_tells_is_not_known_without_it() -> None:
+    small = workload(1.0, range(3, 7))
+    (huge,) = workload(6.0, range(30, 31))
+    assert refit_family([*small, huge], TRUE).family_spread > 0.5, (
+        "left out, the only large kernel is told six times too fast"
+    )

@@ -31,5 +31,5 @@ def test_sums_and_products_keep_the_order() -> None:
     told = Range(1.0, 2.0, 5.0)
     assert told.plus(told) == told.times(2) == Range(2.0, 4.0, 10.0)
     assert add_ranges([], 0.5) == ZERO == told.times(0)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="at least 0"):
         told.times(-1)

@@ -234,8 +234,9 @@ def _describe_times(material: Material) -> Iterator[Finding]:
         yield Finding("PLN506", Status.NOTE, "PLN506.unsure" if times.host_bound is None else "PLN506.device", launches)
 
 
-def _round(number: float) -> float:
-    return float(f"{number:.2g}")
+def _round(number: float) -> float | int:
+    rounded = float(f"{number:.2g}")
+    return int(rounded) if rounded >= 10 else rounded
 
 
 def _describe_cures(material: Material) -> Iterator[Finding]:

@@ -1,5 +1,7 @@
 """What the planning notebook uses."""
 
+from ascend_workbook.planning.answers import join
 from ascend_workbook.planning.rehearsal import rehearse
+from ascend_workbook.planning.strategy import plan
 
-__all__ = ["rehearse"]
+__all__ = ["join", "plan", "rehearse"]

@@ -67,5 +67,5 @@ VERBS = {
         show_rewrite,
         last_rewrite,
     ),
-    "assess": Verb(assess, {"fail_on": FAIL_ON}, run_looked),
+    "assess": Verb(assess, {"fail_on": FAIL_ON, "prices": "FILE"}, run_looked),
 }

@@ -11,12 +11,14 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
+from ascend_workbook.estimates.prices import load_prices
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Report, Table, parse_fail_on
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine import versions
 from ascend_workbook.machine.versions import Together
 from ascend_workbook.migration.assess import effort
+from ascend_workbook.migration.assess.cost import report_cost
 from ascend_workbook.migration.assess.effort import REPEATED, Kind, Risk, kinds_of, make_wrapped_columns, rank_risks
 from ascend_workbook.migration.files import collect_files
 from ascend_workbook.migration.reading.undecoded import Unreadable
@@ -123,12 +125,16 @@ WHOLE_H = 10.0
 STEPS = tuple("unsupported pins early baseline versions rewrite dry_run precision performance long_run".split())
 
 
-def assess(path: str | os.PathLike[str], fail_on: Iterable[str] = ()) -> Report:
-    """The assessment of a file or folder. With `fail_on` (classes) the status is Fix where one of them occurs.
+def assess(
+    path: str | os.PathLike[str], fail_on: Iterable[str] = (), *, prices: str | os.PathLike[str] | None = None
+) -> Report:
+    """The assessment of a file or folder. With `fail_on` (classes) the status is Fix where one of them occurs. `prices`
+    is a file of prices (estimates/prices.py), by which hours become person-days and money.
 
     `facts` has `counts` and `effort_h` (repairs) by class, `estimate_h` (testing and the range), `versions`, `risks`
     and `libraries`, as a CI job reads them. Raises WorkbookError for an unknown class or a path that does not exist."""
     gate_classes = parse_fail_on(fail_on, CLASSES)
+    priced = load_prices(prices)
     scanned, where = scan(path), collect_files(path)
     kinds = kinds_of(scanned.findings)
     lines = effort.lines_of(kinds)
@@ -158,6 +164,7 @@ def assess(path: str | os.PathLike[str], fail_on: Iterable[str] = ()) -> Report:
         chosen,
         _report_libraries(risks, kinds),
         effort.report_calculation(lines, sums),
+        report_cost(effort.add_sums(sums.values()), priced),
     )
     hours = {name: sums[name].likely for name in CLASSES}
     facts: dict[str, Any] = {
@@ -167,6 +174,7 @@ def assess(path: str | os.PathLike[str], fail_on: Iterable[str] = ()) -> Report:
         "effort_h": hours,
         "effort_total_h": round(sum(hours.values()), 2),
         "estimate_h": {"testing": sums[effort.TESTING].likely, **asdict(effort.add_sums(sums.values()))},
+        "cost": parts[-1].facts,
         "versions": chosen.facts,
         "rules_tried_with": VERSIONS,
         "fail_on": list(gate_classes),

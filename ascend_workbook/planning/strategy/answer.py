@@ -142,7 +142,10 @@ def _describe_own(answer: Answer, own: Judged) -> Finding:
     total = own.memory.total
     args: dict[str, Scalar] = {"strategy": own.strategy.text, "cards": own.strategy.cards}
     args |= {"low": total.low / GIB, "high": total.high / GIB, "memory": answer.setting.memory_bytes / GIB}
-    status = {"fits": Status.NOTE, "unsure": Status.LOOK, "not": Status.LOOK}[own.verdict]
+    if own.strategy.savings.unknown:
+        args["names"] = [f"--{name}" for name in own.strategy.savings.unknown]
+        return Finding("PLN544", Status.LOOK, "PLN544.unknown", args)
+    status = Status.NOTE if own.verdict == "fits" else Status.LOOK
     return Finding("PLN544", status, f"PLN544.{own.verdict}", args)
 
 

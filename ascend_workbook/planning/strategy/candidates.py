@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -13,6 +13,8 @@ from pathlib import Path
 from ascend_workbook.planning.strategy.choice import (
     DEEPSPEED,
     FSDP,
+    MEGATRON,
+    MINDSPEED,
     RECOMPUTES,
     SELECTIVE,
     Setting,
@@ -23,6 +25,19 @@ LIMITS = Path(__file__).with_name("limits.json")
 #: A pipeline may have as many stages as this many nodes' cards would need, and not more: each adds to the bubble
 MOST_STAGES = 32
 MICROS = (1, 2, 4, 8)
+#: Stages of ZeRO that a framework's arguments can say; of FSDP, 2 keeps weights whole and 3 shards them too
+STAGES = {MINDSPEED: (0, 1), MEGATRON: (0, 1), DEEPSPEED: (0, 1, 2, 3), FSDP: (0, 2, 3)}
+#: Limits that hang on how cards are split alone, asked first; and the others
+OUTER = (
+    "framework",
+    "tensor_node",
+    "tensor_heads",
+    "tensor_width",
+    "pipeline_layers",
+    "pipeline_small",
+    "context_sequence",
+)
+INNER = ("chunks_layers", "expert_divides", "batch_divides", "micro_batches", "zero_replicas")
 
 
 @dataclass(frozen=True)
@@ -39,57 +54,59 @@ class Space:
 
 @cache
 def limit_sources() -> dict[str, str]:
-    """Return the limits in the order that they are asked, each with its page."""
+    """Return the limits in the order that they are shown, each with its page."""
     rows = json.loads(LIMITS.read_text(encoding="utf-8"))["limits"]
     return {row["name"]: row["source"] for row in rows}
 
 
 def find_candidates(setting: Setting) -> Space:
-    """Return every strategy of the setting's framework that no limit takes."""
+    """Return every strategy whose degrees' product is the number of cards and that no limit takes."""
     refused: Counter[str] = Counter()
     candidates = []
-    for strategy in walk_strategies(setting):
-        limit = find_limit(setting, strategy)
-        if limit:
-            refused[limit] += 1
-        else:
-            candidates.append(strategy)
+    inner = list(_walk_inner(setting))
+    for outer in _walk_outer(setting):
+        limit = find_limit(setting, outer, OUTER)
+        if limit:  # it takes all of these degrees at once
+            refused[limit] += len(inner)
+            continue
+        for chunks, expert, zero, recompute, micro in inner:
+            strategy = replace(outer, chunks=chunks, expert=expert, zero=zero, recompute=recompute, micro=micro)
+            limit = find_limit(setting, strategy, INNER)
+            if limit:
+                refused[limit] += 1
+            else:
+                candidates.append(strategy)
     return Space(tuple(candidates), dict(refused))
 
 
-def walk_strategies(setting: Setting) -> Iterator[Strategy]:
-    """Yield every strategy whose degrees' product is the number of cards."""
-    cards, framework = setting.cards, setting.framework
-    degrees = _divisors(cards)
-    experts = (
-        [degree for degree in _divisors(setting.model.experts) if degree <= cards] if setting.model.experts else [1]
-    )
-    for tensor, pipeline, context in product(degrees, repeat=3):
+def _walk_outer(setting: Setting) -> Iterator[Strategy]:
+    """Yield every split of the cards over tensor, pipeline, context and data parallelism."""
+    for tensor, pipeline, context in product(_divisors(setting.cards), repeat=3):
         split = tensor * pipeline * context
-        if cards % split:
-            continue
-        data = cards // split
-        rest = product((1, 2, 4), experts, range(4), RECOMPUTES, MICROS)
-        for chunks, expert, zero, recompute, micro in rest:
-            yield Strategy(tensor, pipeline, chunks, context, expert, data, zero, recompute, micro, framework)
+        if setting.cards % split == 0:
+            data = setting.cards // split
+            yield Strategy(tensor, pipeline, 1, context, data=data, framework=setting.framework)
+
+
+def _walk_inner(setting: Setting) -> Iterator[tuple[int, int, int, str, int]]:
+    """Yield what varies beside: pieces of a stage, expert parallelism, ZeRO, recomputing, micro batch."""
+    experts = [degree for degree in _divisors(setting.model.experts) if degree <= setting.cards] or [1]
+    recomputes = [kind for kind in RECOMPUTES if kind != SELECTIVE or setting.framework in (MINDSPEED, MEGATRON)]
+    return iter(product((1, 2, 4), experts, STAGES[setting.framework], recomputes, MICROS))
 
 
 def _divisors(number: int) -> list[int]:
     return [value for value in range(1, number + 1) if number % value == 0]
 
 
-def find_limit(setting: Setting, strategy: Strategy) -> str:
-    """Return the first limit that takes the strategy, or an empty text."""
-    return next((name for name in limit_sources() if CHECKS[name](setting, strategy)), "")
+def find_limit(setting: Setting, strategy: Strategy, names: Iterable[str]) -> str:
+    """Return the first limit of these that takes the strategy, or an empty text."""
+    return next((name for name in names if CHECKS[name](setting, strategy)), "")
 
 
 def _breaks_framework(setting: Setting, strategy: Strategy) -> bool:
     """Say whether the framework has no argument for it: degrees of DeepSpeed and FSDP are data alone."""
-    if strategy.megatron:
-        return strategy.zero > 1
-    alone = strategy.tensor == strategy.pipeline == strategy.context == strategy.expert == strategy.chunks == 1
-    stages = {DEEPSPEED: (0, 1, 2, 3), FSDP: (0, 2, 3)}[strategy.framework]
-    return not alone or strategy.recompute == SELECTIVE or strategy.zero not in stages
+    return not strategy.megatron and strategy.data != strategy.cards
 
 
 def _breaks_tensor_node(setting: Setting, strategy: Strategy) -> bool:
@@ -151,10 +168,6 @@ def _breaks_replicas(setting: Setting, strategy: Strategy) -> bool:
     return strategy.zero > 0 and strategy.replicas == 1
 
 
-def _breaks_zero_pipeline(setting: Setting, strategy: Strategy) -> bool:
-    return strategy.zero >= 2 and strategy.pipeline > 1
-
-
 CHECKS = {
     "framework": _breaks_framework,
     "tensor_node": _breaks_tensor_node,
@@ -168,5 +181,4 @@ CHECKS = {
     "batch_divides": _breaks_batch,
     "micro_batches": _breaks_micro_batches,
     "zero_replicas": _breaks_replicas,
-    "zero_pipeline": _breaks_zero_pipeline,
 }

@@ -37,11 +37,23 @@ class Setting:
 
 
 @dataclass(frozen=True)
+class Savings:
+    """What a launch script may spare memory with beside its degrees: bytes of a parameter that gradients and optimizer
+    do without, the terms that a layer does not keep (memory.py), the layers of a stage that are recomputed whole (0:
+    all), and arguments that no formula here knows."""
+
+    gradient_bytes: float = 0.0
+    optimizer_bytes: float = 0.0
+    terms: tuple[str, ...] = ()
+    layers: int = 0
+    unknown: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Strategy:
-    """Degrees of parallelism, and the savings. `chunks` are the pieces of a pipeline stage (VPP), `zero` is the
-    stage of ZeRO (3: FSDP's full sharding), `micro` the sequences of one micro batch, `expert_tensor` the tensor
-    parallelism of experts. What a launch script may have beside: no sequence parallelism, an optimizer whose float32
-    weights share their upper half with the bfloat16 ones (`shared_halves`), one that lies on the host (`swapped`)."""
+    """Degrees of parallelism, and how memory is spared. `chunks` are the pieces of a pipeline stage (VPP), `zero` is
+    the stage of ZeRO (3: FSDP's full sharding), `micro` the sequences of one micro batch, `expert_tensor` the tensor
+    parallelism of experts."""
 
     tensor: int = 1
     pipeline: int = 1
@@ -55,9 +67,7 @@ class Strategy:
     framework: str = MINDSPEED
     expert_tensor: int = 1
     sequence_parallel: bool = True
-    shared_halves: bool = False
-    swapped: bool = False
-    recomputed_layers: int = 0
+    savings: Savings = Savings()
 
     @property
     def cards(self) -> int:
@@ -108,10 +118,8 @@ def strategy_of_arguments(arguments: Mapping[str, str], cards: int) -> tuple[Str
     layers = numbers.read("num-layers", 1)
     per_chunk = numbers.read("num-layers-per-virtual-pipeline-stage", 0)
     chunks = max(1, layers // (pipeline * per_chunk)) if per_chunk and pipeline > 1 else 1
-    expert_tensor = numbers.read("expert-tensor-parallel-size", 1 if "moe-tp-extend-ep" in arguments else tensor)
-    expert = numbers.read("expert-model-parallel-size", 1)
-    if "moe-tp-extend-ep" in arguments:
-        expert *= tensor
+    split = "moe-tp-extend-ep" in arguments
+    expert = numbers.read("expert-model-parallel-size", 1) * (tensor if split else 1)
     strategy = Strategy(
         tensor=tensor,
         pipeline=pipeline,
@@ -120,17 +128,61 @@ def strategy_of_arguments(arguments: Mapping[str, str], cards: int) -> tuple[Str
         expert=expert,
         data=max(1, cards // (tensor * pipeline * context)),
         zero=1 if "use-distributed-optimizer" in arguments else 0,
-        recompute=arguments.get("recompute-granularity") or NONE,
+        recompute=_read_recompute(arguments),
         micro=numbers.read("micro-batch-size", 1),
-        expert_tensor=expert_tensor,
+        expert_tensor=numbers.read("expert-tensor-parallel-size", 1 if split else tensor),
         sequence_parallel="sequence-parallel" in arguments,
-        shared_halves="reuse-fp32-param" in arguments,
-        swapped="swap-optimizer" in arguments,
-        recomputed_layers=numbers.read("recompute-num-layers", 0)
-        if arguments.get("recompute-method") == "block"
-        else 0,
+        savings=_read_savings(arguments, numbers),
     )
     return strategy, cards
+
+
+#: Arguments of MindSpeed, and how many bytes of a parameter gradients and optimizer do without by them:
+#: https://gitcode.com/Ascend/MindSpeed-LLM/blob/master/docs/en/pytorch/features/mcore/o2.md and
+#: https://gitcode.com/Ascend/MindSpeed/blob/master/docs/zh/features/reuse-fp32-param.md
+SPARED_GRADIENTS = {"o2-gradient": 2.0}
+SPARED_OPTIMIZER = {"o2-optimizer": 4.0, "reuse-fp32-param": 2.0, "swap-optimizer": 12.0}
+#: Parts that are recomputed, and the terms of a layer that need not be kept then
+RECOMPUTED_TERMS = {
+    "recompute-activation-function": ("activated",),
+    "recompute-norm": ("normed",),
+    "moe_act": ("activated",),
+    "layernorm": ("normed",),
+    "mlp": ("gate", "activated"),
+    "moe": ("routed", "gate", "activated", "router"),
+}
+#: Arguments that spare memory by no formula here
+UNKNOWN_SAVINGS = (
+    "swap-attention",
+    "moe-zero-memory",
+    "cpu-offloading",
+    "optimizer-cpu-offload",
+    "adaptive-memory-optimization",
+)
+
+
+def _read_recompute(arguments: Mapping[str, str]) -> str:
+    """Return how a launch script recomputes; `selective` alone means scores, which a fused attention never keeps."""
+    if arguments.get("recompute-granularity") == FULL:
+        return FULL
+    return SELECTIVE if _read_terms(arguments) else NONE
+
+
+def _read_terms(arguments: Mapping[str, str]) -> tuple[str, ...]:
+    names = [name for name in arguments if name in RECOMPUTED_TERMS]
+    names += arguments.get("recompute-modules", "").split()
+    return tuple(dict.fromkeys(term for name in names for term in RECOMPUTED_TERMS.get(name, ())))
+
+
+def _read_savings(arguments: Mapping[str, str], numbers: _Numbers) -> Savings:
+    optimizer = sum(spared for name, spared in SPARED_OPTIMIZER.items() if name in arguments)
+    return Savings(
+        gradient_bytes=sum(spared for name, spared in SPARED_GRADIENTS.items() if name in arguments),
+        optimizer_bytes=min(optimizer, 12.0),
+        terms=_read_terms(arguments),
+        layers=numbers.read("recompute-num-layers", 0) if arguments.get("recompute-method") == "block" else 0,
+        unknown=tuple(name for name in UNKNOWN_SAVINGS if name in arguments),
+    )
 
 
 _DEGREES = ("tensor-model", "pipeline-model", "context")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil
 
 from ascend_workbook.estimates.ranges import Range
@@ -43,12 +44,12 @@ class Memory:
     outside: Range
     stage: int
 
-    @property
+    @cached_property
     def inside(self) -> float:
         """Return the peak of PyTorch's allocator."""
         return sum(self.parts.values())
 
-    @property
+    @cached_property
     def total(self) -> Range:
         inside = Range(ERRS_LOW * self.inside, self.inside, ERRS_HIGH * self.inside)
         return inside.plus(self.outside)
@@ -137,10 +138,8 @@ def _count_states(model: Model, strategy: Strategy, stage: int) -> dict[str, flo
     held = count_held(model, strategy, stage)
     weights, gradients, optimizer = STATES["megatron" if strategy.megatron else strategy.framework]
     shared = held.dense / strategy.replicas + held.expert / strategy.expert_replicas
-    if strategy.shared_halves:
-        optimizer -= 2.0
-    if strategy.swapped:
-        optimizer = 0.0
+    gradients -= strategy.savings.gradient_bytes
+    optimizer -= strategy.savings.optimizer_bytes
     return {
         "weights": weights * (shared if strategy.zero >= 3 else held.all),
         "gradients": gradients * (shared if strategy.zero >= 2 else held.all),
@@ -187,7 +186,8 @@ def layer_bytes(model: Model, strategy: Strategy, *, experts: bool, recompute: s
     terms = dict(saved_terms(model, strategy))
     if experts:
         terms.update(expert_terms(model, strategy))
-    dropped = DROPPED.get(strategy.framework, ()) if recompute == SELECTIVE else ()
+    dropped = strategy.savings.terms or DROPPED.get(strategy.framework, ())
+    dropped = dropped if recompute == SELECTIVE else ()
     return sum(size for name, size in terms.items() if name not in dropped)
 
 
@@ -206,7 +206,8 @@ def _count_backward(setting: Setting, strategy: Strategy, stage: int) -> dict[st
         default=0.0,
     )
     stored = sum(
-        many * layer_bytes(model, strategy, experts=kind, recompute=strategy.recompute)
+        many
+        * _keep_layers(model, strategy, experts=kind, share=_recomputed_share(strategy, dense_layers + expert_layers))
         for kind, many in _kinds(dense_layers, expert_layers)
     )
     once = tokens * whole if strategy.recompute == FULL else 0.0
@@ -219,6 +220,21 @@ def _count_backward(setting: Setting, strategy: Strategy, stage: int) -> dict[st
         "gathered": _count_gathered(model, strategy, tokens),
         "working": _count_working(model, strategy, tokens),
     }
+
+
+def _recomputed_share(strategy: Strategy, layers: int) -> float:
+    """Return which share of a stage's layers is recomputed whole."""
+    if strategy.recompute != FULL:
+        return 0.0
+    some = strategy.savings.layers * strategy.chunks
+    return min(1.0, some / max(layers, 1)) if some else 1.0
+
+
+def _keep_layers(model: Model, strategy: Strategy, *, experts: bool, share: float) -> float:
+    """Return what a layer keeps of a token where this share of the layers is recomputed whole."""
+    rest = NONE if strategy.recompute == FULL else strategy.recompute
+    whole = layer_bytes(model, strategy, experts=experts, recompute=FULL)
+    return share * whole + (1 - share) * layer_bytes(model, strategy, experts=experts, recompute=rest)
 
 
 def _kinds(dense_layers: int, expert_layers: int) -> tuple[tuple[bool, int], ...]:

@@ -16,6 +16,8 @@ ASSIGNED = re.compile(r"^\s*(?:export\s+)?([A-Za-z_]\w*)=(\"(?:[^\"\\]|\\.)*\"|'
 VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)\}?")
 PRODUCT = re.compile(r"\$\(\(([\w\s*+/${}()-]*)\)\)")
 ARGUMENT = re.compile(r"(?<![\w-])--([A-Za-z][\w-]*)(?:[ =]+(?!--)([^\s\\]+))?")
+#: The one argument here that takes several words
+MODULES = re.compile(r"--recompute-modules[ =]+((?:(?!--)[\w$}{]+[ \t]*)+)")
 COMMENT = re.compile(r"(?m)(^|\s)#.*$")
 #: How often an assignment may name another.
 DEEPEST = 8
@@ -30,6 +32,7 @@ FIELDS = {
     "max-position-embeddings": "max_position_embeddings",
     "num-experts": "num_experts",
     "moe-router-topk": "num_experts_per_tok",
+    "moe-intermediate-size": "moe_intermediate_size",
     "moe-ffn-hidden-size": "moe_intermediate_size",
     "first-k-dense-replace": "first_k_dense_replace",
     "q-lora-rank": "q_lora_rank",
@@ -38,6 +41,8 @@ FIELDS = {
     "qk-pos-emb-head-dim": "qk_rope_head_dim",
     "v-head-dim": "v_head_dim",
 }
+#: Arguments by which a feed-forward network has a gate
+GATES = ("swiglu", "geglu", "gated-linear-unit", "gelu-tanh")
 #: Vocabularies of tokenizers that a script names and does not count
 VOCABULARY = 32000
 
@@ -49,6 +54,9 @@ def read_arguments(text: str) -> dict[str, str]:
     arguments: dict[str, str] = {}
     for name, value in ARGUMENT.findall(bare):
         arguments[name] = _fill(value.strip("\"'"), variables)
+    modules = MODULES.search(bare)
+    if modules:
+        arguments["recompute-modules"] = _fill(modules.group(1).strip(), variables)
     for name in ("NNODES", "NPUS_PER_NODE", "GPUS_PER_NODE", "WORLD_SIZE"):
         if name in variables:
             arguments.setdefault(name, _fill(variables[name], variables))
@@ -92,7 +100,7 @@ def read_launch(path: Path, text: str) -> tuple[Model, Stated]:
 
 def _guess_type(arguments: dict[str, str]) -> str:
     """Return a type whose layers are as the arguments say."""
-    if "swiglu" not in arguments and "gated-linear-unit" not in arguments and "geglu" not in arguments:
+    if not any(name in arguments for name in GATES):
         return "gpt_neox"
     return "qwen3" if "qk-layernorm" in arguments and "multi-latent-attention" not in arguments else "llama"
 

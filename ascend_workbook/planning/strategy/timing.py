@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import product
 
 from ascend_workbook.estimates.basis import Basis
@@ -39,7 +39,7 @@ class Step:
     update: Range
     launches: Range
 
-    @property
+    @cached_property
     def total(self) -> Range:
         """Return the step: what the cards do one after another, and never less than its launches."""
         cards = add_ranges((self.compute.plus(self.bubble), self.inner, self.outer, self.data, self.update))
@@ -59,6 +59,7 @@ class Step:
             return "yes"
         return "unsure" if self.launches.high > cards else "no"
 
+    @cached_property
     def outcomes(self) -> tuple[float, ...]:
         """Return the step at each corner of what may err: kernels, links in a node, links between nodes, launches.
         Of two strategies the same corner is the same world, so that what errs in both does not part them."""
@@ -73,7 +74,7 @@ class Step:
 
 def compare_steps(step: Step, best: Step) -> Range:
     """Return how many times the best's step this one would take, over all corners that both share."""
-    ratios = [mine / other for mine, other in zip(step.outcomes(), best.outcomes())]
+    ratios = [mine / other for mine, other in zip(step.outcomes, best.outcomes)]
     if step is best:
         return Range.exactly(1.0)
     low, high = min(ratios) / APART, max(ratios) * APART

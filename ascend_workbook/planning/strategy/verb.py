@@ -140,4 +140,5 @@ def _judge_own(setting: Setting, stated: Stated) -> Judged | None:
     theirs = Setting(setting.model, cards, nodes, setting.chip, setting.memory_bytes, setting.batch, setting.sequence)
     memory = estimate_memory(theirs, strategy)
     step = estimate_step(theirs, strategy, load_basis())
-    return Judged(strategy, memory, step, memory.judge(setting.memory_bytes))
+    verdict = memory.judge(setting.memory_bytes)
+    return Judged(strategy, memory, step, "unsure" if verdict == "not" and strategy.savings.unknown else verdict)

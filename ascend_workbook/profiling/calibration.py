@@ -212,10 +212,8 @@ def _report(
         outcome = Sentence("calibrate.refitted" if row["refitted"] else "calibrate.kept", least=LEAST_SHAPES)
         values = [row[key] for key in ("family", "kernels", "shapes", "measured_ms", "before", "after")]
         lines.append((*values, wide, outcome))
-    findings = [
-        *_judge(rows),
-        Finding("PRF346", Status.NOTE, "PRF346.written", {"path": str(target), "chip": chip.name}),
-    ]
+    written: dict[str, Scalar] = {"path": str(target), "chip": chip.name, "basis": known.name, "date": known.date}
+    findings = [*_judge(rows), Finding("PRF346", Status.NOTE, "PRF346.written", written)]
     facts = {
         "calibration": {"chip": asdict(chip) | {"source": dict(chip.source)}, "families": [dict(row) for row in rows]},
         "basis": {"name": known.name, "date": known.date},

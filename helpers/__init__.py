@@ -39,7 +39,7 @@ _VERBS = {
     "recording": "ascend_workbook.profiling",
     "benchmark": "ascend_workbook.profiling",
     "analyse": "ascend_workbook.profiling",
-    "plan": "ascend_workbook.planning.strategy",
+    "plan": "ascend_workbook.planning.strategy.verb",
     "rehearse": "ascend_workbook.planning.rehearsal",
     "calibrate": "ascend_workbook.profiling.calibration",
     "explain": "ascend_workbook.diagnose",

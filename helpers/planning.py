@@ -2,6 +2,6 @@
 
 from ascend_workbook.planning.answers import join
 from ascend_workbook.planning.rehearsal import rehearse
-from ascend_workbook.planning.strategy import plan
+from ascend_workbook.planning.strategy.verb import plan
 
 __all__ = ["join", "plan", "rehearse"]

@@ -16,7 +16,7 @@ from pathlib import Path
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.machine import bounded
 from ascend_workbook.machine import device as devices
-from ascend_workbook.planning.strategy.choice import Setting, Strategy
+from ascend_workbook.planning.strategy.choice import Savings, Setting, Strategy
 from ascend_workbook.planning.strategy.memory import count_alive, layers_of_stage
 
 REPLICA = Path(__file__).parent / "child" / "replica.py"
@@ -30,7 +30,7 @@ def can_rehearse(setting: Setting, strategy: Strategy) -> bool:
     model = setting.model
     dense = not model.experts and model.latent is None
     divides = not any(size % strategy.tensor for size in (model.heads, model.feed_forward))
-    return strategy.megatron and dense and divides and not (strategy.swapped or strategy.shared_halves)
+    return strategy.megatron and dense and divides and strategy.savings == Savings()
 
 
 def describe_stage(setting: Setting, strategy: Strategy, stage: int) -> dict[str, object]:

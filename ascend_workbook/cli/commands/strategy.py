@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ascend_workbook.cli.options import Row, Verb
-from ascend_workbook.planning.strategy import plan
 from ascend_workbook.planning.strategy.choice import FRAMEWORKS
+from ascend_workbook.planning.strategy.verb import plan
 
 VERBS = {
     "plan": Verb(
@@ -21,7 +21,6 @@ VERBS = {
             "prices": "FILE",
             "prices_template": "FILE",
             "hyper": Row(metavar=("NAME", "VALUE"), nargs=2),
-            "rehearse": None,
         },
     ),
 }

@@ -1,5 +1,1 @@
 """Choose how to spread a training over cards: every strategy that could be, its memory, step and cost by formula."""
-
-from ascend_workbook.planning.strategy.verb import plan
-
-__all__ = ["plan"]

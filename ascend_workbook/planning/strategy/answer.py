@@ -41,7 +41,6 @@ class Answer:
     prices: Prices
     tokens: float | None
     batch_stated: bool
-    rehearsed: bool
 
     def speed(self, judged: Judged) -> Range:
         """Return the tokens a second on all cards, if nothing waits."""

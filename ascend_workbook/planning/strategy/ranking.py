@@ -55,9 +55,9 @@ class Ranking:
         return tuple(judged for judged in self.fitting if judged.rank == 1)
 
 
-#: Given the first candidates, returns for each the bytes that a rehearsal of its fullest card took, None where it was
-#: not rehearsed
-Rehearse = Callable[[Sequence[Strategy]], Sequence[Optional[float]]]
+#: Given the setting and the first candidates, returns for each the bytes that PyTorch held on its fullest card in a
+#: rehearsal, None where it was not rehearsed
+Rehearse = Callable[[Setting, Sequence[Strategy]], Sequence[Optional[float]]]
 
 
 def rank_strategies(setting: Setting, basis: Basis) -> Ranking:
@@ -99,10 +99,10 @@ def put_in_order(judged: Sequence[Judged]) -> tuple[Judged, ...]:
     return tuple(ranked)
 
 
-def decide_by_rehearsing(ranking: Ranking, memory_bytes: float, rehearse: Rehearse) -> Ranking:
+def decide_by_rehearsing(ranking: Ranking, setting: Setting, rehearse: Rehearse) -> Ranking:
     """Return the ranking whose first candidates were rehearsed: the peak that a rehearsal gives stands in place of the
     formula's, and one that then does not fit is taken out. The next in order move up, unrehearsed."""
-    peaks = rehearse([judged.strategy for judged in ranking.first])
+    peaks = rehearse(setting, [judged.strategy for judged in ranking.first])
     fitting, rehearsed = [], {judged.strategy: peak for judged, peak in zip(ranking.first, peaks)}
     for judged in ranking.fitting:
         peak = rehearsed.get(judged.strategy)
@@ -110,7 +110,7 @@ def decide_by_rehearsing(ranking: Ranking, memory_bytes: float, rehearse: Rehear
             fitting.append(judged)
             continue
         total = Range.exactly(peak).plus(judged.memory.outside)
-        verdict = judge_total(total, memory_bytes)
+        verdict = judge_total(total, setting.memory_bytes)
         if verdict != "not":
             fitting.append(replace(judged, rehearsed=peak, verdict=verdict))
     return replace(ranking, fitting=tuple(fitting))

@@ -12,12 +12,13 @@ from ascend_workbook.estimates.chips import Chip, find_chip
 from ascend_workbook.estimates.prices import load_prices, write_template
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.report import Report
+from ascend_workbook.planning.replicas import rehearse_strategies
 from ascend_workbook.planning.strategy.advice import published_batch
 from ascend_workbook.planning.strategy.answer import Answer, report_plan
 from ascend_workbook.planning.strategy.choice import FRAMEWORKS, MINDSPEED, Setting, strategy_of_arguments
 from ascend_workbook.planning.strategy.memory import estimate_memory
 from ascend_workbook.planning.strategy.model import Model
-from ascend_workbook.planning.strategy.ranking import Judged, Rehearse, decide_by_rehearsing, rank_strategies
+from ascend_workbook.planning.strategy.ranking import Judged, decide_by_rehearsing, rank_strategies
 from ascend_workbook.planning.strategy.reading import read_model
 from ascend_workbook.planning.strategy.stated import Stated
 from ascend_workbook.planning.strategy.timing import estimate_step
@@ -42,7 +43,7 @@ def plan(
     prices: str | Path | None = None,
     prices_template: str | Path | None = None,
     hyper: Mapping[str, str] | None = None,
-    rehearse: Rehearse | None = None,
+    rehearse: bool = False,
 ) -> Report:
     """The strategies for a model on so many cards, by formula: which fit, how long a step would take, what first.
 
@@ -50,7 +51,7 @@ def plan(
     arguments) or the report of a rehearsal. `batch` counts sequences of `seq` tokens a step over all cards. `tokens`
     are those of the whole training, for hours and cost; `prices` is a file of prices, `prices_template` is where to
     write one to edit. `hyper` are hyper-parameters by name beside those that a script states. `rehearse` decides the
-    first three: given their strategies it returns the bytes of each one's fullest card. Raises WorkbookError for what
+    first three by running one card of each on the simulated NPU, shapes only. Raises WorkbookError for what
     cannot be read or does not divide."""
     if prices_template is not None:
         write_template(prices_template)
@@ -59,8 +60,8 @@ def plan(
     setting = make_setting(dimensions, stated, cards, find_chip(chip), nodes, memory, batch, seq, framework)
     basis = load_basis()
     ranking = rank_strategies(setting, basis)
-    if rehearse is not None:
-        ranking = decide_by_rehearsing(ranking, setting.memory_bytes, rehearse)
+    if rehearse:
+        ranking = decide_by_rehearsing(ranking, setting, rehearse_strategies)
     answer = Answer(
         setting=setting,
         ranking=ranking,
@@ -70,7 +71,6 @@ def plan(
         prices=load_prices(prices),
         tokens=_check_tokens(tokens),
         batch_stated=batch is not None or stated.number("global_batch") is not None,
-        rehearsed=rehearse is not None,
     )
     return report_plan(answer)
 

@@ -10,7 +10,8 @@ import pytest
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report
-from ascend_workbook.planning.strategy import plan
+from ascend_workbook.planning.strategy import verb
+from ascend_workbook.planning.strategy.verb import plan
 
 
 @pytest.fixture(scope="module")
@@ -82,16 +83,17 @@ def test_what_cannot_be_is_one_error(words: dict[str, object], key: str) -> None
     assert error.value.key == key and error.value.message("zh") and error.value.hint("en")
 
 
-def test_a_rehearsal_decides() -> None:
+def test_a_rehearsal_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a rehearsal says stands in place of the formula's; what then does not fit is taken out."""
     asked = []
 
-    def rehearse(strategies: object) -> list[float | None]:
+    def rehearse(setting: object, strategies: object) -> list[float | None]:
         asked.append(strategies)
         return [200 * 2.0**30, 20 * 2.0**30, None]
 
+    monkeypatch.setattr(verb, "rehearse_strategies", rehearse)
     formula = plan("llama-7b", 16, batch=256)
-    report = plan("llama-7b", 16, batch=256, rehearse=rehearse)  # type: ignore[arg-type]
+    report = plan("llama-7b", 16, batch=256, rehearse=True)
     texts = [proposal["text"] for proposal in report.facts["plan"]["proposals"]]
     assert len(asked) == 1 and formula.facts["plan"]["proposals"][0]["text"] not in texts
     second = next(p for p in report.facts["plan"]["proposals"] if p["rehearsed_bytes"])

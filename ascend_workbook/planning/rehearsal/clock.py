@@ -6,14 +6,15 @@ waits for a collective: how well one hides the other cannot be read from it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
 from ascend_workbook.estimates.basis import Basis
 from ascend_workbook.estimates.kernels import Kernel, estimate_kernel
+from ascend_workbook.estimates.launches import estimate_launches
 from ascend_workbook.planning.rehearsal.settings import Cluster
-from ascend_workbook.planning.rehearsal.times import LAUNCH_US, estimate_one_collective, list_kernels
+from ascend_workbook.planning.rehearsal.times import estimate_one_collective, list_kernels
 from ascend_workbook.planning.rehearsal.work import Collective, Copy, Task, Work
 
 #: Nanoseconds of a copy of one value to the host, as public profiles show them: 10 us and less.
@@ -36,18 +37,15 @@ class Span:
     called_ns: int
     start_ns: int
     end_ns: int
-
-    @property
-    def launched_ns(self) -> int:
-        """Return when the host handed it over: within the call, at its end."""
-        return self.called_ns + int(LAUNCH_US.middle * MICRO) - 1
+    launched_ns: int
 
 
 @dataclass
 class _Rank:
-    """Where one rank's clocks stand."""
+    """Where one rank's clocks stand; `launch_ns` is what a launch costs its host."""
 
     work: Work
+    launch_ns: int
     host_ns: int = 0
     at: int = 0
     streams: dict[int, int] = field(default_factory=dict)
@@ -56,19 +54,35 @@ class _Rank:
     groups: dict[str, int] = field(default_factory=dict)
 
     @property
-    def waiting(self) -> Collective | None:
-        """Return the collective that the rank stands before, None where it is done."""
-        return self.work.tasks[self.at] if self.at < len(self.work.tasks) else None  # type: ignore[return-value]
+    def before(self) -> Collective:
+        """Return the collective that the rank stands before."""
+        task = self.work.tasks[self.at]
+        assert isinstance(task, Collective)
+        return task
+
+    def launch(self) -> int:
+        """Let the host launch something; return when it began to."""
+        self.host_ns += self.launch_ns
+        return self.host_ns - self.launch_ns
+
+    def add_span(self, name: str, kind: str, kernel: Kernel | None, stream: int, times: tuple[int, int, int]) -> None:
+        """Add an event of the task that the rank is at: called, started, ended."""
+        called, start, end = times
+        self.streams[stream] = end
+        task = self.work.tasks[self.at]
+        launched = called + self.launch_ns - 1
+        self.spans.append(Span(name, kind, task, self.at, kernel, stream, called, start, end, launched))
 
 
 def run_clock(works: Mapping[int, Work], cluster: Cluster, basis: Basis) -> dict[int, list[Span]]:
     """Return the events of one step of each rank, in nanoseconds from its start."""
     kernel_ns: dict[Kernel, int] = {}
-    ranks = {rank: _Rank(work) for rank, work in works.items()}
+    launch_ns = int(estimate_launches(1, basis).middle * MICRO)
+    ranks = {rank: _Rank(work, launch_ns) for rank, work in works.items()}
     while True:
         for state in ranks.values():
             _run_to_collective(state, cluster, basis, kernel_ns)
-        waiting = [state for state in ranks.values() if state.waiting is not None]
+        waiting = [state for state in ranks.values() if state.at < len(state.work.tasks)]
         if not waiting:
             return {rank: state.spans for rank, state in ranks.items()}
         for group in _meet(waiting):
@@ -77,67 +91,60 @@ def run_clock(works: Mapping[int, Work], cluster: Cluster, basis: Basis) -> dict
 
 def _run_to_collective(state: _Rank, cluster: Cluster, basis: Basis, known: dict[Kernel, int]) -> None:
     """Run a rank up to its next collective or its end."""
-    launch_ns = int(LAUNCH_US.middle * MICRO)
     while state.at < len(state.work.tasks):
         task = state.work.tasks[state.at]
         if isinstance(task, Collective):
             return
-        state.at += 1
         if isinstance(task, Copy):
-            _add_copy(state, task, launch_ns)
-            continue
-        for kernel in list_kernels(task):
-            if kernel not in known:
-                known[kernel] = max(1, int(estimate_kernel(kernel, cluster.chip, basis).middle * MICRO))
-            called, state.host_ns = state.host_ns, state.host_ns + launch_ns
-            start = max(state.host_ns, state.streams.get(task.stream, 0))
-            end = state.streams[task.stream] = start + known[kernel]
-            state.spans.append(Span(kernel.type, "kernel", task, state.at, kernel, task.stream, called, start, end))
+            _add_copy(state, task)
+        else:
+            for kernel in list_kernels(task):
+                if kernel not in known:
+                    known[kernel] = max(1, int(estimate_kernel(kernel, cluster.chip, basis).middle * MICRO))
+                called = state.launch()
+                start = max(state.host_ns, state.streams.get(task.stream, 0))
+                times = (called, start, start + known[kernel])
+                state.add_span(kernel.type, "kernel", kernel, task.stream, times)
+        state.at += 1
 
 
-def _add_copy(state: _Rank, task: Copy, launch_ns: int) -> None:
-    called, state.host_ns = state.host_ns, state.host_ns + launch_ns
+def _add_copy(state: _Rank, task: Copy) -> None:
+    called = state.launch()
     start = max(state.host_ns, state.streams.get(task.stream, 0))
-    end = state.streams[task.stream] = start + READ_NS
-    state.spans.append(Span("MEMCPY_ASYNC", "copy", task, state.at, None, task.stream, called, start, end))
+    state.add_span("MEMCPY_ASYNC", "copy", None, task.stream, (called, start, start + READ_NS))
     if task.reads:
-        state.host_ns = end
+        state.host_ns = start + READ_NS
 
 
-def _meet(waiting: list[_Rank]) -> Iterator[list[_Rank]]:
-    """Yield the ranks that stand before the same collective of the same group together; alone where none is."""
-    meetings: dict[tuple[str, int, str], list[_Rank]] = {}
+def _meet(waiting: Sequence[_Rank]) -> Iterator[list[_Rank]]:
+    """Yield the ranks that stand before the same collective together, and those alone that stand before another."""
+    meetings: dict[tuple[str, int, int, str, int], list[_Rank]] = {}
     for state in waiting:
-        task = state.waiting
-        assert isinstance(task, Collective)
-        key = (task.name, task.peers, f"{task.count} {task.data_type} {state.calls.get(task.name, 0)}")
+        task = state.before
+        key = (task.name, task.peers, task.count, task.data_type, state.calls.get(task.name, 0))
         meetings.setdefault(key, []).append(state)
     yield from meetings.values()
 
 
-def _exchange(states: list[_Rank], cluster: Cluster) -> None:
-    """Run one collective: it begins when the last has come, and ends for all at once."""
-    launch_ns = int(LAUNCH_US.middle * MICRO)
-    starts = []
+def _exchange(states: Sequence[_Rank], cluster: Cluster) -> None:
+    """Run one collective: it begins on a rank when what was launched there is done, and ends for all at once."""
+    begins = []
     for state in states:
-        state.host_ns += launch_ns
-        starts.append(max(state.host_ns, *state.streams.values(), 0) if state.streams else state.host_ns)
-    for state in states:
-        task = state.work.tasks[state.at]
-        assert isinstance(task, Collective)
-        stream = -1 - state.groups.setdefault(task.group, len(state.groups))
-        own = max(starts[states.index(state)], state.streams.get(stream, 0))
-        end = max(*starts, own) + max(1, int(estimate_one_collective(task, cluster).middle * MICRO))
-        state.streams[stream] = end
+        called = state.launch()
+        stream = -1 - state.groups.setdefault(state.before.group, len(state.groups))
+        own = [end for other, end in state.streams.items() if other >= 0 or other == stream]
+        begins.append((called, stream, max([state.host_ns, *own])))
+    length = max(1, int(estimate_one_collective(states[0].before, cluster).middle * MICRO))
+    end = max(begin for _, _, begin in begins) + length
+    for state, (called, stream, begin) in zip(states, begins):
+        task = state.before
         number = state.calls[task.name] = state.calls.get(task.name, 0) + 1
         name = f"{task.name}__{state.groups[task.group]:03d}_{number - 1}_1"
-        state.spans.append(
-            Span(name, "collective", task, state.at + 1, None, stream, state.host_ns - launch_ns, own, end)
-        )
+        state.add_span(name, "collective", None, stream, (called, begin, end))
         state.at += 1
 
 
-def describe_calls(spans: list[Span]) -> Iterator[tuple[Task, int, int]]:
+def describe_calls(spans: Sequence[Span]) -> Iterator[tuple[Task, int, int]]:
     """Yield each task of the host once, with when it was called and when its last launch was over."""
     for _, group in groupby(spans, key=lambda span: span.place):
         launches = list(group)

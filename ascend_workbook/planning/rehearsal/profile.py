@@ -80,7 +80,7 @@ def _list_events(spans: Sequence[Span]) -> list[dict[str, Any]]:
     for step in range(STEPS):
         begin = step * length
         events.append(_event(HOST, 1, f"ProfilerStep#{step}", begin, length, "cpu_op"))
-        for task, called, returned in describe_calls(list(spans)):
+        for task, called, returned in describe_calls(spans):
             name = task.name if isinstance(task, Call) else "aten::copy_"
             if isinstance(task, Call):
                 dims = ";\r\n".join(",".join(map(str, shape)) for shape in task.inputs)

@@ -23,7 +23,7 @@ from ascend_workbook.planning.rehearsal.settings import DISTINCT, Cluster, outsi
 from ascend_workbook.planning.rehearsal.work import Work, load_work
 
 CHILD = Path(__file__).parents[1] / "child"
-WATCH, RECOMPUTE = CHILD / "rehearsal_watch.py", CHILD / "recompute.py"
+WATCH = CHILD / "rehearsal_watch.py"
 MIB = 1 << 20
 #: Events of the allocator that are kept, about 0.3 KiB each.
 MOST_EVENTS = 2_000_000
@@ -64,7 +64,7 @@ class Rehearsal:
     assume: str = ""
     environment: Mapping[str, str] | None = None
     communicators: int = 0
-    recompute: bool = False
+    plugins: tuple[Plugin, ...] = ()
     on_progress: Callable[[int, Progress], None] | None = None
 
     def run_rank(self, rank: int) -> RankRun:
@@ -78,7 +78,7 @@ class Rehearsal:
             side,
             self.device,
             self._tell_progress(rank),
-            [watch, *([Plugin(RECOMPUTE)] if self.recompute else [])],
+            [watch, *self.plugins],
             grad_norm=False,
             deterministic=False,
             environment=self._make_environment(rank, folder),

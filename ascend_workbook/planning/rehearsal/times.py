@@ -10,16 +10,13 @@ from dataclasses import dataclass
 from ascend_workbook.estimates.basis import Basis
 from ascend_workbook.estimates.collectives import estimate_collective
 from ascend_workbook.estimates.kernels import Kernel, estimate_kernels
+from ascend_workbook.estimates.launches import NO, YES, estimate_launches, judge_host_bound
 from ascend_workbook.estimates.loads import measure_kernel
 from ascend_workbook.estimates.operators import Operand, kernels_of
 from ascend_workbook.estimates.ranges import ZERO, Range, add_ranges
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.planning.rehearsal.settings import Cluster
 from ascend_workbook.planning.rehearsal.work import Call, Collective, Work
-
-#: Microseconds of the host for one launch: 15 to 22 in two public profiles where launches were counted, 57 the median
-#: distance of two launches of a job that waited for its host (msinsight's pp2dp2 and AlexNet profiles).
-LAUNCH_US = Range(15.0, 22.0, 57.0)
 
 
 @dataclass(frozen=True)
@@ -72,12 +69,12 @@ def estimate_step(work: Work, cluster: Cluster, basis: Basis) -> StepTime:
     collectives = _share_collectives(work, cluster)
     communication = add_ranges([share.time for share in collectives]) if collectives else ZERO
     launched = sum(kernels.values()) + len(work.collectives)
-    launches = LAUNCH_US.times(launched)
+    launches = estimate_launches(launched, basis)
     low = max(total.range.low, communication.low, launches.low)
     high = max(total.range.high + communication.high, launches.high)
     middle = max(total.range.middle + communication.middle / 2, launches.middle)
     step = Range(low, min(max(middle, low), high), high)
-    host_bound = True if launches.low > total.range.high else False if launches.high < total.range.low else None
+    host_bound = {YES: True, NO: False}.get(judge_host_bound(launched, total.range, basis))
     flops = sum(share.flops for share in shares)
     return StepTime(total.range, communication, launches, step, flops, shares, collectives, total.by_family, host_bound)
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ascend_workbook.findings.sentence import Sentence
+from ascend_workbook.machine.launch import Plugin
 from ascend_workbook.migration.dry_run.memory import ACCUMULATE, BATCH, Change, Option, find_options
-from ascend_workbook.planning.rehearsal.runs import RankRun, Rehearsal
+from ascend_workbook.planning.rehearsal.runs import CHILD, RankRun, Rehearsal
 
 #: Of torch_npu's allocator (its page on PYTORCH_NPU_ALLOC_CONF); expandable_segments goes with none of the others.
 ALLOC_CONF = "PYTORCH_NPU_ALLOC_CONF"
@@ -28,7 +29,7 @@ class Variant:
     label: Sentence
     environment: Mapping[str, str]
     words: tuple[str, ...] | None = None
-    recompute: bool = False
+    plugins: tuple[Plugin, ...] = ()
 
 
 def list_settings() -> Iterator[Variant]:
@@ -39,17 +40,23 @@ def list_settings() -> Iterator[Variant]:
 
 
 def list_cures(rehearsal: Rehearsal) -> Iterator[Variant]:
-    """Yield what may help where memory runs out, the cheapest first: nothing but memory, then time, then the batch."""
+    """Yield what may help where memory runs out, the cheapest first: settings, the update, activations again, batch."""
     expandable = {ALLOC_CONF: "expandable_segments:True"}
     yield Variant("expandable_segments", Sentence("rehearsal.cure_expandable"), expandable)
-    yield Variant("recompute", Sentence("rehearsal.cure_recompute"), expandable, recompute=True)
+    lean = Plugin(CHILD / "lean_update.py", {"one_by_one": True})
+    yield Variant("one_by_one", Sentence("rehearsal.cure_one_by_one"), expandable, plugins=(lean,))
+    if rehearsal.cluster.cards > 1:
+        sharded = Plugin(CHILD / "lean_update.py", {"one_by_one": True, "sharded": True})
+        yield Variant("sharded", Sentence("rehearsal.cure_sharded"), expandable, plugins=(sharded,))
+    again = Plugin(CHILD / "recompute.py")
+    yield Variant("recompute", Sentence("rehearsal.cure_recompute"), expandable, plugins=(again,))
+    yield Variant("recompute_one_by_one", Sentence("rehearsal.cure_recompute_one"), expandable, plugins=(again, lean))
     halved = _halve_batch(rehearsal)
     if halved is not None:
         words, label = halved
         yield Variant("batch", label, expandable, words)
-        yield Variant(
-            "recompute_batch", Sentence("rehearsal.cure_both", batch=label), expandable, words, recompute=True
-        )
+        both = Sentence("rehearsal.cure_both", batch=label)
+        yield Variant("recompute_batch", both, expandable, words, (again, lean))
 
 
 def run_variant(rehearsal: Rehearsal, variant: Variant, rank: int) -> RankRun:
@@ -59,7 +66,7 @@ def run_variant(rehearsal: Rehearsal, variant: Variant, rank: int) -> RankRun:
         plan = replace(plan, original=replace(plan.original, args=variant.words))
     plan = replace(plan, out=plan.out / "variants" / variant.name, touched={}, copies={})
     environment = {**(rehearsal.environment or {}), **variant.environment}
-    changed = replace(rehearsal, plan=plan, environment=environment, recompute=variant.recompute)
+    changed = replace(rehearsal, plan=plan, environment=environment, plugins=variant.plugins)
     return changed.run_rank(rank)
 
 

@@ -9,17 +9,18 @@ import pytest
 
 from ascend_workbook.estimates.basis import load_basis
 from ascend_workbook.estimates.kernels import estimate_kernel
+from ascend_workbook.estimates.launches import estimate_launches
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.planning.rehearsal.clock import READ_NS, Span, describe_calls, run_clock
 from ascend_workbook.planning.rehearsal.profile import STEPS, write_profile
 from ascend_workbook.planning.rehearsal.settings import make_cluster
-from ascend_workbook.planning.rehearsal.times import LAUNCH_US, estimate_one_collective, list_kernels
+from ascend_workbook.planning.rehearsal.times import estimate_one_collective, list_kernels
 from ascend_workbook.planning.rehearsal.work import Collective, Copy, Task, Work
 from ascend_workbook.profiling import analyse
 from tests.planning.rehearsal.made import MATMUL, REDUCE
 
 CLUSTER = make_cluster("910B3", 8, None, None)
-LAUNCH = int(LAUNCH_US.middle * 1000)
+LAUNCH = int(estimate_launches(1).middle * 1000)
 
 
 def spans_of(*tasks: Task) -> list[Span]:

@@ -21,6 +21,8 @@ LIBRARY = re.compile(r"/(?:site-packages|dist-packages)/(?:torch|torch_npu)/|/py
 DISTRIBUTED = re.compile(r"/torch(?:_npu)?/(?:distributed|nn/parallel)/")
 #: Numbers in a module's name: layers of one kind stand together.
 NUMBER = re.compile(r"(?<![^.])\d+(?![^.])")
+#: The phase before the first forward pass.
+BUILD = "build"
 #: Points of a curve that a chart shows.
 MOST_POINTS = 36
 
@@ -146,17 +148,19 @@ def replay_memory(content: Mapping[str, Any]) -> Memory:
 
 
 def _own_blocks(events: Sequence[Any], frames: Sequence[Any], marks: Sequence[Any]) -> Iterator[Block]:
-    """Yield every block with the module and phase it was made in, and its owner where the process named one."""
+    """Yield every block with the module and phase it was made in, and its owner where the process named one. Before the
+    first forward pass the phase is BUILD."""
     live: dict[int, Block] = {}
     blocks: list[Block] = []
     module: str | None = None
-    phase: str | None = None
+    phase: str | None = BUILD
     waiting = iter([*marks, [float("inf"), "end"]])
     mark = next(waiting)
     for action, address, size, number in events:
         while mark[0] <= len(blocks):  # what is owned is still there: marks come before the frees behind them
             if mark[1] == "module":
                 module = mark[2]
+                phase = None if phase == BUILD else phase
             elif mark[1] == "phase":
                 phase = mark[2]
             elif mark[1] == "owners":
@@ -190,6 +194,8 @@ def judge_kind(block: Block) -> str:
             return "communication"
         if not LIBRARY.search(file):
             break
+    if block.phase == BUILD:  # a model as it is built, of which only parts may stay
+        return "weights"
     if block.phase == "optimizer" or not block.frames:
         return "temporary"
     return "activations"
@@ -212,9 +218,10 @@ def _find_holders(blocks: Sequence[Block]) -> list[Holder]:
     """Join the blocks at the peak by kind, module and line, those of repeated layers too; the largest first."""
     groups: dict[tuple[str, str, str, int], list[int]] = defaultdict(lambda: [0, 0])
     for block in blocks:
-        file, line = find_line(block.frames) if block.kind in ("activations", "temporary", "communication") else ("", 0)
+        owned = bool(block.owner)
+        file, line = ("", 0) if owned else find_line(block.frames)
         if block.kind in ("weights", "gradients", "optimizer"):
-            name = block.owner
+            name = block.owner or f"({block.phase})"
         else:
             name = "optimizer.step" if block.phase == "optimizer" else block.module or ""
         name = NUMBER.sub("*", name)

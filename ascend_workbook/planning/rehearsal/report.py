@@ -152,6 +152,9 @@ def _describe_ranks(material: Material) -> Iterator[Finding]:
         return
     ranks: list[Scalar] = [run.rank for run in material.runs]
     alike = len({run.signature for run in material.runs}) == 1
+    if len(ranks) == 1:
+        yield Finding("PLN501", Status.NOTE, "PLN501.one", {"rank": ranks[0], "cards": cards})
+        return
     key = "PLN501.all" if len(ranks) == cards else "PLN501.alike" if alike else "PLN501.differ"
     yield Finding("PLN501", Status.NOTE, key, {"ranks": ranks, "cards": cards})
 

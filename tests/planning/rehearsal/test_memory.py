@@ -147,3 +147,12 @@ def test_what_is_broken_is_named(tmp_path: Path, text: str) -> None:
         load_memory(tmp_path / "absent.json")
     path.write_text(json.dumps(content([], [])))
     assert load_memory(path).active == 0
+
+
+def test_a_model_as_it_is_built_is_weights() -> None:
+    """A model that lay whole on the card before it was sharded: nobody owns it at the end, and it is no activation."""
+    events = [["alloc", 1, 480, 1], ["free_completed", 1, 480, 0], ["alloc", 2, 480, 1], ["alloc", 3, 480, 1]]
+    memory = replay_memory(content(events, [[2, "module", "layer"]]))
+    assert memory.by_kind["weights"] == 512 and memory.by_kind["activations"] == 512
+    whole = replay_memory(content([["alloc", 1, 9000, 1], *events[1:]], [[2, "module", "layer"]]))
+    assert whole.holders[0].module == "(build)" and whole.holders[0].line == 8

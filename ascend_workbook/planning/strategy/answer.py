@@ -102,7 +102,7 @@ def _make_verdict(answer: Answer) -> Finding:
         "fitting": len(ranking.fitting),
         "usable": setting.memory_bytes * USABLE / GIB,
     }
-    args |= {"low": first.memory.total.low / GIB, "high": first.memory.total.high / GIB}
+    args |= {"low": first.total.low / GIB, "high": first.total.high / GIB}
     args |= {"step_low": first.step.total.low, "step_high": first.step.total.high}
     key = "PLN540.fits" if first.verdict == "fits" else "PLN540.unsure"
     return Finding(FITS, STATUS[first.verdict], key, args, weight=100)
@@ -154,6 +154,7 @@ def _make_table(answer: Answer, shown: tuple[Judged, ...]) -> Table:
         Column("strategy_degrees", wrap=44),
         Column("strategy_verdict"),
         Column("strategy_memory", "GiB", 3),
+        Column("strategy_rehearsed", "GiB", 3),
         Column("strategy_step", "s", 3),
         Column("strategy_beside", "x", 3),
         Column("strategy_speed", "/s", 3),
@@ -174,6 +175,7 @@ def _make_row(answer: Answer, judged: Judged) -> tuple[Scalar, ...]:
         judged.strategy.text,
         verdict,
         show_range(judged.memory.total, 1 / GIB),
+        judged.rehearsed / GIB if judged.rehearsed else None,
         show_range(judged.step.total),
         show_range(judged.beside) if judged.beside.low < judged.beside.high else None,
         show_range(answer.speed(judged)),

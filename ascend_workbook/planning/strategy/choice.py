@@ -53,7 +53,7 @@ class Savings:
 class Strategy:
     """Degrees of parallelism, and how memory is spared. `chunks` are the pieces of a pipeline stage (VPP), `zero` is
     the stage of ZeRO (3: FSDP's full sharding), `micro` the sequences of one micro batch, `expert_tensor` the tensor
-    parallelism of experts."""
+    parallelism of experts, `stage_layers` the layers of each stage where a launch script deals them out unequally."""
 
     tensor: int = 1
     pipeline: int = 1
@@ -68,6 +68,7 @@ class Strategy:
     expert_tensor: int = 1
     sequence_parallel: bool = True
     savings: Savings = Savings()
+    stage_layers: tuple[int, ...] = ()
 
     @property
     def cards(self) -> int:
@@ -133,6 +134,7 @@ def strategy_of_arguments(arguments: Mapping[str, str], cards: int) -> tuple[Str
         expert_tensor=numbers.read("expert-tensor-parallel-size", 1 if split else tensor),
         sequence_parallel="sequence-parallel" in arguments,
         savings=_read_savings(arguments, numbers),
+        stage_layers=_read_stage_layers(arguments, pipeline),
     )
     return strategy, cards
 
@@ -159,6 +161,12 @@ UNKNOWN_SAVINGS = (
     "optimizer-cpu-offload",
     "adaptive-memory-optimization",
 )
+
+
+def _read_stage_layers(arguments: Mapping[str, str], pipeline: int) -> tuple[int, ...]:
+    """Return MindSpeed-LLM's `--num-layer-list`; nothing where it does not name every stage."""
+    parts = arguments.get("num-layer-list", "").split(",")
+    return tuple(map(int, parts)) if len(parts) == pipeline and all(part.isdigit() for part in parts) else ()
 
 
 def _read_recompute(arguments: Mapping[str, str]) -> str:

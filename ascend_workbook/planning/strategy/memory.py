@@ -8,7 +8,7 @@ https://arxiv.org/abs/2205.05198, with a fused attention, which keeps no scores.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
@@ -69,7 +69,8 @@ def judge_total(total: Range, memory_bytes: float) -> str:
 
 def estimate_memory(setting: Setting, strategy: Strategy) -> Memory:
     """Return the memory of the fullest pipeline stage."""
-    stages = sorted({0, min(1, strategy.pipeline - 1), strategy.pipeline - 1})
+    last = strategy.pipeline - 1
+    stages = range(last + 1) if strategy.stage_layers else sorted({0, min(1, last), last})
     return max((estimate_stage(setting, strategy, stage) for stage in stages), key=lambda memory: memory.inside)
 
 
@@ -120,6 +121,9 @@ def count_held(model: Model, strategy: Strategy, stage: int) -> Held:
 
 def layers_of_stage(model: Model, strategy: Strategy, stage: int) -> tuple[int, int]:
     """Return how many layers without and with experts a stage has; of layers that do not divide the most."""
+    if strategy.stage_layers:
+        begin = sum(strategy.stage_layers[:stage])
+        return _split_layers(model, range(begin, begin + strategy.stage_layers[stage]))
     pieces = strategy.pipeline * strategy.chunks
     each = ceil(model.layers / pieces)
     layers = [
@@ -127,6 +131,11 @@ def layers_of_stage(model: Model, strategy: Strategy, stage: int) -> tuple[int, 
         for chunk in range(strategy.chunks)
         for layer in range((chunk * strategy.pipeline + stage) * each, (chunk * strategy.pipeline + stage + 1) * each)
     ]
+    return _split_layers(model, layers)
+
+
+def _split_layers(model: Model, layers: Sequence[int]) -> tuple[int, int]:
+    """Return how many of these layers are without experts and with them."""
     if not model.experts:
         return len(layers), 0
     dense = sum(layer < model.dense_layers for layer in layers)
@@ -155,6 +164,8 @@ def saved_terms(model: Model, strategy: Strategy) -> Iterator[tuple[str, float]]
     yield "normed", 2 * rows  # of the matrices behind them
     yield "attention", 2.0 * (model.query_width + model.key_width + model.value_width) / tensor
     yield "output", 2.0 * model.output_width / tensor + STATISTICS * model.heads / tensor
+    if model.rotary:  # npu_rotary_mul keeps what it turns beside what it gives
+        yield "turned", 2.0 * (model.query_width + model.key_width) / tensor
     if model.normed_queries:
         yield "queries", 2.0 * (model.query_width + model.key_width) / tensor
     if model.latent is not None:

@@ -63,6 +63,7 @@ class Model:
     vocabulary: int
     tied: bool = False
     gated: bool = True
+    rotary: bool = True
     normed_queries: bool = False
     biased_queries: bool = False
     experts: int = 0
@@ -191,6 +192,7 @@ def model_of_config(config: Mapping[str, Any], name: str, source: str) -> Model:
         vocabulary=dimensions["vocabulary"],
         tied=bool(config.get("tie_word_embeddings", known.get("tied", False))),
         gated=not known.get("plain"),
+        rotary=not known.get("no_rotary"),
         normed_queries=bool(known.get("normed_queries")),
         biased_queries=bool(known.get("biased_queries") or config.get("attention_bias")),
         experts=experts,

@@ -30,6 +30,13 @@ class Judged:
     beside: Range = Range(1.0, 1.0, 1.0)
     rehearsed: float | None = None
 
+    @property
+    def total(self) -> Range:
+        """Return the bytes that the process would take of the fullest card: rehearsed ones, else the formula's."""
+        if self.rehearsed is None:
+            return self.memory.total
+        return Range.exactly(self.rehearsed).plus(self.memory.outside)
+
 
 @dataclass(frozen=True)
 class Ranking:
@@ -109,8 +116,8 @@ def decide_by_rehearsing(ranking: Ranking, setting: Setting, rehearse: Rehearse)
         if peak is None:
             fitting.append(judged)
             continue
-        total = Range.exactly(peak).plus(judged.memory.outside)
-        verdict = judge_total(total, setting.memory_bytes)
+        decided = replace(judged, rehearsed=peak)
+        verdict = judge_total(decided.total, setting.memory_bytes)
         if verdict != "not":
-            fitting.append(replace(judged, rehearsed=peak, verdict=verdict))
+            fitting.append(replace(decided, verdict=verdict))
     return replace(ranking, fitting=tuple(fitting))

@@ -66,12 +66,13 @@ def test_parameters_are_those_that_checkpoints_have(name: str, billions: float) 
 
 
 def test_one_card_without_any_saving_by_hand() -> None:
-    """100 tokens: a layer keeps 4 x 16 bytes of norms, q k v 2 x (8 + 4 + 4), output 16 and 2 x 64 of statistics,
-    gate 64 and activated 32, so 336 bytes a token; logits are 6 x 10."""
+    """100 tokens: a layer keeps 4 x 16 bytes of norms, q k v 2 x (8 + 4 + 4), what is turned of them 24,
+    output 16 and 2 x 64 of statistics,
+    gate 64 and activated 32, so 360 bytes a token; logits are 6 x 10."""
     parts = estimate_memory(setting(), Strategy()).parts
     held = 2 * (192 + 384 + 16) + 160
     assert (parts["weights"], parts["gradients"], parts["optimizer"]) == (2 * held, 4 * held, 12 * held)
-    assert parts["activations"] == 2 * 100 * (64 + 32 + 16 + 128 + 64 + 32)
+    assert parts["activations"] == 2 * 100 * (64 + 32 + 24 + 16 + 128 + 64 + 32)
     assert parts["logits"] == 6 * 100 * 10 and parts["gathered"] == 0
     # the widest gradient of a layer (2 x 32 or 4 x 16) and two rows of 16 bytes
     assert parts["working"] == 100 * (64 + 32) + memory.WORKSPACE
@@ -79,7 +80,7 @@ def test_one_card_without_any_saving_by_hand() -> None:
 
 def test_each_saving_by_hand() -> None:
     base = dict(estimate_memory(setting(), Strategy()).parts)
-    assert estimate_memory(setting(), Strategy(recompute=FULL)).parts["activations"] == 100 * (2 * 16 + 336)
+    assert estimate_memory(setting(), Strategy(recompute=FULL)).parts["activations"] == 100 * (2 * 16 + 360)
     dropped = {"mindspeed": 32 + 32, MEGATRON: 32 + 64 + 32}
     for framework, less in dropped.items():
         selective = Strategy(recompute=SELECTIVE, framework=framework)
@@ -90,13 +91,13 @@ def test_each_saving_by_hand() -> None:
     parts = estimate_memory(setting(), spared).parts
     assert (parts["gradients"], parts["optimizer"]) == (base["gradients"] / 2, base["optimizer"] / 2)
     half = Strategy(recompute=FULL, savings=Savings(layers=1))
-    assert estimate_memory(setting(), half).parts["activations"] == 100 * (16 + 336 + 336)
+    assert estimate_memory(setting(), half).parts["activations"] == 100 * (16 + 360 + 360)
 
 
 def test_a_pipeline_holds_its_micro_batches() -> None:
     """Stage 0 of two holds two micro batches of one layer and no logits; with two chunks 2 x 2 + 2 - 1 = 5 halves."""
     model = replace(SMALL, layers=4)
-    whole = 100 * 336
+    whole = 100 * 360
     two = Strategy(pipeline=2)
     first, last = (estimate_stage(setting(model, cards=2), two, stage) for stage in (0, 1))
     assert first.parts["activations"] == 2 * 2 * whole and last.parts["activations"] == 2 * whole
@@ -120,7 +121,7 @@ def test_real_traces_of_a_pipeline() -> None:
     strategy = Strategy(pipeline=2, data=2, zero=1)
     for stage, mib in ((0, 10282.7), (1, 10818.1)):
         said = estimate_stage(traced, strategy, stage)
-        assert said.inside / 2**20 == pytest.approx(mib, rel=0.06)
+        assert said.inside / 2**20 == pytest.approx(mib, rel=0.03)
         assert said.outside.low <= (11925.0 - 10372.0) * 2**20 <= said.outside.high
     assert estimate_memory(traced, strategy).stage == 1
 
@@ -137,7 +138,7 @@ def test_megatrons_formula_of_weights_and_optimizer() -> None:
 def test_megatrons_formula_of_activations() -> None:
     """34 s b h without the scores, https://arxiv.org/abs/2205.05198, of which two are dropout masks that modern models
     do not have."""
-    model = Model("gpt", 1024, 24, 16, 16, 64, 4096, 50000, gated=False)
+    model = Model("gpt", 1024, 24, 16, 16, 64, 4096, 50000, gated=False, rotary=False)
     terms = memory.layer_bytes(model, Strategy(), experts=False, recompute=NONE) - memory.STATISTICS * 16
     assert terms == (34 - 2) * 1024
 
@@ -158,14 +159,14 @@ def test_tensor_parallelism_by_hand() -> None:
     shared = estimate_memory(setting(cards=2), Strategy(tensor=2)).parts
     whole = estimate_memory(setting(cards=2), Strategy(tensor=2, sequence_parallel=False)).parts
     assert shared["weights"] == 2 * (2 * (192 / 2 + 384 / 2 + 16) + 160 / 2)
-    assert shared["activations"] == 2 * 100 * 336 / 2 and shared["gathered"] == 2 * 100 * 16
-    assert whole["activations"] == 2 * 100 * (64 + (336 - 64) / 2) and whole["gathered"] == 0
+    assert shared["activations"] == 2 * 100 * 360 / 2 and shared["gathered"] == 2 * 100 * 16
+    assert whole["activations"] == 2 * 100 * (64 + (360 - 64) / 2) and whole["gathered"] == 0
     assert shared["logits"] == 6000 / 2
 
 
 def test_context_parallelism_shortens_the_sequence() -> None:
     parts = estimate_memory(setting(cards=2), Strategy(context=2)).parts
-    assert parts["activations"] == 2 * 50 * 336 and parts["logits"] == 3000
+    assert parts["activations"] == 2 * 50 * 360 and parts["logits"] == 3000
 
 
 def test_full_sharding_gathers_two_layers_and_the_root() -> None:
@@ -204,13 +205,23 @@ def test_blocks_are_recomputed_in_each_chunk() -> None:
     model = replace(SMALL, layers=8)
     some = Strategy(pipeline=2, chunks=2, recompute=FULL, savings=Savings(layers=1))
     parts = estimate_stage(setting(model, cards=2, batch=8), some, 0).parts
-    assert parts["activations"] == 2.5 * 100 * (2 * 16 + 2 * 336) + 100 * 336
+    assert parts["activations"] == 2.5 * 100 * (2 * 16 + 2 * 360) + 100 * 360
 
 
 def test_the_middle_stage_may_be_the_fullest() -> None:
     """Dense layers come first and are small: the second stage has the experts."""
     model = replace(EXPERTS, layers=4, dense_layers=1, feed_forward=4, vocabulary=1)
     assert estimate_memory(setting(model, cards=4, batch=4), Strategy(pipeline=4)).stage == 1
+
+
+def test_layers_may_be_dealt_out_unequally() -> None:
+    """The first stage has one layer of four and two micro batches, the second three and one."""
+    model = replace(SMALL, layers=4)
+    strategy = Strategy(pipeline=2, stage_layers=(1, 3))
+    stages = [estimate_stage(setting(model, cards=2), strategy, stage).parts for stage in (0, 1)]
+    assert [parts["activations"] for parts in stages] == [2 * 100 * 360, 3 * 100 * 360]
+    dense = replace(EXPERTS, layers=4, dense_layers=2)
+    assert [memory.layers_of_stage(dense, strategy, stage) for stage in (0, 1)] == [(1, 0), (1, 2)]
 
 
 def test_what_fits_is_told_with_its_margins() -> None:

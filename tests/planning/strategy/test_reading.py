@@ -185,5 +185,12 @@ def test_savings_of_a_launch_script() -> None:
     assert savings.unknown == ("swap-attention",) and found[0].expert == 8 and found[0].expert_tensor == 1
 
 
+def test_layers_of_stages_of_a_launch_script() -> None:
+    words = {"pipeline-model-parallel-size": "4", "num-layer-list": "11,13,19,21"}
+    found, short = (strategy_of_arguments({**words, **more}, 8) for more in ({}, {"num-layer-list": "1,2"}))
+    assert found is not None and found[0].stage_layers == (11, 13, 19, 21)
+    assert short is not None and short[0].stage_layers == ()
+
+
 def test_a_line_without_degrees_has_no_strategy() -> None:
     assert strategy_of_arguments({"lr": "1"}, 8) is None

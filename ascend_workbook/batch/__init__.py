@@ -9,7 +9,7 @@ from ascend_workbook.batch.acceptance import accept
 from ascend_workbook.batch.campaign.run import run_plan
 from ascend_workbook.batch.join import join_shards
 from ascend_workbook.batch.plan.selection import Selection, list_plan, parse_shard
-from ascend_workbook.batch.stages import STAGES
+from ascend_workbook.batch.stages import ALL_STAGES, STAGES
 from ascend_workbook.batch.workbook import run
 
-__all__ = ["STAGES", "Selection", "accept", "join_shards", "list_plan", "parse_shard", "run", "run_plan"]
+__all__ = ["ALL_STAGES", "STAGES", "Selection", "accept", "join_shards", "list_plan", "parse_shard", "run", "run_plan"]

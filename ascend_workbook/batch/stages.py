@@ -14,7 +14,12 @@ from pathlib import Path
 
 from ascend_workbook.findings.errors import WorkbookError
 
+#: What a run and a plan run where they name no stages.
 STAGES = ("environment", "migration", "precision", "profiling")
+#: With those that run only where they are named.
+ALL_STAGES = (*STAGES, "planning")
+#: A stage's notebook is called as the stage is, but these.
+NOTEBOOK_NAMES = {"planning": "plan"}
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 
 
@@ -22,11 +27,20 @@ def find_notebooks(stages: tuple[str, ...], folder: Path) -> dict[str, Path]:
     """Find the notebook of each stage (`02_migration.ipynb`), in the workbook's order."""
     notebooks: dict[str, Path] = {}
     for stage in stages:
-        paths = sorted(folder.glob(f"*_{stage}.ipynb"))
+        paths = _list_notebooks(stage, folder)
         if not paths:
-            raise WorkbookError("run.no_notebook", stage=stage, folder=str(folder), known=list(STAGES))
+            raise WorkbookError("run.no_notebook", stage=stage, folder=str(folder), known=list(ALL_STAGES))
         notebooks[stage] = paths[0]
     return notebooks
+
+
+def list_stages(folder: Path) -> tuple[str, ...]:
+    """List the stages that have a notebook in the folder, in the workbook's order."""
+    return tuple(stage for stage in ALL_STAGES if _list_notebooks(stage, folder))
+
+
+def _list_notebooks(stage: str, folder: Path) -> list[Path]:
+    return sorted(folder.glob(f"*_{NOTEBOOK_NAMES.get(stage, stage)}.ipynb"))
 
 
 def run_folder(name: str, root: str | os.PathLike[str]) -> Path:

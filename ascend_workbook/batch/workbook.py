@@ -1,4 +1,4 @@
-"""The four notebooks in order, their outcomes as one report, the index page after every stage."""
+"""The stages' notebooks in order, their outcomes as one report, the index page after every stage."""
 
 from __future__ import annotations
 

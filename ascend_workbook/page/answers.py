@@ -194,9 +194,47 @@ def _answer_fast(report: Report) -> Answer:
     return title, detail, picture
 
 
+#: Digits of what is estimated.
+DIGITS = 2
+
+
+def _answer_fits(report: Report) -> Answer:
+    """Answer with what a rehearsal's fullest card takes against what it has; where there is none, with the plan's."""
+    rehearsed = find_part(report, "rehearse")
+    source = rehearsed or find_part(report, "strategy") or report
+    args = source.headline.args if source.headline else {}
+    known: dict[str, Any] = {name: value for name, value in args.items() if isinstance(value, (int, float))}
+    if not {"low", "high", "memory"} <= {*known} or (rehearsed and "reserved" not in known):
+        return _quote(source.headline), None, {}
+    inside = known.get("needed", known["reserved"]) if rehearsed else 0.0
+    limit = known.get("usable", known["memory"])
+    ends: dict[str, Scalar] = {"least": _round(inside + known["low"], 3), "most": _round(inside + known["high"], 3)}
+    title = Sentence("page.fits.rehearsed" if rehearsed else "page.fits.formula", **ends, memory=_round(limit, 4))
+    picture: dict[str, Any] = {"estimated": True}
+    kinds = find_part(report, "memory_kinds")
+    if kinds is not None and kinds.table:
+        parts = [[_name_kind(row[0]), show_both(row[0]), row[1]] for row in kinds.table.rows]
+        picture["memory"] = {"parts": parts, "outside": [known["low"], known["high"]], "limit": limit}
+    step = source.facts.get("step_us")
+    seconds = [step[0] / 1e6, step[2] / 1e6] if step else [known.get("step_low"), known.get("step_high")]
+    if None in seconds:
+        return title, None, picture
+    picture["step"] = [_round(value, DIGITS) for value in seconds]
+    return title, Sentence("page.fits.step", low=picture["step"][0], high=picture["step"][1]), picture
+
+
+def _round(value: Any, digits: int) -> float:
+    return float(f"{value:.{digits}g}")
+
+
+def _name_kind(kind: Scalar) -> str:
+    return kind.key.rpartition(".")[2] if isinstance(kind, Sentence) else ""
+
+
 ANSWERS = {
     "environment": _answer_ready,
     "migration": _answer_migrated,
     "precision": _answer_same,
     "profiling": _answer_fast,
+    "planning": _answer_fits,
 }

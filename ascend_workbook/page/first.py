@@ -18,14 +18,18 @@ from ascend_workbook.findings.sentence import NextStep, Scalar, Sentence, show
 from ascend_workbook.page.texts import number_of, show_both
 
 #: The stages in the order of a run, and the tab of each.
-TABS = {"environment": "env", "migration": "code", "precision": "prec", "profiling": "perf"}
+TABS = {"environment": "env", "migration": "code", "precision": "prec", "profiling": "perf", "planning": "planning"}
+#: Stages that a page shows only where they were asked for.
+OPTIONAL = ("planning",)
 #: Percent of a step that a saving takes at most, below which it is not told first.
 WORTH = 5.0
 #: Ranks of cards: a smaller one is to be mended first.
 ORDER = (
-    *("environment", "stops", "unsupported", "by_hand", "parts", "stage", "saving", "look", "hardware"),
+    *("environment", "stops", "unsupported", "by_hand", "parts", "memory", "stage", "saving", "look", "hardware"),
     *("run", "reference"),
 )
+#: Sentences of a change that was tried and may fit.
+CURES = ("PLN507.fits", "PLN507.unsure")
 #: Lines of a difference that a card shows.
 SHOWN_LINES = 9
 
@@ -228,6 +232,24 @@ def _make_profiling(report: Report) -> list[Card]:
     return cards
 
 
+def _make_planning(report: Report) -> list[Card]:
+    """Make the card of a training that does not fit its cards: the line that finds no memory, and the first change that
+    was tried and fits."""
+    cards = []
+    for part in _walk(report):
+        finding = part.headline if part.verb in ("rehearse", "strategy") else None
+        if finding is None or finding.status is not Status.FIX:
+            continue
+        card = replace(_card_of("memory", finding, report.stage, weight=finding.weight), command=part.command)
+        tried = next((each for each in part.findings if each.rule == "PLN507"), None)
+        if tried is not None and tried.key in CURES:
+            card = replace(card, remedy=Sentence(tried.key, **tried.args))
+        elif tried is not None:
+            card = replace(card, detail=Sentence(tried.key, **tried.args), remedy=NextStep(tried.key, **tried.args))
+        cards.append(card)
+    return cards
+
+
 def _make_stage(report: Report) -> list[Card]:
     """Make the card of what is worst in a stage: of Fix or Look, in the report itself, else in one of its parts."""
     findings = (finding for part in _walk(report) for finding in part.findings)
@@ -242,4 +264,5 @@ _MAKERS = {
     "migration": _make_migration,
     "precision": _make_precision,
     "profiling": _make_profiling,
+    "planning": _make_planning,
 }

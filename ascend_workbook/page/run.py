@@ -15,7 +15,7 @@ from ascend_workbook.findings.report import Report, load_report
 from ascend_workbook.findings.sentence import LANGUAGES, NextStep, Sentence
 from ascend_workbook.page.answers import answer_questions, find_part, walk_parts
 from ascend_workbook.page.code import collect_sources, describe_code, placed_findings
-from ascend_workbook.page.first import TABS, Card, make_reference_card, order_cards
+from ascend_workbook.page.first import OPTIONAL, TABS, Card, make_reference_card, order_cards
 from ascend_workbook.page.reports import describe_finding, describe_report
 from ascend_workbook.page.texts import in_both, number_of, say_both, show_both
 from ascend_workbook.redaction.exits import redact_words
@@ -56,6 +56,8 @@ def load_run(folder: Path) -> Run:
         outcomes = result.facts["outcomes"] or ()  # one that waits may have a report of an earlier start
         there = [str(outcome.get("stage")) for outcome in outcomes if outcome.get("state") != "not_run"]
         stages = {stage: report if stage in there else None for stage, report in stages.items()}
+    asked = result.facts.get("commands") or {} if result else {}
+    stages = {stage: report for stage, report in stages.items() if report or stage in asked or stage not in OPTIONAL}
     named = [f"{stage}/{file}" for stage in STAGES for file in FILES]
     files = tuple(name for name in ("report.json", "junit.xml", *named) if (folder / name).is_file())
     name = str(result.facts.get("name") or folder.name) if result else folder.name
@@ -95,7 +97,7 @@ def order_causes(run: Run) -> list[Card]:
     there = {stage: report for stage, report in run.stages.items() if report is not None}
     failed, blocked = _find_failed(run), _find_blocked(run)
     judged = {stage: report for stage, report in there.items() if stage not in blocked}
-    waiting = [stage for stage in STAGES if stage not in (*there, *failed, *blocked)]
+    waiting = [stage for stage in run.stages if stage not in (*there, *failed, *blocked)]
     commands = {row["tab"]: tuple(row["command"]) for row in _describe_commands(run, there)["stages"]}
     for report in run.beside:
         card = make_reference_card(report) if report.verb == "reference" else None
@@ -135,7 +137,7 @@ def describe_single(report: Report) -> dict[str, Any]:
     """Describe one report for a page of its own."""
     sources = collect_sources(report) if report.stage == "migration" else {}
     findings = placed_findings(report) if report.stage == "migration" else []
-    return {
+    described = {
         "kind": "report",
         "name": in_both(report.title),
         "created": report.created,
@@ -146,6 +148,12 @@ def describe_single(report: Report) -> dict[str, Any]:
         "code": describe_code(sources, findings),
         "tab": TABS.get(report.stage, "report"),
     }
+    if report.stage == "planning":  # its picture is that of a run's tab
+        stages = {report.stage: report}
+        cards = [card for card in order_cards(stages) if card.stage == report.stage]
+        described["cards"] = [replace(card, command=card.command or report.command).describe() for card in cards]
+        described["answers"] = answer_questions(stages, {}, {})
+    return described
 
 
 def _find_failed(run: Run) -> dict[str, Card]:
@@ -251,7 +259,7 @@ def _describe_commands(run: Run, there: Mapping[str, Report]) -> dict[str, Any]:
     failed, blocked = _find_failed(run), _find_blocked(run)
     outcomes = {str(each.get("stage")): each for each in facts.get("outcomes") or ()}
     stages = []
-    for stage in STAGES:
+    for stage in run.stages:
         outcome, report = outcomes.get(stage, {}), there.get(stage)
         row: dict[str, Any] = {"stage": show_both(Sentence(f"page.tab.{TABS[stage]}")), "tab": TABS[stage]}
         row |= {"status": _tell_status(stage, run, failed, blocked), "tier": report.tier if report else ""}

@@ -10,7 +10,7 @@ from typing import Any
 
 from ascend_workbook.findings.finding import STATUS_OF_WORD
 from ascend_workbook.findings.report import Column, Table
-from ascend_workbook.findings.sentence import Scalar
+from ascend_workbook.findings.sentence import Scalar, title
 from ascend_workbook.page.texts import Text, in_both, is_long, number_of, title_both
 from ascend_workbook.show.cells import format_cell
 
@@ -54,6 +54,8 @@ def _pack_column(column: Column, values: list[Scalar], notes: list[Text], more: 
     words, order = _number_texts(values, column)
     kind = "place" if any(isinstance(text, str) and PLACE.fullmatch(text) for text in words) else "text"
     shown_words: list[Any] = [*words]
+    if column.unit:  # ranges, such as `44 – 100`
+        packed["title"] = in_both(lambda lang: f"{title(column.name, lang)} ({column.unit})")
     counts = Counter(order)
     for number, text in enumerate(words):
         if is_long(text) and counts[number] > 1:

@@ -22,7 +22,7 @@ from ascend_workbook.batch.plan.document import (
 )
 from ascend_workbook.batch.plan.model import Expected, Item, LeftOut, MetricTarget, Plan, Targets
 from ascend_workbook.batch.plan.runs import is_plain_name, make_drafts, make_items, read_name
-from ascend_workbook.batch.stages import OURS, STAGES, declared_parameters, find_notebooks
+from ascend_workbook.batch.stages import ALL_STAGES, OURS, declared_parameters, find_notebooks, list_stages
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.sentence import Scalar, Sentence
 
@@ -100,14 +100,14 @@ def _read_expectation(entry: Entry, items: list[Item]) -> Expected:
     words = _read_words(entry, ("run", "until", "reason"), BINDING)
     if not words.keys() & set(BINDING):
         raise entry.make_error("plan.expects_anything")
-    stage = words["stage"].read_choice(STAGES) if "stage" in words else ""
+    stage = words["stage"].read_choice(ALL_STAGES) if "stage" in words else ""
     state = words["state"].read_choice(EXPECTABLE) if "state" in words else ""
     says = words["says"].read_text() if "says" in words else ""
     if says and not says.strip("*? "):
         raise words["says"].make_error("plan.expects_anything")
     names = _matching_names(words["run"], items)
     if stage and not any(stage in item.stages for item in items if item.name in names):
-        raise words["stage"].make_error("plan.matches_nothing", pattern=stage, close=list(STAGES))
+        raise words["stage"].make_error("plan.matches_nothing", pattern=stage, close=list(ALL_STAGES))
     return Expected(words["run"].read_text(), read_day(words["until"]), words["reason"].read_text(), stage, state, says)
 
 
@@ -168,8 +168,7 @@ def check(plan: Plan, notebooks: Path) -> Plan:
     used_entries: set[int] = set()
     items = tuple(_check_item(item, plan.given[item.name], declare, used_entries) for item in plan.items)
     for item in plan.items:
-        there = tuple(stage for stage in STAGES if any((notebooks / item.lang).glob(f"*_{stage}.ipynb")))
-        known = declare(there, item.lang)
+        known = declare(list_stages(notebooks / item.lang), item.lang)
         for name, entry in plan.given[item.name].items():
             if id(entry) not in used_entries and not _find_kinds(name, known):
                 raise _unknown_parameter(entry, name, known, item)

@@ -15,7 +15,7 @@ from typing import Any
 
 from ascend_workbook.batch.plan.document import Entry, format_value, read_mib, read_seconds, shorten_text
 from ascend_workbook.batch.plan.model import Item
-from ascend_workbook.batch.stages import NOTEBOOKS, STAGES
+from ascend_workbook.batch.stages import ALL_STAGES, NOTEBOOKS, STAGES
 from ascend_workbook.findings.report import TIERS
 from ascend_workbook.findings.sentence import LANGUAGES
 
@@ -25,8 +25,8 @@ MOST_RETRIES, MOST_CARDS = 10, 1024
 
 
 def _read_stages(entry: Entry) -> tuple[str, ...]:
-    names = entry.read_texts(STAGES)
-    return tuple(stage for stage in STAGES if stage in names)
+    names = entry.read_texts(ALL_STAGES)
+    return tuple(stage for stage in ALL_STAGES if stage in names)
 
 
 #: word of the plan -> (field of the Item, how it is read)

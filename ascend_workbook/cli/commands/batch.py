@@ -73,7 +73,7 @@ def run_notebooks(
         raise WorkbookError("plan.needed")
     if plan:
         return run_plan(plan, selection=selection, root=root, lang=lang, force=force, against=against)
-    stages = tuple(stage_name for stage_name in batch.STAGES if not stage or stage_name in stage)
+    stages = tuple(stage_name for stage_name in batch.ALL_STAGES if stage_name in stage) if stage else batch.STAGES
     return batch.run(
         "demo" if name is None else name,
         dict(parameter or {}),
@@ -122,7 +122,7 @@ VERBS = {
             "deadline": "SECONDS",
             "against": "WHAT",
             "parameter": Row(metavar=("NAME", "VALUE"), nargs=2, short="-p"),
-            "stage": Row(choices=batch.STAGES, default=None),
+            "stage": Row(choices=batch.ALL_STAGES, default=None),
             "timeout": "SECONDS",
         },
         junit=read_junit,

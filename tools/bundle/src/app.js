@@ -4,14 +4,14 @@ import {chip, decoded, forget, h, isDark, page, t, tag, w} from "./dom.js";
 import {keepCode, restoreCode} from "./code.js";
 import {VIEWS} from "./views.js";
 
-const TABS = ["overview", "env", "code", "prec", "perf", "plan", "run"];
+const TABS = ["overview", "env", "code", "prec", "perf", "planning", "plan", "run"];
 const remembered = name => { try { return localStorage.getItem("ascend-workbook." + name); } catch { return null; } };
 const remember = (name, value) => { try { localStorage.setItem("ascend-workbook." + name, value); } catch { /* a page in a frame may keep nothing */ } };
 
 function tabs() {
   if (page.data.kind === "report") return ["report"];
   if (page.data.kind === "plan") return ["plan"];
-  return TABS.filter(name => name !== "plan" || page.data.plan);
+  return TABS.filter(name => name === "plan" ? page.data.plan : name !== "planning" || page.data.answers.some(one => one.tab === name));
 }
 
 // What the address asks for: a tab, and in the code's a file and line.

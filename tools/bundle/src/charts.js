@@ -45,6 +45,37 @@ export function shareBar(parts, unit = "", label = "") {
     h("p", {class: "legend"}, parts.map(([, , hue], at) => h("span", {}, h("i", {style: `background:var(--${hue})`}), told[at]))));
 }
 
+// What a card's memory goes to, against what the card has: kinds at the peak, what lies outside PyTorch as a range.
+export const KIND_HUES = {weights: "s1", gradients: "s2", optimizer: "s3", communication: "s4", activations: "s6", temporary: "s7", fragmentation: "s8"};
+export function memoryBar({parts, outside, limit}) {
+  const used = parts.reduce((sum, part) => sum + part[2], 0), [low, high] = outside, whole = Math.max(limit, used + high);
+  const range = `${number(low, 3)} – ${number(high, 3)} GiB`;
+  const told = [...parts.map(([kind, name, size]) => [`${t(name)} ${number(size, 3)} GiB`, KIND_HUES[kind] ?? "s5"]), [`${w("outside")} ${range}`, "none"]];
+  const piece = (size, hue, more = "") => size > 0 ? h("span", {class: more, style: `flex:0 0 ${(100 * size / whole).toFixed(3)}%;background-color:var(--${hue})`}) : null;
+  return h("div", {class: "shares"},
+    h("div", {class: "memory", role: "img", "aria-label": `${told.map(each => each[0]).join(", ")}; ${w("card_limit")} ${number(limit, 4)} GiB`},
+      h("div", {class: "sharebar"}, parts.map(([kind, , size]) => piece(size, KIND_HUES[kind] ?? "s5")), piece(low, "none"), piece(high - low, "none", "maybe")),
+      h("span", {class: "limit", style: `left:${(100 * limit / whole).toFixed(3)}%`})),
+    legend([...told, [`${w("card_limit")} ${number(limit, 4)} GiB`, "ink"]]));
+}
+
+// Ranges as bars from the low end to the high one: [[name, low, high], ...].
+export function ranges(rows, unit, label) {
+  const most = Math.max(...rows.map(row => row[2]));
+  if (!(most > 0)) return null;
+  return h("table", {class: "bars"}, h("caption", {class: "hidden"}, label), h("tbody", {}, rows.map(([name, low, high]) => h("tr", {}, h("th", {scope: "row", title: name}, cut(name, 42)),
+    h("td", {class: "track"}, h("span", {class: "filled", style: `margin-left:${(100 * low / most).toFixed(2)}%;width:${(100 * (high - low) / most).toFixed(2)}%;background:var(--s1)`})),
+    h("td", {class: "n"}, `${number(low, 2)} – ${number(high, 2)} ${unit}`)))));
+}
+
+// Areas on one another over one x, and lines above them. `parts`, `above`: [{name, values, hue, dash}].
+export function areas(into, x, parts, above, {unit = "", label = "", height = 190} = {}) {
+  const sums = [];
+  for (const part of parts) sums.push(part.values.map((value, at) => (value ?? 0) + (sums.length ? sums[sums.length - 1][at] : 0)));
+  const shaded = parts.map((part, at) => ({...part, values: sums[at], own: part.values, fill: true})).reverse();
+  return curve(into, x, [...shaded, ...above], {label, height, unit, points: false, zero: true});
+}
+
 function stack(into, chart, table) {
   const labels = columnOf(table, chart.x), column = columnOf(table, chart.y[0]);
   const parts = Array.from({length: table.count}, (_, row) => [String(shown(labels, row)), column.values[row]])
@@ -71,7 +102,8 @@ function stacks(into, chart, table) {
 }
 
 // The kinds of a step's time have the same colours wherever they are drawn.
-const KINDS = {profiling_computing: "s1", profiling_communication: "s3", profiling_copy: "s4", profiling_loading: "s2", profiling_free: "none"};
+const KINDS = {strategy_weights: "s1", strategy_gradients: "s2", strategy_optimizer: "s3", strategy_activations: "s6", strategy_logits: "s4", strategy_gathered: "accent", strategy_working: "s7", strategy_outside: "none",
+  profiling_computing: "s1", profiling_communication: "s3", profiling_copy: "s4", profiling_loading: "s2", profiling_free: "none"};
 const hueAt = (column, at) => KINDS[column.name] ?? SERIES[at % SERIES.length];
 
 function strip(into, chart, table) {
@@ -82,7 +114,7 @@ function strip(into, chart, table) {
 }
 
 // Curves over one x. `series`: [{name, values, hue, dash}]; `limit`: a number that is drawn across.
-export function curve(into, x, series, {log = false, label = "", height = 170, mark = null, marks = []} = {}) {
+export function curve(into, x, series, {log = false, label = "", height = 170, mark = null, marks = [], unit = "", points = true, zero = false} = {}) {
   const box = h("div", {class: "curve", role: "img", "aria-label": label});
   into.append(box);
   const floor = log ? Math.min(...series.flatMap(one => one.values).filter(value => value > 0)) : null;
@@ -95,11 +127,11 @@ export function curve(into, x, series, {log = false, label = "", height = 170, m
   const axis = {stroke: colour("soft"), grid: {stroke: colour("line"), width: 1}, ticks: {stroke: colour("line"), width: 1}, font};
   const plot = new uPlot({
     width: Math.max(200, box.clientWidth || 480), height, legend: {show: false}, cursor: {y: false, points: {size: 7}},
-    scales: {x: {time: false}, y: log ? {distr: 3, log: 10} : {}},
+    scales: {x: {time: false}, y: log ? {distr: 3, log: 10} : zero ? {range: (_, least, most) => [0, 1.05 * most || 1]} : {}},
     axes: [{...axis, size: 34, values: (_, ticks) => ticks.map(tick => Number.isInteger(tick) || ticks.every(one => !Number.isInteger(one)) ? number(tick) : "")},
       {...axis, size: 66, ...powers, grid: {...axis.grid, ...powers}, values: (_, ticks) => ticks.map(tick => tick === null || tick === undefined ? "" : number(tick, 3))}],
-    series: [{}, ...series.map((one, at) => ({label: one.name, stroke: colour(one.hue ?? SERIES[at]), width: one.width ?? 2, dash: one.dash,
-      points: {show: x.length <= 60, size: 6}}))],
+    series: [{}, ...series.map((one, at) => ({label: one.name, stroke: colour(one.hue ?? SERIES[at]), width: one.fill ? 0 : one.width ?? 2, dash: one.dash,
+      fill: one.fill ? colour(one.hue) : undefined, points: {show: points && x.length <= 60, size: 6}}))],
     hooks: {draw: [now => {
       for (const place of [mark, ...marks]) {
         if (typeof place !== "number") continue;
@@ -114,7 +146,7 @@ export function curve(into, x, series, {log = false, label = "", height = 170, m
       }
     }], setCursor: [now => {
       const at = now.cursor.idx;
-      readout.textContent = at === null || at === undefined ? "" : `${number(x[at])}: ` + series.map(one => `${one.name} ${number(one.values[at])}`).join(", ");
+      readout.textContent = at === null || at === undefined ? "" : `${number(x[at])}: ` + series.map(one => `${one.name} ${number((one.own ?? one.values)[at])}${unit && " " + unit}`).join(", ");
     }]},
   }, [x, ...values], box);
   const readout = h("p", {class: "small readout", "aria-hidden": "true"});

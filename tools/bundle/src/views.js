@@ -1,14 +1,14 @@
 // The tabs: what each shows on its first screen, and below it every report of its stage.
 
-import {asTold, card, chip, command, h, isDark, link, number, once, onceOrAbove, page, place, prose, t, tag, unpack, w} from "./dom.js";
-import {barcode, curve, drawChart, graph, miniBars, moduleTree, shareBar} from "./charts.js";
+import {asTold, card, chip, command, h, isDark, link, number, once, onceOrAbove, page, place, prose, STATUS, t, tag, unpack, w} from "./dom.js";
+import {areas, barcode, curve, drawChart, graph, KIND_HUES, memoryBar, miniBars, moduleTree, ranges, shareBar} from "./charts.js";
 import {cell, columnOf, drawTable, showRow, unpackTable} from "./table.js";
 import {drawCode, excerpt, HUES} from "./code.js";
 import {mountTimeline} from "./timeline.js";
 
 const PART_HUES = {computing: "s1", communication: "s3", copy: "s4", loading: "s2", free: "none"};
 
-export const VIEWS = {overview, env, code, prec, perf, run, report, plan};
+export const VIEWS = {overview, env, code, prec, perf, planning, run, report, plan};
 
 // The first report of a verb among a tab's.
 function part(tab, ...verbs) {
@@ -43,7 +43,7 @@ function firstCard(one) {
 }
 
 function rowOf(stage) {
-  return page.data.run?.stages.find(one => one.tab === {environment: "env", migration: "code", precision: "prec", profiling: "perf"}[stage]);
+  return page.data.run?.stages.find(one => one.tab === {environment: "env", migration: "code", precision: "prec", profiling: "perf", planning: "planning"}[stage]);
 }
 
 function answerCard(answer) {
@@ -56,6 +56,7 @@ function picture(answer) {
   if (answer.layers) return layers(answer.layers.slice(1));
   if (answer.stack) return shareBar(answer.stack.map(([name, count]) => [w(name.replace("migration.", "")), count, HUES[name.split(".").pop()]]));
   if (answer.bars?.length) return miniBars(answer.bars, w("barcode"));
+  if (answer.memory) return memoryBar(answer.memory);
   if (answer.shares?.length) return shareBar(answer.shares.map(([name, value]) => [w(name.replace("page.", "")), value, PART_HUES[name.split(".").pop()]]), "ms");
   return "";
 }
@@ -105,7 +106,7 @@ function head(tab, ...more) {
   const answer = page.data.answers?.find(one => one.tab === tab), report = page.data.tabs[tab];
   const again = page.data.run?.stages.find(one => one.tab === tab);
   return h("div", {class: "head"}, h("h1", {}, w("tab." + tab), " ", chip(answer?.status ?? report?.status ?? 1)),
-    answer?.simulated ?? report?.simulated ? tag(w("simulated_tag")) : null, again?.reused ? tag(w("reused")) : null,
+    answer?.simulated ?? report?.simulated ? tag(w("simulated_tag")) : null, again?.reused ? tag(w("reused")) : null, answer?.estimated ? tag(w("estimated")) : null,
     answer && report && answer.status !== report.status ? h("p", {class: "verdict"}, h("b", {}, prose(once(answer.title)))) : null,
     h("p", {class: "verdict"}, prose(once(report ? report.verdict : answer?.title))), ...more);
 }
@@ -234,6 +235,66 @@ async function perf(into) {
   sections(into, page.data.tabs.perf, [line?.facts?.timeline && "timeline", top && "top_operators", tuning?.table && "tuning", measured ? "" : ""].filter(Boolean));
 }
 
+async function planning(into) {
+  if (missing(into, "planning")) return;
+  into.append(head("planning"));
+  await drawPlanning(into, page.data.tabs.planning);
+}
+
+// A rehearsal and a plan: what does not fit and what would help, memory at the peak and over the run, what holds it, time.
+async function drawPlanning(into, whole) {
+  const answer = page.data.answers.find(one => one.tab === "planning"), culprit = page.data.cards.find(one => one.stage === "planning" && one.remedy);
+  if (culprit) {
+    const where = h("div", {class: "where"}), code = h("div", {});
+    where.append(code);
+    into.append(h("section", {class: `card first ${STATUS[culprit.status]}`}, h("div", {class: "what"}, culprit.place ? h("p", {}, place(culprit.place)) : null,
+      culprit.detail ? h("p", {}, prose(once(culprit.detail))) : null, culprit.remedy ? h("p", {}, h("b", {}, w("what_to_do") + " "), prose(once(culprit.remedy))) : null), where));
+    if (culprit.place) excerpt(code, culprit.place);
+    if (culprit.command) where.append(command(culprit.command, w("then_repeat")));
+  }
+  const pictures = h("div", {class: "pictures"}), over = part("planning", "rehearsed_memory"), plan_ = part("planning", "strategy");
+  const first = h("div", {class: "beside"}), second = h("div", {class: "beside"}), cures = part("planning", "cures"), rehearsed = part("planning", "rehearse");
+  if (answer?.memory) first.append(card(w("memory_at_peak"), h("p", {class: "big"}, t(answer.title)), memoryBar(answer.memory)));
+  await drawTimes(first, answer);
+  if (over?.table) { const box = card(t(over.title)); second.append(box); pictures.append(first, second); into.append(pictures); await drawMemory(box, over, answer?.memory?.limit); }
+  if (cures?.table) { const box = card(t(cures.title)); second.append(box); await fill(box, cures); }
+  for (const one of [rehearsed, plan_].filter(Boolean)) {
+    const told = new Set([one.verdict, culprit?.cause, culprit?.detail].filter(Boolean).map(t)), list = findingList({findings: one.findings.filter(each => !told.has(t(each.text)))});
+    if (list) into.append(card(null, list));
+  }
+  const ranks = rehearsed?.table?.count > 1 && {...rehearsed, title: w("by_rank"), parts: []};
+  for (const one of [part("planning", "holders"), ranks, plan_ && {...plan_, parts: []}, part("planning", "strategy_bytes")]) {
+    if (!one?.table) continue;
+    const box = card(t(one.title), one.id === "strategy" ? h("p", {}, prose(once(one.verdict))) : null);
+    into.append(box);
+    await fill(box, {...one, findings: []});
+  }
+  sections(into, whole, ["rehearse", "strategy", "strategy_bytes", "holders", "rehearsed_memory", "cures", "estimated_kernels", answer?.memory && "memory_kinds"]);
+}
+
+async function drawMemory(box, report, limit) {
+  const table = await unpackTable(report.table), x = columnOf(table, "allocation"), reserved = columnOf(table, "kind_reserved");
+  const parts = table.columns.filter(column => column.name.startsWith("kind_") && column !== reserved && column.values?.some(value => value > 0))
+    .map(column => ({name: t(column.title), values: column.values, hue: KIND_HUES[column.name.slice(5)] ?? "s5"}));
+  const above = [{name: w("reserved"), values: reserved.values, hue: "ink", width: 1.5}];
+  if (limit && limit < 4 * Math.max(...reserved.values)) above.push({name: w("card_limit"), values: x.values.map(() => limit), hue: "fix", dash: [4, 4], width: 1.5});
+  areas(box, x.values, parts, above, {unit: "GiB", label: t(report.title)});
+  box.append(h("p", {class: "small"}, `GiB ↑ ${t(x.title)} →`));
+}
+
+async function drawTimes(into, answer) {
+  const kernels = part("planning", "estimated_kernels"), box = card(w("step_range"));
+  if (answer?.step && kernels) box.append(h("p", {class: "big"}, `${number(answer.step[0], 2)} – ${number(answer.step[1], 2)} s`));
+  if (!kernels?.table) return;
+  const table = await unpackTable(kernels.table), name = columnOf(table, "kernel_type"), low = columnOf(table, "time_low"), high = columnOf(table, "time_high");
+  const rows = Array.from({length: table.count}, (_, row) => [String(cell(name, row)), low.values[row], high.values[row]]).sort((one, other) => other[2] - one[2]);
+  box.append(ranges(rows.slice(0, 10), "ms", w("step_range")) ?? "");
+  const holder = h("details", {}, h("summary", {}, w("rows", {count: table.count})));
+  holder.addEventListener("toggle", () => { if (!holder.dataset.drawn) { holder.dataset.drawn = "1"; drawTable(holder, kernels.table, {label: t(kernels.title)}); } });
+  box.append(holder);
+  into.append(box);
+}
+
 async function savings(report) {
   const table = await unpackTable(report.table), change = columnOf(table, "tuning_change"), bound = columnOf(table, "tuning_bound"), seen = columnOf(table, "tuning_seen"), act = columnOf(table, "tuning_do"), source = columnOf(table, "tuning_source");
   const rows = Array.from({length: Math.min(6, table.count)}, (_, row) => h("li", {}, h("b", {}, String(cell(change, row))), h("span", {class: "n"}, w("at_most", {gain: number(bound.values[row], 3)})),
@@ -271,9 +332,10 @@ function run(into) {
 
 async function report(into, target) {
   const one = Object.values(page.data.tabs)[0];
-  into.append(h("div", {class: "head"}, h("h1", {}, t(one.title), " ", chip(one.status)), page.data.simulated ? tag(w("simulated_tag")) : null, h("p", {class: "verdict"}, prose(t(one.verdict)))));
+  into.append(h("div", {class: "head"}, h("h1", {}, t(one.title), " ", chip(one.status)), page.data.simulated ? tag(w("simulated_tag")) : null, page.data.tab === "planning" ? tag(w("estimated")) : null, h("p", {class: "verdict"}, prose(once(one.verdict)))));
   if (t(page.data.circumstances)) into.append(h("ul", {class: "tight small"}, t(page.data.circumstances).split("\n").map(line => h("li", {}, prose(line)))));
   if (page.data.code.length) await drawCode(into, target);
+  if (page.data.tab === "planning") return drawPlanning(into, one);
   const timed = one.id === "timeline" ? one : null;
   if (timed?.facts?.timeline) await drawTimeline(into, timed);
   const own = await section({...one, parts: []}, true);
@@ -284,7 +346,7 @@ async function report(into, target) {
 // A section for every report of a tab, but those that the tab has shown.
 function sections(into, whole, shown, self = false) {
   const list = self ? [whole] : whole.parts;
-  if (!self) { const left = findingList({...whole, parts: []}); if (left) into.append(card(null, left)); }
+  if (!self) { const left = shown.includes(whole.id) ? null : findingList({...whole, parts: []}); if (left) into.append(card(null, left)); }
   for (const one of list) {
     const holder = h("div", {});
     into.append(holder);

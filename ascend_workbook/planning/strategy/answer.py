@@ -153,12 +153,12 @@ def _make_table(answer: Answer, shown: tuple[Judged, ...]) -> Table:
         Column("strategy_rank"),
         Column("strategy_degrees", wrap=44),
         Column("strategy_verdict"),
-        Column("strategy_memory", "GiB", 3),
+        Column("strategy_memory"),
         Column("strategy_rehearsed", "GiB", 3),
-        Column("strategy_step", "s", 3),
-        Column("strategy_beside", "x", 3),
-        Column("strategy_speed", "/s", 3),
-        Column("strategy_hours", "h", 3),
+        Column("strategy_step"),
+        Column("strategy_beside"),
+        Column("strategy_speed"),
+        Column("strategy_hours"),
         Column("strategy_cost"),
     ]
     rest = [judged for judged in answer.ranking.equal if judged not in shown][: LISTED - len(shown)]
@@ -174,12 +174,12 @@ def _make_row(answer: Answer, judged: Judged) -> tuple[Scalar, ...]:
         judged.rank,
         judged.strategy.text,
         verdict,
-        show_range(judged.memory.total, 1 / GIB),
+        f"{show_range(judged.memory.total, 1 / GIB)} GiB",
         judged.rehearsed / GIB if judged.rehearsed else None,
-        show_range(judged.step.total),
-        show_range(judged.beside) if judged.beside.low < judged.beside.high else None,
-        show_range(answer.speed(judged)),
-        show_range(hours) if hours else None,
+        f"{show_range(judged.step.total)} s",
+        f"{show_range(judged.beside)} ×" if judged.beside.low < judged.beside.high else None,
+        f"{show_range(answer.speed(judged))} /s",
+        f"{show_range(hours)} h" if hours else None,
         f"{show_range(cost)} {cost.currency}" if cost else None,
     )
 
@@ -222,14 +222,14 @@ def _report_time(answer: Answer, shown: tuple[Judged, ...]) -> Report:
     names = list(shown[0].step.parts)
     columns = [
         Column("strategy_degrees"),
-        *(Column(f"strategy_{name}", "s") for name in names),
-        Column("strategy_launches", "s"),
+        *(Column(f"strategy_{name}") for name in names),
+        Column("strategy_launches"),
     ]
     rows = tuple(
         (
             judged.strategy.text,
-            *(show_range(part) if part.high else None for part in judged.step.parts.values()),
-            show_range(judged.step.launches),
+            *(f"{show_range(part)} s" if part.high else None for part in judged.step.parts.values()),
+            f"{show_range(judged.step.launches)} s",
         )
         for judged in shown
     )

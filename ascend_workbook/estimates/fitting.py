@@ -190,12 +190,12 @@ def measure_errors(name: str, kernels: Sequence[Measured], fitted: Mapping[str, 
     families: dict[str, list[tuple[Measured, float]]] = {}
     for case in kernels:
         load = measure_kernel(case.kernel)
-        said = predict_microseconds(load, case.chip, basis.times_of(load.family))
-        families.setdefault(load.family, []).append((case, said))
+        predicted = predict_microseconds(load, case.chip, basis.times_of(load.family))
+        families.setdefault(load.family, []).append((case, predicted))
     for family, cases in families.items():
         real = math.fsum(case.total for case, _ in cases)
-        together = math.log(real / math.fsum(said * case.count for case, said in cases))
-        single = tuple(math.log(case.microseconds / said) - together for case, said in cases)
+        together = math.log(real / math.fsum(predicted * case.count for case, predicted in cases))
+        single = tuple(math.log(case.microseconds / predicted) - together for case, predicted in cases)
         shares = math.fsum((case.total / real) ** 2 for case, _ in cases)
         known = family in fitted and fitted[family].workloads > 0
         yield LeftOut(name, family, together, single, shares, math.sqrt(real / whole), known)
@@ -291,10 +291,10 @@ def refit_family(kernels: Sequence[Measured], start: FamilyTimes) -> FamilyTimes
         others = [cases[at] for place, at in enumerate(order) if place % PARTS != part]
         if left and others:
             times = _fit(others, start, cube)
-            said = [predict_microseconds(measure_kernel(case.kernel), case.chip, times) for case in left]
+            predicted = [predict_microseconds(measure_kernel(case.kernel), case.chip, times) for case in left]
             real = math.fsum(case.total for case in left)
-            together.append(math.log(real / math.fsum(value * case.count for value, case in zip(said, left))))
-            single += [math.log(case.microseconds / value) for value, case in zip(said, left)]
+            together.append(math.log(real / math.fsum(value * case.count for value, case in zip(predicted, left))))
+            single += [math.log(case.microseconds / value) for value, case in zip(predicted, left)]
     spread = math.sqrt(math.fsum(error * error for error in together) / len(together))
     return replace(
         _fit(cases, start, cube),

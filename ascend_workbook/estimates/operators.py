@@ -58,9 +58,9 @@ def kernels_of(
 ) -> tuple[Kernel, ...]:
     """Return the CANN kernels that an operator (`aten::mm`, `npu::npu_rms_norm`) becomes, none for one that starts
     none. One that the table lacks becomes a kernel of its own name."""
-    given = tuple(Operand(tuple(shape), kind) for shape, kind in inputs)
+    operands = tuple(Operand(tuple(shape), kind) for shape, kind in inputs)
     gives = tuple(Operand(tuple(shape), kind) for shape, kind in outputs)
-    return _kernels_of(operator, given, gives)
+    return _kernels_of(operator, operands, gives)
 
 
 @lru_cache(maxsize=2**14)
@@ -121,11 +121,11 @@ def _make_kernel(spec: str, inputs: tuple[Operand, ...], outputs: tuple[Operand,
     if takes is None or gives is None:
         return _kernel(kind, inputs, outputs)
     chosen = [_choose(name, inputs, outputs) for name in takes]
-    given = [_choose(name, inputs, outputs) for name in gives]
+    results = [_choose(name, inputs, outputs) for name in gives]
     needed = [_choose(name, inputs, outputs) for name in needs]
-    if any(operand is None for operand in (*given, *needed)):
+    if any(operand is None for operand in (*results, *needed)):
         return None
-    kernel = _kernel(kind, tuple(filter(None, chosen)), tuple(filter(None, given)))
+    kernel = _kernel(kind, tuple(filter(None, chosen)), tuple(filter(None, results)))
     if (
         kind == "TensorMove"
         and kernel.outputs

@@ -225,19 +225,19 @@ def _tell_status(stage: str, run: Run, failed: Mapping[str, Card], blocked: Mapp
 
 
 def _make_command(run: Run, stage: str) -> tuple[str, ...]:
-    """Make the command of a stage of an older run, that kept none: with the parameters of its executed notebook, else
-    the command or the parameters of the whole run; empty where none of these was kept."""
-    given = _read_parameters(run.folder / stage / "notebook.ipynb")
-    if given is not None:
-        lang = ["--lang", str(given["lang"])] if given.get("lang") in LANGUAGES else []
-        pairs = [word for name, value in given.items() if name not in OURS for word in ("-p", name, str(value))]
+    """Make the command of a stage of an older run, that parameters_of_run none: with the parameters of its executed notebook, else
+    the command or the parameters of the whole run; empty where none of these was parameters_of_run."""
+    parameters = _read_parameters(run.folder / stage / "notebook.ipynb")
+    if parameters is not None:
+        lang = ["--lang", str(parameters["lang"])] if parameters.get("lang") in LANGUAGES else []
+        pairs = [word for name, value in parameters.items() if name not in OURS for word in ("-p", name, str(value))]
         return tuple(redact_words([*_name_stage(run, stage), *lang, *pairs]))
     if run.result and run.result.command:
         return run.result.command
-    kept = run.result.facts.get("parameters") if run.result else None
-    if not isinstance(kept, Mapping):
+    parameters_of_run = run.result.facts.get("parameters") if run.result else None
+    if not isinstance(parameters_of_run, Mapping):
         return ()
-    pairs = [word for name, value in kept.items() for word in ("-p", str(name), str(value))]
+    pairs = [word for name, value in parameters_of_run.items() for word in ("-p", str(name), str(value))]
     return tuple(redact_words(["ascend-workbook", "run", "--name", run.name, *pairs]))
 
 
@@ -246,10 +246,10 @@ def _name_stage(run: Run, stage: str) -> tuple[str, ...]:
 
 
 def _read_parameters(notebook: Path) -> dict[str, Any] | None:
-    """Read what papermill was given for an executed notebook; None where that was not kept."""
+    """Read what papermill was parameters for an executed notebook; None where that was not kept."""
     with suppress(OSError, ValueError, KeyError, TypeError):
-        given = json.loads(notebook.read_text(encoding="utf-8"))["metadata"]["papermill"]["parameters"]
-        return given if isinstance(given, dict) else None
+        parameters = json.loads(notebook.read_text(encoding="utf-8"))["metadata"]["papermill"]["parameters"]
+        return parameters if isinstance(parameters, dict) else None
     return None
 
 

@@ -174,7 +174,7 @@ def _describe_family(
     """Return what a family took, and what either basis says of it."""
     measured = math.fsum(case.total for case in cases)
 
-    def said(basis: Basis) -> float:
+    def measure_ratio(basis: Basis) -> float:
         times = basis.times_of(family)
         loads = ((measure_kernel(case.kernel), case) for case in cases)
         return math.fsum(predict_microseconds(load, case.chip, times) * case.count for load, case in loads) / measured
@@ -185,8 +185,8 @@ def _describe_family(
         "kernels": sum(case.count for case in cases),
         "shapes": len(cases),
         "measured_ms": measured / 1000,
-        "before": said(known),
-        "after": said(new),
+        "before": measure_ratio(known),
+        "after": measure_ratio(new),
         "left_out": math.hypot(times.family_spread, times.kernel_spread) if refitted else None,
         "refitted": refitted,
     }
@@ -231,10 +231,10 @@ def _judge(rows: Sequence[dict[str, Scalar]]) -> Iterator[Finding]:
             factor = after / before
             if abs(math.log(factor)) > CHANGED:
                 changed.append(f"{row['family']} x{factor:.2f}")
-    kept = [str(row["family"]) for row in rows if not row["refitted"]]
+    shipped = [str(row["family"]) for row in rows if not row["refitted"]]
     if changed:
         yield Finding("PRF346", Status.NOTE, "PRF346.changed", {"families": list(changed)})
-    elif len(kept) < len(rows):
+    elif len(shipped) < len(rows):
         yield Finding("PRF346", Status.GOOD, "PRF346.same")
-    if kept:
-        yield Finding("PRF347", Status.NOTE, "PRF347.kept", {"families": list(kept), "least": LEAST_SHAPES})
+    if shipped:
+        yield Finding("PRF347", Status.NOTE, "PRF347.kept", {"families": list(shipped), "least": LEAST_SHAPES})

@@ -22,6 +22,11 @@ OPTIONS = {
     "rewrite_mode": ("inject", "explicit"),
     "numerics": ("cpu", "ascend"),
 }
+#: What a number can usefully be, where a slider shows it better than a field.
+SLIDERS: dict[str, tuple[float, ...]] = {
+    "cards": tuple(1 << power for power in range(11)),
+    "tokens": (1e8, 3e8, 1e9, 3e9, 1e10, 3e10, 1e11, 3e11, 1e12),
+}
 #: name -> the value in the parameters' cell, and what the reader made of it: kept where the cells are run again.
 _CHANGED: dict[str, tuple[object, object]] = {}
 
@@ -94,6 +99,11 @@ def make_control(name: str, value: object, lang: str, widgets: ModuleType) -> An
     if options:
         choices = [(say(f"form.option.{option}", lang), option) for option in dict.fromkeys((*options, str(value)))]
         return widgets.Dropdown(options=choices, value=value, **common)
+    if name in SLIDERS:
+        steps = sorted({*SLIDERS[name], value})
+        return widgets.SelectionSlider(options=[(f"{step:,}", step) for step in steps], value=value, **common)
+    if isinstance(value, float):
+        return widgets.FloatText(value=value, **common)
     if isinstance(value, bool):
         return widgets.Checkbox(value=value, indent=True, **common)
     if isinstance(value, int):

@@ -39,10 +39,10 @@ def run_profile(call: partial[Report], estimate: bool = False) -> Report:
 
     asked = inspect.signature(call.func).bind(*call.args, **call.keywords)
     asked.apply_defaults()
-    given = asked.arguments
-    cards = given["nproc"] if given["nproc"] > 1 else None
+    arguments = asked.arguments
+    cards = arguments["nproc"] if arguments["nproc"] > 1 else None
     return rehearse(
-        given["script"], given["args"], cards=cards, profile=Path(given["out"]) / "data", timeout_s=given["timeout_s"]
+        arguments["script"], arguments["args"], cards=cards, profile=Path(arguments["out"]) / "data", timeout_s=arguments["timeout_s"]
     )
 
 

@@ -225,8 +225,8 @@ def _tell_status(stage: str, run: Run, failed: Mapping[str, Card], blocked: Mapp
 
 
 def _make_command(run: Run, stage: str) -> tuple[str, ...]:
-    """Make the command of a stage of an older run, that parameters_of_run none: with the parameters of its executed notebook, else
-    the command or the parameters of the whole run; empty where none of these was parameters_of_run."""
+    """Make the command of a stage of an older run, that kept none: with the parameters of its executed notebook, else
+    the command or the parameters of the whole run; empty where none of these was kept."""
     parameters = _read_parameters(run.folder / stage / "notebook.ipynb")
     if parameters is not None:
         lang = ["--lang", str(parameters["lang"])] if parameters.get("lang") in LANGUAGES else []
@@ -246,7 +246,7 @@ def _name_stage(run: Run, stage: str) -> tuple[str, ...]:
 
 
 def _read_parameters(notebook: Path) -> dict[str, Any] | None:
-    """Read what papermill was parameters for an executed notebook; None where that was not kept."""
+    """Read what papermill was given for an executed notebook; None where that was not kept."""
     with suppress(OSError, ValueError, KeyError, TypeError):
         parameters = json.loads(notebook.read_text(encoding="utf-8"))["metadata"]["papermill"]["parameters"]
         return parameters if isinstance(parameters, dict) else None

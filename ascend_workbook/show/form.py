@@ -99,7 +99,7 @@ def make_control(name: str, value: object, lang: str, widgets: ModuleType) -> An
     if options:
         choices = [(say(f"form.option.{option}", lang), option) for option in dict.fromkeys((*options, str(value)))]
         return widgets.Dropdown(options=choices, value=value, **common)
-    if name in SLIDERS:
+    if name in SLIDERS and isinstance(value, (int, float)):
         steps = sorted({*SLIDERS[name], value})
         return widgets.SelectionSlider(options=[(f"{step:,}", step) for step in steps], value=value, **common)
     if isinstance(value, float):

@@ -56,17 +56,19 @@ def judge(name: str, kernels: Sequence[Measured], basis: Basis) -> tuple[list[bo
     for family, cases in sorted(families.items(), key=lambda item: -sum(case.total for case in item[1])):
         ranges = [estimate_kernel(case.kernel, case.chip, basis) for case in cases]
         errors = [
-            abs(estimate.middle / case.microseconds - 1) for estimate, case in zip(ranges, cases) for _ in range(case.count)
+            abs(estimate.middle / case.microseconds - 1)
+            for estimate, case in zip(ranges, cases)
+            for _ in range(case.count)
         ]
         took, estimated = sum(case.total for case in cases), whole.by_family[family]
         single += [estimate.low <= case.microseconds <= estimate.high for estimate, case in zip(ranges, cases)]
         together.append(estimated.low <= took <= estimated.high)
         share, ratio = took / real, estimated.middle / took
-        lines.append(f"    {family:17} share {share:.3f} estimated/real {ratio:.2f} median error {median(errors):.2f}")
+        lines.append(f"    {family:17} share {share:.3f} said/real {ratio:.2f} median error {median(errors):.2f}")
     estimated = whole.range
     print(
         f"{name}: {sum(case.count for case in kernels)} kernels of {len(kernels)} shapes, {real / 1000:.2f} ms, "
-        f"said/real {said.middle / real:.2f} ({said.low / real:.2f} to {said.high / real:.2f})"
+        f"said/real {estimated.middle / real:.2f} ({estimated.low / real:.2f} to {estimated.high / real:.2f})"
     )
     print("\n".join(lines))
     return single, together, estimated.low <= real <= estimated.high

@@ -42,7 +42,11 @@ def run_profile(call: partial[Report], estimate: bool = False) -> Report:
     arguments = asked.arguments
     cards = arguments["nproc"] if arguments["nproc"] > 1 else None
     return rehearse(
-        arguments["script"], arguments["args"], cards=cards, profile=Path(arguments["out"]) / "data", timeout_s=arguments["timeout_s"]
+        arguments["script"],
+        arguments["args"],
+        cards=cards,
+        profile=Path(arguments["out"]) / "data",
+        timeout_s=arguments["timeout_s"],
     )
 
 

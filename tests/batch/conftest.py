@@ -10,6 +10,7 @@ import nbformat
 import pytest
 
 from ascend_workbook.batch.campaign.cards import Here
+from ascend_workbook.batch.stages import NOTEBOOK_NAMES
 
 PARAMETERS = """lang: str = "en"  # language
 device: str = "auto"  # device
@@ -79,7 +80,7 @@ def notebooks(tmp_path: Path) -> Callable[..., Path]:
             code = BODIES[body].replace("{stage}", stage).replace("{{", "{").replace("}}", "}")
             book = nbformat.v4.new_notebook(cells=[parameters, nbformat.v4.new_code_cell(code)])
             book.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
-            nbformat.write(book, folder / "en" / f"{number:02}_{stage}.ipynb")
+            nbformat.write(book, folder / "en" / f"{number:02}_{NOTEBOOK_NAMES.get(stage, stage)}.ipynb")
         return folder
 
     return make

@@ -19,7 +19,7 @@ from ascend_workbook.findings.report import load_report
 from ascend_workbook.page.render import draw_run
 from tests.browser import axe, screen
 from tests.page.reading import read_page
-from tests.page.recorded import NAMES, unpack_run
+from tests.page.recorded import NAMES, add_plan, unpack_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -248,3 +248,32 @@ def test_many_comparisons_stay_small_and_only_rows_in_sight_are_drawn(
     with capsys.disabled():
         told = ", ".join(f"{tab} {time:.0f} ms" for tab, time in times.items())
         print(f"\n{rows} rows: {told}; a plain table of them {plainly:.0f} ms; {path.stat().st_size / 1e6:.2f} MB")
+
+
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return draw_run(add_plan(unpack_run("good", tmp_path_factory.mktemp("planned"))), "en")
+
+
+@axe.needed
+@pytest.mark.parametrize(("lang", "theme"), [("en", "light"), ("zh", "dark")])
+def test_a_planning_stage_is_the_fifth_answer_and_a_tab(
+    planned: Path, opened: Any, pictures: Path, lang: str, theme: str
+) -> None:
+    page = opened(planned, lang=lang, theme=theme)
+    boxes = [one.bounding_box() for one in page.locator(".first, .answer").all()]
+    assert len(boxes) == 6 and all(box and box["y"] + box["height"] <= 800 for box in boxes), boxes
+    for tab in ("overview", "planning", "run"):
+        show(page, planned, tab)
+        assert axe.find_violations(page) == [], tab
+        page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+        page.wait_for_timeout(300)
+        assert page.evaluate(TWICE) == [], tab
+    show(page, planned, "planning")
+    assert page.locator(".memory .sharebar span").count() >= 6 and page.locator(".curve canvas").count() == 1
+    page.screenshot(path=pictures / f"planning_{lang}_{theme}.png", full_page=True)
+    page.set_viewport_size({"width": 400, "height": 800})
+    for tab in ("overview", "planning"):
+        show(page, planned, tab)
+        assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0, tab
+    assert page.asked == [] and page.wrong == []

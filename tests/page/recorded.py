@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
+
+from ascend_workbook.findings.report import load_report
 
 FOLDER = Path(__file__).parents[1] / "data" / "page"
 NAMES = ("good", "fault", "broken")
@@ -18,6 +21,17 @@ def unpack_run(name: str, into: Path) -> Path:
     with zipfile.ZipFile(FOLDER / f"{name}.zip") as archive:
         archive.extractall(into / name)
     return into / name
+
+
+def add_plan(run: Path) -> Path:
+    """Add a recorded planning stage to a run's folder, of a training that does not fit, and return the folder."""
+    with zipfile.ZipFile(FOLDER / "planned.zip") as archive:
+        archive.extractall(run)
+    report = load_report(run / "report.json")
+    words = ["ascend-workbook", "run", "--name", run.name, "--stage", "planning"]
+    ended = {"stage": "planning", "state": "red", "seconds": 12.5, "blocked_by": "", "command": words}
+    replace(report, facts={**report.facts, "outcomes": [*report.facts["outcomes"], ended]}).save(run)
+    return run
 
 
 def pack_run(name: str, run: Path, *more: str) -> Path:

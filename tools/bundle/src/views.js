@@ -361,8 +361,10 @@ async function section(one, bare = false) {
     await fill(box, one);
     return box.children.length ? box : null;
   }
-  const box = h("details", {class: "card"}, h("summary", {}, h("h2", {}, t(one.title)), " ", chip(one.status), " ", h("span", {}, prose(once(one.verdict)))));
-  const open = async () => { if (box.open && !box.dataset.drawn) { box.dataset.drawn = "1"; await fill(box, one); } };
+  const said = once(one.verdict);
+  const [, begin, links] = /^(.*?)[;；]([^;；]*https:.*)$/s.exec(said) ?? [null, said, ""];  // no link is pressed in what folds
+  const box = h("details", {class: "card"}, h("summary", {}, h("h2", {}, t(one.title)), " ", chip(one.status), " ", h("span", {}, prose(begin))));
+  const open = async () => { if (box.open && !box.dataset.drawn) { box.dataset.drawn = "1"; if (links) box.append(h("p", {}, prose(links.trim()))); await fill(box, one); } };
   box.addEventListener("toggle", open);
   box.open = one.status >= 2;
   return box;

@@ -67,19 +67,24 @@ bool is_watched(char* at) {
   return next != watched.begin() && std::prev(next)->second > at;
 }
 
-bool can_be_marked(char* at) {
+bool is_ours(char* at) {
   Block block{};
   return is_watched(at) || find_block(at, &block);
 }
 
 }  // namespace
 
+bool can_be_marked(const void* begin) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return is_ours(bytes_at(begin));
+}
+
 void set_content(const void* begin, size_t bytes, Content content) {
   if (bytes == 0) return;
   std::lock_guard<std::mutex> lock(mutex);
   if (content == Content::known && ranges.empty()) return;
   char* const at = bytes_at(begin);
-  if (content == Content::known || can_be_marked(at)) put(at, at + bytes, content);
+  if (content == Content::known || is_ours(at)) put(at, at + bytes, content);
 }
 
 Content content_of(const void* begin, size_t bytes) {

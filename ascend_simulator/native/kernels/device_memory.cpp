@@ -7,6 +7,7 @@
 #include <torch_npu/csrc/core/NPUStorageImpl.h>
 
 #include "../shapes_only/contents.h"
+#include "lazy_host.h"
 
 namespace npu_sim {
 namespace {
@@ -33,6 +34,7 @@ bool is_device_memory(const void* pointer) {
 namespace {
 
 thread_local bool allocate_on_npu = false;
+thread_local int kernels_here = 0;
 c10::DeleterFnPtr npu_deleter = nullptr;
 
 c10::Allocator* host_allocator = nullptr;
@@ -40,6 +42,7 @@ c10::Allocator* host_allocator = nullptr;
 // oneDNN's scratch pads are taken and given back without a DataPtr (Allocator::raw_allocate), some within a
 // kernel and some not: only the address tells them apart. Rare, so asking the runtime is cheap enough.
 void release_raw(void* pointer) {
+  if (sim::shapes_only() && release_on_host(pointer)) return;
   if (pointer != nullptr && is_device_memory(pointer)) {
     npu_deleter(pointer);
   } else {
@@ -50,6 +53,9 @@ void release_raw(void* pointer) {
 class CpuAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t nbytes) override {
+    if (!allocate_on_npu && sim::too_large_to_keep(nbytes)) {
+      return reserve_on_host(nbytes);
+    }
     if (!allocate_on_npu || nbytes == 0) {
       return host_allocator->allocate(nbytes);
     }
@@ -109,16 +115,27 @@ bool is_npu_memory(const c10::DataPtr& data) {
 }
 
 void install_cpu_allocator() {
+  if (host_allocator != nullptr) {
+    return;
+  }
   // Leaked: tensors outlive every static object.
   host_allocator = c10::GetCPUAllocator();
   c10::SetCPUAllocator(new CpuAllocator, /*priority=*/0);
 }
 
 AllocateOnNpu::AllocateOnNpu(bool on) : before_(allocate_on_npu) {
-  npu_allocator();  // found before the flag is set: finding it allocates
+  if (on) {
+    npu_allocator();  // found before the flag is set: finding it allocates
+  }
   allocate_on_npu = on;
+  ++kernels_here;
 }
 
-AllocateOnNpu::~AllocateOnNpu() { allocate_on_npu = before_; }
+AllocateOnNpu::~AllocateOnNpu() {
+  --kernels_here;
+  allocate_on_npu = before_;
+}
+
+bool inside_kernel() { return kernels_here > 0; }
 
 }  // namespace npu_sim

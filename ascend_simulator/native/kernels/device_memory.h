@@ -24,6 +24,9 @@ bool is_device_memory(const void* pointer);
 // Makes PyTorch's CPU allocator hand out NPU memory on threads that are inside a simulated kernel.
 void install_cpu_allocator();
 
+// Whether this thread is inside a simulated kernel.
+bool inside_kernel();
+
 // While one lives, this thread's CPU allocations are NPU memory: results need no copy, and what a kernel
 // uses as scratch counts as the NPU's, as a workspace does on hardware. With `false`, the host's again.
 class AllocateOnNpu {

@@ -136,11 +136,13 @@ std::vector<at::Tensor> columns_of(const std::string& op, const at::Tensor& mask
 }
 
 // A tensor of results that are not the values' own: written where it is small.
-at::Tensor give_modelled(const at::Tensor& values) {
+at::Tensor give_modelled(const at::Tensor& values, bool on_npu) {
   const bool large = sim::too_large_to_keep(bytes_of(values));
   at::Tensor result;
-  {
+  if (on_npu) {
     AllocateOnNpu npu;
+    result = at::empty(values.sizes(), values.options());
+  } else {
     result = at::empty(values.sizes(), values.options());
   }
   if (!large) {
@@ -341,6 +343,7 @@ bool ShapesOnly::choose_rows(torch::jit::Stack* stack, size_t first) const {
   if (content_of(values) == Content::known) {
     return false;
   }
+  const bool on_npu = inside_kernel();
   AllocateOnNpu host(false);
   std::vector<at::Tensor> results;
   switch (kind_) {
@@ -394,13 +397,14 @@ bool ShapesOnly::choose_rows(torch::jit::Stack* stack, size_t first) const {
   }
   stack->resize(first);
   for (const auto& result : results) {
-    stack->push_back(give_modelled(result));
+    stack->push_back(give_modelled(result, on_npu));
   }
   return true;
 }
 
 // Of aten::index: masks among the indices become the indices that they stand for.
 void ShapesOnly::replace_masks(torch::jit::Stack* stack, size_t first) const {
+  const bool on_npu = inside_kernel();
   AllocateOnNpu host(false);
   c10::List<std::optional<at::Tensor>> indices;
   bool masks = false;
@@ -409,7 +413,7 @@ void ShapesOnly::replace_masks(torch::jit::Stack* stack, size_t first) const {
       masks = true;
       const bool modelled = content_of(*index) != Content::known;
       for (const auto& column : columns_of(name_, *index)) {
-        indices.push_back(modelled ? give_modelled(column) : column);
+        indices.push_back(modelled ? give_modelled(column, on_npu) : column);
       }
     } else {
       indices.push_back(index);

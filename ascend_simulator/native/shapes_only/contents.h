@@ -46,7 +46,10 @@ inline size_t keep_bytes() {
 
 inline bool too_large_to_keep(size_t bytes) { return shapes_only() && bytes > keep_bytes(); }
 
-// Says what memory holds. Pageable host memory holds what it holds, unless the simulator itself gave it (watch).
+// Whether what memory holds is known here: a device's, pinned, or the host's that the simulator gave (watch_host).
+SIM_CONTENTS bool can_be_marked(const void* begin);
+
+// Says what memory holds. Pageable host memory holds what it holds, unless the simulator itself gave it.
 SIM_CONTENTS void set_content(const void* begin, size_t bytes, Content content);
 
 // The least known of what lies there.

@@ -3,6 +3,7 @@
 #include "../shapes_only/contents.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 
@@ -130,5 +131,12 @@ void forget_content(const void* begin, size_t bytes) {
   std::lock_guard<std::mutex> lock(mutex);
   if (!ranges.empty()) cut(bytes_at(begin), bytes_at(begin) + bytes);
 }
+
+namespace {
+std::atomic<uint64_t> collectives{0};
+}  // namespace
+
+void count_collective() { ++collectives; }
+uint64_t collectives_called() { return collectives.load(std::memory_order_relaxed); }
 
 }  // namespace sim

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 
+#include "../shapes_only/contents.h"
 #include "calls.h"
 #include "runtime.h"
 
@@ -72,6 +73,7 @@ Call call_of(const char* name, uint64_t count, HcclDataType type, int32_t op, ui
 }
 
 HcclResult on(HcclComm handle, const char* function, aclrtStream stream, const std::function<void(Communicator&)>& work) {
+  sim::count_collective();
   const uint64_t called_ns = sim::recording() ? sim::record_clock_ns() : 0;
   const std::shared_ptr<Communicator> group = find(handle);
   if (group == nullptr) return report(function, Failure(HCCL_E_PTR, "the communicator is null or destroyed"));

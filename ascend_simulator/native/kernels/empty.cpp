@@ -1,8 +1,10 @@
 #include "empty.h"
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
 
 #include "../shapes_only/contents.h"
+#include "queue_order.h"
 
 namespace npu_sim {
 
@@ -10,6 +12,7 @@ EmptyKernel::EmptyKernel(const c10::OperatorHandle& op)
     : torch_npus_(op.getComputedKernelForDispatchKey(c10::DispatchKey::PrivateUse1)) {}
 
 void EmptyKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+  drain_queue(c10::impl::getDeviceGuardImpl(at::kPrivateUse1)->getDevice());
   torch_npus_.callBoxed(op, keys, stack);
   const auto& storage = stack->back().toTensor().storage();
   if (storage.nbytes() > 0) {

@@ -11,6 +11,7 @@
 #include "lazy_host.h"
 #include "python.h"
 #include "traits.h"
+#include "watchdog.h"
 
 namespace npu_sim {
 namespace {
@@ -65,7 +66,7 @@ int64_t assumed_rows(const std::string& op, const at::Tensor& values, int64_t mo
 }
 
 void start_shapes_only() {
-  static const bool lazy = (install_cpu_allocator(), register_lazy_host(), true);
+  static const bool lazy = (install_cpu_allocator(), register_lazy_host(), take_watchdogs(), true);
   static_cast<void>(lazy);
   call_beside_libraries("shapes_only", "starting", "install");
 }

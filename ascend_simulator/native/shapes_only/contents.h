@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <vector>
 
@@ -75,5 +76,9 @@ SIM_CONTENTS void forget_host(const void* begin, size_t bytes);
 
 // Memory that is given back: whoever gets these addresses next starts anew.
 SIM_CONTENTS void forget_content(const void* begin, size_t bytes);
+
+// How many collectives this process has called: torch_npu's watchdog is to look at each (kernels/watchdog.h).
+SIM_CONTENTS void count_collective();
+SIM_CONTENTS uint64_t collectives_called();
 
 }  // namespace sim

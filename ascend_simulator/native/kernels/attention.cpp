@@ -4,6 +4,8 @@
 #include <ATen/native/transformers/sdp_utils_cpp.h>
 #include <ATen/ops/_fused_sdp_choice_ops.h>
 
+#include "../shapes_only/contents.h"
+
 namespace npu_sim {
 namespace {
 
@@ -28,14 +30,34 @@ int64_t choose(const at::Tensor& query, const at::Tensor& key, const at::Tensor&
   if (!npu_fuses(query, key, value, mask)) {
     return static_cast<int64_t>(sdp::SDPBackend::math);
   }
+  // The CPU's kernel has no dropout, the NPU's does: where nothing is computed the NPU's memory is what counts.
   return at::_ops::_fused_sdp_choice::redispatch(c10::DispatchKeySet(c10::DispatchKey::CPU), query, key, value, mask,
-                                                 dropout, causal, scale, grouped);
+                                                 sim::shapes_only() ? 0 : dropout, causal, scale, grouped);
 }
 
 }  // namespace
 
 bool is_fused_attention(const c10::OperatorHandle& op) {
   return op.operator_name().name.rfind("aten::_scaled_dot_product_flash_attention_for_cpu", 0) == 0;
+}
+
+FusedAttention::FusedAttention(const c10::OperatorHandle& op)
+    : CpuKernel(op), forward_(op.operator_name().name.find("backward") == std::string::npos) {
+  types_are_known();
+}
+
+// npu_fusion_attention keeps softmax_max and softmax_sum, each [B, N, S, 8] of float32, and the mask that it was given or
+// made: torch_npu negates a mask of the caller's, and makes one of 2048 x 2048 for a causal call
+// (op_plugin/ops/opapi/ScaledDotProductAttentionKernelNpuOpApi.cpp). The CPU's kernel keeps one float32 of [B, N, S].
+size_t FusedAttention::kept_for_gradient(const torch::jit::Stack& stack, size_t first) const {
+  if (!forward_) {
+    return 0;
+  }
+  constexpr size_t kSums = 2, kColumns = 8, kCausalMask = size_t{2048} * 2048;
+  const auto& query = stack[first].toTensor();
+  const auto mask = stack[first + 5].toOptional<at::Tensor>();
+  const size_t mask_bytes = mask && mask->defined() ? mask->numel() : stack[first + 4].toBool() ? kCausalMask : 0;
+  return query.numel() / std::max<int64_t>(query.size(-1), 1) * kSums * kColumns * sizeof(float) + mask_bytes;
 }
 
 std::string name_on_npu(const c10::OperatorHandle& op) {

@@ -16,7 +16,12 @@ std::string name_on_npu(const c10::OperatorHandle& op);
 // choose_fused_attention lets only the NPU's data types come here.
 class FusedAttention final : public CpuKernel {
  public:
-  explicit FusedAttention(const c10::OperatorHandle& op) : CpuKernel(op) { types_are_known(); }
+  explicit FusedAttention(const c10::OperatorHandle& op);
+
+ private:
+  size_t kept_for_gradient(const torch::jit::Stack& stack, size_t first) const override;
+
+  bool forward_;
 };
 
 void choose_fused_attention();

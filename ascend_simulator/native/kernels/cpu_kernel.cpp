@@ -1,6 +1,7 @@
 #include "cpu_kernel.h"
 
 #include <ATen/core/op_registration/adaption.h>
+#include <ATen/ops/empty.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
@@ -179,6 +180,20 @@ void CpuKernel::compute_half(const c10::OperatorHandle& op, torch::jit::Stack* s
   }
 }
 
+// The same values at the start of memory of so many bytes.
+void CpuKernel::widen(at::IValue& value, size_t nbytes) {
+  const at::Tensor narrow = value.toTensor();
+  const auto width = static_cast<size_t>(narrow.element_size());
+  if (nbytes <= narrow.numel() * width) {
+    return;
+  }
+  const auto wide = at::empty({static_cast<int64_t>(nbytes / width)}, narrow.options());
+  auto view = wide.as_strided(narrow.sizes(), narrow.strides());
+  view.copy_(narrow);
+  value = at::detail::make_tensor<c10::TensorImpl>(c10::Storage(wide.storage()), wide.key_set(), wide.dtype());
+  value.toTensor().unsafeGetTensorImpl()->set_sizes_and_strides(narrow.sizes(), narrow.strides(), 0);
+}
+
 void CpuKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
   if (!limits_ && !used_.exchange(true, std::memory_order_relaxed)) {
     note_unknown(name_);
@@ -213,10 +228,14 @@ void CpuKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, t
     if (launch) {
       launch->begin();
     }
+    const size_t kept = kept_for_gradient(*stack, first);
     if (shapes_only_) {
       shapes_only_->run(op, stack, [&] { compute(op, stack, *call.device); });
     } else {
       compute(op, stack, *call.device);
+    }
+    if (kept > 0) {
+      widen(stack->back(), kept);
     }
     if (!faults_.empty()) {
       apply_faults(faults_, name_, stack, return_count_);

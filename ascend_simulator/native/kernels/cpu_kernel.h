@@ -28,6 +28,9 @@ class CpuKernel : public c10::OperatorKernel {
   // Takes faces off the stack and puts results on it.
   virtual void compute(const c10::OperatorHandle& op, torch::jit::Stack* stack, c10::Device device) const;
 
+  // Bytes that the NPU's operator keeps for its gradient beyond what the CPU's does, in the memory of the last result.
+  virtual size_t kept_for_gradient(const torch::jit::Stack& stack, size_t first) const { return 0; }
+
   void types_are_known() { used_ = true; }  // another than dtypes.txt checks them
 
  private:
@@ -37,6 +40,7 @@ class CpuKernel : public c10::OperatorKernel {
   void take(Call& call, c10::IValue& value, size_t argument) const;
   at::Tensor take_tensor(Call& call, const at::Tensor& tensor, size_t argument) const;
   void give(Call& call, c10::IValue& value) const;
+  static void widen(at::IValue& value, size_t nbytes);
   void find_device(Call& call, const torch::jit::Stack& stack) const;
   void check_device(Call& call, const at::Tensor& tensor, size_t argument) const;
   void check_plain(const at::Tensor& tensor) const;  // dense and not quantized

@@ -2,6 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ExpandUtils.h>
+#include <ATen/WrapDimUtils.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_strided.h>
@@ -26,10 +27,19 @@ namespace {
 
 using sim::Content;
 
+at::TensorOptions longs() { return at::TensorOptions().dtype(at::kLong); }
+
 // Beyond this many times the bytes that are kept, a view is not filled with stand-ins where it lies but copied.
 constexpr size_t kWidest = 8;
 
 size_t bytes_of(const at::Tensor& tensor) { return tensor.numel() * tensor.element_size(); }
+
+// What counts against the bytes that are kept. Integers and masks say which rows, which experts, how many: they count for
+// a sixteenth of what numbers that only flow do.
+size_t weight_of(const at::Tensor& tensor) {
+  constexpr size_t kIntegersCount = 16;
+  return at::isIntegralType(tensor.scalar_type(), true) ? bytes_of(tensor) / kIntegersCount : bytes_of(tensor);
+}
 
 // The bytes from a tensor's first element to its last; what lies between them may be others'.
 size_t extent_of(const at::Tensor& tensor) {
@@ -85,7 +95,7 @@ at::Tensor reserve_like(const at::Tensor& meta, double stand_in) {
     return meta;
   }
   auto tensor = at::empty_strided(meta.sizes(), meta.strides(), meta.options().device(at::kCPU));
-  const bool large = sim::too_large_to_keep(bytes_of(tensor));
+  const bool large = sim::too_large_to_keep(weight_of(tensor));
   if (!large) {
     tensor.fill_(stand_in);
   }
@@ -109,6 +119,14 @@ bool fills(const std::string& name) {
   static const std::unordered_set<std::string> names = {
       "aten::fill_",       "aten::zero_",        "aten::copy_",    "aten::normal_",     "aten::uniform_",  "aten::random_",
       "aten::bernoulli_",  "aten::exponential_", "aten::cauchy_",  "aten::log_normal_", "aten::geometric_"};
+  return names.count(name) > 0;
+}
+
+// Operators that say where along a dimension something lies, in their integer result.
+bool picks_places(const std::string& name) {
+  static const std::unordered_set<std::string> names = {"aten::topk", "aten::sort",   "aten::argsort",     "aten::argmax",
+                                                        "aten::max",  "aten::min",    "aten::argmin",      "aten::multinomial",
+                                                        "aten::mode", "aten::median", "aten::kthvalue"};
   return names.count(name) > 0;
 }
 
@@ -137,7 +155,7 @@ std::vector<at::Tensor> columns_of(const std::string& op, const at::Tensor& mask
 
 // A tensor of results that are not the values' own: written where it is small.
 at::Tensor give_modelled(const at::Tensor& values, bool on_npu) {
-  const bool large = sim::too_large_to_keep(bytes_of(values));
+  const bool large = sim::too_large_to_keep(weight_of(values));
   at::Tensor result;
   if (on_npu) {
     AllocateOnNpu npu;
@@ -151,8 +169,6 @@ at::Tensor give_modelled(const at::Tensor& values, bool on_npu) {
   set_content(result, large ? Content::hollow : Content::stand_in);
   return result;
 }
-
-at::TensorOptions longs() { return at::TensorOptions().dtype(at::kLong); }
 
 }  // namespace
 
@@ -193,7 +209,9 @@ ShapesOnly::ShapesOnly(const c10::OperatorHandle& op, std::string name)
       kind_(kind_of(op)),
       arguments_(op.schema().arguments().size()),
       results_(op.schema().returns().size()),
-      all_true_(op.operator_name().name == "aten::all" || op.operator_name().name == "aten::isfinite") {
+      all_true_(op.operator_name().name == "aten::all" || op.operator_name().name == "aten::isfinite"),
+      picks_(picks_places(op.operator_name().name)),
+      judges_(all_true_ || op.operator_name().name == "aten::any") {
   const auto& schema = op.schema();
   for (const auto& argument : schema.arguments()) {
     const auto* alias = argument.alias_info();
@@ -201,6 +219,9 @@ ShapesOnly::ShapesOnly(const c10::OperatorHandle& op, std::string name)
     only_written_.push_back(written_.back() && (argument.is_out() || (written_.size() == 1 && fills(schema.name()))));
     if (argument.name() == "generator") {
       generator_ = written_.size() - 1;
+    }
+    if (argument.name() == "dim") {
+      picked_dim_ = written_.size() - 1;
     }
   }
   in_place_ = results_ > 0;
@@ -225,7 +246,7 @@ ShapesOnly::Inputs ShapesOnly::look(const torch::jit::Stack& stack, size_t first
   Inputs inputs;
   for (size_t i = 0; i < arguments_; ++i) {
     each_tensor(stack[first + i], [&](const at::Tensor& tensor) {
-      inputs.bytes += bytes_of(tensor);
+      inputs.bytes += weight_of(tensor);
       if (!only_written_[i]) {
         const Content content = content_of(tensor);
         inputs.modelled |= content != Content::known;
@@ -272,6 +293,31 @@ bool ShapesOnly::fill_hollow(torch::jit::Stack* stack, size_t first) const {
   return all;
 }
 
+// Stand-ins for places: each in its turn, so that experts chosen by a router that was not computed get the same share.
+void ShapesOnly::spread_places(const at::Tensor& places, const torch::jit::Stack& given) const {
+  if (places.scalar_type() != at::kLong || places.numel() == 0 || !given.front().isTensor()) {
+    return;
+  }
+  const auto& self = given.front().toTensor();
+  int64_t dim = self.dim() - 1, among = self.numel();
+  if (picked_dim_ && given[*picked_dim_].isInt()) {
+    dim = at::maybe_wrap_dim(given[*picked_dim_].toInt(), self.dim());
+  }
+  if (self.dim() > 0 && (!picked_dim_ || given[*picked_dim_].isInt())) {
+    among = self.size(dim);
+  }
+  AllocateOnNpu host(false);
+  const bool sorted = places.dim() > 1 && dim < places.dim() - 1 && places.dim() == self.dim();
+  auto values = at::arange(sorted ? places.size(dim) : places.numel(), longs()).remainder_(std::max<int64_t>(among, 1));
+  if (sorted) {
+    std::vector<int64_t> sizes(places.dim(), 1);
+    sizes[dim] = places.size(dim);
+    at::Tensor(places).copy_(values.view(sizes).expand(places.sizes()));
+  } else {
+    at::Tensor(places).copy_(values.view(places.sizes()));
+  }
+}
+
 void ShapesOnly::compute_known(torch::jit::Stack* stack, size_t first, const Inputs& inputs,
                                const std::function<void()>& compute) const {
   torch::jit::Stack written;
@@ -279,6 +325,10 @@ void ShapesOnly::compute_known(torch::jit::Stack* stack, size_t first, const Inp
     if (written_[i]) {
       written.push_back((*stack)[first + i]);
     }
+  }
+  torch::jit::Stack given;
+  if (picks_ && inputs.modelled) {
+    given.assign(stack->begin() + static_cast<std::ptrdiff_t>(first), stack->end());
   }
   compute();
   const auto say = [&](const at::Tensor& tensor) {
@@ -292,7 +342,11 @@ void ShapesOnly::compute_known(torch::jit::Stack* stack, size_t first, const Inp
   }
   for (size_t i = 0; i < results_; ++i) {
     if (!result_of_[i]) {
-      each_tensor((*stack)[stack->size() - results_ + i], say);
+      const auto& value = (*stack)[stack->size() - results_ + i];
+      each_tensor(value, say);
+      if (!given.empty()) {
+        each_tensor(value, [&](const at::Tensor& tensor) { spread_places(tensor, given); });
+      }
     }
   }
 }
@@ -300,7 +354,7 @@ void ShapesOnly::compute_known(torch::jit::Stack* stack, size_t first, const Inp
 void ShapesOnly::copy(torch::jit::Stack* stack, size_t first, const Inputs& inputs,
                       const std::function<void()>& compute) const {
   const at::Tensor to = (*stack)[first].toTensor(), from = (*stack)[first + 1].toTensor();
-  const bool large = sim::too_large_to_keep(bytes_of(to));
+  const bool large = sim::too_large_to_keep(weight_of(to));
   const bool to_host = !is_device_memory(begin_of(to)) && is_device_memory(begin_of(from));
   if (!large && fill_hollow(stack, first)) {
     compute_known(stack, first, inputs, compute);
@@ -466,7 +520,11 @@ void ShapesOnly::reserve(torch::jit::Stack* stack, size_t first, const torch::ji
       value = argument;
     } else {
       change_tensors(value, [&](const at::Tensor& meta) {
-        return meta.defined() ? reserve_like(meta, all_true_ ? 1 : stand_in_for(meta.scalar_type())) : meta;
+        const auto result = reserve_like(meta, all_true_ ? 1 : stand_in_for(meta.scalar_type()));
+        if (picks_ && result.defined() && !sim::too_large_to_keep(weight_of(result))) {
+          spread_places(result, given);
+        }
+        return result;
       });
     }
   }
@@ -475,7 +533,7 @@ void ShapesOnly::reserve(torch::jit::Stack* stack, size_t first, const torch::ji
       continue;
     }
     each_tensor(given[i], [&](const at::Tensor& tensor) {
-      const bool large = sim::too_large_to_keep(bytes_of(tensor));
+      const bool large = sim::too_large_to_keep(weight_of(tensor));
       if (!large && (only_written_[i] || content_of(tensor) == Content::hollow) &&
           extent_of(tensor) <= kWidest * sim::keep_bytes()) {
         at::Tensor(tensor).fill_(all_true_ ? 1 : stand_in_for(tensor.scalar_type()));
@@ -522,7 +580,7 @@ void ShapesOnly::run(const c10::OperatorHandle& op, torch::jit::Stack* stack, co
       }
       for (size_t i = 0; i < 2; ++i) {  // the gradients, found_inf
         each_tensor((*stack)[first + i], [&](const at::Tensor& tensor) {
-          set_content(tensor, sim::too_large_to_keep(bytes_of(tensor)) ? Content::hollow : Content::stand_in);
+          set_content(tensor, sim::too_large_to_keep(weight_of(tensor)) ? Content::hollow : Content::stand_in);
         });
       }
       stack->resize(first);
@@ -560,9 +618,9 @@ void ShapesOnly::run(const c10::OperatorHandle& op, torch::jit::Stack* stack, co
   }
   size_t result_bytes = 0;
   for (size_t i = 0; i < results_; ++i) {
-    each_tensor((*stack)[first + i], [&](const at::Tensor& tensor) { result_bytes += bytes_of(tensor); });
+    each_tensor((*stack)[first + i], [&](const at::Tensor& tensor) { result_bytes += weight_of(tensor); });
   }
-  if (small && !sim::too_large_to_keep(result_bytes)) {
+  if (small && !sim::too_large_to_keep(result_bytes) && !(judges_ && inputs.hollow)) {
     torch::jit::Stack metas(stack->begin() + static_cast<std::ptrdiff_t>(first), stack->end());
     restore();
     if (!inputs.hollow || fill_hollow(stack, first)) {

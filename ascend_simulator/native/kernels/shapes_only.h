@@ -37,6 +37,7 @@ class ShapesOnly {
   void replace_masks(torch::jit::Stack* stack, size_t first) const;
   bool infer(const c10::OperatorHandle& op, torch::jit::Stack* stack, size_t first) const;
   void reserve(torch::jit::Stack* stack, size_t first, const torch::jit::Stack& given) const;
+  void spread_places(const at::Tensor& places, const torch::jit::Stack& given) const;
   bool fill_hollow(torch::jit::Stack* stack, size_t first) const;
 
   std::string name_;
@@ -45,7 +46,8 @@ class ShapesOnly {
   std::vector<bool> written_, only_written_;
   std::vector<std::optional<size_t>> result_of_;  // of each result: the argument that it is
   std::optional<size_t> generator_;
-  bool has_meta_, all_true_, in_place_;
+  std::optional<size_t> picked_dim_;  // of an operator that gives places along a dimension: the argument that names it
+  bool has_meta_, all_true_, in_place_, picks_, judges_;
 };
 
 }  // namespace npu_sim

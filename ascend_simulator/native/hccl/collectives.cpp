@@ -55,7 +55,7 @@ void reduce_to(Communicator& group, uint32_t root, const char* input, char* outp
 void send_from(Communicator& group, uint32_t root, char* buffer, size_t bytes) {
   if (is_imagined(bytes)) {
     imagine_root(group, root, bytes, true);
-    if (sim::too_large_to_keep(bytes)) mark_result(buffer, bytes, true);
+    if (too_large_to_send(bytes)) mark_result(buffer, bytes, true);
     return;
   }
   if (group.rank() != root) {
@@ -71,7 +71,7 @@ void send_from(Communicator& group, uint32_t root, char* buffer, size_t bytes) {
 void keep_own(Communicator& group, const char* input, const Parts& out, char* output, const Parts& in) {
   const uint32_t me = group.rank();
   const size_t bytes = std::min(out.sizes[me], in.sizes[me]);
-  if (sim::too_large_to_keep(bytes * group.size())) return mark_hollow(output + in.places[me], bytes);
+  if (too_large_to_send(bytes * group.size())) return mark_hollow(output + in.places[me], bytes);
   std::memmove(output + in.places[me], input + out.places[me], bytes);
   mark_result(output + in.places[me], bytes, group.modelled(me));
 }
@@ -89,7 +89,7 @@ void all_to_all(Communicator& group, const char* input, const Parts& out, char* 
                                                " bytes, rank " + std::to_string(me) + " expects " +
                                                std::to_string(in.sizes[from]));
     }
-    const size_t sent = sim::too_large_to_keep(mine * size) ? 0 : mine, got = sim::too_large_to_keep(theirs * size) ? 0 : theirs;
+    const size_t sent = too_large_to_send(mine * size) ? 0 : mine, got = too_large_to_send(theirs * size) ? 0 : theirs;
     Wire::exchange(group.wire(to), input + out.places[to], sent, group.wire(from), output + in.places[from], got);
     if (sent < mine) group.wire(to).pretend(mine, 0);
     if (got < theirs) group.wire(from).pretend(0, theirs);
@@ -218,7 +218,7 @@ HcclResult HcclScatter(void* input, void* output, uint64_t count, HcclDataType t
     const size_t bytes = count * size_of(type);
     if (is_imagined(bytes)) {
       imagine_root(group, root, bytes, true);
-      if (group.rank() == root && !sim::too_large_to_keep(bytes)) {
+      if (group.rank() == root && !too_large_to_send(bytes)) {
         std::memmove(output, bytes_at(input) + root * bytes, bytes);
         return mark_result(output, bytes, group.modelled(root));
       }

@@ -36,12 +36,17 @@ void write_stand_ins(char* to, size_t bytes, HcclDataType type) {
 
 }  // namespace
 
-bool is_imagined(size_t bytes) { return sim::alone() || sim::too_large_to_keep(bytes); }
+bool too_large_to_send(size_t bytes) {
+  constexpr size_t kLeast = size_t{1} << 20;
+  return sim::shapes_only() && bytes > std::max(sim::keep_bytes(), kLeast);
+}
+
+bool is_imagined(size_t bytes) { return sim::alone() || too_large_to_send(bytes); }
 
 uint32_t prepare_input(const void* input, uint64_t count, HcclDataType type) {
   if (!sim::shapes_only() || count == 0 || input == nullptr) return 0;
   const size_t bytes = count * size_of(type);
-  if (bytes <= sim::keep_bytes()) {
+  if (!too_large_to_send(bytes)) {
     for (const sim::Span& part : sim::hollow_parts(input, bytes)) write_stand_ins(part.begin, part.bytes, type);
   }
   return sim::content_of(input, bytes) != Content::known;
@@ -59,7 +64,7 @@ void mark_hollow(const void* result, size_t bytes) {
 
 void mark_result(const void* result, size_t bytes, bool modelled) {
   if (!sim::shapes_only()) return;
-  sim::set_content(result, bytes, sim::too_large_to_keep(bytes) ? Content::hollow : modelled ? Content::stand_in : Content::known);
+  sim::set_content(result, bytes, too_large_to_send(bytes) ? Content::hollow : modelled ? Content::stand_in : Content::known);
 }
 
 void imagine_root(Communicator& group, uint32_t root, size_t bytes, bool from_root) {
@@ -74,7 +79,7 @@ void imagine_reduction(const Communicator& group, const void* input, void* outpu
                        HcclReduceOp op) {
   const size_t bytes = count * size_of(type);
   if (bytes == 0) return;
-  if (sim::too_large_to_keep(bytes)) return sim::set_content(output, bytes, Content::hollow);
+  if (too_large_to_send(bytes)) return sim::set_content(output, bytes, Content::hollow);
   const Content content = sim::content_of(input, bytes);
   const Reduction reduction(type, op);
   std::vector<char> sums(reduction.accumulator_size(count));
@@ -98,7 +103,7 @@ void imagine_exchange(Communicator& group, const char* input, const Parts& out, 
     const size_t bytes = in.sizes[from], own = std::min(out.sizes[me], bytes);
     char* const to = output + in.places[from];
     const char* const mine = input + out.places[me];
-    const bool skipped = sim::too_large_to_keep(bytes * group.size()) || sim::content_of(mine, own) == Content::hollow;
+    const bool skipped = too_large_to_send(bytes * group.size()) || sim::content_of(mine, own) == Content::hollow;
     if (skipped) {
       sim::set_content(to, bytes, Content::hollow);
       continue;
@@ -111,7 +116,7 @@ void imagine_exchange(Communicator& group, const char* input, const Parts& out, 
 
 void imagine_message(void* buffer, uint64_t count, HcclDataType type) {
   const size_t bytes = count * size_of(type);
-  if (sim::too_large_to_keep(bytes)) return sim::set_content(buffer, bytes, Content::hollow);
+  if (too_large_to_send(bytes)) return sim::set_content(buffer, bytes, Content::hollow);
   write_stand_ins(static_cast<char*>(buffer), bytes, type);
 }
 

@@ -7,6 +7,10 @@
 
 namespace sim_hccl {
 
+// Whether so many bytes are more than are sent between ranks in a run of shapes only: what is kept, and 1 MiB at least,
+// because torch compares models, and sends objects, by what it gathers.
+bool too_large_to_send(size_t bytes);
+
 // Whether so many bytes are not really sent.
 bool is_imagined(size_t bytes);
 

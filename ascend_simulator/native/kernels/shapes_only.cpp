@@ -34,11 +34,11 @@ constexpr size_t kWidest = 8;
 
 size_t bytes_of(const at::Tensor& tensor) { return tensor.numel() * tensor.element_size(); }
 
-// What counts against the bytes that are kept. Integers and masks say which rows, which experts, how many: they count for
-// a sixteenth of what numbers that only flow do.
+// What counts against the bytes that are kept. Integers say which rows, which experts, how many: they count for a sixteenth
+// of what numbers that only flow do.
 size_t weight_of(const at::Tensor& tensor) {
   constexpr size_t kIntegersCount = 16;
-  return at::isIntegralType(tensor.scalar_type(), true) ? bytes_of(tensor) / kIntegersCount : bytes_of(tensor);
+  return at::isIntegralType(tensor.scalar_type(), false) ? bytes_of(tensor) / kIntegersCount : bytes_of(tensor);
 }
 
 // The bytes from a tensor's first element to its last; what lies between them may be others'.

@@ -17,7 +17,7 @@ from ascend_workbook.machine.project import ROOT, results_begin_at
 from ascend_workbook.storage import open_storage, write_file
 from course.exercises.listing import tasks_of
 from course.exercises.record import NAME, take_back
-from course.exercises.task import CAPSTONE, CAPSTONE_FOLDER, EXERCISES, load_tasks
+from course.exercises.task import CAPSTONE, CAPSTONE_FOLDER, EXERCISES, PLANNING, load_tasks
 
 EVERY = "all"
 #: A cell that students write has this tag with the task's id.
@@ -34,12 +34,13 @@ def reset_exercise(
 ) -> Report:
     """Put the cells of task `exercise` in `notebook` back, move its run folder aside and its state to not_yet.
 
-    exercise: an id of the exercises or `all`; `capstone` for its four stages, or `capstone_` and one of them. notebook:
-    default the project's own in that language. Cells that the student added stay. Raises WorkbookError
-    for a task or notebook that there is not, and where the notebook cannot be read.
+    exercise: an id of the exercises or `all`; `planning` for the two of that lesson, or the id of one; `capstone` for
+    its four stages, or `capstone_` and one of them. notebook: default the project's own in that language. Cells that
+    the student added stay. Raises WorkbookError for a task or notebook that there is not, and where the notebook
+    cannot be read.
     """
-    tags, folder = _find_tags(exercise)
-    source = _find_source(project, EXERCISES if folder == "" else CAPSTONE)
+    tags, asked_in = _find_tags(exercise)
+    folder, source = CAPSTONE_FOLDER if asked_in == CAPSTONE else "", _find_source(project, asked_in)
     own = project / "notebooks" / "course" / choose_language(lang) / f"{source.stem}.ipynb"
     path = Path(notebook) if notebook else own
     opened = _read_notebook(path)
@@ -67,7 +68,7 @@ def reset_exercise(
         "backup": backup.name if changed else "",
         "not_yet": back,
     }
-    every = exercise in (EVERY, CAPSTONE)
+    every = exercise in (EVERY, CAPSTONE, PLANNING)
     exercise_name = Sentence(f"resetting.{exercise}") if every else Sentence("resetting.one", name=exercise)
     findings = [Finding("CRS003", Status.GOOD, key, {**facts, "exercise": exercise_name}), *warned]
     if back:
@@ -87,14 +88,17 @@ def _not_yet(base: Path, names: list[str]) -> tuple[list[str], list[Finding]]:
 
 
 def _find_tags(exercise: str) -> tuple[dict[str, str], str]:
-    """Return each task with its cell's tag, and the folder of the notebook's tasks below run_dir."""
-    stages = tasks_of(CAPSTONE)
+    """Return each task with its cell's tag, and the notebook that asks them."""
+    stages, planning = tasks_of(CAPSTONE), load_tasks(PLANNING)
     if exercise == CAPSTONE or exercise in stages:
         chosen = stages if exercise == CAPSTONE else [exercise]
-        return {name: stages[name].stage for name in chosen}, CAPSTONE_FOLDER
+        return {name: stages[name].stage for name in chosen}, CAPSTONE
+    if exercise == PLANNING or exercise in planning:
+        return {name: name for name in (planning if exercise == PLANNING else [exercise])}, PLANNING
     if exercise != EVERY and exercise not in load_tasks():
-        raise WorkbookError("resetting.unknown", given=exercise, known=[*load_tasks(), EVERY, CAPSTONE, *stages])
-    return {name: name for name in (load_tasks() if exercise == EVERY else [exercise])}, ""
+        known = [*load_tasks(), EVERY, *planning, PLANNING, CAPSTONE, *stages]
+        raise WorkbookError("resetting.unknown", given=exercise, known=known)
+    return {name: name for name in (load_tasks() if exercise == EVERY else [exercise])}, EXERCISES
 
 
 def cells_of_task(fresh: dict[str, Any], name: str) -> list[dict[str, Any]]:

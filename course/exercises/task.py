@@ -45,9 +45,10 @@ class Task:
     """One exercise. `check(answer, place)` sees the answer as plain data and may raise: the caller tells of it.
 
     id: names the task in the notebook, in course.json and in the words `course.task.<id>` and `course.hint.<id>`.
-    stage: environment | migration | precision | profiling | distributed.
+    stage: environment | migration | precision | profiling | distributed | planning.
     needs: tiers of device.TIERS without which it cannot be done.
     seconds: the longest that its check may take.
+    notebook: of NOTEBOOKS, where it is asked.
     """
 
     id: str
@@ -55,20 +56,25 @@ class Task:
     check: Callable[[object, Place], Found]
     needs: tuple[str, ...] = ()
     seconds: float = 120.0
+    notebook: str = "exercises"
 
     def title(self, lang: str | None = None) -> str:
         return say(f"course.task.{self.id}", lang)
 
 
 #: The notebooks that are judged: what a task's notebook is called by the commands.
-EXERCISES, CAPSTONE = "exercises", "capstone"
-NOTEBOOKS = {EXERCISES: "05_exercises", CAPSTONE: "06_capstone"}
+EXERCISES, CAPSTONE, PLANNING = "exercises", "capstone", "planning"
+NOTEBOOKS = {EXERCISES: "05_exercises", CAPSTONE: "06_capstone", PLANNING: "07_planning"}
 #: The stage under which the capstone's notebook keeps its record and its tasks' folders, below run_dir.
 CAPSTONE_FOLDER = "course_capstone"
 
 
-def load_tasks() -> dict[str, Task]:
-    """Return every task by its id, in the order of the notebook."""
+def load_tasks(notebook: str = EXERCISES) -> dict[str, Task]:
+    """Return the notebook's tasks of `course/tasks` by their ids, in its order."""
+    return {name: task for name, task in _load_every_task().items() if task.notebook == notebook}
+
+
+def _load_every_task() -> dict[str, Task]:
     modules = [import_module(f"{folder.__name__}.{entry.name}") for entry in pkgutil.iter_modules(folder.__path__)]
     ordered = sorted(modules, key=lambda module: int(module.ORDER))
     tasks_by_id: dict[str, Task] = {module.TASK.id: module.TASK for module in ordered}
@@ -79,7 +85,7 @@ def load_tasks() -> dict[str, Task]:
 
 def find_task(name: str) -> Task:
     """Return the task of this name. Raises WorkbookError `course.unknown_task` naming those that there are."""
-    known = load_tasks()
+    known = _load_every_task()
     if name not in known:
         raise WorkbookError("course.unknown_task", given=name, known=list(known))
     return known[name]

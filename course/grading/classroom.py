@@ -26,6 +26,7 @@ LESSON_OF_STAGE = {
     "migration": "02_migration",
     "precision": "03_divergence",
     "profiling": "04_slow_loop",
+    "planning": "07_planning",
 }
 #: A task that so many tries have not done: its student is stuck.
 STUCK = 4

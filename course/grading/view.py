@@ -26,6 +26,8 @@ QUESTIONS = {
     "tasks/loop.py": ("measured", "seconds"),
     "tasks/ranks.py": ("broken",),
     "tasks/half.py": ("broken",),
+    "tasks/fit.py": ("ARGUMENTS", "CARDS"),
+    "tasks/launches.py": ("ARGUMENTS",),
     "exercises/capstone.py": ("SCRIPT", "STAGES", "check_stage", "handed_in"),
 }
 ALWAYS = ("TASK", "ORDER")

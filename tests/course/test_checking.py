@@ -16,6 +16,7 @@ from ascend_workbook.findings.sentence import Sentence, load_catalogue
 from course import DONE, NOT_YET, Found, Place, Task, check_task, load_tasks, read_record
 from course.exercises import checking
 from course.exercises.checking import resolve_answer
+from course.exercises.task import PLANNING
 
 
 def stub() -> None:
@@ -73,7 +74,7 @@ ANYTHING = [stub, None, 3, "text", [], {}, b"\0", object(), [("a",)], {"torch": 
 
 
 @pytest.mark.parametrize("answer", ANYTHING)
-@pytest.mark.parametrize("name", sorted(load_tasks()))
+@pytest.mark.parametrize("name", sorted([*load_tasks(), *load_tasks(PLANNING)]))
 def test_nothing_stops_the_notebook(tmp_path: Path, name: str, answer: Any) -> None:
     outcome = check_task(name, answer, run_dir=tmp_path)
     assert outcome.status == NOT_YET and outcome.missing and not outcome.right
@@ -147,7 +148,7 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
 
 
 def test_every_task_has_its_words() -> None:
-    for name, task in load_tasks().items():
+    for name, task in {**load_tasks(), **load_tasks(PLANNING)}.items():
         assert task.id == name and task.title("zh") != task.title("en")
         assert load_catalogue()[f"course.hint.{name}"].hint_zh
 

@@ -12,20 +12,22 @@ from course.exercises.capstone import STAGES
 from course.exercises.listing import exercises
 from course.exercises.outcome import DONE, PARTLY, Outcome
 from course.exercises.record import keep_outcome
-from course.exercises.task import CAPSTONE_FOLDER, load_tasks
+from course.exercises.task import CAPSTONE_FOLDER, PLANNING, load_tasks
 
 
 def test_nothing_done(tmp_path: Path) -> None:
     report = exercises(tmp_path)
     assert report.table is not None
-    assert [row[0] for row in report.table.rows] == [*load_tasks(), *(task.id for task in STAGES.values())]
+    listed = [*load_tasks(), *load_tasks(PLANNING), *(task.id for task in STAGES.values())]
+    assert [row[0] for row in report.table.rows] == listed
     assert {json.dumps(row[3]) for row in report.table.rows} == {'{"say": "course.status.not_yet"}'}
-    assert report.findings[0].args == {"done": 0, "count": 6, "stages_done": 0, "stages": 4}
+    assert report.findings[0].args == {"done": 0, "count": 8, "stages_done": 0, "stages": 4}
 
 
 def test_each_from_its_own_record(tmp_path: Path) -> None:
     for task, status, tries, folder in (
         ("env", DONE, 3, ""),
+        ("launches", DONE, 1, ""),
         ("capstone_migration", DONE, 2, CAPSTONE_FOLDER),
         ("capstone_precision", PARTLY, 1, CAPSTONE_FOLDER),
     ):
@@ -36,10 +38,11 @@ def test_each_from_its_own_record(tmp_path: Path) -> None:
     tried = {row[0]: (row[3]["say"], row[4]) for row in report.table.rows if row[4]}  # type: ignore[index, call-overload]
     assert tried == {
         "env": ("course.status.done", 3),
+        "launches": ("course.status.done", 1),
         "capstone_migration": ("course.status.done", 2),
         "capstone_precision": ("course.status.partly", 1),
     }
-    assert report.findings[0].args == {"done": 1, "count": 6, "stages_done": 1, "stages": 4}
+    assert report.findings[0].args == {"done": 2, "count": 8, "stages_done": 1, "stages": 4}
 
 
 def test_a_record_that_is_none_is_told(tmp_path: Path) -> None:

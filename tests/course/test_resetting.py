@@ -156,6 +156,26 @@ def test_the_capstone_goes_back_too(project: Path, tmp_path: Path) -> None:
     assert [text for text in sources(book) if text != "mine = 1"] == handed_out
 
 
+def test_the_exercises_on_planning_go_back_in_their_own_notebook(project: Path, tmp_path: Path) -> None:
+    source = (ROOT / "notebooks/source/course/07_planning.py").read_text(encoding="utf-8")
+    (project / "notebooks/source/course/07_planning.py").write_text(source, encoding="utf-8")
+    book = project / "notebooks/course/en/07_planning.ipynb"
+    book.write_text(json.dumps(_build_notebook(project, _find_source(project, "planning"), "en")))
+    handed_out = sources(book)
+    folder = tmp_path / "run" / "course" / "launches"
+    folder.mkdir(parents=True)
+    keep_outcome(tmp_path / "run", "", Outcome("launches", DONE), {})
+    for exercise, cells in (("launches", 1), ("planning", 2)):
+        work(book, **{"def why_not()": "why_not = 1", "def arguments()": "arguments = 2"})
+        report = reset_exercise(exercise, run_dir=tmp_path / "run", lang="en", project=project)
+        assert report.facts["cells"] == cells
+        assert ("why_not = 1" in sources(book)) == (exercise != "planning") and "arguments = 2" not in sources(book)
+        assert "planning" in report.verdict("en") or exercise == "launches"
+    assert read_record(tmp_path / "run").tasks["launches"].status == "not_yet"
+    assert folder.with_name("launches.backup-1").is_dir() and not folder.exists()
+    assert [text for text in sources(book) if text != "mine = 1"] == handed_out
+
+
 def test_a_deleted_cell_comes_back_in_its_place(project: Path, book: Path, tmp_path: Path) -> None:
     handed_out = sources(book)
     told = json.loads(book.read_text())
@@ -192,7 +212,9 @@ def test_a_notebook_behind_a_link_is_put_back_where_the_link_leads(project: Path
 
 
 def test_what_cannot_be_put_back(project: Path, book: Path, tmp_path: Path) -> None:
-    with pytest.raises(WorkbookError, match="no exercise nope\nName one of env, .*, all, capstone, "):
+    with pytest.raises(
+        WorkbookError, match="no exercise nope\nName one of env, .*, all, fit, launches, planning, capstone, "
+    ):
         reset_exercise("nope", book, project=project)
     with pytest.raises(WorkbookError, match="no notebook"):
         reset_exercise(FIRST, tmp_path / "none.ipynb", project=project)

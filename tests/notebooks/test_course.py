@@ -12,7 +12,8 @@ from ascend_workbook.findings.finding import Status
 from tests.conftest import ROOT
 
 #: What a course prints: of the lessons how the failing run ends and how the mended one does; of the four cases who
-#: parts first, on which step and rank; of the slow loop that it got faster.
+#: parts first, on which step and rank; of the slow loop that it got faster; of the plan how many kernels, and where
+#: memory runs out.
 SAID = {
     "00_start": ("tier: npu-simulated", "its type: npu | is_cuda: False", "[matmul]"),
     "01_environment": ("libhccl.so: cannot open", "ENV051 留意 -> 通过", "device: cpu", "2.8.0.post4: 通过"),
@@ -35,6 +36,7 @@ SAID = {
         "'aten::convolution': 4.0, 'aten::item': 33.0",
         "'aten::item': 1.0",
     ),
+    "07_planning": ("7B, two layers  290 kernels", "tiny            294 kernels", "llama_train.py:134"),
 }
 
 
@@ -44,6 +46,7 @@ RIGHT: dict[str, dict[str, object]] = {
     "02_migration": {"first_to_fail": "set_device", "places": 8, "one_line": "wrong", "one_more": "0"},
     "03_mixed_precision": {"guess": "backward"},
     "04_slow_loop": {"guess": "loader"},
+    "07_planning": {"guess": "optimizer", "limit": "host"},
 }
 
 

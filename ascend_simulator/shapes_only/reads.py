@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .loops import loop_of
-from .places import Place, own_frames, place_of
+from .places import Place, is_printing, own_frames, place_of
 
 #: How often a line may decide whether a loop goes on, on modelled values alone and without a step of an optimizer.
 MOST_IN_LOOP = 200
@@ -69,6 +69,7 @@ class Reads:
     def note(self, operator: str, dtype: str, sizes: list[int], value: float | None, sets_shape: bool) -> float | None:
         """Note one read; return what is assumed for it, None where nothing is. Raises EndlessLoop."""
         frames = own_frames()
+        sets_shape = sets_shape and not is_printing()
         place = place_of(frames[0]) if frames else Place("<unknown>", 0)
         assumed = next((each.value for each in self._assumptions if each.holds_at(place)), None)
         shown = value if assumed is None else assumed

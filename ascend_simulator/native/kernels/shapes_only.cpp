@@ -89,17 +89,21 @@ at::Tensor meta_of(const at::Tensor& tensor) {
   return at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(at::kMeta).pinned_memory(false));
 }
 
-// A result that no kernel writes.
+// A result that no kernel writes. A stand-in is written where it is read (fill_hollow), or where it is another than its
+// type's, or lies in memory that cannot say what it holds.
 at::Tensor reserve_like(const at::Tensor& meta, double stand_in) {
   if (!meta.defined()) {
     return meta;
   }
   auto tensor = at::empty_strided(meta.sizes(), meta.strides(), meta.options().device(at::kCPU));
   const bool large = sim::too_large_to_keep(weight_of(tensor));
-  if (!large) {
+  const bool usual = stand_in == stand_in_for(tensor.scalar_type());
+  if (!large && (!usual || !sim::can_be_marked(begin_of(tensor)))) {
     tensor.fill_(stand_in);
+    set_content(tensor, Content::stand_in);
+  } else {
+    set_content(tensor, Content::hollow);
   }
-  set_content(tensor, large ? Content::hollow : Content::stand_in);
   return tensor;
 }
 
@@ -521,8 +525,9 @@ void ShapesOnly::reserve(torch::jit::Stack* stack, size_t first, const torch::ji
     } else {
       change_tensors(value, [&](const at::Tensor& meta) {
         const auto result = reserve_like(meta, all_true_ ? 1 : stand_in_for(meta.scalar_type()));
-        if (picks_ && result.defined() && !sim::too_large_to_keep(weight_of(result))) {
+        if (picks_ && result.defined() && result.scalar_type() == at::kLong && !sim::too_large_to_keep(weight_of(result))) {
           spread_places(result, given);
+          set_content(result, Content::stand_in);
         }
         return result;
       });
@@ -534,11 +539,12 @@ void ShapesOnly::reserve(torch::jit::Stack* stack, size_t first, const torch::ji
     }
     each_tensor(given[i], [&](const at::Tensor& tensor) {
       const bool large = sim::too_large_to_keep(weight_of(tensor));
-      if (!large && (only_written_[i] || content_of(tensor) == Content::hollow) &&
-          extent_of(tensor) <= kWidest * sim::keep_bytes()) {
-        at::Tensor(tensor).fill_(all_true_ ? 1 : stand_in_for(tensor.scalar_type()));
+      if (!large && all_true_) {
+        at::Tensor(tensor).fill_(1);
+        return set_content(tensor, Content::stand_in);
       }
-      set_content(tensor, large || content_of(tensor) == Content::hollow ? Content::hollow : Content::stand_in);
+      const bool holds = !large && !only_written_[i] && content_of(tensor) != Content::hollow;
+      set_content(tensor, holds ? Content::stand_in : Content::hollow);
     });
   }
 }

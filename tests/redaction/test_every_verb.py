@@ -101,6 +101,7 @@ LIGHT: dict[str, Recipe] = {
     "rewrite": plain("rewrite", "planted.py", "--patch", "npu.patch"),
     "assess": plain("assess", "planted.py"),
     "plan": plain("plan", "llama-7b", "--cards", "8", "--hyper", "learning_rate", "password=PLANTEDarg04x"),
+    "calibrate": plain("calibrate", "https://u:PLANTEDarg03x@h/x"),
     "explain": plain("explain", "planted.log"),
     "page": lambda _: [["scan", "planted.py", *FILES], ["page", "out.json", "--out", "again.html"]],
     "launch-facts": lambda _: [["launch-facts", *FILES, "train.py", *ARGUMENTS]],
@@ -139,7 +140,7 @@ LIGHT: dict[str, Recipe] = {
 }
 #: Light recipes whose input is refused, so that the error alone is looked at; all others must come to their work.
 REFUSED = {"storage list", "storage upload", "storage download", "storage verify", "modelarts link", "course reset"}
-REFUSED |= {"course grade", "accept", "attempts", "compare", "align", "advise", "analyse", "verify"}
+REFUSED |= {"course grade", "accept", "attempts", "compare", "align", "advise", "analyse", "verify", "calibrate"}
 FULL: dict[str, Recipe] = {
     "capture": lambda folder: [[*words[:-12], *FILES, *words[-12:]] for words in captured(folder)[:1]],
     "baseline": with_script(
@@ -148,6 +149,7 @@ FULL: dict[str, Recipe] = {
     "profile": profiled,
     "benchmark": with_script("benchmark", "--device", "cpu", "--steps", "2", "--warmup", "1", "--out", "bench"),
     "dry-run": with_script("dry-run", "--steps", "2", "--out", "dry"),
+    "rehearse": with_script("rehearse", "--out", "rehearsed", "--profile", "estimated"),
     "operators": with_script("operators", "--device", "cpu", "--out", "operators"),
     "simulator run": lambda _: [
         ["simulator", "run", "--", sys.executable, "-c", "pass", *ARGUMENTS],

@@ -49,7 +49,10 @@ def make_cluster(chip: str, cards: int, nodes: int | None, memory: str | None) -
     count = nodes if nodes is not None else -(-cards // known.node_cards)
     if count < 1 or cards % count:
         raise WorkbookError("rehearsal.nodes", cards=cards, nodes=count)
-    return Cluster(known, cards, count, parse_memory(memory, known))
+    size = parse_memory(memory, known)
+    if size <= OUTSIDE[1]:
+        raise WorkbookError("rehearsal.small", given=str(memory), least=round(OUTSIDE[1] / GIB, 1))
+    return Cluster(known, cards, count, size)
 
 
 def parse_memory(text: str | None, chip: Chip) -> int:

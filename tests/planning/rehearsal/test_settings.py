@@ -30,14 +30,14 @@ def test_cards_stand_in_as_few_nodes_as_can_be() -> None:
         ("32GB", 30.485),
         ("60GiB", 60),
         ("61440MiB", 60),
-        ("512m", 0.5),
+        ("4096m", 4),
     ],
 )
 def test_memory_as_pytorch_sees_it(given: str | None, seen: float) -> None:
     assert make_cluster("910B3", 1, None, given).memory == pytest.approx(seen * GIB, rel=1e-6)
 
 
-@pytest.mark.parametrize("given", ["", "much", "-1GB", "0GB", "64XB", "nan"])
+@pytest.mark.parametrize("given", ["", "much", "-1GB", "0GB", "64XB", "nan", "1GB", "512m"])
 def test_no_size_is_refused(given: str) -> None:
     with pytest.raises(WorkbookError, match="64GB"):
         make_cluster("910B3", 1, None, given)

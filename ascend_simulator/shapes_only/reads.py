@@ -31,7 +31,7 @@ class Assumption(NamedTuple):
 
 def read_assumptions(text: str) -> list[Assumption]:
     """Return the places' values out of ASCEND_WORKBOOK_SIM_ASSUME. Raises ValueError that says what was expected."""
-    found = []
+    assumptions = []
     for part in filter(None, (part.strip() for part in text.split(";"))):
         place, equals, value = part.rpartition("=")
         if place == "rows":
@@ -41,8 +41,8 @@ def read_assumptions(text: str) -> list[Assumption]:
         file, colon, line = place.rpartition(":")
         if not (equals and colon and file and line.isdecimal()):
             raise ValueError(f"ASCEND_WORKBOOK_SIM_ASSUME: {part!r}: expected FILE:LINE=VALUE or rows=SHARE")
-        found.append(Assumption(file, int(line), _number(value, part)))
-    return found
+        assumptions.append(Assumption(file, int(line), _number(value, part)))
+    return assumptions
 
 
 def _number(text: str, part: str) -> float:

@@ -111,17 +111,17 @@ def patch_safetensors(native: Native, reads: Reads) -> None:
         return
 
     def save_file(tensors: dict[str, torch.Tensor], filename: Any, metadata: dict[str, str] | None = None) -> None:
-        kept: dict[str, torch.Tensor] = {}
+        small: dict[str, torch.Tensor] = {}
         left_out = written = 0
         for name, tensor in tensors.items():
             size = tensor.numel() * tensor.element_size()
             if size > native.keep_bytes or written + size > MOST_BYTES:
                 left_out += size
             else:
-                kept[name] = tensor
+                small[name] = tensor
                 written += size
         with native.reading_for_itself():
-            ordinary(kept, filename, {**(metadata or {}), **({LEFT_OUT: str(left_out)} if left_out else {})})
+            ordinary(small, filename, {**(metadata or {}), **({LEFT_OUT: str(left_out)} if left_out else {})})
         if left_out:
             note_file(reads, "safetensors.torch.save_file", left_out)
 

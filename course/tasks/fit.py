@@ -80,34 +80,34 @@ def _read_number(name: str, value: object) -> float:
 def read_kind(value: object) -> str:
     """Return the kind of memory of this name, as the report calls it in either language, or as a fact does."""
     names = {kind: {kind, *(say(f"rehearsal.kind.{kind}", lang).lower() for lang in LANGUAGES)} for kind in KINDS}
-    given = as_typed(str(value)).lower()
-    kind = next((kind for kind, known in names.items() if given in known), None)
+    typed = as_typed(str(value)).lower()
+    kind = next((kind for kind, known in names.items() if typed in known), None)
     if kind is None:
-        raise WorkbookError("course.fit.kind", given=given[:40], known=list(KINDS))
+        raise WorkbookError("course.fit.kind", given=typed[:40], known=list(KINDS))
     return kind
 
 
 def _judge_number(name: str, number: float, seen: float) -> Point:
-    kind, given = Sentence(f"rehearsal.kind.{name}"), f"{number:.4g}"
+    kind, typed = Sentence(f"rehearsal.kind.{name}"), f"{number:.4g}"
     if abs(number / seen - 1) <= APART:
-        return True, Sentence("course.fit.right", kind=kind, given=given, seen=f"{seen:.4g}")
+        return True, Sentence("course.fit.right", kind=kind, given=typed, seen=f"{seen:.4g}")
     if number > 1000:
-        return False, Sentence("course.fit.unit", kind=kind, given=given)
+        return False, Sentence("course.fit.unit", kind=kind, given=typed)
     if abs(number / (seen * GB) - 1) <= APART / 2:
-        return False, Sentence("course.fit.gb", kind=kind, given=given)
+        return False, Sentence("course.fit.gb", kind=kind, given=typed)
     factor = next((factor for factor in FACTORS if abs(number / (seen * factor) - 1) <= APART), None)
     if factor is not None:
-        return False, Sentence("course.fit.factor", kind=kind, given=given, factor=f"{factor:g}")
+        return False, Sentence("course.fit.factor", kind=kind, given=typed, factor=f"{factor:g}")
     key = "course.fit.too_much" if number > seen else "course.fit.too_little"
-    return False, Sentence(key, kind=kind, given=given)
+    return False, Sentence(key, kind=kind, given=typed)
 
 
-def _judge_breaks(given: str, alone: Report, needed: dict[str, float]) -> Point:
+def _judge_breaks(typed: str, alone: Report, needed: dict[str, float]) -> Point:
     """Judge the kind that lacks most when the memory runs out, of what it takes on a card without a limit."""
     held = {kind: size / 2**30 for kind, size in alone.facts["ranks"][0]["by_kind"].items()}
     lacks = max(needed.keys() & held.keys(), key=lambda kind: needed[kind] - held[kind])
-    kind = Sentence(f"rehearsal.kind.{given}")
-    if given == lacks:
+    kind = Sentence(f"rehearsal.kind.{typed}")
+    if typed == lacks:
         sizes = {"held": f"{held[lacks]:.4g}", "needed": f"{needed[lacks]:.4g}"}
         return True, Sentence("course.fit.breaks", kind=kind, **sizes)
     return False, Sentence("course.fit.breaks_not", kind=kind)

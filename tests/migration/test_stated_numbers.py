@@ -135,6 +135,7 @@ WIDE = {
     "assess_plan": {"plan_work": 60, "plan_target": 60},
     "assess_versions": {"versions_for": 40, "risk_first": 40, "versions_state": 44, "versions_advice": 50},
     "assess_libraries": {"library_use": 80, "risk_first": 40},
+    "assess_cost": {"price_spec": 40, "price_note": 40},
     "assess_effort": {"effort_first": "h", "effort_repeat": "h", "effort": "h", "effort_assumed": 70},
 }
 

@@ -10,9 +10,7 @@ import os
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
-
-from markupsafe import Markup
+from typing import TYPE_CHECKING, Any
 
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report, Table
@@ -27,6 +25,9 @@ from ascend_workbook.show.cells import (
     rows_near_mark,
 )
 from ascend_workbook.show.text import escape_controls
+
+if TYPE_CHECKING:  # a kernel that lacks it has still to be told that it is the wrong one
+    from markupsafe import Markup
 
 MIME = "application/vnd.ascend-workbook+json"
 #: Rows of a table, and remarks under it: all of them are in the report.
@@ -110,7 +111,7 @@ def render_fragment(report: Report, lang: str | None = None, page: Path | None =
             next_step=_shorten(report.headline.hint(lang)) if report.headline else "",
             circumstances=report.circumstances(lang)[int(report.simulated) :],
             short=short,
-            table=Markup() if short else _render_rows(report, lang),
+            table="" if short else _render_rows(report, lang),
             remarks=shown,
             more=len(remarks) - len(shown),
             parts=[(describe_status(part.status, lang), part.title(lang), _verdict(part, lang)) for part in parts],
@@ -151,11 +152,11 @@ def _describe_remark(group: list[Any], lang: str) -> dict[str, object]:
     }
 
 
-def _render_rows(report: Report, lang: str) -> Markup:
+def _render_rows(report: Report, lang: str) -> Markup | str:
     """Render the rows about the one that the chart points out, else the worst, else the first ones; no details."""
     whole = rows_near_mark(report, ROWS)
     if report.table is None or whole is None or not whole.rows:
-        return Markup()
+        return ""
     whole = choose_worst(whole, ROWS)
     content = whole.split_details()[0]
     heads, rows = format_rows(content, lang, ROWS)

@@ -6,11 +6,13 @@ import base64
 import io
 import re
 import warnings
-
-from markupsafe import Markup, escape
+from typing import TYPE_CHECKING
 
 from ascend_workbook.findings.report import Report
 from ascend_workbook.show import charts
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 #: What matplotlib draws with in the place of the theme's colours.
 INK, FAINT = "#010101", "#010102"
@@ -40,13 +42,13 @@ LEFT_OUT = re.compile(r"<metadata>.*?</metadata>|<style.*?</style>| id=\"[A-Za-z
 LANGUAGES = {"zh": "zh-CN"}
 
 
-def render_chart(report: Report, lang: str) -> Markup:
+def render_chart(report: Report, lang: str) -> Markup | str:
     """Render the chart for a cell. Where its styles are not trusted, JupyterLab shows the PNG in its place."""
     from ascend_workbook.show.template import render_template
 
     figure = report.figure(lang)
     if figure is None:
-        return Markup()
+        return ""
     still = io.BytesIO()
     charts.save_png(figure, still)
     return render_template(
@@ -60,6 +62,7 @@ def render_chart(report: Report, lang: str) -> Markup:
 
 def draw_themed(report: Report, lang: str) -> Markup:
     """Draw the chart as an SVG element; equal reports give equal texts."""
+    from markupsafe import Markup, escape
     from matplotlib import rc_context
 
     stream = io.StringIO()

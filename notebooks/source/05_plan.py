@@ -28,7 +28,7 @@ cards: int = 8  # cards of the job / 任务的卡数
 chip: str = "910B3"  # which chip / 芯片
 memory: str = "64GB"  # of a card: as it is sold; 60GiB: as PyTorch sees it / 单卡内存：标称；60GiB 为 PyTorch 所见
 ranks: str = "0"  # distinct | all | 0,37
-assume: str = ""  # values that nobody computes, as `--assume` takes them, between commas / 未计算的值，写法同 --assume，以逗号分隔
+assume: str = ""  # values that nobody computes, as `--assume` has them / 未计算的值，写法同 --assume，以逗号分隔
 tokens: float = 1e9  # tokens of the whole training / 整个训练的 token 数
 
 # %% jupyter={"source_hidden": true}

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.machine import bounded
 from ascend_workbook.machine import device as devices
 from ascend_workbook.planning.strategy.choice import Savings, Setting, Strategy
@@ -98,12 +97,3 @@ def rehearse_strategies(setting: Setting, strategies: Sequence[Strategy]) -> lis
 
 def _list_stages(strategy: Strategy) -> Iterator[int]:
     yield from sorted({0, strategy.pipeline - 1})
-
-
-def has_simulator() -> bool:
-    """Return whether strategies can be rehearsed here."""
-    try:
-        devices.child_environment("npu-simulated")
-    except WorkbookError:
-        return False
-    return True

@@ -18,14 +18,13 @@ LEAST = 2
 
 def attach(observer: Any, config: dict[str, Any]) -> None:
     """Wrap the blocks just before the first forward."""
-    observer.on_model(lambda model: wrap_blocks(observer, model))
+    observer.on_model(wrap_blocks)
 
 
-def wrap_blocks(observer: Any, model: torch.nn.Module) -> None:
-    blocks = find_blocks(model)
-    for block in blocks:
+def wrap_blocks(model: torch.nn.Module) -> None:
+    """Wrap each block's forward."""
+    for block in find_blocks(model):
         block.forward = recompute_forward(block.forward)
-    observer.note("recomputed", blocks=len(blocks))
 
 
 def find_blocks(model: torch.nn.Module) -> list[torch.nn.Module]:
@@ -49,9 +48,9 @@ def _count_parameters(blocks: list[torch.nn.Module]) -> int:
 
 
 def recompute_forward(forward: Any) -> Any:
-    def runrecompute_forward(*args: Any, **kwargs: Any) -> Any:
+    def run_again(*args: Any, **kwargs: Any) -> Any:
         if not torch.is_grad_enabled():
             return forward(*args, **kwargs)
         return checkpoint(forward, *args, use_reentrant=False, **kwargs)
 
-    return runrecompute_forward
+    return run_again

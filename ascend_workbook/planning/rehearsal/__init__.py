@@ -14,7 +14,7 @@ from ascend_workbook.machine.launch import Progress
 from ascend_workbook.migration.dry_run import sides
 from ascend_workbook.migration.dry_run.original import prepare_training
 from ascend_workbook.planning.rehearsal import report as reports
-from ascend_workbook.planning.rehearsal.profile import write_profile
+from ascend_workbook.planning.rehearsal.profile import check_folder, write_profile
 from ascend_workbook.planning.rehearsal.reads import format_assumptions
 from ascend_workbook.planning.rehearsal.runs import RankRun, Rehearsal, make_rehearsal, run_ranks
 from ascend_workbook.planning.rehearsal.settings import DISTINCT, STEPS, choose_ranks, make_cluster
@@ -62,6 +62,8 @@ def rehearse(
     cluster = make_cluster(chip, cards if cards is not None else original.nproc, nodes, memory)
     chosen = choose_ranks(ranks, cluster.cards)
     known = load_basis(basis)
+    if profile is not None:
+        check_folder(Path(profile))
     with sides.open_out_folder(out, "rehearse-") as folder:
         rehearsal = make_rehearsal(
             original,

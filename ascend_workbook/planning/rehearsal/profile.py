@@ -11,9 +11,11 @@ from typing import Any
 
 from ascend_workbook.estimates.basis import Basis
 from ascend_workbook.estimates.loads import measure_kernel
+from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.planning.rehearsal.clock import Span, describe_calls, run_clock
 from ascend_workbook.planning.rehearsal.settings import Cluster
 from ascend_workbook.planning.rehearsal.work import Call, Work
+from ascend_workbook.profiling.facts import RECORD
 
 #: Steps that are written, all alike: `analyse` leaves the first out.
 STEPS = 3
@@ -21,9 +23,10 @@ STEPS = 3
 BEGIN_US = 1577836800000000
 HOST, CANN, DEVICE, HCCL = 1, 2, 3, 4
 PROCESSES = {HOST: "Python", CANN: "CANN", DEVICE: "Ascend Hardware", HCCL: "HCCL"}
+#: The folders of earlier estimated profiles.
+OURS = "rank*_estimated_ascend_pt"
 #: Families whose kernels run on cubes; all others are taken for vector kernels.
 CUBE = ("matmul", "attention", "attention_grad", "convolution", "convolution_grad")
-RECORD = "collected.json"
 KERNEL_COLUMNS = (
     "Step Id",
     "Device_id",
@@ -42,9 +45,11 @@ KERNEL_COLUMNS = (
 
 def write_profile(works: Mapping[int, Work], cluster: Cluster, basis: Basis, folder: Path) -> Path:
     """Write the estimated profile of the ranks below the folder, one `rank<R>_..._ascend_pt` each, and the record that
-    says that it is estimated. What lay there from an earlier one is removed."""
+    says that it is estimated. What lay there from an earlier one is removed. Raises WorkbookError where anything else
+    lies there: a record of ours beside a real profile would call that one estimated."""
+    check_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    for stale in folder.glob("rank*_estimated_ascend_pt"):
+    for stale in folder.glob(OURS):
         shutil.rmtree(stale)
     for rank, spans in run_clock(works, cluster, basis).items():
         output = folder / f"rank{rank}_estimated_ascend_pt" / "ASCEND_PROFILER_OUTPUT"
@@ -60,6 +65,21 @@ def write_profile(works: Mapping[int, Work], cluster: Cluster, basis: Basis, fol
     }
     (folder / RECORD).write_text(json.dumps(record, indent=1), encoding="utf-8")
     return folder
+
+
+def check_folder(folder: Path) -> None:
+    """Raise WorkbookError where the folder holds anything but an earlier estimated profile."""
+    entries = list(folder.iterdir()) if folder.is_dir() else []
+    others = [entry for entry in entries if entry.name != RECORD and not entry.match(OURS)]
+    if others or (folder / RECORD in entries and not _is_estimated(folder / RECORD)):
+        raise WorkbookError("profiling.not_ours", path=str(folder), record=RECORD)
+
+
+def _is_estimated(record: Path) -> bool:
+    try:
+        return bool(json.loads(record.read_text(encoding="utf-8")).get("estimated"))
+    except (OSError, ValueError, AttributeError):
+        return False
 
 
 def _step_ns(spans: Sequence[Span]) -> int:

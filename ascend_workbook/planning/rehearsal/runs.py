@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.machine import device as devices
 from ascend_workbook.machine.device import Device
 from ascend_workbook.machine.launch import LaunchResult, Plugin, Progress
@@ -63,7 +62,6 @@ class Rehearsal:
     device: Device
     assume: str = ""
     environment: Mapping[str, str] | None = None
-    communicators: int = 0
     plugins: tuple[Plugin, ...] = ()
     on_progress: Callable[[int, Progress], None] | None = None
 
@@ -94,7 +92,7 @@ class Rehearsal:
 
     def _make_environment(self, rank: int, folder: Path) -> dict[str, str]:
         cluster = self.cluster
-        least, _ = outside_bytes(self.communicators)
+        least, _ = outside_bytes(0)
         env = {
             "ASCEND_WORKBOOK_SIM_SHAPES_ONLY": "1",
             "ASCEND_WORKBOOK_SIM_MEMORY_MIB": str((cluster.memory - least) // MIB),
@@ -167,10 +165,3 @@ def _run_together(rehearsal: Rehearsal, ranks: Sequence[int]) -> list[RankRun]:
         return [rehearsal.run_rank(ranks[0])]
     with ThreadPoolExecutor(max(1, min(len(ranks), os.cpu_count() or 1))) as pool:
         return list(pool.map(rehearsal.run_rank, ranks))
-
-
-def check_world(original: Original, cards: int | None) -> int:
-    """Return how many cards the training runs on: what is asked for, else what its launch command says."""
-    if cards is not None and cards < 1:
-        raise WorkbookError("launch.not_positive", name="cards", value=cards)
-    return cards if cards is not None else original.nproc

@@ -10,6 +10,7 @@ from ascend_workbook.estimates.basis import Basis
 from ascend_workbook.estimates.chips import Chip
 from ascend_workbook.estimates.collectives import estimate_collective
 from ascend_workbook.estimates.kernels import estimate_kernels
+from ascend_workbook.estimates.launches import estimate_launches
 from ascend_workbook.estimates.ranges import ZERO, Range, add_ranges
 from ascend_workbook.planning.strategy.choice import FULL, NONE, Setting, Strategy
 from ascend_workbook.planning.strategy.kernels import Part, build_head, build_layer, build_update
@@ -17,8 +18,6 @@ from ascend_workbook.planning.strategy.memory import STATES, Held, count_held, l
 from ascend_workbook.planning.strategy.model import Model
 
 SECOND = 1e6
-#: What one launch costs the host, in microseconds: the least, the median gap and the most that traces showed
-LAUNCH_US = Range(15.0, 22.0, 57.0)
 #: Which part of the collectives of data parallelism hides behind the backward pass: all, half, none
 EXPOSED = (0.0, 0.5, 1.0)
 #: What single kernels of other shapes err beside the error that all candidates share
@@ -100,7 +99,7 @@ def estimate_step(setting: Setting, strategy: Strategy, basis: Basis) -> Step:
         outer=outer,
         data=data,
         update=update.times(1 / SECOND),
-        launches=LAUNCH_US.times(slowest.launches * micro / SECOND),
+        launches=estimate_launches(1, basis).times(slowest.launches * micro / SECOND),
     )
 
 

@@ -10,6 +10,7 @@ import pytest
 from ascend_workbook.estimates.basis import load_basis
 from ascend_workbook.estimates.kernels import estimate_kernel
 from ascend_workbook.estimates.launches import estimate_launches
+from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.planning.rehearsal.clock import READ_NS, Span, describe_calls, run_clock
 from ascend_workbook.planning.rehearsal.profile import STEPS, write_profile
@@ -99,3 +100,14 @@ def test_an_earlier_profile_is_replaced(folder: Path) -> None:
     write_profile(
         {0: Work((MATMUL, Collective("hcom_barrier", "g", 0, "N/A", 0, 0, 7)))}, CLUSTER, load_basis(), folder
     )
+
+
+def test_a_real_profile_is_never_called_estimated(tmp_path: Path) -> None:
+    record = tmp_path / "collected.json"
+    record.write_text('{"tier": "npu"}')
+    for _ in range(2):
+        with pytest.raises(WorkbookError, match="collected"):
+            write_profile({0: Work((MATMUL,))}, CLUSTER, load_basis(), tmp_path)
+        assert [path.name for path in tmp_path.iterdir()] in (["collected.json"], ["rank0_1_ascend_pt"])
+        record.unlink(missing_ok=True)
+        (tmp_path / "rank0_1_ascend_pt").mkdir(exist_ok=True)

@@ -10,7 +10,7 @@ from itertools import zip_longest
 
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Report, Table
-from ascend_workbook.findings.sentence import choose_language, say
+from ascend_workbook.findings.sentence import Scalar, choose_language, say
 from ascend_workbook.show.cells import (
     collect_remarks,
     cut_cell,
@@ -23,6 +23,8 @@ from ascend_workbook.show.cells import (
 )
 
 ROWS = 40
+#: So many rows of a curve, evenly spaced: the whole of it is drawn on the page.
+CURVE_ROWS = 8
 #: More rows than this that agree are counted instead of shown.
 FOLDED = 12
 #: What a line is not broken within: a word with what follows it, or one Chinese character with its full stop or comma.
@@ -88,7 +90,9 @@ def _render_table(report: Report, lang: str, details: bool = False) -> list[str]
     limit = len(report.table.rows) if details else ROWS
     agreeing = set() if details else _find_agreeing(report.table)
     others = tuple(row for number, row in enumerate(report.table.rows) if number not in agreeing)
-    whole = rows_near_mark(replace(report, table=replace(report.table, rows=others)) if agreeing else report, limit)
+    if not details and report.chart and report.chart.kind == "lines" and report.chart.mark is None:
+        others = _space_evenly(others, ROWS if len(others) <= FOLDED else CURVE_ROWS)
+    whole = rows_near_mark(replace(report, table=replace(report.table, rows=others)), limit)
     assert whole
     table, more = whole.split_details()
     heads, rows = format_rows(table, lang, limit)
@@ -106,6 +110,13 @@ def _render_table(report: Report, lang: str, details: bool = False) -> list[str]
     if left_out:
         lines.append(say("report.rows_left_out", lang, left_out=left_out))
     return [*lines, say("report.rows_agree", lang, count=len(agreeing))] if agreeing else lines
+
+
+def _space_evenly(rows: tuple[tuple[Scalar, ...], ...], count: int) -> tuple[tuple[Scalar, ...], ...]:
+    """Return so many of the rows, evenly spaced, the first and the last with them."""
+    if len(rows) <= count:
+        return rows
+    return tuple(rows[round(number * (len(rows) - 1) / (count - 1))] for number in range(count))
 
 
 def _find_agreeing(table: Table) -> set[int]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ascend_workbook.findings.finding import Finding, Status
-from ascend_workbook.findings.report import Column, Report, Table
+from ascend_workbook.findings.report import Chart, Column, Report, Table
 from ascend_workbook.show import cells, template
 from tests.page.reading import read_page, said_on, texts_of
 
@@ -89,3 +89,12 @@ def test_a_shape_is_written_alike_in_all_languages() -> None:
         == "8, 1, 3"
     )
     assert cells.format_cell([0, 3], Column("step"), "zh") == "0、3"
+
+
+def test_of_a_long_curve_a_few_points_are_written_and_the_rest_counted() -> None:
+    table = Table((Column("step"), Column("loss")), tuple((number, number / 2) for number in range(30)))
+    told = Report("profiling", "tuning", (FOUR[0],), table, Chart("lines", "step", ("loss",)))
+    steps = [line.split()[0] for line in told.text("en").splitlines() if line[:1].isdigit()]
+    assert steps == ["0", "4", "8", "12", "17", "21", "25", "29", "22"], "the last is the sentence of how many are left"
+    assert "22 more rows" in told.text("en")
+    assert sum(line[:1].isdigit() for line in told.text("en", details=True).splitlines()) == 30

@@ -26,7 +26,9 @@ MARGIN = 0.08
 #: More than this part of what is reserved lost to pieces that fit nothing is worth a look.
 FRAGMENTED = 0.1
 SHOWN, MOST_ROWS = 6, 40
-FITS, UNSURE, OUT = "fits", "unsure", "out"
+#: What holds less than this part of the peak is one row with all others of its size.
+TOO_SMALL = 0.001
+FITS, UNSURE, OUT, FAILED = "fits", "unsure", "out", "failed"
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,7 @@ def count_communicators(run: RankRun) -> int:
 
 def make_report(material: Material) -> Report:
     """Make the report of a rehearsal."""
-    worst = material.worst
-    memory = material.free.memory if material.free is not None and material.free.memory is not None else worst.memory
+    memory = _find_memory(material)
     findings = [_judge(material), *_describe_ranks(material)]
     if memory is not None:
         findings += [_describe_holders(memory), *_describe_fragmentation(memory, findings[0].status)]
@@ -100,6 +101,20 @@ def make_report(material: Material) -> Report:
         parts=tuple(_list_parts(material, memory)),
         answers=("PLN500",),
     )
+
+
+def _find_memory(material: Material) -> Memory | None:
+    """Return the memory of the rank that decides; None where another error than a lack of memory stopped it."""
+    if material.free is not None and material.free.memory is not None:
+        return material.free.memory
+    return material.worst.memory if _judge_run(material.worst, material.rehearsal.cluster) != FAILED else None
+
+
+def _judge_run(run: RankRun, cluster: Cluster) -> str:
+    """Judge whether a rank that holds memory fits; one that another error stopped says nothing of it."""
+    if run.memory is None or not (run.result.ok or run.out_of_memory):
+        return FAILED
+    return judge_fit(run.memory, cluster, count_communicators(run))
 
 
 def _gib(size: float) -> float:
@@ -262,9 +277,8 @@ def _rank_row(material: Material, run: RankRun) -> tuple[Scalar, ...]:
     cluster = material.rehearsal.cluster
     if run.memory is None:
         return (run.rank, None, None, None, _gib(cluster.memory), Status.NOT_LOOKED.json)
-    communicators = count_communicators(run)
-    verdict = judge_fit(run.memory, cluster, communicators)
-    outside = _gib(outside_bytes(communicators)[1])
+    verdict = _judge_run(run, cluster)
+    outside = _gib(outside_bytes(count_communicators(run))[1])
     verdict_word = Sentence(f"rehearsal.verdict.{verdict}")
     return (run.rank, _gib(run.memory.peak), _gib(run.memory.reserved), outside, _gib(cluster.memory), verdict_word)
 
@@ -320,11 +334,17 @@ def _part_curve(memory: Memory) -> Report:
 def _part_holders(material: Material, memory: Memory) -> Report:
     columns = (Column("memory_kind"), Column("module"), Column("place"), Column("at_peak", "GiB"), Column("count"))
     plan, side = material.rehearsal.plan, f"rank{material.worst.rank}"
-    rows = []
-    for holder in memory.holders[:MOST_ROWS]:
+    rows: list[tuple[Scalar, ...]] = []
+    least = TOO_SMALL * sum(holder.bytes for holder in memory.holders)
+    large = [holder for holder in memory.holders[:MOST_ROWS] if holder.bytes >= least]
+    for holder in large:
         place = sides.place_of(plan, side, holder.file, holder.line) if holder.file else None
         where = _shorten(str(place)) if place else ""
         rows.append((Sentence(f"rehearsal.kind.{holder.kind}"), holder.module, where, holder.bytes / GIB, holder.count))
+    small = [holder for holder in memory.holders if holder not in large]
+    if small:
+        rest, count = sum(holder.bytes for holder in small), sum(holder.count for holder in small)
+        rows.append((Sentence("rehearsal.kind.rest"), "", "", rest / GIB, count))
     return _make_part("holders", Table(columns, tuple(rows)), len(memory.holders))
 
 

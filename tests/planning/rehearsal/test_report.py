@@ -101,6 +101,21 @@ def test_a_script_that_fails_is_no_lack_of_memory() -> None:
     assert "data.bin" in report.text("en") and finding_of(report, "PLN505") is None
 
 
+def test_a_script_that_fails_before_its_steps_fits_nothing() -> None:
+    error = ChildError("SystemExit", "unrecognized arguments", "train.py", 3)
+    report = report_of(make_run(make_memory(0.01), error=error))
+    assert report.table is not None and report.table.column_values("verdict") == [Sentence("rehearsal.verdict.failed")]
+    assert finding_of(report, "PLN502") is None and report.parts == ()
+
+
+def test_what_holds_next_to_nothing_is_one_row() -> None:
+    report = report_of(make_run(make_memory(10.0)))
+    part = next(part for part in report.parts if part.verb == "holders")
+    assert part.table is not None
+    assert part.table.column_values("memory_kind")[1] == Sentence("rehearsal.kind.rest")
+    assert part.table.column_values("count") == [32, 1]
+
+
 def test_a_script_without_a_device_is_not_looked_at() -> None:
     report = report_of(make_run(None, work=None))
     assert report.status is Status.NOT_LOOKED and finding_of(report, "PLN500").key == "PLN500.no_device"

@@ -92,8 +92,8 @@ class Chart:
 
     Of lines, `below` are columns drawn in a second panel under the first, `marks` further x values to point out.
     bars: a bar per row, side by side for several y columns. stack: all rows in one bar. stacks: a bar per row, stacked
-    of the y columns. lines: a line per y column. strip: a coloured cell per row. lanes: facts["timeline"], a row a
-    lane. flame: facts["flame"], a row a depth.
+    of the y columns. lines: a line per y column; where `limit` is one, the others are parts of it, on one another.
+    strip: a coloured cell per row. lanes: facts["timeline"], a row a lane. flame: facts["flame"], a row a depth.
     errors: a point per row on a logarithmic axis, a series for each value of column `by`, beside what column `limit`
     allows.
     """

@@ -7,6 +7,7 @@ import math
 import warnings
 from collections import Counter
 from dataclasses import dataclass
+from itertools import cycle
 from typing import IO, TYPE_CHECKING, Any, Callable
 
 from ascend_workbook.findings.finding import STATUS_OF_WORD, Status
@@ -214,7 +215,10 @@ def _draw_lines(axes: Axes, chart: Chart, table: Table, lang: str) -> None:
 def _draw_curves(axes: Axes, chart: Chart, table: Table, lang: str, names: tuple[str, ...], log: bool) -> None:
     x = _column_numbers(table, chart.x)
     marker = "o" if len(x) <= DOTS else ""
-    for name, style in zip(names, ("-", "--", "-.", ":")):
+    if chart.limit and names is chart.y:
+        _draw_areas(axes, x, chart, table, lang)
+        names = (chart.limit,)
+    for name, style in zip(names, cycle(("-", "--", "-.", ":"))):
         axes.plot(x, _column_numbers(table, name), style, marker=marker, markersize=3, label=title(name, lang))
     for place in chart.marks:
         axes.axvline(float(place), color="#bf8700", linewidth=0.8, linestyle=":")
@@ -224,6 +228,14 @@ def _draw_curves(axes: Axes, chart: Chart, table: Table, lang: str, names: tuple
         axes.set_yscale("log")
     axes.legend(fontsize=8)
     axes.grid(alpha=0.3)
+
+
+def _draw_areas(axes: Axes, x: list[float], chart: Chart, table: Table, lang: str) -> None:
+    """Draw the y columns on one another, but for the one that they are parts of."""
+    parts = {name: _column_numbers(table, name) for name in chart.y if name != chart.limit}
+    drawn = {name: values for name, values in parts.items() if any(value > 0 for value in values)}
+    if drawn:
+        axes.stackplot(x, *drawn.values(), labels=[title(name, lang) for name in drawn], alpha=0.8)
 
 
 def _draw_strip(axes: Axes, chart: Chart, table: Table, lang: str) -> None:

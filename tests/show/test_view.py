@@ -93,6 +93,19 @@ def test_every_kind_draws(kind: str, lang: str, recwarn: pytest.WarningsRecorder
     assert not [str(w.message) for w in recwarn if "Glyph" in str(w.message)]
 
 
+def test_no_column_of_a_curve_is_left_undrawn() -> None:
+    names = tuple(
+        f"kind_{kind}" for kind in ("weights", "gradients", "optimizer", "activations", "temporary", "reserved")
+    )
+    table = Table((Column("step"), *map(Column, names)), tuple((step, *range(1, 7)) for step in range(3)))
+    (axes,) = charts.draw_chart(Report("profiling", "run", table=table, chart=Chart("lines", "step", names)), "en").axes
+    assert len(axes.lines) == 6
+    parts = Chart("lines", "step", names, limit="kind_reserved")
+    (axes,) = charts.draw_chart(Report("profiling", "run", table=table, chart=parts), "en").axes
+    assert len(axes.lines) == 1 and len(axes.collections) == 5
+    assert axes.collections[4].get_datalim(axes.transData).y1 == 15, "areas lie on one another"
+
+
 @pytest.mark.parametrize("value", [0.0, None])
 @pytest.mark.parametrize("kind", [kind for kind in CHART_KINDS if kind not in {*charts.PICTURES, "strip"}])
 def test_a_row_with_nothing_to_draw_draws(kind: str, value: float | None, recwarn: pytest.WarningsRecorder) -> None:

@@ -58,7 +58,8 @@ class Memory:
 
     peak, reserved: the allocator's own largest numbers. active: the largest sum that the replay saw, `replayed` whether
     it is the allocator's own. by_kind: at that moment. curve: points of (allocation, reserved, bytes by kind).
-    refused: bytes asked for when nothing was left, 0 where all fitted."""
+    refused: bytes asked for when nothing was left, 0 where all fitted. later: the largest sum from the first forward
+    pass on, 0 where the rank did not come to one."""
 
     rank: int
     peak: int
@@ -74,6 +75,7 @@ class Memory:
     cpu_s: float = 0.0
     seconds: float = 0.0
     facts: Mapping[str, Any] = field(default_factory=dict)
+    later: int = 0
 
     @property
     def fragmentation(self) -> int:
@@ -98,7 +100,8 @@ def replay_memory(content: Mapping[str, Any]) -> Memory:
     for block in blocks:
         block.kind = block.kind or judge_kind(block)
     numbers = {block.number: block for block in blocks}
-    active, reserved, most, most_reserved, refused = 0, 0, 0, 0, 0
+    active, reserved, most, most_reserved, refused, most_later = 0, 0, 0, 0, 0, 0
+    built = False
     live: dict[int, Block] = {}
     at_peak: list[Block] = []
     sums: dict[str, int] = dict.fromkeys(KINDS, 0)
@@ -112,6 +115,8 @@ def replay_memory(content: Mapping[str, Any]) -> Memory:
             live[address] = block
             active += block.bytes
             sums[block.kind] += block.bytes
+            built = built or block.phase != BUILD
+            most_later = max(most_later, active if built else 0)
             if active > most:
                 most, at_peak = active, list(live.values())
         elif action == "free_completed" and address in live:
@@ -144,6 +149,7 @@ def replay_memory(content: Mapping[str, Any]) -> Memory:
         cpu_s=float(content["cpu_s"]),
         seconds=float(content["seconds"]),
         facts={"settings": content["settings"], "fragments": content["fragments"], "events": len(events)},
+        later=most_later,
     )
 
 

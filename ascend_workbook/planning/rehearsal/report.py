@@ -25,6 +25,8 @@ GIB, MIB = 1 << 30, 1 << 20
 MARGIN = 0.08
 #: More than this part of what is reserved lost to pieces that fit nothing is worth a look.
 FRAGMENTED = 0.1
+#: By so much the steps must stay below the peak to say that building the model is what takes it.
+BUILT = 0.1
 SHOWN, MOST_ROWS = 6, 40
 #: What holds less than this part of the peak is one row with all others of its size.
 TOO_SMALL = 0.001
@@ -187,7 +189,10 @@ def _describe_holders(memory: Memory) -> Finding:
         for kind, size in sorted(memory.by_kind.items(), key=lambda pair: -pair[1])
         if size * 50 > total
     ]
-    return Finding("PLN502", Status.NOTE, "PLN502.holders", {"total": _gib(total), "kinds": largest})
+    args: dict[str, Scalar] = {"total": _gib(total), "kinds": largest}
+    if 0 < memory.later < (1 - BUILT) * total:
+        return Finding("PLN502", Status.NOTE, "PLN502.built", {**args, "later": _gib(memory.later)})
+    return Finding("PLN502", Status.NOTE, "PLN502.holders", args)
 
 
 def _describe_fragmentation(memory: Memory, verdict: Status) -> Iterator[Finding]:
@@ -327,7 +332,8 @@ def _part_curve(memory: Memory) -> Report:
     rows = tuple(
         (number, *(_gib(sums[kind]) for kind in KINDS), _gib(reserved)) for number, reserved, sums in memory.curve
     )
-    chart = Chart("lines", "allocation", tuple(column.name for column in columns[1:]), "GiB")
+    names = tuple(column.name for column in columns[1:])
+    chart = Chart("lines", "allocation", names, "GiB", limit="kind_reserved")
     return _make_part("rehearsed_memory", Table(columns, rows), len(rows), chart)
 
 

@@ -156,3 +156,5 @@ def test_a_model_as_it_is_built_is_weights() -> None:
     assert memory.by_kind["weights"] == 512 and memory.by_kind["activations"] == 512
     whole = replay_memory(content([["alloc", 1, 9000, 1], *events[1:]], [[2, "module", "layer"]]))
     assert whole.holders[0].module == "(build)" and whole.holders[0].line == 8
+    assert memory.later == whole.later == 1024, "what the steps take stands beside what building took"
+    assert replay_memory(content(events[:2], [])).later == 0

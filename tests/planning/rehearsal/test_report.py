@@ -108,6 +108,14 @@ def test_a_script_that_fails_before_its_steps_fits_nothing() -> None:
     assert finding_of(report, "PLN502") is None and report.parts == ()
 
 
+def test_a_peak_of_the_building_is_told_as_one() -> None:
+    memory = make_memory(10.0)
+    built = report_of(make_run(replace(memory, later=memory.active // 2)))
+    assert finding_of(built, "PLN502").key == "PLN502.built" and finding_of(built, "PLN502").args["later"] == 5.0
+    for later in (0, memory.active):
+        assert finding_of(report_of(make_run(replace(memory, later=later))), "PLN502").key == "PLN502.holders"
+
+
 def test_what_holds_next_to_nothing_is_one_row() -> None:
     report = report_of(make_run(make_memory(10.0)))
     part = next(part for part in report.parts if part.verb == "holders")

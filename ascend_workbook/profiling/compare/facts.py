@@ -11,8 +11,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ascend_workbook.profiling.compare.costs import FREE, HIDDEN, LOADING, REST, Cost, Costs, Side, compute_side
+from ascend_workbook.profiling.compare.costs import (
+    FREE,
+    HIDDEN,
+    LOADING,
+    NAMESPACED,
+    REST,
+    Cost,
+    Costs,
+    Side,
+    compute_side,
+)
 from ascend_workbook.profiling.facts import Profile
+from ascend_workbook.profiling.families import FAMILIES as KERNEL_FAMILIES
+from ascend_workbook.profiling.families import family_of
 
 
 class Family(NamedTuple):
@@ -36,10 +48,16 @@ FAMILIES = (
     Family("compiled", ("CompiledFunction", "CompiledFxGraph", "Torch-Compiled Region"), ()),
 )
 
+#: Rows that are no operator's, or one row whatever the device
+NO_OPERATORS = ("row.", "collective ", "copy", "Optimizer")
+#: What the name of a join of kernels begins with
+KERNELS = "kernels_"
+
 
 def find_joins(baseline: Costs, target: Costs) -> dict[str, tuple[str, ...]]:
     """Find the families of which one side alone has the fused operator, by name with the operators that make one row:
-    fused ones and those that the side with these calls less often; each operator in one family at most."""
+    fused ones and those that the side with these calls less often; each operator in one family at most. Kernels that no
+    operator launched are joined by what they compute (families.family_of)."""
     taken: set[str] = set()
     names_of_family: dict[str, tuple[str, ...]] = {}
     for family in FAMILIES:
@@ -53,13 +71,25 @@ def find_joins(baseline: Costs, target: Costs) -> dict[str, tuple[str, ...]]:
             name
             for name in without
             if name not in taken
-            and not name.startswith(("row.", "collective ", "copy", "Optimizer"))
+            and not name.startswith(NO_OPERATORS)
             and (not family.pieces or name.rpartition("::")[2] in family.pieces)
             and _count_calls(with_it, name) < 0.999 * _count_calls(without, name)
         ]
         if fewer:
             names_of_family[family.name] = (*(fused_names[0] or fused_names[1]), *fewer)
             taken |= set(names_of_family[family.name])
+    return names_of_family | _join_kernels(baseline, target, taken)
+
+
+def _join_kernels(baseline: Costs, target: Costs, taken: set[str]) -> dict[str, tuple[str, ...]]:
+    """Join the kernels without an operator that one side alone has, by what they compute: each maker names its own."""
+    names_of_family: dict[str, tuple[str, ...]] = {}
+    one_sided = [name for name in (*baseline, *target) if (name in baseline) != (name in target) and name not in taken]
+    kernels = [name for name in one_sided if not name.startswith(NO_OPERATORS) and not NAMESPACED.match(name)]
+    for family in KERNEL_FAMILIES:
+        names = tuple(name for name in kernels if family_of(name) == family)
+        if len({name in baseline for name in names}) == 2:
+            names_of_family[f"{KERNELS}{family}"] = names
     return names_of_family
 
 

@@ -13,12 +13,13 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.rules import judge_facts, rules_of
+from ascend_workbook.findings.sentence import show
 from ascend_workbook.profiling import analyse
 from ascend_workbook.profiling.compare import rules
-from ascend_workbook.profiling.compare.costs import compute_side, find_scopes, own_name
-from ascend_workbook.profiling.compare.facts import Comparison
+from ascend_workbook.profiling.compare.costs import Cost, compute_side, find_scopes, own_name
+from ascend_workbook.profiling.compare.facts import Comparison, find_joins, pair_rows
 from ascend_workbook.profiling.compare.report import compare_profiles
-from ascend_workbook.profiling.compare.rules.differences import _choose_costliest
+from ascend_workbook.profiling.compare.rules.differences import _choose_costliest, display_name
 from ascend_workbook.profiling.facts import Profile, load_profile
 from ascend_workbook.profiling.readers import choice
 from ascend_workbook.profiling.trace import Event, build_trace
@@ -133,6 +134,17 @@ def test_fused_and_decomposed_attention_are_held_together() -> None:
         "aten::softmax",
         "aten::mul",
     }
+
+
+def test_kernels_without_an_operator_meet_by_what_they_compute() -> None:
+    names = [("sm90_xmma_gemm_bf16bf16_bf16f32", "Cijk_Ailk_Bljk_BBS_BH_MT128x128x64"), ("kernel_0", "core_1")]
+    sides = [[(name, took) for name, took in zip(side, (100, 30))] for side in zip(*names)]
+    baseline, target = (
+        {name: Cost(1.0, took * US, {}) for name, took in side} | {"aten::mm": Cost(1.0, US, {})} for side in sides
+    )
+    assert find_joins(baseline, target) == {"kernels_gemm": (names[0][0], names[0][1])}
+    joined = [row for row in pair_rows(baseline, target, find_joins(baseline, target)) if row.pairing == "joined"]
+    assert [show(display_name(row), "en") for row in joined] == ["kernels without operator: matrix products"]
 
 
 def test_many_small_differences_are_no_alike_steps() -> None:

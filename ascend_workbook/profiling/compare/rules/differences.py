@@ -8,7 +8,7 @@ from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.rules import CannotCheck
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.profiling.compare.costs import HIDDEN, OPTIMIZER, REST
-from ascend_workbook.profiling.compare.facts import JOINED, ONLY_BASELINE, ONLY_TARGET, Comparison, Row
+from ascend_workbook.profiling.compare.facts import JOINED, KERNELS, ONLY_BASELINE, ONLY_TARGET, Comparison, Row
 from ascend_workbook.profiling.facts import Profile
 from ascend_workbook.profiling.figures import to_percent
 from ascend_workbook.profiling.rules.recorded import args_of
@@ -42,7 +42,10 @@ def check_causes(comparison: Comparison) -> Iterator[Finding]:
 def display_name(row: Row) -> Scalar:
     """Return a row's name as a reader sees it."""
     if row.pairing == JOINED:
-        return Sentence(f"compare.family.{row.name.partition('.')[2]}")
+        family = row.name.partition(".")[2]
+        if family.startswith(KERNELS):
+            return Sentence("compare.kernels", family=Sentence(f"timeline.family.{family[len(KERNELS) :]}"))
+        return Sentence(f"compare.family.{family}")
     return Sentence(f"compare.{row.name}") if row.name.startswith("row.") else row.name
 
 

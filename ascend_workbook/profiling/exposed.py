@@ -35,10 +35,10 @@ class Exposed:
     spans_ns: I64
 
 
-def measure_exposed(trace: Trace, steps: Sequence[StepTime], output: Path | None) -> Exposed:
-    """Measure what no computing hides of the steps' collectives. `output`: where the profiler's tables lie."""
+def measure_exposed(trace: Trace, steps: Sequence[StepTime]) -> Exposed:
+    """Measure what no computing hides of the steps' collectives."""
     source = Path(trace.source)
-    calls = calls_at(output if output and source.suffix == ".db" else source, trace)
+    calls = calls_at(source.parent if source.suffix == ".db" else source, trace)
     begin, end = (steps[0].start_ns, steps[-1].end_ns) if steps else (0, 0)
     inside = (calls.end_ns > begin) & (calls.start_ns < end)
     kind = np.array([KINDS.index(kind_of(collective)) for collective in calls.kind], np.int64)

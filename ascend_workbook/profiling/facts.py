@@ -15,9 +15,11 @@ from ascend_workbook.profiling.device.idle import Launches, idle_by_cause, summa
 from ascend_workbook.profiling.exposed import Exposed, measure_exposed
 from ascend_workbook.profiling.intervals import Intervals
 from ascend_workbook.profiling.operators import Operator, rank_operators
-from ascend_workbook.profiling.readers import DATA, locate_profile, read_step_table, read_trace
+from ascend_workbook.profiling.ranks.collectives import read_metadata
+from ascend_workbook.profiling.readers import DATA, exported, locate_profile, read_step_table, read_trace
 from ascend_workbook.profiling.readers.ascend import TIMELINE, output_of
 from ascend_workbook.profiling.readers.choice import ALL
+from ascend_workbook.profiling.readers.database import find_database
 from ascend_workbook.profiling.readers.tables import KernelTable, MemoryTables, read_kernel_table, read_memory_tables
 from ascend_workbook.profiling.trace import Trace
 
@@ -33,7 +35,8 @@ CALLS_THAT_WAIT = ("Synchronize", "aten::_local_scalar_dense")
 @dataclass(frozen=True)
 class Profile:
     """A trace and its breakdown. `tier` is empty where neither the record nor the trace tells it; `told` is what the
-    profiler's own table says of each step (tables.step_times); `output` the folder in which its tables lie."""
+    profiler's own table says of each step (tables.step_times); `output` the folder in which its tables lie, `database`
+    the database that it was exported to."""
 
     trace: Trace
     breakdown: Breakdown
@@ -42,6 +45,7 @@ class Profile:
     record: dict[str, object]
     told: dict[int, dict[str, int]] = field(default_factory=dict)
     output: Path | None = None
+    database: Path | None = None
 
     @classmethod
     def from_trace(
@@ -103,17 +107,26 @@ class Profile:
     @cached_property
     def exposed(self) -> Exposed:
         """Return the steady steps' exposed communication by what could make it shorter."""
-        return measure_exposed(self.trace, self.breakdown.steady, self.output)
+        return measure_exposed(self.trace, self.breakdown.steady)
 
     @cached_property
     def kernels(self) -> KernelTable | None:
-        """Return the table of kernels beside the timeline, or None where there is none."""
-        return read_kernel_table(self.output) if self.output else None
+        """Return the table of kernels beside the timeline, else in the database, or None where there is none."""
+        table = read_kernel_table(self.output) if self.output else None
+        return table or (exported.read_kernels(self.database) if self.database else None)
 
     @cached_property
     def memory(self) -> MemoryTables | None:
-        """Return what the allocator held, by the tables beside the timeline, or None where they say nothing of it."""
-        return read_memory_tables(self.output) if self.output else None
+        """Return what the allocator held, by the tables beside the timeline, else by the database, or None where they
+        say nothing of it."""
+        tables = read_memory_tables(self.output) if self.output else None
+        return tables or (exported.read_memory(self.database) if self.database else None)
+
+    @cached_property
+    def metadata(self) -> dict[str, object]:
+        """Return what the profiler noted of the run beside its tables: its environment, its groups."""
+        files = self.output or (self.database.parent if self.database else None)
+        return read_metadata(files.parent, self.database) if files else {}
 
     def to_ms(self, nanoseconds: float) -> float:
         """Convert nanoseconds to milliseconds, rounded to the microsecond."""
@@ -144,7 +157,9 @@ def load_profile(path: str | os.PathLike[str], steps: str = ALL) -> Profile:
     beside = profile_path.parent if profile_path.name == TIMELINE else None
     output = output_of(profile_path) if profile_path.is_dir() else beside
     record = _read_record(profile_path, Path(path))
-    return replace(Profile.from_trace(read_trace(profile_path, steps), record, table_times), output=output)
+    profile = Profile.from_trace(read_trace(profile_path, steps), record, table_times)
+    database = find_database(profile_path) if profile_path.is_dir() else None
+    return replace(profile, output=output, database=database)
 
 
 def tier_of(trace: Trace) -> str:

@@ -12,10 +12,7 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.profiling.attribution import nest_by_lane
 from ascend_workbook.profiling.facts import Profile
 from ascend_workbook.profiling.figures import to_percent
-from ascend_workbook.profiling.ranks.collectives import load_json
 
-#: Written by torch_npu beside its output; the profiler itself chooses which variables it keeps
-METADATA = "profiler_metadata.json"
 #: Variables that advice depends on: `profile` records them
 ADVISED = ("PYTORCH_NPU_ALLOC_CONF", "TASK_QUEUE_ENABLE", "MULTI_STREAM_MEMORY_REUSE", "HCCL_BUFFSIZE")
 #: Of a bound: how much of it is waiting is not told
@@ -117,9 +114,7 @@ def share_launched_within(profile: Profile, operators: Sequence[str]) -> tuple[f
 def read_environment(profile: Profile, name: str, code: str) -> str:
     """Return the value of an environment variable while the profile was taken, empty where it was not set. torch_npu's
     metadata tells it, or the record that `profile` left. Raises CannotCheck where neither does."""
-    path = profile.output.parent / METADATA if profile.output else None
-    metadata = load_json(path) if path and path.is_file() else {}
-    stated = profile.record.get("environment"), metadata.get("ENV_VARIABLES")
+    stated = profile.record.get("environment"), profile.metadata.get("ENV_VARIABLES")
     variables = {key: value for part in stated if isinstance(part, dict) for key, value in part.items()}
     if name not in variables:
         raise CannotCheck("advice.no_environment", topic=Sentence(f"{code}.topic"), name=name)

@@ -26,18 +26,21 @@ from ascend_workbook.profiling.ranks.facts import (
     kind_of,
     number_repeated_keys,
 )
-from ascend_workbook.profiling.readers import ascend, database
+from ascend_workbook.profiling.readers import ascend, database, exported
 from ascend_workbook.profiling.readers.columns import NOBODY, parse_whole_number
-from ascend_workbook.profiling.readers.database import columns_of, open_database, tables_of
+from ascend_workbook.profiling.readers.database import ANALYSIS, columns_of, open_database, tables_of
 from ascend_workbook.profiling.readers.values import LIMIT
-from ascend_workbook.profiling.trace import Trace
+from ascend_workbook.profiling.trace import Detail, Trace
 
 COMMUNICATION = "communication.json"
+#: Beside the output; the profiler itself chooses which variables it keeps
+METADATA = "profiler_metadata.json"
 #: A larger file of this kind is not read whole; the trace tells the same calls
 LARGEST = 2**28
 #: No clock shows more microseconds than fit 62 bits as nanoseconds
 LATEST_US = LIMIT / 1000
 SIZES = {"float": 4, "half": 2, "bfloat16": 2, "double": 8, "long": 8, "int": 4, "byte": 1, "char": 1, "bool": 1}
+SIZES |= {name.lower(): size for name, size in exported.HCCL_BYTES.items()}
 OPERATIONS = """SELECT {operation}, n.value, g.value, o.startNs, o.endNs FROM COMMUNICATION_OP o
     LEFT JOIN STRING_IDS n ON n.id = o.opName LEFT JOIN STRING_IDS g ON g.id = o.groupName"""
 
@@ -46,32 +49,34 @@ def calls_at(profile_path: Path, trace: Trace | None) -> Calls:
     """Return the calls of the profile at `profile_path`; `trace` is given where it could be read."""
     calls_file = find_output_file(profile_path, COMMUNICATION)
     waits = read_trace_waits(trace) if trace is not None else {}
-    exported = database.find_database(profile_path) if profile_path.is_dir() else None
+    sizes = read_trace_sizes(trace) if trace is not None else {}
+    database_path = database.find_database(profile_path) if profile_path.is_dir() else None
     some = trace is not None and trace.looked is not None  # the file tells of all steps: names are not numbered alike
     if calls_file is not None and calls_file.stat().st_size <= LARGEST and not some:
-        return collect_call_columns(_attach_waits(_calls_of_json(load_json(calls_file)), waits))
-    if exported is not None:
-        return collect_call_columns(_calls_of_database(exported))
+        return collect_call_columns(_attach_details(_calls_of_json(load_json(calls_file)), waits, sizes))
+    if database_path is not None:
+        return collect_call_columns(_calls_of_database(database_path))
     if trace is not None:
-        return collect_call_columns(_attach_waits(_calls_of_trace(trace), waits))
+        return collect_call_columns(_attach_details(_calls_of_trace(trace), waits, sizes))
     return collect_call_columns(())
 
 
-def _attach_waits(calls: Iterable[tuple[str, Call]], waits: dict[str, Wait]) -> Iterator[Call]:
-    """Yield the calls with what the profile tells of their waits; a name may come again in a later step."""
+def _attach_details(calls: Iterable[tuple[str, Call]], waits: dict[str, Wait], sizes: dict[str, int]) -> Iterator[Call]:
+    """Yield the calls with what the profile tells of their waits and sizes; a name may come again in a later step."""
     ordered = sorted(calls, key=lambda named_call: named_call[1].start_ns)
     for name, (_, call) in zip(number_repeated_keys([name for name, _ in ordered]), ordered):
         _, told_wait_ns, peer, next_wait_ns = waits.get(name, NONE)
-        yield replace(call, told_wait_ns=told_wait_ns, peer=peer, next_wait_ns=next_wait_ns)
+        sent = sizes.get(name, call.sent_bytes)
+        yield replace(call, told_wait_ns=told_wait_ns, peer=peer, next_wait_ns=next_wait_ns, sent_bytes=sent)
 
 
 def group_numbers_at(profile_path: Path) -> tuple[dict[str, int], dict[str, int]]:
     """Return for each group which member this rank is, and at least how many members it has, by the profile's database;
     empty where it has none."""
-    exported = database.find_database(profile_path) if profile_path.is_dir() else None
-    if exported is None:
+    database_path = database.find_database(profile_path) if profile_path.is_dir() else None
+    if database_path is None:
         return {}, {}
-    with open_database(exported) as connection:
+    with open_database(database_path) as connection:
         has_columns = {"srcRank", "dstRank", "groupName"} <= columns_of(connection, TASKS)
         if not has_columns or "STRING_IDS" not in tables_of(connection):
             return {}, {}
@@ -94,6 +99,25 @@ def load_json(path: Path) -> dict[str, object]:
     if not isinstance(content, dict):
         raise WorkbookError("profiling.unreadable", path=str(path), error=f"a {type(content).__name__}, no object")
     return content
+
+
+def read_metadata(folder: Path, database_path: Path | None) -> dict[str, object]:
+    """Return what torch_npu notes of the run, in the profile's folder or else in its database."""
+    path = folder / METADATA
+    stated = load_json(path) if path.is_file() else {}
+    return {**(exported.read_stated(database_path) if database_path else {}), **stated}
+
+
+def load_operations(profile_path: Path, name: str) -> dict[str, object]:
+    """Return what communication.json or communication_matrix.json says, or else analysis.db of the same; empty where
+    neither is there, or the file is too large to be read whole."""
+    file = find_output_file(profile_path, name)
+    if file is not None:
+        return load_json(file) if file.stat().st_size <= LARGEST else {}
+    analysis = find_output_file(profile_path, ANALYSIS)
+    if analysis is None:
+        return {}
+    return exported.read_packets(analysis) if name == COMMUNICATION else exported.read_links(analysis)
 
 
 def iterate_operations(content: dict[str, object]) -> Iterator[tuple[int, str, str, dict[str, object]]]:
@@ -129,7 +153,7 @@ def _calls_of_database(path: Path) -> Iterator[Call]:
             return
         by_time = "SELECT id, startNs FROM STEP_TIME ORDER BY startNs"
         steps = connection.execute(by_time).fetchall() if "STEP_TIME" in tables else []
-        waits = read_database_waits(connection)
+        waits, sizes = read_database_waits(connection), exported.read_sizes(connection)
         numbered_ones = "opId" in columns_of(connection, "COMMUNICATION_OP")
         rows = connection.execute(OPERATIONS.format(operation="o.opId" if numbered_ones else "NULL")).fetchall()
     begins = np.array([start for _, start in steps], np.int64)
@@ -137,7 +161,10 @@ def _calls_of_database(path: Path) -> Iterator[Call]:
         at = int(np.searchsorted(begins, start, "right")) - 1
         step = int(steps[at][0]) if at >= 0 else UNTOLD
         wait = waits.get(operation, NONE)
-        yield Call(f"{step} {group} {name}", kind_of(name or ""), group or "", step, start, end - start, *wait[1:])
+        sent = sizes.get(operation, UNTOLD)
+        yield Call(
+            f"{step} {group} {name}", kind_of(name or ""), group or "", step, start, end - start, *wait[1:], sent
+        )
 
 
 def _calls_of_trace(trace: Trace) -> Iterator[tuple[str, Call]]:
@@ -159,10 +186,22 @@ def _calls_of_trace(trace: Trace) -> Iterator[tuple[str, Call]]:
             if facts.group_in(name)
             else trace.shapes[trace.shape[row]]
         )
-        size = detail.elements * SIZES.get(detail.dtype.lower(), UNTOLD) if detail.elements >= 0 else UNTOLD
         start, duration = int(trace.start_ns[row]), int(trace.duration_ns[row])
         key = f"{step} {group} {kind} {call}"
-        yield name, Call(key, kind, group, step, start, duration, sent_bytes=max(size, UNTOLD))
+        yield name, Call(key, kind, group, step, start, duration, sent_bytes=_sent_bytes(detail))
+
+
+def read_trace_sizes(trace: Trace) -> dict[str, int]:
+    """Return the bytes of each collective that tells them, by its name, numbered in order of time."""
+    rows = np.flatnonzero(trace.where(("communication",)))
+    sizes = {name: _sent_bytes(trace.detail_of(row)) for row, name in _name_calls(trace, rows).items()}
+    return {name: size for name, size in sizes.items() if size >= 0}
+
+
+def _sent_bytes(detail: Detail) -> int:
+    """Return how much a collective sends, UNTOLD where the profile does not say it."""
+    size = SIZES.get(detail.dtype.lower())
+    return UNTOLD if size is None or detail.elements < 0 else detail.elements * size
 
 
 WAIT = "Notify_Wait"

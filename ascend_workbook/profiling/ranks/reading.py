@@ -16,10 +16,11 @@ from ascend_workbook.profiling.breakdown import PARTS, busy_intervals
 from ascend_workbook.profiling.facts import Profile, load_profile
 from ascend_workbook.profiling.intervals import Intervals
 from ascend_workbook.profiling.ranks import collectives
-from ascend_workbook.profiling.ranks.collectives import calls_at, find_output_file, is_positive_number, load_json
+from ascend_workbook.profiling.ranks.collectives import calls_at, is_positive_number
 from ascend_workbook.profiling.ranks.facts import Calls, Group, Link, Packets, RankFacts, StepParts
 from ascend_workbook.profiling.readers import locate_profile, read_step_table
 from ascend_workbook.profiling.readers.choice import ALL, AUTO, Mark, choice_of
+from ascend_workbook.profiling.readers.database import find_database
 from ascend_workbook.profiling.trace import Looked
 
 #: Why the steps of the other ranks are not in this one, and what is then said
@@ -102,8 +103,8 @@ def _choose_table_steps(rows: dict[int, dict[str, int]], steps: str, profile_pat
 
 def _add_outputs(facts: RankFacts, profile_path: Path, about: dict[str, object]) -> RankFacts:
     """Add what the profiler's files beside the times say: groups, world size, links and packets."""
-    file = profile_path / METADATA
-    meta = load_json(file) if profile_path.is_dir() and file.is_file() else {}
+    exported = find_database(profile_path) if profile_path.is_dir() else None
+    meta = collectives.read_metadata(profile_path, exported) if profile_path.is_dir() else {}
     groups = read_groups(meta, about)
     links, own, sizes = read_links(profile_path)
     packets = read_packets(profile_path)
@@ -157,7 +158,6 @@ def read_stated_rank(profile: Profile) -> int:
     return rank if isinstance(rank, int) and rank >= 0 else 0
 
 
-METADATA = "profiler_metadata.json"
 MATRIX = "communication_matrix.json"
 TOTAL = "-total"
 SIZES = "Size Distribution"
@@ -193,14 +193,13 @@ def _list_dicts(content: object) -> list[dict[str, object]]:
 
 
 def read_links(folder: Path) -> tuple[list[Link], dict[str, int], dict[str, int]]:
-    """Read communication_matrix.json: the links, which member of each group the rank is, how many it has at least."""
-    file = find_output_file(folder, MATRIX)
+    """Read communication_matrix.json, or analysis.db: the links, which member of each group the rank is, and how many
+    it has at least."""
     rank_links: list[Link] = []
     own: dict[str, int] = {}
     sizes: dict[str, int] = {}
-    for _, name, group, links_by_ends in (
-        collectives.iterate_operations(load_json(file)) if file and file.stat().st_size <= collectives.LARGEST else ()
-    ):
+    operations = collectives.load_operations(folder, MATRIX)
+    for _, name, group, links_by_ends in collectives.iterate_operations(operations):
         for ends, link in links_by_ends.items():
             source, _, target = ends.partition("-")
             if not (source.isdecimal() and target.isdecimal() and isinstance(link, dict)):
@@ -215,12 +214,10 @@ def read_links(folder: Path) -> tuple[list[Link], dict[str, int], dict[str, int]
 
 
 def read_packets(folder: Path) -> list[Packets]:
-    """Read from communication.json the sizes of what was sent, by transport."""
-    file = find_output_file(folder, collectives.COMMUNICATION)
+    """Read from communication.json, or analysis.db, the sizes of what was sent, by transport."""
     summed: dict[tuple[str, float], tuple[int, float]] = {}
-    for _, _, _, values in (
-        collectives.iterate_operations(load_json(file)) if file and file.stat().st_size <= collectives.LARGEST else ()
-    ):
+    operations = collectives.load_operations(folder, collectives.COMMUNICATION)
+    for _, _, _, values in collectives.iterate_operations(operations):
         for transport, size, count, time in _packet_sizes(values.get("Communication Bandwidth Info")):
             before = summed.get((transport, size), (0, 0.0))
             summed[transport, size] = before[0] + count, before[1] + time

@@ -24,6 +24,10 @@ NOBODY = 2**32 - 1
 #: An event's arguments about collectives, where there are none
 NOTHING = (None, None, b"", None, None, None, None)
 NOT_CALLED = (b"", b"", b"")
+#: What torch and what CANN call the type and the number of a collective's elements
+DTYPE, ELEMENTS = ("dtype", "data_type"), ("In msg nelems", "count")
+#: Arguments of which one says that the event is a collective or a piece of one
+TELLING = ("Collective name", "dst rank", "count")
 #: The file's nanoseconds [begin, end)
 Window = tuple[int, int]
 
@@ -180,9 +184,7 @@ class Collector:
             else NOT_CALLED
             for a in args
         ]
-        details = [
-            NOTHING if a.keys().isdisjoint(("Collective name", "dst rank")) else self._detail_in(a) for a in args
-        ]
+        details = [NOTHING if a.keys().isdisjoint(TELLING) else self._detail_in(a) for a in args]
         numbers = []
         for first, second in (("External id", "external id"), ("correlation", "connection_id")):
             own, others = ([label_in(a, key, UNKNOWN) for a in args] for key in (first, second))
@@ -193,11 +195,13 @@ class Collector:
         self._order.add_rows(count)
 
     def _detail_in(self, args: Event) -> tuple[Any, ...]:
-        keys = ("Collective name", "Process Group Name", "", "dtype", "Seq", "In msg nelems", "dst rank")
-        first, group, _, *others = (label_in(args, key) for key in keys)
-        if first is None and others[-1] is None:
+        first, group, number, peer = (
+            label_in(args, key) for key in ("Collective name", "Process Group Name", "Seq", "dst rank")
+        )
+        dtype, elements = (label_in(args, _last_key(args, keys)) for keys in (DTYPE, ELEMENTS))
+        if first is None and peer is None and None in (dtype, elements):
             return NOTHING
-        return (first, group, json_in(args, "Process Group Ranks", self.odd), *others)
+        return (first, group, json_in(args, "Process Group Ranks", self.odd), dtype, number, elements, peer)
 
     def _reach_window(self, start: I64, lasts: I64) -> npt.NDArray[np.intp]:
         """Return which of these reach into the window; what tells no usable time does, and is counted later."""
@@ -235,6 +239,11 @@ class Collector:
             label = int(label)
         fits = isinstance(label, int) and -FAR < label < 2**63
         return int(label) if fits else -FAR - self._ids[label]
+
+
+def _last_key(args: Event, keys: tuple[str, ...]) -> str:
+    """Return which of the keys comes last in the event."""
+    return next((key for key in reversed(args) if key in keys), keys[0])
 
 
 def detail_of(arguments: tuple[Label, Label, bytes, Label, Label, Label, Label]) -> Detail:

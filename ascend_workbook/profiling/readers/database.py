@@ -50,6 +50,12 @@ QUERIES = {
     "COMMUNICATION_OP": """SELECT n.value, a.startNs, a.endNs, 'Communication', 'Communication ' || a.groupName, NULL,
         NULL, a.connectionId, NULL FROM COMMUNICATION_OP a LEFT JOIN STRING_IDS n ON n.id = a.opName""",
 }
+#: What a trace says of itself -> where it stands
+ABOUT = {"chip": "SELECT name FROM NPU_INFO", "host_name": "SELECT hostUid FROM HOST_INFO"}
+#: What else a query reads
+NEEDED = {"COMPUTE_TASK_INFO": ("TASK",)}
+#: Without these, what the device did is not in a database
+DEVICE_TABLES = ("TASK", "COMPUTE_TASK_INFO")
 #: A kernel is what COMPUTE_TASK_INFO lists. Tasks called AI_CORE that it does not list are pieces of collectives.
 UNLESS = " WHERE a.globalTaskId NOT IN (SELECT globalTaskId FROM COMPUTE_TASK_INFO)"
 SHAPES = re.compile(r'[\d,;\s"]*\d[\d,;\s"]*')
@@ -133,16 +139,27 @@ class _Reader:
             dialect="ascend",
             left_out={"negative_duration": self.backwards} if self.backwards else {},
             memory_records=self._count_rows("OP_MEMORY"),
+            about=self._read_about(),
             launch_ns=moment,
             dtype=Texts(list(self.dtypes), dtype),
             engine=Texts(list(self.engines), engine),
         )
 
+    def _read_about(self) -> dict[str, object]:
+        """Return what the database says of itself: the chip, the host, and which tables of a device's work it lacks."""
+        about: dict[str, object] = {}
+        for name, query in ABOUT.items():
+            table = query.split()[-1]
+            row = self.database.execute(f"{query} LIMIT 1").fetchone() if table in self.tables else None
+            about |= {name: str(row[0])} if row and row[0] else {}
+        missing = [table for table in DEVICE_TABLES if table not in self.tables]
+        return {**about, "missing_tables": missing} if missing else about
+
     def _choose_queries(self) -> Iterator[str]:
         if "STEP_TIME" in self.tables:
             yield STEPS
         for table, query in QUERIES.items():
-            if {table, "STRING_IDS"} <= self.tables:
+            if {table, "STRING_IDS", *NEEDED.get(table, ())} <= self.tables:
                 yield query + (UNLESS if table == "TASK" and "COMPUTE_TASK_INFO" in self.tables else "")
 
     def _take_rows(self, rows: list[tuple[Any, ...]]) -> None:

@@ -182,6 +182,11 @@ TEXTS = {
     "unit": ("Accelerator Core", "Core Type"),
     "hf32": ("HF32 Eligible",),
     "inputs": ("Input Data Types",),
+    "input_types": ("Input Data Types",),
+    "input_shapes": ("Input Shapes",),
+    "formats": ("Input Formats",),
+    "output_types": ("Output Data Types",),
+    "output_shapes": ("Output Shapes",),
 }
 NUMBERS = {
     "duration_us": ("Duration(us)",),
@@ -191,6 +196,9 @@ NUMBERS = {
     "vector_read": ("aiv_mte2_ratio",),
     "vector_write": ("aiv_mte3_ratio", "mte3_ratio"),
     "cube_utilisation": ("cube_utilization(%)",),
+    "cycles": ("aic_total_cycles",),
+    "blocks": ("Block Dim", "Block Num"),
+    "mixed_blocks": ("Mix Block Dim", "Mix Block Num"),
 }
 #: What a unit is called that runs collectives
 COLLECTIVE, HCOM = ("HCCL", "COMMUNICATION"), re.compile("hcom")
@@ -271,7 +279,7 @@ def read_kernel_table(folder: Path) -> KernelTable | None:
             ragged += piece.ragged.values()
             is_kernel = np.ones(len(piece.rows), np.bool_)
             is_kernel[list(piece.ragged)] = False
-            columns = {column: _read_texts(piece.column(places[column]), column == "inputs") for column in texts}
+            columns = {column: clean_texts(piece.column(places[column]), column) for column in texts}
             for column, is_collective in (("unit", COLLECTIVE.__contains__), ("name", HCOM.match)):
                 if column in columns:
                     codes = [at for at, text in enumerate(columns[column].texts) if is_collective(text)]
@@ -291,10 +299,11 @@ def read_kernel_table(folder: Path) -> KernelTable | None:
     return KernelTable(path, joined_texts, joined, len(ragged), next(iter(ragged), 0), *about_cells)
 
 
-def _read_texts(cells: Iterable[str], types: bool) -> Texts:
+def clean_texts(cells: Iterable[str], column: str) -> Texts:
+    """Return a column's cells, empty where the file has none: of `inputs` as torch names dtypes, else as written."""
     texts, code = Texts.from_values(cells)
     clean = ["" if text.strip() in ABSENT else text.strip() for text in texts]
-    return Texts([format_dtypes(text) for text in clean] if types else clean, code)
+    return Texts([format_dtypes(text) for text in clean] if column == "inputs" else clean, code)
 
 
 def _read_numbers(cells: list[str], bad_cells: list[str]) -> F64:

@@ -110,8 +110,17 @@ def check_usable(profile: Profile) -> Iterator[Finding]:
             yield Finding("PRF304", Status.LOOK, "PRF304.cut_short", {**args, "path": profile.trace.source})
     if profile.trace.slower:
         yield Finding("PRF304", Status.NOTE, "PRF304.slower", {"reason": profile.trace.slower})
-    if profile.trace.cut_at is None and not profile.trace.left_out:
+    missing = _missing_tables(profile)
+    if missing:
+        yield Finding("PRF304", Status.LOOK, "PRF304.no_table", {"path": profile.trace.source, "tables": missing})
+    if profile.trace.cut_at is None and not profile.trace.left_out and not missing:
         yield Finding("PRF304", Status.GOOD, "PRF304.all", {"events": len(profile.trace)})
+
+
+def _missing_tables(profile: Profile) -> list[Scalar]:
+    """Return which tables of a device's work its database lacks."""
+    missing = profile.trace.about.get("missing_tables")
+    return list(missing) if isinstance(missing, list) else []
 
 
 def check_shapes(profile: Profile) -> Iterator[Finding]:

@@ -52,7 +52,7 @@ def same(whole: Trace, some: Trace, first: int, last: int) -> None:
     assert found == wanted
     assert mine.idle == idle_by_cause(whole, steady, everything.waiting)
     assert mine.launches == summarise_launches(whole, steady)
-    told, there = mine.exposed, measure_exposed(whole, steady, None)
+    told, there = mine.exposed, measure_exposed(whole, steady)
     for name in ("transmission_ns", "waiting_ns", "untold_ns", "peer"):
         assert getattr(told, name) == getattr(there, name)
     assert advice(mine) == advice(Profile.from_trace(limited(whole, some)))

@@ -165,7 +165,8 @@ class Events {
   }
 
   std::int32_t detail(const Event& event) {
-    if (event.absent(kCollective) && event.absent(kPeer)) return 0;
+    const bool sized = !event.absent(kElements) && !event.absent(kDtype);
+    if (event.absent(kCollective) && event.absent(kPeer) && !sized) return 0;
     joined_.clear();
     join(event, {kCollective, kGroup});
     if (event.seen & bit(kRanks)) joined_.append(event.tokens[kRanks].at, event.tokens[kRanks].size);

@@ -60,13 +60,13 @@ inline Field argument_of(const char* p, std::size_t size) {
     case 3:
       return same(p, "Seq") ? kNumber : kUnused;
     case 5:
-      return same(p, "dtype") ? kDtype : kUnused;
+      return same(p, "dtype") ? kDtype : same(p, "count") ? kElements : kUnused;
     case 6:
       return same(p, "device") ? kDevice : same(p, "stream") ? kStream : kUnused;
     case 8:
       return same(p, "dst rank") ? kPeer : kUnused;
     case 9:
-      return same(p, "Task Type") ? kTask : kUnused;
+      return same(p, "Task Type") ? kTask : same(p, "data_type") ? kDtype : kUnused;
     case 10:
       return same(p, "Input Dims") ? kDims : same(p, "Input type") ? kTypes : same(p, "Call stack") ? kStack : kUnused;
     case 11:

@@ -218,11 +218,31 @@ def _place_of_row(report: Report) -> str:
 
 
 def _make_profiling(report: Report) -> list[Card]:
-    """Make a card of the largest saving that is worth it; its bound in milliseconds a step is its weight."""
+    """Make a card of the first cause, else of the largest saving, that is worth it; its milliseconds a step are its
+    weight."""
     cards = []
-    for part in report.parts:
-        if part.verb != "tuning" or not part.table or not part.table.rows:
-            continue
+    parts = {part.verb: part for part in report.parts if part.table and part.table.rows}
+    causes = _rows_of(parts.get("causes"))
+    if causes and causes[0]["kind"] not in ("computing", "untold"):
+        first = causes[0]
+        gain = first.get("profiling_time")
+        if isinstance(gain, (int, float)) and float(first.get("share") or 0) >= WORTH:
+            cause = Sentence("page.first.saving", change=first.get("cause"), gain_ms=gain)
+            seen, act, place = first.get("cause_told_by"), first.get("tuning_do"), str(first.get("cause_place") or "")
+            return [
+                Card(
+                    "saving",
+                    Status.NOTE,
+                    report.stage,
+                    cause,
+                    seen,
+                    place,
+                    act,
+                    weight=float(gain),
+                )
+            ]
+    for part in [parts["tuning"]] if "tuning" in parts else []:
+        assert part.table is not None
         row = dict(zip((column.name for column in part.table.columns), part.table.rows[0]))
         gain, share = row.get("tuning_bound"), row.get("share")
         if isinstance(gain, (int, float)) and isinstance(share, (int, float)) and share >= WORTH:
@@ -230,6 +250,15 @@ def _make_profiling(report: Report) -> list[Card]:
             seen, act = row.get("tuning_seen"), row.get("tuning_do")
             cards.append(Card("saving", Status.NOTE, report.stage, cause, seen, "", act, weight=float(gain)))
     return cards
+
+
+def _rows_of(report: Optional[Report]) -> list[dict[str, Any]]:
+    """Return the rows of a report of causes by column, each with its `kind`."""
+    if report is None or report.table is None:
+        return []
+    names = [column.name for column in report.table.columns]
+    kinds = [cause.get("kind") for cause in report.facts.get("causes", [])]
+    return [{**dict(zip(names, row)), "kind": kind} for row, kind in zip(report.table.rows, kinds)]
 
 
 def _make_planning(report: Report) -> list[Card]:

@@ -17,6 +17,7 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine.number_lists import parse_numbers
 from ascend_workbook.profiling import rules
 from ascend_workbook.profiling.breakdown import PARTS
+from ascend_workbook.profiling.causes.answers import report_causes
 from ascend_workbook.profiling.device.answers import device_answers
 from ascend_workbook.profiling.device.memory import memory_answers
 from ascend_workbook.profiling.export.files import export_files, refuse_targets
@@ -179,10 +180,13 @@ def _report_profile(
         verdict = replace(verdict, status=max(Status.LOOK, verdict.status), args=args)
         # damage is asked for first: a damaged file has a place where it was cut too
         verdict = replace(verdict, key="PRF310.damaged" if profile.trace.damage else "PRF310.cut")
-    recorded = {code: [finding for finding in findings if finding.rule == code] for code in ("PRF301", "PRF305")}
+    recorded = {
+        code: [finding for finding in findings if finding.rule == code] for code in ("PRF301", "PRF305", "PRF316")
+    }
     by_code = {ten: [finding for finding in findings if finding.rule[:5] == ten] for ten in ("PRF30", "PRF31", "PRF33")}
     parts = [
-        time_by_kind(profile, [verdict, *recorded["PRF301"], *by_code["PRF31"]]),
+        time_by_kind(profile, [verdict, *recorded["PRF301"], *(f for f in by_code["PRF31"] if f.rule != "PRF316")]),
+        report_causes(profile, STAGE, recorded["PRF316"]),
         *device_answers(profile, STAGE, findings),
         report_tuning(profile, STAGE, findings),
         top_operators(profile, [*by_code["PRF33"], *recorded["PRF305"]], top),
@@ -224,7 +228,7 @@ def summarise_profile(profile: Profile, findings: list[Finding]) -> Finding:
         return Finding("PRF310", Status.NOT_LOOKED, key, {"path": profile.trace.source}, weight=1000.0)
     kind = max(PARTS, key=profile.breakdown.share_of)
     first = profile.operators[0] if profile.operators else None
-    saving = find_largest_saving(findings)
+    saving = find_largest_saving(profile, findings)
     first_share = _percent_of_step(profile, first.self_ns) if first else None
     label: Scalar = first.name if first else None
     if first_share is not None and first_share > 100:
@@ -237,7 +241,9 @@ def summarise_profile(profile: Profile, findings: list[Finding]) -> Finding:
         "operator_share": first_share,
     }
     if saving:
-        args.update(cause=describe_saving(saving), gain_ms=saving.args["gain_ms"], gain_share=saving.args["share"])
+        args.update(
+            cause=describe_saving(profile, saving), gain_ms=saving.args["gain_ms"], gain_share=saving.args["share"]
+        )
     status = max(
         (finding.status for finding in findings if finding.status is not Status.NOT_LOOKED), default=Status.GOOD
     )

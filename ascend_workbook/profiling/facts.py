@@ -11,6 +11,8 @@ from pathlib import Path
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.profiling.breakdown import Breakdown, break_down, idle_gaps
+from ascend_workbook.profiling.causes.cause import Cause
+from ascend_workbook.profiling.causes.engine import find_causes
 from ascend_workbook.profiling.device.idle import Launches, idle_by_cause, summarise_launches
 from ascend_workbook.profiling.exposed import Exposed, measure_exposed
 from ascend_workbook.profiling.intervals import Intervals
@@ -103,6 +105,11 @@ class Profile:
     def idle(self) -> dict[str, int]:
         """Return the nanoseconds of the steady steps' idle device time by cause (device.idle.CAUSES)."""
         return idle_by_cause(self.trace, self.breakdown.steady, self.waiting)
+
+    @cached_property
+    def causes(self) -> tuple[Cause, ...]:
+        """Return why the steps are not shorter, the dearest cause first."""
+        return find_causes(self)
 
     @cached_property
     def exposed(self) -> Exposed:

@@ -16,4 +16,4 @@ HOSTS_OWN = ("PRF313.host", "PRF314.read", "PRF314.read_somewhere")
 #: Some steps of many were looked at
 SOME_STEPS = ("PRF302.some", "PRF358.some", "PRF388.some")
 #: What a recording cost, what a benchmark's figures say, which steps all of it is about.
-REMARKS = Remarks(answers=("PRF300", *HOSTS_OWN, *BENCHMARK, *SOME_STEPS), summaries=("PRF310",))
+REMARKS = Remarks(answers=("PRF300", "PRF316", *HOSTS_OWN, *BENCHMARK, *SOME_STEPS), summaries=("PRF310",))

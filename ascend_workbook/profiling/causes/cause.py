@@ -1,0 +1,71 @@
+"""A cause of lost time, and the words for its kinds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ascend_workbook.findings.sentence import Sentence
+
+#: What keeps a step from being shorter. `untold`: the trace cannot say.
+KINDS = (
+    "loading",
+    "preprocessing",
+    "blocked_copy",
+    "synchronisation",
+    "tiny_kernels",
+    "python",
+    "lazy_loading",
+    "start_up",
+    "midflight",
+    "profiler",
+    "compiling",
+    "garbage",
+    "checkpoint",
+    "logging",
+    "contention",
+    "rank_computing",
+    "rank_host",
+    "shapes_differ",
+    "communication",
+    "allocation",
+    "fallback",
+    "layout",
+    "casting",
+    "computing",
+    "untold",
+)
+#: Of these the device is at work: what they take is no rest
+AT_WORK = ("computing", "layout", "casting", "communication")
+CONFIDENCES = ("sure", "likely", "unsure")
+
+
+@dataclass(frozen=True)
+class Range:
+    """What a change saves, in nanoseconds a step: from the least to the most."""
+
+    least_ns: float
+    most_ns: float
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One cause over the steady steps. `spent_ns`: nanoseconds of the mean step, `share` of it, 0 to 1; `where`: the
+    place in the script (`train.py:41 save`), else the operator or call, empty where none is told; `predicted`: what the
+    step would be shorter without it, None where that was not computed."""
+
+    kind: str
+    spent_ns: float
+    share: float
+    where: str
+    evidence: Sentence
+    confidence: str = "sure"
+    predicted: Range | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS or self.confidence not in CONFIDENCES:
+            raise ValueError(f"no cause is called {self.kind!r}, or {self.confidence!r} is no confidence")
+
+    @property
+    def predicted_saving_ns(self) -> Range | None:
+        """Return what the step would be shorter without it."""
+        return self.predicted

@@ -1,0 +1,129 @@
+"""Which cause each piece of a gap has, by what the host did in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ascend_workbook.profiling.causes.cause import KINDS
+from ascend_workbook.profiling.causes.marks import BIT
+from ascend_workbook.profiling.causes.reading import Gaps, Reading
+from ascend_workbook.profiling.causes.threads import NOBODY, Rows
+from ascend_workbook.profiling.intervals import I64
+from ascend_workbook.profiling.trace import Trace
+
+I8 = npt.NDArray[np.int8]
+Mask = npt.NDArray[np.bool_]
+#: A call that hands out a kernel and takes longer than this has done something else besides
+LONG_LAUNCH_NS = 1_000_000
+#: Calls of the runtime that set something up are told from this length on
+LONG_CALL_NS = 100_000
+#: One call to reserve memory that takes longer has made the context, or loaded a library
+CONTEXT_NS = 300_000_000
+#: A piece in which one function is busy without a call that hands out work
+BUSY_NS = 500_000
+#: The host has launched, and the device rests for so much longer: it is no latency
+LATE_NS = 1_000_000
+#: Kinds a piece may have beside those of causes
+GENERIC, LATENCY, UNSEEN = len(KINDS), len(KINDS) + 1, len(KINDS) + 2
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """Of each piece its kind (n,), a place in KINDS or one of the three above, and the row of its place, or -1."""
+
+    kind: I8
+    place: Rows
+
+
+def sort_pieces(trace: Trace, gaps: Gaps, reading: Reading) -> Sorted:
+    """Sort pieces by their marks, then what they are part of: the first gap of a recording, a wait that drained the
+    device, a function that is busy for long."""
+    row = np.where(reading.row >= 0, reading.row, 0)
+    lasts = np.where(reading.row >= 0, trace.duration_ns[row] if len(trace) else 0, 0)
+    is_call = (reading.row >= 0) & trace.where(("runtime",))[row]
+    kind = np.full(row.size, GENERIC, np.int8)
+    undecided = np.ones(row.size, np.bool_)
+
+    def decide(mark: str, name: str, further: Mask | None = None) -> None:
+        nonlocal undecided
+        chosen = undecided & (reading.marks & BIT[mark] > 0)
+        if further is not None:
+            chosen = chosen & further
+        kind[chosen] = KINDS.index(name)
+        undecided = undecided & ~chosen
+
+    for name in ("garbage", "loading", "checkpoint", "logging", "compiling", "preprocessing", "profiler"):
+        decide(name, name)
+    decide("start_up", "start_up", is_call & (lasts >= LONG_CALL_NS))
+    decide("allocation", "start_up", is_call & (lasts >= CONTEXT_NS))
+    decide("allocation", "allocation", is_call & (lasts >= LONG_CALL_NS))
+    decide("lazy_loading", "lazy_loading", is_call & (lasts >= LONG_CALL_NS))
+    decide("launch", "lazy_loading", is_call & (lasts >= LONG_LAUNCH_NS))
+    decide("fallback", "fallback")
+    decide("item", "synchronisation", is_call)
+    decide("copy", "blocked_copy", is_call & (reading.marks & (BIT["wait"]) > 0))
+    decide("copy", "blocked_copy", is_call & (lasts >= LONG_CALL_NS))
+    decide("wait", "synchronisation")
+    kind[undecided & (reading.row < 0)] = UNSEEN
+    kind[reading.launched] = LATENCY
+    place = np.where(reading.frame >= 0, reading.frame, np.where(reading.operator >= 0, reading.operator, reading.row))
+    result = Sorted(kind, place)
+    return _find_midflight(trace, gaps, reading, result)
+
+
+def _find_midflight(trace: Trace, gaps: Gaps, reading: Reading, result: Sorted) -> Sorted:
+    """Before the first kernel of a recording the host waits for the device, or has launched long ago: the device is
+    busy with what was not recorded."""
+    device = trace.where(("compute", "communication", "copy"))
+    if not len(gaps) or not device.any():
+        return result
+    first = int(trace.start_ns[device].min())
+    if int(gaps.end_ns[0]) > first:
+        return result
+    inside = reading.pieces.gap == 0
+    waits = inside & (
+        (result.kind == LATENCY) | np.isin(result.kind, [KINDS.index("synchronisation"), KINDS.index("blocked_copy")])
+    )
+    length = reading.length_ns
+    lost = int(length[waits].sum())
+    if lost >= LATE_NS and 2 * lost >= int(length[inside].sum()):
+        kind = result.kind.copy()
+        kind[waits] = KINDS.index("midflight")
+        return replace(result, kind=kind)
+    return result
+
+
+def give_waits_their_gaps(trace: Trace, gaps: Gaps, reading: Reading, result: Sorted) -> Sorted:
+    """Give pieces without a cause of their own to the wait in which the device ran dry, up to the time that the host
+    lost in it: had it not waited, it would have handed out work so much earlier."""
+    kinds = [KINDS.index("synchronisation"), KINDS.index("blocked_copy")]
+    waiting = np.isin(result.kind, kinds) & (reading.pieces.start_ns == gaps.start_ns[reading.pieces.gap])
+    if not waiting.any():
+        return result
+    wait_of_gap = np.full(len(gaps), NOBODY, np.int64)
+    wait_of_gap[reading.pieces.gap[waiting]] = np.flatnonzero(waiting)
+    row = reading.row[wait_of_gap]
+    budget = np.where(wait_of_gap >= 0, gaps.start_ns - trace.start_ns[row], 0)
+    open_ones = np.flatnonzero(np.isin(result.kind, [GENERIC, UNSEEN]) & (wait_of_gap[reading.pieces.gap] >= 0))
+    if not open_ones.size:
+        return result
+    gap = reading.pieces.gap[open_ones]
+    taken = _running_total(reading.length_ns[open_ones], gap)
+    given = open_ones[taken <= budget[gap]]
+    kind, place = result.kind.copy(), result.place.copy()
+    source = wait_of_gap[reading.pieces.gap[given]]
+    kind[given], place[given] = result.kind[source], result.place[source]
+    return Sorted(kind, place)
+
+
+def _running_total(values: I64, group: Rows) -> I64:
+    """Return the sum of the values up to each, within its group; the groups come in order."""
+    total = np.cumsum(values)
+    first = np.flatnonzero(np.concatenate([[True], np.diff(group) > 0]))
+    before = np.concatenate([[0], total])[first]
+    of = np.cumsum(np.concatenate([[True], np.diff(group) > 0])) - 1
+    running: I64 = total - before[of]
+    return running

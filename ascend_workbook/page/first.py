@@ -228,19 +228,8 @@ def _make_profiling(report: Report) -> list[Card]:
         gain = first.get("profiling_time")
         if isinstance(gain, (int, float)) and float(first.get("share") or 0) >= WORTH:
             cause = Sentence("page.first.saving", change=first.get("cause"), gain_ms=gain)
-            seen, act, place = first.get("cause_told_by"), first.get("tuning_do"), str(first.get("cause_place") or "")
-            return [
-                Card(
-                    "saving",
-                    Status.NOTE,
-                    report.stage,
-                    cause,
-                    seen,
-                    place,
-                    act,
-                    weight=float(gain),
-                )
-            ]
+            seen, act, place = (first.get(name) for name in ("cause_told_by", "tuning_do", "cause_place"))
+            return [Card("saving", Status.NOTE, report.stage, cause, seen, str(place or ""), act, weight=float(gain))]
     for part in [parts["tuning"]] if "tuning" in parts else []:
         assert part.table is not None
         row = dict(zip((column.name for column in part.table.columns), part.table.rows[0]))

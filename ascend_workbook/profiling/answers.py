@@ -241,9 +241,8 @@ def summarise_profile(profile: Profile, findings: list[Finding]) -> Finding:
         "operator_share": first_share,
     }
     if saving:
-        args.update(
-            cause=describe_saving(profile, saving), gain_ms=saving.args["gain_ms"], gain_share=saving.args["share"]
-        )
+        args["cause"] = describe_saving(profile, saving)
+        args.update(gain_ms=saving.args["gain_ms"], gain_share=saving.args["share"])
     status = max(
         (finding.status for finding in findings if finding.status is not Status.NOT_LOOKED), default=Status.GOOD
     )

@@ -43,20 +43,23 @@ def find_largest_saving(profile: Profile, findings: list[Finding]) -> Finding | 
     if first is None or first.kind == "untold":
         return None
     notes = [finding for finding in findings if finding.status in (Status.NOTE, Status.LOOK)]
-    if first.kind == "communication":
-        closer = [finding for finding in notes if finding.rule == "PRF312"]
-        if closer:
-            return max(closer, key=lambda finding: finding.weight)
-    if first.kind == "computing":
-        mended = [finding for finding in notes if finding.rule.startswith(MENDED_BY["computing"])]
-        return max(mended, key=lambda finding: finding.weight, default=None)
-    return next((finding for finding in findings if finding.key == first.evidence.key), None)
+    closer = [finding for finding in notes if finding.rule == "PRF312" and finding.weight >= first.weight]
+    if closer:
+        return max(closer, key=lambda finding: finding.weight)
+    for cause in profile.causes:
+        at_work = cause.kind in ("computing", "layout", "casting")
+        mended = [finding for finding in notes if at_work and finding.rule.startswith(MENDED_BY[cause.kind])]
+        if mended:
+            return max(mended, key=lambda finding: finding.weight)
+        if cause.kind not in ("computing", "untold"):
+            return next((finding for finding in findings if finding.key == cause.evidence.key), None)
+    return None
 
 
 def describe_saving(profile: Profile, saving: Finding) -> Scalar:
     """Say in a few words what the largest saving is."""
     if saving.rule == "PRF316":
-        return name_cause(profile.causes[0])
+        return name_cause(next(cause for cause in profile.causes if cause.evidence.key == saving.key))
     if saving.rule not in CAUSES:
         return saving.args["topic"]
     return Sentence(f"{saving.rule}.{CLOSER.get(saving.key, 'cause')}", **saving.args)

@@ -30,13 +30,13 @@ NPU_TABLES = ("pp2dp2_level2/rank_0", "pp2dp2_level2/rank_2")
 def test_the_answers_and_one_verdict() -> None:
     report = analyse(DATA / "cuda.pt.trace.json")
     verbs = [part.verb for part in report.parts]
-    assert verbs[:4] == ["time_by_kind", "idle_time", "launching", "tuning"]
-    assert verbs[4:] == ["top_operators", "memory_peak", "step_times", "timeline"]
+    assert verbs[:5] == ["time_by_kind", "causes", "idle_time", "launching", "tuning"]
+    assert verbs[5:] == ["top_operators", "memory_peak", "step_times", "timeline"]
     assert (report.tier, report.status) == ("cuda", Status.LOOK)
     assert join(None, report).verdict("en") == report.verdict("en")
     assert report.verdict("en") == (
         "most of the step is computing on the device: 40 % of 1 ms; the costliest operator is aten::convolution "
-        "(40 %); the most that one change can save: free time, at most 0.25 ms (25 %)"
+        "(40 %); the most that one change can save: waiting for the device (aten::item), at most 0.245 ms (24.5 %)"
     )
     assert report.verdict("zh").startswith("每步耗时 1 ms，其中最多的是设备计算（40 %）；最耗时的算子是 aten::conv")
 
@@ -179,7 +179,7 @@ def test_real_gpu_profile_names_the_loader_and_its_cure(shared: Path) -> None:
     before, after = analyse(slow), analyse(fast)
     told = {one.rule: one for one in before.parts[0].findings}
     assert told["PRF313"].status is Status.LOOK
-    assert "data loading" in before.verdict("en")
+    assert "the loader" in before.verdict("en")
     assert {one.rule: one.status for one in after.parts[0].findings}["PRF313"] is Status.GOOD
     saved_ms = (before.parts[0].facts["step_ns"] - after.parts[0].facts["step_ns"]) / 1e6
     assert 0 < saved_ms <= float(str(told["PRF313"].args["gain_ms"]))

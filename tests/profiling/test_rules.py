@@ -46,7 +46,7 @@ def test_what_each_rule_rests_on() -> None:
     told = {
         "facts": "02 04 05 08 23 24 58 82 84 85 86 88",
         "reasoned": "03 12 13 14 15 21 31 51 53 81 83",
-        "observed": "01 06",
+        "observed": "01 06 16",
         "defined": "07",
     }
     wanted = {f"PRF3{code}": basis for basis, codes in told.items() for code in codes.split()}

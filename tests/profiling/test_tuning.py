@@ -28,6 +28,9 @@ Make = Callable[..., Profile]
 KERNEL = ("compute", "k", 0, 500)
 WAIT = ("runtime", "cudaStreamSynchronize", 400, 200)
 READ = ("host_op", "aten::_local_scalar_dense", 400, 200)
+#: A read that waits for the kernel from its beginning on
+EARLY = [KERNEL, ("compute", "k", 900, 50)]
+EARLY += [("runtime", WAIT[1], 100, 500), ("host_op", "aten::_local_scalar_dense", 100, 500)]
 ITEM = [KERNEL, ("compute", "k", 900, 50), WAIT, READ]
 TABLE = "Name,Type,Accelerator Core,Duration(us),Input Data Types,HF32 Eligible\n"
 
@@ -279,8 +282,13 @@ def test_the_environment_is_also_known_from_our_own_record(profile_of: Make, tmp
 
 
 def test_batch_size(profile_of: Make) -> None:
-    assert judged(launched(profile_of([KERNEL]), 10), "PRF345").args["share"] == 50.0
-    assert judged(launched(profile_of([("compute", "k", 0, 990)]), 10), "PRF345").status is Status.GOOD
+    """Only where a training rests in many short gaps: one long gap is another matter, and so is who does not train."""
+    pieces = [("compute", "k", 40 * at, 20) for at in range(25)]
+    pieces += [("host_op", "aten::add", 40 * at + 15, 25) for at in range(25)]
+    trains = ("annotation", "Optimizer.step#SGD.step", 990, 5)
+    assert judged(launched(profile_of([trains, *pieces]), 10), "PRF345").args["share"] == 50.0
+    assert judged(launched(profile_of(pieces), 10), "PRF345").key == "PRF345.no_training"
+    assert judged(launched(profile_of([trains, KERNEL]), 10), "PRF345").status is Status.GOOD
 
 
 def test_uneven_shapes(profile_of: Make) -> None:
@@ -295,12 +303,14 @@ def test_uneven_shapes(profile_of: Make) -> None:
 
 
 def test_the_report_ranks_by_bound(profile_of: Make) -> None:
-    profile = launched(profile_of(ITEM), 100)
+    profile = launched(profile_of(EARLY), 100)
     findings = judge_facts(profile, rules_of(rules), strict=True)
     report = report_tuning(profile, "profiling", findings)
     assert report.table is not None
     bounds: list[Any] = report.table.column_values("tuning_bound")
-    assert bounds == sorted(bounds, reverse=True) and max(bounds) <= profile.breakdown.step_ns / 1e6
+    assert max(bounds) <= profile.breakdown.step_ns / 1e6
+    assert report.table.column_values("tuning_change")[0] == {"say": "PRF390.topic"}, "the first cause is what it mends"
+    assert bounds[1:] == sorted(bounds[1:], reverse=True)
     assert report.headline is not None and report.headline.key == "PRF310.advice_of"
     shown = Counter(one.status for one in report.findings[1:])
     assert sum(shown.values()) == sum(one.rule.startswith(ADVICE) for one in findings)
@@ -324,8 +334,10 @@ def agreeing(profile: Profile) -> tuple[Finding, Finding]:
 
 
 def test_the_verdict_and_the_changes_agree_on_the_most_that_can_be_saved(profile_of: Make) -> None:
-    idle = agreeing(launched(profile_of([KERNEL]), 10))
-    assert idle[1].key == "PRF310.advice_of" and idle[1].args["cause"] == {"say": "PRF311.cause", "args": ANY}
+    idle = agreeing(launched(profile_of(EARLY), 100))
+    assert idle[1].key == "PRF310.advice_of"
+    assert idle[1].args["cause"] == {"say": "profiling.cause_with_place", "args": ANY}
+    assert agreeing(launched(profile_of([KERNEL]), 10))[0].key == "PRF310.none", "nothing of the host was recorded"
     casts = [("compute", "aten::_to_copy", 0, 400), ("compute", "mm", 400, 500)]
     verdict, change = agreeing(profile_of([*casts, ("copy", "c", 900, 50)]))
     assert (change.key, verdict.args["cause"]) == ("PRF310.advice", {"say": "PRF367.topic"})
@@ -337,7 +349,7 @@ def test_the_verdict_and_the_changes_agree_on_the_most_that_can_be_saved(profile
 @pytest.mark.parametrize(("key", "told"), [("waiting", "advice_beside"), ("pairwise", "advice_of")])
 def test_only_waiting_is_told_as_counted_by_no_change(profile_of: Make, key: str, told: str) -> None:
     """The buffer's size (PRF342) counts what pairs of ranks send."""
-    profile = launched(profile_of(ITEM), 100)
+    profile = launched(profile_of(EARLY), 100)
     args: dict[str, Scalar] = {"gain_ms": 0.9, "share": 90.0, "waited": "rank 1", "whole": 90.0}
     cause = Finding("PRF312", Status.LOOK, f"PRF312.{key}", args, weight=90.0)
     headline = report_tuning(

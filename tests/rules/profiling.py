@@ -19,6 +19,12 @@ from tests.rules.lines import Example
 Made = tuple[str, str, int, int]
 Make = Callable[[], Profile]
 HALF: Made = ("compute", "k", 0, 500)
+TRAINED: Made = ("annotation", "Optimizer.step#SGD.step", 990, 5)
+#: Twenty kernels with gaps of 20 us, in which the host is within operators
+PIECES: list[Made] = [
+    *(("compute", "k", 50 * at, 30) for at in range(20)),
+    *(("host_op", "aten::add", 50 * at + 25, 25) for at in range(20)),
+]
 ALL: Made = ("compute", "k", 0, 1000)
 READ: Made = ("host_op", "aten::_local_scalar_dense", 400, 200)
 WAIT: Made = ("runtime", "cudaStreamSynchronize", 400, 200)
@@ -506,19 +512,16 @@ EXAMPLES: list[Example] = [
     ("PRF322", devices(300, 450), ["CANNOT PRF322.devices count=2"]),
     (
         "PRF345",
-        of(("compute", "k", 0, 300), ("compute", "k", 300, 200), launched=10),
-        ["NOTE PRF345.change gain_ms=0.5 kernels=6 mean_us=250 share=50 weight=50"],
+        of(TRAINED, *PIECES, launched=10),
+        ["NOTE PRF345.change gain_ms=0.4 kernels=60 mean_us=30 share=40 weight=40"],
     ),
     (
         "PRF345",
-        of(("compute", "k", 0, 900), launched=10),
-        ["NOTE PRF345.change gain_ms=0.1 kernels=3 mean_us=900 share=10 weight=10"],
+        of(TRAINED, ("host_op", "aten::add", 0, 1000), *PIECES[:19], ("compute", "k", 950, 50), launched=10),
+        ["GOOD advice.fine gain_ms=0 kernels=60 mean_us=31 share=0"],
     ),
-    (
-        "PRF345",
-        of(("compute", "k", 0, 901), launched=10),
-        ["GOOD advice.fine gain_ms=0.099 kernels=3 mean_us=901 share=9.9 weight=9.9"],
-    ),
+    ("PRF345", of(TRAINED, HALF, launched=10), ["GOOD advice.fine gain_ms=0 kernels=3 mean_us=500 share=0"]),
+    ("PRF345", of(*PIECES, launched=10), ["CANNOT PRF345.no_training"]),
     ("PRF345", of(HALF, tier="npu-simulated"), ["CANNOT advice.no_device"]),
     (
         "PRF391",

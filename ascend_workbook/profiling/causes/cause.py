@@ -34,8 +34,8 @@ KINDS = (
     "computing",
     "untold",
 )
-#: Of these the device is at work: what they take is no rest
-AT_WORK = ("computing", "layout", "casting", "communication")
+#: A rest can be taken away, work only made shorter: of these so much counts when causes are ordered
+COUNTS = {"computing": 0.3, "layout": 0.5, "casting": 0.5, "communication": 0.7}
 CONFIDENCES = ("sure", "likely", "unsure")
 
 
@@ -64,6 +64,11 @@ class Cause:
     def __post_init__(self) -> None:
         if self.kind not in KINDS or self.confidence not in CONFIDENCES:
             raise ValueError(f"no cause is called {self.kind!r}, or {self.confidence!r} is no confidence")
+
+    @property
+    def weight(self) -> float:
+        """Return what orders causes: the percent of the step, of work a part."""
+        return 100 * self.share * COUNTS.get(self.kind, 1.0)
 
     @property
     def predicted_saving_ns(self) -> Range | None:

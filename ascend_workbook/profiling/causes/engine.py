@@ -10,8 +10,7 @@ import numpy as np
 
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.profiling.breakdown import idle_gaps
-from ascend_workbook.profiling.causes.cause import AT_WORK, KINDS, Cause
-from ascend_workbook.profiling.causes.families import time_by_family
+from ascend_workbook.profiling.causes.cause import KINDS, Cause
 from ascend_workbook.profiling.causes.marks import describe_frame
 from ascend_workbook.profiling.causes.reading import Gaps, Reader, Reading, choose_steps, find_gaps
 from ascend_workbook.profiling.causes.sorting import (
@@ -20,11 +19,14 @@ from ascend_workbook.profiling.causes.sorting import (
     LATE_NS,
     LATENCY,
     UNSEEN,
+    Mask,
     Sorted,
     give_waits_their_gaps,
     sort_pieces,
 )
-from ascend_workbook.profiling.intervals import I64
+from ascend_workbook.profiling.causes.threads import Rows
+from ascend_workbook.profiling.causes.work import time_by_family
+from ascend_workbook.profiling.intervals import I64, Intervals
 from ascend_workbook.profiling.trace import Trace
 
 if TYPE_CHECKING:
@@ -32,8 +34,6 @@ if TYPE_CHECKING:
 
 #: Of the step: what takes less is no cause worth a word
 WORTH = 0.03
-#: A rest can be taken away, work only made shorter: of work so much counts when causes are ordered
-WORK_COUNTS = 0.5
 #: Gaps a step from which they are many, the length up to which one is short, and how much of all of them the longest
 #: tenth may hold where they are alike
 MANY, SHORT_NS, ALIKE = 20, 1_000_000, 0.9
@@ -63,11 +63,7 @@ def find_causes(profile: Profile) -> tuple[Cause, ...]:
         key = "PRF316.nothing" if not profile.operators else "PRF316.blind"
         return (Cause("untold", 0.0, 0.0, "", Sentence(key), "unsure"),)
     causes = [cause for cause in (*_causes_of_rest(profile), *_causes_of_work(profile)) if cause.share >= WORTH]
-    return tuple(sorted(causes, key=_order_of, reverse=True))
-
-
-def _order_of(cause: Cause) -> float:
-    return cause.spent_ns * (WORK_COUNTS if cause.kind in AT_WORK else 1.0)
+    return tuple(sorted(causes, key=lambda cause: -cause.weight))
 
 
 def _causes_of_rest(profile: Profile) -> Iterator[Cause]:
@@ -90,19 +86,20 @@ def _read(profile: Profile) -> _Facts:
     rest = idle_gaps(trace, steps) if trace.on_device else _host_gaps(profile)
     gaps = find_gaps(trace, rest)
     reading = Reader(trace, rest).read_gaps(gaps)
-    result = give_waits_their_gaps(trace, gaps, reading, sort_pieces(trace, gaps, reading))
+    reading, result = give_waits_their_gaps(trace, gaps, reading, sort_pieces(trace, gaps, reading))
     share = sum(step.total_ns for step in steps)
     return _Facts(profile, gaps, reading, result, profile.breakdown.step_ns / share if share else 0.0)
 
 
-def _host_gaps(profile: Profile):  # type: ignore[no-untyped-def]
+def _host_gaps(profile: Profile) -> Intervals:
+    """Return when no operator runs in the steps of a profile without a device."""
     trace, steps = profile.trace, profile.breakdown.steady
     covered = trace.intervals_of(trace.where(("host_op",)))
     edges = np.array([(step.start_ns, step.end_ns) for step in steps], np.int64).reshape(-1, 2)
     return covered.gaps_in(edges[:, 0], edges[:, 1])
 
 
-def _make_cause(facts: _Facts, kind: str, chosen: np.ndarray, confidence: str = "sure") -> Cause:  # type: ignore[type-arg]
+def _make_cause(facts: _Facts, kind: str, chosen: Mask, confidence: str = "sure") -> Cause:
     length = facts.reading.length_ns[chosen]
     spent = float(length.sum()) * facts.scale
     where, part = _dearest_place(facts, facts.sorted.place[chosen], length)
@@ -110,14 +107,19 @@ def _make_cause(facts: _Facts, kind: str, chosen: np.ndarray, confidence: str = 
     args: dict[str, Scalar] = {
         "gain_ms": facts.profile.to_ms(spent),
         "share": round(100 * share, 1),
-        "place": Sentence("profiling.cause_at", where=where, part=round(100 * part))
-        if where
-        else Sentence("profiling.cause_nowhere"),
+        "place": _say_place(where, part),
     }
     return Cause(kind, spent, share, where, Sentence(f"PRF316.{kind}", **args), confidence)
 
 
-def _dearest_place(facts: _Facts, place: np.ndarray, length: I64) -> tuple[str, float]:  # type: ignore[type-arg]
+def _say_place(where: str, part: float) -> Sentence:
+    """Say where most of a cause is spent."""
+    if not where:
+        return Sentence("profiling.cause_nowhere")
+    return Sentence("profiling.cause_at", where=where, part=round(100 * part))
+
+
+def _dearest_place(facts: _Facts, place: Rows, length: I64) -> tuple[str, float]:
     """Return the name of the place on which most was spent, and its part of all."""
     trace = facts.trace
     name = np.where(place >= 0, trace.name[np.maximum(place, 0)], -1)
@@ -131,7 +133,7 @@ def _dearest_place(facts: _Facts, place: np.ndarray, length: I64) -> tuple[str, 
     return describe_frame(trace.names[int(names[best])]), float(spent[best] / max(1, spent.sum()))
 
 
-def _judge_generic(facts: _Facts, rest: np.ndarray) -> Iterator[Cause]:  # type: ignore[type-arg]
+def _judge_generic(facts: _Facts, rest: Mask) -> Iterator[Cause]:
     """Judge the pieces that no call's name explains: a function that is busy for long, many short gaps that are alike,
     or nothing that can be told."""
     trace, kind, length = facts.trace, facts.sorted.kind, facts.reading.length_ns
@@ -154,7 +156,12 @@ def _judge_generic(facts: _Facts, rest: np.ndarray) -> Iterator[Cause]:  # type:
     short = rest & ~busy & ~late & ~unseen
     if short.any():
         count = np.unique(gap[short]).size / max(1, len(facts.profile.breakdown.steady))
-        yield _make_cause(facts, "tiny_kernels", short, "sure" if count >= MANY else "unsure")
+        seen = int(length[short & (kind != UNSEEN)].sum()) * 2 >= int(length[short].sum())
+        yield _make_cause(facts, "tiny_kernels" if seen or count >= MANY else "untold", short, _sure_if(count >= MANY))
+
+
+def _sure_if(told: bool) -> str:
+    return "sure" if told else "unsure"
 
 
 def _causes_of_work(profile: Profile) -> Iterator[Cause]:
@@ -175,10 +182,10 @@ def _causes_of_work(profile: Profile) -> Iterator[Cause]:
         return
     left = share
     for family, worth in FAMILY_WORTH.items():
-        part = families.get(family, 0) / total
-        if part >= worth:
-            left -= part * share
-            yield _work_cause(profile, family, part * share, family)
+        of_all = families.get(family, 0) / total
+        if of_all >= worth:
+            left -= of_all * share
+            yield _work_cause(profile, family, of_all * share, family)
     first = max((name for name in families if name not in FAMILY_WORTH), key=families.__getitem__, default="")
     if first:
         yield _work_cause(profile, "computing", left, first)
@@ -188,4 +195,5 @@ def _work_cause(profile: Profile, kind: str, share: float, family: str) -> Cause
     step_ns = profile.breakdown.step_ns
     args: dict[str, Scalar] = {"gain_ms": profile.to_ms(share * step_ns), "share": round(100 * share, 1)}
     args["where"] = family
-    return Cause(kind, share * step_ns, share, family, Sentence(f"PRF316.{kind}_work", **args))
+    where = family if kind == "computing" else ""
+    return Cause(kind, share * step_ns, share, where, Sentence(f"PRF316.{kind}_work", **args))

@@ -43,13 +43,13 @@ PATTERNS = {
     "preprocessing": r"(^|/)PIL/|torchvision/(transforms|io)|image_processing|image_transforms|feature_extraction"
     r"|video_processing|(^|/)cv2|albumentations|tokenization_|read_video|(^|/)av/|decord|librosa|imageio|skimage"
     r"|numpy/|numpy\.|torchaudio/(transforms|load)|: (_?preprocess|collate|tokenize)|: encode_plus|scipy/",
-    "profiler": r"torch/profiler/|torch_npu/profiler/|autograd/profiler\.py\(\d+\): (_?start_trace|_stop|__exit__|_prepare)"
+    "profiler": r"torch/profiler/|torch_npu/profiler/|autograd/profiler\.py\(\d+\): (_?start_trace|_stop|__exit__)"
     r"|^Activity Buffer Request|cuptiActivity|Instrumentation|_(enable|disable)_profiler|^Resource Overhead",
-    "start_up": r"GetStreamPriorityRange|(cuda|hip)StreamCreate|(cuda|hip)GetDeviceProp|(cuda|hip)Init\b|cuInit|hipInit"
+    "start_up": r"GetStreamPriorityRange|(cuda|hip)StreamCreate|(cuda|hip)GetDeviceProp|(cuda|hip)Init\b|cuInit"
     r"|CommInit|cublasCreate|cudnnCreate|aclInit|aclrtSetDevice|aclrtCreateContext|_lazy_init|init_process_group"
     r"|hipGetDevice|cudaDeviceGetAttribute|cudaDeviceSetLimit|(cuda|hip)DeviceCanAccessPeer|DeviceEnablePeerAccess",
-    "allocation": r"^(cuda|hip)(Malloc|Free|HostAlloc|HostFree|HostRegister|HostMalloc|HostUnregister)|aclrtMalloc|aclrtFree"
-    r"|cuMem(Create|Map|Unmap|Release|SetAccess|AddressReserve)|emptyCache|empty_cache",
+    "allocation": r"^(cuda|hip)(Malloc|Free|HostAlloc|HostFree|HostRegister|HostMalloc|HostUnregister)"
+    r"|aclrtMalloc|aclrtFree|cuMem(Create|Map|Unmap|Release|SetAccess|AddressReserve)|emptyCache|empty_cache",
     "lazy_loading": r"Module(Load|GetFunction)|Library(Load|GetKernel|GetModule)|cuKernelGet|FuncGetAttributes"
     r"|FuncSetAttribute|OccupancyMaxActiveBlocks|aclopLoad|BinaryLoad|aclrtBinaryGet|RegisterFatBinary",
     "launch": r"Launch(Kernel|Cooperative|Host|_kernel)|ModuleLaunch|GraphLaunch|launch$|^(cuda|hip)Launch|aclrtLaunch"

@@ -126,34 +126,21 @@ class Reader:
         thread = np.where(gaps.thread < 0, self.main, gaps.thread)
         for number in np.unique(thread).tolist():
             parts.append(self._read_on(number, host.take(thread == number).drop_empty()))
-        nobody = np.full(len(after), NOBODY, np.int64)
-        late = Reading(after, nobody, nobody.astype(np.int32) * 0, nobody, nobody, np.ones(len(after), np.bool_))
-        return join_readings([*parts, late])
+        return join_readings([*parts, _unseen(after, launched=True)])[0]
 
     def _read_on(self, first: int, pieces: Pieces) -> Reading:
         """Read pieces on a thread; where it does nothing, or waits for others, on the next that does something."""
         parts: list[Reading] = []
-        idle: list[Reading] = []
         for number in [first, *(number for number in self.order if number != first)]:
             if not len(pieces) or number not in self.threads:
                 continue
             reading = self._read_thread(self.threads[number], pieces)
             busy = (reading.row >= 0) & ~waits_elsewhere(reading.marks)
             parts.append(take_reading(reading, busy))
-            rest = take_reading(reading, ~busy)
-            if number == first:
-                idle = [rest]
-            pieces = rest.pieces
+            pieces = reading.pieces.take(~busy)
         if len(pieces):  # nobody was busy: who waited, if any did
-            thread = self.threads.get(first)
-            if thread is not None:
-                parts.append(self._read_thread(thread, pieces))
-            else:
-                nobody = np.full(len(pieces), NOBODY, np.int64)
-                zero = np.zeros(len(pieces), np.int32)
-                parts.append(Reading(pieces, nobody, zero, nobody, nobody, zero.astype(np.bool_)))
-        del idle
-        return join_readings(parts)
+            parts.append(self._read_thread(self.threads[first], pieces) if first in self.threads else _unseen(pieces))
+        return join_readings(parts)[0]
 
     def _read_thread(self, thread: HostThread, pieces: Pieces) -> Reading:
         parts, place = thread.split(pieces)
@@ -184,6 +171,13 @@ class Reader:
         return marks, frame, operator
 
 
+def _unseen(pieces: Pieces, launched: bool = False) -> Reading:
+    """Return pieces of which nothing was recorded."""
+    nobody = np.full(len(pieces), NOBODY, np.int64)
+    flags = np.full(len(pieces), launched, np.bool_)
+    return Reading(pieces, nobody, np.zeros(len(pieces), np.int32), nobody, nobody, flags)
+
+
 def waits_elsewhere(marks: I32) -> npt.NDArray[np.bool_]:
     """Return which pieces are a thread's waiting for another thread, and nothing else."""
     waits: npt.NDArray[np.bool_] = (marks & BIT["elsewhere"] > 0) & (marks & (BIT["elsewhere"] - 1) == 0)
@@ -193,17 +187,17 @@ def waits_elsewhere(marks: I32) -> npt.NDArray[np.bool_]:
 def take_reading(reading: Reading, wanted: npt.NDArray[np.generic]) -> Reading:
     """Return some of what was read."""
     columns = (reading.row, reading.marks, reading.frame, reading.operator, reading.launched)
-    return Reading(reading.pieces.take(wanted), *(column[wanted] for column in columns))  # type: ignore[arg-type]
+    return Reading(reading.pieces.take(wanted), *(column[wanted] for column in columns))
 
 
-def join_readings(parts: list[Reading]) -> Reading:
-    """Join what was read of different pieces, in order of time."""
+def join_readings(parts: list[Reading]) -> tuple[Reading, Rows]:
+    """Join what was read of different pieces, in order of time; and that order."""
     if not parts:
         none = np.empty(0, np.int64)
-        return Reading(Pieces(none, none, none), none, none.astype(np.int32), none, none, none.astype(np.bool_))
-    pieces = Pieces(
-        *(np.concatenate([getattr(part.pieces, name) for part in parts]) for name in ("start_ns", "end_ns", "gap"))
-    )
+        return Reading(Pieces(none, none, none), none, none.astype(np.int32), none, none, none.astype(np.bool_)), none
+    times = ("start_ns", "end_ns", "gap")
+    pieces = Pieces(*(np.concatenate([getattr(part.pieces, name) for part in parts]) for name in times))
     names = ("row", "marks", "frame", "operator", "launched")
     columns = [np.concatenate([getattr(part, name) for part in parts]) for name in names]
-    return take_reading(Reading(pieces, *columns), np.argsort(pieces.start_ns, kind="stable"))
+    order = np.argsort(pieces.start_ns, kind="stable")
+    return take_reading(Reading(pieces, *columns), order), order

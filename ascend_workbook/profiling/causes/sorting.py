@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ascend_workbook.profiling.causes.cause import KINDS
 from ascend_workbook.profiling.causes.marks import BIT
-from ascend_workbook.profiling.causes.reading import Gaps, Reading
+from ascend_workbook.profiling.causes.reading import Gaps, Reading, join_readings, take_reading
 from ascend_workbook.profiling.causes.threads import NOBODY, Rows
 from ascend_workbook.profiling.intervals import I64
 from ascend_workbook.profiling.trace import Trace
@@ -96,34 +96,47 @@ def _find_midflight(trace: Trace, gaps: Gaps, reading: Reading, result: Sorted) 
     return result
 
 
-def give_waits_their_gaps(trace: Trace, gaps: Gaps, reading: Reading, result: Sorted) -> Sorted:
+def give_waits_their_gaps(trace: Trace, gaps: Gaps, reading: Reading, result: Sorted) -> tuple[Reading, Sorted]:
     """Give pieces without a cause of their own to the wait in which the device ran dry, up to the time that the host
-    lost in it: had it not waited, it would have handed out work so much earlier."""
+    lost in it before: had it not waited, it would have handed out work so much earlier. A piece that is longer is
+    split."""
     kinds = [KINDS.index("synchronisation"), KINDS.index("blocked_copy")]
     waiting = np.isin(result.kind, kinds) & (reading.pieces.start_ns == gaps.start_ns[reading.pieces.gap])
     if not waiting.any():
-        return result
+        return reading, result
     wait_of_gap = np.full(len(gaps), NOBODY, np.int64)
     wait_of_gap[reading.pieces.gap[waiting]] = np.flatnonzero(waiting)
-    row = reading.row[wait_of_gap]
-    budget = np.where(wait_of_gap >= 0, gaps.start_ns - trace.start_ns[row], 0)
-    open_ones = np.flatnonzero(np.isin(result.kind, [GENERIC, UNSEEN]) & (wait_of_gap[reading.pieces.gap] >= 0))
+    begun = trace.start_ns[reading.row[wait_of_gap]]
+    budget = np.where(wait_of_gap >= 0, gaps.start_ns - begun, 0)
+    source = wait_of_gap[reading.pieces.gap]
+    wanted = np.isin(result.kind, [GENERIC, UNSEEN, LATENCY]) & (source >= 0)
+    open_ones = np.flatnonzero(wanted)
     if not open_ones.size:
-        return result
-    gap = reading.pieces.gap[open_ones]
-    taken = _running_total(reading.length_ns[open_ones], gap)
-    given = open_ones[taken <= budget[gap]]
+        return reading, result
+    gap, length = reading.pieces.gap[open_ones], reading.length_ns[open_ones]
+    given_ns = np.clip(budget[gap] - (_running_total(length, gap) - length), 0, length)
+    part = np.zeros(len(reading.pieces), np.int64)
+    part[open_ones] = given_ns
     kind, place = result.kind.copy(), result.place.copy()
-    source = wait_of_gap[reading.pieces.gap[given]]
-    kind[given], place[given] = result.kind[source], result.place[source]
-    return Sorted(kind, place)
+    taken = part > 0
+    kind[taken], place[taken] = result.kind[source[taken]], result.place[source[taken]]
+    split = np.flatnonzero(taken & (part < reading.length_ns))
+    end = reading.pieces.end_ns.copy()
+    end[split] = reading.pieces.start_ns[split] + part[split]
+    rest = take_reading(reading, split)
+    start = rest.pieces.start_ns + part[split]
+    rest = replace(rest, pieces=replace(rest.pieces, start_ns=start))
+    cut = replace(reading, pieces=replace(reading.pieces, end_ns=end))
+    joined, order = join_readings([cut, rest])
+    return joined, Sorted(
+        np.concatenate([kind, result.kind[split]])[order], np.concatenate([place, result.place[split]])[order]
+    )
 
 
 def _running_total(values: I64, group: Rows) -> I64:
     """Return the sum of the values up to each, within its group; the groups come in order."""
     total = np.cumsum(values)
-    first = np.flatnonzero(np.concatenate([[True], np.diff(group) > 0]))
-    before = np.concatenate([[0], total])[first]
-    of = np.cumsum(np.concatenate([[True], np.diff(group) > 0])) - 1
-    running: I64 = total - before[of]
+    new = np.concatenate([[True], np.diff(group) > 0])
+    before = np.concatenate([[0], total])[np.flatnonzero(new)]
+    running: I64 = total - before[np.cumsum(new) - 1]
     return running

@@ -19,6 +19,6 @@ def check(profile: Profile) -> Iterator[Finding]:
     if causes and causes[0].kind == "untold":
         raise CannotCheck(causes[0].evidence.key, **causes[0].evidence.args)
     for cause in causes:
-        yield Finding(CODE, Status.NOTE, cause.evidence.key, cause.evidence.args, weight=100 * cause.share)
+        yield Finding(CODE, Status.NOTE, cause.evidence.key, cause.evidence.args, weight=cause.weight)
     if not causes:
         yield Finding(CODE, Status.GOOD, "PRF316.none")

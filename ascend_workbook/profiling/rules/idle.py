@@ -22,6 +22,8 @@ IDLE_CAUSE_WORTH = 0.10
 MANY, SHORT_KERNELS_WORTH = 0.5, 0.05
 #: Of the step, waited for launches: from here it is told though the kernels are long enough
 LATE = 0.10
+#: What only a training has among its names
+TRAINS = re.compile("Optimizer[.]step|Backward0|evaluate_function|run_backward|ApplyAdam|ApplyMomentum")
 TUNING_GUIDE = "https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html"
 COMPILING_SOURCE = "https://gitcode.com/Ascend/pytorch"
 TASK_QUEUE_SOURCE = "https://hiascend.com/document/detail/zh/Pytorch/600/apiref/Envvariables/Envir_019.html"
@@ -92,11 +94,14 @@ def check_short_kernels(profile: Profile) -> Iterator[Finding]:
 
 
 def check_batch_size(profile: Profile) -> Iterator[Finding]:
-    """Is each step too little work for the device? A larger batch gives every launch more of it."""
+    """Is each step too little work for the device? A larger batch gives every launch more of it. Only where a training
+    rests in many short gaps that are alike: what a single long one waits for does not shrink with the batch."""
     needs_device(profile, "PRF345")
+    if not any(map(TRAINS.search, profile.trace.names)):
+        raise CannotCheck("PRF345.no_training")
     launches = profile.launches
     mean_us = launches.kernel_ns / max(1, launches.kernels) / 1000
-    share = idle_share(profile, "host", "start")
+    share = sum(cause.share for cause in profile.causes if (cause.kind, cause.confidence) == ("tiny_kernels", "sure"))
     yield advise_change(
         profile, "PRF345.change", share, TUNING_GUIDE, worth=0.10, kernels=launches.kernels, mean_us=round(mean_us, 1)
     )

@@ -99,7 +99,7 @@ def test_launches_and_the_queue() -> None:
 def test_reports_of_the_device() -> None:
     report = analyse(DATA / "timeline_ascend_pt")
     verbs = [one.verb for one in report.parts]
-    assert verbs[:4] == ["time_by_kind", "idle_time", "launching", "units"]
+    assert verbs[:4] == ["time_by_kind", "causes", "idle_time", "launching"]
     idle = part(report, "idle_time")
     assert idle.table is not None
     assert idle.table.column_values("profiling_time") == pytest.approx([0.1, 0, 0.2, 0, 0.05, 0])

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import re
 import subprocess
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tools.profiles.__main__ import main
 from tools.profiles.catalogue import ProfileFile, PublicProfile, draw_halves, read_profiles
 from tools.profiles.fetching import fetch_profiles, read_from_mirror
+from tools.profiles.judging import (
+    Judged,
+    Label,
+    Said,
+    analyse_profile,
+    describe_case,
+    judge_profiles,
+    read_labels,
+    read_said,
+    sum_up,
+)
 
 PERMISSIVE = {"MIT", "BSD-3-Clause", "Apache-2.0", "MulanPSL-2.0"}
 
@@ -113,3 +126,96 @@ def test_what_differs_is_not_kept(file: ProfileFile, says: str, mirror: tuple[Pa
 def test_without_clones_the_command_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fetch", str(tmp_path / "out"), "--half", "held", "--from", str(tmp_path)]) == 1
     assert "no clone of" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("half", ["working", "held"])
+def test_every_profile_has_its_label(half: str) -> None:
+    labels = read_labels(half)
+    assert set(labels) == {profile.name for profile in read_profiles(half=half)}
+    assert all(label.why.endswith(".") for label in labels.values())
+
+
+def test_a_strange_word_is_no_label(tmp_path: Path) -> None:
+    entry = {"first": ["slow"], "second": [], "where": "", "why": "."}
+    (tmp_path / "labels_held.json").write_text(json.dumps({"a": entry}), encoding="utf-8")
+    with pytest.raises(ValueError, match="the label of a has"):
+        read_labels("held", tmp_path)
+
+
+def report_of(*causes: tuple[str, str], status: str = "Note") -> dict[str, Any]:
+    facts = {"causes": [{"kind": kind, "where": "train.py:3", "confidence": sure} for kind, sure in causes]}
+    part = {"findings": [{"rule": "PRF316", "status": status}], "facts": facts, "parts": []}
+    return {"findings": [], "facts": {}, "parts": [{"findings": [], "facts": None, "parts": []}, part]}
+
+
+@pytest.mark.parametrize(
+    ("report", "said"),
+    [
+        (report_of(("loading", "sure"), ("python", "unsure")), Said(("loading", "python"), True, "train.py:3")),
+        (report_of(("loading", "unsure")), Said(("loading",), False, "train.py:3")),
+        (report_of(), Said(("healthy",))),
+        (report_of(status="Not looked"), Said(("untold",))),
+        ({"findings": [], "parts": []}, Said(("untold",))),
+    ],
+)
+def test_what_a_report_says(report: dict[str, Any], said: Said) -> None:
+    assert read_said(report) == said
+
+
+def case_of(first: str, *causes: str, sure: bool = True) -> Judged:
+    return Judged("it", Label(frozenset(first.split()), frozenset(), "", ""), Said(causes, sure))
+
+
+def test_right_wrong_untold() -> None:
+    cases = [
+        case_of("loading preprocessing", "preprocessing", "computing"),
+        case_of("loading", "computing", "loading"),
+        case_of("loading", "computing"),
+        case_of("loading", "computing", sure=False),
+        case_of("loading", "untold"),
+        case_of("untold", "untold"),
+        case_of("healthy", "healthy"),
+        case_of("healthy", "loading"),
+    ]
+    assert [case.right for case in cases] == [True, False, False, False, False, True, True, False]
+    assert [case.wrong for case in cases] == [False, True, True, False, False, False, False, True]
+    assert [case.untold for case in cases] == [False, False, False, True, True, False, False, False]
+    assert sum_up(cases) == {
+        "cases": 8,
+        "first right %": 37.5,
+        "first or second right %": 50.0,
+        "wrong with confidence %": 37.5,
+        "untold %": 25.0,
+        "healthy": 2,
+        "false alarms": 1,
+    }
+    told = [describe_case(case).split()[0] for case in cases]
+    assert told == ["right", "second", "WRONG", "untold", "untold", "right", "right", "WRONG"]
+    assert sum_up([])["first right %"] == 0
+
+
+def test_judged_where_they_lie(tmp_path: Path) -> None:
+    profile = profile_of("0" * 40, ProfileFile("deep/trace.json", sum_of(b""), 1))
+    labels = {"it": Label(frozenset({"loading"}), frozenset(), "", "")}
+    with pytest.raises(OSError, match="fetch"):
+        list(judge_profiles([profile], labels, tmp_path))
+    (tmp_path / "it").mkdir()
+    (tmp_path / "it" / "trace.json").write_text("{}", encoding="utf-8")
+    seen: list[Path] = []
+
+    def analyse(path: Path) -> Said:
+        seen.append(path)
+        return Said(("loading",))
+
+    assert [case.right for case in judge_profiles([profile], labels, tmp_path, analyse)] == [True]
+    assert seen == [tmp_path / "it" / "trace.json"]
+
+
+def test_what_cannot_be_analysed_is_untold(tmp_path: Path) -> None:
+    (tmp_path / "trace.json").write_text("no trace", encoding="utf-8")
+    assert analyse_profile(tmp_path / "trace.json") == Said(("untold",))
+
+
+def test_a_half_is_judged_by_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["judge", str(tmp_path), "--half", "held"]) == 1
+    assert "is not there" in capsys.readouterr().out

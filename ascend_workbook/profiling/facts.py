@@ -22,6 +22,7 @@ from ascend_workbook.profiling.readers import DATA, exported, locate_profile, re
 from ascend_workbook.profiling.readers.ascend import TIMELINE, output_of
 from ascend_workbook.profiling.readers.choice import ALL
 from ascend_workbook.profiling.readers.database import find_database
+from ascend_workbook.profiling.readers.lines import add_sampled_lines
 from ascend_workbook.profiling.readers.tables import KernelTable, MemoryTables, read_kernel_table, read_memory_tables
 from ascend_workbook.profiling.trace import Trace
 
@@ -164,7 +165,8 @@ def load_profile(path: str | os.PathLike[str], steps: str = ALL) -> Profile:
     beside = profile_path.parent if profile_path.name == TIMELINE else None
     output = output_of(profile_path) if profile_path.is_dir() else beside
     record = _read_record(profile_path, Path(path))
-    profile = Profile.from_trace(read_trace(profile_path, steps), record, table_times)
+    trace = add_sampled_lines(read_trace(profile_path, steps), profile_path)
+    profile = Profile.from_trace(trace, record, table_times)
     database = find_database(profile_path) if profile_path.is_dir() else None
     return replace(profile, output=output, database=database)
 

@@ -2,16 +2,18 @@
 Imports nothing of the workbook.
 
 Configuration (collecting/options.py, for_child): accelerator (npu | cuda | cpu), folder, wait, warmup, steps,
-`what` and `npu` as the profilers name them, ranks (None: all), limit_mib. A profiled step runs from one optimizer
-update to the next."""
+`what` and `npu` as the profilers name them, ranks (None: all), `lines` (line_sampler.py), limit_mib. A profiled step
+runs from one optimizer update to the next."""
 
 from __future__ import annotations
 
 import functools
+import importlib.util
 import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from torch.optim import Optimizer
@@ -20,11 +22,24 @@ if TYPE_CHECKING:
     import torch
 
 
+def _load_beside(name: str) -> ModuleType:
+    """Load a file that lies beside this one: the script's process knows nothing of the workbook."""
+    spec = importlib.util.spec_from_file_location(f"_workbook_{name}", Path(__file__).with_name(f"{name}.py"))
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{name}.py cannot be loaded")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+line_sampler = _load_beside("line_sampler")
+
+
 def attach(observer: Any, config: dict[str, Any]) -> None:
     """Start before the first forward, when the script has chosen its device; mark a step at each update."""
     if config["ranks"] is not None and observer.rank not in config["ranks"]:
         return
-    running: list[torch.profiler.profile] = []
+    running: list[Recording] = []
     marks = Marks(lambda: running[0].step())
 
     def start_profiler(model: torch.nn.Module) -> None:
@@ -90,9 +105,51 @@ RESERVE_MIB = 512
 MIB = 1 << 20
 
 
-def make(config: dict[str, Any], rank: int) -> torch.profiler.profile:
-    """Make the profiler, not yet started; its `step()` ends a step."""
-    return (_make_npu_profiler if config["accelerator"] == "npu" else _make_torch_profiler)(config, rank)
+class Recording:
+    """The device's profiler, and beside it, while steps are recorded, the lines that the host is at."""
+
+    def __init__(self, profiler: torch.profiler.profile, config: dict[str, Any], rank: int) -> None:
+        self._profiler = profiler
+        self._lines = Path(config["folder"], f"rank{rank}.lines.json") if config["lines"] else None
+        self._begin = config["wait"] + config["warmup"]
+        self._end = self._begin + config["steps"]
+        self._steps = 0
+        self._sampler: Any = None
+
+    def start(self) -> None:
+        """Start before the first step."""
+        self._profiler.start()
+        self._sample()
+
+    def step(self) -> None:
+        """End a step."""
+        self._steps += 1
+        if self._steps >= self._end:  # before the profiler writes what it has
+            self._stop_sampling()
+        self._profiler.step()
+        self._sample()
+
+    def stop(self) -> None:
+        """End the recording, where not all steps came."""
+        self._stop_sampling()
+        self._profiler.stop()
+
+    def _sample(self) -> None:
+        if self._lines is not None and self._sampler is None and self._begin <= self._steps < self._end:
+            self._sampler = line_sampler.LineSampler()
+            self._sampler.start()
+
+    def _stop_sampling(self) -> None:
+        if self._sampler is not None and self._lines is not None:
+            self._sampler.stop()
+            self._sampler.write_samples(self._lines)
+            self._lines = self._sampler = None
+
+
+def make(config: dict[str, Any], rank: int) -> Recording:
+    """Make the recording, not yet started; its `step()` ends a step."""
+    make_profiler = _make_npu_profiler if config["accelerator"] == "npu" else _make_torch_profiler
+    return Recording(make_profiler(config, rank), config, rank)
 
 
 def room(model: torch.nn.Module, config: dict[str, Any], rank: int, ranks: int) -> dict[str, float]:

@@ -22,11 +22,12 @@ from ascend_workbook.machine.device import Device
 from ascend_workbook.profiling.collecting.options import Options, for_child
 from ascend_workbook.profiling.facts import RECORD, Profile, load_profile
 from ascend_workbook.profiling.ranks.collectives import calls_at
+from ascend_workbook.profiling.readers.lines import sampled_spans, sampled_stacks
 from ascend_workbook.profiling.savings import ADVISED
 from ascend_workbook.storage import open_storage
 
 #: What child/profiler_plugin.py and the profilers below it write
-OURS = re.compile(r"rank(\d+)(?:\.pt\.trace\.json|\.flops\.json|\.room\.json|_.*_ascend_pt)")
+OURS = re.compile(r"rank(\d+)(?:\.pt\.trace\.json|\.flops\.json|\.room\.json|\.lines\.json|_.*_ascend_pt)")
 MIB = 1 << 20
 
 
@@ -156,9 +157,11 @@ def count_data(profile: Profile, run: Recording) -> list[Row]:
     asked = (
         (options.shapes, "shapes", int((trace.shape > 0).sum()) if any(trace.shapes) else 0),
         (options.memory, "memory", trace.memory_records),
-        (options.stack or options.modules, "stack", trace.count_events("python")),
+        (options.stack or options.modules, "stack", trace.count_events("python") - sampled_spans(trace)),
         (options.flops and run.found.accelerator != "npu", "flops", len(_read_beside(run, "flops").get("flops", ()))),
     )
+    if options.lines:  # steps of less than a millisecond can end before one is seen
+        rows.append(_grade_count("lines", sampled_stacks(trace), Status.NOTE))
     rows += [_grade_count(name, count, Status.LOOK) for wanted, name, count in asked if wanted]
     return rows + count_npu_data(run.data_path(run.ranks[0]), options, run.found)
 

@@ -31,7 +31,7 @@ METRICS = {
 #: -> torch_npu.profiler.ExportType's
 EXPORTS = {"text": ["Text"], "db": ["Db"], "both": ["Text", "Db"]}
 LEVELS = (0, 1, 2)
-SWITCHES = ("shapes", "memory", "stack", "flops", "modules", "l2_cache", "op_attr", "mstx", "simplify")
+SWITCHES = ("shapes", "memory", "lines", "stack", "flops", "modules", "l2_cache", "op_attr", "mstx", "simplify")
 #: Options that torch.profiler has no like of, and the value that asks for nothing
 NPU_ONLY: dict[str, object] = {
     "level": None,
@@ -50,18 +50,20 @@ NOT_SIMULATED = ("metrics", "l2_cache", "op_attr", "mstx")
 @dataclass(frozen=True)
 class Options:
     """`wait` steps without the profiler (their time is what its overhead is told by), `warmup` that are thrown away,
-    then `steps` recorded. The schedule is never repeated: torch_npu keeps only one round. shapes, memory, stack, flops,
-    modules: of the operators. On an NPU: level 0, 1 (default) or 2; metrics, one of METRICS (default: pipe, none at
-    level 0); export: text, db or both; l2_cache; op_attr (needs a database); mstx marks; gc_ms: collections of Python's
-    garbage that took at least so many milliseconds; simplify: False keeps the raw data. ranks: which to record ([0, 3]
-    or "0,3-5"; default: all). limit_mib: the most room on the disk the recording may need by its estimate (default:
-    what is free, less a reserve)."""
+    then `steps` recorded. The schedule is never repeated: torch_npu keeps only one round. shapes, memory, stack,
+    flops, modules: of the operators. lines: at which lines of the script the host is, looked at about every
+    millisecond. On an NPU: level 0, 1 (default) or 2; metrics, one of METRICS (default: pipe, none at level 0);
+    export: text, db or both; l2_cache; op_attr (needs a database); mstx marks; gc_ms: collections of Python's
+    garbage that took at least so many milliseconds; simplify: False keeps the raw data. ranks: which to record ([0,
+    3] or "0,3-5"; default: all). limit_mib: the most room on the disk the recording may need by its estimate
+    (default: what is free, less a reserve)."""
 
     steps: int = 10
     warmup: int = 2
     wait: int = 3
     shapes: bool = True
     memory: bool = True
+    lines: bool = True
     stack: bool = False
     flops: bool = False
     modules: bool = False
@@ -171,5 +173,5 @@ def for_child(options: Options, accelerator: str, folder: str) -> dict[str, Any]
     }
     ranks = None if options.ranks is None else list(options.ranks)
     schedule = {"wait": options.wait, "warmup": options.warmup, "steps": options.steps}
-    room = {"limit_mib": options.limit_mib}
-    return {"accelerator": accelerator, "folder": folder, **schedule, "what": what, "npu": npu, "ranks": ranks, **room}
+    more = {"ranks": ranks, "lines": options.lines, "limit_mib": options.limit_mib}
+    return {"accelerator": accelerator, "folder": folder, **schedule, "what": what, "npu": npu, **more}

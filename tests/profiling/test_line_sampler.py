@@ -1,0 +1,139 @@
+"""What the sampler beside the profiler sees of a thread, and what a trace is told of it."""
+
+from __future__ import annotations
+
+import gc
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ascend_workbook.profiling.child.line_sampler import LineSampler, find_line
+from ascend_workbook.profiling.facts import load_profile
+from ascend_workbook.profiling.readers import lines
+from ascend_workbook.profiling.readers.lines import add_sampled_lines, sampled_spans, sampled_stacks
+from ascend_workbook.profiling.trace import Event, Trace, build_trace
+
+MS = 1_000_000
+
+
+def rest_long() -> None:
+    time.sleep(0.15)
+
+
+def compute_long() -> int:
+    end, number = time.perf_counter() + 0.15, 0
+    while time.perf_counter() < end:
+        number += 1
+    return number
+
+
+def spent_in(content: dict[str, object]) -> dict[str, float]:
+    """Return the milliseconds that each frame of this file was seen at, by function and line."""
+    spent: dict[str, float] = {}
+    for name, begin, end in lines._find_spans(content):
+        if "test_line_sampler.py(" in name:
+            spent[name.rpartition("/")[2]] = spent.get(name.rpartition("/")[2], 0.0) + (end - begin) / MS
+    return spent
+
+
+def test_lines_that_rest_and_lines_that_compute_are_both_seen(tmp_path: Path) -> None:
+    sampler = LineSampler()
+    sampler.start()
+    rest_long()
+    compute_long()
+    gc.collect()
+    sampler.stop()
+    path = tmp_path / "rank0.lines.json"
+    sampler.write_samples(path)
+    content = json.loads(path.read_text())
+    spent = spent_in(content)
+    resting = sum(ms for name, ms in spent.items() if name.endswith(": rest_long"))
+    computing = sum(ms for name, ms in spent.items() if name.endswith(": compute_long"))
+    assert 100 < resting < 400, "a sleeping call"
+    assert 100 < computing < 400, "a loop that never lets go of the interpreter by itself"
+    line = rest_long.__code__.co_firstlineno + 1
+    assert any(name == f"test_line_sampler.py({line}): rest_long" for name in spent), "the line of the call"
+    assert any(generation == 2 for _, _, generation in content["collections"])
+    assert not any("line_sampler.py" in file and "tests" not in file for file, _, _ in content["frames"])
+
+
+def test_the_line_of_an_instruction_is_the_calls() -> None:
+    code = rest_long.__code__
+    last = len(code.co_code) - 2
+    assert find_line(code, last) == code.co_firstlineno + 1
+    assert find_line(code, 0) in (code.co_firstlineno, code.co_firstlineno + 1)
+
+
+def make_trace() -> Trace:
+    events = [Event("ProfilerStep#1", "step", "Python 7", 0, 100 * MS)]
+    events.append(Event("aten::mm", "host_op", "Python 7", 10 * MS, MS))
+    return build_trace(events, source="made", dialect="ascend")
+
+
+def make_samples(folder: Path, **changes: object) -> Path:
+    """Write samples beside a profile: main at line 3 for a while, calling save at its second sample."""
+    content: dict[str, object] = {
+        "version": 1,
+        "pid": 7,
+        "tid": 7,
+        "interval_ns": MS,
+        "frames": [["/a/train.py", 3, "main"], ["/a/io.py", 9, "save"], ["/a/train.py", 4, "main"]],
+        "stacks": [[0], [0, 1], [2]],
+        "samples": [[10 * MS, 0], [11 * MS, 1], [30 * MS, 1], [31 * MS, 2]],
+        "collections": [[40 * MS, 5 * MS, 2]],
+    }
+    (folder / "rank0.lines.json").write_text(json.dumps({**content, **changes}))
+    return folder / "rank0_1_ascend_pt"
+
+
+def test_samples_become_frames_that_nest(tmp_path: Path) -> None:
+    trace = add_sampled_lines(make_trace(), make_samples(tmp_path))
+    rows = np.flatnonzero(trace.where(("python",)))
+    events = [
+        (trace.names[trace.name[row]], int(trace.start_ns[row]), int(trace.start_ns[row] + trace.duration_ns[row]))
+        for row in rows.tolist()
+    ]
+    half = MS // 2
+    assert events == [
+        ("/a/train.py(3): main", 10 * MS - half, 30 * MS + half),
+        ("/a/io.py(9): save", 10 * MS + half, 30 * MS + half),
+        ("/a/train.py(4): main", 30 * MS + half, 31 * MS + half),
+        ("GC", 40 * MS, 45 * MS),
+    ]
+    assert {trace.lanes[trace.lane[row]] for row in rows} == {"Python 7"}, "on the thread that was sampled"
+    assert set(trace.step[rows].tolist()) == {0}
+    assert (sampled_stacks(trace), sampled_spans(trace)) == (4, 4)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"stacks": [[9]]}, {"samples": "x"}, {"frames": 4}, {"tid": None}, {"collections": [[1]]}]
+)
+def test_a_damaged_file_is_told_of_and_takes_nothing_along(tmp_path: Path, changes: dict[str, object]) -> None:
+    trace = add_sampled_lines(make_trace(), make_samples(tmp_path, **changes))
+    assert len(trace) == 2 and sampled_stacks(trace) == 0
+    assert [remark.key for remark in trace.remarks] == ["profiling.unreadable"]
+
+
+def test_samples_outside_the_trace_are_left_out(tmp_path: Path) -> None:
+    late = make_samples(tmp_path, samples=[[500 * MS, 0], [501 * MS, 0]], collections=[])
+    assert len(add_sampled_lines(make_trace(), late)) == 2
+
+
+def test_a_profile_without_samples_is_as_it_was(tmp_path: Path) -> None:
+    trace = make_trace()
+    assert add_sampled_lines(trace, tmp_path / "rank0_1_ascend_pt") is trace
+    assert add_sampled_lines(trace, tmp_path / "some.json") is trace
+
+
+def test_a_profile_is_read_with_its_samples(tmp_path: Path) -> None:
+    make_samples(tmp_path)
+    events = [
+        {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 7, "tid": 7, "ts": 10_000, "dur": 1000},
+        {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 7, "tid": 7, "ts": 0, "dur": 100_000},
+    ]
+    path = tmp_path / "rank0.pt.trace.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    assert sampled_stacks(load_profile(path).trace) == 4

@@ -23,9 +23,9 @@ FORMAT = "ascend-workbook times 1"
 class FamilyTimes:
     """The numbers of one family. `memory`: which part of the chip's bandwidth long streams reach; `cache_gain`: how
     much faster it is in the cache; `cycles`: what an element costs a vector core; `cube`: which part of the peak full
-    tiles reach. Spreads are standard deviations of the logarithm of measured over said, on workloads that were left
-    out: of a kernel, and of what all of a family err together. `shapes`: on how many kernels of different shape this
-    rests; `workloads`: on how many trainings."""
+    tiles reach, `turned`: which part of that where the left operand is turned. Spreads are standard deviations of the
+    logarithm of measured over said, on workloads that were left out: of a kernel, and of what all of a family err
+    together. `shapes`: on how many kernels of different shape this rests; `workloads`: on how many trainings."""
 
     launch_us: float
     memory: float
@@ -36,6 +36,7 @@ class FamilyTimes:
     family_spread: float
     shapes: int = 0
     workloads: int = 0
+    turned: float = 1.0
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,14 @@ GRIDS: dict[str, tuple[float, ...]] = {
     "launch_us": (1.0, 1.3, 1.6, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 12.0, 17.0),
     "cycles": (0.0, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0),
     "cube": (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0, 1.1),
+    "turned": (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0),
     "cache_gain": (1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0),
     "memory": (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 1.0),
 }
 ROUNDS = 4
 #: What a number has to win before it leaves that of the family it descends from: error, per unit of its logarithm. All
 #: families stream over one memory.
-RELUCTANCE = {"launch_us": 0.01, "memory": 0.1, "cache_gain": 0.01, "cycles": 0.01, "cube": 0.01}
+RELUCTANCE = {"launch_us": 0.01, "memory": 0.1, "cache_gain": 0.01, "cycles": 0.01, "cube": 0.01, "turned": 0.01}
 #: A workload of so many shapes counts half
 FEW = 10.0
 #: A spread of few is drawn towards that of all as by so many workloads
@@ -127,7 +128,8 @@ def _start_of(family: str, fitted: Mapping[str, FamilyTimes]) -> FamilyTimes:
 def _fit(cases: Sequence[_Case], start: FamilyTimes, cube: bool) -> FamilyTimes:
     """Return the numbers with the least mean error, one number at a time."""
     whole = math.fsum(case.weight for case in cases)
-    numbers = [name for name in GRIDS if name != ("cycles" if cube else "cube")]
+    left = ("cycles",) if cube else ("cube", "turned")
+    numbers = [name for name in GRIDS if name not in left]
 
     def loss(times: FamilyTimes) -> float:
         wrong = math.fsum(

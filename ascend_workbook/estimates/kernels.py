@@ -19,6 +19,8 @@ __all__ = ["Kernel", "Total", "estimate_kernel", "estimate_kernels", "predict_mi
 MICRO = 1e6
 #: Output tiles that a core makes at once, and which part of a cube's speed tiles of that size reach
 TILES = ((128, 256, 1.0), (256, 128, 1.0), (128, 128, 0.85))
+#: So deep are the panels that a core reads at once
+PANEL = 256
 #: What lies in the cache is faster by `cache_gain`; from this part of its size on the gain fades.
 CACHE_PART = 0.45
 #: So many caches full are shared by cores that read the same panels one after the other.
@@ -77,13 +79,24 @@ def predict_microseconds(load: Load, chip: Chip, times: FamilyTimes) -> float:
     if times.cycles:
         seconds = max(seconds, load.elements * times.cycles / (chip.vector_cores * chip.clock_ghz * 1e9))
     if load.operations:
-        seconds = max(seconds, load.operations / (_peak(load, chip) * times.cube * _tile_use(load.product, chip)))
+        part = times.cube * (times.turned if load.product and load.product.turned else 1.0)
+        seconds = max(seconds, load.operations / (_peak(load, chip) * part * _tile_use(load.product, chip)))
+    if load.product:
+        seconds += _first_and_last(load.product, load.item_bytes) / (bandwidth / chip.cube_cores)
+    if load.spilled:
+        seconds += load.spilled / (chip.bandwidth_bytes_s * times.memory * times.cache_gain)
     return times.launch_us + seconds * MICRO
+
+
+def _first_and_last(product: Product, item: float) -> float:
+    """Return the bytes that a core moves while its cube waits: the first panels of its first tile, its last tile."""
+    rows, columns = min(product.rows, TILES[0][0]), min(product.columns, TILES[0][1])
+    return ((rows + columns) * min(product.depth, PANEL) + rows * columns) * item
 
 
 def _peak(load: Load, chip: Chip) -> float:
     """Return the cubes' operations a second: in float32 a quarter of that in 16 bits, in 8 bits twice."""
-    if load.bfloat16 and not load.family.startswith("attention"):  # there the vector units' softmax sets the pace
+    if load.bfloat16 and load.family != "attention":  # there the vector units' softmax sets the pace
         return chip.cube_flops * chip.bfloat16_part
     return chip.cube_flops * (0.25 if load.item_bytes >= 4 else 1.0 if load.item_bytes >= 2 else 2.0)
 

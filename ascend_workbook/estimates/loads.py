@@ -67,7 +67,7 @@ CUBE_FAMILIES = ("matmul", "attention", "attention_grad", "convolution", "convol
 #: Where a family was never measured, the one whose numbers stand for it
 PARENTS = {
     "attention": "matmul",
-    "attention_grad": "attention",
+    "attention_grad": "matmul",
     "convolution": "matmul",
     "convolution_grad": "convolution",
     "norm_grad": "norm",
@@ -91,22 +91,31 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Product:
-    """A matrix product: `batch` times (rows x depth) x (depth x columns)."""
+    """A matrix product: `batch` times (rows x depth) x (depth x columns). `turned`: the left operand lies as depth x
+    rows, as a weight's gradient has it."""
 
     batch: int
     rows: int
     columns: int
     depth: int
+    turned: bool = False
 
     @property
     def operations(self) -> float:
         return 2.0 * self.batch * self.rows * self.columns * self.depth
 
+    def count_bytes(self, item: float, item_out: float) -> float:
+        """Return the bytes of both operands and the result, each once. Shared profiles have operands whose sizes were
+        changed, beside the product's own."""
+        operands = self.depth * (self.rows + self.columns) * item
+        return self.batch * (operands + self.rows * self.columns * item_out)
+
 
 @dataclass(frozen=True)
 class Load:
     """What a kernel has to do: `bytes` over the memory, `elements` on the vector units, `operations` on the cubes with
-    items of `item_bytes`; the product where it is one."""
+    items of `item_bytes`; the product where it is one; `spilled`: bytes that cubes and vector cores write for one
+    another, through the cache, while neither works."""
 
     family: str
     bytes: float
@@ -115,6 +124,7 @@ class Load:
     item_bytes: float = 4.0
     product: Product | None = None
     bfloat16: bool = False
+    spilled: float = 0.0
 
 
 @lru_cache(maxsize=2**16)
@@ -130,9 +140,15 @@ def measure_kernel(kernel: Kernel) -> Load:
     bfloat16 = any(name.upper().endswith(("BF16", "BFLOAT16")) for name in kernel.input_types[:2])
     if family == "matmul":
         product = find_product(kernel)
-        return Load(family, moved, elements, product.operations if product else 0.0, item, product, bfloat16)
-    count = count_attention if family.startswith("attention") else count_convolution
-    return Load(family, moved, elements, count(kernel), item, bfloat16=bfloat16)
+        if product is None:
+            return Load(family, moved, elements, item_bytes=item, bfloat16=bfloat16)
+        if not kernel.type.startswith("Grouped"):  # those read the weights of all groups
+            moved = min(moved, product.count_bytes(item, _item_of_output(kernel, item)))
+        return Load(family, moved, elements, product.operations, item, product, bfloat16)
+    if family.startswith("attention"):
+        operations, spilled = count_attention(kernel)
+        return Load(family, moved, elements, operations, item, bfloat16=bfloat16, spilled=spilled)
+    return Load(family, moved, elements, count_convolution(kernel), item, bfloat16=bfloat16)
 
 
 @cache
@@ -175,6 +191,10 @@ def count_bytes(kernel: Kernel) -> float:
     return read + written
 
 
+def _item_of_output(kernel: Kernel, item: float) -> float:
+    return item_bytes(kernel.output_types[0]) if kernel.output_types else item
+
+
 def find_product(kernel: Kernel) -> Product | None:
     """Return the sizes of a matrix product from whatever is consistent: tables carry transposed operands and private
     formats without a word."""
@@ -191,31 +211,49 @@ def find_product(kernel: Kernel) -> Product | None:
         last = list(side[-2:])
         if known in last:
             last.remove(known)
-            return Product(batch, rows, columns, last[0])
+            return Product(batch, rows, columns, last[0], _is_turned(left, rows, last[0]))
     depth = math.sqrt(math.prod(left) * math.prod(right) / max(1, rows * columns) / max(batch, 1))
     return Product(batch, rows, columns, max(1, round(depth)))
+
+
+def _is_turned(left: Shape, rows: int, depth: int) -> bool:
+    """Return whether the left operand lies as depth x rows; of a square one that cannot be told."""
+    first, last = left[-2:]
+    return rows != depth and (last == rows or first == depth) and not (first == rows and last == depth)
 
 
 #: From this length on a square mask means causal attention, of which kernels skip half.
 LEAST_MASK = 512
 
 
-def count_attention(kernel: Kernel) -> float:
-    """Return the operations of an attention: two products forward, five backward, half of them where a square mask
-    says causal."""
+#: Where a table does not tell heads apart each is taken to be so wide: that of most language models.
+HEAD = 128
+#: Bytes of a score that attention's gradient writes in float32 for its vector cores: the scores, and their gradients
+SCORES = 8.0
+#: Its partial sums of three gradients, in float32 too: each block of so many keys writes a row of each anew.
+BLOCK = 128
+PARTIAL_SUMS = 3 * 4.0
+
+
+def count_attention(kernel: Kernel) -> tuple[float, float]:
+    """Return the operations of an attention, two products forward, five backward, half of them where a square mask
+    says causal; and the bytes that its gradient's cubes write for the vector cores."""
     if len(kernel.inputs) < 2:
-        return 0.0
+        return 0.0, 0.0
     query, key = kernel.inputs[0], kernel.inputs[1]
+    head = HEAD
     if len(query) == 4 and len(key) == 4:  # BNSD
-        queries, keys, width = query[2], key[2], query[0] * query[1] * query[3]
+        queries, keys, width, head = query[2], key[2], query[0] * query[1] * query[3], max(1, query[3])
     elif len(query) == 3 and len(key) == 3:  # SBH, or BSH where the first is the smaller
         longest = 1 if query[0] < query[1] else 0
         queries, keys, width = query[longest], key[longest], query[1 - longest] * query[2]
     else:
-        return 0.0
+        return 0.0, 0.0
     causal = any(len(shape) == 2 and shape[0] == shape[1] >= LEAST_MASK for shape in kernel.inputs[3:])
-    products = 5 if kernel.type.endswith("Grad") else 2
-    return 2.0 * products * queries * keys * width * (0.5 if causal else 1.0)
+    backward = kernel.type.endswith("Grad")
+    pairs = queries * keys * (0.5 if causal else 1.0)
+    spilled = pairs * width / head * (SCORES + PARTIAL_SUMS * head / BLOCK) if backward else 0.0
+    return 2.0 * (5 if backward else 2) * pairs * width, spilled
 
 
 def count_convolution(kernel: Kernel) -> float:

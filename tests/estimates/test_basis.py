@@ -14,7 +14,7 @@ from ascend_workbook.findings.errors import WorkbookError
 
 def test_the_shipped_numbers_say_what_they_rest_on() -> None:
     basis = load_basis()
-    assert basis.date == "2026-11-27" and len(basis.fitted_on) == 4
+    assert basis.date == "2026-11-27" and len(basis.fitted_on) == 5
     assert {"links", "network", "host"} <= basis.about.keys()
     assert all(basis.about[name]["source"] for name in ("links", "network", "host"))
     assert all(times.family_spread > 0 and times.kernel_spread > 0 for times in basis.families.values())

@@ -36,16 +36,38 @@ def test_a_product_by_hand() -> None:
     # 20 tiles of 128 x 256 on 20 cores: all at work at half their peak of 294.912 TFLOPS
     told = estimate_kernel(product(1280, 512, 4096), CHIP, BASIS)
     work = 2 * 1280 * 512 * 4096 / (0.5 * 294.912e12) * 1e6
-    assert told.middle == pytest.approx(2.0 + work)
+    # the first panels of a tile, 256 deep, and its last, over a core's share of half of 1.6 TB/s
+    ends = 2 * ((128 + 256) * 256 + 128 * 256) / (0.5 * 1.6e12 / 20) * 1e6
+    assert told.middle == pytest.approx(2.0 + work + ends)
     # one tile more needs a second round of all cores
     assert estimate_kernel(product(1281, 512, 4096), CHIP, BASIS).middle > 2.0 + 1.5 * work
 
 
+def test_a_turned_operand_slows_the_cubes() -> None:
+    times = replace(TIMES, turned=0.8)
+    plain, turned = (
+        measure_kernel(Kernel("MatMulV3", (left, (8192, 4096)), ("FLOAT16",) * 2, ((1536, 4096),), ("FLOAT16",)))
+        for left in ((1536, 8192), (8192, 1536))
+    )
+    before, after = (predict_microseconds(load, CHIP, times) for load in (plain, turned))
+    ends = before - 2.0 - plain.operations / (0.5 * CHIP.cube_flops * 96 / 100) * 1e6  # 96 tiles, five rounds of 20
+    assert 0 < ends < 0.02 * before and after - 2.0 - ends == pytest.approx((before - 2.0 - ends) / 0.8)
+
+
+def test_attentions_gradient_waits_for_what_its_cores_write_for_one_another() -> None:
+    heads = Kernel("FlashAttentionScoreGrad", ((4096, 1, 2048),) * 3, ("DT_BF16",) * 3, (), ())
+    times = replace(TIMES, cache_gain=2.0, cube=0.9)
+    cubes = 10 * 4096**2 * 2048 / (0.9 * CHIP.cube_flops * CHIP.bfloat16_part) * 1e6
+    written = 20 * 4096**2 * 16 / (1.6e12 * 0.5 * 2.0) * 1e6
+    assert predict_microseconds(measure_kernel(heads), CHIP, times) == pytest.approx(2.0 + cubes + written)
+
+
 def test_float32_takes_four_times_as_long_and_bfloat16_a_little_longer() -> None:
     sizes = (5120, 5120, 5120)
-    half = estimate_kernel(product(*sizes), CHIP, BASIS).middle - 2
-    assert estimate_kernel(product(*sizes, "FLOAT"), CHIP, BASIS).middle - 2 == pytest.approx(4 * half)
-    brain = estimate_kernel(product(*sizes, "DT_BF16"), CHIP, BASIS).middle - 2
+    ends = 2 * ((128 + 256) * 256 + 128 * 256) / (0.5 * 1.6e12 / 20) * 1e6
+    half = estimate_kernel(product(*sizes), CHIP, BASIS).middle - 2 - ends
+    assert estimate_kernel(product(*sizes, "FLOAT"), CHIP, BASIS).middle - 2 - 2 * ends == pytest.approx(4 * half)
+    brain = estimate_kernel(product(*sizes, "DT_BF16"), CHIP, BASIS).middle - 2 - ends
     assert brain == pytest.approx(half / CHIP.bfloat16_part)
 
 

@@ -37,10 +37,26 @@ def test_families(kind: str, family: str) -> None:
 )
 def test_a_product_is_found_however_its_operands_lie(left: tuple[int, ...], right: tuple[int, ...]) -> None:
     load = measure_kernel(kernel("MatMulV3", [left, right], [(4096, 6144)]))
-    assert load.product == Product(1, 4096, 6144, 1024)
+    assert load.product == Product(1, 4096, 6144, 1024, turned=left == (1024, 4096))
     assert load.operations == 2 * 4096 * 6144 * 1024
     assert load.bytes == 2 * (4096 * 1024 + 1024 * 6144 + 4096 * 6144)
     assert load.bfloat16
+
+
+def test_what_a_square_operand_does_not_tell_is_not_guessed() -> None:
+    square = kernel("MatMulV3", [(4096, 4096), (4096, 1024)], [(4096, 1024)])
+    assert measure_kernel(square).product == Product(1, 4096, 1024, 4096)
+
+
+def test_a_product_moves_its_own_operands_whatever_a_shared_table_says() -> None:
+    changed = kernel("MatMulV3", [(81920, 1536), (8192, 4096)], [(1536, 4096)])
+    load = measure_kernel(changed)
+    assert load.product == Product(1, 1536, 4096, 8192, turned=True)
+    assert load.bytes == 2 * (1536 * 8192 + 8192 * 4096 + 1536 * 4096)
+    grouped = kernel("GroupedMatmul", [(512, 1024), (8, 1024, 2048)], [(512, 2048)])
+    assert measure_kernel(grouped).bytes == 2 * (512 * 1024 + 8 * 1024 * 2048 + 512 * 2048), "the weights of all groups"
+    single = Kernel("MatMulV3", ((64, 32), (32, 128)), ("DT_BF16", "DT_BF16"), ((64, 128),), ("FLOAT",))
+    assert measure_kernel(single).bytes == 2 * (64 * 32 + 32 * 128) + 4 * 64 * 128
 
 
 def test_a_product_in_fractal_format() -> None:
@@ -68,6 +84,14 @@ def test_causal_attention_does_half() -> None:
     assert plain.operations == 4 * 4096 * 4096 * 2048 == 2 * causal.operations
     backward = measure_kernel(kernel("FlashAttentionScoreGrad", heads, [(4096, 1, 2048)]))
     assert backward.operations == 2.5 * plain.operations
+    # 16 heads of 128: of each score 4 bytes and 4 of its gradient, and 3 x 4 bytes of partial sums
+    assert plain.spilled == 0 and backward.spilled == 4096 * 4096 * 16 * 20
+
+
+def test_the_gradient_of_narrow_heads_writes_more_scores_beside_its_sums() -> None:
+    narrow = [(1, 32, 4096, 64)] * 3
+    load = measure_kernel(kernel("FlashAttentionScoreGrad", narrow, narrow))
+    assert load.spilled == 4096 * 4096 * 32 * (8 + 12 * 64 / 128)
 
 
 def test_a_convolution_does_the_same_in_all_directions() -> None:

@@ -24,10 +24,17 @@ SHARED = {
 }
 
 
-def test_the_held_half_is_the_draw() -> None:
-    drawn = sorted(name for name, entry in RECORD["workloads"].items() if not entry["known_before"])
+#: Found after the first draw, and divided by one of their own
+LATER = {"grouped_2026", "kernel_parse_2023", "matmul_2026"}
+
+
+def test_the_held_half_is_the_draws() -> None:
+    drawn = {name for name, entry in RECORD["workloads"].items() if not entry["known_before"]}
     held = {name for name, entry in RECORD["workloads"].items() if entry["half"] == "held"}
-    assert held == {*random.Random(20261127).sample(drawn, 4)}
+    first, second = (
+        random.Random(20261127).sample(sorted(names), many) for names, many in ((drawn - LATER, 4), (LATER, 2))
+    )
+    assert held == {*first, *second}
 
 
 @pytest.mark.parametrize("name", RECORD["workloads"])
@@ -69,7 +76,7 @@ def test_the_command_judges_both_halves(tmp_path: Path, capsys: pytest.CaptureFi
     assert main([str(tmp_path), "--held"]) == 0
     told = capsys.readouterr().out
     assert told.count("80 % ranges held") == 6 and "gpt_8k_2023: " in told
-    assert "held 5 of 5 workloads: 100%" in told and "held 4 of 4 workloads: 100%" in told
+    assert "held 6 of 6 workloads: 100%" in told and "held 6 of 6 workloads: 100%" in told.split("the held half")[1]
 
 
 @pytest.fixture(scope="module")

@@ -25,6 +25,8 @@ from ascend_workbook.estimates.loads import measure_kernel
 from ascend_workbook.profiling.calibration import LEAST_SHAPES, read_timed_kernels
 
 WORKLOADS = Path(__file__).with_name("workloads.json")
+#: Families whose single kernels are told apart in the end: what most of a language model's time goes to
+JUDGED = ("matmul", "attention", "attention_grad")
 
 
 def read_workloads(traces: Path, half: str) -> dict[str, list[Measured]]:
@@ -55,11 +57,7 @@ def judge(name: str, kernels: Sequence[Measured], basis: Basis) -> tuple[list[bo
     single, together, lines = [], [], []
     for family, cases in sorted(families.items(), key=lambda item: -sum(case.total for case in item[1])):
         ranges = [estimate_kernel(case.kernel, case.chip, basis) for case in cases]
-        errors = [
-            abs(estimate.middle / case.microseconds - 1)
-            for estimate, case in zip(ranges, cases)
-            for _ in range(case.count)
-        ]
+        errors = _errors_of(cases, family, basis)
         took, estimated = sum(case.total for case in cases), whole.by_family[family]
         single += [estimate.low <= case.microseconds <= estimate.high for estimate, case in zip(ranges, cases)]
         together.append(estimated.low <= took <= estimated.high)
@@ -74,6 +72,16 @@ def judge(name: str, kernels: Sequence[Measured], basis: Basis) -> tuple[list[bo
     return single, together, estimated.low <= real <= estimated.high
 
 
+def _errors_of(kernels: Sequence[Measured], family: str, basis: Basis) -> list[float]:
+    """Return how far off each kernel of a family is, as a part of what was measured."""
+    return [
+        abs(estimate_kernel(case.kernel, case.chip, basis).middle / case.microseconds - 1)
+        for case in kernels
+        if measure_kernel(case.kernel).family == family
+        for _ in range(case.count)
+    ]
+
+
 def judge_all(pairs: Mapping[str, tuple[Sequence[Measured], Basis]]) -> None:
     """Print every workload's errors, and how often ranges held what was measured."""
     single: list[bool] = []
@@ -84,6 +92,10 @@ def judge_all(pairs: Mapping[str, tuple[Sequence[Measured], Basis]]) -> None:
         single += kernel_hits
         together += family_hits
         wholes.append(whole)
+    for family in JUDGED:
+        errors = [error for kernels, basis in pairs.values() for error in _errors_of(kernels, family, basis)]
+        if errors:
+            print(f"median error of {len(errors)} kernels of {family}: {median(errors):.3f}")
     for what, hits in (("kernels", single), ("families", together), ("workloads", wholes)):
         print(f"80 % ranges held {sum(hits)} of {len(hits)} {what}: {sum(hits) / len(hits):.0%}")
 

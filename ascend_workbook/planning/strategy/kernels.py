@@ -26,9 +26,10 @@ class Part:
         return len(self.forward) + len(self.backward)
 
 
-def multiply(rows: int, columns: int, depth: int) -> Kernel:
-    """Return a matrix product in bfloat16."""
-    return Kernel("MatMulV3", ((rows, depth), (depth, columns)), (HALF, HALF), ((rows, columns),), (HALF,))
+def multiply(rows: int, columns: int, depth: int, *, turned: bool = False) -> Kernel:
+    """Return a matrix product in bfloat16; `turned`: the left operand lies as depth x rows."""
+    left = (depth, rows) if turned else (rows, depth)
+    return Kernel("MatMulV3", (left, (depth, columns)), (HALF, HALF), ((rows, columns),), (HALF,))
 
 
 def multiply_experts(experts: int, rows: int, columns: int, depth: int) -> Kernel:
@@ -74,7 +75,7 @@ def _turn_products(sizes: list[tuple[int, int, int]]) -> Iterator[Kernel]:
     """Yield the products of the backward pass: for the input, for the weights, and what adds these up in float32."""
     for rows, columns, depth in sizes:
         yield multiply(rows, depth, columns)
-        yield multiply(columns, depth, rows)
+        yield multiply(columns, depth, rows, turned=True)
         shape = (columns, depth)
         yield Kernel("Add", (shape, shape), (SINGLE, HALF), (shape,), (SINGLE,))
 

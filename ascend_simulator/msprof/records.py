@@ -10,6 +10,8 @@ from typing import Any
 
 FACTS = "simulated.json"
 TASKS = Path("host") / "data" / "simulated_tasks.jsonl"
+#: What puts streams and the host in order, and has no times of its own
+ORDERS = ("mark", "wait", "host_wait")
 #: What stands where CANN names the engine that ran a kernel: here it was the host's CPU
 CORE = "SIMULATED"
 
@@ -82,7 +84,8 @@ def read_profile(folder: Path) -> Profile:
     facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
     shift_ns = facts["wall_ns"] - facts["raw_ns"]
     lines = (folder / TASKS).read_text(encoding="utf-8").splitlines() if (folder / TASKS).is_file() else []
-    raw = sorted((json.loads(line) for line in lines), key=lambda item: (item["start_ns"], item["end_ns"]))
+    items = (item for item in map(json.loads, lines) if item["kind"] not in ORDERS)
+    raw = sorted(items, key=lambda item: (item["start_ns"], item["end_ns"]))
     collectives: dict[str, int] = {}
     tasks = [_make_task(number, item, shift_ns, collectives) for number, item in enumerate(raw, start=1)]
     devices = {int(item.name.partition("_")[2]) for item in folder.glob("device_*")} | {task.device for task in tasks}
@@ -90,7 +93,7 @@ def read_profile(folder: Path) -> Profile:
 
 
 _TIMES = ("called_ns", "returned_ns", "start_ns", "end_ns", "agreed_ns")
-_MORE = ("group", "rank", "data_type", "count", "agreed_ns", "traffic")
+_MORE = ("group", "rank", "data_type", "count", "agreed_ns", "traffic", "turned")
 
 
 def _make_task(number: int, fields: dict[str, Any], shift_ns: int, collectives: dict[str, int]) -> Task:

@@ -130,6 +130,29 @@ def test_level_0_without_the_task_queue(simulator_env: dict[str, str], tmp_path:
     assert "CANN" not in timeline.processes
 
 
+def check_orders(profile: Path) -> None:
+    """What waits for what, between a network's kernels and the reduction of its gradients."""
+    (file,) = profile.glob("PROF_*/host/data/simulated_tasks.jsonl")
+    tasks = [json.loads(line) for line in file.read_text().splitlines()]
+    places = {task["number"]: at for at, task in enumerate(tasks) if task["kind"] == "mark"}
+    reduced = [at for at, task in enumerate(tasks) if task["kind"] == "collective" and "allReduce" in task["name"]]
+    assert len(reduced) == 2
+    for at in reduced:
+        own, begun = tasks[at]["stream"], max(place for place in range(at) if tasks[place]["kind"] == "wait")
+        assert tasks[begun]["stream"] == own, "the reduction waits for what made the gradients"
+        awaited = tasks[places[tasks[begun]["number"]]]
+        assert places[awaited["number"]] < begun and awaited["stream"] != own
+        later = [
+            task for task in tasks[at:] if task["kind"] == "wait" and tasks[places[task["number"]]]["stream"] == own
+        ]
+        assert later and places[later[0]["number"]] > at, "and what uses them for the reduction"
+        assert later[0]["stream"] == awaited["stream"]
+    device_waits = [task for task in tasks if task["kind"] == "host_wait" and task["stream"] == -1]
+    assert 2 <= len(device_waits) < 30, "the program's own synchronizations, not one for every kernel"
+    turned = {task["name"]: task.get("turned") for task in tasks if task["kind"] == "kernel"}
+    assert turned["aten::addmm"] == "2" and turned["aten::relu"] is None, "a layer's weights are transposed, not copied"
+
+
 def test_two_ranks(simulator_env: dict[str, str], tmp_path: Path) -> None:
     said = ranks("profiled.py", simulator_env, str(tmp_path), "Level1", "1", timeout=300)
     assert all("loss" in one for one in said), said
@@ -151,6 +174,7 @@ def test_two_ranks(simulator_env: dict[str, str], tmp_path: Path) -> None:
         assert {link for one in links.values() for link in one} == {f"{rank}-{1 - rank}"}
         metadata = json.loads((output.parent / "profiler_metadata.json").read_text())["parallel_group_info"]
         assert name.rpartition("@")[2] in {str(records.group_number(group)) for group in metadata}
+        check_orders(output.parent)
         answer = analyse(output.parent)
         assert answer.simulated
         assert "PRF312.simulated" in {one.key for part in answer.parts for one in part.findings}

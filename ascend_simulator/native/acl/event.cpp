@@ -1,4 +1,5 @@
 // Events: the host's clock at the moment of recording, by which time all work issued before is done.
+#include "../recording/recording.h"
 #include "runtime.h"
 
 #include <mutex>
@@ -10,9 +11,11 @@ struct Event {
   uint32_t flags;
   bool recorded;
   double recorded_ms;
+  uint64_t mark;  // what a profile calls the moment, 0 where none was recorded
 };
 
 std::mutex mutex;
+uint64_t last_mark = 0;
 
 auto& events = *new std::unordered_map<aclrtEvent, Event>;  // outlives static destructors of torch_npu
 
@@ -20,7 +23,7 @@ aclError create(const char* function, aclrtEvent* event, uint32_t flags) {
   if (event == nullptr) return sim::fail(ACL_ERROR_RT_PARAM_INVALID, function, "event is null");
   std::lock_guard<std::mutex> lock(mutex);
   *event = new char;  // only an address that no other event has
-  events[*event] = {flags, false, 0};
+  events[*event] = {flags, false, 0, 0};
   return ACL_SUCCESS;
 }
 
@@ -52,6 +55,8 @@ aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
   SIM_FIND_EVENT(found, event);
   found->recorded = true;
   found->recorded_ms = sim::now_ms();
+  found->mark = sim::recording() ? ++last_mark : 0;
+  if (found->mark != 0) sim::record_order(sim::Task::mark, sim::stream_number(stream), found->mark);
   return ACL_SUCCESS;
 }
 
@@ -75,12 +80,14 @@ aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus* statu
 
 aclError aclrtSynchronizeEvent(aclrtEvent event) {
   SIM_FIND_EVENT(found, event);
+  if (sim::recording() && found->mark != 0) sim::record_order(sim::Task::host_wait, sim::every_stream, found->mark);
   return sim::check_tasks();  // all work before the record was done when it was recorded
 }
 
 aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
   SIM_CHECK_STREAM(stream);
   SIM_FIND_EVENT(found, event);
+  if (sim::recording() && found->mark != 0) sim::record_order(sim::Task::wait, sim::stream_number(stream), found->mark);
   return sim::nothing_to_do("all work before the record was done when it was recorded");
 }
 

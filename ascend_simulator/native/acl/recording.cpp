@@ -46,13 +46,18 @@ std::string collective_fields(const Task& task) {
 }
 
 std::string line_of(const Task& task) {
-  static const char* const kinds[] = {"kernel", "copy", "collective"};
+  static const char* const kinds[] = {"kernel", "copy", "collective", "mark", "wait", "host_wait"};
+  if (task.kind >= Task::mark) {
+    return "{\"kind\": " + quoted(kinds[task.kind]) + ", \"stream\": " + std::to_string(task.stream) +
+           field("number", task.number) + "}\n";
+  }
   return "{\"kind\": " + quoted(kinds[task.kind]) + field("name", task.name) + field("api", task.api) +
          field("device", static_cast<uint64_t>(task.device)) + field("stream", static_cast<uint64_t>(task.stream)) +
          field("thread", static_cast<uint64_t>(task.thread)) + field("called_ns", task.called_ns) +
          field("returned_ns", task.returned_ns) + field("start_ns", task.start_ns) + field("end_ns", task.end_ns) +
          field("input_shapes", task.inputs.shapes) + field("input_types", task.inputs.types) +
          field("output_shapes", task.outputs.shapes) + field("output_types", task.outputs.types) +
+         (task.inputs.turned.empty() ? "" : field("turned", task.inputs.turned)) +
          (task.kind == Task::collective ? collective_fields(task) : "") + "}\n";
 }
 
@@ -79,6 +84,16 @@ bool recording_operands() { return operands.load(std::memory_order_relaxed); }
 void record(Task task) {
   std::lock_guard<std::mutex> lock(mutex);
   if (recording()) tasks.push_back(std::move(task));
+}
+
+int check_earlier_tasks() { return check_tasks(); }
+
+void record_order(Task::Kind kind, int32_t stream, uint64_t number) {
+  Task task;
+  task.kind = kind;
+  task.stream = stream;
+  task.number = number;
+  record(std::move(task));
 }
 
 void start_recording(bool with_operands) {

@@ -1,5 +1,6 @@
 // Streams. Work is done in the order in which it is issued, all streams together, before each call returns:
 // a program that orders its streams rightly sees the values it must, and a stream is always idle when asked.
+#include "../recording/recording.h"
 #include "runtime.h"
 
 #include <mutex>
@@ -70,25 +71,35 @@ aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t priority, uin
 aclError aclrtDestroyStream(aclrtStream stream) { return destroy(__func__, stream); }
 aclError aclrtDestroyStreamForce(aclrtStream stream) { return destroy(__func__, stream); }
 
+namespace {
+
+// Notes that the host waited until a stream, or every one, was done.
+aclError wait_on_host(int32_t stream) {
+  if (sim::recording()) sim::record_order(sim::Task::host_wait, stream, 0);
+  return sim::check_tasks();
+}
+
+}  // namespace
+
 // Work is done when its call returns, so that what waits, with or without a limit, only asks for the task that failed.
 aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t) {
   SIM_CHECK_STREAM(stream);
-  return sim::check_tasks();
+  return wait_on_host(sim::stream_number(stream));
 }
 
 aclError aclrtSynchronizeDeviceWithTimeout(int32_t) {
   SIM_REQUIRE(sim::current_device() >= 0, ACL_ERROR_RT_CONTEXT_NULL, "this thread has set no device");
-  return sim::check_tasks();
+  return wait_on_host(sim::every_stream);
 }
 
 aclError aclrtSynchronizeStream(aclrtStream stream) {
   SIM_CHECK_STREAM(stream);
-  return sim::check_tasks();
+  return wait_on_host(sim::stream_number(stream));
 }
 
 aclError aclrtSynchronizeDevice() {
   SIM_REQUIRE(sim::current_device() >= 0, ACL_ERROR_RT_CONTEXT_NULL, "this thread has set no device");
-  return sim::check_tasks();
+  return wait_on_host(sim::every_stream);
 }
 
 aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {

@@ -29,7 +29,17 @@ const char* type_name(at::ScalarType type) {
   }
 }
 
-void add(sim::Operands& operands, const at::Tensor& tensor) {
+// Whether the last two dimensions lie the other way round, as of a matrix that was transposed and not copied.
+bool is_turned(const at::Tensor& tensor) {
+  const auto last = tensor.dim() - 1;
+  return last >= 1 && tensor.layout() == at::kStrided && tensor.stride(last - 1) == 1 && tensor.stride(last) > 1 &&
+         tensor.size(last - 1) > 1 && tensor.size(last) > 1;
+}
+
+void add(sim::Operands& operands, const at::Tensor& tensor, size_t number) {
+  if (tensor.defined() && is_turned(tensor)) {
+    operands.turned += (operands.turned.empty() ? "" : ",") + std::to_string(number);
+  }
   if (!operands.types.empty()) {
     operands.shapes += ';';
     operands.types += ';';
@@ -48,12 +58,13 @@ void add(sim::Operands& operands, const at::Tensor& tensor) {
 
 sim::Operands operands_of(const torch::jit::Stack& stack, size_t count) {
   sim::Operands operands;
+  size_t number = 0;
   for (size_t i = stack.size() - count; i < stack.size(); ++i) {
     if (stack[i].isTensor()) {
-      add(operands, stack[i].toTensor());
+      add(operands, stack[i].toTensor(), number++);
     } else if (stack[i].isTensorList()) {
       for (const at::Tensor& tensor : stack[i].toTensorVector()) {
-        add(operands, tensor);
+        add(operands, tensor, number++);
       }
     }
   }

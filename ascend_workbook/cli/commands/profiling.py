@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
 
 from ascend_workbook.cli.options import Row, Verb
+from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.report import TIERS, Report
-from ascend_workbook.findings.sentence import say
+from ascend_workbook.findings.sentence import Scalar, say
 from ascend_workbook.profiling import profile
 from ascend_workbook.profiling.answers import analyse
 from ascend_workbook.profiling.collecting.options import Options
@@ -40,14 +42,33 @@ def run_profile(call: partial[Report], estimate: bool = False) -> Report:
     asked = inspect.signature(call.func).bind(*call.args, **call.keywords)
     asked.apply_defaults()
     arguments = asked.arguments
-    cards = arguments["nproc"] if arguments["nproc"] > 1 else None
+    options = dict(arguments.pop("options"))
+    ranks, listen = options.pop("ranks", None), arguments["on_progress"]
+    refused = [*_list_changed(arguments, ESTIMATED, call.func), *_list_changed(options, (), Options)]
+    if refused:
+        raise WorkbookError("profiling.not_estimated", options=refused)
     return rehearse(
         arguments["script"],
         arguments["args"],
-        cards=cards,
+        cards=arguments["nproc"] if arguments["nproc"] > 1 else None,
         profile=Path(arguments["out"]) / "data",
         timeout_s=arguments["timeout_s"],
+        python=arguments["python"],
+        on_progress=None if listen is None else lambda rank, progress: listen(progress),
+        **({} if ranks is None else {"ranks": ranks}),
     )
+
+
+#: What a rehearsal takes of that which can be asked of a profile
+ESTIMATED = ("script", "args", "out", "nproc", "timeout_s", "python", "on_progress")
+
+
+def _list_changed(chosen: Mapping[str, object], known: Collection[str], of: Callable[..., object]) -> list[Scalar]:
+    """Return the options, as they are written, that are not `known` and ask for something else than their defaults."""
+    defaults = {name: parameter.default for name, parameter in inspect.signature(of).parameters.items()}
+    changed = [name for name, value in chosen.items() if name not in known and value != defaults[name]]
+    flags = {"simplify": "--keep-raw"}
+    return [flags.get(name, f"--{'no-' if defaults[name] is True else ''}{name.replace('_', '-')}") for name in changed]
 
 
 VERBS = {

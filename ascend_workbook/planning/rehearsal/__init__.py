@@ -14,6 +14,7 @@ from ascend_workbook.machine.launch import Progress
 from ascend_workbook.migration.dry_run import sides
 from ascend_workbook.migration.dry_run.original import prepare_training
 from ascend_workbook.planning.rehearsal import report as reports
+from ascend_workbook.planning.rehearsal.exposed import add_exposed
 from ascend_workbook.planning.rehearsal.profile import check_folder, write_profile
 from ascend_workbook.planning.rehearsal.reads import format_assumptions
 from ascend_workbook.planning.rehearsal.runs import RankRun, Rehearsal, make_rehearsal, run_ranks
@@ -109,11 +110,10 @@ def _complete(material: reports.Material, *, cures: bool, settings: bool) -> rep
         for variant in (list_settings() if settings else ())
     ]
     timed = free if free is not None else worst
-    times = (
-        estimate_step(timed.work, rehearsal.cluster, material.basis)
-        if timed.work is not None and timed.result.ok
-        else None
-    )
+    times = None
+    if timed.work is not None and timed.result.ok:
+        alone = estimate_step(timed.work, rehearsal.cluster, material.basis)
+        times = add_exposed(alone, timed.work, rehearsal.cluster, material.basis)
     tokens = count_tokens(timed.work) if timed.work is not None else 0
     return replace(material, times=times, free=free, cures=tuple(tried), settings=tuple(compared), tokens=tokens)
 

@@ -1,25 +1,27 @@
 """A virtual clock: estimated kernels of rehearsed ranks on the device's streams, ranks together at collectives.
 
-A launch costs the host time, a kernel begins when it is launched and its stream is free, a collective when all ranks
-that stand before the same one have come to it. What waits for what between streams is not recorded, so compute never
-waits for a collective: how well one hides the other cannot be read from it."""
+A launch costs the host time; a kernel begins when it is launched and its stream is free; a collective when all ranks
+that stand before the same one have come to it. What waits for what is what the training asked for: a stream for an
+event of another (`wait_stream`, `work.wait()`, a bucket of gradients before the update), the host for a stream."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
 from ascend_workbook.estimates.basis import Basis
 from ascend_workbook.estimates.kernels import Kernel, estimate_kernel
 from ascend_workbook.estimates.launches import estimate_launches
+from ascend_workbook.estimates.ranges import Range
 from ascend_workbook.planning.rehearsal.settings import Cluster
 from ascend_workbook.planning.rehearsal.times import estimate_one_collective, list_kernels
-from ascend_workbook.planning.rehearsal.work import Collective, Copy, Task, Work
+from ascend_workbook.planning.rehearsal.work import Collective, Copy, HostWait, Mark, Task, Wait, Work
 
 #: Nanoseconds of a copy of one value to the host, as public profiles show them: 10 us and less.
 READ_NS = 10_000
 MICRO = 1_000
+SEND, RECEIVE = "hcom_send", "hcom_receive"
 
 
 @dataclass(frozen=True)
@@ -42,13 +44,15 @@ class Span:
 
 @dataclass
 class _Rank:
-    """Where one rank's clocks stand; `launch_ns` is what a launch costs its host."""
+    """Where one rank's clocks stand; `launch_ns` is what a launch costs its host. `streams`: when what was launched on
+    each is done; `marks`: when each event that was recorded has come."""
 
     work: Work
     launch_ns: int
     host_ns: int = 0
     at: int = 0
     streams: dict[int, int] = field(default_factory=dict)
+    marks: dict[int, int] = field(default_factory=dict)
     spans: list[Span] = field(default_factory=list)
     calls: dict[str, int] = field(default_factory=dict)
     groups: dict[str, int] = field(default_factory=dict)
@@ -65,82 +69,158 @@ class _Rank:
         self.host_ns += self.launch_ns
         return self.host_ns - self.launch_ns
 
-    def add_span(self, name: str, kind: str, kernel: Kernel | None, stream: int, times: tuple[int, int, int]) -> None:
+    def free_from(self, stream: int) -> int:
+        """Return from when on what is launched now can run on the stream."""
+        return max(self.host_ns, self.streams.get(stream, 0))
+
+    def add_span(self, name: str, kind: str, kernel: Kernel | None, lane: int, times: tuple[int, int, int]) -> None:
         """Add an event of the task that the rank is at: called, started, ended."""
         called, start, end = times
-        self.streams[stream] = end
         task = self.work.tasks[self.at]
         launched = called + self.launch_ns - 1
-        self.spans.append(Span(name, kind, task, self.at, kernel, stream, called, start, end, launched))
+        self.spans.append(Span(name, kind, task, self.at, kernel, lane, called, start, end, launched))
+
+    def put_in_order(self, task: Mark | Wait | HostWait) -> None:
+        """Let a stream, or the host, wait for what it was told to; an event of an earlier step has come."""
+        if isinstance(task, Mark):
+            self.marks[task.number] = self.streams.get(task.stream, 0)
+        elif isinstance(task, Wait):
+            self.streams[task.stream] = max(self.streams.get(task.stream, 0), self.marks.get(task.number, 0))
+        elif task.number:
+            self.host_ns = max(self.host_ns, self.marks.get(task.number, 0))
+        else:
+            own = self.streams.values() if task.stream < 0 else (self.streams.get(task.stream, 0),)
+            self.host_ns = max(self.host_ns, *own, 0)
 
 
-def run_clock(works: Mapping[int, Work], cluster: Cluster, basis: Basis) -> dict[int, list[Span]]:
-    """Return the events of one step of each rank, in nanoseconds from its start."""
-    kernel_ns: dict[Kernel, int] = {}
+#: Which of a range's ends is taken for the time
+Choose = Callable[[Range], float]
+
+
+def take_middle(estimate: Range) -> float:
+    return estimate.middle
+
+
+def take_low(estimate: Range) -> float:
+    return estimate.low
+
+
+def take_high(estimate: Range) -> float:
+    return estimate.high
+
+
+@dataclass(frozen=True)
+class _Pace:
+    """How long things take: kernels, each estimated once, and collectives."""
+
+    cluster: Cluster
+    basis: Basis
+    compute: Choose
+    exchange: Choose
+    kernels: dict[Kernel, int] = field(default_factory=dict)
+
+    def time_kernel(self, kernel: Kernel) -> int:
+        """Return the nanoseconds of a kernel."""
+        if kernel not in self.kernels:
+            estimate = estimate_kernel(kernel, self.cluster.chip, self.basis)
+            self.kernels[kernel] = max(1, int(self.compute(estimate) * MICRO))
+        return self.kernels[kernel]
+
+    def time_collective(self, collective: Collective) -> int:
+        """Return the nanoseconds of a collective for which nobody is late."""
+        return max(1, int(self.exchange(estimate_one_collective(collective, self.cluster)) * MICRO))
+
+
+def run_clock(
+    works: Mapping[int, Work],
+    cluster: Cluster,
+    basis: Basis,
+    compute: Choose = take_middle,
+    exchange: Choose = take_middle,
+) -> dict[int, list[Span]]:
+    """Return the events of one step of each rank, in nanoseconds from its start; kernels and collectives take the
+    likeliest time unless another end of their ranges is chosen."""
+    pace = _Pace(cluster, basis, compute, exchange)
     launch_ns = int(estimate_launches(1, basis).middle * MICRO)
     ranks = {rank: _Rank(work, launch_ns) for rank, work in works.items()}
     while True:
         for state in ranks.values():
-            _run_to_collective(state, cluster, basis, kernel_ns)
+            _run_to_collective(state, pace)
         waiting = [state for state in ranks.values() if state.at < len(state.work.tasks)]
         if not waiting:
             return {rank: state.spans for rank, state in ranks.items()}
         for group in _meet(waiting):
-            _exchange(group, cluster)
+            _exchange(group, pace)
 
 
-def _run_to_collective(state: _Rank, cluster: Cluster, basis: Basis, known: dict[Kernel, int]) -> None:
+def _run_to_collective(state: _Rank, pace: _Pace) -> None:
     """Run a rank up to its next collective or its end."""
     while state.at < len(state.work.tasks):
         task = state.work.tasks[state.at]
         if isinstance(task, Collective):
             return
-        if isinstance(task, Copy):
+        if isinstance(task, (Mark, Wait, HostWait)):
+            state.put_in_order(task)
+        elif isinstance(task, Copy):
             _add_copy(state, task)
         else:
             for kernel in list_kernels(task):
-                if kernel not in known:
-                    known[kernel] = max(1, int(estimate_kernel(kernel, cluster.chip, basis).middle * MICRO))
                 called = state.launch()
-                start = max(state.host_ns, state.streams.get(task.stream, 0))
-                times = (called, start, start + known[kernel])
+                start = state.free_from(task.stream)
+                state.streams[task.stream] = start + pace.time_kernel(kernel)
+                times = (called, start, state.streams[task.stream])
                 state.add_span(kernel.type, "kernel", kernel, task.stream, times)
         state.at += 1
 
 
 def _add_copy(state: _Rank, task: Copy) -> None:
     called = state.launch()
-    start = max(state.host_ns, state.streams.get(task.stream, 0))
+    start = state.free_from(task.stream)
+    state.streams[task.stream] = start + READ_NS
     state.add_span("MEMCPY_ASYNC", "copy", None, task.stream, (called, start, start + READ_NS))
     if task.reads:
         state.host_ns = start + READ_NS
 
 
 def _meet(waiting: Sequence[_Rank]) -> Iterator[list[_Rank]]:
-    """Yield the ranks that stand before the same collective together, and those alone that stand before another."""
-    meetings: dict[tuple[str, int, int, str, int], list[_Rank]] = {}
+    """Yield the ranks that stand before the same collective together, a sender with its receiver, and those alone that
+    stand before another."""
+    meetings: dict[tuple[object, ...], list[_Rank]] = {}
     for state in waiting:
-        task = state.before
-        key = (task.name, task.peers, task.count, task.data_type, state.calls.get(task.name, 0))
-        meetings.setdefault(key, []).append(state)
+        meetings.setdefault(_meeting_of(state), []).append(state)
     yield from meetings.values()
 
 
-def _exchange(states: Sequence[_Rank], cluster: Cluster) -> None:
-    """Run one collective: it begins on a rank when what was launched there is done, and ends for all at once."""
+def _meeting_of(state: _Rank) -> tuple[object, ...]:
+    """Return what is the same of two ranks that stand before one collective."""
+    task = state.before
+    pair = (task.rank, *task.partners)
+    if task.name in (SEND, RECEIVE) and len(pair) == 2:
+        ends = pair if task.name == SEND else pair[::-1]
+        return ("pair", ends, task.count, task.data_type, state.calls.get(f"{task.name} {ends}", 0))
+    return (task.name, task.peers, task.count, task.data_type, state.calls.get(task.name, 0))
+
+
+def _exchange(states: Sequence[_Rank], pace: _Pace) -> None:
+    """Run one collective: it begins on a rank when it is launched and its stream is free, and ends for all at once."""
     begins = []
     for state in states:
         called = state.launch()
-        stream = -1 - state.groups.setdefault(state.before.group, len(state.groups))
-        own = [end for other, end in state.streams.items() if other >= 0 or other == stream]
-        begins.append((called, stream, max([state.host_ns, *own])))
-    length = max(1, int(estimate_one_collective(states[0].before, cluster).middle * MICRO))
+        lane = -1 - state.groups.setdefault(state.before.group, len(state.groups))
+        start = max(state.free_from(state.before.stream), state.streams.get(lane, 0))
+        begins.append((called, lane, start))
+    length = pace.time_collective(states[0].before)
     end = max(begin for _, _, begin in begins) + length
-    for state, (called, stream, begin) in zip(states, begins):
+    for state, (called, lane, begin) in zip(states, begins):
         task = state.before
+        _, *rest = _meeting_of(state)
         number = state.calls[task.name] = state.calls.get(task.name, 0) + 1
+        if task.name in (SEND, RECEIVE):
+            pair = f"{task.name} {rest[0]}"
+            state.calls[pair] = state.calls.get(pair, 0) + 1
         name = f"{task.name}__{state.groups[task.group]:03d}_{number - 1}_1"
-        state.add_span(name, "collective", None, stream, (called, begin, end))
+        state.streams[task.stream] = state.streams[lane] = end
+        state.add_span(name, "collective", None, lane, (called, begin, end))
         state.at += 1
 
 

@@ -250,6 +250,13 @@ def _describe_times(material: Material) -> Iterator[Finding]:
         yield Finding("PLN505", Status.NOTE, "PLN505.tokens", {**seconds, **tokens})
     else:
         yield Finding("PLN505", Status.NOTE, "PLN505.step", seconds)
+    if times.exposed is not None:
+        exposed: dict[str, Scalar] = {
+            "low": _round(times.exposed.low / 1e3),
+            "high": _round(times.exposed.high / 1e3),
+            "percent": round(100 * min(1.0, times.exposed.middle / max(times.communication.middle, 1e-9))),
+        }
+        yield Finding("PLN505", Status.NOTE, "PLN505.exposed", exposed)
     launches: dict[str, Scalar] = {"kernels": sum(share.count for share in times.kernels)}
     if times.host_bound:
         yield Finding("PLN506", Status.NOTE, "PLN506.host", launches)  # an estimate alone is no verdict
@@ -442,6 +449,9 @@ def _collect_facts(material: Material) -> dict[str, object]:
         "communication_us": None
         if times is None
         else [times.communication.low, times.communication.middle, times.communication.high],
+        "exposed_us": None
+        if times is None or times.exposed is None
+        else [times.exposed.low, times.exposed.middle, times.exposed.high],
         "flops": None if times is None else times.flops,
         "needed_bytes": material.free.memory.reserved
         if material.free is not None and material.free.memory is not None

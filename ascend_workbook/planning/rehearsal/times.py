@@ -43,9 +43,10 @@ class CollectiveShare:
 
 @dataclass(frozen=True)
 class StepTime:
-    """One step of one rank, in microseconds, if nothing waits.
+    """One step of one rank, in microseconds, if no rank waits for another.
 
-    host_bound: True where launches alone would take longer than the device, None where that cannot be told."""
+    exposed: what collectives would hold up kernels, None where the order of streams was not recorded; host_bound: True
+    where launches alone would take longer than the device, None where that cannot be told."""
 
     compute: Range
     communication: Range
@@ -56,6 +57,7 @@ class StepTime:
     collectives: tuple[CollectiveShare, ...]
     families: Mapping[str, Range]
     host_bound: bool | None
+    exposed: Range | None = None
 
 
 def estimate_step(work: Work, cluster: Cluster, basis: Basis) -> StepTime:
@@ -79,10 +81,21 @@ def estimate_step(work: Work, cluster: Cluster, basis: Basis) -> StepTime:
     return StepTime(total.range, communication, launches, step, flops, shares, collectives, total.by_family, host_bound)
 
 
+#: Operators of which CANN multiplies transposed matrices without copying them
+PRODUCTS = ("aten::mm", "aten::bmm", "aten::addmm", "aten::baddbmm", "aten::matmul", "aten::linear")
+
+
 def list_kernels(call: Call) -> tuple[Kernel, ...]:
-    """Return the CANN kernels that an operator becomes."""
+    """Return the CANN kernels that an operator becomes. Of products tables have operands as they lie in memory."""
     inputs = [Operand(shape, kind) for shape, kind in zip(call.inputs, call.input_types)]
     outputs = [Operand(shape, kind) for shape, kind in zip(call.outputs, call.output_types)]
+    if call.turned and call.name.split(".")[0] in PRODUCTS:
+        inputs = [
+            operand._replace(shape=(*operand.shape[:-2], operand.shape[-1], operand.shape[-2]))
+            if number in call.turned
+            else operand
+            for number, operand in enumerate(inputs)
+        ]
     return kernels_of(call.name, inputs, outputs)
 
 

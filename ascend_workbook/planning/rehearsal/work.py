@@ -16,7 +16,8 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Call:
-    """One operator as it was launched; types by CANN's names (`DT_BF16`)."""
+    """One operator as it was launched; types by CANN's names (`DT_BF16`). `turned`: the numbers of inputs whose last
+    two dimensions lie the other way round in memory."""
 
     name: str
     inputs: tuple[Shape, ...]
@@ -24,6 +25,7 @@ class Call:
     outputs: tuple[Shape, ...]
     output_types: tuple[str, ...]
     stream: int = 0
+    turned: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,8 @@ class Copy:
 
 @dataclass(frozen=True)
 class Collective:
-    """One collective of one group: elements of a type, bytes that this rank sends to all others together."""
+    """One collective of one group: elements of a type, bytes that this rank sends to all others together. `rank`: its
+    number in the group; `partners`: those of the ranks with which it exchanges anything."""
 
     name: str
     group: str
@@ -45,9 +48,37 @@ class Collective:
     sent: int
     received: int
     peers: int
+    stream: int = 0
+    rank: int = 0
+    partners: tuple[int, ...] = ()
 
 
-Task = Union[Call, Copy, Collective]
+@dataclass(frozen=True)
+class Mark:
+    """An event, recorded on a stream: it comes when what was launched there is done."""
+
+    stream: int
+    number: int
+
+
+@dataclass(frozen=True)
+class Wait:
+    """A stream waits for an event."""
+
+    stream: int
+    number: int
+
+
+@dataclass(frozen=True)
+class HostWait:
+    """The host waits: for an event, or, with number 0, for a stream (-1: for all)."""
+
+    stream: int
+    number: int
+
+
+Task = Union[Call, Copy, Collective, Mark, Wait, HostWait]
+ORDERS: dict[str, type[Mark] | type[Wait] | type[HostWait]] = {"mark": Mark, "wait": Wait, "host_wait": HostWait}
 
 
 @dataclass(frozen=True)
@@ -83,6 +114,8 @@ def load_work(folder: Path) -> Work | None:
 
 
 def _make_task(fields: Mapping[str, Any]) -> Task:
+    if fields["kind"] in ORDERS:
+        return ORDERS[fields["kind"]](int(fields["stream"]), int(fields["number"]))
     if fields["kind"] == "collective":
         return _make_collective(fields)
     stream = int(fields.get("stream", 0))
@@ -97,6 +130,7 @@ def _make_task(fields: Mapping[str, Any]) -> Task:
         tuple(shape for shape, _ in outputs),
         tuple(kind for _, kind in outputs),
         stream,
+        tuple(int(number) for number in str(fields.get("turned", "")).split(",") if number),
     )
 
 
@@ -118,4 +152,7 @@ def _make_collective(fields: Mapping[str, Any]) -> Collective:
         sum(int(peer["sent"]) for peer in traffic),
         sum(int(peer["received"]) for peer in traffic),
         len(traffic),
+        int(fields.get("stream", 0)),
+        int(fields.get("rank", 0)),
+        tuple(int(peer["peer"]) for peer in traffic),
     )

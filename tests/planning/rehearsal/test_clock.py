@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,11 @@ from ascend_workbook.estimates.launches import estimate_launches
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.planning.rehearsal.clock import READ_NS, Span, describe_calls, run_clock
+from ascend_workbook.planning.rehearsal.exposed import add_exposed, measure_exposed
 from ascend_workbook.planning.rehearsal.profile import STEPS, write_profile
 from ascend_workbook.planning.rehearsal.settings import make_cluster
-from ascend_workbook.planning.rehearsal.times import estimate_one_collective, list_kernels
-from ascend_workbook.planning.rehearsal.work import Collective, Copy, Task, Work
+from ascend_workbook.planning.rehearsal.times import estimate_one_collective, estimate_step, list_kernels
+from ascend_workbook.planning.rehearsal.work import Collective, Copy, HostWait, Mark, Task, Wait, Work
 from ascend_workbook.profiling import analyse
 from tests.planning.rehearsal.made import MATMUL, REDUCE
 
@@ -47,15 +49,79 @@ def test_the_host_waits_for_a_value_that_it_reads() -> None:
     assert after.called_ns == write.called_ns + LAUNCH
 
 
-def test_compute_does_not_wait_for_a_collective() -> None:
-    first, exchange, second = spans_of(MATMUL, REDUCE, MATMUL)
-    assert exchange.start_ns == first.end_ns and exchange.stream < 0
-    assert exchange.end_ns - exchange.start_ns == int(estimate_one_collective(REDUCE, CLUSTER).middle * 1000)
+#: Longer than a kernel, on a stream of its own
+LONG = replace(REDUCE, count=1 << 28, stream=3)
+COLLECTIVE = int(estimate_one_collective(LONG, CLUSTER).middle * 1000)
+#: Of a bucket of gradients: the collective waits for the kernels before it
+BUCKET = (MATMUL, Mark(0, 1), Wait(3, 1), LONG, Mark(3, 2))
+
+
+def test_a_collective_waits_for_the_kernels_that_it_was_told_to() -> None:
+    first, exchange, second = spans_of(*BUCKET, MATMUL)
+    assert exchange.start_ns == first.end_ns == LAUNCH + kernel_ns() and exchange.stream < 0
+    assert exchange.end_ns - exchange.start_ns == COLLECTIVE > kernel_ns()
+    assert second.start_ns == first.end_ns, "nothing was told to wait for it"
+    _, _, early = spans_of(MATMUL, MATMUL, LONG)
+    assert early.start_ns == 3 * LAUNCH, "nor was it told to wait"
+
+
+def test_a_kernel_waits_for_a_collective_where_its_stream_was_told_to() -> None:
+    first, exchange, second, update = spans_of(*BUCKET, MATMUL, Wait(0, 2), MATMUL)
     assert second.start_ns == first.end_ns
+    assert update.start_ns == exchange.end_ns == LAUNCH + kernel_ns() + COLLECTIVE
+    assert measure_exposed([first, exchange, second, update]) == COLLECTIVE - kernel_ns()
+
+
+def test_an_event_stands_for_what_was_launched_before_it_alone() -> None:
+    first, second, exchange = spans_of(MATMUL, Mark(0, 1), MATMUL, Wait(3, 1), LONG)
+    assert exchange.start_ns == first.end_ns < second.end_ns
+    (alone,) = spans_of(Wait(3, 9), LONG)
+    assert alone.start_ns == LAUNCH, "an event of an earlier step has come"
+
+
+@pytest.mark.parametrize(
+    "wait, until", [(HostWait(0, 0), 1), (HostWait(3, 0), 2), (HostWait(-1, 0), 2), (HostWait(-1, 2), 2)]
+)
+def test_the_host_waits_for_a_stream_for_all_or_for_an_event(wait: HostWait, until: int) -> None:
+    first, exchange, second = spans_of(*BUCKET, wait, MATMUL)
+    assert second.called_ns == (first, exchange)[until - 1].end_ns
+
+
+def test_a_collective_that_two_kernels_hide_holds_up_nothing() -> None:
+    many = spans_of(*BUCKET, *(MATMUL,) * (COLLECTIVE // kernel_ns() + 2), Wait(0, 2), MATMUL)
+    assert measure_exposed(many) == 0
+    gap = [replace(many[1], start_ns=0, end_ns=100), replace(many[0], start_ns=10, end_ns=30)]
+    assert (
+        measure_exposed([*gap, replace(gap[1], start_ns=25, end_ns=40), replace(gap[1], start_ns=90, end_ns=200)]) == 60
+    )
+
+
+def test_what_is_exposed_makes_the_step() -> None:
+    work = Work((*BUCKET, Wait(0, 2), MATMUL))
+    alone = estimate_step(work, CLUSTER, load_basis())
+    times = add_exposed(alone, work, CLUSTER, load_basis())
+    assert alone.exposed is None and times.exposed is not None
+    assert times.exposed.middle == pytest.approx(COLLECTIVE / 1000)
+    assert times.step.middle == pytest.approx((LAUNCH + 2 * kernel_ns() + COLLECTIVE) / 1000)
+    assert times.step.low == pytest.approx(times.compute.low + times.exposed.low)
+    assert times.step.high == pytest.approx(times.compute.high + times.exposed.high)
+    plain = Work((MATMUL, LONG))
+    assert add_exposed(alone, plain, CLUSTER, load_basis()) is alone, "no order was recorded"
+
+
+def test_a_sender_meets_its_receiver() -> None:
+    send = Collective("hcom_send", "pipe", 1 << 20, "bfp16", 1 << 21, 0, 1, 3, 0, (1,))
+    take = Collective("hcom_receive", "pipe", 1 << 20, "bfp16", 0, 1 << 21, 1, 3, 1, (0,))
+    works = {0: Work((MATMUL, Mark(0, 1), Wait(3, 1), send)), 1: Work((take, Mark(3, 1), Wait(0, 1), MATMUL))}
+    spans = run_clock(works, CLUSTER, load_basis())
+    sent, (received, second) = spans[0][-1], spans[1]
+    assert received.start_ns == LAUNCH and received.end_ns == sent.end_ns > sent.start_ns == spans[0][0].end_ns
+    assert second.start_ns == received.end_ns
 
 
 def test_ranks_meet_at_a_collective() -> None:
-    works = {0: Work((MATMUL, REDUCE)), 1: Work((MATMUL, MATMUL, MATMUL, REDUCE))}
+    reduce = (Mark(0, 1), Wait(3, 1), replace(REDUCE, stream=3))
+    works = {0: Work((MATMUL, *reduce)), 1: Work((MATMUL, MATMUL, MATMUL, *reduce))}
     spans = run_clock(works, CLUSTER, load_basis())
     fast, slow = spans[0][-1], spans[1][-1]
     assert fast.start_ns < slow.start_ns and fast.end_ns == slow.end_ns

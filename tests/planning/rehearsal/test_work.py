@@ -7,7 +7,8 @@ from pathlib import Path
 
 from ascend_workbook.planning.rehearsal import reads
 from ascend_workbook.planning.rehearsal.reads import Read, format_assumptions, load_reads
-from ascend_workbook.planning.rehearsal.work import Call, Collective, Copy, load_work
+from ascend_workbook.planning.rehearsal.times import list_kernels
+from ascend_workbook.planning.rehearsal.work import Call, Collective, Copy, HostWait, Mark, Wait, load_work
 
 
 def task(
@@ -36,8 +37,37 @@ def test_tasks_of_a_step(tmp_path: Path) -> None:
     assert work is not None and work.tasks[2] == Copy(reads=True)
     assert work.calls[0] == Call("aten::mm", ((2, 3), (3, 4)), ("FLOAT", "FLOAT"), ((2, 4),), ("FLOAT",))
     assert work.calls[1].inputs == ((2, 4), (), (5,))
-    assert work.collectives == (Collective("hcom_allReduce", "g", 10, "fp32", 42, 21, 2),)
+    assert work.collectives == (Collective("hcom_allReduce", "g", 10, "fp32", 42, 21, 2, partners=(1, 2)),)
     assert load_work(tmp_path / "none") is None
+
+
+def test_what_waits_for_what(tmp_path: Path) -> None:
+    orders = [{"kind": "mark", "stream": 3, "number": 7}, {"kind": "wait", "stream": 1, "number": 7}]
+    lines = [json.dumps(order) for order in (*orders, {"kind": "host_wait", "stream": -1, "number": 0})]
+    more = {"group": "g", "count": 1, "data_type": "fp32", "traffic": [], "stream": 3, "rank": 1}
+    write_tasks(tmp_path, task("collective", "hcom_send_", **more), *lines)
+    work = load_work(tmp_path)
+    assert work is not None
+    assert work.tasks == (
+        Collective("hcom_send", "g", 1, "fp32", 0, 0, 0, stream=3, rank=1),
+        Mark(3, 7),
+        Wait(1, 7),
+        HostWait(-1, 0),
+    )
+
+
+def test_a_product_has_its_operands_as_they_lie_in_memory(tmp_path: Path) -> None:
+    operands = ("4,8;8,6", "DT_BF16;DT_BF16", "4,6", "DT_BF16")
+    write_tasks(
+        tmp_path,
+        task("kernel", "aten::mm", *operands, turned="0"),
+        task("kernel", "aten::mm", *operands, turned="1"),
+        task("kernel", "aten::add.Tensor", "4,8;4,8", "FLOAT;FLOAT", "4,8", "FLOAT", turned="0,1"),
+    )
+    work = load_work(tmp_path)
+    assert work is not None and work.calls[0].turned == (0,)
+    shapes = [list_kernels(call)[-1].inputs[:2] for call in work.calls]
+    assert shapes == [((8, 4), (8, 6)), ((4, 8), (6, 8)), ((4, 8), (4, 8))], "only products are taken as they lie"
 
 
 def test_two_ranks_that_do_the_same_have_one_signature(tmp_path: Path) -> None:

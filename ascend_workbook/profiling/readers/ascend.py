@@ -5,6 +5,7 @@ Formats: https://www.hiascend.com/document (Ascend PyTorch Profiler, "output fil
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -56,9 +57,14 @@ def read_folder(folder: Path, steps: str = ALL) -> Trace:
     if output is None:
         raise WorkbookError("profiling.not_parsed", path=str(folder), wanted=[TIMELINE, tables.KERNELS])
     if (output / TIMELINE).is_file():
-        return read_chosen_steps(output / TIMELINE, steps, read_timeline)
-    kernels, simulated = tables.read_kernels(output / tables.KERNELS)
-    return cut_to_steps(build_trace(kernels, source=str(folder), dialect="ascend", simulated=simulated), steps)
+        trace = read_chosen_steps(output / TIMELINE, steps, read_timeline)
+    else:
+        kernels, simulated = tables.read_kernels(output / tables.KERNELS)
+        trace = cut_to_steps(build_trace(kernels, source=str(folder), dialect="ascend", simulated=simulated), steps)
+    if count := sum(map(tables.count_replaced, output.glob("*.csv"))):
+        bytes_here = trace.left_out.get("replaced_bytes", 0)
+        return replace(trace, left_out={**trace.left_out, "replaced_bytes": bytes_here + count})
+    return trace
 
 
 def read_timeline(loaded: Loaded) -> Trace:

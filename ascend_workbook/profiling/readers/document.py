@@ -22,6 +22,10 @@ from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.profiling.readers.native.scanner import Scanner
 
 READ_SIZE = 2**20
+#: What is shown of a file that is no JSON
+SHOWN = 40
+#: How a packed file begins, whatever it is called; and what Git leaves in the place of a file that it keeps elsewhere
+PACKED, POINTER = b"\x1f\x8b", b"version https://git-lfs"
 #: What the decoder makes of bytes that are no UTF-8, one for each
 BAD = re.compile("[\udc80-\udcff]")
 
@@ -37,12 +41,13 @@ class Source:
         self.damage: dict[str, Any] = {}
         try:
             plain = path.open("rb")
+            begin = plain.read(len(POINTER))
+            plain.seek(0)
         except OSError as cause:
             raise WorkbookError("profiling.unreadable", path=str(path), error=str(cause)) from cause
         self._plain = plain
-        self._file: Union[gzip.GzipFile, io.BufferedReader] = (
-            gzip.GzipFile(fileobj=plain) if path.suffix == ".gz" else plain
-        )
+        packed = begin != POINTER and (path.suffix == ".gz" or begin.startswith(PACKED))
+        self._file: Union[gzip.GzipFile, io.BufferedReader] = gzip.GzipFile(fileobj=plain) if packed else plain
         self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
         self._first, self._over = True, False
 
@@ -58,6 +63,9 @@ class Source:
         while not clean and not self._over:
             piece = self._read_raw(size)
             self._over = not piece
+            if self._first and piece.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                begin = repr(piece[:SHOWN])[2:-1]
+                raise WorkbookError("profiling.not_json", path=str(self.path), begin=begin)
             if self._first and piece.startswith(codecs.BOM_UTF8):
                 self.begin, piece = len(codecs.BOM_UTF8), piece[len(codecs.BOM_UTF8) :]
             self._first = False
@@ -122,7 +130,10 @@ LONGEST = 2**24
 #: Bytes that become events at once: these and all made of them should fit a cache
 PIECE = 2**18
 EVENTS = "traceEvents"
-SPACE = re.compile(r"[ \t\r\n]*")
+#: What says nothing between values: spaces, and bytes that are no text
+SPACE = re.compile("[ \\t\\r\\n\ufffd]*")
+#: Where the next event begins, behind one that is broken
+NEXT = re.compile(r'[,\ufffd]\s*(?=\{\s*"(?:ph|name|cat|pid|tid|ts|dur|args|id|s|bp)")')
 COMMA = re.compile(r"[ \t\r\n]*,[ \t\r\n]*")
 #: What ends or changes a value that is passed over: in a text, and outside of it
 IN_TEXT, OUTSIDE = re.compile(r'"|\\.', re.DOTALL), re.compile(r'["\[\]{}]')
@@ -146,11 +157,11 @@ class _CutShort(Exception):
 
 
 class _Broken(Exception):
-    """The JSON cannot be read on from a place in the text at hand."""
+    """The JSON cannot be read on from a place in the text at hand, or from a byte of the file."""
 
-    def __init__(self, at: int, error: str) -> None:
+    def __init__(self, at: int, error: str, byte: int | None = None) -> None:
         super().__init__(error)
-        self.at = at
+        self.at, self.byte = at, byte
 
 
 class Document:
@@ -183,7 +194,7 @@ class Document:
                 self.cut_at = self._byte_of(len(self._text))
                 error = self._make_error("profiling.cut_short", self.cut_at, "no whole event comes before")
             except _Broken as broken:
-                self.cut_at = self._byte_of(broken.at)
+                self.cut_at = self._byte_of(broken.at) if broken.byte is None else broken.byte
                 while not self._source.damage and self._source.read_bytes():
                     pass  # a packed file is wrong in itself where its sum at the end says so
                 error = self._make_error("profiling.broken_json", self.cut_at, str(broken))
@@ -210,10 +221,20 @@ class Document:
         elif opening == "{":
             yield from self._read_members()
         else:
-            type_name = type(self._read_value()).__name__
-            raise WorkbookError("profiling.not_a_trace", path=str(self.path), found=type_name)
+            self._refuse_other()
         if self._next_char(needed=False):
             raise _Broken(self._at, "something follows the trace")
+
+    def _refuse_other(self) -> None:
+        """Raise WorkbookError: what is at hand begins neither an object nor a list."""
+        begin = self._text[:SHOWN]
+        if begin.startswith(POINTER.decode()):
+            raise WorkbookError("profiling.is_pointer", path=str(self.path))
+        try:
+            type_name = type(self._read_value()).__name__
+        except _Broken as broken:
+            raise WorkbookError("profiling.not_json", path=str(self.path), begin=ascii(begin)[1:-1]) from broken
+        raise WorkbookError("profiling.not_a_trace", path=str(self.path), found=type_name)
 
     def _read_members(self) -> Iterator[list[Event]]:
         self._at += 1
@@ -241,10 +262,24 @@ class Document:
         self._at += 1
         more = self._next_char() != "]"
         while more:
-            if not (self._scanner and (yield from self._scan_events(self._scanner))):
-                yield self._read_at_hand()
-            more = self._another_follows("]")
+            try:
+                if not (self._scanner and (yield from self._scan_events(self._scanner))):
+                    yield self._read_at_hand()
+                more = self._another_follows("]")
+            except _Broken as broken:
+                self._pass_over(broken)
         self._at += 1
+
+    def _pass_over(self, broken: _Broken) -> None:
+        """Go on with the event behind what is broken, and count it. Raises _Broken where there is none."""
+        byte, self._at, passed = self._byte_of(broken.at), broken.at, 0
+        while not (following := NEXT.search(self._text, self._at)):
+            passed += len(self._text) - self._at
+            self._at = max(self._at, len(self._text) - SHOWN)
+            if passed > self._longest or not self._read_more():
+                raise _Broken(broken.at, str(broken), byte)
+        self._at = following.end()
+        self.odd["broken_events"] += 1
 
     def _scan_events(self, scanner: Scanner) -> Generator[list[Event], None, bool]:
         """Let the scanner take the events from here on until it takes none, for the next is odd, broken, too long or

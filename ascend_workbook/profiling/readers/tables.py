@@ -7,6 +7,7 @@ operator_memory, npu_module_mem)"""
 
 from __future__ import annotations
 
+import codecs
 import csv
 import re
 from array import array
@@ -25,6 +26,7 @@ import numpy.typing as npt
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.machine.number_lists import is_number
 from ascend_workbook.profiling.intervals import I64
+from ascend_workbook.profiling.readers.document import BAD, READ_SIZE
 from ascend_workbook.profiling.readers.loading import without_garbage_collection
 from ascend_workbook.profiling.readers.values import LIMIT, format_dtypes, to_nanoseconds
 from ascend_workbook.profiling.trace import Event, Texts
@@ -61,12 +63,13 @@ class Piece(NamedTuple):
 
 @contextmanager
 def open_table(path: Path) -> Iterator[TextIO]:
-    """Open the file for a reader of `csv`, to be read through inside; what fails there is a WorkbookError."""
+    """Open the file for a reader of `csv`, to be read through inside; what fails there is a WorkbookError. What is no
+    UTF-8 becomes U+FFFD: count_replaced counts it."""
     csv.field_size_limit(LONGEST_CELL)
     try:
-        with without_garbage_collection(), path.open(encoding="utf-8-sig", newline="") as file:
+        with without_garbage_collection(), path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
             yield file
-    except (OSError, UnicodeDecodeError, csv.Error) as cause:
+    except (OSError, csv.Error) as cause:
         raise WorkbookError("profiling.unreadable", path=str(path), error=str(cause)) from cause
 
 
@@ -121,6 +124,19 @@ def time_ns(cell: str, column: str, path: Path, line: int, *, least: int = 1 - L
     except ValueError:
         pass
     raise WorkbookError("profiling.bad_cell", path=str(path), line=line, column=column, value=cell)
+
+
+def count_replaced(path: Path) -> int:
+    """Count the bytes of a table that are no UTF-8; 0 of one that cannot be read."""
+    decoder, count = codecs.getincrementaldecoder("utf-8")("surrogateescape"), 0
+    try:
+        with path.open("rb") as file:
+            while piece := file.read(READ_SIZE):
+                if decoder.getstate()[0] or not piece.isascii():
+                    count += len(BAD.findall(decoder.decode(piece)))
+        return count + len(decoder.getstate()[0])
+    except OSError:
+        return 0
 
 
 def count_rows(path: Path) -> int:

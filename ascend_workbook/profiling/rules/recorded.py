@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.rules import CannotCheck
 from ascend_workbook.findings.sentence import Scalar, Sentence
@@ -23,6 +25,8 @@ BASIS = {
 }
 #: Of a rank that was looked at in other steps than the other ranks
 OTHERS = ("PRF302.others", "PRF302.others_unmarked")
+#: Kinds of events of which one is not there twice
+ON_DEVICE = ("compute", "communication", "copy")
 ALLOWED = 0.2
 ALLOWED_NS = 1000
 
@@ -102,6 +106,13 @@ def check_usable(profile: Profile) -> Iterator[Finding]:
     back = next((later.number for earlier, later in zip(steps, steps[1:]) if later.number < earlier.number), None)
     if back is not None and profile.trace.marked:
         yield Finding("PRF304", Status.LOOK, "PRF304.backwards", {"step": back})
+    again = [later.number for earlier, later in zip(steps, steps[1:]) if later.number == earlier.number]
+    if again and profile.trace.marked:
+        yield Finding("PRF304", Status.LOOK, "PRF304.same_number", {"step": again[0], "count": len(again) + 1})
+    twice = _count_twice(profile)
+    if twice:
+        args_twice: dict[str, Scalar] = {"count": twice, "events": len(profile.trace)}
+        yield Finding("PRF304", Status.LOOK, "PRF304.twice", args_twice)
     if profile.trace.cut_at is not None:
         args: dict[str, Scalar] = {"byte": profile.trace.cut_at, "events": len(profile.trace)}
         if profile.trace.damage:
@@ -113,8 +124,20 @@ def check_usable(profile: Profile) -> Iterator[Finding]:
     missing = _missing_tables(profile)
     if missing:
         yield Finding("PRF304", Status.LOOK, "PRF304.no_table", {"path": profile.trace.source, "tables": missing})
-    if profile.trace.cut_at is None and not profile.trace.left_out and not missing:
+    if profile.trace.cut_at is None and not (profile.trace.left_out or missing or again or twice):
         yield Finding("PRF304", Status.GOOD, "PRF304.all", {"events": len(profile.trace)})
+
+
+def _count_twice(profile: Profile) -> int:
+    """Count the device's events that the file holds once more: of the same name, stream and time."""
+    trace = profile.trace
+    rows = np.flatnonzero(trace.where(ON_DEVICE) & (trace.duration_ns > 0))
+    rows = rows[np.argsort(trace.start_ns[rows], kind="stable")]
+    same_start = np.diff(trace.start_ns[rows]) == 0
+    rows = rows[np.append(same_start, False) | np.insert(same_start, 0, False)] if rows.size else rows
+    columns = (trace.lane, trace.name, trace.duration_ns, trace.start_ns)
+    rows = rows[np.lexsort([column[rows] for column in columns])]
+    return int(np.logical_and.reduce([np.diff(column[rows]) == 0 for column in columns]).sum())
 
 
 def _missing_tables(profile: Profile) -> list[Scalar]:

@@ -166,8 +166,58 @@ def test_bytes_that_are_no_utf8_are_replaced_and_counted(tmp_path: Path, piece: 
     events, document = damaged(tmp_path / "a.json", content, piece=piece)
     assert [event["name"] for event in events] == ["a\ufffd\ufffd", "追\ufffd\ufffd"]
     assert document.odd == {"replaced_bytes": 7} and document.cut_at is None
-    events, document = damaged(tmp_path / "a.json", content.replace(b"[", b"[5 ", 1).replace(b"5", b"{}"), piece=piece)
+    events, document = damaged(tmp_path / "a.json", b'\xef\xbb\xbf[{} {"name": "a\xff"}]', piece=piece)
     assert (events, document.cut_at) == ([{}], 7), "the mark counts in the file's bytes"
+
+
+@pytest.mark.parametrize("piece", [7, 64, 2**18])
+@pytest.mark.parametrize(
+    ("content", "names", "odd"),
+    [
+        (b'[{"name" 1}, {"name": 2}]', [2], {"broken_events": 1}),
+        (b'[{"name": 1}, {"name": 2, "args": {"a" [3]}}, {"ph": "X", "name": 3}]', [1, 3], {"broken_events": 1}),
+        (b'[{"name": 1} {"name": 2}, {"name": 3}]', [1, 3], {"broken_events": 1}),
+        (
+            b'[{"name": 1}, {"name": 2"}, {"name": 3}, {"name": -}, {"ts": 4, "name": 4}]',
+            [1, 3, 4],
+            {"broken_events": 2},
+        ),
+        (b'[{"name": 1}, \xff{"name": 2}]', [1, 2], {"replaced_bytes": 1}),
+        (b'[{"name": 1}\xff, {"name": 2}]', [1, 2], {"replaced_bytes": 1}),
+        (b'{"traceEvents": [{"name": x}, {"name": 2}], "a": 5}', [2], {"broken_events": 1}),
+    ],
+)
+def test_a_broken_event_is_passed_over(
+    tmp_path: Path, content: bytes, names: list[int], odd: dict[str, int], piece: int
+) -> None:
+    events, document = damaged(tmp_path / "a.json", content, piece=piece)
+    assert [event["name"] for event in events] == names
+    assert document.odd == odd and document.cut_at is None
+
+
+@pytest.mark.parametrize(
+    ("content", "key"),
+    [
+        (b"hello\n", "not_json"),
+        ("{}".encode("utf-16"), "not_json"),
+        (gzip.compress(gzip.compress(b"[]")), "not_json"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "is_pointer"),
+        (b"42", "not_a_trace"),
+    ],
+)
+@pytest.mark.parametrize("name", ["a.json", "a.json.gz"])
+def test_what_is_no_trace_is_named(tmp_path: Path, content: bytes, key: str, name: str) -> None:
+    if key != "is_pointer" and name.endswith(".gz"):
+        content = content if content.startswith(b"\x1f") else gzip.compress(content)
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(WorkbookError) as told:
+        list(Document(tmp_path / name).read_batches())
+    assert told.value.key == f"profiling.{key}" and str(tmp_path) in told.value.message("en")
+
+
+def test_a_packed_file_is_read_whatever_it_is_called(tmp_path: Path) -> None:
+    events, document = damaged(tmp_path / "a.json", gzip.compress(b'[{"name": 1}]'))
+    assert events == [{"name": 1}] and document.cut_at is None and not document.odd
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ READ_SIZE = 2**20
 #: What is shown of a file that is no JSON
 SHOWN = 40
 #: How a packed file begins, whatever it is called; and what Git leaves in the place of a file that it keeps elsewhere
-PACKED, POINTER = b"\x1f\x8b", b"version https://git-lfs"
+PACKED, POINTER = b"\x1f\x8b", b"version https://git-lfs.github.com/spec/"
 #: What the decoder makes of bytes that are no UTF-8, one for each
 BAD = re.compile("[\udc80-\udcff]")
 

@@ -29,8 +29,8 @@ THREAD = re.compile(r"/[\w.-]+/[\w.-]+/(?:issues|pull|discussions)\b")
 PLACES = re.split(
     r"\s+",
     "arxiv.org authoring-modelarts-cnnorth4.huaweicloud.com chromium.googlesource.com docs.docker.com docs.google.com "
-    "docs.jupyter.org docs.nvidia.com docs.python.org docs.pytorch.org doi.org download.pytorch.org git- "
-    "lfs.github.com hiascend.com hta.readthedocs.io huggingface.co json-schema.org keepachangelog.com "
+    "docs.jupyter.org docs.nvidia.com docs.python.org docs.pytorch.org doi.org download.pytorch.org "
+    "git-lfs.github.com hiascend.com hta.readthedocs.io huggingface.co json-schema.org keepachangelog.com "
     "learn.microsoft.com lightning.ai mirrors.aliyun.com mirrors.ustc.edu.cn nvidia.github.io onnxruntime.ai "
     "papermill.readthedocs.io prng.di.unimi.it proceedings.mlr.press protobuf.dev proxy-notebook.modelarts.com "
     "pypi.tuna.tsinghua.edu.cn pytorch.org raw.githubusercontent.com repo.huaweicloud.com semver.org "

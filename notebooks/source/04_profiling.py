@@ -31,7 +31,7 @@ existing: str = ""  # a profile already taken: a trace or *_ascend_pt folder / �
 baseline: str = ""  # a profile to hold it against: GPU against NPU, before against after / 用于对比的基线性能数据
 top: int = 12  # operators to list / 列出的算子数
 bench_steps: int = 10  # steps to time for the benchmark; 0: no benchmark / 性能基准的计时步数；0 为不测
-sweep: str = ""  # what to vary, in the words of --sweep and --loader / 基准中变化的项，写法同 --sweep 与 --loader
+sweep: str = ""  # what to vary or try, as --sweep, --loader, --env, --preset / 基准中变化或试验的项，写法同这四个选项
 bench_baseline: str = ""  # an earlier benchmark's JSON, of any machine / 早先的基准结果（JSON），可来自任意机器
 
 # %% jupyter={"source_hidden": true}
@@ -277,7 +277,8 @@ compared
 # 采集会拖慢训练，因此速度要在不采集时测量：同一脚本再运行一次，每步等待设备完成，去掉预热步，给出吞吐、时延分位数和
 # 内存峰值。`sweep` 可变化脚本参数（`batch-size=8,16`）、数据加载（`workers=0,2`、`pin_memory`、`prefetch_factor=2,4`）
 # 或精度（`autocast`），每个组合运行一次，内存不足也是一行结果。四分位距或漂移过大时会提示不稳定。
-# 模拟 NPU 上的时间是 CPU 的，不评判快慢。
+# 大写的名称是环境变量（`TASK_QUEUE_ENABLE=1,2`），`preset=jemalloc` 是按名称给出的设置：
+# 它们与脚本原样轮流运行，直到每项都有结论。模拟 NPU 上的时间是 CPU 的，不评判快慢。
 
 # %% [markdown] lang="en"
 # ## Benchmark
@@ -286,7 +287,9 @@ compared
 # warm-up left out; what comes is throughput, latency percentiles and the memory's peak. `sweep` varies arguments of the
 # script (`batch-size=8,16`), its loading (`workers=0,2`, `pin_memory`, `prefetch_factor=2,4`) or its precision
 # (`autocast`): a run for each combination, and running out of memory is a row too. Times that spread or drift are
-# told as not steady. On a simulated NPU they are the CPU's, and nothing is called fast.
+# told as not steady. Names in capitals are variables of the environment (`TASK_QUEUE_ENABLE=1,2`), `preset=jemalloc` is
+# a setting by its name: these are run in turn with the script as it is, until each is decided. On a simulated NPU the
+# times are the CPU's, and nothing is called fast.
 
 # %%
 speed = None

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.profiling.benchmark import answer
-from ascend_workbook.profiling.benchmark.facts import FAILED, OUT_OF_MEMORY, Bench, Measured
+from ascend_workbook.profiling.benchmark.facts import FAILED, NOT_RUN, OUT_OF_MEMORY, Bench, Measured, Tried
 from tests.profiling.benchmark.test_rules import bench, measured
 from tests.rules.lines import Example
 
@@ -48,7 +49,73 @@ def against(theirs: float, ours: float, *, facts: dict[str, Any] | None = None, 
 
 
 SHAKY = (*(1.0,) * 5, *(1.2,) * 5)
+
+
+def tried(verdict: str, *bounds: float | None, apart: float = 0.0, **more: Any) -> Measured:
+    """A setting after five rounds: ratio, low, high."""
+    ratio, low, high = bounds or (1.0, None, None)
+    told = Tried(verdict, ratio or 1.0, low, high, 5, apart, 0.0, ("export Q=2",))
+    return measured({"Q": "2"}, tried=told, **more)
+
+
+AS_IT_IS = measured({"b": "as-is"}, host_peak_mib=100.0)
+REFUSED = Measured("Q=3", {}, NOT_RUN, Sentence("benchmark.trial.no_accelerator"))
+TRIAL: dict[str, Any] = {"trial": True, "axes": ("Q",)}
 EXAMPLES: list[Example] = [
+    ("PRF370", of(REFUSED, REFUSED, **TRIAL), ["CANNOT PRF370.nothing"]),
+    (
+        "PRF379",
+        of(AS_IT_IS, tried("faster", 1.25, 1.2, 1.3), **TRIAL),
+        [
+            "NOTE PRF379.best gain=25 high=30 lines=[export Q=2] low=20 name=Q=2 rounds=5 weight=50",
+            "GOOD PRF379.faster gain=25 high=30 low=20 name=Q=2 rounds=5",
+        ],
+    ),
+    (
+        "PRF379",
+        of(AS_IT_IS, tried("faster", 1.25, 1.2, 1.3, apart=0.5), **TRIAL),
+        ["GOOD PRF379.faster gain=25 high=30 low=20 name=Q=2 rounds=5"],
+    ),
+    (
+        "PRF379",
+        of(AS_IT_IS, tried("slower", 0.8, 0.75, 0.85), REFUSED, **TRIAL),
+        [
+            "GOOD PRF379.slower gain=-20 high=-15 low=-25 name=Q=2 rounds=5",
+            "NOT_LOOKED PRF379.refused name=Q=3 why=benchmark.trial.no_accelerator()",
+        ],
+    ),
+    (
+        "PRF379",
+        of(AS_IT_IS, tried("alike", 1.001, 0.99, 1.01), **TRIAL),
+        ["GOOD PRF379.alike gain=0.1 high=1 low=-1 name=Q=2 rounds=5"],
+    ),
+    (
+        "PRF379",
+        of(AS_IT_IS, tried("open", 1.001, 0.9, 1.1), facts={"interrupted": True}, **TRIAL),
+        ["GOOD PRF379.open gain=0.1 high=10 low=-10 name=Q=2 rounds=5", "NOTE PRF379.interrupted ran=1"],
+    ),
+    ("PRF379", of(AS_IT_IS, tried("open"), **TRIAL), ["GOOD PRF379.few gain=0 high=None low=None name=Q=2 rounds=5"]),
+    (
+        "PRF379",
+        of(AS_IT_IS, tried("faster", 1.25, 1.2, 1.3), tier="npu-simulated", **TRIAL),
+        ["NOT_LOOKED PRF379.simulated gain=25 high=30 low=20 name=Q=2 rounds=5"],
+    ),
+    ("PRF379", of(measured({"b": "1"})), []),
+    (
+        "PRF389",
+        of(AS_IT_IS, tried("faster", 1.25, 1.2, 1.3, apart=0.5, host_peak_mib=105.0), **TRIAL),
+        ["LOOK PRF389.loss apart=50 name=Q=2 spread=0"],
+    ),
+    (
+        "PRF389",
+        of(AS_IT_IS, tried("alike", host_peak_mib=150.0), tried("alike", host_peak_mib=50.0), **TRIAL),
+        [
+            "NOTE PRF389.more after=150 before=100 memory=benchmark.memory.host() name=Q=2",
+            "NOTE PRF389.less after=50 before=100 memory=benchmark.memory.host() name=Q=2",
+        ],
+    ),
+    ("PRF389", of(AS_IT_IS, tried("alike", apart=0.0009), **TRIAL), ["GOOD PRF389.same count=1"]),
+    ("PRF389", of(measured({"b": "1"})), []),
     (
         "PRF370",
         of(measured({"b": "1"}), measured({"b": "2"}, 2.0)),

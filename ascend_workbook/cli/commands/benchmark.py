@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ascend_workbook.cli.options import Row, Verb
 from ascend_workbook.findings.report import TIERS
+from ascend_workbook.profiling.benchmark.presets import PRESETS
 from ascend_workbook.profiling.benchmark.script import of_script
 
 VERBS = {
@@ -13,10 +14,13 @@ VERBS = {
             "device": Row(choices=("auto", *TIERS)),
             "sweep": "NAME=VALUES",
             "loader": "NAME=VALUES",
+            "env": "NAME=VALUES",
+            "arg": "NAME=VALUES",
+            "preset": Row(metavar="NAME", names=(*PRESETS, "all")),
             "baseline": "FILE",
             "out": "DIR",
             "timeout_s": Row("--timeout", metavar="SECONDS"),
-            **dict.fromkeys(("steps", "warmup", "repeats", "samples", "tokens", "nproc"), "N"),
+            **dict.fromkeys(("steps", "warmup", "repeats", "rounds", "samples", "tokens", "nproc"), "N"),
         },
     ),
 }

@@ -1,7 +1,8 @@
 """What is varied: arguments of the script, of its DataLoaders, and the precision; every combination is one run.
 
 `batch-size=8,16,32` gives the script `--batch-size 8` and so on; `batch-size=8..1024` doubles until memory runs out;
-`amp` runs without and with `--amp`; `-b=8,16` and `--lr=1,2` are taken as they are written."""
+`amp` runs without and with `--amp`; `-b=8,16` and `--lr=1,2` are taken as they are written. `TASK_QUEUE_ENABLE=1,2`
+varies the environment; values that hold commas are parted by `|`, and `unset` takes the variable away."""
 
 from __future__ import annotations
 
@@ -18,12 +19,15 @@ DOUBLING = re.compile(r"(\d+)\.\.(\d+)")
 #: Our name -> DataLoader's argument
 LOADER = {"workers": "num_workers", "pin_memory": "pin_memory", "prefetch_factor": "prefetch_factor"}
 AUTOCAST = "autocast"
+VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
+UNSET = "unset"
 MOST = 64
 
 
 @dataclass(frozen=True)
 class Axis:
-    """`kind`: argument (of the script), loader, or autocast. `doubling`: the first that runs out of memory ends it."""
+    """`kind`: argument (of the script), loader, environment, or autocast. `doubling`: the first that runs out of memory
+    ends it."""
 
     name: str
     kind: str
@@ -33,18 +37,24 @@ class Axis:
 
 @dataclass(frozen=True)
 class Configuration:
-    """One combination: words for the script's command line, arguments for its DataLoaders, autocast or not."""
+    """One combination: words for the script's command line, arguments for its DataLoaders, autocast or not; variables
+    of its environment (None: without it), and `child`: what the run's plugin sets in the process."""
 
     name: str
     settings: dict[str, Scalar] = field(default_factory=dict)
     args: tuple[str, ...] = ()
     loader: dict[str, Scalar] = field(default_factory=dict)
     autocast: bool = False
+    environment: dict[str, str | None] = field(default_factory=dict)
+    child: dict[str, Scalar] = field(default_factory=dict)
 
 
-def parse_axes(sweep: Sequence[str] = (), loader: Sequence[str] = (), autocast: bool = False) -> list[Axis]:
+def parse_axes(
+    sweep: Sequence[str] = (), loader: Sequence[str] = (), autocast: bool = False, env: Sequence[str] = ()
+) -> list[Axis]:
     """Parse what is to be varied; raises WorkbookError for what cannot be read, naming it."""
     parsed = [_parse_argument(text) for text in sweep] + [_parse_loader(text) for text in loader]
+    parsed += [_parse_environment(text) for text in env]
     names = [axis.name for axis in parsed]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
@@ -53,11 +63,15 @@ def parse_axes(sweep: Sequence[str] = (), loader: Sequence[str] = (), autocast: 
 
 
 def from_words(text: str) -> dict[str, object]:
-    """Read one line such as `batch-size=8,16 workers=0,2 autocast` as the options sweep, loader and autocast."""
+    """Read one line such as `batch-size=8,16 workers=0,2 autocast TASK_QUEUE_ENABLE=1,2 preset=jemalloc` as the options
+    sweep, loader, autocast, env (what is written in capitals) and preset."""
     words = shlex.split(text)
     loader = [word for word in words if word.partition("=")[0] in LOADER]
-    sweep = [word for word in words if word not in (*loader, AUTOCAST)]
-    return {"sweep": sweep, "loader": loader, "autocast": AUTOCAST in words}
+    env = [word for word in words if VARIABLE.fullmatch(word.partition("=")[0]) and "=" in word]
+    preset = [word.partition("=")[2] for word in words if word.startswith("preset=")]
+    others = [word for word in words if not word.startswith("preset=") and word != AUTOCAST]
+    sweep = [word for word in others if word not in (*loader, *env)]
+    return {"sweep": sweep, "loader": loader, "autocast": AUTOCAST in words, "env": env, "preset": preset}
 
 
 def combine_axes(varied: Sequence[Axis]) -> list[Configuration]:
@@ -74,15 +88,18 @@ def _make_configuration(varied: Sequence[Axis], values: tuple[Scalar, ...]) -> C
     settings = {axis.name.lstrip("-"): value for axis, value in zip(varied, values)}
     args: list[str] = []
     loader: dict[str, Scalar] = {}
+    environment: dict[str, str | None] = {}
     for axis, value in zip(varied, values):
         if axis.kind == "argument":
             option = axis.name if axis.name.startswith("-") else f"--{axis.name}"
             args += [option, str(value)] if not isinstance(value, bool) else [option] * value
         elif axis.kind == "loader":
             loader[LOADER[axis.name]] = value
+        elif axis.kind == "environment":
+            environment[axis.name] = None if value == UNSET else str(value)
     words = ((name, ("off", "on")[value] if isinstance(value, bool) else value) for name, value in settings.items())
     title = ", ".join(f"{name}={word}" for name, word in words)
-    return Configuration(title, settings, tuple(args), loader, settings.get(AUTOCAST) is True)
+    return Configuration(title, settings, tuple(args), loader, settings.get(AUTOCAST) is True, environment)
 
 
 def _parse_argument(text: str) -> Axis:
@@ -102,6 +119,15 @@ def _parse_argument(text: str) -> Axis:
     if not all(words) or len(set(words)) < len(words):
         raise WorkbookError("benchmark.bad_axis", given=text)
     return Axis(name, "argument", words)
+
+
+def _parse_environment(text: str) -> Axis:
+    """Parse an axis of the environment: `TASK_QUEUE_ENABLE=1,2`; of values with commas `A=x:1,y:2|unset`."""
+    name, equals, values = text.partition("=")
+    words = tuple(word.strip() for word in values.split("|" if "|" in values else ","))
+    if not re.fullmatch(r"[A-Za-z_]\w*", name) or not equals or not all(words) or len(set(words)) < len(words):
+        raise WorkbookError("benchmark.bad_variable", given=text)
+    return Axis(name, "environment", words)
 
 
 def _parse_loader(text: str) -> Axis:

@@ -64,6 +64,30 @@ def confidence_interval(runs: Sequence[Sequence[float]]) -> tuple[float, float] 
     return max(0.0, center - half), center + half
 
 
+@dataclass(frozen=True)
+class Tried:
+    """A setting beside the script as it is, in `rounds` rounds of one run each. `verdict`: of deciding; `ratio` of
+    their speeds, which lies between `low` and `high` (None: not bounded). `loss_apart`: how far its losses are from
+    those of the script as it is, as a share of these, where they should be the same; `loss_spread` how far those are
+    from themselves. `lines`: what to copy to have it."""
+
+    verdict: str
+    ratio: float
+    low: float | None
+    high: float | None
+    rounds: int
+    loss_apart: float | None = None
+    loss_spread: float | None = None
+    lines: tuple[str, ...] = ()
+
+    @property
+    def loss_differs(self) -> bool:
+        """Return whether its losses are further off than those of the script as it is are from themselves."""
+        return self.loss_apart is not None and self.loss_apart > max(SAME_LOSS, 3 * (self.loss_spread or 0.0))
+
+
+#: Losses that differ by no more, as a share, are the same
+SAME_LOSS = 1e-3
 MEASURED, OUT_OF_MEMORY, FAILED, NOT_RUN = "measured", "out_of_memory", "failed", "not_run"
 SIMULATED = "npu-simulated"
 LEAST_STEPS = 2
@@ -89,6 +113,7 @@ class Measured:
     host_peak_mib: float | None = None
     host_at_most_mib: float | None = None
     power_w: float | None = None
+    tried: Tried | None = None
 
     @cached_property
     def times_s(self) -> tuple[float, ...]:
@@ -166,6 +191,7 @@ class Bench:
     baseline: Report | None = None
     no_power: Scalar = None
     facts: dict[str, object] = field(default_factory=dict)
+    trial: bool = False
 
     @property
     def tier(self) -> str:

@@ -1,12 +1,14 @@
 """Rides in the training process: times its steps, counts the samples it loads, and notes the most memory it took.
 
 Configuration: accelerator (npu | cuda | cpu), loader (arguments of every DataLoader that are set otherwise),
-autocast (bool: the model's forward under bfloat16). Writes `benchmark.rank<R>.json` when the run ends.
-Imports nothing of the workbook."""
+autocast (bool: the model's forward under bfloat16), and where they are set memory_fraction (of the device's memory
+that the process may take) and gc_threshold (of Python's collector; 0: off). Writes `benchmark.rank<R>.json` when the
+run ends. Imports nothing of the workbook."""
 
 from __future__ import annotations
 
 import functools
+import gc
 import inspect
 import json
 import resource
@@ -35,6 +37,8 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
         return time.perf_counter()
 
     def start_timing(model: torch.nn.Module) -> None:
+        if "memory_fraction" in config:
+            getattr(torch, config["accelerator"]).set_per_process_memory_fraction(config["memory_fraction"])
         if config["autocast"]:
             _under_autocast(model, config["accelerator"])
         mark[0] = clock()
@@ -60,6 +64,8 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
         aside.write_text(json.dumps(content), encoding="utf-8")
         aside.replace(path)
 
+    if "gc_threshold" in config:
+        gc.set_threshold(config["gc_threshold"], 50, 50)  # a threshold of 0 switches it off
     _watch_loading(amounts)
     if config["loader"]:
         _set_loaders(config["loader"])

@@ -75,22 +75,22 @@ def read_kernels(path: Path) -> KernelTable | None:
     if not columns:
         return None
     cells = {ours: [str(words.get(code) or "") for code in columns[at]] for at, ours in enumerate(texts, 3)}
-    kept = np.array([not HCOM.match(name) for name in cells.get("name", [""] * len(rows))], np.bool_)
-    if not kept.any():
+    is_kernel = np.array([not HCOM.match(name) for name in cells.get("name", [""] * len(rows))], np.bool_)
+    if not is_kernel.any():
         return None
     numbers = {"duration_us": (np.array(columns[2], np.int64) - np.array(columns[1], np.int64)) / 1e3, **metrics}
     for at, ours in enumerate(counts, 3 + len(texts)):
         numbers[ours] = np.array([count if isinstance(count, int) else nan for count in columns[at]], np.float64)
-    read_texts = {ours: _keep_texts(clean_texts(values, ours), kept) for ours, values in cells.items()}
-    return KernelTable(path, read_texts, {name: values[kept] for name, values in numbers.items()})
+    read_texts = {ours: _keep_texts(clean_texts(values, ours), is_kernel) for ours, values in cells.items()}
+    return KernelTable(path, read_texts, {name: values[is_kernel] for name, values in numbers.items()})
 
 
 def _is_span(start: object, end: object) -> bool:
     return isinstance(start, int) and isinstance(end, int) and end >= start
 
 
-def _keep_texts(column: Texts, kept: Mask) -> Texts:
-    return Texts(column.texts, column.code[kept]).drop_unused()
+def _keep_texts(column: Texts, is_kernel: Mask) -> Texts:
+    return Texts(column.texts, column.code[is_kernel]).drop_unused()
 
 
 def _read_metrics(database: sqlite3.Connection, tasks: Sequence[int], words: dict[int, str]) -> dict[str, F64]:

@@ -10,7 +10,7 @@ ON_ESTIMATES = (
     *("PRF302", "PRF304", "PRF305", "PRF322", "PRF331", "PRF342", "PRF345", "PRF360", "PRF361", "PRF362", "PRF363"),
     *("PRF364", "PRF367", "PRF368", "PRF369", "PRF390", "PRF398"),
 )
-BENCHMARK = tuple(f"PRF37{number}" for number in range(1, 9))
+BENCHMARK = (*(f"PRF37{number}" for number in range(1, 10)), "PRF389")
 #: What costs time on the host where no real device took part
 HOSTS_OWN = ("PRF313.host", "PRF314.read", "PRF314.read_somewhere")
 #: Some steps of many were looked at

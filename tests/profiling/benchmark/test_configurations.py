@@ -39,8 +39,9 @@ def test_every_combination_of_script_loader_and_precision() -> None:
 
 def test_one_line_says_what_is_varied() -> None:
     found = from_words("batch-size=8,16 workers=0,2 autocast amp")
-    assert found == {"sweep": ["batch-size=8,16", "amp"], "loader": ["workers=0,2"], "autocast": True}
-    assert from_words("") == {"sweep": [], "loader": [], "autocast": False}
+    none: dict[str, list[str]] = {"env": [], "preset": []}
+    assert found == {"sweep": ["batch-size=8,16", "amp"], "loader": ["workers=0,2"], "autocast": True, **none}
+    assert from_words("") == {"sweep": [], "loader": [], "autocast": False, **none}
 
 
 def test_nothing_varied_is_one_configuration() -> None:

@@ -12,7 +12,7 @@ from ascend_workbook.findings.report import Report
 from ascend_workbook.machine.launch import LaunchResult, LaunchSpec
 from ascend_workbook.machine.launch.result import ChildError
 from ascend_workbook.profiling import benchmark
-from ascend_workbook.profiling.benchmark import resources, script
+from ascend_workbook.profiling.benchmark import resources, runs
 
 SCRIPT = """
 import sys, torch, torch.nn as nn
@@ -63,7 +63,7 @@ def test_a_doubling_ends_at_a_failure_and_says_which(
     def failing(spec: LaunchSpec, on_progress: Any) -> LaunchResult:
         return LaunchResult("failed", 1, spec.out, (), 1.0, ChildError("RuntimeError", said), {"say": "x"})
 
-    monkeypatch.setattr(script, "launch", failing)
+    monkeypatch.setattr(runs, "launch", failing)
     report = benchmark(tmp_path / "train.py", device="cpu", sweep=["rows=4..8"], out=tmp_path / "out")
     assert rows(report)[1]["why"] == {"say": f"benchmark.{why}", "args": {"name": "rows=4"}}
 

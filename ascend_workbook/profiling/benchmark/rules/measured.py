@@ -25,6 +25,8 @@ ENOUGH = 3
 
 def check_speed(bench: Bench) -> Iterator[Finding]:
     """The verdict: what was measured, and which configuration is the fastest beyond its uncertainty."""
+    if bench.trial and all(row.outcome == facts.NOT_RUN for row in bench.measured):
+        raise CannotCheck("PRF370.nothing")
     if not bench.successful:
         yield Finding("PRF370", Status.FIX, "PRF370.none", {"why": bench.measured[0].why}, weight=100)
         return

@@ -35,8 +35,9 @@ KINDS = (
     "untold",
 )
 #: A rest can be taken away, work only made shorter: of these so much counts when causes are ordered
-COUNTS = {"computing": 0.3, "layout": 0.5, "casting": 0.5, "communication": 0.7}
-CONFIDENCES = ("sure", "likely", "unsure")
+COUNTS = {"computing": 0.3, "layout": 0.5, "casting": 0.5, "communication": 0.7, "untold": 0.6}
+#: How much of a cause counts that is told with this confidence
+TRUST = {"sure": 1.0, "likely": 0.9, "unsure": 0.4}
 
 
 @dataclass(frozen=True)
@@ -62,13 +63,13 @@ class Cause:
     predicted: Range | None = None
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS or self.confidence not in CONFIDENCES:
+        if self.kind not in KINDS or self.confidence not in TRUST:
             raise ValueError(f"no cause is called {self.kind!r}, or {self.confidence!r} is no confidence")
 
     @property
     def weight(self) -> float:
         """Return what orders causes: the percent of the step, of work a part."""
-        return 100 * self.share * COUNTS.get(self.kind, 1.0)
+        return 100 * self.share * COUNTS.get(self.kind, TRUST[self.confidence])
 
     @property
     def predicted_saving_ns(self) -> Range | None:

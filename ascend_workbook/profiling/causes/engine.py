@@ -12,11 +12,10 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.profiling.breakdown import idle_gaps
 from ascend_workbook.profiling.causes.cause import KINDS, Cause
 from ascend_workbook.profiling.causes.marks import describe_frame
-from ascend_workbook.profiling.causes.reading import Gaps, Reader, Reading, choose_steps, find_gaps
+from ascend_workbook.profiling.causes.reading import LATE_NS, Gaps, Reader, Reading, choose_steps, find_gaps
 from ascend_workbook.profiling.causes.sorting import (
     BUSY_NS,
     GENERIC,
-    LATE_NS,
     LATENCY,
     UNSEEN,
     Mask,
@@ -27,6 +26,7 @@ from ascend_workbook.profiling.causes.sorting import (
 from ascend_workbook.profiling.causes.threads import Rows
 from ascend_workbook.profiling.causes.work import time_by_family
 from ascend_workbook.profiling.intervals import I64, Intervals
+from ascend_workbook.profiling.trace import KINDS as TRACE_KINDS
 from ascend_workbook.profiling.trace import Trace
 
 if TYPE_CHECKING:
@@ -39,6 +39,9 @@ WORTH = 0.03
 MANY, SHORT_NS, ALIKE = 20, 1_000_000, 0.9
 #: Families of kernels whose share of the computing is a cause of its own
 FAMILY_WORTH = {"casting": 0.15, "layout": 0.15}
+
+
+CALLS = [TRACE_KINDS.index(kind) for kind in ("host_op", "runtime", "python")]
 
 
 @dataclass(frozen=True)
@@ -144,13 +147,17 @@ def _judge_generic(facts: _Facts, rest: Mask) -> Iterator[Cause]:
     in_gap = np.zeros(int(at.max(initial=-1)) + 1, np.int64)
     np.add.at(in_gap, at, np.where(rest & (kind == GENERIC), length, 0))
     busy = rest & (kind == GENERIC) & (in_gap[at] >= BUSY_NS)
+    called = np.isin(trace.kind[np.maximum(place, 0)], CALLS) & (place >= 0)
+    many = np.unique(gap[rest]).size / max(1, len(facts.profile.breakdown.steady)) >= MANY
+    if many and not trace.count_events("python"):
+        busy &= called  # what goes on between operators was not recorded
     for number in np.unique(name[busy]).tolist():
         chosen = busy & (name == number)
         yield _make_cause(facts, "python", chosen, "likely" if number >= 0 else "unsure")
     late = rest & (kind == LATENCY) & (length >= LATE_NS)
     if late.any():
         yield _make_cause(facts, "untold", late, "unsure")
-    unseen = rest & (kind == UNSEEN) & (length >= BUSY_NS)
+    unseen = rest & (kind == UNSEEN) & (length >= BUSY_NS) & (not many or trace.count_events("python") > 0)
     if unseen.any():
         yield _make_cause(facts, "python", unseen, "unsure")
     short = rest & ~busy & ~late & ~unseen

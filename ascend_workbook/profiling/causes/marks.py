@@ -39,7 +39,7 @@ PATTERNS = {
     r"|torch/_tensor_str\.py|_tensor\.py\(\d+\): __(repr|format)__",
     "compiling": r"Compile(?!d)|compile_inner|_dynamo/(convert_frame|symbolic_convert|output_graph)\.py"
     r"|_inductor/(compile_fx|graph|scheduler|codecache|async_compile|lowering)\.py|_inductor/codegen/|triton/compiler/"
-    r"|triton/(backends|runtime/build)|torch/jit/_(script|trace|recursive)\.py",
+    r"|torch/jit/_(script|trace|recursive)\.py",
     "preprocessing": r"(^|/)PIL/|torchvision/(transforms|io)|image_processing|image_transforms|feature_extraction"
     r"|video_processing|(^|/)cv2|albumentations|tokenization_|read_video|(^|/)av/|decord|librosa|imageio|skimage"
     r"|numpy/|numpy\.|torchaudio/(transforms|load)|: (_?preprocess|collate|tokenize)|: encode_plus|scipy/",

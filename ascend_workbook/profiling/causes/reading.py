@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,8 @@ from ascend_workbook.profiling.trace import UNTOLD, Trace
 ON_DEVICE = ("compute", "communication", "copy")
 #: Host calls that are looked at, at most: of a longer profile some steps, spread evenly, stand for all
 MOST_CALLS = 400_000
+#: The host has launched, and the device rests for so much longer: it is no latency
+LATE_NS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,8 @@ class Gaps:
 class Reading:
     """Pieces of gaps with what went on in each, columns (n,): `row` the innermost call of the host, or -1; `marks` of
     it and all calls around it; `frame` the row of the nearest Python function of the script's own, or -1, `operator`
-    likewise of the nearest operator. `launched`: pieces after the launch, in which the host is not at fault."""
+    likewise of the nearest operator. `launched`: pieces after the launch; of those that are no mere latency it is told
+    what the host waits in meanwhile."""
 
     pieces: Pieces
     row: Rows
@@ -126,7 +129,12 @@ class Reader:
         thread = np.where(gaps.thread < 0, self.main, gaps.thread)
         for number in np.unique(thread).tolist():
             parts.append(self._read_on(number, host.take(thread == number).drop_empty()))
-        return join_readings([*parts, _unseen(after, launched=True)])[0]
+        long = after.end_ns - after.start_ns >= LATE_NS
+        parts.append(_unseen(after.take(~long), launched=True))
+        if long.any():
+            late = self._read_on(self.main, after.take(long))
+            parts.append(replace(late, launched=np.ones(len(late.pieces), np.bool_)))
+        return join_readings(parts)[0]
 
     def _read_on(self, first: int, pieces: Pieces) -> Reading:
         """Read pieces on a thread; where it does nothing, or waits for others, on the next that does something."""

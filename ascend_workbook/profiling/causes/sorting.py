@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ascend_workbook.profiling.causes.cause import KINDS
 from ascend_workbook.profiling.causes.marks import BIT
-from ascend_workbook.profiling.causes.reading import Gaps, Reading, join_readings, take_reading
+from ascend_workbook.profiling.causes.reading import LATE_NS, ON_DEVICE, Gaps, Reading, join_readings, take_reading
 from ascend_workbook.profiling.causes.threads import NOBODY, Rows
 from ascend_workbook.profiling.intervals import I64
 from ascend_workbook.profiling.trace import Trace
@@ -22,10 +22,10 @@ LONG_LAUNCH_NS = 1_000_000
 LONG_CALL_NS = 100_000
 #: One call to reserve memory that takes longer has made the context, or loaded a library
 CONTEXT_NS = 300_000_000
+#: A gap is at a recording's beginning where the device worked so much of its length before it, at most
+EARLY = 0.01
 #: A piece in which one function is busy without a call that hands out work
 BUSY_NS = 500_000
-#: The host has launched, and the device rests for so much longer: it is no latency
-LATE_NS = 1_000_000
 #: Kinds a piece may have beside those of causes
 GENERIC, LATENCY, UNSEEN = len(KINDS), len(KINDS) + 1, len(KINDS) + 2
 
@@ -68,32 +68,31 @@ def sort_pieces(trace: Trace, gaps: Gaps, reading: Reading) -> Sorted:
     decide("copy", "blocked_copy", is_call & (lasts >= LONG_CALL_NS))
     decide("wait", "synchronisation")
     kind[undecided & (reading.row < 0)] = UNSEEN
-    kind[reading.launched] = LATENCY
+    blocked = np.isin(kind, [KINDS.index("synchronisation"), KINDS.index("blocked_copy")]) & is_call
+    kind[reading.launched & ~blocked] = LATENCY
     place = np.where(reading.frame >= 0, reading.frame, np.where(reading.operator >= 0, reading.operator, reading.row))
     result = Sorted(kind, place)
     return _find_midflight(trace, gaps, reading, result)
 
 
 def _find_midflight(trace: Trace, gaps: Gaps, reading: Reading, result: Sorted) -> Sorted:
-    """Before the first kernel of a recording the host waits for the device, or has launched long ago: the device is
-    busy with what was not recorded."""
-    device = trace.where(("compute", "communication", "copy"))
-    if not len(gaps) or not device.any():
+    """Before a recording's first work the host waits for the device, or has launched long ago: the device is busy with
+    what was not recorded."""
+    rows = np.flatnonzero(trace.where(ON_DEVICE))
+    if not len(gaps) or not rows.size:
         return result
-    first = int(trace.start_ns[device].min())
-    if int(gaps.end_ns[0]) > first:
-        return result
-    inside = reading.pieces.gap == 0
-    waits = inside & (
-        (result.kind == LATENCY) | np.isin(result.kind, [KINDS.index("synchronisation"), KINDS.index("blocked_copy")])
+    before = trace.intervals_of(trace.where(ON_DEVICE)).before_ns(gaps.start_ns)
+    early = before <= EARLY * (gaps.end_ns - gaps.start_ns)
+    waits = (result.kind == LATENCY) | np.isin(
+        result.kind, [KINDS.index("synchronisation"), KINDS.index("blocked_copy")]
     )
     length = reading.length_ns
-    lost = int(length[waits].sum())
-    if lost >= LATE_NS and 2 * lost >= int(length[inside].sum()):
-        kind = result.kind.copy()
-        kind[waits] = KINDS.index("midflight")
-        return replace(result, kind=kind)
-    return result
+    lost = np.zeros(len(gaps), np.int64)
+    np.add.at(lost, reading.pieces.gap[waits], length[waits])
+    chosen = early & (lost >= LATE_NS) & (2 * lost >= gaps.end_ns - gaps.start_ns)
+    kind = result.kind.copy()
+    kind[waits & chosen[reading.pieces.gap]] = KINDS.index("midflight")
+    return replace(result, kind=kind)
 
 
 def give_waits_their_gaps(trace: Trace, gaps: Gaps, reading: Reading, result: Sorted) -> tuple[Reading, Sorted]:

@@ -19,6 +19,8 @@ ON_DEVICE = {"computing": ("compute",), "communication": ("communication",), "co
 ON_HOST = {"loading": ("loading",), "computing": ("host_op",)}
 
 
+#: Of a step that is alone: what the host does after the device's last work counts from this part on
+TAIL = 0.05
 #: (number, start, end) of a step
 Window = tuple[int, int, int]
 
@@ -95,8 +97,10 @@ def break_down(trace: Trace) -> Breakdown:
 
 
 def device_windows(trace: Trace) -> list[Window]:
-    """Return (number, start, end) of each step as the device lives it: the host runs ahead by some of a step."""
-    rows = trace.where(("compute", "communication")) & (trace.step >= 0)
+    """Return (number, start, end) of each step as the device lives it: the host runs ahead by some of a step. A step
+    ends with the last work of the device, copies too. One that is alone lasts as long as its mark where the host does
+    more than a little at its end: that is in no other step."""
+    rows = trace.where(("compute", "communication", "copy")) & (trace.step >= 0)
     last = np.full(len(trace.steps), -1, np.int64)
     np.maximum.at(last, trace.step[rows], trace.start_ns[rows] + trace.duration_ns[rows])
     windows = []
@@ -104,6 +108,8 @@ def device_windows(trace: Trace) -> list[Window]:
     start = trace.steps[0].start_ns if begin is None else begin
     for step, device_end in zip(trace.steps, last.tolist()):
         end = max(start, device_end if device_end >= 0 else step.end_ns)
+        alone = trace.marked and len(trace.steps) == 1 and not trace.looked
+        end = step.end_ns if alone and step.end_ns - end > TAIL * (end - start) else end
         windows.append((step.number, start, end))
         start = end
     return windows

@@ -10,6 +10,7 @@ from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.rules import CannotCheck
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.profiling.attribution import nest_by_lane
+from ascend_workbook.profiling.causes import callers
 from ascend_workbook.profiling.facts import Profile
 from ascend_workbook.profiling.figures import to_percent
 
@@ -123,15 +124,4 @@ def read_environment(profile: Profile, name: str, code: str) -> str:
 
 def find_caller(profile: Profile, row: int) -> str:
     """Return the line of the user's code that called this row's operator, `train.py(12): step`; empty where unknown."""
-    trace = profile.trace
-    frames = [frame for frame in trace.stacks[trace.stack[row]].splitlines() if frame.strip()]
-    if not frames and trace.count_events("python"):
-        around = (trace.start_ns <= trace.start_ns[row]) & (trace.start_ns + trace.duration_ns > trace.start_ns[row])
-        rows = np.flatnonzero(around & trace.where(("python",)) & (trace.lane == trace.lane[row]))
-        frames = [trace.names[trace.name[at]] for at in rows[np.argsort(-trace.start_ns[rows], kind="stable")].tolist()]
-    user_frames = [
-        frame
-        for frame in frames
-        if not any(part in frame for part in ("-packages", "<built-in", "torch/", "nn.Module"))
-    ]
-    return user_frames[0] if user_frames else frames[0] if frames else ""
+    return callers.find_caller(profile.trace, row)

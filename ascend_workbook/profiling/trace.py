@@ -306,6 +306,11 @@ def assemble_trace(
     none = Texts(("",), np.zeros(start_ns.size, np.int32))
     engines, dtypes, stacks = ((column or none).drop_unused(first=("",)) for column in (engine, dtype, stack))
     named_steps = np.broadcast_to(np.int64(UNTOLD), start_ns.shape) if named_steps is None else named_steps
+    apart_ns = _find_apart(kind, start_ns, launch_ns)
+    if apart_ns:
+        start_ns = np.where(kind < len(DEVICE_KINDS), start_ns - apart_ns, start_ns)
+        remark = Sentence("PRF302.clocks", seconds=round(apart_ns / 1e9, 3))
+        facts["remarks"] = (*facts.get("remarks", ()), remark)
     steps, marked = _find_steps(name, kind, start_ns, duration_ns, named_steps)
     names, lanes, shapes = name.drop_unused(), lane.drop_unused(), shape.drop_unused(first=("",))
     return Trace(
@@ -333,6 +338,22 @@ def assemble_trace(
         detail=detail[1] if detail else None,
         **facts,
     )
+
+
+#: No queue of a device holds work for longer: what starts so long after its launch was timed by another clock
+LONGEST_QUEUE_NS, CLOCKS_DIFFER_NS = 5 * 10**9, 10**9
+
+
+def _find_apart(kind: npt.NDArray[np.int8], start_ns: I64, launch_ns: I64 | None) -> int:
+    """Return how far the device's clock is ahead of the host's where no launch explains it, else 0."""
+    if launch_ns is None:
+        return 0
+    known = (kind < len(DEVICE_KINDS)) & (launch_ns != UNTOLD)
+    if not known.any():
+        return 0
+    behind = start_ns[known] - launch_ns[known]
+    least, most = int(behind.min()), int(behind.max())
+    return least if least > LONGEST_QUEUE_NS or most < -CLOCKS_DIFFER_NS else 0
 
 
 def _find_steps(

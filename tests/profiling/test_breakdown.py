@@ -22,7 +22,7 @@ def test_the_same_breakdown_from_every_dialect(name: str) -> None:
     assert found.step_ns == 1_000_000
     assert [one.parts_ns for one in found.steady] == [{part: us * US for part, us in EXPECTED.items()}] * 2
     assert [one.overlapped_ns for one in found.steps] == [100_000] * 3
-    assert [one.preparing_ns for one in found.steps] == [200_000, 400_000, 400_000]
+    assert [one.preparing_ns for one in found.steps] == [200_000, 350_000, 350_000]
     assert {part: found.per_step_ns(part) / US for part in EXPECTED} == EXPECTED
 
 

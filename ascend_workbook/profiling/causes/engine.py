@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,8 +13,9 @@ import numpy as np
 
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.profiling.breakdown import idle_gaps
+from ascend_workbook.profiling.causes.callers import find_caller
 from ascend_workbook.profiling.causes.cause import KINDS, Cause
-from ascend_workbook.profiling.causes.marks import describe_frame
+from ascend_workbook.profiling.causes.marks import describe_frame, function_of
 from ascend_workbook.profiling.causes.reading import LATE_NS, Gaps, Reader, Reading, choose_steps, find_gaps
 from ascend_workbook.profiling.causes.sorting import (
     BUSY_NS,
@@ -21,10 +25,11 @@ from ascend_workbook.profiling.causes.sorting import (
     Mask,
     Sorted,
     give_waits_their_gaps,
+    join_functions,
     sort_pieces,
 )
 from ascend_workbook.profiling.causes.threads import Rows
-from ascend_workbook.profiling.causes.work import time_by_family
+from ascend_workbook.profiling.causes.work import families_of
 from ascend_workbook.profiling.intervals import I64, Intervals
 from ascend_workbook.profiling.trace import KINDS as TRACE_KINDS
 from ascend_workbook.profiling.trace import Trace
@@ -34,6 +39,14 @@ if TYPE_CHECKING:
 
 #: Of the step: what takes less is no cause worth a word
 WORTH = 0.03
+#: The same on a simulated NPU, by kind and of all others, and how many kernels a step are many there
+SIMULATED_WORTH = {"loading": 0.25, "tiny_kernels": 0.25, "layout": 0.12, "casting": 0.12, "synchronisation": 0.12}
+OWN_WORTH, SIMULATED_MANY = 0.05, 600
+#: Elements of a tensor below which a kernel is small: an NPU needs longer to start one
+SMALL = 2**16
+#: `.item()`, `float(loss)`, `if tensor:` end in it; from so many a step they are told, of so many the lines are found
+READS = ("aten::_local_scalar_dense", "aten::nonzero")
+MANY_READS, MOST_READS = 4, 60
 #: Gaps a step from which they are many, the length up to which one is short, and how much of all of them the longest
 #: tenth may hold where they are alike
 MANY, SHORT_NS, ALIKE = 20, 1_000_000, 0.9
@@ -65,8 +78,23 @@ def find_causes(profile: Profile) -> tuple[Cause, ...]:
     if not profile.conclusive:
         key = "PRF316.nothing" if not profile.operators else "PRF316.blind"
         return (Cause("untold", 0.0, 0.0, "", Sentence(key), "unsure"),)
-    causes = [cause for cause in (*_causes_of_rest(profile), *_causes_of_work(profile)) if cause.share >= WORTH]
+    rest = tuple(_causes_of_rest(profile))
+    tiny = next((cause.where for cause in rest if cause.kind == "tiny_kernels"), "")
+    found = (*rest, *_causes_of_work(profile), *_count_reads(profile), *_count_kernels(profile, tiny))
+    causes = [cause for cause in found if _is_worth(profile, cause)]
     return tuple(sorted(causes, key=lambda cause: -cause.weight))
+
+
+def _is_worth(profile: Profile, cause: Cause) -> bool:
+    """Return whether a cause is worth a word. On a simulated NPU, whose kernels are the CPU's, what the host needs to
+    hand out work says nothing: there it counts by the number of kernels, and nothing that is small or not sure."""
+    if not profile.simulated:
+        return cause.share >= WORTH
+    if cause.evidence.key in ("PRF316.reads", "PRF316.kernels"):
+        return True
+    if cause.kind in ("untold", "profiler", "start_up", "lazy_loading") or cause.confidence == "unsure":
+        return False
+    return cause.share >= SIMULATED_WORTH.get(cause.kind, OWN_WORTH)
 
 
 def _causes_of_rest(profile: Profile) -> Iterator[Cause]:
@@ -89,7 +117,8 @@ def _read(profile: Profile) -> _Facts:
     rest = idle_gaps(trace, steps) if trace.on_device else _host_gaps(profile)
     gaps = find_gaps(trace, rest)
     reading = Reader(trace, rest).read_gaps(gaps)
-    reading, result = give_waits_their_gaps(trace, gaps, reading, sort_pieces(trace, gaps, reading))
+    result = join_functions(trace, reading, sort_pieces(trace, gaps, reading))
+    reading, result = give_waits_their_gaps(trace, gaps, reading, result)
     share = sum(step.total_ns for step in steps)
     return _Facts(profile, gaps, reading, result, profile.breakdown.step_ns / share if share else 0.0)
 
@@ -147,6 +176,11 @@ def _judge_generic(facts: _Facts, rest: Mask) -> Iterator[Cause]:
     in_gap = np.zeros(int(at.max(initial=-1)) + 1, np.int64)
     np.add.at(in_gap, at, np.where(rest & (kind == GENERIC), length, 0))
     busy = rest & (kind == GENERIC) & (in_gap[at] >= BUSY_NS)
+    if facts.profile.simulated:  # what torch itself takes there is the CPU's
+        busy = rest & (kind == GENERIC) & (facts.reading.row == facts.reading.frame) & (place >= 0)
+        numbers: dict[str, int] = {}
+        function = [numbers.setdefault(function_of(text), len(numbers)) for text in trace.names]
+        name = np.where(place >= 0, np.array(function or [0])[trace.name[np.maximum(place, 0)]], -1)
     called = np.isin(trace.kind[np.maximum(place, 0)], CALLS) & (place >= 0)
     many = np.unique(gap[rest]).size / max(1, len(facts.profile.breakdown.steady)) >= MANY
     if many and not trace.count_events("python"):
@@ -164,37 +198,90 @@ def _judge_generic(facts: _Facts, rest: Mask) -> Iterator[Cause]:
     if short.any():
         count = np.unique(gap[short]).size / max(1, len(facts.profile.breakdown.steady))
         seen = int(length[short & (kind != UNSEEN)].sum()) * 2 >= int(length[short].sum())
-        yield _make_cause(facts, "tiny_kernels" if seen or count >= MANY else "untold", short, _sure_if(count >= MANY))
+        sure = count >= MANY and not facts.profile.simulated
+        yield _make_cause(facts, "tiny_kernels" if seen or count >= MANY else "untold", short, _sure_if(sure))
 
 
 def _sure_if(told: bool) -> str:
     return "sure" if told else "unsure"
 
 
+def _count_reads(profile: Profile) -> Iterator[Cause]:
+    """On a simulated NPU nothing waits for a device: values that a step reads are counted, and what the reads take. One
+    or two are usual, a loss that is printed."""
+    trace, steady = profile.trace, profile.breakdown.steady
+    rows = np.flatnonzero(trace.mask_of_names(READS.__contains__) & trace.where(("host_op",)))
+    rows = rows[trace.in_steps({step.number for step in steady})[rows]]
+    hosts = trace.where(("loading",)) | trace.mask_of_names(lambda name: name.startswith("Optimizer.step#"))
+    rows = rows[~trace.intervals_of(hosts).cover_moments(trace.start_ns[rows])]
+    calls = rows.size / max(1, len(steady))
+    if not profile.simulated or calls < MANY_READS:
+        return
+    steps = choose_steps(trace, steady)
+    rows = rows[trace.in_steps({step.number for step in steps})[rows]]
+    spent = float(trace.duration_ns[rows].sum()) / len(steps)
+    places = Counter(describe_frame(find_caller(trace, row)) for row in rows[:MOST_READS].tolist())
+    where, count = places.most_common(1)[0]
+    share = spent / profile.breakdown.step_ns
+    place = _say_place(where, count / min(rows.size, MOST_READS))
+    args: dict[str, Scalar] = {"calls": round(calls, 1), "place": place}
+    args |= {"gain_ms": profile.to_ms(spent), "share": round(100 * share, 1)}
+    yield Cause("synchronisation", spent, share, where, Sentence("PRF316.reads", **args), "likely")
+
+
+def _count_kernels(profile: Profile, where: str) -> Iterator[Cause]:
+    """On a simulated NPU kernels take what the CPU's do: where a step has very many that are small, they are counted,
+    and what the host takes to hand them out."""
+    trace, steady = profile.trace, profile.breakdown.steady
+    rows = np.flatnonzero(trace.where(("compute",)))
+    rows = rows[trace.in_steps({step.number for step in steady})[rows] & (trace.launched_by[rows] >= 0)]
+    kernels = rows.size / max(1, len(steady))
+    if not profile.simulated or kernels < SIMULATED_MANY:
+        return
+    by = trace.launched_by[rows]
+    small = np.array([_elements_of(shape) < SMALL for shape in trace.shapes])[trace.shape[by]]
+    if 2 * int(small.sum()) < rows.size:
+        return
+    spent = profile.breakdown.per_step_ns("free")
+    share = spent / profile.breakdown.step_ns
+    args: dict[str, Scalar] = {"kernels": round(kernels), "small": round(100 * float(small.mean()))}
+    args |= {"where": where or None, "gain_ms": profile.to_ms(spent), "share": round(100 * share, 1)}
+    yield Cause("tiny_kernels", spent, share, where, Sentence("PRF316.kernels", **args), "likely")
+
+
+def _elements_of(shape: str) -> int:
+    """Return the elements of the largest tensor in a column's text, `[64,16] [16]`; 0 where nothing is told."""
+    sizes = [[int(size) for size in re.findall(r"\d+", tensor)] for tensor in shape.split(" ") if tensor]
+    return max((math.prod(size) for size in sizes if size), default=0)
+
+
 def _causes_of_work(profile: Profile) -> Iterator[Cause]:
     breakdown, trace = profile.breakdown, profile.trace
     step_ns = breakdown.step_ns
-    if not profile.device_times:
+    if not trace.on_device:
         return
     for part, kind in (("communication", "communication"), ("copy", "blocked_copy")):
         share = breakdown.share_of(part)
         args: dict[str, Scalar] = {"gain_ms": profile.to_ms(share * step_ns), "share": round(100 * share, 1)}
-        if share >= WORTH:
+        if share >= WORTH and profile.device_times:
             yield Cause(kind, share * step_ns, share, "", Sentence(f"PRF316.exposed_{part}", **args))
     share = breakdown.share_of("computing")
-    rows = np.flatnonzero(trace.where(("compute",)) & trace.in_steps({step.number for step in breakdown.steady}))
-    families = time_by_family(trace, rows)
-    total = sum(families.values())
+    steps = choose_steps(trace, breakdown.steady)
+    rows = np.flatnonzero(trace.where(("compute",)) & trace.in_steps({step.number for step in steps}))
+    total = int(trace.duration_ns[rows].sum())
     if not total:
         return
+    families, at = np.unique(families_of(trace, rows), return_inverse=True)
+    spent = np.bincount(at, trace.duration_ns[rows]) / total
+    calls = np.bincount(at) / len(steps)
+    part_of = dict(zip(families.tolist(), spent.tolist()))
     left = share
-    for family, worth in FAMILY_WORTH.items():
-        of_all = families.get(family, 0) / total
-        if of_all >= worth:
-            left -= of_all * share
-            yield _work_cause(profile, family, of_all * share, family)
-    first = max((name for name in families if name not in FAMILY_WORTH), key=families.__getitem__, default="")
-    if first:
+    for family, count in zip(families.tolist(), calls.tolist()):
+        if part_of[family] >= FAMILY_WORTH.get(family, 2.0) and (profile.device_times or count >= MANY):
+            left -= part_of[family] * share
+            yield _work_cause(profile, family, part_of[family] * share, family)
+    first = max((name for name in part_of if name not in FAMILY_WORTH), key=part_of.__getitem__, default="")
+    if first and profile.device_times:
         yield _work_cause(profile, "computing", left, first)
 
 

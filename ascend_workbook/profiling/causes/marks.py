@@ -60,10 +60,12 @@ PATTERNS = {
     "wait": r"Synchronize|StreamWaitEvent|EventQuery",
     "elsewhere": r"run_backward|<built-in method (acquire|wait|poll) of|threading\.py\(\d+\): (wait|join|_wait)",
 }
+#: Marks of operators and the runtime's calls: a Python function may have such a name and be something else
+OF_CALLS = ("lazy_loading", "launch", "fallback", "item", "wait")
 COMPILED = {name: re.compile(pattern) for name, pattern in PATTERNS.items()}
 #: Frames of the libraries that a script stands on: where the host is busy in one of these its caller is the place
 LIBRARY = re.compile(
-    r"-packages|<built-in|^(torch|torch_npu|torchvision|numpy|PIL)/|nn\.Module|<frozen|^<|/?lib/python3|"
+    r"-packages|<built-in|(^|/)(torch|torch_npu|torchvision|numpy|PIL)/|nn\.Module|<frozen|^<|/?lib/python3|"
     r"^(contextlib|functools|threading|logging/__init__|multiprocessing/\w+|typing|abc|enum|re|json/\w+|copy|random|"
     r"socket|selectors|queue|asyncio/\w+|weakref|warnings|inspect|tempfile|os|io|ast|pickle|dataclasses|collections/"
     r"\w+|_?weakrefset|codecs|traceback|runpy)\.py\("
@@ -78,7 +80,9 @@ def mark_names(names: Sequence[str]) -> I32:
 
 
 def _mark_name(name: str) -> int:
-    return sum(BIT[mark] for mark, pattern in COMPILED.items() if pattern.search(name))
+    of_frame = FRAME.match(name) is not None
+    patterns = ((mark, pattern) for mark, pattern in COMPILED.items() if not (of_frame and mark in OF_CALLS))
+    return sum(BIT[mark] for mark, pattern in patterns if pattern.search(name))
 
 
 def is_own_frame(name: str) -> bool:
@@ -86,7 +90,17 @@ def is_own_frame(name: str) -> bool:
     return bool(FRAME.match(name)) and not LIBRARY.search(name)
 
 
-def describe_frame(name: str) -> str:
-    """Describe a frame, `train.py(41): step`, as a place: `train.py:41 step`; other names as they are."""
+def function_of(name: str) -> str:
+    """Return a frame's name without its line: a function is one, at whatever line it was seen."""
     match = FRAME.match(name)
-    return f"{match[1]}:{match[2]} {match[3]}" if match else name
+    return f"{match[1]}: {match[3]}" if match else name
+
+
+def describe_frame(name: str) -> str:
+    """Describe a frame, `/home/me/project/train.py(41): step`, as a place: `project/train.py:41 step`; other names as
+    they are."""
+    match = FRAME.match(name)
+    if not match:
+        return name
+    path = "/".join(match[1].split("/")[-2:]) if match[1].startswith("/") else match[1]
+    return f"{path}:{match[2]} {match[3]}"

@@ -8,8 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from ascend_workbook.profiling.causes.cause import KINDS
-from ascend_workbook.profiling.causes.marks import BIT
-from ascend_workbook.profiling.causes.reading import LATE_NS, ON_DEVICE, Gaps, Reading, join_readings, take_reading
+from ascend_workbook.profiling.causes.marks import BIT, function_of
+from ascend_workbook.profiling.causes.reading import (
+    LATE_NS,
+    ON_DEVICE,
+    Gaps,
+    Reading,
+    join_readings,
+    take_reading,
+    waits_elsewhere,
+)
 from ascend_workbook.profiling.causes.threads import NOBODY, Rows
 from ascend_workbook.profiling.intervals import I64
 from ascend_workbook.profiling.trace import Trace
@@ -67,12 +75,31 @@ def sort_pieces(trace: Trace, gaps: Gaps, reading: Reading) -> Sorted:
     decide("copy", "blocked_copy", is_call & (reading.marks & (BIT["wait"]) > 0))
     decide("copy", "blocked_copy", is_call & (lasts >= LONG_CALL_NS))
     decide("wait", "synchronisation")
-    kind[undecided & (reading.row < 0)] = UNSEEN
+    kind[undecided & ((reading.row < 0) | waits_elsewhere(reading.marks))] = UNSEEN
     blocked = np.isin(kind, [KINDS.index("synchronisation"), KINDS.index("blocked_copy")]) & is_call
-    kind[reading.launched & ~blocked] = LATENCY
+    seen = (reading.row >= 0) if trace.simulated else blocked  # there nothing runs beside the host
+    kind[reading.launched & ~seen] = LATENCY
     place = np.where(reading.frame >= 0, reading.frame, np.where(reading.operator >= 0, reading.operator, reading.row))
     result = Sorted(kind, place)
     return _find_midflight(trace, gaps, reading, result)
+
+
+def join_functions(trace: Trace, reading: Reading, result: Sorted) -> Sorted:
+    """Give what a function does between its calls of numpy and the like to preparing samples too, where most that it
+    does is that: the profiler sees no call of C."""
+    preparing = KINDS.index("preprocessing")
+    numbers: dict[str, int] = {}
+    function = np.array([numbers.setdefault(function_of(name), len(numbers)) for name in trace.names] or [0])
+    own = np.where(reading.frame >= 0, function[trace.name[np.maximum(reading.frame, 0)]], -1)
+    length = reading.length_ns
+    spent = [
+        np.bincount(own[chosen], length[chosen], minlength=len(numbers) + 1)
+        for chosen in ((own >= 0) & (result.kind == kind) for kind in (preparing, GENERIC))
+    ]
+    mostly = (spent[0] > 0) & (2 * spent[0] >= spent[1])
+    kind = result.kind.copy()
+    kind[(own >= 0) & (kind == GENERIC) & mostly[np.maximum(own, 0)]] = preparing
+    return replace(result, kind=kind)
 
 
 def _find_midflight(trace: Trace, gaps: Gaps, reading: Reading, result: Sorted) -> Sorted:

@@ -7,29 +7,32 @@ import re
 import numpy as np
 import numpy.typing as npt
 
+from ascend_workbook.profiling.attribution import nest_by_lane
 from ascend_workbook.profiling.families import family_of
-from ascend_workbook.profiling.trace import Trace
+from ascend_workbook.profiling.trace import I32, Trace
 
 OTHER = "other"
-#: Operators that change a tensor's type or its order in memory, whatever their kernels are called
+#: Operators that change a tensor's type or its order in memory, whatever their kernels are called, and those that only
+#: copy, for one of these around them or for none
 CASTING = re.compile(r"^aten::(_to_copy|to|type_as)$|npu_dtype_cast|^Cast$|^aclnnCast")
 LAYOUT = re.compile(
     r"^aten::(contiguous|clone|permute)$|npu_format_cast|^TransData$|nchwToNhwc|nhwcToNchw|^aclnnPermute"
 )
+COPYING = ("aten::copy_", "aclnnInplaceCopy")
+Rows = npt.NDArray[np.integer]
 
 
-def time_by_family(trace: Trace, rows: npt.NDArray[np.integer]) -> dict[str, int]:
-    """Return the nanoseconds of these kernels by family, the longest first."""
-    family = np.array([_family(name) for name in trace.names] or [OTHER], np.object_)
+def families_of(trace: Trace, rows: Rows) -> npt.NDArray[np.str_]:
+    """Return the family of each of these kernels: (rows,)."""
+    family = np.array([_family(name) for name in trace.names] or [OTHER])
     own = family[trace.name[rows]]
     by = trace.launched_by[rows]
     operator = np.where(by >= 0, family[trace.name[np.maximum(by, 0)]], OTHER)
+    copies = (by >= 0) & trace.mask_of_names(COPYING.__contains__)[np.maximum(by, 0)]
+    if copies.any():
+        operator = np.where(copies, family[_find_owners(trace, by)], operator)
     told = np.isin(operator, ["casting", "layout"]) & np.isin(own, ["elementwise", "layout", OTHER])
-    chosen = np.where(told | (own == OTHER), operator, own)
-    names, at = np.unique(chosen.astype(str), return_inverse=True)
-    spent = np.zeros(names.size, np.int64)
-    np.add.at(spent, at, trace.duration_ns[rows])
-    return dict(sorted(zip(names.tolist(), spent.tolist()), key=lambda pair: -pair[1]))
+    return np.where(told | (own == OTHER), operator, own)
 
 
 def _family(name: str) -> str:
@@ -39,3 +42,19 @@ def _family(name: str) -> str:
         return "layout"
     plain = name[len("aten::") :] if name.startswith("aten::") else name
     return family_of(plain) or OTHER
+
+
+def _find_owners(trace: Trace, by: I32) -> I32:
+    """Return for each operator the name of the nearest around it that changes a type or an order, else its own."""
+    wanted = np.array([bool(CASTING.search(name) or LAYOUT.search(name)) for name in trace.names])
+    near = by[by >= 0]
+    begin, end = int(trace.start_ns[near].min()), int((trace.start_ns + trace.duration_ns)[near].max())
+    around = (trace.start_ns < end) & (trace.start_ns + trace.duration_ns > begin)
+    hosts = np.flatnonzero(trace.where(("host_op",)) & around)
+    name = trace.name.astype(np.int32).copy()
+    value = np.where(wanted[name], name + 1, 0).astype(np.int32)
+    bare = [True, *([False] * len(trace.names))]
+    for thread in nest_by_lane(trace.lane[hosts], trace.start_ns[hosts], trace.duration_ns[hosts], hosts).values():
+        thread.inherit_values(value, bare, np.unique(near))
+    owner = np.where(value > 0, value - 1, name)
+    return owner[np.maximum(by, 0)].astype(np.int32)

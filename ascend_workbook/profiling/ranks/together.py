@@ -25,6 +25,7 @@ from ascend_workbook.profiling.breakdown import PARTS
 from ascend_workbook.profiling.figures import make_columns
 from ascend_workbook.profiling.intervals import I64
 from ascend_workbook.profiling.ranks import rules
+from ascend_workbook.profiling.ranks.causes import find_rank_causes
 from ascend_workbook.profiling.ranks.cluster import Cluster
 from ascend_workbook.profiling.ranks.facts import RankFacts
 from ascend_workbook.profiling.ranks.rules.links import compare_links
@@ -191,10 +192,9 @@ def _make_report(cluster: Cluster, faults: list[Finding], read: Mapping[int, Ran
     status = max([item.status for item in judged] + [item.status for item in own.values()], default=Status.GOOD)
     findings = [_make_headline(cluster, judged, ranks, status), *faults, *judged]
     table, chart = rank_table(cluster)
+    facts = {**_collect_facts(cluster), "causes": find_rank_causes(cluster, judged, own)}
     parts = [*_part_reports(cluster, judged, tier), *(own[rank] for rank in _choose_ranks_to_show(judged, list(own)))]
-    return Report(
-        STAGE, "ranks", tuple(findings), table, chart, facts=_collect_facts(cluster), tier=tier, parts=tuple(parts)
-    )
+    return Report(STAGE, "ranks", tuple(findings), table, chart, facts=facts, tier=tier, parts=tuple(parts))
 
 
 def _make_headline(cluster: Cluster, judged: list[Finding], ranks: int, status: Status) -> Finding:

@@ -7,11 +7,14 @@ form (whole epoch microseconds, then fractions, then microseconds after `baseTim
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from ascend_workbook.profiling.attribution import find_innermost, nest_by_lane
+from ascend_workbook.profiling.families import family_of
 from ascend_workbook.profiling.intervals import I64
 from ascend_workbook.profiling.readers import loading
 from ascend_workbook.profiling.readers.columns import Columns
@@ -41,6 +44,12 @@ FOREIGN = ("mtia_ccp_events", "mtia_workloadd", "mtia_insight", "hpu_op", "glow_
 #: Members of the file beside its events: the rank among others, and the machine's name
 ABOUT = ("distributedInfo", "host_name", "trace_id", "deviceProperties")
 COLLECTIVES = ("nccl", "rccl", "hccl", "oneccl")
+#: Operators whose kernels are collectives, whatever these are called
+#: https://docs.pytorch.org/docs/stable/symmetric_memory.html, https://github.com/vllm-project/vllm (custom operators)
+COLLECTIVE_OPERATORS = re.compile(
+    r"^(symm_mem::|_?c10d(_functional)?::|record_param_comms|nvshmem|deep_ep|mscclpp)"
+    r"|^(vllm|sglang|sgl_kernel|_C_custom_ar|aiter)::\w*(all_?reduce|all_?gather|reduce_?scatter|all_?to_?all)"
+)
 #: Names that torch gives to spans, whatever their category
 SPANS = {"ProfilerStep#": "step", "enumerate(DataLoader)#": "loading", "Optimizer.": "annotation"}
 
@@ -66,6 +75,7 @@ def read_timeline(loaded: Loaded) -> Trace:
     lane = Texts([*threads, *streams], lane_code).drop_unused()
     called = calls_of(loaded, columns, kind, _format_shape)
     launched_by, launch_ns = _find_launches(loaded, columns, kind, lane.code)
+    kind = _mark_collectives(kind, launched_by, columns.name, events.names)
     return assemble_trace(
         Texts(events.names, columns.name),
         kind,
@@ -101,7 +111,15 @@ def span_kind(name: str) -> str | None:
 
 
 def _collective_kind(name: str) -> str | None:
-    return "communication" if any(word in name.lower() for word in COLLECTIVES) else None
+    told = any(word in name.lower() for word in COLLECTIVES) or family_of(name) == "collective"
+    return "communication" if told else None
+
+
+def _mark_collectives(kind: I8, launched_by: I32, name: I32, names: Sequence[str]) -> I8:
+    """Return the kinds with the kernels that an operator for collectives launched among these."""
+    operator = np.array([bool(COLLECTIVE_OPERATORS.search(text)) for text in names] or [False])
+    chosen = (kind == KINDS.index("compute")) & (launched_by >= 0) & operator[name[launched_by]]
+    return np.where(chosen, np.int8(KINDS.index("communication")), kind)
 
 
 def _format_shape(dims: object) -> str:

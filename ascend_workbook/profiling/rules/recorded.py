@@ -24,7 +24,7 @@ BASIS = {
     "PRF308": "facts",
 }
 #: Of a rank that was looked at in other steps than the other ranks
-OTHERS = ("PRF302.others", "PRF302.others_unmarked")
+OTHERS = ("PRF302.others", "PRF302.others_unmarked", "PRF302.clocks")
 #: Kinds of events of which one is not there twice
 ON_DEVICE = ("compute", "communication", "copy")
 ALLOWED = 0.2

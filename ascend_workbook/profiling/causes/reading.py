@@ -19,8 +19,9 @@ from ascend_workbook.profiling.causes.threads import (
     thread_of_lanes,
 )
 from ascend_workbook.profiling.intervals import I64, Intervals
-from ascend_workbook.profiling.trace import UNTOLD, Trace
+from ascend_workbook.profiling.trace import KINDS, UNTOLD, Trace
 
+LOADING = KINDS.index("loading")
 ON_DEVICE = ("compute", "communication", "copy")
 #: Host calls that are looked at, at most: of a longer profile some steps, spread evenly, stand for all
 MOST_CALLS = 400_000
@@ -169,7 +170,9 @@ class Reader:
         while alive.size:
             rows = nesting.rows[at]
             names = trace.name[rows]
-            marks[alive] |= self._marks[names]
+            marks[alive] |= self._marks[names] | np.where(trace.kind[rows] == LOADING, BIT["loading"], 0).astype(
+                np.int32
+            )
             new = self._own[names] & (frame[alive] < 0)
             frame[alive[new]] = at[new]
             new = is_operator[rows] & (operator[alive] < 0)

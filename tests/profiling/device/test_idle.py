@@ -55,8 +55,10 @@ def test_two_devices_are_not_told_as_one() -> None:
     two = profile(on(0, 0, 450, 0), on(1, 450, 450, 10))
     found = {one.rule: one for one in judge_facts(two, rules_of(rules), strict=True)}
     told = found["PRF308"]
-    assert (told.status, told.args["count"], told.args["together"]) == (Status.LOOK, 2, 100.0)
-    assert "device 0 50 %" in told.message("en") and "device 1 50 %" in told.message("en")
+    assert (told.status, told.args["count"], told.args["together"]) == (Status.LOOK, 2, 90.0), (
+        "the step ends with its mark"
+    )
+    assert "device 0 45 %" in told.message("en") and "device 1 45 %" in told.message("en")
     assert found["PRF321"].status is found["PRF322"].status is Status.NOT_LOOKED
     one = {
         one.rule for one in judge_facts(profile(on(0, 0, 450, 0), on(0, 450, 450, 10)), rules_of(rules), strict=True)

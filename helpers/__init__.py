@@ -39,6 +39,7 @@ _VERBS = {
     "recording": "ascend_workbook.profiling",
     "benchmark": "ascend_workbook.profiling",
     "analyse": "ascend_workbook.profiling",
+    "show_timeline": "ascend_workbook.profiling.timeline.verb",
     "plan": "ascend_workbook.planning.strategy.verb",
     "rehearse": "ascend_workbook.planning.rehearsal",
     "calibrate": "ascend_workbook.profiling.calibration",

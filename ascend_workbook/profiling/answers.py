@@ -28,7 +28,7 @@ from ascend_workbook.profiling.ranks.together import RankAnswer, analyse_ranks, 
 from ascend_workbook.profiling.readers import RankProfiles, find_trace_file, locate_profile, rank_of, rank_profiles_at
 from ascend_workbook.profiling.readers.choice import ALL, AUTO, Choice, choose_steps
 from ascend_workbook.profiling.savings import find_caller
-from ascend_workbook.profiling.timeline import MOST, report_timeline
+from ascend_workbook.profiling.timeline.report import MOST, report_timeline
 from ascend_workbook.profiling.tuning import describe_saving, find_largest_saving, report_tuning
 
 STAGE = "profiling"

@@ -9,8 +9,9 @@ from ascend_workbook.findings.sentence import choose_language
 from ascend_workbook.show import template
 from ascend_workbook.show.boxed import make_box
 
-#: Pixels of a level, between lanes, of a lane of the strip; a deeper Python lane is folded: as in timeline.js
-ROW, GAP, STRIP, FOLDED = 17, 7, 13, 8
+#: Pixels of a level, between lanes, of a row of the strip; a deeper Python lane is folded; of a curve; the tallest that
+#: all lanes are shown: as in timeline.js
+ROW, GAP, STRIP, FOLDED, CURVE, STAGE = 17, 7, 13, 8, 34, 620
 #: Pixels of all else in a frame; the tallest frame, in which a reader scrolls
 AROUND, TALLEST = 420, 900
 
@@ -40,13 +41,10 @@ def _make_frame(timeline_report: Report, lang: str, height: int) -> object:
 
 def _needed_height(timeline_report: Report) -> int:
     """Return the pixels for the lanes as the script lays them out, and what is around them."""
-    data = timeline_report.facts["timeline"]
-    levels = [1] * len(data["lanes"])
-    for lane, level in zip(map(int, data["boxes"]["lane"].split()), map(int, data["boxes"]["level"].split())):
-        levels[lane] = max(levels[lane], level + 1)
-    shown = [1 if lane[0] == "python" and many > FOLDED else many for lane, many in zip(data["lanes"], levels)]
-    lanes = sum(many * ROW + GAP for many in shown)
-    return min(TALLEST, AROUND + lanes + STRIP * len(data["overview"]["lanes"]))
+    side = timeline_report.facts["timeline"]["sides"][0]
+    levels = [1 if group == "python" and many > FOLDED else many for _, group, _, _, many in side["lanes"]]
+    lanes = sum(many * ROW + GAP for many in levels) + len(side["curves"]) * (CURVE + GAP)
+    return min(TALLEST, AROUND + min(STAGE, lanes) + STRIP * len(side["busy"]))
 
 
 def _make_picture(timeline_report: Report, lang: str) -> object:

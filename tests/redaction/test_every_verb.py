@@ -134,13 +134,14 @@ LIGHT: dict[str, Recipe] = {
     "align": plain("align", "one", "two"),
     "advise": plain("advise", "one", "two"),
     "analyse": plain("analyse", "https://u:PLANTEDarg03x@h/x"),
+    "timeline": plain("timeline", "https://u:PLANTEDarg03x@h/x"),
     "verify": plain("verify", "planted.py", "planted.py", "--inputs", "x"),
     "run": lambda _: [["run", "--list", "plan.yaml"]],
     "check": plain("check", "--no-compute", "--save", "settings.json"),
 }
 #: Light recipes whose input is refused, so that the error alone is looked at; all others must come to their work.
 REFUSED = {"storage list", "storage upload", "storage download", "storage verify", "modelarts link", "course reset"}
-REFUSED |= {"course grade", "accept", "attempts", "compare", "align", "advise", "analyse", "verify", "calibrate"}
+REFUSED |= {"course grade", "accept", "attempts", "compare", "align", "advise", "analyse", "timeline", "verify", "calibrate"}
 FULL: dict[str, Recipe] = {
     "capture": lambda folder: [[*words[:-12], *FILES, *words[-12:]] for words in captured(folder)[:1]],
     "baseline": with_script(

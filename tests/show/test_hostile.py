@@ -20,7 +20,7 @@ from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.report import Chart, Column, Listing, Report, Table
 from ascend_workbook.migration.scan import scan
 from ascend_workbook.profiling.facts import Profile
-from ascend_workbook.profiling.timeline import report_timeline
+from ascend_workbook.profiling.timeline.report import report_timeline
 from ascend_workbook.profiling.trace import Event, build_trace
 from ascend_workbook.show import card
 from ascend_workbook.show import timeline_page as timeline

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from ascend_workbook.findings.report import join_reports
+from ascend_workbook.findings.report import Report, join_reports
 from ascend_workbook.profiling.facts import Profile, load_profile
-from ascend_workbook.profiling.timeline import report_timeline
+from ascend_workbook.profiling.timeline.report import report_timeline
 from ascend_workbook.profiling.trace import Event, build_trace
 from ascend_workbook.show import timeline_page as page
 from ascend_workbook.show.boxed import HEADLESS
@@ -66,10 +66,10 @@ def test_the_page_in_a_browser(browser: str, tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     file.write_text(report_timeline(hostile(), step=1).html("zh"), encoding="utf-8")
     dom = seen(browser, file, "", tmp_path)
-    assert told(dom, "shown") == "当前范围: 0 ns – 1.000 ms (1.000 ms)" and told(dom, "hits") == ""
+    assert told(dom, "shown") == "当前范围: 1.000 ms – 2.000 ms (1.000 ms)" and told(dom, "hits") == ""
     assert "<title>时间线 · " in dom and "<img src=x" not in re.sub("<script.*?</script>", "", dom, flags=re.S)
     dom = seen(browser, file, "#report?find=%E5%8D%B7%E7%A7%AF&next=1&from=0.2&to=0.3&select=1", tmp_path)
-    assert told(dom, "hits") == "1 处命中"
+    assert told(dom, "hits") == "3 处命中, 240.000 us (1/3)"  # one a step
     assert told(dom, "shown") == "当前范围: 190.000 us – 290.000 us (100.000 us)"  # the hit in the middle
     assert "次数 1, 合计 80.000 us" in told(dom, "total")
     dom = seen(browser, file, "#report?from=0&to=0.5&select=1", tmp_path)
@@ -83,7 +83,7 @@ def test_data_inside_a_script_cannot_end_it(packed: int, monkeypatch: pytest.Mon
     monkeypatch.setattr("ascend_workbook.page.render.PACKED", packed)
     text = report_timeline(hostile(), step=1).html("en")
     (shown,) = read_page(text)["tabs"].values()
-    assert shown["facts"]["timeline"]["names"][-1] in HOSTILE
+    assert shown["facts"]["timeline"]["sides"][0]["names"][-1] in {" ".join(name.split()) for name in HOSTILE}
     assert not [data for data in re.findall(r"<script type=[^>]*>(.*?)</script>", text, re.S) if set(data) & set("<>&")]
 
 
@@ -91,7 +91,7 @@ def test_data_inside_a_script_cannot_end_it(packed: int, monkeypatch: pytest.Mon
 def test_every_word_of_the_script_is_there(lang: str) -> None:
     words = read_page(report_timeline(hostile(), step=1).html(lang))["words"]
     asked = {f"timeline.{name}" for name in re.findall(r"\bwords\.(\w+)", SCRIPT.read_text(encoding="utf-8"))}
-    assert asked - {"timeline.groups", "timeline.kinds"} <= words.keys() and len(asked) > 15
+    assert asked - {f"timeline.{name}" for name in ("groups", "kinds", "familys", "curves")} <= words.keys() and len(asked) > 15
     assert {f"timeline.group.{name}" for name in ("steps", "host", "streams")} <= words.keys()
     assert all(words[key][lang == "zh"] for key in words if key.startswith("timeline."))
 
@@ -124,12 +124,16 @@ def test_a_notebook_shows_it_in_a_frame(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_frame_is_as_tall_as_its_lanes_need() -> None:
-    said = dict(re.findall(r"\b(ROW|GAP|FOLDED) = (\d+)", SCRIPT.read_text(encoding="utf-8")))
-    assert said == {"ROW": str(page.ROW), "GAP": str(page.GAP), "FOLDED": str(page.FOLDED)}
+    said = dict(re.findall(r"\b(ROW|GAP|FOLDED|CURVE|TALLEST) = (\d+)", SCRIPT.read_text(encoding="utf-8")))
+    own = {name: str(getattr(page, name)) for name in ("ROW", "GAP", "FOLDED", "CURVE")}
+    assert said == {**own, "TALLEST": str(page.STAGE)}
     few = report_timeline(load_profile(DATA / "cuda.pt.trace.json"))
     data = few.facts["timeline"]
-    more = {**data, "lanes": [*data["lanes"], ["host", "one more"]]}
-    taller = replace(few, facts={**few.facts, "timeline": more})
-    assert page._needed_height(taller) == page._needed_height(few) + page.ROW + page.GAP
-    many = {**data, "lanes": [*data["lanes"], *[["host", "x"]] * 50]}
-    assert page._needed_height(replace(few, facts={"timeline": many})) == page.TALLEST
+    (side,) = data["sides"]
+
+    def with_lanes(many: int) -> Report:
+        lanes = [*side["lanes"], *[[0, "host", "one more", 9, 1]] * many]
+        return replace(few, facts={"timeline": {**data, "sides": [{**side, "lanes": lanes}]}})
+
+    assert page._needed_height(with_lanes(1)) == page._needed_height(few) + page.ROW + page.GAP
+    assert page._needed_height(with_lanes(50)) == min(page.TALLEST, page.AROUND + page.STAGE + 4 * page.STRIP)

@@ -14,7 +14,7 @@ from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import CHART_KINDS, Chart, Column, Listing, Report, Table
 from ascend_workbook.profiling.export.files import report_flame
 from ascend_workbook.profiling.facts import load_profile
-from ascend_workbook.profiling.timeline import report_timeline
+from ascend_workbook.profiling.timeline.report import report_timeline
 from ascend_workbook.show import card, charts, text
 from ascend_workbook.show.chinese_font import find_cjk_font
 from tests.page.reading import read_page, said_on
@@ -133,7 +133,7 @@ def test_pictures_of_facts_draw(lang: str, recwarn: pytest.WarningsRecorder) -> 
     for report in (report_timeline(profile), report_flame(profile)):
         charts.draw_chart(report, lang).savefig("/dev/null", format="png")
     assert not [str(w.message) for w in recwarn]
-    assert charts.describe_chart(report_timeline(profile)) == "lanes by time: 17 boxes in 7 lanes"
+    assert charts.describe_chart(report_timeline(profile)) == "lanes by time: 18 boxes in 7 lanes"
 
 
 def test_stacked_bars_stand_on_one_another() -> None:

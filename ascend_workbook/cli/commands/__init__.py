@@ -15,6 +15,7 @@ MODULES = {
     "precision": ("advise", "align", "attempts", "baseline", "capture", "compare", "verify"),
     "curves": ("curves",),
     "profiling": ("analyse", "profile"),
+    "timeline": ("timeline",),
     "rehearse": ("rehearse",),
     "benchmark": ("benchmark",),
     "strategy": ("plan",),

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ascend_workbook.profiling.timeline import Lane, arrange_lanes, iterate_rows, split_lanes
+from ascend_workbook.profiling.timeline.step import Lane, arrange_lanes, iterate_rows, split_lanes
 from ascend_workbook.profiling.trace import DEVICE_KINDS, I32, KINDS, Trace
 from ascend_workbook.storage import refuse_unwritable
 

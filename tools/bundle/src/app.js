@@ -11,6 +11,7 @@ const remember = (name, value) => { try { localStorage.setItem("ascend-workbook.
 function tabs() {
   if (page.data.kind === "report") return ["report"];
   if (page.data.kind === "plan") return ["plan"];
+  if (page.data.kind === "timeline") return ["timeline"];
   return TABS.filter(name => name === "plan" ? page.data.plan : name !== "planning" || page.data.answers.some(one => one.tab === name));
 }
 

@@ -5,10 +5,11 @@ import {areas, barcode, curve, drawChart, graph, KIND_HUES, memoryBar, miniBars,
 import {cell, columnOf, drawTable, showRow, unpackTable} from "./table.js";
 import {drawCode, excerpt, HUES} from "./code.js";
 import {mountTimeline} from "./timeline.js";
+import {LocalSource, RemoteSource} from "./timeline_source.js";
 
 const PART_HUES = {computing: "s1", communication: "s3", copy: "s4", loading: "s2", free: "none"};
 
-export const VIEWS = {overview, env, code, prec, perf, planning, run, report, plan};
+export const VIEWS = {overview, env, code, prec, perf, planning, run, report, plan, timeline};
 
 // The first report of a verb among a tab's.
 function part(tab, ...verbs) {
@@ -306,12 +307,26 @@ async function drawTimeline(into, report) {
   const box = card(t(report.title), h("p", {class: "small"}, prose(once(report.verdict)))), root = h("div", {class: "timeline"});
   box.append(root);
   into.append(box);
-  const words = {groups: {}, kinds: {}};
+  const data = await unpack(report.facts.timeline);
+  mountTimeline(root, data.sides.map((side, at) => new LocalSource(side, at)), timelineWords(), isDark, data.window);
+}
+
+function timelineWords() {
+  const words = {groups: {}, kinds: {}, familys: {}, curves: {}};
   for (const [key, text] of Object.entries(page.data.words)) {
     const [first, name, inner] = key.split(".");
     if (first === "timeline") { if (inner) words[name + "s"][inner] = t(text); else words[name] = t(text); }
   }
-  mountTimeline(root, await unpack(report.facts.timeline), words, isDark);
+  return words;
+}
+
+// A page of a timeline alone: its sides are in it, or with the command that serves it.
+async function timeline(into) {
+  const {sides, remote} = page.data, root = h("div", {class: "timeline"});
+  into.append(h("h1", {}, t(page.data.name)), page.data.simulated ? tag(w("simulated_tag")) : "", h("section", {class: "card"}, sides.map((side, at) => h("p", {class: "small"}, side.label ? h("b", {}, side.label + " ") : null, h("code", {}, side.source ?? ""))), root));
+  const sources = await Promise.all(sides.map(async (side, at) => remote ? new RemoteSource(side, at) : new LocalSource(await unpack(side), at)));
+  if (remote && !page.asking) page.asking = setInterval(() => fetch("alive", {cache: "no-store"}).catch(() => {}), 30000);
+  mountTimeline(root, sources, timelineWords(), isDark);
 }
 
 function run(into) {

@@ -141,7 +141,18 @@ LIGHT: dict[str, Recipe] = {
 }
 #: Light recipes whose input is refused, so that the error alone is looked at; all others must come to their work.
 REFUSED = {"storage list", "storage upload", "storage download", "storage verify", "modelarts link", "course reset"}
-REFUSED |= {"course grade", "accept", "attempts", "compare", "align", "advise", "analyse", "timeline", "verify", "calibrate"}
+REFUSED |= {
+    "course grade",
+    "accept",
+    "attempts",
+    "compare",
+    "align",
+    "advise",
+    "analyse",
+    "timeline",
+    "verify",
+    "calibrate",
+}
 FULL: dict[str, Recipe] = {
     "capture": lambda folder: [[*words[:-12], *FILES, *words[-12:]] for words in captured(folder)[:1]],
     "baseline": with_script(

@@ -146,12 +146,10 @@ class Index:
         return np.where(measured, family, HOST).astype(np.int32)
 
     def begin_of(self, places: npt.NDArray[np.integer] | slice) -> I64:
-        begin: I64 = self.key[places] % self.span_ns
-        return begin
+        return np.asarray(self.key[places] % self.span_ns, np.int64)
 
     def row_of(self, places: npt.NDArray[np.integer] | slice) -> I64:
-        row: I64 = self.key[places] // self.span_ns
-        return row
+        return np.asarray(self.key[places] // self.span_ns, np.int64)
 
     def longest_in(self, first: I64, end: I64) -> I64:
         """Return the place of the longest event of each range of places that is not empty: (m,). Of a range of more
@@ -170,7 +168,7 @@ class Index:
             candidate = first[small] + step
             better = self.length_ns[candidate] > self.length_ns[longest[small]]
             longest[small[better]] = candidate[better]
-        return longest
+        return np.asarray(longest, np.int64)
 
     @cached_property
     def _pyramid(self) -> I32:
@@ -315,7 +313,7 @@ def find_shifts(traces: Sequence[Trace]) -> list[int]:
     """Return by how many nanoseconds each trace is moved: none, where its clock is that of the first."""
     shifts = [0]
     for trace in traces[1:]:
-        first, own = (_first_moment(one) for one in (traces[0], trace))
+        first, own = (_first_moment(candidate) for candidate in (traces[0], trace))
         shifts.append(first - own if abs(first - own) > APART_NS else 0)
     return shifts
 

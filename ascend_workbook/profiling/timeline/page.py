@@ -74,7 +74,7 @@ def _thin_curve(at_ns: npt.NDArray[np.int64], value: npt.NDArray[np.float64]) ->
     if few > 1:
         starts = np.arange(0, at_ns.size, few)
         at_ns, value = at_ns[starts], np.maximum.reduceat(value, starts)
-    return [column_text(np.diff(at_ns, prepend=0)), " ".join(f"{one:.6g}" for one in value.tolist())]
+    return [column_text(np.diff(at_ns, prepend=0)), " ".join(f"{point:.6g}" for point in value.tolist())]
 
 
 def cut_texts(texts: Sequence[str], letters: int) -> list[str]:

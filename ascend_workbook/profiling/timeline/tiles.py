@@ -125,10 +125,13 @@ def search_names(index: Index, text: str) -> dict[str, Any]:
 @lru_cache(maxsize=4)
 def _order_hits(index: _Same, numbers: tuple[int, ...]) -> I32:
     """Return the places of all events with these names, in order of their begins."""
-    one = index.value
-    slices = [one.by_name[int(one.name_bounds[number]) : int(one.name_bounds[number + 1])] for number in numbers]
+    all_events = index.value
+    slices = [
+        all_events.by_name[int(all_events.name_bounds[number]) : int(all_events.name_bounds[number + 1])]
+        for number in numbers
+    ]
     places = np.concatenate(slices) if slices else np.zeros(0, np.int32)
-    return places if len(slices) < 2 else places[np.argsort(one.begin_of(places), kind="stable")]
+    return places if len(slices) < 2 else places[np.argsort(all_events.begin_of(places), kind="stable")]
 
 
 def find_hit(index: Index, numbers: Sequence[int], hit: int) -> dict[str, Any] | None:
@@ -181,26 +184,26 @@ def describe_event(index: Index, place: int) -> dict[str, Any]:
 
 
 def _locate(index: Index, place: int) -> list[Any]:
-    one = np.array([place])
-    begin, row = int(index.begin_of(one)[0]), int(index.row_of(one)[0])
+    place_only = np.array([place])
+    begin, row = int(index.begin_of(place_only)[0]), int(index.row_of(place_only)[0])
     return [place, row, begin, int(index.length_ns[place]), index.names[index.name[place]]]
 
 
 def find_launched(index: Index, place: int) -> npt.NDArray[np.integer]:
     """Return the first LAUNCHED events that this one launched, or what runs inside it."""
     order, bounds = _launches(index)
-    one = np.array([place])
-    begin, row = int(index.begin_of(one)[0]), int(index.row_of(one)[0])
+    place_only = np.array([place])
+    begin, row = int(index.begin_of(place_only)[0]), int(index.row_of(place_only)[0])
     lane = index.lanes[index.lane_of_row[row]]
-    found: list[npt.NDArray[np.integer]] = []
+    pieces: list[npt.NDArray[np.integer]] = []
     for inner in range(row, lane.row + lane.levels):
         keys = inner * index.span_ns + np.array([begin, begin + max(1, int(index.length_ns[place]))])
         first, end = (int(at) for at in np.searchsorted(index.key, keys, "left"))
         if end > first:
-            found.append(order[int(bounds[first]) : min(int(bounds[end]), int(bounds[first]) + LAUNCHED)])
-        if sum(each.size for each in found) >= LAUNCHED:
+            pieces.append(order[int(bounds[first]) : min(int(bounds[end]), int(bounds[first]) + LAUNCHED)])
+        if sum(each.size for each in pieces) >= LAUNCHED:
             break
-    return np.sort(np.concatenate(found or [np.zeros(0, np.int32)])[:LAUNCHED])
+    return np.sort(np.concatenate(pieces or [np.zeros(0, np.int32)])[:LAUNCHED])
 
 
 @lru_cache(maxsize=8)

@@ -58,7 +58,7 @@ def show_timeline(
         refuse_unwritable(out)
     began = time.monotonic()
     paths = [path] if baseline is None else [path, baseline]
-    indexes = [load_index(one, ranks=ranks, steps=steps) for one in paths]
+    indexes = [load_index(profile, ranks=ranks, steps=steps) for profile in paths]
     seconds = time.monotonic() - began
     count = sum(map(len, indexes))
     if out and count > OFFLINE:

@@ -92,7 +92,7 @@ def test_every_word_of_the_script_is_there(lang: str) -> None:
     words = read_page(report_timeline(hostile(), step=1).html(lang))["words"]
     asked = {f"timeline.{name}" for name in re.findall(r"\bwords\.(\w+)", SCRIPT.read_text(encoding="utf-8"))}
     assert (
-        asked - {f"timeline.{name}" for name in ("groups", "kinds", "familys", "curves")} <= words.keys()
+        asked - {f"timeline.{name}" for name in ("groups", "kinds", "familys")} <= words.keys()
         and len(asked) > 15
     )
     assert {f"timeline.group.{name}" for name in ("steps", "host", "streams")} <= words.keys()

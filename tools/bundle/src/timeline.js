@@ -34,6 +34,7 @@ export function mountTimeline(root, sources, words, isDark, start = null) {
   measure();
   const first = start ?? whole, view = {from: first[0], to: first[1]};
   const state = {find: "", finds: [], hit: 0, hover: null, chosen: null, focus: null, scroll: 0, families: two, strip: null, curves: new Map()};
+  const curveNames = {queue: words.queue, allocated: words.allocated, reserved: words.reserved};
   const tiles = new Map(), folded = sources.map(source => source.lanes.map(lane => lane[1] === "python" && lane[4] > FOLDED));
   const times = [];  // milliseconds that redraws took, for who measures
 
@@ -426,7 +427,7 @@ export function mountTimeline(root, sources, words, isDark, start = null) {
         if (!visible(item)) continue;
         pen.font = FONT;
         pen.fillStyle = look.ink;
-        pen.fillText(cut(pen, words.curves[item.curve[0]] ?? item.curve[0], GUTTER - 10), 2, top + 9);
+        pen.fillText(cut(pen, curveNames[item.curve[0]] ?? item.curve[0], GUTTER - 10), 2, top + 9);
         pen.fillStyle = look.soft;
         pen.fillText(`≤ ${Number(item.curve[2].toPrecision(4))} ${item.curve[1]}`, 2, top + 24);
       } else {

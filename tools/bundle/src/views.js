@@ -312,7 +312,7 @@ async function drawTimeline(into, report) {
 }
 
 function timelineWords() {
-  const words = {groups: {}, kinds: {}, familys: {}, curves: {}};
+  const words = {groups: {}, kinds: {}, familys: {}};
   for (const [key, text] of Object.entries(page.data.words)) {
     const [first, name, inner] = key.split(".");
     if (first === "timeline") { if (inner) words[name + "s"][inner] = t(text); else words[name] = t(text); }

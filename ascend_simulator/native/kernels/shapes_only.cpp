@@ -227,6 +227,11 @@ ShapesOnly::ShapesOnly(const c10::OperatorHandle& op, std::string name)
     if (argument.name() == "dim") {
       picked_dim_ = written_.size() - 1;
     }
+    // torch_npu's Adam steps: `*, Tensor[] out`, of which the schema does not say that the results are those
+    if (argument.name() == "out" && alias == nullptr && argument.type()->isSubtypeOf(*c10::ListType::ofTensors())) {
+      out_list_ = written_.size() - 1;
+      written_.back() = true;
+    }
   }
   in_place_ = results_ > 0;
   for (const auto& result : schema.returns()) {
@@ -522,6 +527,8 @@ void ShapesOnly::reserve(torch::jit::Stack* stack, size_t first, const torch::ji
         argument.toTensor().resize_(value.toTensor().sizes());  // out=
       }
       value = argument;
+    } else if (out_list_ && i < given[*out_list_].toTensorVector().size()) {
+      value = given[*out_list_].toTensorVector()[i];
     } else {
       change_tensors(value, [&](const at::Tensor& meta) {
         const auto result = reserve_like(meta, all_true_ ? 1 : stand_in_for(meta.scalar_type()));

@@ -45,6 +45,7 @@ class ShapesOnly {
   size_t arguments_, results_;
   std::vector<bool> written_, only_written_;
   std::vector<std::optional<size_t>> result_of_;  // of each result: the argument that it is
+  std::optional<size_t> out_list_;  // the list that the results are, where only its name says so
   std::optional<size_t> generator_;
   std::optional<size_t> picked_dim_;  // of an operator that gives places along a dimension: the argument that names it
   bool has_meta_, all_true_, in_place_, picks_, judges_;

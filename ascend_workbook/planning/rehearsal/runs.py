@@ -23,6 +23,9 @@ from ascend_workbook.planning.rehearsal.work import Work, load_work
 
 CHILD = Path(__file__).parents[1] / "child"
 WATCH = CHILD / "rehearsal_watch.py"
+PEERS = CHILD / "pipeline_peers.py"
+#: In a rank's folder: what it and stages before it told, and the mark of one that wanted to know.
+TOLD, WANTED = "told", "wanted"
 MIB = 1 << 20
 #: Events of the allocator that are kept, about 0.3 KiB each.
 MOST_EVENTS = 2_000_000
@@ -71,20 +74,31 @@ class Rehearsal:
         folder = self.plan.out / side
         shutil.rmtree(folder, ignore_errors=True)
         watch = Plugin(WATCH, {"record_step": self.plan.steps, "most_events": MOST_EVENTS})
+        if self.told.is_dir():
+            shutil.copytree(self.told, folder / TOLD)
+        peers = Plugin(PEERS, {"folder": str(folder / TOLD)})
         result = sides.run_side(
             self.plan,
             side,
             self.device,
             self._tell_progress(rank),
-            [watch, *self.plugins],
+            [watch, peers, *self.plugins],
             grad_norm=False,
             deterministic=False,
             environment=self._make_environment(rank, folder),
         )
+        for told in folder.glob(f"{TOLD}/*.{TOLD}"):
+            self.told.mkdir(exist_ok=True)
+            shutil.copy(told, self.told)
         written = folder / f"memory.rank{rank}.json"
         memory = load_memory(written) if written.is_file() else None
         reads = tuple(load_reads(folder / "reads.jsonl"))
         return RankRun(rank, result, memory, load_work(folder / f"work.rank{rank}"), reads)
+
+    @property
+    def told(self) -> Path:
+        """Return the folder where pipeline stages tell each other the shapes of what they send."""
+        return self.plan.out / TOLD
 
     def _tell_progress(self, rank: int) -> sides.Told | None:
         tell = self.on_progress
@@ -141,27 +155,36 @@ def run_ranks(rehearsal: Rehearsal, ranks: Sequence[int] | str) -> list[RankRun]
         return [runs[rank] for rank in sorted(runs)]
     middle = last // 2
     if middle not in runs:  # both ends alike say nothing of a stage in the middle
-        runs[middle] = rehearsal.run_rank(middle)
+        runs |= {run.rank: run for run in _run_together(rehearsal, [middle])}
     while len(runs) < MOST_DISTINCT:
-        gap = _widest_difference(runs)
-        if gap is None:
+        gaps = _find_differences(runs)[: min(MOST_DISTINCT - len(runs), os.cpu_count() or 1)]
+        if not gaps:
             break
-        rank = (gap[0] + gap[1]) // 2
-        runs[rank] = rehearsal.run_rank(rank)
+        runs |= {run.rank: run for run in _run_together(rehearsal, [sum(gap) // 2 for gap in gaps])}
     return [runs[rank] for rank in sorted(runs)]
 
 
-def _widest_difference(runs: Mapping[int, RankRun]) -> tuple[int, int] | None:
-    """Return the two neighbours that differ and have most ranks between them, None where none have."""
+def _find_differences(runs: Mapping[int, RankRun]) -> list[tuple[int, int]]:
+    """Return the neighbours that differ and have ranks between them, those with most first."""
     known = sorted(runs)
     gaps = [(low, high) for low, high in zip(known, known[1:]) if high - low > 1]
     differing = [(low, high) for low, high in gaps if runs[low].signature != runs[high].signature]
-    return max(differing, key=lambda gap: gap[1] - gap[0], default=None)
+    return sorted(differing, key=lambda gap: gap[0] - gap[1])
 
 
 def _run_together(rehearsal: Rehearsal, ranks: Sequence[int]) -> list[RankRun]:
+    """Run several ranks; those again that wanted to know what the first stage of a pipeline sends."""
+    runs = _run_at_once(rehearsal, ranks)
+    wanting = [rank for rank in ranks if (rehearsal.plan.out / f"rank{rank}" / TOLD / WANTED).is_file()]
+    if wanting:
+        if 0 not in ranks:
+            rehearsal.run_rank(0)
+        again = {run.rank: run for run in _run_at_once(rehearsal, wanting)}
+        runs = [again.get(run.rank, run) for run in runs]
+    return runs
+
+
+def _run_at_once(rehearsal: Rehearsal, ranks: Sequence[int]) -> list[RankRun]:
     """Run several ranks, as many at once as there are processors; the first error ends all."""
-    if len(ranks) == 1:
-        return [rehearsal.run_rank(ranks[0])]
     with ThreadPoolExecutor(max(1, min(len(ranks), os.cpu_count() or 1))) as pool:
         return list(pool.map(rehearsal.run_rank, ranks))

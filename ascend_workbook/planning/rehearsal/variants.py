@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.machine.launch import Plugin
 from ascend_workbook.migration.dry_run.memory import ACCUMULATE, BATCH, Change, Option, find_options
-from ascend_workbook.planning.rehearsal.runs import CHILD, RankRun, Rehearsal
+from ascend_workbook.planning.rehearsal.runs import CHILD, RankRun, Rehearsal, run_ranks
 
 #: Of torch_npu's allocator (its page on PYTORCH_NPU_ALLOC_CONF); expandable_segments goes with none of the others.
 ALLOC_CONF = "PYTORCH_NPU_ALLOC_CONF"
@@ -67,7 +67,7 @@ def run_variant(rehearsal: Rehearsal, variant: Variant, rank: int) -> RankRun:
     plan = replace(plan, out=plan.out / "variants" / variant.name, touched={}, copies={})
     environment = {**(rehearsal.environment or {}), **variant.environment}
     changed = replace(rehearsal, plan=plan, environment=environment, plugins=variant.plugins)
-    return changed.run_rank(rank)
+    return run_ranks(changed, [rank])[0]
 
 
 def _halve_batch(rehearsal: Rehearsal) -> tuple[tuple[str, ...], Sentence] | None:

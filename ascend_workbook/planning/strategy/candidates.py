@@ -37,7 +37,7 @@ OUTER = (
     "pipeline_small",
     "context_sequence",
 )
-INNER = ("chunks_layers", "expert_divides", "batch_divides", "micro_batches", "zero_replicas")
+INNER = ("framework", "chunks_layers", "expert_divides", "batch_divides", "micro_batches", "zero_replicas")
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def find_limit(setting: Setting, strategy: Strategy, names: Iterable[str]) -> st
 
 def _breaks_framework(setting: Setting, strategy: Strategy) -> bool:
     """Say whether the framework has no argument for it: degrees of DeepSpeed and FSDP are data alone."""
-    return not strategy.megatron and strategy.data != strategy.cards
+    return not strategy.megatron and (strategy.data != strategy.cards or strategy.expert > 1)
 
 
 def _breaks_tensor_node(setting: Setting, strategy: Strategy) -> bool:

@@ -28,6 +28,8 @@ STATISTICS = 64.0
 CONTEXT_LOW, CONTEXT_HIGH, GROUP_LOW, GROUP_HIGH = 0.2 * GIB, 0.6 * GIB, 0.2 * GIB, 0.6 * GIB
 #: How far the formula errs, as factors: what real traces gave, and published configurations that run (tests/planning)
 ERRS_LOW, ERRS_HIGH = 0.90, 1.12
+#: How far two of one model err beside each other: of rehearsed pairs nine in ten lie within (tools/strategies)
+COMPARED = 1.04
 #: What a process may take of a card: of 64 GiB torch_npu counts 60.97 as total
 #: (https://github.com/vllm-project/vllm-ascend/issues/19)
 USABLE = 60.97 / 64
@@ -59,6 +61,14 @@ class Memory:
         return judge_total(self.total, memory_bytes)
 
 
+def compare_memories(one: Memory, other: Memory) -> Range:
+    """Return what one needs within PyTorch over what the other does, beside the workspace that both have. Both are of
+    one model: what the formula gets wrong of it is wrong of both, so the range is narrower than either's."""
+    first, second = (memory.inside - min(WORKSPACE, memory.parts["working"]) for memory in (one, other))
+    ratio = first / second
+    return Range(ratio / COMPARED, ratio, ratio * COMPARED)
+
+
 def judge_total(total: Range, memory_bytes: float) -> str:
     """Return `fits`, `unsure` or `not`, for what a process would take of a card of this memory."""
     usable = memory_bytes * USABLE
@@ -69,19 +79,45 @@ def judge_total(total: Range, memory_bytes: float) -> str:
 
 def estimate_memory(setting: Setting, strategy: Strategy) -> Memory:
     """Return the memory of the fullest pipeline stage."""
-    last = strategy.pipeline - 1
-    stages = range(last + 1) if strategy.stage_layers else sorted({0, min(1, last), last})
+    stages = list_stages(strategy)
     return max((estimate_stage(setting, strategy, stage) for stage in stages), key=lambda memory: memory.inside)
 
 
+def list_stages(strategy: Strategy) -> list[int]:
+    """Return the stages of which one is the fullest: the first two and the last; all where layers are dealt out."""
+    last = strategy.pipeline - 1
+    return list(range(last + 1)) if strategy.stage_layers else sorted({0, min(1, last), last})
+
+
 def estimate_stage(setting: Setting, strategy: Strategy, stage: int) -> Memory:
-    """Return the memory of one pipeline stage: the larger of the moment when the backward pass begins and of the
-    update, when the activations are gone."""
-    states = _count_states(setting.model, strategy, stage)
-    backward = {**states, **_count_backward(setting, strategy, stage)}
-    update = {**dict.fromkeys(PARTS, 0.0), **states, "working": _count_update(setting.model, strategy, stage)}
-    fullest = max(backward, update, key=lambda parts: sum(parts.values()))
-    return Memory({name: fullest[name] for name in PARTS}, estimate_outside(strategy), stage)
+    """Return the memory of one pipeline stage at the largest of its moments."""
+    fullest = max(_list_moments(setting, strategy, stage), key=lambda parts: sum(parts.values()))
+    return Memory({name: fullest.get(name, 0.0) for name in PARTS}, estimate_outside(strategy), stage)
+
+
+def _list_moments(setting: Setting, strategy: Strategy, stage: int) -> Iterator[dict[str, float]]:
+    """Yield the parts at each moment that may be the fullest: the backward pass at the logits, where there are any, and
+    at the last layer; its end; the update; of DeepSpeed the beginning, when the weights are copied into one buffer."""
+    model, last = setting.model, stage == strategy.pipeline - 1
+    states = _count_states(model, strategy, stage, strategy.micro_batches(setting))
+    tokens = setting.sequence * strategy.micro / strategy.context
+    layer = {**states, **_count_backward(setting, strategy, stage)}
+    head = _count_head(model, strategy, tokens) if last else 0.0
+    loss = {**layer, "activations": layer["activations"] - _count_once(setting, strategy, stage), "logits": head}
+    if last:
+        yield loss
+    if not last or strategy.recompute == FULL:
+        yield layer
+    if strategy.framework == FSDP and strategy.zero >= 2:  # the root's weights, gradients, and these in float32
+        alone = _count_own_weights(model, strategy)
+        yield {**states, "weights": alone, "gathered": 10.0 * _count_root(model)}
+        summed = 4.0 * _count_root(model)
+        if strategy.zero >= 3 and head < summed:  # does not fit where the logits lay
+            yield {**loss, "gathered": loss["gathered"] + summed}
+    yield _count_update(model, strategy, stage, states)
+    if strategy.framework == DEEPSPEED and strategy.zero in (1, 2):
+        held = count_held(model, strategy, stage).all
+        yield {"weights": 2.0 * held, "optimizer": 4.0 * held / strategy.replicas, "working": 2.0 * held}
 
 
 def estimate_outside(strategy: Strategy) -> Range:
@@ -142,25 +178,46 @@ def _split_layers(model: Model, layers: Sequence[int]) -> tuple[int, int]:
     return dense, len(layers) - dense
 
 
-def _count_states(model: Model, strategy: Strategy, stage: int) -> dict[str, float]:
-    """Return the bytes of weights, gradients and optimizer."""
+def _count_states(model: Model, strategy: Strategy, stage: int, micro_batches: int = 2) -> dict[str, float]:
+    """Return the bytes of weights, gradients and optimizer. Of one micro batch a step, DeepSpeed's first stage keeps
+    the shard's gradients alone, as the second does."""
     held = count_held(model, strategy, stage)
     weights, gradients, optimizer = STATES["megatron" if strategy.megatron else strategy.framework]
     shared = held.dense / strategy.replicas + held.expert / strategy.expert_replicas
     gradients -= strategy.savings.gradient_bytes
     optimizer -= strategy.savings.optimizer_bytes
-    return {
+    whole = strategy.zero < 2 and not (strategy.framework == DEEPSPEED and strategy.zero and micro_batches == 1)
+    states = {
         "weights": weights * (shared if strategy.zero >= 3 else held.all),
-        "gradients": gradients * (shared if strategy.zero >= 2 else held.all),
+        "gradients": gradients * (held.all if whole else shared),
         "optimizer": optimizer * (shared if strategy.zero >= 1 else held.all),
     }
+    if strategy.framework == DEEPSPEED and strategy.zero:  # the shard's gradients in float32 stay, of 3 a group's
+        states["optimizer"] += 4.0 * (min(shared, SUB_GROUP) if strategy.zero >= 3 else shared)
+    if strategy.framework == FSDP and strategy.zero == 2:
+        states["weights"] = weights * shared + 2.0 * held.all  # float32 in shards, bfloat16 whole
+    if strategy.framework == FSDP and strategy.zero == 0:
+        states["weights"] += 2.0 * held.all  # autocast's copies
+        states["gradients"] *= 2 if strategy.replicas > 1 else 1  # and DistributedDataParallel's buckets
+    return states
+
+
+def _count_own_weights(model: Model, strategy: Strategy) -> float:
+    """Return FSDP's float32 weights of one card, without what is gathered or cast for a pass."""
+    return STATES[FSDP][0] * count_held(model, strategy, 0).all / (strategy.replicas if strategy.zero else 1)
+
+
+def _count_root(model: Model) -> float:
+    """Return the parameters of FSDP's root unit and of what stands beside the layers: embedding and head."""
+    return float(model.embedding_parameters * (1 if model.tied else 2))
 
 
 def saved_terms(model: Model, strategy: Strategy) -> Iterator[tuple[str, float]]:
     """Yield what a layer without experts keeps of one token for its backward pass, in bytes: name, bytes on a card."""
     tensor = strategy.tensor
     rows = 2.0 * model.hidden / (tensor if strategy.sequence_parallel else 1)
-    yield "inputs", 2 * rows  # of both norms
+    autocast = strategy.framework == FSDP and not strategy.zero
+    yield "inputs", 2 * rows * (2 if autocast else 1)  # of both norms; under autocast they are float32
     yield "normed", 2 * rows  # of the matrices behind them
     yield "attention", 2.0 * (model.query_width + model.key_width + model.value_width) / tensor
     yield "output", 2.0 * model.output_width / tensor + STATISTICS * model.heads / tensor
@@ -208,29 +265,33 @@ def _count_backward(setting: Setting, strategy: Strategy, stage: int) -> dict[st
     tokens = setting.sequence * strategy.micro / strategy.context
     dense_layers, expert_layers = layers_of_stage(model, strategy, stage)
     alive = count_alive(strategy, stage, strategy.micro_batches(setting))
-    whole = max(
-        (
-            layer_bytes(model, strategy, experts=kind, recompute=NONE)
-            for kind, many in _kinds(dense_layers, expert_layers)
-            if many
-        ),
-        default=0.0,
-    )
     stored = sum(
         many
         * _keep_layers(model, strategy, experts=kind, share=_recomputed_share(strategy, dense_layers + expert_layers))
         for kind, many in _kinds(dense_layers, expert_layers)
     )
-    once = tokens * whole if strategy.recompute == FULL else 0.0
-    last = stage == strategy.pipeline - 1
-    element = LOGITS["megatron" if strategy.megatron else strategy.framework]
-    logits = element * tokens * model.vocabulary / strategy.tensor if last else 0.0
     return {
-        "activations": alive * tokens * stored + once,
-        "logits": logits,
+        "activations": alive * tokens * stored + _count_once(setting, strategy, stage),
         "gathered": _count_gathered(model, strategy, tokens),
         "working": _count_working(model, strategy, tokens),
     }
+
+
+def _count_once(setting: Setting, strategy: Strategy, stage: int) -> float:
+    """Return what the layer keeps that is computed again: the largest kind of the stage."""
+    if strategy.recompute != FULL:
+        return 0.0
+    kinds = [kind for kind, many in _kinds(*layers_of_stage(setting.model, strategy, stage)) if many]
+    layers = [layer_bytes(setting.model, strategy, experts=kind, recompute=NONE) for kind in kinds]
+    return setting.sequence * strategy.micro / strategy.context * max(layers, default=0.0)
+
+
+def _count_head(model: Model, strategy: Strategy, tokens: float) -> float:
+    """Return the logits and what the loss makes of them, or what is left of them when the head's gradient is there,
+    where that goes into no buffer that is counted already."""
+    element = LOGITS["megatron" if strategy.megatron else strategy.framework]
+    logits = element * tokens * model.vocabulary / strategy.tensor
+    return logits + (0.0 if strategy.megatron else 2.0 * model.embedding_parameters)
 
 
 def _recomputed_share(strategy: Strategy, layers: int) -> float:
@@ -264,12 +325,25 @@ def count_alive(strategy: Strategy, stage: int, micro_batches: int) -> float:
 def _count_gathered(model: Model, strategy: Strategy, tokens: float) -> float:
     """Return what is put together of shards for a while: rows of a sequence, or layers' weights and gradients."""
     rows = 2 * 2.0 * tokens * model.hidden if strategy.tensor > 1 and strategy.sequence_parallel else 0.0
-    if strategy.zero < 3:
+    if strategy.framework == DEEPSPEED:
+        return rows + _count_buckets(model, strategy)
+    if strategy.framework != FSDP or strategy.zero < 2:
         return rows
     largest = max(model.dense_parameters, model.expert_parameters + model.shared_parameters)
-    layer = model.attention_parameters + largest
-    root = model.embedding_parameters * (1 if model.tied else 2)
-    return rows + 2 * 2.0 * layer + 2 * 2.0 * layer + 2 * 2.0 * root
+    layer, root = float(model.attention_parameters + largest), _count_root(model)
+    gathering = 2.0 * max(root, layer)  # in the memory of a stream of its own
+    return rows + gathering + (2 * 2.0 * layer + 2.0 * root if strategy.zero >= 3 else 0.0)
+
+
+#: Elements of DeepSpeed's buckets, of the weights that stage 3 holds whole at once and of those it updates at once:
+#: reduce_bucket_size, stage3_max_live_parameters, sub_group_size (https://www.deepspeed.ai/docs/config-json/)
+BUCKET, LIVE, SUB_GROUP = 5e8, 1e9, 1e9
+
+
+def _count_buckets(model: Model, strategy: Strategy) -> float:
+    """Return DeepSpeed's buckets of gradients, of which overlapping has two, and the weights that are whole."""
+    buckets = 2 * 2.0 * min(BUCKET, model.parameters) if strategy.zero else 0.0
+    return buckets + (2.0 * min(LIVE, model.parameters) if strategy.zero >= 3 else 0.0)
 
 
 def _count_working(model: Model, strategy: Strategy, tokens: float) -> float:
@@ -283,10 +357,16 @@ def _count_working(model: Model, strategy: Strategy, tokens: float) -> float:
 WORKSPACE = 0.35e9
 
 
-def _count_update(model: Model, strategy: Strategy, stage: int) -> float:
-    """Return what the update holds beside the states, in float32 and as long as the card's share: a list of torch's
-    foreach AdamW, DeepSpeed's copy of the gradients (estimate_zero2_model_states_mem_needs); Megatron's makes none."""
+def _count_update(model: Model, strategy: Strategy, stage: int, states: dict[str, float]) -> dict[str, float]:
+    """Return what the update holds: beside the states, in float32 and as long as the card's share, a list of torch's
+    foreach AdamW, and of DeepSpeed without sharding the gradients; Megatron's makes none."""
     if strategy.megatron:
-        return 0.0
+        return states
     held = count_held(model, strategy, stage)
-    return 4.0 * (held.all / strategy.replicas if strategy.zero >= 1 else held.all)
+    share = held.all / strategy.replicas if strategy.zero >= 1 else held.all
+    if strategy.framework == FSDP:  # what was cast or gathered is gone
+        return {**states, "weights": _count_own_weights(model, strategy), "working": 4.0 * share}
+    if not strategy.zero:
+        return {**states, "working": 8.0 * share}
+    share = min(share, SUB_GROUP) if strategy.zero >= 3 else share
+    return {**states, "gradients": 0.0, "working": 4.0 * share}  # of gradients the float32 ones are there

@@ -63,3 +63,21 @@ print(json.dumps(torch.npu.memory_reserved() >> 20))
 
 def test_a_fraction_of_the_memory_is_the_limit(simulator_env: dict[str, str], tmp_path: Path) -> None:
     assert run_shapes_only(simulator_env, tmp_path, LIMITED).facts == "out of memory"
+
+
+ADAM = """import json, torch, torch_npu
+own = [torch.zeros(64 << 20, device="npu") for _ in range(4)]
+before = torch.npu.max_memory_allocated()
+numbers = (0.9, 0.999, 1e-4, 0.1, 0.9, 0.95, 1e-8)
+given = torch_npu.npu_apply_adam_w(*numbers, own[0], None, False, False, out=tuple(own[1:]))
+same = [each.data_ptr() == there.data_ptr() for each, there in zip(given, own[1:])]
+print(json.dumps([torch.npu.max_memory_allocated() - before, same]))
+"""
+
+
+def test_adams_step_is_made_in_place(simulator_env: dict[str, str], tmp_path: Path) -> None:
+    """Its schema does not say that the results are `out`."""
+    run = run_shapes_only(simulator_env, tmp_path, ADAM)
+    assert run.returncode == 0, run.stderr[-2000:]
+    grown, same = run.facts
+    assert grown < 1 << 20 and same == [True] * 3

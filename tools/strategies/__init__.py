@@ -1,0 +1,1 @@
+"""Judges the memory formula of `plan`: which of two strategies needs less, as a rehearsal of both says."""

@@ -51,12 +51,27 @@ def list_cures(rehearsal: Rehearsal) -> Iterator[Variant]:
     again = Plugin(CHILD / "recompute.py")
     yield Variant("recompute", Sentence("rehearsal.cure_recompute"), expandable, plugins=(again,))
     yield Variant("recompute_one_by_one", Sentence("rehearsal.cure_recompute_one"), expandable, plugins=(again, lean))
+    if rehearsal.cluster.cards > 1:
+        spread = Plugin(CHILD / "shard_model.py", {"offload": False})
+        yield Variant("fsdp", Sentence("rehearsal.cure_fsdp"), expandable, plugins=(spread, lean))
+        yield Variant(
+            "fsdp_recompute", Sentence("rehearsal.cure_fsdp_recompute"), expandable, None, (spread, again, lean)
+        )
     halved = _halve_batch(rehearsal)
     if halved is not None:
         words, label = halved
         yield Variant("batch", label, expandable, words)
         both = Sentence("rehearsal.cure_both", batch=label)
         yield Variant("recompute_batch", both, expandable, words, (again, lean))
+    moved = Plugin(CHILD / "offload_activations.py")
+    yield Variant(
+        "offload_activations", Sentence("rehearsal.cure_offload_activations"), expandable, None, (moved, lean)
+    )
+    states = Plugin(CHILD / "shard_model.py", {"offload": True})
+    yield Variant("offload", Sentence("rehearsal.cure_offload"), expandable, None, (states, lean))
+    yield Variant(
+        "offload_recompute", Sentence("rehearsal.cure_offload_recompute"), expandable, None, (states, again, lean)
+    )
 
 
 def run_variant(rehearsal: Rehearsal, variant: Variant, rank: int) -> RankRun:

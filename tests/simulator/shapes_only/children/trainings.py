@@ -278,6 +278,64 @@ def embedding_bag() -> None:
     train(whole, loss, torch.optim.Adagrad(whole.parameters()))
 
 
+def gru() -> None:
+    net, head, embedding = nn.GRU(64, 128, 2, batch_first=True).npu(), nn.Linear(128, 500).npu(), nn.Embedding(500, 64)
+    whole = nn.ModuleList([net, head, embedding.npu()])
+
+    def loss() -> torch.Tensor:
+        words = tokens(8, 33)
+        return F.cross_entropy(head(net(embedding(words[:, :-1]))[0]).flatten(0, 1), words[:, 1:].flatten())
+
+    train(whole, loss)
+
+
+def mixer() -> None:
+    """Patches mixed by matrices, across the image and across channels."""
+    across, along = nn.Linear(64, 64).npu(), nn.Sequential(nn.Linear(128, 512), nn.GELU(), nn.Linear(512, 128)).npu()
+    cut, norms, head = (
+        nn.Linear(48, 128).npu(),
+        nn.ModuleList([nn.LayerNorm(128) for _ in range(2)]).npu(),
+        nn.Linear(128, 10),
+    )
+    whole = nn.ModuleList([across, along, cut, norms, head.npu()])
+
+    def loss() -> torch.Tensor:
+        x = cut(images(16).unfold(2, 4, 4).unfold(3, 4, 4).permute(0, 2, 3, 1, 4, 5).reshape(16, 64, 48))
+        x = x + across(norms[0](x).transpose(1, 2)).transpose(1, 2)
+        x = x + along(norms[1](x))
+        return F.cross_entropy(head(x.mean(1)), labels(16))
+
+    train(whole, loss)
+
+
+def graph() -> None:
+    """Messages along edges, summed where they arrive."""
+    layers = nn.ModuleList(nn.Linear(64, 64) for _ in range(3)).npu()
+    head = nn.Linear(64, 7).npu()
+    whole = nn.ModuleList([layers, head])
+
+    def loss() -> torch.Tensor:
+        x, source, target = torch.randn(512, 64).npu(), tokens(1, 4096, 512)[0], tokens(1, 4096, 512)[0]
+        for layer in layers:
+            x = F.relu(layer(x) + torch.zeros_like(x).index_add(0, target, x.index_select(0, source)))
+        return F.cross_entropy(head(x), labels(512, 7))
+
+    train(whole, loss)
+
+
+def two_towers() -> None:
+    """Pairs told from all others of the batch, as in contrastive learning."""
+    towers = nn.ModuleList(nn.Sequential(nn.Linear(128, 512), nn.ReLU(), nn.Linear(512, 64)) for _ in range(2)).npu()
+
+    def loss() -> torch.Tensor:
+        one, other = (F.normalize(tower(torch.randn(96, 128).npu()), dim=-1) for tower in towers)
+        scores = one @ other.t() / 0.07
+        numbers = torch.arange(96).npu()
+        return F.cross_entropy(scores, numbers) + F.cross_entropy(scores.t(), numbers)
+
+    train(towers, loss)
+
+
 def begin() -> int:
     rank = int(os.environ["LOCAL_RANK"])
     torch.npu.set_device(rank)

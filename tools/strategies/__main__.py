@@ -1,11 +1,11 @@
 """Draws pairs of strategies, rehearses both, and counts how often the formula says which needs less memory.
 
-    python -m tools.strategies working FOUND.json     # the half that the formula may be mended with
-    python -m tools.strategies held FOUND.json        # the half that judges it
+    python -m tools.strategies working PEAKS.json     # the half that the formula may be mended with
+    python -m tools.strategies held PEAKS.json        # the half that judges it
 
 Half of the models of models.json, shuffled with a seed, are the working half and the others the held one. For each a
 setting and strategies are drawn from those that `plan` looks at, and all pairs of them are asked. What was rehearsed is
-kept in FOUND.json and not run again; DeepSpeed has to be installed for its strategies."""
+kept in PEAKS.json and not run again; DeepSpeed has to be installed for its strategies."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ def key_of(setting: Setting, strategy: Strategy) -> str:
     return f"{setting.model.name} {setting.cards} x {setting.sequence} {strategy.framework} {strategy.text}"
 
 
-def rehearse_drawn(drawn: Sequence[tuple[Setting, Strategy]], found: Path) -> dict[str, float | None]:
+def rehearse_drawn(drawn: Sequence[tuple[Setting, Strategy]], peaks_file: Path) -> dict[str, float | None]:
     """Return the rehearsed peak of each strategy's fullest card, and keep it. None where a rehearsal failed."""
-    peaks: dict[str, float | None] = json.loads(found.read_text(encoding="utf-8")) if found.is_file() else {}
+    peaks: dict[str, float | None] = json.loads(peaks_file.read_text(encoding="utf-8")) if peaks_file.is_file() else {}
     missing = [pair for pair in drawn if key_of(*pair) not in peaks]
     for at in range(0, len(missing), sum(DRAWN.values())):
         some = missing[at : at + sum(DRAWN.values())]
@@ -74,7 +74,7 @@ def rehearse_drawn(drawn: Sequence[tuple[Setting, Strategy]], found: Path) -> di
             whole = [stage for stage in stages if stage is not None]
             peaks[key_of(*pair)] = max(whole) if len(whole) == len(stages) else None
             print(f"{key_of(*pair)}: {peaks[key_of(*pair)]}", flush=True)
-        found.write_text(json.dumps(peaks, indent=1), encoding="utf-8")
+        peaks_file.write_text(json.dumps(peaks, indent=1), encoding="utf-8")
     return peaks
 
 
@@ -91,19 +91,19 @@ def judge_pairs(drawn: Sequence[tuple[Setting, Strategy]], peaks: dict[str, floa
         print(f"{memory.inside / peak:6.3f} of {peak / GIB:7.2f} GiB  {key_of(setting, strategy)}")
         cases.setdefault(f"{setting.model.name}", []).append((setting, strategy, peak))
     for of_model in cases.values():
-        for one, other in combinations(of_model, 2):
-            ratio = compare_memories(*(estimate_memory(*case[:2]) for case in (one, other)))
-            real = one[2] / other[2]
-            said = "equal" if ratio.low <= 1 <= ratio.high else "less" if ratio.high < 1 else "more"
+        for case, beside in combinations(of_model, 2):
+            ratio = compare_memories(estimate_memory(*case[:2]), estimate_memory(*beside[:2]))
+            real = case[2] / beside[2]
+            answer = "equal" if ratio.low <= 1 <= ratio.high else "less" if ratio.high < 1 else "more"
             width = ratio.high / ratio.middle
-            right = 1 / width <= real <= width if said == "equal" else (real < 1) == (said == "less")
+            right = 1 / width <= real <= width if answer == "equal" else (real < 1) == (answer == "less")
             near = "near" if max(real, 1 / real) < 1 + NEAR else "apart"
-            for name in ("pairs", said, near):
+            for name in ("pairs", answer, near):
                 counts[name] += 1
                 counts[f"{name} right"] += right
             if not right:
-                print(f"wrong: {said}, said {ratio.middle:.3f}, real {real:.3f}")
-                print(f"    {key_of(*one[:2])}\n    {key_of(*other[:2])}")
+                print(f"wrong: {answer}, said {ratio.middle:.3f}, real {real:.3f}")
+                print(f"    {key_of(*case[:2])}\n    {key_of(*beside[:2])}")
     return counts
 
 
@@ -111,10 +111,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("half", choices=HALVES)
-    parser.add_argument("found", type=Path)
+    parser.add_argument("peaks", type=Path)
     options = parser.parse_args(arguments)
     drawn = list(draw_strategies(options.half))
-    counts = judge_pairs(drawn, rehearse_drawn(drawn, options.found))
+    counts = judge_pairs(drawn, rehearse_drawn(drawn, options.peaks))
     for name in ("pairs", "less", "more", "equal", "near", "apart"):
         many = counts[name]
         print(f"{name}: {many}, right {counts[f'{name} right']} ({counts[f'{name} right'] / max(many, 1):.1%})")

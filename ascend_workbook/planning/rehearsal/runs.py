@@ -74,8 +74,8 @@ class Rehearsal:
         folder = self.plan.out / side
         shutil.rmtree(folder, ignore_errors=True)
         watch = Plugin(WATCH, {"record_step": self.plan.steps, "most_events": MOST_EVENTS})
-        if self.told.is_dir():
-            shutil.copytree(self.told, folder / TOLD)
+        if self.shapes_folder.is_dir():
+            shutil.copytree(self.shapes_folder, folder / TOLD)
         peers = Plugin(PEERS, {"folder": str(folder / TOLD)})
         result = sides.run_side(
             self.plan,
@@ -87,16 +87,16 @@ class Rehearsal:
             deterministic=False,
             environment=self._make_environment(rank, folder),
         )
-        for told in folder.glob(f"{TOLD}/*.{TOLD}"):
-            self.told.mkdir(exist_ok=True)
-            shutil.copy(told, self.told)
+        for file in folder.glob(f"{TOLD}/*.{TOLD}"):
+            self.shapes_folder.mkdir(exist_ok=True)
+            shutil.copy(file, self.shapes_folder)
         written = folder / f"memory.rank{rank}.json"
         memory = load_memory(written) if written.is_file() else None
         reads = tuple(load_reads(folder / "reads.jsonl"))
         return RankRun(rank, result, memory, load_work(folder / f"work.rank{rank}"), reads)
 
     @property
-    def told(self) -> Path:
+    def shapes_folder(self) -> Path:
         """Return the folder where pipeline stages tell each other the shapes of what they send."""
         return self.plan.out / TOLD
 

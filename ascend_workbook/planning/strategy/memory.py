@@ -61,11 +61,11 @@ class Memory:
         return judge_total(self.total, memory_bytes)
 
 
-def compare_memories(one: Memory, other: Memory) -> Range:
+def compare_memories(memory: Memory, beside: Memory) -> Range:
     """Return what one needs within PyTorch over what the other does, beside the workspace that both have. Both are of
     one model: what the formula gets wrong of it is wrong of both, so the range is narrower than either's."""
-    first, second = (memory.inside - min(WORKSPACE, memory.parts["working"]) for memory in (one, other))
-    ratio = first / second
+    needs = [each.inside - min(WORKSPACE, each.parts["working"]) for each in (memory, beside)]
+    ratio = needs[0] / needs[1]
     return Range(ratio / COMPARED, ratio, ratio * COMPARED)
 
 

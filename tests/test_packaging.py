@@ -98,8 +98,9 @@ def undeclared(folder: str) -> dict[str, list[str]]:
     return lacking
 
 
-#: Brought by a platform's own image and by no index; or a training's own, for which the simulator waits.
-PLATFORM = {"moxing", "safetensors"}
+#: Brought by a platform's own image and by no index; or a training's own, for which the simulator waits, or without
+#: which a plan's strategies of it are not rehearsed.
+PLATFORM = {"moxing", "safetensors", "deepspeed"}
 
 
 @pytest.mark.parametrize("folder", DISTRIBUTIONS)

@@ -87,6 +87,14 @@ def test_every_combination_is_counted_once() -> None:
     assert all(not find_limit(SEVEN, strategy, CHECKS) for strategy in space.candidates)
 
 
+@pytest.mark.parametrize("framework", [DEEPSPEED, FSDP])
+def test_frameworks_of_data_alone_split_no_experts(framework: str) -> None:
+    """Their arguments, as a plan writes them, say nothing of expert parallelism."""
+    setting = Setting(MODELS["mixtral-8x7b"], 16, 2, find_chip("910B3"), 64 * GIB, 64, 4096, framework)
+    candidates = find_candidates(setting).candidates
+    assert candidates and {strategy.expert for strategy in candidates} == {1}
+
+
 def step(seconds: float, spread: float = 0.2, **more: Range) -> Step:
     parts = dict.fromkeys(("bubble", "inner", "outer", "data", "update", "launches"), ZERO)
     compute = Range(seconds * (1 - spread), seconds, seconds * (1 + spread))

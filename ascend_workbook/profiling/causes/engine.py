@@ -14,9 +14,10 @@ import numpy as np
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.profiling.breakdown import idle_gaps
 from ascend_workbook.profiling.causes.callers import find_caller
-from ascend_workbook.profiling.causes.cause import KINDS, Cause
-from ascend_workbook.profiling.causes.marks import describe_frame, function_of
+from ascend_workbook.profiling.causes.cause import KINDS, Cause, Range
+from ascend_workbook.profiling.causes.marks import BIT, describe_frame, function_of, mark_names
 from ascend_workbook.profiling.causes.reading import LATE_NS, Gaps, Reader, Reading, choose_steps, find_gaps
+from ascend_workbook.profiling.causes.replay import Recorded, lay_out, record_step
 from ascend_workbook.profiling.causes.sorting import (
     BUSY_NS,
     GENERIC,
@@ -28,7 +29,7 @@ from ascend_workbook.profiling.causes.sorting import (
     join_functions,
     sort_pieces,
 )
-from ascend_workbook.profiling.causes.threads import Rows
+from ascend_workbook.profiling.causes.threads import HOST, Rows
 from ascend_workbook.profiling.causes.work import families_of
 from ascend_workbook.profiling.intervals import I64, Intervals
 from ascend_workbook.profiling.trace import KINDS as TRACE_KINDS
@@ -40,7 +41,14 @@ if TYPE_CHECKING:
 #: Of the step: what takes less is no cause worth a word
 WORTH = 0.03
 #: The same on a simulated NPU, by kind and of all others, and how many kernels a step are many there
-SIMULATED_WORTH = {"loading": 0.25, "tiny_kernels": 0.25, "layout": 0.12, "casting": 0.12, "synchronisation": 0.12}
+SIMULATED_WORTH = {
+    "python": 0.09,
+    "loading": 0.25,
+    "tiny_kernels": 0.25,
+    "layout": 0.12,
+    "casting": 0.12,
+    "synchronisation": 0.12,
+}
 OWN_WORTH, SIMULATED_MANY = 0.05, 600
 #: Elements of a tensor below which a kernel is small: an NPU needs longer to start one
 SMALL = 2**16
@@ -54,6 +62,8 @@ MANY, SHORT_NS, ALIKE = 20, 1_000_000, 0.9
 FAMILY_WORTH = {"casting": 0.15, "layout": 0.15}
 
 
+#: Of these all that the host does of the kind is taken away, hidden or not
+WHOLE = ("loading", "preprocessing", "checkpoint", "logging", "garbage")
 CALLS = [TRACE_KINDS.index(kind) for kind in ("host_op", "runtime", "python")]
 
 
@@ -66,6 +76,7 @@ class _Facts:
     reading: Reading
     sorted: Sorted
     scale: float  # nanoseconds of the pieces -> nanoseconds of the mean step
+    recorded: Recorded | None = None  # a usual step, to be laid out anew
 
     @property
     def trace(self) -> Trace:
@@ -120,7 +131,9 @@ def _read(profile: Profile) -> _Facts:
     result = join_functions(trace, reading, sort_pieces(trace, gaps, reading))
     reading, result = give_waits_their_gaps(trace, gaps, reading, result)
     share = sum(step.total_ns for step in steps)
-    return _Facts(profile, gaps, reading, result, profile.breakdown.step_ns / share if share else 0.0)
+    usual = sorted(steps, key=lambda step: step.total_ns)[len(steps) // 2] if trace.on_device else None
+    recorded = record_step(trace, usual, profile.waiting) if usual else None
+    return _Facts(profile, gaps, reading, result, profile.breakdown.step_ns / share if share else 0.0, recorded)
 
 
 def _host_gaps(profile: Profile) -> Intervals:
@@ -141,7 +154,24 @@ def _make_cause(facts: _Facts, kind: str, chosen: Mask, confidence: str = "sure"
         "share": round(100 * share, 1),
         "place": _say_place(where, part),
     }
-    return Cause(kind, spent, share, where, Sentence(f"PRF316.{kind}", **args), confidence)
+    predicted = _predict(facts, kind, chosen, spent) if share >= WORTH else None
+    return Cause(kind, spent, share, where, Sentence(f"PRF316.{kind}", **args), confidence, predicted)
+
+
+def _predict(facts: _Facts, kind: str, chosen: Mask, spent: float) -> Range | None:
+    """Predict what a mean step would be shorter by, from a usual one laid out anew without what the host does there;
+    what the device rests for it is the other end of the range. None where that step is too long to lay out."""
+    if facts.recorded is None:
+        return None
+    trace, recorded, pieces = facts.trace, facts.recorded, facts.reading.pieces.take(chosen)
+    removed = Intervals.union_of(pieces.start_ns, pieces.end_ns)
+    if kind in WHOLE:
+        marked = mark_names(trace.names) & BIT[kind] > 0
+        rows = marked[trace.name] & trace.where(HOST) & (trace.start_ns < recorded.end_ns)
+        removed |= trace.intervals_of(rows & (trace.start_ns + trace.duration_ns > recorded.begin_ns))
+    length = recorded.end_ns - recorded.begin_ns
+    saved = max(0, length - lay_out(recorded, removed).step_ns) * facts.profile.breakdown.step_ns / length
+    return Range(min(saved, spent), max(saved, spent))
 
 
 def _say_place(where: str, part: float) -> Sentence:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -12,6 +13,8 @@ from ascend_workbook.page.tables import pack_table
 from ascend_workbook.page.texts import in_both, number_of, show_both, title_both
 from ascend_workbook.show.cells import collect_remarks, fold_findings, is_summary, join_unlooked
 
+#: A line of a script; a profile's frames call it `train.py(41): save`
+FRAME = re.compile(r"([^/\\\s]+\.py):(\d+)")
 #: What a page draws from a report's facts, by name.
 FACTS = ("timeline", "flame", "modules", "edges", "row", "counts", "tolerance")
 
@@ -81,8 +84,22 @@ def describe_finding(finding: Finding) -> dict[str, Any]:
     }
     if finding.place:
         described["place"] = describe_place(finding.place)
+    if searched := find_on_timeline(finding):
+        described["find"] = searched
     link = finding.args.get("link")
     return {**described, **({"link": link} if isinstance(link, str) and link.startswith("https://") else {})}
+
+
+def find_on_timeline(finding: Finding) -> str:
+    """Return what a search of the timeline finds a profile's finding by: the line of the script as a frame is named, or
+    the operator; empty where it names neither."""
+    for name in ("where", "operator", "call") if finding.rule.startswith("PRF3") else ():
+        value = finding.args.get(name)
+        value = value[0] if isinstance(value, list) and value else value
+        if isinstance(value, str) and value:
+            frame = FRAME.search(value)
+            return f"{frame[1]}({frame[2]})" if frame else value
+    return ""
 
 
 def describe_place(place: Place) -> str:

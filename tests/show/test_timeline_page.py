@@ -91,10 +91,7 @@ def test_data_inside_a_script_cannot_end_it(packed: int, monkeypatch: pytest.Mon
 def test_every_word_of_the_script_is_there(lang: str) -> None:
     words = read_page(report_timeline(hostile(), step=1).html(lang))["words"]
     asked = {f"timeline.{name}" for name in re.findall(r"\bwords\.(\w+)", SCRIPT.read_text(encoding="utf-8"))}
-    assert (
-        asked - {f"timeline.{name}" for name in ("groups", "kinds", "familys")} <= words.keys()
-        and len(asked) > 15
-    )
+    assert asked - {f"timeline.{name}" for name in ("groups", "kinds", "familys")} <= words.keys() and len(asked) > 15
     assert {f"timeline.group.{name}" for name in ("steps", "host", "streams")} <= words.keys()
     assert all(words[key][lang == "zh"] for key in words if key.startswith("timeline."))
 

@@ -63,10 +63,10 @@ class Session:
         self.asked = time.monotonic()
         if words[2] == "":
             return "text/html; charset=utf-8", self.page
-        asked = {name: values[-1] for name, values in parse_qs(parts.query, max_num_fields=12).items()}
         if words[2] not in ANSWERS:
             raise Refused(path)
         try:
+            asked = {name: values[-1] for name, values in parse_qs(parts.query, max_num_fields=12).items()}
             content = ANSWERS[words[2]](self, asked)
         except (KeyError, IndexError, OverflowError, ValueError) as error:
             raise Refused(path) from error
@@ -164,6 +164,7 @@ def make_server(session: Session, port: int = 0) -> ThreadingHTTPServer:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         server_version, sys_version = "timeline", ""
+        disable_nagle_algorithm, wbufsize = True, 2**16  # head and content leave together, at once
 
         def do_GET(self) -> None:
             try:

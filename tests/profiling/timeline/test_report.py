@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Report
+from ascend_workbook.page.reports import find_on_timeline
 from ascend_workbook.profiling.facts import Profile, load_profile
 from ascend_workbook.profiling.timeline.report import report_timeline
 from ascend_workbook.profiling.trace import Event, build_trace
@@ -80,6 +82,20 @@ def test_of_a_large_profile_the_step_is_shown_whole(profile_of: Callable[..., Pr
     assert report.facts["timeline"]["merged"] == 0
     assert "step 2" in report.verdict("en") and "404" in report.verdict("en")
     assert 101 <= side_of(report)["events"] <= 102  # and the mark of a step that it touches
+
+
+@pytest.mark.parametrize(
+    ("args", "find"),
+    [
+        ({"where": ["src/train.py:41", "b.py:3"], "operator": "aten::item"}, "train.py(41)"),
+        ({"where": "train.py:41"}, "train.py(41)"),
+        ({"where": None, "operator": "aten::item"}, "aten::item"),
+        ({"share": 3}, ""),
+    ],
+)
+def test_a_finding_leads_to_its_place_on_the_timeline(args: dict[str, Any], find: str) -> None:
+    assert find_on_timeline(Finding("PRF314", Status.NOTE, "PRF314.read", args)) == find
+    assert find_on_timeline(Finding("MIG126", Status.NOTE, "MIG126.x", args)) == ""
 
 
 def test_a_page_stays_small_whatever_is_in_the_profile() -> None:

@@ -9,10 +9,11 @@ const HUES = {compute: 212, communication: 28, copy: 145, communication_task: 48
 const FAMILY_HUES = {collective: 28, copy: 145, optimizer: 300, attention: 340, conv: 250, gemm: 212, softmax: 320, norm: 95, random: 60, index: 170, pooling: 270, layout: 50, reduction: 130, elementwise: 190, other: 0};
 const FONT = "11px system-ui, 'PingFang SC', 'Microsoft YaHei', 'Noto Sans CJK SC', sans-serif";
 
-function time(ns) {
+// A time in its unit; `near` is what it is to be told apart from.
+function time(ns, near = 0) {
   const size = Math.abs(ns);
   const [by, unit] = size >= 1e9 ? [1e9, "s"] : size >= 1e6 ? [1e6, "ms"] : size >= 1e3 ? [1e3, "us"] : [1, "ns"];
-  return (ns / by).toFixed(by === 1 ? 0 : 3) + " " + unit;
+  return (ns / by).toFixed(by === 1 ? 0 : near ? Math.min(9, Math.max(0, Math.ceil(Math.log10(by / near)))) : 3) + " " + unit;
 }
 
 function make(tag, into, set = {}) {
@@ -212,6 +213,7 @@ export function mountTimeline(root, sources, words, isDark, start = null) {
     tiles.set(name, one);
     rows.forEach(row => one.asked.add(row));
     running++;
+    if (wants.length > 1) pump();
     try {
       const made = await sources[side].tile(scale_, at, rows);
       for (const [row, [from, to]] of made.rows) one.rows.set(row, [from, to, made.boxes]);
@@ -301,7 +303,7 @@ export function mountTimeline(root, sources, words, isDark, start = null) {
     const rough = (view.to - view.from) / Math.max(3, (width - GUTTER) / 120), power = 10 ** Math.floor(Math.log10(rough));
     const tick = [1, 2, 5, 10].map(one => one * power).find(one => one >= rough), list = [];
     for (let at = Math.ceil(view.from / tick) * tick; at <= view.to; at += tick) list.push(at);
-    return list;
+    return Object.assign(list, {tick});
   }
 
   function lines(pen, look) {
@@ -317,8 +319,9 @@ export function mountTimeline(root, sources, words, isDark, start = null) {
     pen.font = "11px system-ui, sans-serif";
     pen.textBaseline = "middle";
     pen.fillStyle = look.soft;
-    for (const at of ticks()) {
-      const text = time(at).replace(/\.0+ |(\.\d*[1-9])0+ /, "$1 ");
+    const list = ticks();
+    for (const at of list) {
+      const text = time(at, list.tick);
       if (x(at) >= GUTTER && x(at) + pen.measureText(text).width < width - 2) pen.fillText(text, x(at) + 2, 9);
     }
     const {strip: hits_} = state;
@@ -519,8 +522,11 @@ export function mountTimeline(root, sources, words, isDark, start = null) {
     pen.strokeRect(place(view.from), 13, Math.max(2, place(view.to) - place(view.from)), tall - 14);
   }
 
+  // What two moments of the window are told apart by: a thousandth of their unit, or of the window where that is short.
+  const fine = () => { const wide = view.to - view.from, size = Math.max(Math.abs(view.to), 1), by = size >= 1e9 ? 1e9 : size >= 1e6 ? 1e6 : size >= 1e3 ? 1e3 : 1; return Math.min(by / 1000, wide / 100); };
+
   function told() {
-    if (!state.failed) shown.textContent = `${words.shown}: ${time(view.from)} – ${time(view.to)} (${time(view.to - view.from)})`;
+    if (!state.failed) shown.textContent = `${words.shown}: ${time(view.from, fine())} – ${time(view.to, fine())} (${time(view.to - view.from)})`;
     if (!state.find) { hits.textContent = ""; return; }
     const known = state.finds.filter(Boolean), count = known.reduce((sum, one) => sum + one.count, 0);
     if (known.length === sources.length) hits.textContent = `${count} ${words.hits}, ${time(known.reduce((sum, one) => sum + one.total_ns, 0))}` + (state.hit ? ` (${state.hit}/${count})` : "");
@@ -894,7 +900,7 @@ export function mountTimeline(root, sources, words, isDark, start = null) {
     if (asked.has("find")) { find.value = asked.get("find"); await search(find.value); }
     for (let left = Number(asked.get("next") ?? 0); left > 0; left--) await goNext();
     if (asked.has("select")) keys.s();
-    if (asked.has("find") || asked.has("step")) root.scrollIntoView({block: "start"});
+    if (asked.has("find") || asked.has("step")) setTimeout(() => root.scrollIntoView({block: "start"}), 50);
   }
   new ResizeObserver(() => { if (Math.abs(stage.clientWidth - width) > 1) layout(); }).observe(stage);
   window.addEventListener("hashchange", () => { if (root.isConnected) fragment(); });

@@ -410,8 +410,11 @@ function findingList(report, known = new Set()) {
   if (!rows.length) return null;
   return h("ul", {class: "told"}, rows.map(one => h("li", {}, t(one.text) ? [chip(one.status), " ", h("span", {class: "small"}, one.rule), " ", one.place ? [place(one.place), " "] : null, prose(t(one.text))] : null,
     one.topics ? h("details", {}, h("summary", {}, w("which")), one.topics.map(t).join(page.lang ? "、" : ", ")) : null,
+    one.find && document.querySelector(".timeline") ? h("p", {class: "small"}, h("a", {href: `#${asTab()}?find=${encodeURIComponent(one.find)}&next=1`}, w("to_timeline"))) : null,
     t(one.hint) ? h("p", {}, "→ ", prose(t(one.hint))) : null)));
 }
+
+const asTab = () => document.documentElement.querySelector('[role="tab"][aria-selected="true"]')?.id.slice(4) ?? "report";
 
 function listing({text, language}) {
   const kinds = language === "diff" ? {"+": "add", "-": "del"} : {};

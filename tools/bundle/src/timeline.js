@@ -610,10 +610,11 @@ export function mountTimeline(root, sources, words, isDark, start = null) {
     if (!some.length) return;
     const rows = some.slice(0, 100).map(([side, number, name, count, ns, drawn]) => {
       let at = 0;
-      const jump = drawn ? make("button", null, {type: "button", class: "plain", text: `→ 1/${drawn}`, "aria-label": `${words.jump}: ${name}`}) : null;
+      const jump = drawn ? make("button", null, {type: "button", class: "plain", text: `→ 1/${drawn}`, "aria-label": `→ 1/${drawn} ${name}`}) : null;
       jump?.addEventListener("click", async () => {
         at = at % drawn + 1;
         jump.textContent = `→ ${at % drawn + 1}/${drawn}`;
+        jump.setAttribute("aria-label", `${jump.textContent} ${name}`);
         const hit = await sources[side].hitOf(number, at);
         if (hit) focus(side, hit, true);
       });
@@ -733,7 +734,7 @@ export function mountTimeline(root, sources, words, isDark, start = null) {
         const item = make("li", list), more = inside.has(one.path), row = more ? make("summary", make("details", item)) : make("div", item, {class: "leaf"});
         make("span", row, {class: "name", text: one.name});
         make("span", row, {class: "n", text: one.sides.map((side, at) => side ? `${two ? sources[at].label + " " : ""}${side.calls} × ${time((side.device || side.host) / side.calls)} = ${time(side.device || side.host)}${side.device ? "" : " " + words.host_time}` : "–").join("  |  ")});
-        const jump = make("button", row, {type: "button", class: "plain", text: "→", "aria-label": `${words.jump}: ${one.name}`});
+        const jump = make("button", row, {type: "button", class: "plain", text: "→", "aria-label": `→ ${words.jump} ${one.name}`});
         jump.addEventListener("click", async event => {
           event.preventDefault();
           if (one.sides.every(Boolean) && two) return alignAt(one.sides.map(side => side.whole), one.sides.map(side => side.first));
@@ -904,7 +905,7 @@ export function mountTimeline(root, sources, words, isDark, start = null) {
   }
   new ResizeObserver(() => { if (Math.abs(stage.clientWidth - width) > 1) layout(); }).observe(stage);
   window.addEventListener("hashchange", () => { if (root.isConnected) fragment(); });
-  root.timeline = {times, tiles, look, whole: () => whole, view, busy: () => running + Number(waiting)};
+  root.timeline = {sources, times, tiles, look, whole: () => whole, view, busy: () => running + Number(waiting)};
   legend_();
   layout();
   if (alignChoice && sources.every(source => source.steps.length)) { alignChoice.value = "step"; align("step"); }

@@ -140,22 +140,47 @@ def test_any_operands_give_kernels_that_can_be_measured(
         assert load.bytes >= 0 and load.operations >= 0 and load.elements >= 0
 
 
-def test_a_traced_step_has_as_many_kernels_of_each_type(shared: Path) -> None:
-    """AlexNet's step as the simulated NPU lists its operators, against the kernels of the real profile."""
-    profile = shared / "data" / "npu" / "alexnet_910b_level2" / "rank0_ascend_pt" / "ASCEND_PROFILER_OUTPUT"
+def count_traced(profile: Path) -> tuple[Counter[str], Counter[str]]:
+    """Return how many kernels of each type a real profile has, and how long they took."""
     real: Counter[str] = Counter()
     took: Counter[str] = Counter()
-    with (profile / "kernel_details.csv").open() as file:
+    with (profile / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv").open() as file:
         for line in csv.DictReader(file):
             if not line["Type"].startswith("hcom"):
-                real[line["Type"]] += 1
-                took[line["Type"]] += float(line["Duration(us)"])  # type: ignore[assignment]
-    said: Counter[str] = Counter()
-    for operator, inputs, outputs, count in json.loads(DATA.read_text()):
+                kind = PRODUCT if line["Type"] in PRODUCTS else line["Type"]
+                real[kind] += 1
+                took[kind] += float(line["Duration(us)"])  # type: ignore[assignment]
+    return real, took
+
+
+#: Which of its products a stage of Qwen3 has as MatMulV2 no profile shows: both are counted as one.
+PRODUCT, PRODUCTS = "MatMul", ("MatMulV2", "MatMulV3")
+
+
+def count_estimated(data: Path) -> Counter[str]:
+    """Return how many kernels of each type the operators of a rehearsed step become."""
+    estimated: Counter[str] = Counter()
+    for operator, inputs, outputs, count in json.loads(data.read_text()):
         operands = ([Operand(tuple(shape), kind) for shape, kind in side] for side in (inputs, outputs))
         for kernel in kernels_of(operator, *operands):
-            said[kernel.type] += count
-    wrong = {
-        kind: (real[kind], said[kind]) for kind, _ in took.most_common(12) if abs(said[kind] / real[kind] - 1) > 0.1
-    }
-    assert not wrong
+            estimated[PRODUCT if kernel.type in PRODUCTS else kernel.type] += count
+    return estimated
+
+
+@pytest.mark.parametrize(
+    "profile, data, most",
+    [
+        ("alexnet_910b_level2/rank0_ascend_pt", DATA, 12),
+        ("pp2dp2_level2/rank_0_ascend_pt", DATA.with_name("qwen3_stage_operators.json"), 14),
+    ],
+)
+def test_a_traced_step_has_as_many_kernels_of_each_type(shared: Path, profile: str, data: Path, most: int) -> None:
+    """Steps as the simulated NPU lists their operators, against the kernels of the real profile: AlexNet's, and a
+    pipeline stage's with Megatron's fused update and rotary positions. What makes a slice contiguous is a TensorMove
+    here and a Slice there, the tenth in the stage."""
+    real, took = count_traced(shared / "data" / "npu" / profile)
+    estimated = count_estimated(data)
+    dearest = [kind for kind, _ in took.most_common(most + 1) if kind != "Slice"][:most]
+    counts = {kind: (real[kind], estimated[kind]) for kind in dearest}
+    assert not {kind: pair for kind, pair in counts.items() if abs(pair[1] / pair[0] - 1) > 0.1}
+    assert took["Slice"] < sorted(took.values())[-9], "there is a tenth, but no ninth"

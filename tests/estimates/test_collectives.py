@@ -36,6 +36,23 @@ def test_between_nodes_the_range_is_wide() -> None:
     assert told.high / told.low > 4 and told.low > estimate_collective("allreduce", 1e9, 8, 1, CHIP).low
 
 
+def test_the_range_within_a_node_is_what_was_measured_of_it() -> None:
+    links, told = load_basis().about["links"], estimate_collective("broadcast", 1e8, 4, 1, CHIP)
+    assert (told.low, told.high) == pytest.approx((told.middle * links["low"], told.middle * links["high"]))
+
+
+def test_between_nodes_by_hand() -> None:
+    inside = estimate_collective("allreduce", 1e9, 8, 1, CHIP)
+    told = estimate_collective("allreduce", 1e9, 16, 2, CHIP)
+    # twice 1 GB, half of it to the other node, shared out among eight cards; at worst one line carries 15 sixteenths
+    shared, whole = 2e9 / 2 / 8, 2e9 * 15 / 16
+    assert told.low == pytest.approx(inside.low + 20 + shared / 25e9 * 1e6)
+    assert told.middle == pytest.approx(inside.middle + 40 + shared / 12.5e9 * 1e6)
+    assert told.high == pytest.approx(inside.high + 2 * 150 + whole / 6e9 * 1e6)
+    apart, within = (estimate_collective("alltoall", 1e9, ranks, ranks // 8, CHIP) for ranks in (16, 8))
+    assert apart.middle == pytest.approx(within.middle + 40 + 1e9 / 2 / 12.5e9 * 1e6), "nothing is shared out"
+
+
 def test_an_unknown_kind_is_named() -> None:
     with pytest.raises(WorkbookError) as told:
         estimate_collective("gossip", 1, 2, 1, CHIP)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 
@@ -82,6 +83,49 @@ def test_what_lies_in_the_cache_is_faster() -> None:
     small, large = Load("elementwise", 1e7, 0.0), Load("elementwise", 1e10, 0.0)
     assert predict_microseconds(small, CHIP, times) - 2 == pytest.approx(1e7 / (1.6e12 * 0.5 * 3) * 1e6, rel=1e-2)
     assert predict_microseconds(large, CHIP, times) - 2 == pytest.approx(1e10 / (1.6e12 * 0.5) * 1e6, rel=1e-2)
+
+
+def test_half_of_the_gain_is_left_where_the_data_fills_a_part_of_the_cache() -> None:
+    load = Load("elementwise", 0.45 * CHIP.cache_bytes, 0.0)
+    told = predict_microseconds(load, CHIP, replace(TIMES, cache_gain=3.0)) - 2
+    assert told == pytest.approx(load.bytes / (1.6e12 * 0.5 * 2) * 1e6)
+
+
+def test_small_tiles_keep_more_cores_at_work_but_each_is_slower() -> None:
+    # 20 tiles of 128 x 128 on 20 cores at 0.85 of their speed; ten of 128 x 256 would leave half of them idle
+    load = measure_kernel(product(640, 512, 4096))
+    ends = 2 * ((128 + 256) * 256 + 128 * 256) / (0.5 * 1.6e12 / 20) * 1e6
+    assert predict_microseconds(load, CHIP, TIMES) - 2 - ends == pytest.approx(
+        load.operations / (0.5 * 0.85 * CHIP.cube_flops) * 1e6
+    )
+
+
+def test_half_of_the_panels_is_read_anew_where_the_cores_read_two_caches_at_once() -> None:
+    depth = round(2 * CHIP.cache_bytes / (20 * (128 + 256) * 2))
+    load = measure_kernel(product(2560, 1024, depth))  # 20 x 4 tiles
+    fast = replace(TIMES, cube=1000.0)  # so that the memory sets the pace
+    ends = 2 * ((128 + 256) * 256 + 128 * 256) / (0.5 * 1.6e12 / 20)
+    anew = 0.5 * 80 * (128 + 256) * depth * 2
+    assert predict_microseconds(load, CHIP, fast) - 2 == pytest.approx(
+        ((load.bytes + anew) / (0.5 * 1.6e12) + ends) * 1e6, rel=1e-3
+    )
+
+
+def test_eight_bits_are_twice_as_fast_and_attention_as_fast_in_bfloat16() -> None:
+    sizes = (5120, 5120, 5120)
+    half, eight = (estimate_kernel(product(*sizes, kind), CHIP, BASIS).middle - 2 for kind in ("FLOAT16", "INT8"))
+    assert eight == pytest.approx(half / 2, rel=1e-2)
+    attentions = (
+        Kernel("FlashAttentionScore", ((4096, 1, 2048),) * 3, (kind,) * 3, (), ()) for kind in ("FLOAT16", "DT_BF16")
+    )
+    first, second = (predict_microseconds(measure_kernel(kernel), CHIP, TIMES) for kernel in attentions)
+    assert first == second
+
+
+def test_errors_of_two_equal_shares_are_a_root_of_two_smaller() -> None:
+    mixed = estimate_kernels([add(10**9), add(10**9 + 1)], CHIP, BASIS).range
+    spread = math.hypot(TIMES.family_spread, TIMES.kernel_spread / math.sqrt(2))
+    assert mixed.high / mixed.middle == pytest.approx(math.exp(1.2816 * spread), rel=1e-6)
 
 
 def test_a_very_deep_product_reads_its_operands_anew() -> None:

@@ -77,6 +77,14 @@ def test_a_lookup_reads_the_rows_that_it_gives() -> None:
     assert measure_kernel(looked_up).bytes == 2 * (2 * 4096 * 1024)
 
 
+def test_what_some_kernels_read_by_hand() -> None:
+    pooled = Kernel("MaxPoolGradWithArgmaxV1", ((8, 8), (4, 4), (4, 4)), ("FLOAT",) * 3, ((8, 8),), ("FLOAT",))
+    assert measure_kernel(pooled).bytes == 4 * (64 + 16 + 64), "where the largest were it is told by bits"
+    looked = Kernel("EmbeddingDenseGrad", ((64, 16), (64,)), ("FLOAT", "INT32"), ((1000, 16),), ("FLOAT",))
+    assert measure_kernel(looked).bytes == 4 * (64 * 16 + 1000 * 16)
+    assert measure_kernel(Kernel("Cast", ((64,),), ("INT4",), ((64,),), ("INT8",))).bytes == 32 + 64
+
+
 def test_causal_attention_does_half() -> None:
     heads = [(4096, 1, 2048), (4096, 1, 1024), (4096, 1, 1024)]
     plain = measure_kernel(kernel("FlashAttentionScore", heads, [(4096, 1, 2048)]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,29 @@ def test_a_slower_card_gets_its_own_numbers(tmp_path: Path) -> None:
 def test_numbers_that_fit_already_are_told_as_such(tmp_path: Path) -> None:
     report = calibrate(write(tmp_path, slow(1.0)), "910B3", tmp_path / "own.json")
     assert [finding.key for finding in report.findings] == ["PRF346.same", "PRF346.written"]
+
+
+def test_figures_are_in_the_units_of_their_columns(tmp_path: Path) -> None:
+    """Milliseconds of all kernels, and how far eight of ten left-out shapes reach: seven are too few for either."""
+    rows, few = slow(2.0, 8), [row("ZerosLike", 2 ** (20 + at), 40.0) for at in range(7)]
+    report = calibrate(write(tmp_path, [*rows, *rows, *few]), "910B3", tmp_path / "own.json")
+    table, own = report.table, load_basis(tmp_path / "own.json")
+    assert table is not None and LEAST_SHAPES == 8
+    columns = {name: table.column_values(f"calibrate_{name}") for name in ("family", "kernels", "measured", "left_out")}
+    at = {family: place for place, family in enumerate(columns["family"])}
+    took = 2 * sum(float(line.split(",")[4]) for line in rows)
+    assert columns["kernels"][at["elementwise"]] == 16
+    assert columns["measured"][at["elementwise"]] == pytest.approx(took / 1000)
+    assert columns["measured"][at["fill"]] == pytest.approx(7 * 40.0 / 1000)
+    times = own.families["elementwise"]
+    reach = math.exp(1.2816 * math.hypot(times.family_spread, times.kernel_spread))
+    assert columns["left_out"][at["elementwise"]] == pytest.approx(reach) and columns["left_out"][at["fill"]] is None
+    assert own.families["fill"] == load_basis().families["fill"]
+
+
+def test_a_change_of_a_fifth_is_told(tmp_path: Path) -> None:
+    report = calibrate(write(tmp_path, slow(1.4, 12)), "910B3", tmp_path / "own.json")
+    assert "PRF346.changed" in {finding.key for finding in report.findings}
 
 
 def test_a_basis_can_be_begun_at(tmp_path: Path) -> None:

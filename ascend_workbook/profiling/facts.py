@@ -12,6 +12,7 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.profiling.breakdown import Breakdown, break_down, idle_gaps
 from ascend_workbook.profiling.causes.cause import Cause
+from ascend_workbook.profiling.causes.counted import add_counted
 from ascend_workbook.profiling.causes.engine import find_causes
 from ascend_workbook.profiling.device.idle import Launches, idle_by_cause, summarise_launches
 from ascend_workbook.profiling.exposed import Exposed, measure_exposed
@@ -110,7 +111,7 @@ class Profile:
     @cached_property
     def causes(self) -> tuple[Cause, ...]:
         """Return why the steps are not shorter, the dearest cause first."""
-        return find_causes(self)
+        return add_counted(self, find_causes(self))
 
     @cached_property
     def exposed(self) -> Exposed:

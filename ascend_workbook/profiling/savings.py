@@ -13,6 +13,7 @@ from ascend_workbook.profiling.attribution import nest_by_lane
 from ascend_workbook.profiling.causes import callers
 from ascend_workbook.profiling.facts import Profile
 from ascend_workbook.profiling.figures import to_percent
+from ascend_workbook.profiling.rules import BY_COUNTS
 
 #: Variables that advice depends on: `profile` records them
 ADVISED = ("PYTORCH_NPU_ALLOC_CONF", "TASK_QUEUE_ENABLE", "MULTI_STREAM_MEMORY_REUSE", "HCCL_BUFFSIZE")
@@ -36,9 +37,15 @@ def advise_change(
     profile: Profile, key: str, share: float, source: str, /, *, worth: float = 0.005, **evidence: Scalar
 ) -> Finding:
     """Advise one change to make, `key` its sentence (`PRF360.change`): a NOTE where it can save at least `worth` of the
-    step, else Good. `share` (0 to 1) is the most that it can save, `source` the address of the official page."""
+    step, else Good. `share` (0 to 1) is the most that it can save, `source` the address of the official page. On a
+    simulated NPU a rule that judges by counts says how often, and not what it costs."""
     code = key.partition(".")[0]
     topic: Scalar = Sentence(f"{code}.topic")
+    if judges_counts(profile, code):
+        counted = {"topic": topic, "source": source, "count": evidence.get("calls", evidence.get("sets"))}
+        key = "advice.counted" if share >= worth else "advice.not_counted"
+        status = Status.NOTE if share >= worth else Status.GOOD
+        return Finding(code, status, key, {**evidence, **counted, "gain_ms": None, "share": None})
     gain_ms = profile.to_ms(share * profile.breakdown.step_ns)
     args = {"share": round(100 * share, 2), "gain_ms": gain_ms, "topic": topic, "source": source, **evidence}
     if share < worth:
@@ -49,9 +56,15 @@ def advise_change(
     return Finding(code, Status.NOTE, key, args, weight=100 * share)
 
 
+def judges_counts(profile: Profile, code: str) -> bool:
+    """Return whether this rule judges this profile by counts and structure: a simulated NPU's, whose kernels' times are
+    the CPU's."""
+    return profile.simulated and profile.conclusive and code in BY_COUNTS
+
+
 def needs_device(profile: Profile, code: str) -> None:
-    """Raise CannotCheck where there are no times of a real device."""
-    if not profile.device_times:
+    """Raise CannotCheck where there are no times of a real device, and the rule needs more than counts."""
+    if not profile.device_times and not judges_counts(profile, code):
         raise CannotCheck("advice.no_device", topic=Sentence(f"{code}.topic"))
 
 

@@ -43,6 +43,7 @@ def find_largest_saving(profile: Profile, findings: list[Finding]) -> Finding | 
     if first is None or first.kind == "untold":
         return None
     notes = [finding for finding in findings if finding.status in (Status.NOTE, Status.LOOK)]
+    notes = [finding for finding in notes if finding.args.get("gain_ms") is not None]  # by counts alone: not known
     closer = [finding for finding in notes if finding.rule == "PRF312" and finding.weight >= first.weight]
     if closer:
         return max(closer, key=lambda finding: finding.weight)

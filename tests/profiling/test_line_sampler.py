@@ -60,6 +60,22 @@ def test_lines_that_rest_and_lines_that_compute_are_both_seen(tmp_path: Path) ->
     assert not any("line_sampler.py" in file and "tests" not in file for file, _, _ in content["frames"])
 
 
+def test_calls_that_wait_have_their_lines_and_are_put_back(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    before = torch.Tensor.item, torch.Tensor.__dict__.get("item")
+    sampler = LineSampler()
+    sampler.start()
+    value = torch.ones(1).item()
+    sampler.stop()
+    assert value == 1.0 and (torch.Tensor.item, torch.Tensor.__dict__.get("item")) == before
+    path = tmp_path / "rank0.lines.json"
+    sampler.write_samples(path)
+    content = json.loads(path.read_text())
+    line = test_calls_that_wait_have_their_lines_and_are_put_back.__code__.co_firstlineno + 5
+    places = [content["frames"][frame][1:] for _, _, frame in content["calls"]]
+    assert [line, "test_calls_that_wait_have_their_lines_and_are_put_back"] in places
+
+
 def test_the_line_of_an_instruction_is_the_calls() -> None:
     code = rest_long.__code__
     last = len(code.co_code) - 2
@@ -84,6 +100,7 @@ def make_samples(folder: Path, **changes: object) -> Path:
         "stacks": [[0], [0, 1], [2]],
         "samples": [[10 * MS, 0], [11 * MS, 1], [30 * MS, 1], [31 * MS, 2]],
         "collections": [[40 * MS, 5 * MS, 2]],
+        "calls": [[50 * MS, 2 * MS, 0]],
     }
     (folder / "rank0.lines.json").write_text(json.dumps({**content, **changes}))
     return folder / "rank0_1_ascend_pt"
@@ -102,10 +119,11 @@ def test_samples_become_frames_that_nest(tmp_path: Path) -> None:
         ("/a/io.py(9): save", 10 * MS + half, 30 * MS + half),
         ("/a/train.py(4): main", 30 * MS + half, 31 * MS + half),
         ("GC", 40 * MS, 45 * MS),
+        ("/a/train.py(3): main", 50 * MS, 52 * MS),
     ]
     assert {trace.lanes[trace.lane[row]] for row in rows} == {"Python 7"}, "on the thread that was sampled"
     assert set(trace.step[rows].tolist()) == {0}
-    assert (sampled_stacks(trace), sampled_spans(trace)) == (4, 4)
+    assert (sampled_stacks(trace), sampled_spans(trace)) == (4, 5)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +136,7 @@ def test_a_damaged_file_is_told_of_and_takes_nothing_along(tmp_path: Path, chang
 
 
 def test_samples_outside_the_trace_are_left_out(tmp_path: Path) -> None:
-    late = make_samples(tmp_path, samples=[[500 * MS, 0], [501 * MS, 0]], collections=[])
+    late = make_samples(tmp_path, samples=[[500 * MS, 0], [501 * MS, 0]], collections=[], calls=[])
     assert len(add_sampled_lines(make_trace(), late)) == 2
 
 

@@ -20,6 +20,7 @@ from ascend_workbook.findings.sentence import LANGUAGES, Scalar
 from ascend_workbook.profiling import analyse, rules
 from ascend_workbook.profiling.answers import summarise_profile
 from ascend_workbook.profiling.facts import Profile, load_profile
+from ascend_workbook.profiling.rules import BY_COUNTS
 from ascend_workbook.profiling.trace import KINDS, NO_DETAIL, Detail, Event, build_trace
 from ascend_workbook.profiling.tuning import ADVICE, report_tuning
 from tests.profiling.conftest import US, step
@@ -81,7 +82,13 @@ def test_by_operators(profile_of: Make, code: str, names: tuple[str, ...], near:
     assert 0 < share <= computing
     assert str(found.args["source"]).startswith("https://")
     assert judged(of(near), code).status is Status.GOOD
-    assert judged(of(names, "npu-simulated"), code).status is Status.NOT_LOOKED
+    if code not in BY_COUNTS:
+        assert judged(of(names, "npu-simulated"), code).status is Status.NOT_LOOKED
+        return
+    counted = judged(of(names, "npu-simulated"), code)
+    assert (counted.status, counted.key, counted.args["gain_ms"]) == (Status.NOTE, "advice.counted", None)
+    assert counted.weight == 0, "what it costs is not known: nothing is ordered by it"
+    assert judged(of(near, "npu-simulated"), code).key == "advice.not_counted"
 
 
 def test_kinds_of_kernels_come_from_the_table_where_it_names_them(profile_of: Make, tmp_path: Path) -> None:
@@ -133,6 +140,15 @@ def test_reading_values(profile_of: Make) -> None:
     others = [("host_op", "aten::nonzero", start, 5) for start in (610, 620, 630)]
     found = judged(launched(profile_of([*ITEM, *others]), 100), "PRF390")
     assert (found.args["calls"], found.args["operator"]) == (4.0, "aten::nonzero"), "the one that reads most often"
+
+
+def test_values_read_on_a_simulated_npu_are_counted(profile_of: Make) -> None:
+    def of(reads: int) -> Profile:
+        reading = [("host_op", "aten::_local_scalar_dense", 10 * at, 5) for at in range(reads)]
+        return profile_of([("compute", "k", 0, 500), *reading], tier="npu-simulated")
+
+    assert judged(of(6), "PRF390").key == "advice.counted" and judged(of(6), "PRF390").args["count"] == 6.0
+    assert judged(of(5), "PRF390").key == "advice.not_counted"
 
 
 def test_building_kernels(profile_of: Make) -> None:

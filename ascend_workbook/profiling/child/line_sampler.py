@@ -1,5 +1,6 @@
 """Which lines of the script the host is at, while its steps are recorded: the training thread's call stack, looked at
-about every millisecond from a thread beside it, and every collection of Python's garbage.
+about every millisecond from a thread beside it, every collection of Python's garbage, and every call that waits for the
+device or for other processes: these are too short to be met by chance, and each has its line.
 
 The profilers' own call stacks take a time with every Python call: a step of many short calls takes several times as
 long, and the profile shows the recording. This one costs the same whatever the script does. Written beside the data
@@ -7,6 +8,7 @@ long, and the profile shows the recording. This one costs the same whatever the 
 
 from __future__ import annotations
 
+import functools
 import gc
 import json
 import os
@@ -27,6 +29,13 @@ OLDEST = 2
 #: Our own frames below and above the script's
 OURS = str(Path(__file__).parents[2]) + os.sep
 
+#: Calls whose lines are noted: of torch.Tensor, and of torch.distributed
+READS = ("item", "tolist", "nonzero", "cpu", "numpy", "__bool__", "__float__", "__int__")
+COLLECTIVES = (
+    *("all_reduce", "all_gather", "all_gather_into_tensor", "reduce_scatter", "reduce_scatter_tensor"),
+    *("broadcast", "all_to_all_single", "barrier"),
+)
+
 Stack = tuple[tuple[CodeType, int], ...]
 
 
@@ -39,6 +48,8 @@ class LineSampler:
         self._stacks: dict[Stack, int] = {}
         self._collections: list[tuple[int, int, int]] = []
         self._collecting_since = 0
+        self._calls: list[tuple[int, int, CodeType, int]] = []
+        self._replaced: list[tuple[Any, str, Any, bool]] = []
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         self._switch_s = sys.getswitchinterval()
@@ -48,6 +59,7 @@ class LineSampler:
         self._switch_s = sys.getswitchinterval()
         sys.setswitchinterval(min(self._switch_s, SWITCH_S))
         gc.callbacks.append(self._note_collection)
+        self._note_calls()
         self._thread = threading.Thread(target=self._sample, name="line-sampler", daemon=True)
         self._thread.start()
 
@@ -59,6 +71,9 @@ class LineSampler:
         self._thread.join()
         self._thread = None
         gc.callbacks.remove(self._note_collection)
+        for owner, name, original, own in reversed(self._replaced):
+            setattr(owner, name, original) if own else delattr(owner, name)
+        self._replaced.clear()
         sys.setswitchinterval(self._switch_s)
 
     def write_samples(self, path: Path) -> None:
@@ -68,6 +83,10 @@ class LineSampler:
         for stack in self._stacks:
             frames = [(code.co_filename, find_line(code, at), code.co_name) for code, at in reversed(stack)]
             stacks.append([numbers.setdefault(frame, len(numbers)) for frame in frames])
+        calls = []
+        for begin, length, code, at in self._calls:
+            frame = (code.co_filename, find_line(code, at), code.co_name)
+            calls.append((begin, length, numbers.setdefault(frame, len(numbers))))
         content = {
             "version": 1,
             "pid": os.getpid(),
@@ -77,8 +96,35 @@ class LineSampler:
             "stacks": stacks,
             "samples": self._samples,
             "collections": self._collections,
+            "calls": calls,
         }
         path.write_text(json.dumps(content, separators=(",", ":")), encoding="utf-8")
+
+    def _note_calls(self) -> None:
+        """Replace calls that wait by such as note their lines; a module that is not loaded is not."""
+        torch = sys.modules.get("torch")
+        tensor = getattr(torch, "Tensor", None)
+        for owner, names in ((tensor, READS), (sys.modules.get("torch.distributed"), COLLECTIVES)):
+            for name in names if owner is not None else ():
+                call = getattr(owner, name, None)
+                if call is not None:
+                    self._replaced.append((owner, name, call, name in vars(owner)))
+                    setattr(owner, name, self._note_call(call))
+
+    def _note_call(self, call: Any) -> Any:
+        calls, ours = self._calls, self._thread_id
+
+        @functools.wraps(call)
+        def call_and_note(*args: Any, **kwargs: Any) -> Any:
+            begin = time.time_ns()
+            try:
+                return call(*args, **kwargs)
+            finally:
+                if threading.get_ident() == ours:
+                    frame = sys._getframe(1)
+                    calls.append((begin, time.time_ns() - begin, frame.f_code, frame.f_lasti))
+
+        return call_and_note
 
     def _sample(self) -> None:
         while not self._ended.wait(INTERVAL_S):

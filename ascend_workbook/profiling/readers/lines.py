@@ -34,7 +34,9 @@ def add_sampled_lines(trace: Trace, profile_path: Path) -> Trace:
         return trace
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
+        names = [f"{file}({line}): {function}" for file, line, function in content["frames"]]
         spans = [*_find_spans(content), *((COLLECTION, begin, begin + ns) for begin, ns, _ in content["collections"])]
+        spans += [(names[frame], begin, begin + ns) for begin, ns, frame in content.get("calls", ())]
         count, thread = len(content["samples"]), int(content["tid"])
     except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         why = f"{type(error).__name__}: {error}"

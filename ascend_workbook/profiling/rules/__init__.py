@@ -10,6 +10,9 @@ ON_ESTIMATES = (
     *("PRF302", "PRF304", "PRF305", "PRF322", "PRF331", "PRF342", "PRF345", "PRF360", "PRF361", "PRF362", "PRF363"),
     *("PRF364", "PRF367", "PRF368", "PRF369", "PRF390", "PRF398"),
 )
+#: Rules of device time that judge a simulated NPU's profile by counts and structure alone: what is launched, in which
+#: dtype and with which shapes, and which values are read is the script's own. What it costs is not known there.
+BY_COUNTS = (*(f"PRF36{number}" for number in range(5)), "PRF367", "PRF390", "PRF397", "PRF398")
 BENCHMARK = (*(f"PRF37{number}" for number in range(1, 10)), "PRF389")
 #: What costs time on the host where no real device took part
 HOSTS_OWN = ("PRF313.host", "PRF314.read", "PRF314.read_somewhere")

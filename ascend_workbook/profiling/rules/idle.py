@@ -136,16 +136,16 @@ def check_garbage(profile: Profile) -> Iterator[Finding]:
     """Does Python collect garbage inside the steps while the device rests? torch_npu records collections with
     gc_detect_threshold; elsewhere a Python stack that holds gc.collect tells them."""
     trace = profile.trace
-    if not profile.conclusive or profile.simulated:
+    if not profile.conclusive:
         raise CannotCheck("advice.no_device", topic=Sentence("PRF393.topic"))
     collected = trace.mask_of_names(lambda name: name == "GC" or "gc.collect" in name or "gc collect" in name)
     if not collected.any() and not trace.count_events("python"):
         raise CannotCheck("PRF393.unseen")
     collecting = trace.intervals_of(collected)
     steady = profile.breakdown.steady
-    if trace.on_device:
+    if profile.device_times:
         lost = profile.gaps.common_ns(collecting)
-    else:
+    else:  # the host's own time, which is the same with an NPU
         lost = sum(collecting.clip_to(step.start_ns, step.end_ns).length_ns for step in steady)
     share = lost / sum(step.total_ns for step in steady)
     yield advise_change(profile, "PRF393.change", share, GARBAGE_SOURCE, calls=int(collecting.start_ns.size))
@@ -157,6 +157,8 @@ READ = "aten::_local_scalar_dense"
 MOST = 50
 #: `train.py(12): step` as the profilers write a line
 FRAME = re.compile(r"^(.+?)\((\d+)\).*$")
+#: On a simulated NPU so many of them a step are told of
+MANY_READS = 6
 READS = ("aten::_local_scalar_dense", "aten::nonzero", "aten::is_nonzero", "aten::masked_select")
 
 
@@ -216,8 +218,10 @@ def check_values_read(profile: Profile) -> Iterator[Finding]:
     most = max(calls_of_name, key=lambda name: calls_of_name[name], default="") if rows.size else ""
     first = rows[trace.name[rows] == trace.names.index(most)][:1] if most else []
     where = find_caller(profile, int(first[0])) if len(first) else ""
-    share = idle_share(profile, "synchronisation") if rows.size else 0.0
     calls = round(rows.size / len(trace.steps), 1)
+    share = idle_share(profile, "synchronisation") if rows.size else 0.0
+    if profile.simulated:  # what a read costs depends on what the device has left to do: each is one too many
+        share = float(calls >= MANY_READS)
     yield advise_change(
         profile, "PRF390.change", share, TUNING_GUIDE, calls=calls, operator=most or None, where=where or None
     )

@@ -1,0 +1,287 @@
+"""What a profile of a simulated NPU tells by counts, structure and the host's own time. Its kernels are the CPU's, so
+their times say nothing; but the host is the host that will drive an NPU, the script's lines are its lines, and what it
+launches, reads and copies is the same there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.profiling.attribution import Nesting
+from ascend_workbook.profiling.causes.cause import Cause, Range
+from ascend_workbook.profiling.causes.marks import COMPILED, describe_frame, is_own_frame
+from ascend_workbook.profiling.causes.work import families_of
+from ascend_workbook.profiling.intervals import I64, Intervals
+from ascend_workbook.profiling.trace import Trace
+
+if TYPE_CHECKING:
+    from ascend_workbook.profiling.facts import Profile
+
+Mask = npt.NDArray[np.bool_]
+#: Copies between host and device, as the script calls them
+COPIES = ("aten::to", "aten::_to_copy", "aten::copy_", "aten::cpu")
+#: A value that is read copies too, and is told as a read
+READ = "aten::_local_scalar_dense"
+#: A fallback calls this on what it takes
+FALLBACK = "aten::_to_cpu"
+#: From so many collectives a step on
+MANY_COLLECTIVES = 20
+#: Of the step, from here on a word: copies of the script, fallbacks, collectives, a function of Python
+WORTH = {"blocked_copy": 0.12, "fallback": 0.05, "communication": 0.12, "python": 0.12}
+#: A function is busy by itself where no operator runs for so long
+BUSY_NS = 300_000
+#: Causes whose time is the host's own at a line: without them the step is shorter by that, no less than what the device
+#: rests meanwhile
+HOSTS_OWN = ("loading", "preprocessing", "garbage", "checkpoint", "logging", "python", "compiling", "synchronisation")
+#: What a frame's name can tell of its time
+EXPLAINED = ("garbage", "loading", "checkpoint", "logging", "compiling", "preprocessing", "profiler")
+EDGES = ("start_ns", "end_ns")
+#: A place in a script
+PLACE = re.compile(r"\.\w+:\d+")
+#: A frame without its line
+FUNCTION = re.compile(r"\(\d+\)(?=: )")
+#: Causes that say by themselves why a line copies or reads
+TOLD = ("checkpoint", "logging", "loading", "preprocessing", "compiling")
+
+
+def add_counted(profile: Profile, causes: tuple[Cause, ...]) -> tuple[Cause, ...]:
+    """Add to the causes of a simulated NPU's profile what counts tell, give those without a place the line that
+    launches most of their kernels, and say what the step would be shorter by; others stay as they are."""
+    if not profile.simulated or not profile.conclusive:
+        return causes
+    lines = Lines(profile)
+    told_lines = {cause.where for cause in causes if cause.kind in TOLD}
+    counted = [cause for cause in _count_causes(lines) if cause.where not in told_lines]
+    kinds = {cause.kind for cause in counted}
+    rest = [lines.place_cause(cause) for cause in causes if cause.kind not in kinds and cause.kind != "untold"]
+    rest = [cause for cause in rest if cause.kind != "python" or lines.recurs(cause.where)]
+    # a copy within an operator of torch, as a gradient is put together: no line of the script asks for it
+    rest = [cause for cause in rest if cause.kind != "blocked_copy" or PLACE.search(cause.where)]
+    named = [lines.predict(cause) for cause in (*counted, *rest)]
+    return tuple(sorted(named, key=lambda cause: -cause.weight))
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The script's lines at which the host is, of a profile's steady steps."""
+
+    profile: Profile
+
+    @property
+    def trace(self) -> Trace:
+        return self.profile.trace
+
+    @cached_property
+    def steady(self) -> Mask:
+        """Return a mask (n,) of the events in the steady steps."""
+        return self.trace.in_steps({step.number for step in self.profile.breakdown.steady})
+
+    @property
+    def steps(self) -> int:
+        return max(1, len(self.profile.breakdown.steady))
+
+    @cached_property
+    def frames(self) -> Nesting | None:
+        """Return the script's own frames on the thread that trains, nested; None where none was recorded."""
+        trace = self.trace
+        own = trace.mask_of_names(is_own_frame) & trace.where(("python",))
+        rows = np.flatnonzero(own)
+        if not rows.size:
+            return None
+        lane = int(np.bincount(trace.lane[rows]).argmax())
+        rows = rows[trace.lane[rows] == lane]
+        return Nesting(trace.start_ns[rows], trace.duration_ns[rows], rows)
+
+    def lines_at(self, moments_ns: I64) -> npt.NDArray[np.int64]:
+        """Return for each moment the name of the innermost of the script's own frames, as its place in the trace's
+        names, or -1."""
+        if self.frames is None:
+            return np.full(moments_ns.size, -1, np.int64)
+        rows = self.frames.innermost_at(moments_ns)
+        return np.where(rows >= 0, self.trace.name[np.maximum(rows, 0)], -1).astype(np.int64)
+
+    def spent_at(self, places: set[str]) -> float:
+        """Return the nanoseconds of the mean step in which the host is at one of these places."""
+        frames = self.frames
+        if frames is None:
+            return 0.0
+        trace = self.trace
+        wanted = np.array([describe_frame(name) in places for name in trace.names])
+        chosen = wanted[trace.name[frames.rows]] & self.steady[frames.rows]
+        return float(frames.self_ns()[chosen].sum()) / self.steps
+
+    def dearest_line(self, rows: npt.NDArray[np.intp]) -> str:
+        """Return the line from which most of these events of the host come, by their number; empty where none is
+        known."""
+        names = self.lines_at(self.trace.start_ns[rows])
+        names = names[names >= 0]
+        return describe_frame(self.trace.names[int(np.bincount(names).argmax())]) if names.size else ""
+
+    @cached_property
+    def alone(self) -> Intervals:
+        """Return when no operator, loader or optimizer is at work, and nothing that has a cause of its own, for as long
+        as it takes to be busy by itself."""
+        trace = self.trace
+        at_work = trace.where(("host_op", "loading", "annotation")) | trace.mask_of_names(_is_explained)
+        begins, ends = (np.array([getattr(step, edge) for step in trace.steps], np.int64) for edge in EDGES)
+        alone = trace.intervals_of(at_work).gaps_in(begins, ends)
+        long_ones = alone.end_ns - alone.start_ns >= BUSY_NS
+        return Intervals.union_of(alone.start_ns[long_ones], alone.end_ns[long_ones])
+
+    def recurs(self, where: str) -> bool:
+        """Return whether the host is alone at a place in more than half of the steady steps: what another process on
+        the machine takes falls here and there."""
+        if self.frames is None:
+            return True
+        trace = self.trace
+        here = np.array([describe_frame(name) == where for name in trace.names])[trace.name[self.frames.rows]]
+        chosen = np.flatnonzero(here & self.steady[self.frames.rows])
+        spent = self.alone.before_ns(self.frames.end_ns[chosen]) - self.alone.before_ns(self.frames.start_ns[chosen])
+        busy = np.bincount(trace.step[self.frames.rows[chosen]], weights=spent, minlength=1)
+        return 2 * int((busy >= BUSY_NS).sum()) > self.steps
+
+    def place_cause(self, cause: Cause) -> Cause:
+        """Return a cause that is told by its kernels with the line that launches most of them, where it has none; of
+        small kernels the line of the script's own thread: the backward ones have none of their own."""
+        trace = self.trace
+        if cause.kind not in ("layout", "casting", "tiny_kernels") or PLACE.search(cause.where) or self.frames is None:
+            return cause
+        rows = np.flatnonzero(trace.where(("compute",)) & self.steady & (trace.launched_by >= 0))
+        if cause.kind != "tiny_kernels":
+            rows = rows[families_of(trace, rows) == cause.kind]
+        by = trace.launched_by[rows].astype(np.intp)
+        lane = trace.lane[self.frames.rows[0]] if self.frames.rows.size else -1
+        forward = by[trace.lane[by] == lane]
+        return replace(cause, where=self.dearest_line(forward if forward.size else by))
+
+    def predict(self, cause: Cause) -> Cause:
+        """Return a cause of the host's own time with what the step would be shorter by without it."""
+        if cause.predicted is not None or cause.kind not in HOSTS_OWN or not cause.where:
+            return cause
+        at_line = self.spent_at({cause.where})
+        least, most = sorted((cause.spent_ns, max(at_line, cause.spent_ns)))
+        return replace(cause, predicted=Range(least, most))
+
+
+def _count_causes(lines: Lines) -> Iterator[Cause]:
+    yield from _count_copies(lines)
+    yield from _count_fallbacks(lines)
+    yield from _count_collectives(lines)
+    yield from _count_busy_functions(lines)
+
+
+def _count_copies(lines: Lines) -> Iterator[Cause]:
+    """Copies between host and device at lines of the script: not the loader's, and not a value that is read."""
+    trace, frames = lines.trace, lines.frames
+    device = np.flatnonzero(trace.where(("copy",)) & lines.steady & (trace.launched_by >= 0))
+    rows = np.unique(trace.launched_by[device]).astype(np.intp)
+    rows = rows[~trace.mask_of_names(READ.__eq__)[rows]]
+    rows = rows[~trace.intervals_of(trace.where(("loading",))).cover_moments(trace.start_ns[rows])]
+    if frames is None or not rows.size:
+        return
+    rows = np.unique(_find_outermost(lines, rows))
+    names = lines.lines_at(trace.start_ns[rows])
+    best, where, calls = 0.0, "", 0
+    for name in np.unique(names[names >= 0]).tolist():
+        chosen = rows[names == name]
+        spent = Intervals.union_of(trace.start_ns[chosen], trace.start_ns[chosen] + trace.duration_ns[chosen])
+        if spent.length_ns > best:
+            best, where, calls = float(spent.length_ns), describe_frame(trace.names[name]), chosen.size
+    if best / lines.steps >= WORTH["blocked_copy"] * lines.profile.breakdown.step_ns:
+        yield _make_cause(lines, "blocked_copy", "copies", best / lines.steps, where, calls=round(calls / lines.steps))
+
+
+def _find_outermost(lines: Lines, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    """Return for each copying operator the outermost one around it that copies too."""
+    trace = lines.trace
+    is_copy = trace.mask_of_names(COPIES.__contains__) & trace.where(("host_op",))
+    hosts = np.flatnonzero(is_copy)
+    outermost: npt.NDArray[np.intp] = rows.copy()
+    for lane in np.unique(trace.lane[rows]).tolist():
+        inside = hosts[trace.lane[hosts] == lane]
+        nesting = Nesting(trace.start_ns[inside], trace.duration_ns[inside], inside)
+        place = {int(row): at for at, row in enumerate(nesting.rows)}
+        for at in np.flatnonzero(trace.lane[rows] == lane).tolist():
+            inner = place.get(int(rows[at]), -1)
+            while inner >= 0 and nesting.parent[inner] >= 0:
+                inner = int(nesting.parent[inner])
+            outermost[at] = nesting.rows[inner] if inner >= 0 else rows[at]
+    return outermost
+
+
+def _count_fallbacks(lines: Lines) -> Iterator[Cause]:
+    trace = lines.trace
+    marks = _rows_of(lines, (FALLBACK,))
+    if not marks.size:
+        return
+    hosts = np.flatnonzero(trace.where(("host_op",)) & lines.steady)
+    callers = []
+    for lane in np.unique(trace.lane[marks]).tolist():
+        inside = hosts[trace.lane[hosts] == lane]
+        nesting = Nesting(trace.start_ns[inside], trace.duration_ns[inside], inside)
+        above = nesting.parent[np.isin(nesting.rows, marks)]
+        callers.append(nesting.rows[above[above >= 0]])
+    rows = np.unique(np.concatenate(callers)).astype(np.intp)
+    spent = float(trace.duration_ns[rows].sum()) / lines.steps
+    if rows.size and spent >= WORTH["fallback"] * lines.profile.breakdown.step_ns:
+        yield _make_cause(lines, "fallback", "fallback", spent, lines.dearest_line(rows))
+
+
+def _count_collectives(lines: Lines) -> Iterator[Cause]:
+    """Many collectives a step: each costs its start, however little it sends."""
+    profile, trace = lines.profile, lines.trace
+    rows = np.flatnonzero(trace.where(("communication",)) & lines.steady)
+    share, calls = profile.breakdown.share_of("communication"), rows.size / lines.steps
+    if calls >= MANY_COLLECTIVES and share >= WORTH["communication"]:
+        spent = share * profile.breakdown.step_ns
+        by = trace.launched_by[rows]
+        where = lines.dearest_line(by[by >= 0].astype(np.intp))
+        yield _make_cause(lines, "communication", "collectives", spent, where, calls=round(calls))
+
+
+def _count_busy_functions(lines: Lines) -> Iterator[Cause]:
+    """The function of the script in which the host is busy the longest without any operator, loader or optimizer: in
+    all its lines together."""
+    frames, trace = lines.frames, lines.trace
+    if frames is None:
+        return
+    alone = lines.alone
+    called = (frames.parent >= 0) & lines.steady[frames.rows]
+    spent = np.where(called, alone.before_ns(frames.end_ns) - alone.before_ns(frames.start_ns), 0)
+    names = trace.name[frames.rows]
+    function_of = {at: FUNCTION.sub("", trace.names[at]) for at in np.unique(names).tolist()}
+    by_function: dict[str, int] = {}
+    for name, ns in zip(names.tolist(), spent.tolist()):
+        by_function[function_of[name]] = by_function.get(function_of[name], 0) + ns
+    best = max(by_function, key=by_function.__getitem__, default="")
+    busy = by_function.get(best, 0) / lines.steps
+    if busy < WORTH["python"] * lines.profile.breakdown.step_ns:
+        return
+    inside = np.array([function_of[name] == best for name in names.tolist()]) & called
+    by_line = np.bincount(names[inside], weights=frames.self_ns()[inside])
+    yield _make_cause(lines, "python", "function", busy, describe_frame(trace.names[int(by_line.argmax())]))
+
+
+def _is_explained(name: str) -> bool:
+    """Return whether a frame has a cause of its own."""
+    return any(COMPILED[mark].search(name) for mark in EXPLAINED)
+
+
+def _rows_of(lines: Lines, names: tuple[str, ...]) -> npt.NDArray[np.intp]:
+    trace = lines.trace
+    return np.flatnonzero(trace.mask_of_names(names.__contains__) & trace.where(("host_op",)) & lines.steady)
+
+
+def _make_cause(lines: Lines, kind: str, key: str, spent_ns: float, where: str, **evidence: Scalar) -> Cause:
+    profile = lines.profile
+    share = min(1.0, spent_ns / profile.breakdown.step_ns)
+    place = Sentence("profiling.cause_at", where=where, part=100) if where else Sentence("profiling.cause_nowhere")
+    args: dict[str, Scalar] = {"gain_ms": profile.to_ms(spent_ns), "share": round(100 * share, 1), "place": place}
+    return Cause(kind, spent_ns, share, where, Sentence(f"PRF316.{key}", **args, **evidence), "sure")

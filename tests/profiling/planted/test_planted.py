@@ -1,0 +1,70 @@
+"""The planted faults are whole: 25, each with its twin and its label, in two halves by the seeded draw."""
+
+from __future__ import annotations
+
+import ast
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from ascend_workbook.profiling.causes import KINDS, Cause
+from ascend_workbook.profiling.collecting import profile
+from tests.profiling.planted.judge import LABELS, find_profile_causes, is_named
+from tests.profiling.planted.measure import HERE, MEASURED, list_faults
+
+#: Of the draw, and how many are worked on
+SEED, WORKING = 20261127, 12
+NAMES = list_faults()
+
+
+def read_labels() -> dict[str, dict[str, object]]:
+    labels: dict[str, dict[str, object]] = json.loads(LABELS.read_text())
+    return labels
+
+
+def test_each_has_a_twin_a_label_and_its_half() -> None:
+    assert len(NAMES) == 25
+    assert [script.stem for script in sorted((HERE / "twins").glob("*.py"))] == NAMES == sorted(read_labels())
+    drawn = list(NAMES)
+    random.Random(SEED).shuffle(drawn)
+    assert {name for name, label in read_labels().items() if label["half"] == "working"} == set(drawn[:WORKING])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_label_says_what_and_where(name: str) -> None:
+    label = read_labels()[name]
+    fault, twin = ((HERE / folder / f"{name}.py").read_text() for folder in ("faults", "twins"))
+    ast.parse(twin)
+    assert fault != twin and set(label["first"]) <= set(KINDS)  # type: ignore[call-overload]
+    for place in label["where"]:  # type: ignore[attr-defined]
+        file, _, line = place.partition(":")
+        assert file == f"{name}.py" and fault.splitlines()[int(line) - 1].strip(), place
+
+
+def test_a_place_is_compared_by_file_and_line() -> None:
+    from ascend_workbook.findings.sentence import Sentence
+
+    label = {"first": ["garbage"], "where": ["gc_collect.py:32"]}
+    for where, right in (("faults/gc_collect.py:32 main", True), ("/a/gc_collect.py:3 main", False), ("", False)):
+        cause = Cause("garbage", 1.0, 0.5, where, Sentence("PRF316.none"))
+        assert is_named(cause, label) == (True, right)
+
+
+@pytest.mark.skipif(not MEASURED.is_file(), reason="nothing was measured")
+def test_what_was_measured_is_of_these() -> None:
+    measured = json.loads(MEASURED.read_text())
+    assert set(measured) <= set(NAMES)
+    assert all(row["least_ms"] <= row["saving_ms"] <= row["most_ms"] for row in measured.values())
+
+
+@pytest.mark.full
+def test_a_fault_is_named_at_its_line_and_its_twin_is_not(simulator_env: dict[str, str], tmp_path: Path) -> None:
+    label = read_labels()["gc_collect"]
+    for folder in ("faults", "twins"):
+        out = tmp_path / folder
+        profile(HERE / folder / "gc_collect.py", device="npu-simulated", out=out, timeout_s=300)
+        causes, _ = find_profile_causes(out / "data")
+        named = any(all(is_named(cause, label)) for cause in causes[:2])  # type: ignore[arg-type]
+        assert named == (folder == "faults")

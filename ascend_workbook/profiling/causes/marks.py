@@ -1,5 +1,5 @@
 """What a call's name tells of what the host does in it. Names are those that torch's profilers, CUDA, ROCm and CANN
-record; docs/causes.md has the source of each."""
+record; docs/reading-gaps.md has the source of each."""
 
 from __future__ import annotations
 

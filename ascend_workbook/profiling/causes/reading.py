@@ -24,7 +24,7 @@ from ascend_workbook.profiling.trace import KINDS, UNTOLD, Trace
 LOADING = KINDS.index("loading")
 ON_DEVICE = ("compute", "communication", "copy")
 #: Host calls that are looked at, at most: of a longer profile some steps, spread evenly, stand for all
-MOST_CALLS = 400_000
+MOST_CALLS = 150_000
 #: The host has launched, and the device rests for so much longer: it is no latency
 LATE_NS = 1_000_000
 

@@ -45,7 +45,7 @@ FOREIGN = ("mtia_ccp_events", "mtia_workloadd", "mtia_insight", "hpu_op", "glow_
 ABOUT = ("distributedInfo", "host_name", "trace_id", "deviceProperties")
 COLLECTIVES = ("nccl", "rccl", "hccl", "oneccl")
 #: Operators whose kernels are collectives, whatever these are called
-#: https://docs.pytorch.org/docs/stable/symmetric_memory.html, https://github.com/vllm-project/vllm (custom operators)
+#: https://docs.pytorch.org/docs/stable/symmetric_memory.html; the servers' own as public traces name them
 COLLECTIVE_OPERATORS = re.compile(
     r"^(symm_mem::|_?c10d(_functional)?::|record_param_comms|nvshmem|deep_ep|mscclpp)"
     r"|^(vllm|sglang|sgl_kernel|_C_custom_ar|aiter)::\w*(all_?reduce|all_?gather|reduce_?scatter|all_?to_?all)"

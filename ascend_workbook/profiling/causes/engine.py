@@ -91,8 +91,8 @@ def find_causes(profile: Profile) -> tuple[Cause, ...]:
         return (Cause("untold", 0.0, 0.0, "", Sentence(key), "unsure"),)
     rest = tuple(_causes_of_rest(profile))
     tiny = next((cause.where for cause in rest if cause.kind == "tiny_kernels"), "")
-    found = (*rest, *_causes_of_work(profile), *_count_reads(profile), *_count_kernels(profile, tiny))
-    causes = [cause for cause in found if _is_worth(profile, cause)]
+    candidates = (*rest, *_causes_of_work(profile), *_count_reads(profile), *_count_kernels(profile, tiny))
+    causes = [cause for cause in candidates if _is_worth(profile, cause)]
     return tuple(sorted(causes, key=lambda cause: -cause.weight))
 
 
@@ -232,8 +232,8 @@ def _judge_generic(facts: _Facts, rest: Mask) -> Iterator[Cause]:
         yield _make_cause(facts, "tiny_kernels" if seen or count >= MANY else "untold", short, _sure_if(sure))
 
 
-def _sure_if(told: bool) -> str:
-    return "sure" if told else "unsure"
+def _sure_if(is_told: bool) -> str:
+    return "sure" if is_told else "unsure"
 
 
 def _count_reads(profile: Profile) -> Iterator[Cause]:

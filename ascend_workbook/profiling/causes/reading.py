@@ -97,9 +97,9 @@ def _find_calls(trace: Trace, launch_ns: I64) -> Rows:
     calls = np.flatnonzero(trace.where(("runtime",)))
     calls = calls[np.lexsort((trace.duration_ns[calls], trace.start_ns[calls]))]
     at = np.searchsorted(trace.start_ns[calls], launch_ns, "right") - 1
-    found = np.append(calls, NOBODY)[at]
-    hit = (at >= 0) & (found >= 0) & (launch_ns != UNTOLD)
-    return np.where(hit & (trace.start_ns[found] == launch_ns), found, NOBODY)
+    near_call = np.append(calls, NOBODY)[at]
+    hit = (at >= 0) & (near_call >= 0) & (launch_ns != UNTOLD)
+    return np.where(hit & (trace.start_ns[near_call] == launch_ns), near_call, NOBODY)
 
 
 class Reader:

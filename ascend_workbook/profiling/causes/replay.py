@@ -73,8 +73,8 @@ def record_step(trace: Trace, step: StepTime, waiting: Intervals) -> Recorded | 
 
 def _ends_of_calls(trace: Trace, step: StepTime, launch_ns: I64) -> I64:
     """Return when each launch was over: the end of the runtime's call that begins then, else that moment."""
-    told = launch_ns[launch_ns != UNTOLD]
-    near = trace.where(("runtime",)) & (trace.start_ns >= told.min(initial=step.start_ns))
+    known_ns = launch_ns[launch_ns != UNTOLD]
+    near = trace.where(("runtime",)) & (trace.start_ns >= known_ns.min(initial=step.start_ns))
     rows = np.flatnonzero(near & (trace.start_ns <= step.end_ns))
     rows = rows[np.lexsort((trace.duration_ns[rows], trace.start_ns[rows]))]
     at = np.searchsorted(trace.start_ns[rows], launch_ns, "right") - 1

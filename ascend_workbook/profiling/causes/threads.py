@@ -61,8 +61,8 @@ class HostThread:
         start = np.maximum(moments[at + 1], pieces.start_ns[piece])
         end = np.minimum(moments[at + 2], pieces.end_ns[piece])
         owner = np.append(self._owner, NOBODY)[at]
-        kept = end > start
-        return Pieces(start[kept], end[kept], pieces.gap[piece][kept]), owner[kept].astype(np.int64)
+        is_some = end > start
+        return Pieces(start[is_some], end[is_some], pieces.gap[piece][is_some]), owner[is_some].astype(np.int64)
 
 
 def thread_of_lanes(trace: Trace) -> Rows:

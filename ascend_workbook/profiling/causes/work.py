@@ -31,8 +31,8 @@ def families_of(trace: Trace, rows: Rows) -> npt.NDArray[np.str_]:
     copies = (by >= 0) & trace.mask_of_names(COPYING.__contains__)[np.maximum(by, 0)]
     if copies.any():
         operator = np.where(copies, family[_find_owners(trace, by)], operator)
-    told = np.isin(operator, ["casting", "layout"]) & np.isin(own, ["elementwise", "layout", OTHER])
-    return np.where(told | (own == OTHER), operator, own)
+    by_operator = np.isin(operator, ["casting", "layout"]) & np.isin(own, ["elementwise", "layout", OTHER])
+    return np.where(by_operator | (own == OTHER), operator, own)
 
 
 def _family(name: str) -> str:

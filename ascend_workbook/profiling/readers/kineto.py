@@ -111,8 +111,8 @@ def span_kind(name: str) -> str | None:
 
 
 def _collective_kind(name: str) -> str | None:
-    told = any(word in name.lower() for word in COLLECTIVES) or family_of(name) == "collective"
-    return "communication" if told else None
+    is_named = any(word in name.lower() for word in COLLECTIVES) or family_of(name) == "collective"
+    return "communication" if is_named else None
 
 
 def _mark_collectives(kind: I8, launched_by: I32, name: I32, names: Sequence[str]) -> I8:

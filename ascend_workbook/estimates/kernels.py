@@ -80,7 +80,7 @@ def predict_microseconds(load: Load, chip: Chip, times: FamilyTimes) -> float:
         seconds = max(seconds, load.elements * times.cycles / (chip.vector_cores * chip.clock_ghz * 1e9))
     if load.operations:
         part = times.cube * (times.turned if load.product and load.product.turned else 1.0)
-        seconds = max(seconds, load.operations / (_peak(load, chip) * part * _tile_use(load.product, chip)))
+        seconds = max(seconds, load.operations / (peak_operations(load, chip) * part * _tile_use(load.product, chip)))
     if load.product:
         seconds += _first_and_last(load.product, load.item_bytes) / (bandwidth / chip.cube_cores)
     if load.spilled:
@@ -94,7 +94,7 @@ def _first_and_last(product: Product, item: float) -> float:
     return ((rows + columns) * min(product.depth, PANEL) + rows * columns) * item
 
 
-def _peak(load: Load, chip: Chip) -> float:
+def peak_operations(load: Load, chip: Chip) -> float:
     """Return the cubes' operations a second: in float32 a quarter of that in 16 bits, in 8 bits twice."""
     if load.bfloat16 and load.family != "attention":  # there the vector units' softmax sets the pace
         return chip.cube_flops * chip.bfloat16_part

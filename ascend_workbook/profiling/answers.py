@@ -19,6 +19,7 @@ from ascend_workbook.profiling import rules
 from ascend_workbook.profiling.breakdown import PARTS
 from ascend_workbook.profiling.causes.answers import report_causes
 from ascend_workbook.profiling.device.answers import device_answers
+from ascend_workbook.profiling.device.efficiency import report_roofline
 from ascend_workbook.profiling.device.memory import memory_answers
 from ascend_workbook.profiling.export.files import export_files, refuse_targets
 from ascend_workbook.profiling.facts import Profile, load_profile
@@ -34,6 +35,8 @@ from ascend_workbook.profiling.tuning import describe_saving, find_largest_savin
 STAGE = "profiling"
 #: Whose finding says where the time goes
 ANSWER = ("PRF310",)
+#: How near the kernels come to what the chip can do
+EFFICIENCY = ("PRF325", "PRF326", "PRF327")
 #: Paths that an error names
 NAMED = 4
 
@@ -188,6 +191,7 @@ def _report_profile(
         time_by_kind(profile, [verdict, *recorded["PRF301"], *(f for f in by_code["PRF31"] if f.rule != "PRF316")]),
         report_causes(profile, STAGE, recorded["PRF316"]),
         *device_answers(profile, STAGE, findings),
+        *report_roofline(profile, STAGE, [finding for finding in findings if finding.rule in EFFICIENCY]),
         report_tuning(profile, STAGE, findings),
         top_operators(profile, [*by_code["PRF33"], *recorded["PRF305"]], top),
         *memory_answers(profile, STAGE, findings, top),

@@ -15,6 +15,7 @@ from ascend_workbook.profiling.causes.cause import Cause
 from ascend_workbook.profiling.causes.counted import add_counted
 from ascend_workbook.profiling.causes.engine import find_causes
 from ascend_workbook.profiling.device.idle import Launches, idle_by_cause, summarise_launches
+from ascend_workbook.profiling.device.roofline import Roofline, measure_roofline
 from ascend_workbook.profiling.exposed import Exposed, measure_exposed
 from ascend_workbook.profiling.intervals import Intervals
 from ascend_workbook.profiling.operators import Operator, rank_operators
@@ -22,6 +23,7 @@ from ascend_workbook.profiling.ranks.collectives import read_metadata
 from ascend_workbook.profiling.readers import DATA, exported, locate_profile, read_step_table, read_trace
 from ascend_workbook.profiling.readers.ascend import TIMELINE, output_of
 from ascend_workbook.profiling.readers.choice import ALL
+from ascend_workbook.profiling.readers.counters import Counters, read_database_counters, read_timeline_counters
 from ascend_workbook.profiling.readers.database import find_database
 from ascend_workbook.profiling.readers.lines import add_sampled_lines
 from ascend_workbook.profiling.readers.tables import KernelTable, MemoryTables, read_kernel_table, read_memory_tables
@@ -130,6 +132,19 @@ class Profile:
         say nothing of it."""
         tables = read_memory_tables(self.output) if self.output else None
         return tables or (exported.read_memory(self.database) if self.database else None)
+
+    @cached_property
+    def counters(self) -> Counters:
+        """Return what the device's counters tell, by its database or the timeline, if any."""
+        if self.database is not None and Path(self.trace.source) == self.database:
+            return read_database_counters(self.database)
+        source = Path(self.trace.source)
+        return read_timeline_counters(source) if source.name == TIMELINE else Counters({})
+
+    @cached_property
+    def roofline(self) -> Roofline | None:
+        """Return how near the kernels come to what the chip can do, None where the profile does not tell it."""
+        return measure_roofline(self.kernels, str(self.trace.about.get("chip") or self.record.get("device") or ""))
 
     @cached_property
     def metadata(self) -> dict[str, object]:

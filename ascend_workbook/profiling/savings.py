@@ -16,7 +16,11 @@ from ascend_workbook.profiling.figures import to_percent
 from ascend_workbook.profiling.rules import BY_COUNTS
 
 #: Variables that advice depends on: `profile` records them
-ADVISED = ("PYTORCH_NPU_ALLOC_CONF", "TASK_QUEUE_ENABLE", "MULTI_STREAM_MEMORY_REUSE", "HCCL_BUFFSIZE")
+ADVISED = (
+    *("PYTORCH_NPU_ALLOC_CONF", "TASK_QUEUE_ENABLE", "MULTI_STREAM_MEMORY_REUSE", "HCCL_BUFFSIZE"),
+    *("ASCEND_LAUNCH_BLOCKING", "ASCEND_GLOBAL_LOG_LEVEL", "ASCEND_ENHANCE_ENABLE", "ACLNN_CACHE_LIMIT"),
+    *("HOST_CACHE_CAPACITY", "PYTORCH_NO_NPU_MEMORY_CACHING", "CPU_AFFINITY_CONF"),
+)
 #: Of a bound: how much of it is waiting is not told
 UNKNOWN = "advice.waiting_unknown"
 

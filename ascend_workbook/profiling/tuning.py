@@ -10,7 +10,7 @@ from ascend_workbook.profiling.facts import Profile
 from ascend_workbook.profiling.figures import make_columns
 
 #: Which codes are advice; each of their findings has topic, bound and source among its arguments
-ADVICE = ("PRF342", "PRF343", "PRF344", "PRF345", "PRF36", "PRF39")
+ADVICE = ("PRF342", "PRF343", "PRF344", "PRF345", "PRF36", "PRF39", "PRF40")
 #: Causes of lost time that a table of the profiler's, or other ranks, tell more closely than the gaps
 CAUSES = ("PRF312", "PRF315")
 #: Of which no change counts any time (PRF342 counts what pairs of ranks send)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.profiling.facts import Profile
+from ascend_workbook.profiling.readers.counters import Counters, Curve
 from ascend_workbook.profiling.readers.tables import KernelTable, MemoryTables
 from ascend_workbook.profiling.trace import NO_DETAIL, Detail, Event, Looked, Texts, build_trace
 from tests.profiling.conftest import US, step
@@ -218,6 +219,51 @@ def reduces(*lengths: int) -> tuple[Made, ...]:
     """A kernel of half the step, then collectives of these lengths that nothing hides."""
     return (HALF, *(("communication", REDUCE, 500 + sum(lengths[:at]), one) for at, one in enumerate(lengths)))
 
+
+def chipped(*rows: tuple[str, str, str, str, str, float], chip: str = "Ascend910B3", **more: Any) -> Make:
+    """A step half full, on a chip that it names, with a table of kernels and their shapes."""
+    shapes = more.pop("shapes", ("4096,4096;4096,4096", "4096,4096"))
+    made = table(of(HALF, trace={"about": {"chip": chip} if chip else {}}), *rows, **more)
+
+    def make() -> Profile:
+        profile = made()
+        count = len(rows)
+        written = {"input_shapes": shapes[0], "output_shapes": shapes[1], "output_types": "FLOAT16"}
+        texts = profile.kernels.texts if profile.kernels else {}
+        texts["input_types"] = Texts.from_values(row[3].replace(" ", ";") for row in rows)
+        texts.update({name: Texts.from_values([text] * count) for name, text in written.items()})
+        return profile
+
+    return make
+
+
+def counted(make: Make, **curves: list[tuple[int, float]]) -> Make:
+    """The profile with the device's counters: microseconds and value."""
+
+    def made() -> Profile:
+        profile = make()
+        columns = {name: zip(*points) for name, points in curves.items()}
+        found = {}
+        for name, (moments, values) in columns.items():
+            found[name] = Curve(np.array(moments, np.int64) * US, np.array(values, np.float64))
+        profile.__dict__["counters"] = Counters(found)
+        return profile
+
+    return made
+
+
+def fused(code: str, parts_of: tuple[str, ...], others: tuple[str, ...], timed: int, calls: int = 0) -> list[Example]:
+    """The parts of a fusion, of which so many are timed, a tenth of the step each; and what lacks a mark."""
+    share = 10 * timed
+    told = f"NOTE {code}.change calls={calls or timed} fused=0 gain_ms={share / 100:g} share={share} weight={share}"
+    fine = "GOOD advice.fine calls=0 fused=0 gain_ms=0 share=0"
+    return [(code, of(*parts(*parts_of)), [told]), (code, of(*parts(*others)), [fine])]
+
+
+MM = ("mm", "MatMulV3", "AI_CORE", "float16 float16", "NO", 500.0)
+ADD = ("add", "Add", "AI_VECTOR_CORE", "float16 float16", "NO", 100.0)
+#: Cycles of 20 cores at 1.8 GHz in 500 us
+FULL = {"cycles": [18e6], "core_us": [500.0], "blocks": [20.0]}
 
 EXAMPLES: list[Example] = [
     # what was recorded
@@ -764,6 +810,104 @@ EXAMPLES: list[Example] = [
         ["NOTE PRF364.change calls=1 fused=0 gain_ms=0.1 share=10 weight=10"],
     ),
     ("PRF364", of(*parts("aten::silu", "aten::add")), ["GOOD advice.fine calls=0 fused=0 gain_ms=0 share=0"]),
+    # what the chip can do
+    (
+        "PRF325",
+        chipped(MM),
+        [
+            "GOOD PRF325.named bandwidth=1600 bound=profiling.roofline.computing() chip=910B3 gain_ms=0.008 known=100 "
+            "operator=MatMulV3 peak=277.8 reached=93.2 utilisation=12.4"
+        ],
+    ),
+    (
+        "PRF325",
+        chipped(MM, chip="", **FULL),
+        [
+            "GOOD PRF325.inferred bandwidth=1600 bound=profiling.roofline.computing() chip=910B3 gain_ms=0.008 "
+            "known=100 operator=MatMulV3 peak=277.8 reached=93.2 utilisation=12.4"
+        ],
+    ),
+    ("PRF325", chipped(MM, chip=""), ["CANNOT PRF325.no_chip"]),
+    ("PRF325", table(of(HALF), MM), ["CANNOT PRF325.no_shapes"]),
+    ("PRF325", of(HALF, tier="cuda"), ["CANNOT advice.no_npu"]),
+    (
+        "PRF326",
+        counted(of(HALF), frequency_mhz=[(0, 1800.0), (2000, 900.0)]),
+        ["LOOK PRF326.dropped gain_ms=0.125 highest=1800 lowest=900 mean=1350 share=12.5 weight=12.5"],
+    ),
+    (
+        "PRF326",
+        counted(of(HALF), frequency_mhz=[(0, 1800.0), (2000, 1750.0)]),
+        ["GOOD PRF326.steady gain_ms=0.007 highest=1800 lowest=1750 mean=1775 share=0.7 weight=0.694444"],
+    ),
+    (
+        "PRF326",
+        table(of(HALF), MM, **FULL),
+        ["GOOD PRF326.steady gain_ms=0 highest=1800 lowest=1800 mean=1800 share=0"],
+    ),
+    ("PRF326", of(HALF), ["CANNOT PRF326.untold"]),
+    ("PRF326", of(HALF, tier="cuda"), ["CANNOT advice.no_npu"]),
+    (
+        "PRF327",
+        counted(of(HALF), read_gb_s=[(0, 100.0), (2000, 300.0)], write_gb_s=[(0, 50.0)]),
+        ["GOOD PRF327.memory hits=None most=350 read=200 write=50"],
+    ),
+    (
+        "PRF327",
+        counted(of(HALF), read_gb_s=[(0, 1.0)], write_gb_s=[(0, 1.0)], hit_percent=[(0, 40.0), (1000, 80.0)]),
+        ["GOOD PRF327.hits hits=73.3 most=2 read=1 write=1"],
+    ),
+    ("PRF327", of(HALF), ["CANNOT PRF327.untold"]),
+    ("PRF327", of(HALF, tier="cuda"), ["CANNOT advice.no_npu"]),
+    (
+        "PRF400",
+        chipped(MM, ADD, blocks=[10.0, 40.0]),
+        ["NOTE PRF400.change cubes=20 gain_ms=0.208 kernels=1 share=20.83 types=[MatMulV3] vectors=40 weight=20.8333"],
+    ),
+    (
+        "PRF400",
+        chipped(MM, (*ADD[:5], 19.9), blocks=[20.0, 1.0]),
+        ["GOOD advice.fine cubes=20 gain_ms=0 kernels=0 share=0 types=[] vectors=40"],
+    ),
+    ("PRF400", table(of(HALF), MM), ["CANNOT PRF400.untold"]),
+    ("PRF400", table(of(HALF), MM, blocks=[10.0]), ["CANNOT PRF400.no_chip"]),
+    ("PRF400", of(HALF, tier="cuda"), ["CANNOT advice.no_npu"]),
+    # fusions
+    *fused("PRF401", ("Transpose", "aten::bmm"), ("Transpose", "aten::mm"), 1),
+    *fused("PRF402", ("aten::masked_fill", "aten::softmax"), ("aten::masked_fill", "aten::add"), 2),
+    *fused("PRF403", ("aten::erf", "aten::mul"), ("aten::erf", "aten::add"), 1),
+    *fused("PRF404", ("aten::gelu", "aten::mul", "aten::split"), ("aten::gelu", "aten::mul"), 1, 1),
+    *fused("PRF405", ("aten::add_", "aclnnBiasAdd", "aten::mm"), ("aten::add_", "aten::mm"), 1),
+    *fused("PRF406", ("aten::_log_softmax", "aten::nll_loss_forward"), ("aten::_log_softmax", "aten::mul"), 2),
+    *fused("PRF407", ("aten::sub", "aten::mean", "aten::sqrt", "aten::div"), ("aten::sub", "aten::mean"), 3),
+    # settings
+    (
+        "PRF408",
+        environment(of(HALF), ASCEND_LAUNCH_BLOCKING="1", ACLNN_CACHE_LIMIT="20", TASK_QUEUE_ENABLE="1"),
+        [
+            "NOTE PRF408.change gain_ms=None looked=3 set=[ASCEND_LAUNCH_BLOCKING=1, ACLNN_CACHE_LIMIT=20] share=None "
+            "wanted=[ASCEND_LAUNCH_BLOCKING=0, ACLNN_CACHE_LIMIT=100000]"
+        ],
+    ),
+    (
+        "PRF408",
+        environment(of(HALF), ASCEND_LAUNCH_BLOCKING="", PYTORCH_NPU_ALLOC_CONF="expandable_segments:True"),
+        ["GOOD PRF408.fine gain_ms=None looked=2 share=None"],
+    ),
+    ("PRF408", environment(of(HALF), OTHER="1"), ["CANNOT PRF408.untold"]),
+    ("PRF408", of(HALF, tier="cuda"), ["CANNOT advice.no_npu"]),
+    (
+        "PRF409",
+        of(HALF, ("runtime", "AscendCL@aclrtMallocAlign32", 600, 100), ("runtime", "aclrtFree", 450, 100)),
+        ["NOTE PRF409.change calls=2 gain_ms=0.133 share=13.33 spent_ms=0.2 weight=13.3333"],
+    ),
+    (
+        "PRF409",
+        of(HALF, ("runtime", "aclrtMallocHost", 600, 100), ("runtime", "cudaFreeAsync", 700, 100)),
+        ["GOOD advice.fine calls=0 gain_ms=0 share=0 spent_ms=0"],
+    ),
+    ("PRF409", of(HALF), ["CANNOT PRF409.untold"]),
+    ("PRF409", of(HALF, tier="cpu"), ["CANNOT advice.no_device"]),
     # memory
     (
         "PRF324",

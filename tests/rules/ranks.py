@@ -50,6 +50,11 @@ def sending(small_ms: float, exposed_ms: float = 60, **more: Any) -> Callable[[]
     return of(make_rank(0, [("allReduce", 10, 60)], communication=exposed_ms, more={"packets": packets}))
 
 
+def sent(*packets: Packets) -> Callable[[], Cluster]:
+    """One rank that sent these."""
+    return of(make_rank(0, [("allReduce", 10, 60)], more={"packets": packets}))
+
+
 def arriving(*starts: float, end: float = 42, **more: Any) -> Callable[[], Cluster]:
     """Ranks that come to one collective at these times and leave it together."""
     calls = [[("allReduce", start, end - start)] for start in starts]
@@ -379,6 +384,28 @@ EXAMPLES: list[Example] = [
         ],
     ),
     ("PRF357", of(own(0, 50)), []),
+    (
+        "PRF349",
+        sent(Packets("HCCS", 1.937312, 2, 3.0), Packets("HCCS", 2.064384, 12, 7.0), Packets("RDMA", 0.1, 1, 99.0)),
+        ["NOTE PRF349.uneven block=512 of=14 pieces=2 rank=0 share=30"],
+    ),
+    (
+        "PRF349",
+        sent(Packets("HCCS", 1.937312, 2, 2.0), Packets("SDMA", 2.064384, 12, 8.0)),
+        ["GOOD PRF349.even block=512 of=14 pieces=2 rank=0 share=20"],
+    ),
+    ("PRF349", sent(Packets("RDMA", 0.1, 1, 99.0)), []),
+    (
+        "PRF359",
+        sent(Packets("RDMA", 1.0, 2, 8000.0), Packets("RDMA", 2.0, 3, 9.0)),
+        ["LOOK PRF359.again packets=2 rank=0 seconds=4"],
+    ),
+    (
+        "PRF359",
+        sent(Packets("RDMA", 1.0, 2, 7999.0), Packets("HCCS", 1.0, 1, 9000.0)),
+        ["GOOD PRF359.once packets=2 rank=0 seconds=3.999"],
+    ),
+    ("PRF359", sent(Packets("HCCS", 1.0, 1, 9000.0)), []),
     ("PRF358", of(own(0, 50)), []),
     (
         "PRF358",

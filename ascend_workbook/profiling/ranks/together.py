@@ -145,6 +145,8 @@ def report_packets(cluster: Cluster, findings: Sequence[Finding], tier: str) -> 
 #: What the verdict chooses from, the cause before what it brings about
 CAUSES = ("PRF354", "PRF353", "PRF352", "PRF356", "PRF357")
 #: Which finding is shown beside which table
+#: Codes that belong to the report of another
+WITH = {"PRF357": ("PRF349", "PRF359")}
 BESIDE = {"PRF352": report_collectives, "PRF356": report_links, "PRF357": report_packets}
 #: From more ranks than these the reports of the ranks that stand out and of the first ones are kept
 WHOLE = 8
@@ -175,7 +177,8 @@ def reports_of_one_rank(facts: RankFacts) -> tuple[Report, ...]:
 def _part_reports(cluster: Cluster, judged: list[Finding], tier: str) -> list[Report]:
     """Return the reports of the collectives, the links and the packets, where the profile tells of these."""
     parts = [
-        table(cluster, [finding for finding in judged if finding.rule == code], tier) for code, table in BESIDE.items()
+        table(cluster, [finding for finding in judged if finding.rule in (code, *WITH.get(code, ()))], tier)
+        for code, table in BESIDE.items()
     ]
     return [part for part in parts if part]
 

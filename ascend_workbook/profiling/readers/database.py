@@ -31,6 +31,9 @@ BATCH = 50_000
 #: ENUM_API_TYPE of PYTORCH_API -> the kind
 API = {50001: "host_op", 50002: "runtime", 50003: "python", 50004: "annotation"}
 KIND = {"step": "step", "CANN": "runtime", "Communication": "communication", "kernel": "compute"}
+#: ENUM_API_TYPE of CANN_API -> how the text export begins such a call's name
+LEVELS = {5000: "Runtime@", 5500: "Hccl@", 10000: "Node@", 15000: "Model@", 20000: "AscendCL@"}
+LEVEL = f"CASE a.type {' '.join(f'WHEN {code} THEN {text!r}' for code, text in LEVELS.items())} ELSE '' END || "
 STEPS = "SELECT 'ProfilerStep#' || id, startNs, endNs, 'step', 'step', NULL, NULL, NULL, NULL FROM STEP_TIME"
 #: Each gives name, start, end, what tells the kind, lane, shapes, types (in some versions these two are exchanged),
 #: connection, engine
@@ -160,6 +163,8 @@ class _Reader:
             yield STEPS
         for table, query in QUERIES.items():
             if {table, "STRING_IDS", *NEEDED.get(table, ())} <= self.tables:
+                if table == "CANN_API" and "type" in columns_of(self.database, table):
+                    query = query.replace("n.value", f"{LEVEL}n.value", 1)
                 yield query + (UNLESS if table == "TASK" and "COMPUTE_TASK_INFO" in self.tables else "")
 
     def _take_rows(self, rows: list[tuple[Any, ...]]) -> None:

@@ -45,7 +45,9 @@ NAMED = {
 }
 COUNTED = {"blocks": "blockDim", "mixed_blocks": "mixBlockDim"}
 #: What TASK_PMU_INFO and the text export call a metric -> ours
-METRICS = {heading: ours for ours, headings in NUMBERS.items() for heading in headings}
+METRICS = {heading: ours for ours, headings in NUMBERS.items() for heading in headings} | {"aic_total_time": "core_us"}
+#: Metrics that are nanoseconds in a database
+NANOSECONDS = ("core_us",)
 #: HCCL's data types -> bytes of an element; ENUM_HCCL_DATA_TYPE names their numbers
 HCCL_BYTES = {
     **dict.fromkeys(("INT8", "UINT8"), 1),
@@ -102,7 +104,7 @@ def _read_metrics(database: sqlite3.Connection, tasks: Sequence[int], words: dic
     metrics = {ours: np.full(len(tasks), nan) for ours in codes.values()}
     for task, name, value in database.execute("SELECT globalTaskId, name, value FROM TASK_PMU_INFO"):
         if name in codes and task in place and isinstance(value, (int, float)):
-            metrics[codes[name]][place[task]] = value
+            metrics[codes[name]][place[task]] = value / 1000 if codes[name] in NANOSECONDS else value
     return {ours: values for ours, values in metrics.items() if not np.isnan(values).all()}
 
 

@@ -213,6 +213,7 @@ NUMBERS = {
     "vector_write": ("aiv_mte3_ratio", "mte3_ratio"),
     "cube_utilisation": ("cube_utilization(%)",),
     "cycles": ("aic_total_cycles",),
+    "core_us": ("aicore_time(us)", "aic_time(us)"),
     "blocks": ("Block Dim", "Block Num"),
     "mixed_blocks": ("Mix Block Dim", "Mix Block Num"),
 }

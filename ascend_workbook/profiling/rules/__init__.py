@@ -8,7 +8,21 @@ from ascend_workbook.findings.finding import Remarks
 #: and what a host does between launches no estimate knows.
 ON_ESTIMATES = (
     *("PRF302", "PRF304", "PRF305", "PRF322", "PRF331", "PRF342", "PRF345", "PRF360", "PRF361", "PRF362", "PRF363"),
-    *("PRF364", "PRF367", "PRF368", "PRF369", "PRF390", "PRF398"),
+    *(
+        "PRF364",
+        "PRF401",
+        "PRF402",
+        "PRF403",
+        "PRF404",
+        "PRF405",
+        "PRF406",
+        "PRF407",
+        "PRF367",
+        "PRF368",
+        "PRF369",
+        "PRF390",
+        "PRF398",
+    ),
 )
 #: Rules of device time that judge a simulated NPU's profile by counts and structure alone: what is launched, in which
 #: dtype and with which shapes, and which values are read is the script's own. What it costs is not known there.

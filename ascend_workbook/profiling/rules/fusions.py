@@ -6,7 +6,21 @@ PRF362: Is RMSNorm computed in parts, square, mean and reciprocal root, instead 
 
 PRF363: Is the rotary embedding computed in parts, negation and concatenation of halves, instead of by one operator?
 
-PRF364: Is SwiGLU computed in parts, a swish and a product, instead of by one fused operator?"""
+PRF364: Is SwiGLU computed in parts, a swish and a product, instead of by one fused operator?
+
+PRF401: Is memory laid out anew around attention, transposes that npu_confusion_transpose does with their reshape?
+
+PRF402: Is a masked softmax computed in parts, scaling, masking and softmax, instead of by one fused operator?
+
+PRF403: Is GELU computed in parts, an error function or tanh and products, instead of by one operator?
+
+PRF404: Is GEGLU computed in parts, a split, GELU and a product, instead of by one fused operator?
+
+PRF405: Is a linear layer's bias added by a kernel of its own?
+
+PRF406: Is the cross entropy computed in parts, a logarithm of softmax and the loss, instead of by one fused operator?
+
+PRF407: Is LayerNorm computed in parts, means, differences and a root, instead of by one fused operator?"""
 
 from __future__ import annotations
 
@@ -59,6 +73,66 @@ FUSIONS = {
         mark_types=(("Neg",), ("Concat*",), ("Cos",)),
         mark_operators=(("aten::neg", "aclnnNeg*"), ("aten::cat", "aclnnCat*"), ("aten::cos", "aclnnCos*")),
         fused=("RotaryPosition*", "RotaryMul*", "ApplyRotary*"),
+    ),
+    "PRF401": Fusion(
+        types=("Transpose*",),
+        operators=("aten::transpose", "aten::permute", "aclnnPermute*", "Transpose*"),
+        mark_types=(("Transpose*",), ("BatchMatMul*", "FlashAttention*")),
+        mark_operators=(("aclnnPermute*", "Transpose*"), (*PRODUCTS, "aclnnFlashAttention*")),
+        fused=("ConfusionTranspose*", "npu::npu_confusion_transpose"),
+    ),
+    "PRF402": Fusion(
+        types=("MaskedFill*", "Softmax*", "Muls", "Mul"),
+        operators=("aten::masked_fill_", "aten::masked_fill", *SOFTMAX, "aclnnMaskedFill*", "aclnnInplaceMaskedFill*"),
+        mark_types=(("MaskedFill*",), ("Softmax*",)),
+        mark_operators=(
+            ("aten::masked_fill_", "aten::masked_fill", "aclnnMaskedFill*", "aclnnInplaceMaskedFill*"),
+            SOFTMAX,
+        ),
+        fused=("ScaledMaskedSoftmax*", "npu::npu_scaled_masked_softmax"),
+    ),
+    "PRF403": Fusion(
+        types=("Erf", "Tanh", "Pow*"),
+        operators=("aten::erf", "aten::tanh", "aclnnErf*", "aclnnTanh*"),
+        mark_types=(("Erf", "Tanh"), ("Mul", "Muls")),
+        mark_operators=(("aten::erf", "aten::tanh", "aclnnErf*", "aclnnTanh*"), ("aten::mul", "aclnnMul*")),
+        fused=("Gelu*", "FastGelu*", "aclnnGelu*", "aten::gelu"),
+    ),
+    "PRF404": Fusion(
+        types=("Gelu", "GeluV2", "FastGelu"),
+        operators=("aten::gelu", "aten::gelu_backward", "aclnnGelu*"),
+        mark_types=(("Gelu", "GeluV2", "FastGelu"), ("Mul",), ("Split*", "Slice*", "StridedSlice*")),
+        mark_operators=(("aten::gelu", "aclnnGelu*"), ("aten::mul", "aclnnMul*"), ("aten::split", "aten::chunk")),
+        fused=("GeGlu*", "npu::npu_geglu"),
+    ),
+    "PRF405": Fusion(
+        types=("BiasAdd*",),
+        operators=("aten::add_", "aclnnInplaceAdd"),
+        mark_types=(("BiasAdd*",), ("MatMul*",)),
+        mark_operators=(("aclnnBiasAdd*",), ("aten::mm", "aten::matmul", "aclnnMm", "aclnnMatmul")),
+        fused=("npu::npu_linear", "aclnnAddmm", "aten::addmm"),
+    ),
+    "PRF406": Fusion(
+        types=("LogSoftmax*", "NLLLoss*"),
+        operators=("aten::_log_softmax", "aten::nll_loss_forward", "aclnnLogSoftmax*", "aclnnNLLLoss*"),
+        mark_types=(("LogSoftmax*",), ("NLLLoss*",)),
+        mark_operators=(
+            ("aten::_log_softmax", "aclnnLogSoftmax*"),
+            ("aten::nll_loss_forward", "aten::nll_loss2d_forward", "aclnnNLLLoss*"),
+        ),
+        fused=("CrossEntropyLoss*", "npu::npu_cross_entropy_loss"),
+    ),
+    "PRF407": Fusion(
+        types=("ReduceMean*", "Sub", "Square", "Pow*", "Rsqrt*", "Sqrt", "RealDiv"),
+        operators=("aten::mean", "aten::var", "aten::sub", "aten::sqrt", "aten::rsqrt", "aclnnMean*", "aclnnVar*"),
+        mark_types=(("Sub",), ("ReduceMean*",), ("Sqrt", "Rsqrt*"), ("RealDiv",)),
+        mark_operators=(
+            ("aten::sub", "aclnnSub*"),
+            ("aten::mean", "aclnnMean*"),
+            ("aten::sqrt", "aten::rsqrt", "aclnnSqrt*", "aclnnRsqrt*"),
+            ("aten::div", "aclnnDiv*"),
+        ),
+        fused=("LayerNorm*", "aten::native_layer_norm", "aclnnLayerNorm*"),
     ),
     "PRF364": Fusion(
         types=("Swish*", "Silu*"),

@@ -198,8 +198,9 @@ def test_the_same_parts_of_either_export(shared: Path, level: int) -> None:
     folders = [shared / f"data/npu/alexnet_910b{kind}_level{level}/rank0_ascend_pt" for kind in ("", "_db")]
     text, told = map(analyse, folders)
     assert {part.verb for part in text.parts} == {part.verb for part in told.parts}
-    if level == 2:
-        assert keys_of(text) == keys_of(told), "and the same is said of them"
+    if level == 2:  # what the host did while the device rested is each run's own
+        keys = [{key for key in keys_of(report) if not key.startswith("PRF316")} for report in (text, told)]
+        assert keys[0] == keys[1], "and the same is said of them"
 
 
 def test_the_text_export_made_of_a_database_reads_alike(full: Path, tmp_path: Path) -> None:

@@ -151,4 +151,48 @@ def check_packets(cluster: Cluster) -> Iterator[Finding]:
         yield Finding("PRF357", Status.GOOD, "PRF357.fine", args)
 
 
-RULES = {"PRF356": check_links, "PRF357": check_packets}
+#: Transports of one node copy pieces of so many bytes; others take a second pass
+ALIGNED = 512
+NODE = ("HCCS", "SDMA", "PCIE", "SIO")
+#: Share of the packets' time from which on it is told
+MISALIGNED = 0.2
+#: A packet over RDMA is sent anew after this long without an answer (HCCL_RDMA_TIMEOUT: 4.096 us times 2 to the 20th)
+RESENT_MS = 4000.0
+
+
+def check_alignment(cluster: Cluster) -> Iterator[Finding]:
+    """Are the pieces that collectives send a multiple of 512 bytes? Copies between the cards of a node go by such
+    blocks. Source: https://gitcode.com/Ascend/msprof-analyze"""
+    for rank, facts in cluster.ranks.items():
+        pieces = [packet for packet in facts.packets if packet.transport in NODE]
+        whole = sum(packet.time_ms for packet in pieces)
+        uneven = [packet for packet in pieces if round(packet.size_mb * 1e6) % ALIGNED]
+        if not whole:
+            continue
+        share = sum(packet.time_ms for packet in uneven) / whole
+        args: dict[str, Scalar] = {"rank": rank, "share": round(100 * share, 1), "block": ALIGNED}
+        args |= {"pieces": sum(packet.count for packet in uneven), "of": sum(packet.count for packet in pieces)}
+        key, status = ("uneven", Status.NOTE) if share > MISALIGNED else ("even", Status.GOOD)
+        yield Finding("PRF349", status, f"PRF349.{key}", args)
+
+
+def check_resending(cluster: Cluster) -> Iterator[Finding]:
+    """Were packets over RDMA sent anew? One that is not answered is repeated after four seconds: such a time is no
+    speed but a loss in the network. Source: https://gitcode.com/Ascend/msprof-analyze"""
+    for rank, facts in cluster.ranks.items():
+        packets = [packet for packet in facts.packets if packet.transport == "RDMA"]
+        if not packets:
+            continue
+        slow = [packet for packet in packets if packet.time_ms / packet.count >= RESENT_MS]
+        args: dict[str, Scalar] = {"rank": rank, "packets": sum(packet.count for packet in slow or packets)}
+        args["seconds"] = round(max(packet.time_ms / packet.count for packet in packets) / 1e3, 3)
+        key, status = ("again", Status.LOOK) if slow else ("once", Status.GOOD)
+        yield Finding("PRF359", status, f"PRF359.{key}", args)
+
+
+RULES = {
+    "PRF349": check_alignment,
+    "PRF356": check_links,
+    "PRF357": check_packets,
+    "PRF359": check_resending,
+}

@@ -20,7 +20,9 @@ import pytest
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.profiling import analyse
+from ascend_workbook.profiling.ranks.collectives import group_numbers_at
 from ascend_workbook.profiling.readers import read_trace
+from ascend_workbook.profiling.readers.columns import NOBODY
 from tests.profiling.conftest import DATA
 
 CUDA = (DATA / "cuda.pt.trace.json").read_bytes()
@@ -235,3 +237,15 @@ def test_one_clear_finding(tmp_path: Path, case: str) -> None:
     assert unused == ({made.key} if made.key.startswith("PRF304") else set())
     assert not made.key or made.key in {finding.key for finding in findings}
     assert len(read_trace(path)) >= made.events
+
+
+def test_a_rank_that_is_nobodys_makes_no_world_of_billions(tmp_path: Path) -> None:
+    script = f"""CREATE TABLE STRING_IDS (id INTEGER, value TEXT); INSERT INTO STRING_IDS VALUES (1, 'group');
+        CREATE TABLE COMMUNICATION_TASK_INFO (groupName INTEGER, srcRank INTEGER, dstRank INTEGER);
+        INSERT INTO COMMUNICATION_TASK_INFO VALUES (1, {NOBODY}, {NOBODY});"""
+    profile = database_of(script)(tmp_path)
+    assert group_numbers_at(profile) == ({}, {})
+    with closing(sqlite3.connect(next(profile.glob("*.db")))) as connection:
+        connection.execute("INSERT INTO COMMUNICATION_TASK_INFO VALUES (1, 2, 5)")
+        connection.commit()
+    assert group_numbers_at(profile) == ({"group": 2}, {"group": 6})

@@ -210,7 +210,8 @@ QUERY = f"""SELECT i.opId, i.dstRank, SUM(t.endNs - t.startNs) FROM {TASKS} i
     JOIN TASK t ON t.globalTaskId = i.globalTaskId JOIN STRING_IDS n ON n.id = i.taskType
     WHERE n.value = '{WAIT}' GROUP BY i.opId, i.dstRank"""
 
-NUMBERS = f"""SELECT g.value, MIN(i.srcRank), MAX(CASE WHEN i.dstRank < {NOBODY} THEN i.dstRank END)
+NUMBERS = f"""SELECT g.value, MIN(CASE WHEN i.srcRank < {NOBODY} THEN i.srcRank END),
+    MAX(CASE WHEN i.dstRank < {NOBODY} THEN i.dstRank END)
     FROM {TASKS} i JOIN STRING_IDS g ON g.id = i.groupName GROUP BY i.groupName"""
 
 

@@ -112,8 +112,9 @@ class Progress:
 
 
 MIB = 1 << 20
-#: Stages whose folders hold dumps and traces in folders of their own; reports and notebooks lie beside those and stay.
-DUMPING = ("precision", "profiling")
+#: Stages whose folders hold dumps, traces and rehearsals in folders of their own; reports and notebooks lie beside
+#: those and stay.
+DUMPING = ("precision", "profiling", "planning")
 #: Seconds between looks; a look may take a part of the time at most, however many files there are.
 LOOK_S, PART = 5.0, 0.05
 

@@ -27,10 +27,13 @@ STANDING_IN = "cpu standing in for cuda"
 
 @dataclass(frozen=True)
 class Plugin:
-    """A file that rides in the child (see child/observer.py) and its JSON configuration."""
+    """A file that rides in the child (see child/observer.py) and its JSON configuration.
+
+    early: a process that the script spawns has it from its start, not from its first optimiser on."""
 
     path: Path
     config: Mapping[str, object] = field(default_factory=dict)
+    early: bool = False
 
 
 @dataclass(frozen=True)
@@ -121,6 +124,9 @@ class LaunchSpec:
             "shown_args": redact_words(self.args),
             "secret_names": sorted(name for name in self.env or os.environ if SECRET_NAME.search(name)),
             "out": str(self.out.absolute()),
-            "plugins": [{"path": str(p.path.absolute()), "config": dict(p.config)} for p in self.plugins],
+            "plugins": [
+                {"path": str(plugin.path.absolute()), "config": dict(plugin.config), "early": plugin.early}
+                for plugin in self.plugins
+            ],
             **{name: getattr(self, name) for name in AS_THEY_ARE},
         }

@@ -6,7 +6,8 @@ Runs in the user's process by path and imports nothing of the workbook. Writes i
                           before the next allocation, whose number it has (`at`)
     work.rank<R>          a folder as the simulator's profiler writes it: kernels, copies, collectives of one step
 
-Configuration: record_step (the step whose work is recorded), most_events (of the allocator).
+Configuration: record_step (the step whose work is recorded), most_events (of the allocator), write_after_s (None, or
+when to write down what there is, as the run is to be ended soon).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import ctypes
 import json
 import resource
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,6 +42,10 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
     register_optimizer_step_post_hook(watch.after_update)
     observer.on_step(watch.end_step)
     observer.on_end(watch.write_all)
+    if config.get("write_after_s"):
+        timer = threading.Timer(config["write_after_s"], watch.write_early)
+        timer.daemon = True
+        timer.start()
     if config["record_step"] <= 1:
         observer.on_model(lambda model: watch.start_work())
 
@@ -160,12 +166,19 @@ class Watch:
             torch.npu.synchronize()
             self.work.stop()
 
+    def write_early(self) -> None:
+        """Write what the steps so far took, beside the run that goes on."""
+        if self.steps:
+            self._write("running")
+
     def write_all(self, status: str) -> None:
         """Write what there is, also of a run that ended without memory."""
         self.stop_work()
-        if not torch.npu.is_initialized():
-            return
-        self._mark_owners()
+        if torch.npu.is_initialized():
+            self._mark_owners()
+            self._write(status)
+
+    def _write(self, status: str) -> None:
         snapshot = torch.npu.memory._snapshot()
         device = torch.npu.current_device()
         traces = snapshot["device_traces"]

@@ -13,6 +13,7 @@ from ascend_workbook.findings.report import Report
 from ascend_workbook.machine.launch import Progress
 from ascend_workbook.migration.dry_run import sides
 from ascend_workbook.migration.dry_run.original import prepare_training
+from ascend_workbook.migration.rewrite.change import INJECT
 from ascend_workbook.planning.rehearsal import report as reports
 from ascend_workbook.planning.rehearsal.exposed import add_exposed
 from ascend_workbook.planning.rehearsal.profile import check_folder, write_profile
@@ -38,6 +39,7 @@ def rehearse(
     ranks: str | Sequence[int] = DISTINCT,
     steps: int = STEPS,
     assume: Sequence[str] = (),
+    stand_ins: bool = True,
     cures: bool = True,
     allocator: bool = False,
     profile: str | os.PathLike[str] | None = None,
@@ -55,10 +57,11 @@ def rehearse(
     `cards` is how many it runs on (default: what the command says), `chip` and `memory` (`64GB` as it is sold, `60GiB`
     exactly) what they are, `nodes` how many machines. `ranks` is distinct (those that differ, found by halving), all,
     or numbers: each runs alone, with imagined peers. `assume` sets values that the script reads and nobody computed
-    (`train.py:88=2.5`, `rows=0.5`). Where memory runs out `cures` are rehearsed too, the cheapest first; `allocator`
-    compares the settings of the allocator. `profile` is a folder for the estimated profile, which `analyse` reads.
-    Times are estimates from `basis`, as ranges, if nothing waits. Raises WorkbookError where nothing could be launched;
-    a script that fails is a Fix finding."""
+    (`train.py:88=2.5`, `rows=0.5`). Data, pretrained weights and loggers that are not here are made up, where
+    `stand_ins` allows it; the report names each. Where memory runs out `cures` are rehearsed too, the cheapest first;
+    `allocator` compares the settings of the allocator. `profile` is a folder for the estimated profile, which `analyse`
+    reads. Times are estimates from `basis`, as ranges, if nothing waits. Raises WorkbookError where nothing could be
+    launched; a script that fails is a Fix finding."""
     original = prepare_training(os.fspath(script), args, 1)
     cluster = make_cluster(chip, cards if cards is not None else original.nproc, nodes, memory)
     chosen = choose_ranks(ranks, cluster.cards)
@@ -72,7 +75,8 @@ def rehearse(
             cluster,
             steps,
             seed=seed,
-            assume=format_assumptions(assume),
+            assume=format_assumptions(assume, original, INJECT),
+            stand_ins=stand_ins,
             network=network,
             python=python,
             timeout_s=timeout_s,

@@ -14,8 +14,9 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.migration.dry_run import sides
 from ascend_workbook.planning.rehearsal.memory import KINDS, Memory
 from ascend_workbook.planning.rehearsal.reads import Read
-from ascend_workbook.planning.rehearsal.runs import RankRun, Rehearsal
+from ascend_workbook.planning.rehearsal.runs import MOST_EVENTS, RankRun, Rehearsal
 from ascend_workbook.planning.rehearsal.settings import Cluster, outside_bytes
+from ascend_workbook.planning.rehearsal.stand_ins import UNKNOWN, find_address
 from ascend_workbook.planning.rehearsal.times import StepTime
 from ascend_workbook.planning.rehearsal.variants import Variant
 
@@ -80,7 +81,9 @@ def make_report(material: Material) -> Report:
     memory = _find_memory(material)
     findings = [_judge(material), *_describe_ranks(material)]
     if memory is not None:
-        findings += [_describe_holders(memory), *_describe_fragmentation(memory, findings[0].status)]
+        findings += [_describe_holders(memory), *_describe_cut(memory)]
+        findings += _describe_fragmentation(memory, findings[0].status)
+    findings += _describe_stand_ins(material)
     findings += _describe_reads(material)
     findings += _describe_times(material)
     findings += _describe_cures(material)
@@ -113,8 +116,8 @@ def _find_memory(material: Material) -> Memory | None:
 
 
 def _judge_run(run: RankRun, cluster: Cluster) -> str:
-    """Judge whether a rank that holds memory fits; one that another error stopped says nothing of it."""
-    if run.memory is None or not (run.result.ok or run.out_of_memory):
+    """Judge whether a rank that holds memory fits; one that another error stopped before a step says nothing of it."""
+    if run.memory is None or not (run.result.ok or run.out_of_memory or _came_to_a_step(run)):
         return FAILED
     return judge_fit(run.memory, cluster, count_communicators(run))
 
@@ -126,12 +129,18 @@ def _gib(size: float) -> float:
 def _judge(material: Material) -> Finding:
     """Say whether it fits; where the script failed of something else, that."""
     worst, cluster = material.worst, material.rehearsal.cluster
-    if not worst.result.ok and not worst.out_of_memory:
+    if not worst.result.ok and not worst.out_of_memory and not _came_to_a_step(worst):
         trouble, place = sides.describe_failure(material.rehearsal.plan, f"rank{worst.rank}", worst.result)
+        address = find_address(worst.result)
+        if address and not material.rehearsal.plan.network:
+            key = "PLN500.download" if address == UNKNOWN else "PLN500.network"
+            asked: dict[str, Scalar] = {"rank": worst.rank}
+            asked |= {} if address == UNKNOWN else {"address": address}
+            return Finding("PLN500", Status.FIX, key, asked, place, weight=200)
         return Finding(
             "PLN500", Status.FIX, "PLN500.failed", {"rank": worst.rank, "trouble": trouble}, place, weight=200
         )
-    if worst.memory is None:
+    if worst.memory is None or not worst.memory.reserved and not worst.memory.refused:
         return Finding("PLN500", Status.NOT_LOOKED, "PLN500.no_device", {"rank": worst.rank}, weight=200)
     communicators = count_communicators(worst)
     low, high = outside_bytes(communicators)
@@ -155,11 +164,22 @@ def _judge(material: Material) -> Finding:
         )
         key = "PLN500.needs" if "needed" in args else "PLN500.out"
         return Finding("PLN500", Status.FIX, key, args, place, weight=200)
+    if not worst.result.ok:
+        trouble, place = sides.describe_failure(material.rehearsal.plan, f"rank{worst.rank}", worst.result)
+        verdict_word = Sentence(f"rehearsal.verdict.{verdict}")
+        args |= {"steps": len(worst.memory.steps), "trouble": trouble, "verdict": verdict_word}
+        return Finding("PLN500", Status.LOOK, "PLN500.partial", args, place, weight=200)
     shaped = any(read.sets_shape for run in material.runs for read in run.reads)
-    if verdict == UNSURE or shaped:
-        key = "PLN500.shaped" if shaped and verdict == FITS else "PLN500.unsure"
+    guessed = any(stand_in.guessed for run in material.runs for stand_in in run.stand_ins)
+    if verdict == UNSURE or shaped or guessed:
+        key = "PLN500.unsure" if verdict == UNSURE else "PLN500.shaped" if shaped else "PLN500.stood_in"
         return Finding("PLN500", Status.LOOK, key, args, weight=200)
     return Finding("PLN500", Status.GOOD, "PLN500.fits", args, weight=200)
+
+
+def _came_to_a_step(run: RankRun) -> bool:
+    """Return whether a run that failed had made a step: what memory a step takes is known then."""
+    return run.memory is not None and bool(run.memory.steps)
 
 
 def _describe_ranks(material: Material) -> Iterator[Finding]:
@@ -195,6 +215,13 @@ def _describe_holders(memory: Memory) -> Finding:
     return Finding("PLN502", Status.NOTE, "PLN502.holders", args)
 
 
+def _describe_cut(memory: Memory) -> Iterator[Finding]:
+    """Say where the allocator's history was too long to be kept whole: whose memory it was is not all known then."""
+    events = memory.facts.get("events", 0)
+    if not memory.replayed and events >= MOST_EVENTS:
+        yield Finding("PLN502", Status.LOOK, "PLN502.cut", {"events": events})
+
+
 def _describe_fragmentation(memory: Memory, verdict: Status) -> Iterator[Finding]:
     """Say what was reserved beyond what was in use, where that is much: a remark where all fits as it is."""
     share = memory.fragmentation / max(1, memory.reserved)
@@ -202,6 +229,18 @@ def _describe_fragmentation(memory: Memory, verdict: Status) -> Iterator[Finding
         args: dict[str, Scalar] = {"lost": _gib(memory.fragmentation), "percent": round(100 * share)}
         status = Status.NOTE if verdict is Status.GOOD else Status.LOOK
         yield Finding("PLN503", status, "PLN503.fragmented", args)
+
+
+def _describe_stand_ins(material: Material) -> Iterator[Finding]:
+    """Say what was not here and was made up, each once over all ranks."""
+    stand_ins = {(each.kind, each.name): each for run in material.runs for each in run.stand_ins}
+    for key, guessed in (("PLN509.guessed", True), ("PLN509.known", False)):
+        chosen = [each for each in stand_ins.values() if each.guessed is guessed]
+        what: list[Scalar] = [each.sentence for each in chosen[:SHOWN]]
+        places: list[Scalar] = [f"{Path(each.file).name}:{each.line}" for each in chosen[:SHOWN] if each.file]
+        if chosen:
+            status = Status.LOOK if guessed else Status.NOTE
+            yield Finding("PLN509", status, key, {"count": len(chosen), "what": what, "places": places or ["-"]})
 
 
 def _describe_reads(material: Material) -> Iterator[Finding]:

@@ -7,8 +7,9 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 from ascend_workbook.machine import device as devices
 from ascend_workbook.machine.device import Device
@@ -19,19 +20,29 @@ from ascend_workbook.migration.rewrite.change import INJECT
 from ascend_workbook.planning.rehearsal.memory import Memory, load_memory
 from ascend_workbook.planning.rehearsal.reads import Read, load_reads
 from ascend_workbook.planning.rehearsal.settings import DISTINCT, Cluster, outside_bytes
+from ascend_workbook.planning.rehearsal.stand_ins import MOST_FILES, StandIn, configure, find_missing, load_stand_ins
 from ascend_workbook.planning.rehearsal.work import Work, load_work
 
+Note = TypeVar("Note", Read, StandIn)
+#: The outcome of a launch whose script raised an error.
+FAILED = "failed"
 CHILD = Path(__file__).parents[1] / "child"
 WATCH = CHILD / "rehearsal_watch.py"
 PEERS = CHILD / "pipeline_peers.py"
 #: In a rank's folder: what it and stages before it told, and the mark of one that wanted to know.
 TOLD, WANTED = "told", "wanted"
+STAND_INS = CHILD / "stand_ins.py"
+LEAN_LOADING = CHILD / "lean_loading.py"
 MIB = 1 << 20
 #: Events of the allocator that are kept, about 0.3 KiB each.
 MOST_EVENTS = 2_000_000
 #: Ranks that are run where they differ: the search stops there, and the report says between which ranks.
 MOST_DISTINCT = 8
+#: The part of a run's time after which it writes down what there is: one that is ended may have made steps.
+WRITTEN_AT = 0.85
 PORT = 29500
+#: torch.distributed.broadcast asks for it (torch 2.13); torch_npu has none and takes it from the environment.
+CAPABILITY = "8.0"
 
 
 @dataclass(frozen=True)
@@ -43,6 +54,7 @@ class RankRun:
     memory: Memory | None
     work: Work | None
     reads: tuple[Read, ...]
+    stand_ins: tuple[StandIn, ...] = ()
 
     @property
     def out_of_memory(self) -> bool:
@@ -58,7 +70,10 @@ class RankRun:
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """One way to run a training: the plan of its launches, the cluster, and what is set in its environment."""
+    """One way to run a training: the plan of its launches, the cluster, and what is set in its environment.
+
+    stand_ins: whether what is not on this machine is made up. files: those that a run did not find, and that the runs
+    after it are given."""
 
     plan: sides.Plan
     cluster: Cluster
@@ -66,23 +81,56 @@ class Rehearsal:
     assume: str = ""
     environment: Mapping[str, str] | None = None
     plugins: tuple[Plugin, ...] = ()
+    stand_ins: bool = True
+    files: list[str] = field(default_factory=list)
     on_progress: Callable[[int, Progress], None] | None = None
 
     def run_rank(self, rank: int) -> RankRun:
-        """Run one rank of the world alone; its peers are imagined."""
+        """Run one rank of the world alone; its peers are imagined.
+
+        Where data is not there that may be made up, it is run again with that; where this does not help, what was
+        missing first is what stopped it."""
+        result = first = self._launch(rank)
+        while not result.ok and self.stand_ins and len(self.files) < MOST_FILES:
+            missing = find_missing(result)
+            if missing is None or missing in self.files:
+                break
+            self.files.append(missing)
+            result = self._launch(rank)
+        folder = self.plan.out / f"rank{rank}"
+        written = folder / f"memory.rank{rank}.json"
+        memory = load_memory(written) if written.is_file() else None
+        helped = result.outcome != FAILED or memory is not None and (memory.refused or memory.steps)
+        if result is not first and not helped and find_missing(result) is None:
+            return RankRun(rank, first, None, None, ())
+        reads = tuple(self._find_in_original(rank, read) for read in load_reads(folder / "reads.jsonl"))
+        stand_ins = tuple(self._find_in_original(rank, each) for each in load_stand_ins(folder / "stand_ins.jsonl"))
+        return RankRun(rank, result, memory, load_work(folder / f"work.rank{rank}"), reads, stand_ins)
+
+    def _find_in_original(self, rank: int, note: Note) -> Note:
+        """Return what a run noted with its place in the user's own file."""
+        place = sides.place_of(self.plan, f"rank{rank}", note.file, note.line)
+        return note if place is None else replace(note, file=place.path, line=place.line)
+
+    def _launch(self, rank: int) -> LaunchResult:
         side = f"rank{rank}"
         folder = self.plan.out / side
         shutil.rmtree(folder, ignore_errors=True)
-        watch = Plugin(WATCH, {"record_step": self.plan.steps, "most_events": MOST_EVENTS})
+        limit = self.plan.timeout_s
+        early = None if limit is None else limit * WRITTEN_AT
+        config = {"record_step": self.plan.steps, "most_events": MOST_EVENTS, "write_after_s": early}
         if self.shapes_folder.is_dir():
             shutil.copytree(self.shapes_folder, folder / TOLD)
         peers = Plugin(PEERS, {"folder": str(folder / TOLD)})
+        plugins = [Plugin(WATCH, config), peers, Plugin(LEAN_LOADING, early=True)]
+        if self.stand_ins:
+            plugins.append(Plugin(STAND_INS, configure(self.files), early=True))
         result = sides.run_side(
             self.plan,
             side,
             self.device,
             self._tell_progress(rank),
-            [watch, peers, *self.plugins],
+            [*plugins, *self.plugins],
             grad_norm=False,
             deterministic=False,
             environment=self._make_environment(rank, folder),
@@ -90,10 +138,7 @@ class Rehearsal:
         for file in folder.glob(f"{TOLD}/*.{TOLD}"):
             self.shapes_folder.mkdir(exist_ok=True)
             shutil.copy(file, self.shapes_folder)
-        written = folder / f"memory.rank{rank}.json"
-        memory = load_memory(written) if written.is_file() else None
-        reads = tuple(load_reads(folder / "reads.jsonl"))
-        return RankRun(rank, result, memory, load_work(folder / f"work.rank{rank}"), reads)
+        return result
 
     @property
     def shapes_folder(self) -> Path:
@@ -113,6 +158,7 @@ class Rehearsal:
             "ASCEND_WORKBOOK_SIM_DEVICES": str(cluster.node_cards),
             "ASCEND_WORKBOOK_SIM_READS": str(folder / "reads.jsonl"),
             "OMP_NUM_THREADS": "1",
+            "TORCH_NPU_DEVICE_CAPABILITY": CAPABILITY,
             **(self.environment or {}),
         }
         if self.assume:
@@ -134,6 +180,7 @@ def make_rehearsal(
     *,
     seed: int,
     assume: str = "",
+    stand_ins: bool = True,
     network: bool = False,
     python: str = sys.executable,
     timeout_s: float | None = None,
@@ -142,7 +189,7 @@ def make_rehearsal(
     """Make the rehearsal of a training. Raises WorkbookError where there is no simulated NPU."""
     device = devices.find("npu-simulated", python=python)
     plan = sides.Plan(replace(original, nproc=1), out, steps, seed, python, timeout_s, None, None, INJECT, network)
-    return Rehearsal(plan, cluster, device, assume, on_progress=on_progress)
+    return Rehearsal(plan, cluster, device, assume, stand_ins=stand_ins, on_progress=on_progress)
 
 
 def run_ranks(rehearsal: Rehearsal, ranks: Sequence[int] | str) -> list[RankRun]:

@@ -20,11 +20,13 @@ MIB = 1 << 20
 
 
 def lay(folder: Path, name: str, state: str, age: float) -> Path:
-    """A run with 3 MiB of dumps, a report, and a folder of another stage."""
+    """A run with 3 MiB of dumps and a rehearsal, a report, and a folder of another stage."""
     run = folder / name
     for place in ("precision/target/step0", "profiling/profile", "migration/project"):
         (run / place).mkdir(parents=True)
         (run / place / "data").write_bytes(bytes(MIB))
+    (run / "planning" / "rehearsal").mkdir(parents=True)
+    (run / "planning" / "rehearsal" / "memory.rank0.json").write_bytes(b"")
     (run / "precision" / "report.json").write_text("{}")
     save_ended(run, Ended(name, state, "Good"))
     os.utime(run / "ended.json", (age, age))
@@ -40,6 +42,7 @@ def test_the_oldest_good_run_gives_its_dumps_first_and_no_report_goes(tmp_path: 
     assert (over, [one.name for one in dropped]) == (0, ["old"])
     old = tmp_path / "old"
     assert not (old / "precision" / "target").exists() and not (old / "profiling" / "profile").exists()
+    assert not (old / "planning" / "rehearsal").exists()
     assert (old / "precision" / "report.json").is_file() and (old / "migration" / "project" / "data").is_file()
     assert all((run / "precision" / "target").is_dir() for run in runs if run.name != "old")
     kept = load_ended(old)

@@ -14,8 +14,9 @@ from ascend_workbook.findings.sentence import LANGUAGES, Sentence
 from ascend_workbook.machine.launch.result import ChildError
 from ascend_workbook.planning.rehearsal.reads import Read
 from ascend_workbook.planning.rehearsal.report import FITS, OUT, UNSURE, Material, Tried, judge_fit, make_report
-from ascend_workbook.planning.rehearsal.runs import RankRun
+from ascend_workbook.planning.rehearsal.runs import MOST_EVENTS, RankRun
 from ascend_workbook.planning.rehearsal.settings import make_cluster
+from ascend_workbook.planning.rehearsal.stand_ins import StandIn
 from ascend_workbook.planning.rehearsal.times import count_tokens, estimate_step
 from ascend_workbook.planning.rehearsal.variants import Variant
 from ascend_workbook.planning.rehearsal.work import Call, Work
@@ -66,6 +67,66 @@ def test_a_size_that_was_assumed_is_no_plain_good() -> None:
     report = report_of(make_run(make_memory(10.0), reads=(read,)))
     assert report.status is Status.LOOK and finding_of(report, "PLN500").key == "PLN500.shaped"
     assert finding_of(report, "PLN504").args == {"count": 1, "places": ["train.py:9"]}
+
+
+def stand_in(guessed: bool) -> StandIn:
+    facts = {"examples": 10_000, "size": [500, 375], "classes": 1000}
+    return StandIn("folder" if guessed else "dataset", "x", guessed, "data.py", 3, facts)
+
+
+@pytest.mark.parametrize(
+    ("guessed", "key", "status"), [(True, "PLN500.stood_in", Status.LOOK), (False, "PLN500.fits", Status.NOTE)]
+)
+def test_made_up_data_is_told_and_no_plain_good_where_it_is_guessed(guessed: bool, key: str, status: Status) -> None:
+    run = replace(make_run(make_memory(10.0)), stand_ins=(stand_in(guessed),))
+    report = report_of(run)
+    assert report.status is status and finding_of(report, "PLN500").key == key
+    told = finding_of(report, "PLN509")
+    assert told.args["places"] == ["data.py:3"] and "500 x 375" in told.message("en")
+
+
+def test_a_run_that_ended_after_a_step_says_how_far_it_came() -> None:
+    memory = replace(make_memory(10.0), steps=({"peak": 1},))
+    report = report_of(make_run(memory, error=ChildError("IndexError", "invalid index", "train.py", 8)))
+    finding = finding_of(report, "PLN500")
+    assert (finding.key, finding.status, finding.args["steps"]) == ("PLN500.partial", Status.LOOK, 1)
+    assert "invalid index" in finding.message("en") and report.table is not None
+    assert report.table.rows[0][-1] == Sentence("rehearsal.verdict.fits")
+    assert finding_of(report_of(make_run(make_memory(10.0), error=ChildError("IndexError", "x"))), "PLN500").key == (
+        "PLN500.failed"
+    )
+
+
+def test_memory_that_was_never_asked_for_is_no_answer() -> None:
+    report = report_of(make_run(make_memory(0.0)))
+    assert finding_of(report, "PLN500").key == "PLN500.no_device"
+
+
+@pytest.mark.parametrize(
+    ("message", "address"),
+    [
+        ("HTTPSConnectionPool(host='a.edu', port=443): Max retries (Caused by NameResolutionError(...", "a.edu"),
+        (
+            "Error downloading: Tried https://a.b/mnist/, got:\n<urlopen error [Errno -3] name resolution",
+            "https://a.b/mnist/",
+        ),
+        ("<urlopen error [Errno -3] Temporary failure in name resolution>", "-"),
+        ("no such thing", ""),
+    ],
+)
+def test_a_script_that_wants_the_network_is_told_so(message: str, address: str) -> None:
+    error = ChildError("ConnectionError", message, "train.py", 8)
+    finding = finding_of(report_of(make_run(None, error=error)), "PLN500")
+    assert finding.key == {"-": "PLN500.download", "": "PLN500.failed"}.get(address, "PLN500.network")
+    assert finding.args.get("address", "-") == (address or "-")
+
+
+def test_a_history_that_was_cut_is_told() -> None:
+    cut = replace(make_memory(10.0), replayed=False, facts={"events": MOST_EVENTS})
+    keys = [finding.key for finding in report_of(make_run(cut)).findings]
+    assert "PLN502.cut" in keys
+    whole = replace(cut, replayed=True)
+    assert "PLN502.cut" not in [finding.key for finding in report_of(make_run(whole)).findings]
 
 
 def test_a_value_that_was_assumed_is_told() -> None:

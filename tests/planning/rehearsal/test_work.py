@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+from ascend_workbook.migration.rewrite.change import INJECT
 from ascend_workbook.planning.rehearsal import reads
 from ascend_workbook.planning.rehearsal.reads import Read, format_assumptions, load_reads
 from ascend_workbook.planning.rehearsal.times import list_kernels
@@ -94,4 +97,11 @@ def test_reads_are_each_place_once(tmp_path: Path) -> None:
 
 
 def test_assumptions_are_joined() -> None:
-    assert format_assumptions(["train.py:8=2.5", " rows=0.5 ", ""]) == "train.py:8=2.5;rows=0.5"
+    before = b"import torch\nx = 1\nloss.item()\n"
+    after = b"import torch\nimport torch_npu\nfrom torch_npu import transfer\nx = 1\nloss.item()\n"
+    texts = {Path("/a/pkg/train.py"): before, Path("/a/rain.py"): before}
+    original: Any = SimpleNamespace(texts=texts, migrate_texts=lambda mode: dict.fromkeys(texts, after))
+    given = ["train.py:3=2.5", " rows=0.5 ", "", "pkg/train.py:1=0", "other.py:9=1"]
+    expected = "train.py:5=2.5;rows=0.5;pkg/train.py:1=0;other.py:9=1"  # lines as the migrated file has them
+    assert format_assumptions(given, original, INJECT) == expected
+    assert format_assumptions(["rows=0.5"], original, INJECT) == "rows=0.5"

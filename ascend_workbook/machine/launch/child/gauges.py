@@ -97,6 +97,11 @@ def read_numbers(values: list[torch.Tensor | None]) -> list[float | None]:
     return numbers
 
 
+def is_infinite(found_inf: torch.Tensor) -> bool:
+    """Return whether a GradScaler found a gradient that is infinite."""
+    return float(found_inf) != 0.0
+
+
 def learning_rate(optimizer: Optimizer) -> float | None:
     """Return the learning rate of the first parameter group."""
     rate = optimizer.param_groups[0].get("lr") if optimizer.param_groups else None

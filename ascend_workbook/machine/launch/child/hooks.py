@@ -18,6 +18,8 @@ from .replacing import replaces
 if TYPE_CHECKING:
     from torch.optim import Optimizer
 
+#: Frames of this file stand between the program's line and torch's; who asks whose line it is passes over them.
+PASSES_THROUGH = True
 #: So many seedings are noted.
 MOST = 40
 
@@ -72,7 +74,7 @@ def _hook_optimizers(observer: Observer) -> list[tuple[Optimizer, dict[str, obje
             inside.append((optimizer, None))  # an optimiser that calls another one: the outer one counts
             return
         found_inf = getattr(optimizer, "found_inf", None)  # fused optimisers leave the update out by themselves
-        skipped = found_inf is not None and float(found_inf) != 0.0
+        skipped = found_inf is not None and gauges.is_infinite(found_inf)
         inside.append((optimizer, None if skipped else observer.update_begins(optimizer)))
 
     def end_step(optimizer: Optimizer, args: object, kwargs: object) -> None:

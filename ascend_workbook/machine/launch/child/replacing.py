@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 Function = Callable[..., Any]
+#: Frames of this file stand between the program's line and torch's; who asks whose line it is passes over them.
+PASSES_THROUGH = True
 
 
 def replaces(owner: object, *names: str) -> Callable[[Function], Function]:

@@ -58,14 +58,15 @@ def observe_spawned(spec_path: str) -> None:
     rank = _Late(Path(spec["out"]))
     meta = _describe_process(spec, 0, 1)
     log = GpuLog(rank.unknown, {**meta, "spawned": True}, find_values([], [], spec["secret_names"]))
-    observer = _make_observer({**spec, "plugins": []}, log, 0, 1)
+    early = [plugin for plugin in spec["plugins"] if plugin["early"]]
+    observer = _make_observer({**spec, "plugins": early}, log, 0, 1)
     program.follow_spawned(spec_path)
 
     def start_training() -> None:
         from .observer import attach_plugins
 
         rank.settle_log(observer)
-        attach_plugins(observer, spec["plugins"])
+        attach_plugins(observer, [plugin for plugin in spec["plugins"] if not plugin["early"]])
 
     # A spawned process may be a mere DataLoader worker; one that makes an optimiser trains
     observer.known.at_first = start_training

@@ -1,0 +1,99 @@
+"""What was not on this machine and was made up for a rehearsal, with the line that asked for it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.machine.launch import LaunchResult
+
+#: Files that are made up: texts, lists of tokens of 16 bits, packed texts. What others hold cannot be guessed.
+MADE_UP = (".txt", ".text", ".tokens", ".raw", ".bin", ".gz")
+MOST_FILES = 8
+#: Kinds that are told in the words of another one.
+KINDS = {"pictures": "folder", "download": "file"}
+#: What torch says of a data set without an example; and what is made up then: pictures where a pattern finds none.
+EMPTY = "num_samples should be a positive integer value, but got num_samples=0"
+PICTURES = "pictures"
+MISSING = re.compile(r"No such file or directory: '(.+)'|^(\S+) not found\.$")
+#: How Python's and requests' errors begin where a name or a host is not to be reached, and the host or address there.
+UNREACHED = re.compile(
+    r"[Nn]ame resolution|NameResolutionError|Name or service not known|Network is unreachable|urlopen"
+)
+UNKNOWN = "-"
+ADDRESS = re.compile(r"host='([^']+)'|(https?://[^\s,'\")]+)")
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """kind: dataset, folder, pictures, weights, file, download, logger.
+
+    guessed: its sizes are not known to be those of the real one."""
+
+    kind: str
+    name: str
+    guessed: bool
+    file: str
+    line: int
+    facts: Mapping[str, Any]
+
+    @property
+    def sentence(self) -> Sentence:
+        """Return what it is, in words."""
+        args: dict[str, Scalar] = {"name": self.name}
+        if self.kind in ("dataset", "folder", "pictures"):
+            size = " x ".join(str(number) for number in self.facts["size"])
+            args |= {"examples": int(self.facts["examples"]), "size": size, "classes": int(self.facts["classes"])}
+        if self.kind == "file" and "tokens" in self.facts:
+            return Sentence("rehearsal.stand_in.tokens", **args, tokens=int(self.facts["tokens"]))
+        if self.kind in ("file", "download"):
+            args |= {"words": int(self.facts["words"]), "different": int(self.facts["different"])}
+        return Sentence(f"rehearsal.stand_in.{KINDS.get(self.kind, self.kind)}", **args)
+
+
+def load_stand_ins(path: Path) -> list[StandIn]:
+    """Read the list that a run left; a line that a killed run left half is passed over."""
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    stand_ins = []
+    for line in text.splitlines():
+        try:
+            entry = json.loads(line)
+            values = [entry.pop(name) for name in ("kind", "name", "guessed", "file", "line")]
+        except (ValueError, KeyError, AttributeError, TypeError):
+            continue
+        stand_ins.append(
+            StandIn(str(values[0]), str(values[1]), bool(values[2]), str(values[3]), int(values[4]), entry)
+        )
+    return stand_ins
+
+
+def find_missing(result: LaunchResult) -> str | None:
+    """Return what a run failed for and may be made up: a file, a folder, PICTURES; None where it failed otherwise."""
+    error = result.error
+    if error is None or not error.type.endswith("Error"):
+        return None
+    if EMPTY in error.message:
+        return PICTURES
+    match = MISSING.search(error.message)
+    name = (match[1] or match[2]) if match else ""
+    suffix = Path(name).suffix
+    return name if name and (suffix in MADE_UP or not suffix) else None
+
+
+def find_address(result: LaunchResult) -> str:
+    """Return what a run failed to reach over the network; UNKNOWN where its error names none, empty where not that."""
+    message = result.error.message if result.error is not None else ""
+    if not UNREACHED.search(message):
+        return ""
+    match = ADDRESS.search(message)
+    return (match[1] or match[2]) if match else UNKNOWN
+
+
+def configure(missing: Sequence[str]) -> dict[str, object]:
+    """Return what the plugin that stands in is told: what runs before did not find."""
+    return {"files": [name for name in missing if name != PICTURES], "pictures": PICTURES in missing}

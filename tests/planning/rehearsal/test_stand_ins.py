@@ -1,0 +1,97 @@
+"""What a rehearsal lacks: what may be made up, in which order it is tried, and what is told where it does not help."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ascend_workbook.machine.launch import LaunchResult
+from ascend_workbook.machine.launch.result import ChildError
+from ascend_workbook.planning.rehearsal.runs import Rehearsal
+from ascend_workbook.planning.rehearsal.settings import make_cluster
+from ascend_workbook.planning.rehearsal.stand_ins import PICTURES, StandIn, configure, find_missing, load_stand_ins
+from tests.planning.rehearsal.made import make_rehearsal, make_run
+
+EMPTY = "num_samples should be a positive integer value, but got num_samples=0"
+
+
+def ended(kind: str, message: str) -> LaunchResult:
+    return make_run(None, error=ChildError(kind, message, "train.py", 8)).result
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "missing"),
+    [
+        ("FileNotFoundError", "[Errno 2] No such file or directory: 'input.txt'", "input.txt"),
+        ("FileNotFoundError", "[Errno 2] No such file or directory: '/data/train.bin'", "/data/train.bin"),
+        ("FileNotFoundError", "data/cora.txt not found.", "data/cora.txt"),
+        ("FileNotFoundError", "[Errno 2] No such file or directory: 'data/images'", "data/images"),
+        ("FileNotFoundError", "[Errno 2] No such file or directory: 'weights.pth'", None),
+        ("FileNotFoundError", "[Errno 2] No such file or directory: 'data.json'", None),
+        ("ValueError", EMPTY, PICTURES),
+        ("ValueError", "not that", None),
+    ],
+)
+def test_what_may_be_made_up(kind: str, message: str, missing: str | None) -> None:
+    assert find_missing(ended(kind, message)) == missing
+
+
+def launches_of(*results: LaunchResult, allowed: bool = True) -> tuple[Any, list[dict[str, object]]]:
+    """Run a rank whose launches end so, one after another; return its result and what each launch was given."""
+    given, waiting = [], list(results)
+    made = make_rehearsal()
+    rehearsal = Rehearsal(made.plan, make_cluster("910B3", 1, None, None), None, stand_ins=allowed)  # type: ignore[arg-type]
+
+    def launch(self: Rehearsal, rank: int) -> LaunchResult:
+        given.append(configure(self.files))
+        return waiting.pop(0)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Rehearsal, "_launch", launch)
+        return rehearsal.run_rank(0), given
+
+
+TEXT = ended("FileNotFoundError", "[Errno 2] No such file or directory: 'input.txt'")
+OTHER = ended("ValueError", "the text has no header")
+FINE = replace(TEXT, outcome="stopped_after", error=None, trouble=None)
+
+
+def test_it_is_run_again_with_what_was_missing() -> None:
+    run, given = launches_of(TEXT, ended("ValueError", EMPTY), FINE)
+    assert run.result is FINE
+    assert given == [
+        {"files": [], "pictures": False},
+        {"files": ["input.txt"], "pictures": False},
+        {"files": ["input.txt"], "pictures": True},
+    ]
+
+
+def test_where_that_does_not_help_what_was_missing_first_is_told() -> None:
+    run, given = launches_of(TEXT, OTHER)
+    assert run.result is TEXT and len(given) == 2 and run.stand_ins == ()
+
+
+def test_a_run_that_took_too_long_with_it_is_told_as_that() -> None:
+    late = replace(TEXT, outcome="timeout", error=None)
+    assert launches_of(TEXT, late)[0].result is late
+
+
+def test_the_same_thing_is_made_up_once() -> None:
+    run, given = launches_of(TEXT, TEXT)
+    assert run.result is TEXT and len(given) == 2
+
+
+def test_nothing_is_made_up_where_that_is_not_allowed() -> None:
+    run, given = launches_of(TEXT, allowed=False)
+    assert run.result is TEXT and len(given) == 1
+
+
+def test_the_list_is_read_and_a_broken_line_passed_over(tmp_path: Path) -> None:
+    line = '{"kind": "dataset", "name": "MNIST", "guessed": false, "file": "a.py", "line": 3, "examples": 5}'
+    path = tmp_path / "stand_ins.jsonl"
+    path.write_text(f'{line}\n{{"kind": "fi\n[]\n')
+    assert load_stand_ins(path) == [StandIn("dataset", "MNIST", False, "a.py", 3, {"examples": 5})]
+    assert load_stand_ins(tmp_path / "none") == []

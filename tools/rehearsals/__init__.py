@@ -1,0 +1,1 @@
+"""Rehearses public training scripts, a working and a held half, against what a reader expected of each."""

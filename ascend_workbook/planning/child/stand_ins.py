@@ -130,6 +130,8 @@ class Notes:
 
 
 _open = builtins.open
+#: Where stand-ins may lie: the launch's folder with the copy of the program's, and where that copy runs.
+_own_folders: list[Path] = []
 
 
 def attach(observer: Any, config: dict[str, Any]) -> None:
@@ -142,6 +144,7 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
     patch_data_parallel(notes)
     give_terminal()
     aside = Path(observer.out) / "stand_ins"
+    _own_folders.extend((Path(observer.out).resolve(), Path.cwd().resolve()))
     make_files(notes, config.get("files", ()), aside)
     patch_downloads(notes)
     if config.get("pictures"):
@@ -405,7 +408,7 @@ def give_terminal() -> None:
 
 
 def make_files(notes: Notes, files: Sequence[str], aside: Path) -> None:
-    """Make the files that a run before did not find; where their folder cannot be written, they lie elsewhere."""
+    """Make the files that a run before did not find; those outside of the run's own folder lie elsewhere."""
     moved: dict[str, str] = {}
     for name in files:
         path = Path(name)
@@ -417,6 +420,7 @@ def make_files(notes: Notes, files: Sequence[str], aside: Path) -> None:
             continue
         content, facts = make_content(path)
         try:
+            refuse_outside(path)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
         except OSError:
@@ -429,8 +433,20 @@ def make_files(notes: Notes, files: Sequence[str], aside: Path) -> None:
         redirect_files(moved)
 
 
+def refuse_outside(path: Path) -> None:
+    """Raise PermissionError for a path outside of the run's own folders: nothing of ours is put into a user's, even
+    where no enclosure would stop it, nor behind a link."""
+    if not any(folder in path.resolve().parents for folder in _own_folders):
+        raise PermissionError(f"{path} is outside of the run's folders")
+
+
 def make_folder(folder: Path) -> dict[str, object]:
-    """Put pictures into a folder, and return what they are."""
+    """Put pictures into a folder, and return what they are. Raises OSError where it is not the run's own."""
+    refuse_outside(folder)
+    return _draw_pictures(folder)
+
+
+def _draw_pictures(folder: Path) -> dict[str, object]:
     folder.mkdir(parents=True, exist_ok=True)
     picture = make_picture(PICTURE)
     for number in range(FOUND):
@@ -452,7 +468,7 @@ def patch_glob(notes: Notes, aside: Path) -> None:
             facts = make_folder(folder)
         except OSError:
             folder = aside / str(folder).replace(os.sep, "_")
-            facts = make_folder(folder)
+            facts = _draw_pictures(folder)
         notes.add("pictures", os.fspath(pattern), guessed=True, **facts)
         return ordinary(str(folder / Path(os.fspath(pattern)).name)) or ordinary(str(folder / "*.jpg"))
 

@@ -187,6 +187,17 @@ print(json.dumps([len(text) > 1_000_000, len(set(text)) < 80, len(set(text.lower
     assert "No such file" in run(tmp_path, 'open("other.txt")')[2]
 
 
+def test_nothing_is_made_in_a_folder_of_the_users(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Where no enclosure stops it: absolute paths, paths upwards, links that the copy of a program holds."""
+    own = tmp_path_factory.mktemp("own")
+    names = [f"{own}/input.txt", f"../{own.name}/up.txt", f"{own}/pictures", "linked/input.txt"]
+    (tmp_path / "linked").symlink_to(own)
+    code = f"print(json.dumps([len(open(name).read()) > 1_000_000 for name in {[names[0], names[1], names[3]]!r}]))"
+    facts, stand_ins, errors = run(tmp_path, code, files=names)
+    assert facts == [True, True, True], errors
+    assert [each.name for each in stand_ins] == [names[0], names[1], names[3]] and not list(own.iterdir())
+
+
 def test_tokens_and_packed_texts(tmp_path: Path) -> None:
     code = """
 import gzip

@@ -5,12 +5,12 @@ There they are looked for by their names alone: most of a timeline's counters ar
 
 from __future__ import annotations
 
-import mmap
 import re
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
@@ -24,6 +24,8 @@ EVENT = re.compile(
     rb'"(AI Core Freq|HBM \d+/(?:Read|Write)|LLC \d+ Read/Hit Rate)"\s*,\s*"ts"\s*:\s*"?([\d.]+)"?[^{}]*'
 )
 VALUE = re.compile(rb'"args"\s*:\s*\{\s*"[^"]*"\s*:\s*([\d.eE+-]+)\s*\}')
+#: So much of a file is searched at once, and so long an event may be
+PIECE, LONGEST = 1 << 22, 1 << 12
 NAMES = (b'"AI Core Freq"', b'"HBM ', b'"LLC ')
 
 
@@ -83,8 +85,8 @@ def read_timeline_counters(path: Path) -> Counters:
     samples: dict[str, list[tuple[int, float]]] = {name: [] for name in ("frequency_mhz", "read_gb_s", "write_gb_s")}
     hits: list[tuple[int, float]] = []
     try:
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            for name, moment, value in _find_events(content):
+        with path.open("rb") as file:
+            for name, moment, value in _find_events(file):
                 if name.startswith(b"AI"):
                     samples["frequency_mhz"].append((moment, value))
                 elif name.startswith(b"LLC"):
@@ -96,18 +98,26 @@ def read_timeline_counters(path: Path) -> Counters:
     return _collect({ours: _sum_alike(rows) for ours, rows in samples.items()} | {"hit_percent": _mean_alike(hits)})
 
 
-def _find_events(content: mmap.mmap) -> Iterable[tuple[bytes, int, float]]:
-    """Yield name, moment and value of the counters that are looked for."""
-    for wanted in NAMES:
-        at = content.find(wanted)
-        while at >= 0:
-            event = EVENT.match(content, at)
-            value = VALUE.match(content, event.end()) if event else None
-            if event and not value:  # `args` is in what the pattern passed over
-                value = VALUE.search(content, event.start(), event.end() + 120)
-            if event and value:
-                yield event[1], to_nanoseconds(event[2].decode()), float(value[1])
-            at = content.find(wanted, at + len(wanted))
+def _find_events(file: IO[bytes]) -> Iterable[tuple[bytes, int, float]]:
+    """Yield name, moment and value of the counters that are looked for, piece by piece of the file."""
+    kept = b""
+    while True:
+        piece = file.read(PIECE)
+        content = kept + piece
+        end = len(content) - LONGEST if len(piece) == PIECE else len(content)  # what begins behind it is the next's
+        for wanted in NAMES:
+            at = content.find(wanted, 0, end + len(wanted) - 1)
+            while at >= 0:
+                event = EVENT.match(content, at)
+                value = VALUE.match(content, event.end()) if event else None
+                if event and not value:  # `args` is in what the pattern passed over
+                    value = VALUE.search(content, event.start(), event.end() + 120)
+                if event and value:
+                    yield event[1], to_nanoseconds(event[2].decode()), float(value[1])
+                at = content.find(wanted, at + len(wanted), end + len(wanted) - 1)
+        if len(piece) < PIECE:
+            return
+        kept = content[end:]
 
 
 def _sum_alike(rows: list[tuple[int, float]]) -> dict[int, float]:

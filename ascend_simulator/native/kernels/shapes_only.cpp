@@ -269,6 +269,7 @@ ShapesOnly::Inputs ShapesOnly::look(const torch::jit::Stack& stack, size_t first
 // Writes stand-ins where small inputs hold nothing. False where a small view reaches too far through a large tensor that
 // is to be written.
 bool ShapesOnly::fill_hollow(torch::jit::Stack* stack, size_t first) const {
+  AllocateOnNpu host(false);  // inside a kernel: on the host, too, the stand-ins are written (lazy_host.h)
   bool all = true;
   for (size_t i = 0; i < arguments_; ++i) {
     if (only_written_[i]) {
@@ -285,7 +286,6 @@ bool ShapesOnly::fill_hollow(torch::jit::Stack* stack, size_t first) const {
           all = false;
           return tensor;
         }
-        AllocateOnNpu host(false);
         return at::full(tensor.sizes(), value, tensor.options());
       }
       const auto width = static_cast<size_t>(tensor.element_size());
@@ -388,7 +388,11 @@ void ShapesOnly::read_scalar(torch::jit::Stack* stack, size_t first) const {
   const at::Tensor tensor = (*stack)[first].toTensor();
   const bool equal = kind_ == Kind::equal;
   const auto type = equal ? at::kBool : tensor.scalar_type();
-  at::Scalar value = equal ? at::Scalar(true) : tensor.item();
+  at::Scalar value(true);
+  if (!equal) {
+    AllocateOnNpu host(false);  // inside a kernel: a large tensor of the host would come here again (lazy_host.h)
+    value = tensor.item();
+  }
   const auto told = note_read({name_, type, equal ? std::vector<int64_t>{} : tensor.sizes().vec(),
                                value.isComplex() ? std::nullopt : std::make_optional(value.toDouble())});
   if (told) {

@@ -52,8 +52,26 @@ answers = []
 """
 
 
-def script_of(expressions: list[str]) -> str:
-    return START + "".join(f"answers.append({each})\n" for each in expressions) + "print(json.dumps(answers))\n"
+HOST = """import json, math, torch
+x, large = torch.randn(1000, 1000), torch.randn(4096, 4096)
+half = torch.randn(1000, 1000, dtype=torch.bfloat16)
+answers = []
+"""
+#: A large tensor that begins on the host holds no values either: what an operator reads of it is plausible.
+HOST_READS = {
+    "float(x[0, 0])": 1.0,
+    "x[5].add_(1).tolist() == [2.0] * 1000": True,
+    "float(half[0, 0])": 1.0,
+    "float(large.mean())": 1.0,
+    "float(large[-1, -1])": 1.0,
+    "torch.equal(x, x + 1)": True,
+    "math.log(x.max())": 0.0,
+    "float(x.npu()[0, 0])": 1.0,
+}
+
+
+def script_of(expressions: list[str], start: str = START) -> str:
+    return start + "".join(f"answers.append({each})\n" for each in expressions) + "print(json.dumps(answers))\n"
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +107,18 @@ def test_a_value_can_be_assumed(simulator_env: dict[str, str], tmp_path: Path) -
     run = run_shapes_only(simulator_env, tmp_path, code, ASSUME=assume)
     assert run.facts == [2.5, 1.0, True, [512 * 4096 // 4]]
     assert [read["assumed"] for read in run.reads] == [True, False, True, False]
+
+
+def test_a_large_tensor_of_the_host_is_read(simulator_env: dict[str, str], tmp_path: Path) -> None:
+    run = run_shapes_only(simulator_env, tmp_path, script_of(list(HOST_READS), HOST))
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert dict(zip(HOST_READS, run.facts)) == HOST_READS
+
+
+def test_a_read_of_the_host_is_listed_once(simulator_env: dict[str, str], tmp_path: Path) -> None:
+    first = HOST.count("\n") + 1
+    run = run_shapes_only(simulator_env, tmp_path, script_of(["float(x[0, 0])"], HOST), ASSUME=f"train.py:{first}=2.5")
+    assert run.facts == [2.5] and run.lines() == [first]
 
 
 @pytest.mark.parametrize("assume", ["train.py=2", "train.py:x=2", "train.py:3=much", "rows=2"])

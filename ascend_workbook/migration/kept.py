@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +48,20 @@ def keep_sources(scanned: Report, rewritten: Report) -> dict[str, Any]:
         else:
             sources[name], room = texts, room - size
     return {"root": scanned.facts["root"], "sources": sources, "sources_left_out": left_out}
+
+
+def keep_files(files: Iterable[tuple[str, Path]]) -> dict[str, dict[str, str]]:
+    """Return the fact `sources` of files that are as they were, by the names that a report has for them (that of a
+    notebook's cell ends with #cell and its number), without credentials; those that are not kept are passed over."""
+    sources: dict[str, dict[str, str]] = {}
+    room = MOST
+    for name, file in files:
+        with suppress(NotKept):
+            text = redact_in_place(_take_cell(_read(file), name.partition("#cell")[2]))
+            size = len(text.encode("utf-8", "surrogatepass"))
+            if size <= room:
+                sources[name], room = {"before": text}, room - size
+    return sources
 
 
 def _name_files(scanned: Report, rewritten: Report) -> list[str]:

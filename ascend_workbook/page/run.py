@@ -135,8 +135,8 @@ def describe_run(run: Run) -> dict[str, Any]:
 
 def describe_single(report: Report) -> dict[str, Any]:
     """Describe one report for a page of its own."""
-    sources = collect_sources(report) if report.stage == "migration" else {}
-    findings = placed_findings(report) if report.stage == "migration" else []
+    sources = collect_sources(report) if report.stage in ("migration", "planning") else {}
+    findings = placed_findings(report) if report.stage == "migration" or sources else []
     described = {
         "kind": "report",
         "name": in_both(report.title),

@@ -132,6 +132,15 @@ def test_a_page_of_its_own_has_answer_and_card(planned: Path) -> None:
     assert say("page.question.planning", "zh") in page.split("<noscript>")[1]
 
 
+def test_the_lines_that_a_rehearsal_names_can_be_read_on_its_page() -> None:
+    report = rehearsal("PLN500.out", Status.FIX, asked=1.0)
+    assert read_page(render_report(report, "en"))["code"] == []
+    kept = replace(report, facts={"sources": {"train.py": {"before": "import torch\n"}}})
+    (file,) = read_page(render_report(kept, "en"))["code"]
+    assert file["path"] == "train.py" and "".join(file["before"][0][1::2]) == "import torch"
+    assert [row["line"] for row in file["findings"]] == [PLACE.line]
+
+
 def test_a_range_has_its_unit_in_the_heading(planned: Path) -> None:
     data = read_run(planned)
     plan = next(part for part in data["tabs"]["planning"]["parts"] if part["id"] == "strategy")

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ascend_workbook.estimates.basis import Basis
-from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.report import Chart, Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.migration.dry_run import sides
-from ascend_workbook.planning.rehearsal.memory import KINDS, Memory
+from ascend_workbook.migration.kept import keep_files
+from ascend_workbook.planning.rehearsal.memory import KINDS, Holder, Memory
 from ascend_workbook.planning.rehearsal.reads import Read
 from ascend_workbook.planning.rehearsal.runs import MOST_EVENTS, RankRun, Rehearsal
 from ascend_workbook.planning.rehearsal.settings import Cluster, outside_bytes
@@ -101,7 +102,7 @@ def make_report(material: Material) -> Report:
         VERB,
         tuple(findings),
         Table(columns, rows),
-        facts=_collect_facts(material),
+        facts={**_collect_facts(material), "sources": _keep_sources(material, memory, findings)},
         tier=TIER,
         parts=tuple(_list_parts(material, memory)),
         answers=("PLN500",),
@@ -385,12 +386,10 @@ def _part_curve(memory: Memory) -> Report:
 
 def _part_holders(material: Material, memory: Memory) -> Report:
     columns = (Column("memory_kind"), Column("module"), Column("place"), Column("at_peak", "GiB"), Column("count"))
-    plan, side = material.rehearsal.plan, f"rank{material.worst.rank}"
     rows: list[tuple[Scalar, ...]] = []
     least = TOO_SMALL * sum(holder.bytes for holder in memory.holders)
     large = [holder for holder in memory.holders[:MOST_ROWS] if holder.bytes >= least]
-    for holder in large:
-        place = sides.place_of(plan, side, holder.file, holder.line) if holder.file else None
+    for holder, place in _place_holders(material, large):
         where = _shorten(str(place)) if place else ""
         rows.append((Sentence(f"rehearsal.kind.{holder.kind}"), holder.module, where, holder.bytes / GIB, holder.count))
     small = [holder for holder in memory.holders if holder not in large]
@@ -496,6 +495,27 @@ def _collect_facts(material: Material) -> dict[str, object]:
         if material.free is not None and material.free.memory is not None
         else None,
     }
+
+
+def _keep_sources(material: Material, memory: Memory | None, findings: Sequence[Finding]) -> dict[str, dict[str, str]]:
+    """Keep the user's own files that the report names a line of."""
+    original = material.rehearsal.plan.original
+    places = [finding.place for finding in findings if finding.place]
+    places += [Place(read.file, read.line) for read in _list_reads(material)]
+    places += [Place(each.file, each.line) for run in material.runs for each in run.stand_ins]
+    places += [place for _, place in _place_holders(material, memory.holders if memory else ()) if place]
+    root = Path(original.layout.root)
+    own = {file.relative_to(root).as_posix(): file for file in original.texts if file != original.script}
+    own[original.place_of_line(original.script.relative_to(root), 1).path.partition("#cell")[0]] = original.given
+    files = {place.path: own.get(place.path.partition("#cell")[0]) for place in places}
+    return keep_files((name, file) for name, file in files.items() if file is not None)
+
+
+def _place_holders(material: Material, holders: Sequence[Holder]) -> Iterator[tuple[Holder, Place | None]]:
+    """Yield what holds memory, with its place in the user's own file where it has one."""
+    plan, side = material.rehearsal.plan, f"rank{material.worst.rank}"
+    for holder in holders[:MOST_ROWS]:
+        yield holder, sides.place_of(plan, side, holder.file, holder.line) if holder.file else None
 
 
 def _rank_facts(run: RankRun) -> dict[str, object]:

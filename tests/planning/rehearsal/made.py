@@ -52,10 +52,12 @@ def make_run(
     return RankRun(rank, result, memory, work, reads)
 
 
-def make_rehearsal(cluster: Cluster | None = None) -> Any:
-    """Make what a report asks of a rehearsal, for the script train.py."""
-    layout = SimpleNamespace(root=Path("/nowhere"))
-    original = SimpleNamespace(given=Path("train.py"), args=("--size", "7b"), findings=(), layout=layout, texts={})
+def make_rehearsal(cluster: Cluster | None = None, root: Path = Path("/nowhere")) -> Any:
+    """Make what a report asks of a rehearsal, for the script train.py in a folder."""
+    layout, script = SimpleNamespace(root=root), root / "train.py"
+    original = SimpleNamespace(
+        given=script, script=script, args=("--size", "7b"), findings=(), layout=layout, texts={script: b""}
+    )
     original.place_of_line = lambda name, line: Place(name.as_posix(), line)
     plan = SimpleNamespace(
         original=original, out=Path("/nowhere"), script=Path("train.py"), steps=2, touched={}, copies={}, network=False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -225,3 +226,18 @@ def test_tokens_are_the_indices_into_the_largest_embedding() -> None:
     places = replace(words, inputs=((512, 8), (1, 128)))
     assert count_tokens(Work((words, places, words))) == 2 * 2 * 128
     assert count_tokens(WORK) == 0
+
+
+def test_the_files_that_it_names_a_line_of_are_kept(tmp_path: Path) -> None:
+    """Not a library's, nor one of the script's own that no line is named of; nor a credential in one that is."""
+    texts = {"train.py": "x = 1\n", "net.py": "token = 'hf_" + "a" * 34 + "'\n", "other.py": "y = 2\n"}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    rehearsal = make_rehearsal(root=tmp_path)
+    rehearsal.plan.original.texts = {tmp_path / name: text.encode() for name, text in texts.items()}
+    reads = (Read("net.py", 1, "aten::item", "1.0"), Read("/usr/lib/site-packages/lib.py", 3, "aten::item", "1.0"))
+    report = make_report(Material(rehearsal, (make_run(make_memory(10.0), reads=reads),), load_basis()))
+    sources = report.facts["sources"]
+    assert sorted(sources) == ["net.py", "train.py"]  # what is held at the peak is of train.py, line 8
+    assert sources["train.py"] == {"before": texts["train.py"]}
+    assert "hf_" not in sources["net.py"]["before"] and "token = " in sources["net.py"]["before"]

@@ -22,7 +22,7 @@ export async function drawCode(into, target) {
   const wanted = target && page.files.has(target.path) ? target.path : files[0].path;
   const findings = files.flatMap(file => file.findings.map(finding => ({...finding, path: file.path})));
   const layout = h("div", {class: "code"});
-  into.append(classBar(findings), layout);
+  into.append(...[classBar(findings), layout].filter(Boolean));
   const side = h("nav", {class: "side", "aria-label": w("files")}), main = h("div", {class: "main"});
   layout.append(main, side);
   drawSide(side, files, findings, wanted);

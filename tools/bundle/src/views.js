@@ -349,8 +349,9 @@ async function report(into, target) {
   const one = Object.values(page.data.tabs)[0];
   into.append(h("div", {class: "head"}, h("h1", {}, t(one.title), " ", chip(one.status)), page.data.simulated ? tag(w("simulated_tag")) : null, page.data.tab === "planning" ? tag(w("estimated")) : null, h("p", {class: "verdict"}, prose(once(one.verdict)))));
   if (t(page.data.circumstances)) into.append(h("ul", {class: "tight small"}, t(page.data.circumstances).split("\n").map(line => h("li", {}, prose(line)))));
+  if (page.data.tab === "planning") await drawPlanning(into, one);
   if (page.data.code.length) await drawCode(into, target);
-  if (page.data.tab === "planning") return drawPlanning(into, one);
+  if (page.data.tab === "planning") return;
   const timed = one.id === "timeline" ? one : null;
   if (timed?.facts?.timeline) await drawTimeline(into, timed);
   const own = await section({...one, parts: []}, true);

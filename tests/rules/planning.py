@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from ascend_workbook.estimates.chips import find_chip
 from ascend_workbook.findings.finding import Place
+from ascend_workbook.planning.card import GIB
 from ascend_workbook.planning.strategy.advice import Advised
-from ascend_workbook.planning.strategy.choice import GIB, Setting
+from ascend_workbook.planning.strategy.choice import Setting
 from ascend_workbook.planning.strategy.reading import known_models
 from ascend_workbook.planning.strategy.stated import Stated, Value
 from tests.rules.lines import Example

@@ -20,7 +20,8 @@ from typing import Any
 from ascend_workbook.estimates.basis import load_basis
 from ascend_workbook.estimates.chips import find_chip
 from ascend_workbook.estimates.ranges import Range
-from ascend_workbook.planning.strategy.choice import GIB, Setting
+from ascend_workbook.planning.card import GIB
+from ascend_workbook.planning.strategy.choice import Setting
 from ascend_workbook.planning.strategy.model import Model
 from ascend_workbook.planning.strategy.ranking import rank_strategies
 

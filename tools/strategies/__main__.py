@@ -20,9 +20,10 @@ from pathlib import Path
 from random import Random
 
 from ascend_workbook.estimates.chips import find_chip
+from ascend_workbook.planning.card import GIB
 from ascend_workbook.planning.replicas import can_rehearse, rehearse_stages
 from ascend_workbook.planning.strategy.candidates import find_candidates
-from ascend_workbook.planning.strategy.choice import DEEPSPEED, FSDP, GIB, MINDSPEED, Setting, Strategy
+from ascend_workbook.planning.strategy.choice import DEEPSPEED, FSDP, MINDSPEED, Setting, Strategy
 from ascend_workbook.planning.strategy.memory import compare_memories, estimate_memory, list_stages
 from ascend_workbook.planning.strategy.reading import known_models
 

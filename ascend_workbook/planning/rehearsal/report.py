@@ -13,16 +13,17 @@ from ascend_workbook.findings.report import Chart, Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.migration.dry_run import sides
 from ascend_workbook.migration.kept import keep_files
+from ascend_workbook.planning.card import GIB, outside_bytes
 from ascend_workbook.planning.rehearsal.memory import KINDS, Holder, Memory
 from ascend_workbook.planning.rehearsal.reads import Read
 from ascend_workbook.planning.rehearsal.runs import MOST_EVENTS, RankRun, Rehearsal
-from ascend_workbook.planning.rehearsal.settings import Cluster, outside_bytes
+from ascend_workbook.planning.rehearsal.settings import Cluster
 from ascend_workbook.planning.rehearsal.stand_ins import UNKNOWN, find_address
 from ascend_workbook.planning.rehearsal.times import StepTime
 from ascend_workbook.planning.rehearsal.variants import Variant
 
 STAGE, VERB, TIER = "planning", "rehearse", "npu-simulated"
-GIB, MIB = 1 << 30, 1 << 20
+MIB = 1 << 20
 #: A peak is called one that fits only where so much of the card is left beside all that is not known.
 MARGIN = 0.08
 #: More than this part of what is reserved lost to pieces that fit nothing is worth a look.

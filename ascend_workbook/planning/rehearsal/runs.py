@@ -17,9 +17,10 @@ from ascend_workbook.machine.launch import LaunchResult, Plugin, Progress
 from ascend_workbook.migration.dry_run import sides
 from ascend_workbook.migration.dry_run.original import Original
 from ascend_workbook.migration.rewrite.change import INJECT
+from ascend_workbook.planning.card import outside_bytes
 from ascend_workbook.planning.rehearsal.memory import Memory, load_memory
 from ascend_workbook.planning.rehearsal.reads import Read, load_reads
-from ascend_workbook.planning.rehearsal.settings import DISTINCT, Cluster, outside_bytes
+from ascend_workbook.planning.rehearsal.settings import DISTINCT, Cluster
 from ascend_workbook.planning.rehearsal.stand_ins import MOST_FILES, StandIn, configure, find_missing, load_stand_ins
 from ascend_workbook.planning.rehearsal.work import Work, load_work
 

@@ -11,12 +11,13 @@ from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Chart, Column, Listing, Report, Table
 from ascend_workbook.findings.rules import judge_facts, rules_of
 from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.planning.card import GIB, seen_bytes
 from ascend_workbook.planning.strategy import rules
 from ascend_workbook.planning.strategy.advice import Advised
 from ascend_workbook.planning.strategy.arguments import argument_sources, write_arguments
 from ascend_workbook.planning.strategy.candidates import limit_sources
-from ascend_workbook.planning.strategy.choice import GIB, Setting
-from ascend_workbook.planning.strategy.memory import PARTS, USABLE
+from ascend_workbook.planning.strategy.choice import Setting
+from ascend_workbook.planning.strategy.memory import PARTS
 from ascend_workbook.planning.strategy.ranking import Judged, Ranking
 from ascend_workbook.planning.strategy.stated import Stated
 
@@ -100,7 +101,7 @@ def _make_verdict(answer: Answer) -> Finding:
     args |= {
         "strategy": first.strategy.text,
         "fitting": len(ranking.fitting),
-        "usable": setting.memory_bytes * USABLE / GIB,
+        "usable": seen_bytes(setting.memory_bytes) / GIB,
     }
     args |= {"low": first.total.low / GIB, "high": first.total.high / GIB}
     args |= {"step_low": first.step.total.low, "step_high": first.step.total.high}
@@ -209,7 +210,7 @@ def _report_memory(answer: Answer, shown: tuple[Judged, ...]) -> Report:
         parts = [judged.memory.parts[name] / GIB for name in PARTS]
         rows.append((judged.strategy.text, judged.memory.stage, *parts, judged.memory.outside.middle / GIB))
     args: dict[str, Scalar] = {
-        "usable": answer.setting.memory_bytes * USABLE / GIB,
+        "usable": seen_bytes(answer.setting.memory_bytes) / GIB,
         "memory": answer.setting.memory_bytes / GIB,
     }
     finding = Finding("PLN546", Status.NOTE, "PLN546.formula", args)
@@ -328,7 +329,7 @@ def _collect_facts(answer: Answer) -> dict[str, object]:
         "nodes": setting.nodes,
         "chip": setting.chip.name,
         "memory_bytes": setting.memory_bytes,
-        "usable_bytes": setting.memory_bytes * USABLE,
+        "usable_bytes": seen_bytes(setting.memory_bytes),
         "batch": setting.batch,
         "sequence": setting.sequence,
         "framework": setting.framework,

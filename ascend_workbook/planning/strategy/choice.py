@@ -10,7 +10,6 @@ from ascend_workbook.planning.strategy.model import Model
 
 MINDSPEED, MEGATRON, DEEPSPEED, FSDP = FRAMEWORKS = ("mindspeed", "megatron", "deepspeed", "fsdp")
 NONE, SELECTIVE, FULL = RECOMPUTES = ("none", "selective", "full")
-GIB = 2**30
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from functools import cached_property
 from math import ceil
 
 from ascend_workbook.estimates.ranges import Range
-from ascend_workbook.planning.strategy.choice import DEEPSPEED, FSDP, FULL, GIB, NONE, SELECTIVE, Setting, Strategy
+from ascend_workbook.planning.card import outside_bytes, seen_bytes
+from ascend_workbook.planning.strategy.choice import DEEPSPEED, FSDP, FULL, NONE, SELECTIVE, Setting, Strategy
 from ascend_workbook.planning.strategy.model import Model
 
 #: Bytes of a parameter: weights, gradients, optimizer
@@ -24,16 +25,11 @@ STATES = {"megatron": (2.0, 4.0, 12.0), DEEPSPEED: (2.0, 2.0, 12.0), FSDP: (4.0,
 LOGITS = {"megatron": 6.0, DEEPSPEED: 14.0, FSDP: 14.0}
 #: Bytes that the fused attention keeps of each token and head: the largest score and the sum, eight float32 each
 STATISTICS = 64.0
-#: What lies beside PyTorch: context and CANN; two HCCL buffers of 200 MB for each group of cards
-CONTEXT_LOW, CONTEXT_HIGH, GROUP_LOW, GROUP_HIGH = 0.2 * GIB, 0.6 * GIB, 0.2 * GIB, 0.6 * GIB
 #: How far the formula errs, as factors: what real traces gave, and published configurations that run (tests/planning)
 ERRS_LOW, ERRS_HIGH = 0.90, 1.12
 #: How far two of one model err beside each other: of the working half's rehearsed pairs seven in ten lie within, and
 #: eight in ten within 1.053 (tools/strategies)
 COMPARED = 1.04
-#: What a process may take of a card: of 64 GiB torch_npu counts 60.97 as total
-#: (https://github.com/vllm-project/vllm-ascend/issues/19)
-USABLE = 60.97 / 64
 #: The order in which the parts are shown
 PARTS = ("weights", "gradients", "optimizer", "activations", "logits", "gathered", "working")
 
@@ -72,7 +68,7 @@ def compare_memories(memory: Memory, beside: Memory) -> Range:
 
 def judge_total(total: Range, memory_bytes: float) -> str:
     """Return `fits`, `unsure` or `not`, for what a process would take of a card of this memory."""
-    usable = memory_bytes * USABLE
+    usable = seen_bytes(memory_bytes)
     if total.high <= usable:
         return "fits"
     return "unsure" if total.low <= usable else "not"
@@ -124,8 +120,7 @@ def _list_moments(setting: Setting, strategy: Strategy, stage: int) -> Iterator[
 def estimate_outside(strategy: Strategy) -> Range:
     """Return what the process takes of the card beside PyTorch: context, CANN, a pair of buffers for each group."""
     degrees = (strategy.tensor, strategy.pipeline, strategy.context, strategy.expert, strategy.data)
-    groups = sum(degree > 1 for degree in degrees)
-    low, high = CONTEXT_LOW + GROUP_LOW * groups, CONTEXT_HIGH + GROUP_HIGH * groups
+    low, high = outside_bytes(sum(degree > 1 for degree in degrees))
     return Range(low, (low + high) / 2, high)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from ascend_workbook.estimates.chips import Chip, find_chip
 from ascend_workbook.estimates.prices import load_prices, write_template
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.report import Report
+from ascend_workbook.planning.card import parse_memory
 from ascend_workbook.planning.replicas import rehearse_strategies
 from ascend_workbook.planning.strategy.advice import published_batch
 from ascend_workbook.planning.strategy.answer import Answer, report_plan
@@ -23,7 +23,6 @@ from ascend_workbook.planning.strategy.reading import read_model
 from ascend_workbook.planning.strategy.stated import Stated
 from ascend_workbook.planning.strategy.timing import estimate_step
 
-SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(Gi?B?|Mi?B?)?", re.IGNORECASE)
 #: A sequence where neither user nor script says one, and the model could have a longer
 SEQUENCE = 4096
 MOST_CARDS = 65536
@@ -100,7 +99,7 @@ def make_setting(
     for name, value in (("--seq", length), ("--batch", sequences)):
         if value < 1:
             raise WorkbookError("strategy.bad_number", name=name, value=value, most=2**31)
-    memory_bytes = parse_memory(memory) if memory else float(chip.memory_bytes)
+    memory_bytes = parse_memory(memory, chip)
     return Setting(model, cards, nodes, chip, memory_bytes, sequences, length, framework)
 
 
@@ -109,14 +108,6 @@ def usual_batch(model: Model, sequence: int, cards: int) -> int:
     wanted = published_batch(model.parameters) / sequence / cards
     doublings: int = max(0, round(math.log2(max(wanted, 1.0))))
     return cards << doublings
-
-
-def parse_memory(text: str) -> float:
-    """Return the bytes of `64GB`, as cards are sold: in units of 1024. Raises WorkbookError for no size."""
-    match = SIZE.fullmatch(text.strip())
-    if match is None or not float(match.group(1)):
-        raise WorkbookError("strategy.bad_memory", value=text)
-    return float(match.group(1)) * 2 ** (20 if (match.group(2) or "G")[0] in "mM" else 30)
 
 
 def _whole(stated: Stated, name: str) -> int:

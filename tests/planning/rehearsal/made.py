@@ -10,10 +10,11 @@ from ascend_workbook.findings.finding import Place
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.machine.launch import LaunchResult
 from ascend_workbook.machine.launch.result import ChildError
+from ascend_workbook.planning.card import GIB
 from ascend_workbook.planning.rehearsal.memory import KINDS, Holder, Memory
 from ascend_workbook.planning.rehearsal.reads import Read
 from ascend_workbook.planning.rehearsal.runs import RankRun
-from ascend_workbook.planning.rehearsal.settings import GIB, Cluster, make_cluster
+from ascend_workbook.planning.rehearsal.settings import Cluster, make_cluster
 from ascend_workbook.planning.rehearsal.work import Call, Collective, Work
 
 

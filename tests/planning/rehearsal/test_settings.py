@@ -1,16 +1,15 @@
-"""What a rehearsal may be asked, and how much lies outside PyTorch."""
+"""What a rehearsal may be asked."""
 
 from __future__ import annotations
 
 import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.planning.card import GIB
 from ascend_workbook.planning.rehearsal.settings import (
     DISTINCT,
-    GIB,
     choose_ranks,
     make_cluster,
-    outside_bytes,
 )
 
 
@@ -59,9 +58,3 @@ def test_ranks() -> None:
     assert choose_ranks(DISTINCT, 8) == DISTINCT and choose_ranks(DISTINCT, 1) == (0,)
     with pytest.raises(WorkbookError, match=r"0 to 4"):
         choose_ranks("4", 4)
-
-
-def test_groups_take_buffers_outside() -> None:
-    low, high = outside_bytes(0)
-    assert low == int(0.55 * GIB) and high == int(1.8 * GIB)
-    assert outside_bytes(10)[1] == low + 10 * 400 * 2**20 > high

@@ -14,6 +14,7 @@ from ascend_workbook.estimates.basis import load_basis
 from ascend_workbook.estimates.chips import find_chip
 from ascend_workbook.estimates.ranges import ZERO, Range
 from ascend_workbook.findings.sentence import load_catalogue
+from ascend_workbook.planning.card import GIB
 from ascend_workbook.planning.strategy.arguments import argument_sources, write_arguments
 from ascend_workbook.planning.strategy.candidates import (
     CHECKS,
@@ -28,7 +29,6 @@ from ascend_workbook.planning.strategy.choice import (
     FRAMEWORKS,
     FSDP,
     FULL,
-    GIB,
     MEGATRON,
     MINDSPEED,
     SELECTIVE,

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from ascend_workbook.estimates.chips import find_chip
 from ascend_workbook.estimates.ranges import Range
+from ascend_workbook.planning.card import GIB
 from ascend_workbook.planning.strategy import memory
 from ascend_workbook.planning.strategy.candidates import find_candidates
 from ascend_workbook.planning.strategy.choice import (
     DEEPSPEED,
     FSDP,
     FULL,
-    GIB,
     MEGATRON,
     NONE,
     SELECTIVE,

@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from ascend_workbook.estimates.chips import find_chip
-from ascend_workbook.planning.strategy.choice import FULL, GIB, NONE, Setting, Strategy, strategy_of_arguments
+from ascend_workbook.planning.card import GIB
+from ascend_workbook.planning.strategy.choice import FULL, NONE, Setting, Strategy, strategy_of_arguments
 from ascend_workbook.planning.strategy.memory import estimate_memory
 from ascend_workbook.planning.strategy.shell import read_launch
 from tests.conftest import ROOT

@@ -70,7 +70,7 @@ def test_a_launch_script_is_judged_as_it_stands(tmp_path: Path) -> None:
         ({"model": "llama-8000b"}, "strategy.no_model"),
         ({"model": "llama-7b", "cards": 0}, "strategy.bad_number"),
         ({"model": "llama-7b", "cards": 16, "nodes": 3}, "strategy.bad_nodes"),
-        ({"model": "llama-7b", "memory": "64 apples"}, "strategy.bad_memory"),
+        ({"model": "llama-7b", "memory": "64 apples"}, "card.memory"),
         ({"model": "llama-7b", "framework": "jax"}, "strategy.no_framework"),
         ({"model": "llama-7b", "chip": "910Z"}, "estimates.unknown_chip"),
         ({"model": "llama-7b", "tokens": -1.0}, "strategy.bad_number"),

@@ -478,6 +478,25 @@ EXAMPLES: list[Example] = [
     ("PRF314", of(("host_op", "aten::mm", 0, 500), tier="cpu"), ["GOOD PRF314.cpu"]),
     ("PRF314", of(READ, ("loading", "l", 300, 400), tier="npu-simulated"), ["CANNOT PRF314.no_device"]),
     (
+        "PRF316",
+        of(HALF, ("loading", "l", 500, 500)),
+        [
+            "LOOK PRF316.loading gain_ms=0.5 place=profiling.cause_at(part=100 where=l) share=50 weight=50",
+            "NOTE PRF316.computing_work gain_ms=0.5 share=50 where=other weight=15",
+        ],
+    ),
+    (
+        "PRF316",
+        of(*PIECES),
+        [
+            "LOOK PRF316.tiny_kernels gain_ms=0.4 place=profiling.cause_at(part=100 where=aten::add) "
+            "share=40 weight=40",
+            "NOTE PRF316.computing_work gain_ms=0.6 share=60 where=other weight=18",
+        ],
+    ),
+    ("PRF316", of(HALF, tier="npu-simulated"), ["GOOD PRF316.none"]),
+    ("PRF316", of(READ), ["CANNOT PRF316.blind"]),
+    (
         "PRF315",
         of(("compute", "k", 0, 850), ("copy", "c", 800, 200)),
         ["LOOK PRF315.exposed gain_ms=0.15 share=15 weight=15"],
@@ -632,7 +651,7 @@ EXAMPLES: list[Example] = [
         ["NOTE PRF393.change calls=4 gain_ms=0.03 share=3 weight=3"],
     ),
     ("PRF393", of(HALF), ["CANNOT PRF393.unseen"]),
-    ("PRF393", of(HALF, tier="npu-simulated"), ["CANNOT advice.no_device"]),
+    ("PRF393", of(HALF, tier="npu-simulated"), ["CANNOT PRF393.unseen"]),
     # kernels
     (
         "PRF323",
@@ -736,7 +755,11 @@ EXAMPLES: list[Example] = [
         ),
         ["NOTE PRF367.change calls=0 gain_ms=0.15 share=15 weight=15"],
     ),
-    ("PRF367", of(*parts("Cast"), tier="npu-simulated"), ["CANNOT advice.no_device"]),
+    (
+        "PRF367",
+        of(*parts("Cast"), tier="npu-simulated"),
+        ["NOTE advice.counted calls=1 count=1 gain_ms=None share=None"],
+    ),
     (
         "PRF368",
         of(*parts("TransData", "trans_TransData_5")),
@@ -769,7 +792,11 @@ EXAMPLES: list[Example] = [
         ["NOTE PRF360.change calls=2 gain_ms=0.2 operators=[ForeachMul, aten::_foreach_add_] share=20 weight=20"],
     ),
     ("PRF360", of(*parts("aten::add_")), ["GOOD advice.fine calls=0 gain_ms=0 operators=[] share=0"]),
-    ("PRF360", of(*parts("ForeachMul"), tier="npu-simulated"), ["CANNOT advice.no_device"]),
+    (
+        "PRF360",
+        of(*parts("ForeachMul"), tier="npu-simulated"),
+        ["NOTE advice.counted calls=1 count=1 gain_ms=None operators=[ForeachMul] share=None"],
+    ),
     (
         "PRF361",
         of(*parts("aten::bmm", "aten::_softmax")),
@@ -791,7 +818,11 @@ EXAMPLES: list[Example] = [
         ),
         ["NOTE PRF361.change calls=2 fused=0 gain_ms=0.4 share=40 weight=40"],
     ),
-    ("PRF361", of(*parts("aten::bmm"), tier="npu-simulated"), ["CANNOT advice.no_device"]),
+    (
+        "PRF361",
+        of(*parts("aten::bmm"), tier="npu-simulated"),
+        ["GOOD advice.not_counted calls=0 count=0 fused=0 gain_ms=None share=None"],
+    ),
     (
         "PRF362",
         of(*parts("aten::pow", "aten::mean", "aten::rsqrt")),
@@ -1064,7 +1095,14 @@ EXAMPLES: list[Example] = [
             )
         ],
     ),
-    ("PRF398", of(*reduces(300), tier="npu-simulated"), ["CANNOT advice.no_device"]),
+    (
+        "PRF398",
+        of(*reduces(300), tier="npu-simulated"),
+        [
+            "NOTE advice.counted calls=1 count=1 gain_ms=None largest=100 middle_ms=0.3 share=None "
+            "waiting=advice.waiting_unknown(waiting_ms=0)"
+        ],
+    ),
     (
         "PRF399",
         of(*reduces(400)),

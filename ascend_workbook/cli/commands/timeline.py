@@ -9,7 +9,7 @@ VERBS = {
     "timeline": Verb(
         show_timeline,
         {
-            "path": Row("PROFILE"),
+            "path": "PROFILE",
             "baseline": "PROFILE",
             "out": "FILE",
             "serve_page": Row("--serve"),

@@ -100,10 +100,10 @@ def read_timeline_counters(path: Path) -> Counters:
 
 def _find_events(file: IO[bytes]) -> Iterable[tuple[bytes, int, float]]:
     """Yield name, moment and value of the counters that are looked for, piece by piece of the file."""
-    kept = b""
+    tail = b""
     while True:
         piece = file.read(PIECE)
-        content = kept + piece
+        content = tail + piece
         end = len(content) - LONGEST if len(piece) == PIECE else len(content)  # what begins behind it is the next's
         for wanted in NAMES:
             at = content.find(wanted, 0, end + len(wanted) - 1)
@@ -117,7 +117,7 @@ def _find_events(file: IO[bytes]) -> Iterable[tuple[bytes, int, float]]:
                 at = content.find(wanted, at + len(wanted), end + len(wanted) - 1)
         if len(piece) < PIECE:
             return
-        kept = content[end:]
+        tail = content[end:]
 
 
 def _sum_alike(rows: list[tuple[int, float]]) -> dict[int, float]:

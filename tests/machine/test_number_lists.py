@@ -16,6 +16,7 @@ from ascend_workbook.profiling.collecting.options import Options
 #: Verb, option, what stands before and behind it
 OPTIONS = (
     ("analyse", "--ranks", ["trace.json"]),
+    ("timeline", "--ranks", ["trace.json"]),
     ("profile", "--ranks", ["train.py"]),
     ("capture", "--ranks", ["--out", "out", "train.py"]),
     ("capture", "--dump-steps", ["--out", "out", "train.py"]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import http.client
 import json
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -104,8 +105,12 @@ def test_it_ends_when_nobody_asks(session: Session) -> None:
 def test_it_ends_when_it_is_asked_to(session: Session) -> None:
     own = Session(session.page, session.sides)
     made = make_server(own)
-    threading.Timer(0.3, _thread.interrupt_main).start()
-    assert serve(made, own, 600) == "stopped"
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    try:
+        threading.Timer(0.3, _thread.interrupt_main).start()
+        assert serve(made, own, 60) == "stopped"
+    finally:
+        signal.signal(signal.SIGINT, before)
     with pytest.raises(OSError):
         ask(made, "/")
 

@@ -133,7 +133,7 @@ def test_pictures_of_facts_draw(lang: str, recwarn: pytest.WarningsRecorder) -> 
     for report in (report_timeline(profile), report_flame(profile)):
         charts.draw_chart(report, lang).savefig("/dev/null", format="png")
     assert not [str(w.message) for w in recwarn]
-    assert charts.describe_chart(report_timeline(profile)) == "lanes by time: 18 boxes in 7 lanes"
+    assert charts.describe_chart(report_timeline(profile)) == "lanes by time: 17 boxes in 7 lanes"
 
 
 def test_stacked_bars_stand_on_one_another() -> None:

@@ -13,7 +13,6 @@ VERBS = {
             "baseline": "PROFILE",
             "out": "FILE",
             "serve_page": Row("--serve"),
-            "ranks": "LIST",
             "steps": "A-B",
             "port": "N",
             "idle_s": "SECONDS",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ def show_timeline(
     baseline: str | os.PathLike[str] | None = None,
     out: str = "",
     serve_page: bool = False,
-    ranks: str = "",
+    ranks: str | Sequence[int] = (),
     steps: str = ALL,
     port: int = 0,
     idle_s: float = IDLE_S,
@@ -92,11 +92,11 @@ def show_timeline(
     return Report(STAGE, "show_timeline", (finding,), Table(columns, tuple(rows)), tier=tier)
 
 
-def load_index(path: str | os.PathLike[str], *, ranks: str = "", steps: str = ALL) -> Index:
+def load_index(path: str | os.PathLike[str], *, ranks: str | Sequence[int] = (), steps: str = ALL) -> Index:
     """Load every event of the profile at the path, of all its ranks or of those that `ranks` names."""
     several = rank_profiles_at(Path(path))
     profiles: dict[int, Path] = dict(several.profiles) if several else {rank_of(Path(path)) or 0: Path(path)}
-    if ranks:
+    if ranks not in ((), ""):
         wanted = parse_numbers(ranks, "ranks")
         absent: list[Scalar] = [rank for rank in wanted if rank not in profiles]
         if absent:

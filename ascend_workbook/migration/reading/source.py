@@ -11,6 +11,7 @@ import codecs
 import hashlib
 import io
 import re
+import threading
 import tokenize
 import warnings
 from bisect import bisect_right
@@ -165,12 +166,17 @@ def _count_characters(line: str, byte_column: int) -> int:
     return len(line.encode("utf-8", "surrogatepass")[:byte_column].decode("utf-8", "surrogatepass"))
 
 
+#: One thread parses at a time: in some versions of Python several count the depth of their trees together (CPython's
+#: issue 106905), and the filter of warnings is all threads' own.
+PARSING = threading.Lock()
+
+
 def parse_text(
     text: str, path: str = "<text>", *, encoding: str = "utf-8", bom: bytes = b"", file: Path | None = None
 ) -> Source:
     """Parse a text as a Source. Raises Unreadable with the line where Python cannot read it."""
     try:
-        with warnings.catch_warnings():
+        with PARSING, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes are the script's own business
             tree = ast.parse(text)
     except SyntaxError as cause:

@@ -96,7 +96,7 @@ def load_index(path: str | os.PathLike[str], *, ranks: str | Sequence[int] = (),
     """Load every event of the profile at the path, of all its ranks or of those that `ranks` names."""
     several = rank_profiles_at(Path(path))
     profiles: dict[int, Path] = dict(several.profiles) if several else {rank_of(Path(path)) or 0: Path(path)}
-    if ranks not in ((), ""):
+    if ranks:
         wanted = parse_numbers(ranks, "ranks")
         absent: list[Scalar] = [rank for rank in wanted if rank not in profiles]
         if absent:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -167,3 +169,20 @@ def test_a_launch_script_in_any_encoding_is_scanned_and_kept(tmp_path: Path, com
     rewrite(tmp_path, tmp_path / "out")
     new = data.replace(b"CUDA_VISIBLE_DEVICES", b"ASCEND_RT_VISIBLE_DEVICES")
     assert (tmp_path / "out" / "run.sh").read_bytes() == new
+
+
+def test_one_thread_parses_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several at once end with a SystemError now and then in some versions of Python."""
+    now, most, ordinary = [0], [0], ast.parse
+
+    def parse(text: str) -> ast.Module:
+        now[0] += 1
+        most[0] = max(most[0], now[0])
+        time.sleep(0.01)
+        now[0] -= 1
+        return ordinary(text)
+
+    monkeypatch.setattr(ast, "parse", parse)
+    with ThreadPoolExecutor(4) as pool:
+        assert len(list(pool.map(parse_text, ["x = 1"] * 8))) == 8
+    assert most == [1]

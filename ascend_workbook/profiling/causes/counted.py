@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.profiling.attribution import Nesting
 from ascend_workbook.profiling.causes.cause import Cause, Range
-from ascend_workbook.profiling.causes.marks import COMPILED, describe_frame, is_own_frame
+from ascend_workbook.profiling.causes.marks import COMPILED, describe_frame, function_of, is_own_frame
 from ascend_workbook.profiling.causes.work import families_of
 from ascend_workbook.profiling.intervals import I64, Intervals
 from ascend_workbook.profiling.trace import Trace
@@ -45,8 +45,6 @@ EXPLAINED = ("garbage", "loading", "checkpoint", "logging", "compiling", "prepro
 EDGES = ("start_ns", "end_ns")
 #: A place in a script
 PLACE = re.compile(r"\.\w+:\d+")
-#: A frame without its line
-FUNCTION = re.compile(r"\(\d+\)(?=: )")
 #: Causes that say by themselves why a line copies or reads
 TOLD = ("checkpoint", "logging", "loading", "preprocessing", "compiling")
 
@@ -256,15 +254,15 @@ def _count_busy_functions(lines: Lines) -> Iterator[Cause]:
     called = (frames.parent >= 0) & lines.steady[frames.rows]
     spent = np.where(called, alone.before_ns(frames.end_ns) - alone.before_ns(frames.start_ns), 0)
     names = trace.name[frames.rows]
-    function_of = {at: FUNCTION.sub("", trace.names[at]) for at in np.unique(names).tolist()}
+    functions = {at: function_of(trace.names[at]) for at in np.unique(names).tolist()}
     by_function: dict[str, int] = {}
     for name, ns in zip(names.tolist(), spent.tolist()):
-        by_function[function_of[name]] = by_function.get(function_of[name], 0) + ns
+        by_function[functions[name]] = by_function.get(functions[name], 0) + ns
     best = max(by_function, key=by_function.__getitem__, default="")
     busy = by_function.get(best, 0) / lines.steps
     if busy < WORTH["python"] * lines.profile.breakdown.step_ns:
         return
-    inside = np.array([function_of[name] == best for name in names.tolist()]) & called
+    inside = np.array([functions[name] == best for name in names.tolist()]) & called
     by_line = np.bincount(names[inside], weights=frames.self_ns()[inside])
     yield _make_cause(lines, "python", "function", busy, describe_frame(trace.names[int(by_line.argmax())]))
 

@@ -55,9 +55,8 @@ SMALL = 2**16
 #: `.item()`, `float(loss)`, `if tensor:` end in it; from so many a step they are told, of so many the lines are found
 READS = ("aten::_local_scalar_dense", "aten::nonzero")
 MANY_READS, MOST_READS = 4, 60
-#: Gaps a step from which they are many, the length up to which one is short, and how much of all of them the longest
-#: tenth may hold where they are alike
-MANY, SHORT_NS, ALIKE = 20, 1_000_000, 0.9
+#: Gaps a step from which they are many
+MANY = 20
 #: Families of kernels whose share of the computing is a cause of its own
 FAMILY_WORTH = {"casting": 0.15, "layout": 0.15}
 

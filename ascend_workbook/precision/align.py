@@ -12,7 +12,7 @@ from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Report, join_reports, parse_fail_on
 from ascend_workbook.precision.attempts.verb import attempts as read_attempts
 from ascend_workbook.precision.compare import compare
-from ascend_workbook.precision.curves import TOLERANCE, curves
+from ascend_workbook.precision.curves import curves
 from ascend_workbook.precision.views import answers
 from ascend_workbook.precision.views.answers import explain_losses
 from ascend_workbook.precision.views.questions import CLASSES, apply_gate
@@ -25,12 +25,13 @@ def align(
     baseline: str | Path,
     target: str | Path,
     *,
-    tolerance: float = TOLERANCE,
+    tolerance: float | None = None,
     replaying: bool = True,
     only: Sequence[str] = (),
     sample: float = 1.0,
     seed: int = 0,
     fail_on: Iterable[str] = (),
+    anyway: bool = False,
     attempts: str | Path | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
@@ -41,7 +42,15 @@ def align(
     cannot be read."""
     wanted = parse_fail_on(fail_on, CLASSES)
     comparison = compare(
-        baseline, target, replaying=replaying, only=only, sample=sample, seed=seed, attempts=attempts, progress=progress
+        baseline,
+        target,
+        replaying=replaying,
+        only=only,
+        sample=sample,
+        seed=seed,
+        anyway=anyway,
+        attempts=attempts,
+        progress=progress,
     )
     try:
         losses = curves(baseline, target, tolerance=tolerance)

@@ -17,7 +17,7 @@ from ascend_workbook.precision.capturing import manifest
 from ascend_workbook.precision.capturing.options import FINGERPRINTS
 from ascend_workbook.precision.divergence import Judgement, formats
 from ascend_workbook.precision.divergence.replay import Replays, replay_pairs
-from ascend_workbook.precision.experiment import differences, start
+from ascend_workbook.precision.experiment import differences, measure_start, other_start, start
 from ascend_workbook.precision.experiment.start import Start
 from ascend_workbook.precision.experiment.told import Discrepancy
 from ascend_workbook.precision.layouts import read_runs
@@ -239,7 +239,8 @@ def examine_captures(
             tell(Step(say("precision.told.compare", None, step=key[0], rank=key[1]), number, len(common)))
         # later steps begin with weights that updates have parted, by how much is not known; nor is it known what
         # error the selected operators begin with
-        reached = 0.0 if key[0] == 0 and not selection.names else math.inf
+        began = math.inf if other_start(different) else measure_start(left.about, right.about)
+        reached = began if key[0] == 0 and not selection.names else math.inf
         steps.append(
             _compare_step(right.runs[key], left.runs[key], numerics, recorded, replaying, reached, selection, measure)
         )

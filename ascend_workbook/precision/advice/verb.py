@@ -32,18 +32,21 @@ def advise(
     log_baseline: str | Path | None = None,
     log_target: str | Path | None = None,
     replaying: bool = False,
+    anyway: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
     """Two captures (folders or bundles, as compare takes them) judged by every rule of advice/rules: a row for each.
 
     `again` is a second capture of one side: whether a run repeats itself shows in nothing else. The logs (as curves
     takes them) tell of the loss scale; by default each capture's own. `replaying` runs operators again in float64
-    first, as compare does. A cause whose facts were not recorded is told as not looked at; Fix where the two are not
-    the same experiment, so that no tensor was. Raises WorkbookError where
-    a side or a log that was asked for cannot be read."""
+    first, as compare does, and `anyway` judges the tensors of different experiments too. A cause whose facts were not
+    recorded is told as not looked at; Fix where the two are not the same experiment, so that no tensor was. Raises
+    WorkbookError where a side or a log that was asked for cannot be read."""
     with ExitStack() as stack:
         left, right = (stack.enter_context(open_side(side)) for side in (baseline, target))
-        facts = examine_captures(left.folder.absolute(), right.folder.absolute(), replaying=replaying, tell=progress)
+        facts = examine_captures(
+            left.folder.absolute(), right.folder.absolute(), replaying=replaying, anyway=anyway, tell=progress
+        )
         second = stack.enter_context(open_side(again)).folder.absolute() if again is not None else None
         repeated = _compare_again(facts, second, progress) if second is not None else None
         judged_report = make_report(

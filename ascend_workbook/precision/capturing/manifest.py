@@ -79,6 +79,18 @@ def load_manifest(folder: Path) -> Manifest | None:
         raise WorkbookError("precision.json_unreadable", path=str(path), error=str(cause)) from cause
 
 
+def computed_in(folder: Path) -> list[str]:
+    """List the formats that a capture computed in: its parameters' and those of an autocast that was on. Empty where
+    the folder holds no capture that can be read."""
+    try:
+        about = load_manifest(folder) if folder.is_dir() else None
+    except WorkbookError:  # what is wrong with it is told by who needs it
+        return []
+    sides = [side.get("experiment") or {} for side in about.sides.values()] if about else []
+    dtypes = [str(name) for side in sides for name in side.get("dtypes") or ()]
+    return dtypes + [str(dtype) for side in sides for enabled, dtype in side.get("autocast") or () if enabled]
+
+
 def list_files(folder: Path) -> dict[str, dict[str, Any]]:
     """Return every file of the dump with its size and SHA-256."""
     paths = sorted(path for path in (folder / DUMP).rglob("*") if path.is_file())

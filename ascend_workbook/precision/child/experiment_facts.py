@@ -3,6 +3,7 @@
 `side["experiment"]` of a capture holds, as far as each could be read (what could not is absent):
 seeds       {"torch": int, "python" and "numpy": hash of the state, "calls": [{"call", "seed"}]} at the first forward
 modules     {path: [class, extra_repr]}; dtypes {dtype: parameters}; weights {name: [norm, values...]}
+sketches    {name: [sums...]} of the floating weights: their differences have the size of the weights' difference
 batches     {iteration: [{"samples": [hash per sample], "numbers": [norm, values...]} per tensor]}
 optimizers  [{"class", "groups": [{"lr": ..., "betas": ..., "parameters": count}]}] at each one's first update
 rates       {iteration: [learning rate per group, over all optimizers]}; schedulers [{"class", name: number}]
@@ -14,11 +15,13 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import importlib.util
 import math
 import random
 import sys
 import weakref
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -40,13 +43,26 @@ KEPT = 8
 MOST_SAMPLES = 4096
 
 
+def _load_sketching() -> Any:
+    spec = importlib.util.spec_from_file_location("_workbook_sketch", Path(__file__).with_name("sketch.py"))
+    if spec is None or spec.loader is None:
+        raise ImportError("sketch.py cannot be loaded")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+sketching = _load_sketching()
+
+
 class Facts:
     """`told` grows as the script goes on; `install` is called before its first line."""
 
     def __init__(self, observer: Observer) -> None:
         self.observer = observer
         self.told: dict[str, Any] = {"loss": None}
-        self.told.update({name: {} for name in ("seeds", "modules", "dtypes", "weights", "batches", "rates", "scaler")})
+        kept = ("seeds", "modules", "dtypes", "weights", "sketches", "batches", "rates", "scaler")
+        self.told.update({name: {} for name in kept})
         self.told.update({name: [] for name in ("optimizers", "schedulers", "autocast", "loaders", "imported")})
         self._calls: list[dict[str, object]] = []
         self._schedulers: list[weakref.ref[object]] = []
@@ -88,6 +104,7 @@ class Facts:
         with torch.no_grad():
             state = [pair for pair in model.state_dict().items() if isinstance(pair[1], torch.Tensor)]
             self.told["weights"] = {name: list_numbers(value) for name, value in state}
+            self.told["sketches"] = {name: sketch_values(value) for name, value in state if value.is_floating_point()}
 
     def batch(self, iteration: int, tensors: list[torch.Tensor]) -> None:
         """What the first forward of an iteration is given."""
@@ -236,6 +253,14 @@ def list_numbers(value: torch.Tensor) -> list[float | None]:
     real = flat if flat.is_floating_point() else flat.double()
     values = map(float, (torch.linalg.vector_norm(real, dtype=torch.float64), *flat[::step][:KEPT]))
     return [number if math.isfinite(number) else None for number in values]
+
+
+def sketch_values(value: torch.Tensor) -> list[float | None]:
+    """The tensor's sketch; empty where there is none of its layout."""
+    if not value.numel() or value.is_complex() or value.layout != torch.strided:
+        return []
+    flat = value.detach().reshape(-1)[:: sketching.stride_of(value.numel())].to("cpu", torch.float64)
+    return [number if math.isfinite(number) else None for number in sketching.sketch(flat.numpy()).tolist()]
 
 
 def list_leaves(value: object) -> list[object]:

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ascend_workbook.precision.curves.series import Series
+from ascend_workbook.precision.tensors.tolerance import unit_roundoff
 
 #: Relative difference of losses. Before the first update only the forward pass stands behind it, and a difference
 #: is an error; later, training amplifies honest rounding. Measured on CPU kernels, a small residual network: one
 #: thread against two part by 2e-3 at step 8 and by 3e-2 at step 10, convolutions in HF32 by 3e-3 at step 3.
 TOLERANCE = 1e-3
+#: Units in the last place of the coarsest format a run computes in by which its losses may differ: a loss is a mean
+#: over many numbers that were rounded so, some of them several times. Seen with 1 unit of noise on every operator under
+#: bfloat16 autocast: 0.4.
+UNITS = 2.0
+
+
+def tolerance_of(dtypes: Iterable[str]) -> float:
+    """Return what losses may differ by where the runs compute in these formats, unless another tolerance is given."""
+    return max([TOLERANCE, *(UNITS * unit_roundoff(dtype) for dtype in dtypes)])
+
+
 #: Of so many values in a row, the first included, so many must be beyond it.
 WINDOW, ENOUGH = 5, 3
 #: With no more values than these nothing tells a lone one from a beginning.

@@ -16,8 +16,9 @@ from ascend_workbook.findings.report import Chart, Column, Report, Table, parse_
 from ascend_workbook.findings.sentence import Scalar
 from ascend_workbook.machine.launch import join_simulator_parts
 from ascend_workbook.precision.baselines.reading import Opened, open_side
+from ascend_workbook.precision.capturing.manifest import computed_in
 from ascend_workbook.precision.curves import findings as curve_findings
-from ascend_workbook.precision.curves.aligned import TOLERANCE, Aligned, align_series, first_place
+from ascend_workbook.precision.curves.aligned import TOLERANCE, Aligned, align_series, first_place, tolerance_of
 from ascend_workbook.precision.curves.finals import Target, final_value, judge_finals, judge_targets
 from ascend_workbook.precision.curves.follow import Follow, follow_logs
 from ascend_workbook.precision.curves.readers import read
@@ -55,7 +56,7 @@ def curves(
     baseline: str | Path,
     target: str | Path,
     *,
-    tolerance: float = TOLERANCE,
+    tolerance: float | None = None,
     target_metric: Sequence[str] = (),
     pattern: str = "",
     loss: str = "",
@@ -68,15 +69,17 @@ def curves(
     """Compares two logs (or folders or bundles that hold one) by relative difference of the loss: gpulog.json, any JSON
     of records, CSV or TSV, TensorBoard events, trainer_state.json, Megatron-LM's and other text logs.
 
+    `tolerance`: by default 1e-3, or two units in the last place of the coarsest format that captures say they computed
+    in (autocast, parameters): 8e-3 of bfloat16.
     `target_metric`: final values that the target must reach, as "val_loss<=2.9". `pattern`: for other text logs, with
     named groups `step` and one for each number. With `following` both logs are read again until the run ends.
     `fail_on` are classes (questions.py) that make the status Fix where they occur or could not be looked for.
     Raises WorkbookError where a log cannot be read, or has no loss to compare."""
     wanted = parse_fail_on(fail_on, OF_CURVES)
-    if not tolerance >= 0:
+    if tolerance is not None and not tolerance >= 0:
         raise WorkbookError("precision.tolerance", given=tolerance)
     options = Options(
-        tolerance,
+        TOLERANCE if tolerance is None else tolerance,
         tuple(map(Target.parse_target, [target_metric] if isinstance(target_metric, str) else target_metric)),
         pattern,
         loss,
@@ -88,9 +91,11 @@ def curves(
             raise WorkbookError("storage.followed", place=str(place))
     with open_side(baseline) as opened_baseline, open_side(target) as other:
         outcome, places = "", (opened_baseline.folder, other.folder)
+        if tolerance is None:
+            options = replace(options, tolerance=tolerance_of(name for place in places for name in computed_in(place)))
         if following:
             left, right, outcome = follow_logs(
-                places, following, pattern=pattern, loss=loss, shift=shift, tolerance=tolerance, tell=progress
+                places, following, pattern=pattern, loss=loss, shift=shift, tolerance=options.tolerance, tell=progress
             )
         else:
             left, right = (read(place, pattern=pattern, loss=loss) for place in places)

@@ -6,7 +6,7 @@ making another experiment."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.machine.settings import Difference, Settings, find_differences, risks
@@ -65,6 +65,22 @@ def find_remarks(baseline: Manifest | None, target: Manifest | None) -> tuple[Di
     """What differs on the first common rank without making another experiment."""
     first = next(_sides_by_rank(baseline, target), None) if baseline and target else None
     return tuple(part for look in LOOKS for part in look(*first[1]) if not part.decides) if first else ()
+
+
+def measure_start(baseline: Manifest | None, target: Manifest | None) -> float:
+    """Measure by how much the initial weights differ where that is rounding: the noise that a first step begins
+    with."""
+    sides = _sides_by_rank(baseline, target) if baseline and target else ()
+    return max((told.measure_start_noise(*pair) for _, pair in sides), default=0.0)
+
+
+#: Facts that part the very first operator.
+AT_START = ("weights", "weights_missing", "dtype", "shape", "batches", "batch_shapes", "samples", "order")
+
+
+def other_start(found: Iterable[Discrepancy]) -> bool:
+    """Return whether the first step begins with other weights or other data, so that its first operator parts."""
+    return any(discrepancy.fact in AT_START for discrepancy in found)
 
 
 def _sides_by_rank(baseline: Manifest, target: Manifest) -> Iterator[tuple[str, tuple[Told, Told]]]:

@@ -100,8 +100,8 @@ def _weight_slots(operator: Operator) -> frozenset[str]:
 def _compare_tensor(
     agreement: Agreement, slot: TensorAgreement, mine: TensorRecord, baseline: TensorRecord
 ) -> Changed | None:
-    """None where the tensor is the same to within the dtypes' rounding, or cannot be compared."""
-    if slot.error is None or slot.error <= tolerance.rounding_floor((mine.dtype, baseline.dtype)):
+    """None where the tensor is the same to within rounding, which is carried on as noise, or cannot be compared."""
+    if slot.error is None or slot.error <= max(map(tolerance.start_floor, (mine.dtype, baseline.dtype))):
         return None
     pairs = [(mine.norm, baseline.norm), (mine.maximum, baseline.maximum), (mine.minimum, baseline.minimum)]
     ratios = [a / b for a, b in pairs if a is not None and b]

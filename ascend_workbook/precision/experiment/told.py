@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Optional, TypedDict
 
 from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.precision.tensors import tolerance
 
 LONGEST = 200
 
@@ -67,6 +68,7 @@ class Told:
     batch_prints: dict[str, list[str]]
     weights: dict[str, Numbers]
     batches: dict[str, list[Batch]]
+    sketches: dict[str, Numbers]
     seeds: dict[str, object]
     seed_calls: list[dict[str, object]]
     modules: dict[str, list[str]]
@@ -84,7 +86,7 @@ class Told:
         experiment = side.get("experiment")
         facts = experiment if isinstance(experiment, Mapping) else {}
         known: dict[str, Any] = {name: facts.get(name) or [] for name in ("loaders", "optimizers", "schedulers")}
-        for name in ("weights", "batches", "seeds", "modules", "rates", "scaler"):
+        for name in ("weights", "batches", "sketches", "seeds", "modules", "rates", "scaler"):
             known[name] = facts.get(name) or {}
         prints = side.get("weights") or {}, side.get("batches") or {}
         calls, loss = known["seeds"].get("calls", []), facts.get("loss") or ""
@@ -140,20 +142,54 @@ def _compare_weights(left: Told, right: Told) -> Iterator[Discrepancy]:
     prints, others = left.weight_prints, right.weight_prints
     common = [name for name in prints if name in others and prints[name] != others[name]]
     kinds = {name: (_read_print(prints[name]), _read_print(others[name])) for name in common}
+    args: dict[str, Scalar]
     differ = [[name for name in common if kinds[name][0][at] != kinds[name][1][at]] for at in (0, 1)]
     for at, fact in enumerate(("dtype", "shape")):
         for name in differ[at][:1]:
             yield Discrepancy(fact, name, kinds[name][0][at], kinds[name][1][at], {"count": len(differ[at])})
     changed = [name for name in common if name not in differ[0] and name not in differ[1]]
-    if changed:
+    noise = measure_start_noise(left, right)
+    if changed and noise:
+        args = {"count": len(changed), "of": len(prints), "apart": noise}
+        yield Discrepancy("weights_near", changed[0], None, None, args, decides=False)
+    elif changed:
         values = {name: (left.weights.get(name, ()), right.weights.get(name, ())) for name in changed}
         worst = [name for _, name in sorted(((_relative_distance(*values[n]), n) for n in changed), reverse=True)]
         mine, theirs = values[worst[0]]
         how = _describe_change(mine, theirs, kinds[worst[0]][0][0])
-        args: dict[str, Scalar] = {"count": len(changed), "of": len(prints), "names": [*worst[:SHOWN]], "how": how}
+        args = {"count": len(changed), "of": len(prints), "names": [*worst[:SHOWN]], "how": how}
         norm, other = (side[0] if side else None for side in (mine, theirs))
         yield Discrepancy("weights", worst[0], norm, other, args)
     yield from _find_one_sided(prints, others)
+
+
+def measure_start_noise(left: Told, right: Told) -> float:
+    """Measure the largest relative difference of initial weights where it is rounding in every one of them; 0 where
+    there is none, or more than rounding in one."""
+    largest = 0.0
+    for name, text in left.weight_prints.items():
+        other = right.weight_prints.get(name)
+        if other is None or other == text:
+            continue
+        kinds = _read_print(text), _read_print(other)
+        apart = _measure_distance(name, left, right)
+        if kinds[0] != kinds[1] or apart > tolerance.start_floor(kinds[0][0]):
+            return 0.0
+        largest = max(largest, apart)
+    return largest
+
+
+def _measure_distance(name: str, left: Told, right: Told) -> float:
+    """Measure how far a weight's two sides are apart: by their sketches, else by the kept values and the norms."""
+    sides = left.weights.get(name, ()), right.weights.get(name, ())
+    sketches = left.sketches.get(name, ()), right.sketches.get(name, ())
+    if any(None in side for side in (*sides, *sketches)) or not all(sides):
+        return math.inf
+    if all(sketches) and len(sketches[0]) == len(sketches[1]):  # the first number is left out: there the norm stands
+        return _relative_distance((None, *sketches[0]), (None, *sketches[1]))
+    norms = [side[0] or 0.0 for side in sides]
+    apart = abs(norms[0] - norms[1]) / max(norms) if max(norms) else 0.0
+    return max(_relative_distance(*sides), apart)
 
 
 def _find_one_sided(left_side: dict[str, str], right_side: dict[str, str]) -> Iterator[Discrepancy]:

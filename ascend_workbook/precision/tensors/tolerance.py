@@ -55,6 +55,16 @@ def rounding_floor(dtypes: Iterable[str]) -> float:
     return max((_summation_units(dtype) * unit_roundoff(dtype) for dtype in dtypes), default=0.0)
 
 
+#: Initial weights that each device drew or computed itself differ by a few roundings of the functions that made them
+#: (logarithm, erfinv): so many times the floor of float32; 16-bit numbers have been rounded once more.
+OF_START = 5.0
+
+
+def start_floor(dtype: str) -> float:
+    """Return the relative L2 difference of initial weights that is still rounding: noise, and no other weights."""
+    return (1.0 if BITS.get(dtype, 0) <= HALF_BITS else OF_START) * rounding_floor((dtype,))
+
+
 def allowed_roundings(dtypes: Iterable[str]) -> float:
     """Return how many times the effect of one rounding of all inputs is honest, for the coarsest of the dtypes."""
     return ROUNDINGS * _summation_units(max(dtypes, key=unit_roundoff, default=""))

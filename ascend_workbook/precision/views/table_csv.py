@@ -29,12 +29,22 @@ def render_csv(steps: Iterable[tuple[Pairing, Iterable[Agreement]]]) -> str:
     writer.writerow(COLUMNS)
     for pairing, agreements in steps:
         for agreement in agreements:
-            writer.writerows(_tensor_rows(agreement))
+            writer.writerows(map(_neutralise_cells, _tensor_rows(agreement)))
         rest = [(operator.name, NOT_THERE, "NPU") for operator in pairing.only_target]
         rest += [(NOT_THERE, operator.name, "Bench") for operator in pairing.only_baseline]
         for *names, side in rest:
-            writer.writerow((*names, *((NOT_THERE,) * (4 + len(METRICS))), None, None, None, None, f"only in {side}"))
+            rest_of_row = (*((NOT_THERE,) * (4 + len(METRICS))), None, None, None, None, f"only in {side}")
+            writer.writerow(_neutralise_cells((*names, *rest_of_row)))
     return stream.getvalue()
+
+
+#: What a spreadsheet takes for a formula where a text begins with it.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def _neutralise_cells(cells: Iterable[object]) -> list[object]:
+    """Put an apostrophe before a text that a spreadsheet would run; numbers stay as they are."""
+    return [f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell for cell in cells]
 
 
 def format_metrics(metrics: Metrics) -> tuple[object, ...]:

@@ -10,7 +10,13 @@ import pytest
 
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.precision.capturing.manifest import Manifest
-from ascend_workbook.precision.experiment import compare_surroundings, differences, find_remarks, list_unrecorded
+from ascend_workbook.precision.experiment import (
+    compare_surroundings,
+    differences,
+    find_remarks,
+    list_unrecorded,
+    measure_start,
+)
 from ascend_workbook.precision.rules import captures, experiment
 
 
@@ -187,7 +193,7 @@ def test_what_a_side_did_not_record_is_not_looked_at() -> None:
     assert {"settings", "seeds", "modules", "optimizer"} <= set(list_unrecorded(whole, bare))
     assert "seeds" in list_unrecorded(whole, None)
     judged: Any = SimpleNamespace(
-        baseline=SimpleNamespace(about=whole), target=SimpleNamespace(about=bare), differences=()
+        baseline=SimpleNamespace(about=whole), target=SimpleNamespace(about=bare), differences=(), anyway=False
     )
     assert "ACC205.not_looked" in [finding.key for finding in experiment.check_experiment(judged)]
 
@@ -231,3 +237,43 @@ def test_what_the_tolerances_allow_for_and_what_is_not_recorded_is_not_noted() -
     assert not noted(recorded("cpu"), recorded("npu-simulated", flags={"conv_format": "hf32"}))
     assert not noted(recorded("cpu"), None) and not noted(side({}), side({}))
     assert compare_surroundings(side({}), recorded("npu")) == []
+
+
+def of_weights(values: list[float], digest: str, dtype: str = "float32", sketch: list[float] | None = None) -> Manifest:
+    norm = sum(value * value for value in values) ** 0.5
+    sketches = {"w": sketch} if sketch else {}
+    return told({"w": f"{dtype}[4]:{digest}"}, weights={"w": [norm, *values]}, sketches=sketches)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "apart", "near"),
+    [
+        ("float32", 3e-8, True),
+        ("float32", 5e-6, True),
+        ("float32", 5e-5, False),
+        ("bfloat16", 4e-3, True),
+        ("bfloat16", 5e-2, False),
+    ],
+)
+def test_initial_weights_that_differ_by_rounding_are_noise(dtype: str, apart: float, near: bool) -> None:
+    values = [1.0, -1.0, 0.5, 2.0]
+    moved = [value * (1 + sign * apart) for value, sign in zip(values, (1, -1, 1, -1))]
+    left, right = of_weights(values, "1", dtype), of_weights(moved, "2", dtype)
+    assert [found.fact for found in differences(left, right)] == ([] if near else ["weights"])
+    assert [found.fact for found in find_remarks(left, right)] == (["weights_near"] if near else [])
+    assert measure_start(left, right) == (pytest.approx(apart, rel=0.01) if near else 0.0)
+
+
+def test_one_element_between_the_kept_ones_shows_in_the_sketch() -> None:
+    values = [1.0, -1.0, 0.5, 2.0]
+    left = of_weights(values, "1", sketch=[3.0, 1.0])
+    assert differences(left, of_weights(values, "2", sketch=[3.0, 1.0 + 1e-7])) == ()
+    assert [found.fact for found in differences(left, of_weights(values, "2", sketch=[3.0, 1.01]))] == ["weights"]
+
+
+def test_a_small_real_difference_is_judged_anyway_where_that_is_asked() -> None:
+    left, right = told(), told(optimizers=[{"class": "SGD", "groups": [{"lr": 0.1}]}])
+    sides = {"baseline": SimpleNamespace(about=left), "target": SimpleNamespace(about=right)}
+    for anyway, status in ((False, Status.FIX), (True, Status.LOOK)):
+        facts: Any = SimpleNamespace(**sides, differences=differences(left, right), anyway=anyway)
+        assert max(found.status for found in experiment.check_experiment(facts)) is status

@@ -23,7 +23,7 @@ from ascend_workbook.profiling.ranks.collectives import read_metadata
 from ascend_workbook.profiling.readers import DATA, exported, locate_profile, read_step_table, read_trace
 from ascend_workbook.profiling.readers.ascend import TIMELINE, output_of
 from ascend_workbook.profiling.readers.choice import ALL
-from ascend_workbook.profiling.readers.counters import Counters, read_database_counters, read_timeline_counters
+from ascend_workbook.profiling.readers.counters import Counters, collect_counters, read_database_counters
 from ascend_workbook.profiling.readers.database import find_database
 from ascend_workbook.profiling.readers.lines import add_sampled_lines
 from ascend_workbook.profiling.readers.tables import KernelTable, MemoryTables, read_kernel_table, read_memory_tables
@@ -138,8 +138,7 @@ class Profile:
         """Return what the device's counters tell, by its database or the timeline, if any."""
         if self.database is not None and Path(self.trace.source) == self.database:
             return read_database_counters(self.database)
-        source = Path(self.trace.source)
-        return read_timeline_counters(source) if source.name == TIMELINE else Counters({})
+        return collect_counters(self.trace.counters)
 
     @cached_property
     def roofline(self) -> Roofline | None:

@@ -70,6 +70,14 @@ class Detail(NamedTuple):
 NO_DETAIL = Detail()
 
 
+class Sample(NamedTuple):
+    """What one of the device's counters told at a moment, in its own unit."""
+
+    name: str
+    at_ns: int
+    value: float
+
+
 @dataclass(frozen=True)
 class Step:
     """One training step on the host: its number as the profiler counts it, and [start, end)."""
@@ -105,13 +113,14 @@ class Trace:
     into KINDS, `step` into `steps` (-1: outside every step), `launched_by` into the rows (-1: unknown); `launch_ns` is
     when the host launched a device event (UNTOLD: unknown). `marked` is False where the profile has no step marks and
     one step stands for the whole of it. `left_out` counts events that could not be used, by reason; `memory_records`
-    the allocations seen. `simulated`: the file says that its device was a simulated one, whose times are the CPU's.
-    `cut_at`: the byte at which a file that was cut short ends, or is damaged, `damage` says how; the events are
-    those before it. `slower`: why the fast reader had no part in it, empty where it had or where its form has none.
-    `detail` (n,) indexes into `details`, whose first says nothing. `about`: what the file says of itself beside its
-    events. `looked`: which of the file's steps these are, None: all; what other steps launched and what runs in the
-    time of these is then of no step. `remarks`: what else is to be said of which steps were read, each {"say": ...,
-    "args": ...}. Raises ValueError when the columns do not fit."""
+    the allocations seen, `counters` the samples of the device's clock, memory and cache. `simulated`: the file says
+    that its device was a simulated one, whose times are the CPU's. `cut_at`: the byte at which a file that was cut
+    short ends, or is damaged, `damage` says how; the events are those before it. `slower`: why the fast reader had
+    no part in it, empty where it had or where its form has none. `detail` (n,) indexes into `details`, whose first
+    says nothing. `about`: what the file says of itself beside its events. `looked`: which of the file's steps these
+    are, None: all; what other steps launched and what runs in the time of these is then of no step. `remarks`: what
+    else is to be said of which steps were read, each {"say": ..., "args": ...}. Raises ValueError when the columns
+    do not fit."""
 
     names: tuple[str, ...]
     lanes: tuple[str, ...]
@@ -136,6 +145,7 @@ class Trace:
     dialect: str = ""
     marked: bool = True
     memory_records: int = 0
+    counters: tuple[Sample, ...] = ()
     simulated: bool = False
     left_out: dict[str, int] = field(default_factory=dict)
     cut_at: int | None = None

@@ -97,6 +97,7 @@ def read_timeline(loaded: Loaded) -> Trace:
         dialect="ascend",
         left_out=dict(loaded.left_out),
         memory_records=tables.count_rows(loaded.path.with_name(tables.MEMORY)),
+        counters=events.counters,
         simulated=any(task == SIMULATED for _, _, task in events.groups),
         cut_at=loaded.cut_at,
         damage=loaded.damage,

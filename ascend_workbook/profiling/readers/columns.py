@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,10 +15,12 @@ from ascend_workbook.profiling.intervals import I64
 from ascend_workbook.profiling.readers.document import Event
 from ascend_workbook.profiling.readers.native.scanner import Order, Scanner, Shares
 from ascend_workbook.profiling.readers.records import UNKNOWN, Label, dict_in, json_in, label_in, pair_halves, text_in
-from ascend_workbook.profiling.readers.values import nanoseconds_of
-from ascend_workbook.profiling.trace import I32, Detail
+from ascend_workbook.profiling.readers.values import LIMIT, nanoseconds_of, to_nanoseconds
+from ascend_workbook.profiling.trace import I32, Detail, Sample
 
 MEMORY = "[memory]"
+#: How the counters begin that are read; most of a file's are others
+COUNTERS = ("AI Core Freq", "HBM ", "LLC ")
 FLOW = "async_npu"
 FAR = 2**62
 NOBODY = 2**32 - 1
@@ -85,6 +88,7 @@ class Events:
     processes: dict[Label, str]
     memory_records: int
     unpaired: int
+    counters: tuple[Sample, ...]
 
 
 class Collector:
@@ -101,6 +105,7 @@ class Collector:
         self.odd: Counter[str] = Counter()  # what was cut, by PRF304's words
         self._processes: dict[Label, str] = {}
         self._memory_records = 0
+        self._counters: list[Event] = []
         self._order, self._flow_order, self._scanner = Order(), Order(), scanner
         tables = (self._names, self._origins, self._called, self._details, self._places)
         self._shares = Shares(scanner, *tables) if scanner else None
@@ -116,6 +121,7 @@ class Collector:
         self._halves += [event for event in batch if event.get("ph") in ("B", "E")]
         for letter in ("i", "I"):
             self._memory_records += sum(event.get("name") == MEMORY for event in by_letter.get(letter, ()))
+        self._counters += [e for e in by_letter.get("C", ()) if str(e.get("name")).startswith(COUNTERS)]
         for event in by_letter.get("M", ()):
             if event.get("name") == "process_name" and (args := dict_in(event, "args")):
                 self._processes[label_in(event, "pid")] = text_in(args, "name", self.odd)
@@ -125,6 +131,7 @@ class Collector:
         paired, unpaired = pair_halves(self._halves)
         self._add_complete(paired)
         (name, origin, *others), flows = self._join_columns()
+        scanned = self._scanner.counter_events() if self._scanner else []
         lanes, groups = Interned(), Interned()
         lane = lanes.encode_keys([origin[:4] for origin in self._origins], len(self._origins))
         group = groups.encode_keys(
@@ -142,6 +149,7 @@ class Collector:
             processes=self._processes,
             memory_records=self._memory_records + (self._scanner.count_memory_records() if self._scanner else 0),
             unpaired=unpaired,
+            counters=tuple(_read_samples([*self._counters, *scanned])),
         )
 
     def _join_columns(self) -> tuple[Sequence[Any], Sequence[Any]]:
@@ -263,3 +271,15 @@ def _join_parts(parts: Sequence[tuple[object, ...]], types: str) -> tuple[Any, .
     """Join column after column, so that one's parts are freed before the next is joined; `types`: numpy's letters."""
     columns = enumerate(types)
     return tuple(np.concatenate([np.empty(0, letter), *(part[at] for part in parts)]) for at, letter in columns)
+
+
+def _read_samples(events: Iterable[Event]) -> Iterator[Sample]:
+    """Yield the counters' samples; what has no usable time, or another number of values than one, is no sample."""
+    for event in events:
+        try:
+            (value,) = map(float, dict_in(event, "args").values())
+            at_ns = to_nanoseconds(event.get("ts"))
+        except (TypeError, ValueError, OverflowError):
+            continue
+        if isfinite(value) and 0 <= at_ns < LIMIT:
+            yield Sample(str(event["name"]), at_ns, value)

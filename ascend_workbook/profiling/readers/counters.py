@@ -1,7 +1,6 @@
 """What the device's counters tell beside its tasks: its clock, the bandwidth of its memory, hits of its cache.
 
-A database has them as tables, in bytes a second and percent; trace_view.json as counter events, in MB/s and shares.
-There they are looked for by their names alone: most of a timeline's counters are others."""
+A database has them as tables, in bytes a second and percent; trace_view.json as counter events, in MB/s and shares."""
 
 from __future__ import annotations
 
@@ -10,23 +9,16 @@ import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 
 from ascend_workbook.profiling.intervals import I64
 from ascend_workbook.profiling.readers.database import columns_of, open_database
 from ascend_workbook.profiling.readers.tables import F64
-from ascend_workbook.profiling.readers.values import to_nanoseconds
+from ascend_workbook.profiling.trace import Sample
 
-#: As torch_npu writes a counter: its name, then when, then what
-EVENT = re.compile(
-    rb'"(AI Core Freq|HBM \d+/(?:Read|Write)|LLC \d+ Read/Hit Rate)"\s*,\s*"ts"\s*:\s*"?([\d.]+)"?[^{}]*'
-)
-VALUE = re.compile(rb'"args"\s*:\s*\{\s*"[^"]*"\s*:\s*([\d.eE+-]+)\s*\}')
-#: So much of a file is searched at once, and so long an event may be
-PIECE, LONGEST = 1 << 22, 1 << 12
-NAMES = (b'"AI Core Freq"', b'"HBM ', b'"LLC ')
+#: As torch_npu names a part of memory, a part of the cache
+BANDWIDTH, HIT_RATE = re.compile(r"HBM \d+/(Read|Write)"), re.compile(r"LLC \d+ Read/Hit Rate")
 
 
 @dataclass(frozen=True)
@@ -80,44 +72,18 @@ def _select(
     return [(int(moment), float(value) * scale) for moment, value in rows]
 
 
-def read_timeline_counters(path: Path) -> Counters:
-    """Return the counters of a trace_view.json; of one that cannot be read none."""
-    samples: dict[str, list[tuple[int, float]]] = {name: [] for name in ("frequency_mhz", "read_gb_s", "write_gb_s")}
+def collect_counters(samples: Iterable[Sample]) -> Counters:
+    """Return the counters of a trace_view.json's samples, by the names that torch_npu gives them."""
+    rows: dict[str, list[tuple[int, float]]] = {ours: [] for ours in ("frequency_mhz", "read_gb_s", "write_gb_s")}
     hits: list[tuple[int, float]] = []
-    try:
-        with path.open("rb") as file:
-            for name, moment, value in _find_events(file):
-                if name.startswith(b"AI"):
-                    samples["frequency_mhz"].append((moment, value))
-                elif name.startswith(b"LLC"):
-                    hits.append((moment, 100 * value))
-                else:
-                    samples["read_gb_s" if name.endswith(b"Read") else "write_gb_s"].append((moment, value / 1000))
-    except (OSError, ValueError):
-        return Counters({})
-    return _collect({ours: _sum_alike(rows) for ours, rows in samples.items()} | {"hit_percent": _mean_alike(hits)})
-
-
-def _find_events(file: IO[bytes]) -> Iterable[tuple[bytes, int, float]]:
-    """Yield name, moment and value of the counters that are looked for, piece by piece of the file."""
-    tail = b""
-    while True:
-        piece = file.read(PIECE)
-        content = tail + piece
-        end = len(content) - LONGEST if len(piece) == PIECE else len(content)  # what begins behind it is the next's
-        for wanted in NAMES:
-            at = content.find(wanted, 0, end + len(wanted) - 1)
-            while at >= 0:
-                event = EVENT.match(content, at)
-                value = VALUE.match(content, event.end()) if event else None
-                if event and not value:  # `args` is in what the pattern passed over
-                    value = VALUE.search(content, event.start(), event.end() + 120)
-                if event and value:
-                    yield event[1], to_nanoseconds(event[2].decode()), float(value[1])
-                at = content.find(wanted, at + len(wanted), end + len(wanted) - 1)
-        if len(piece) < PIECE:
-            return
-        tail = content[end:]
+    for name, at_ns, value in samples:
+        if name == "AI Core Freq":
+            rows["frequency_mhz"].append((at_ns, value))
+        elif HIT_RATE.fullmatch(name):
+            hits.append((at_ns, 100 * value))
+        elif told := BANDWIDTH.fullmatch(name):
+            rows["read_gb_s" if told[1] == "Read" else "write_gb_s"].append((at_ns, value / 1000))
+    return _collect({ours: _sum_alike(some) for ours, some in rows.items()} | {"hit_percent": _mean_alike(hits)})
 
 
 def _sum_alike(rows: list[tuple[int, float]]) -> dict[int, float]:

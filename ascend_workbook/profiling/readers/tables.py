@@ -10,15 +10,15 @@ from __future__ import annotations
 import codecs
 import csv
 import re
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import compress, islice
-from math import inf, isfinite, isnan, nan
+from itertools import accumulate, compress, count, islice
+from math import inf, isfinite, nan
+from operator import itemgetter
 from pathlib import Path
 from sys import intern
-from typing import NamedTuple, TextIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,9 @@ from ascend_workbook.profiling.readers.document import BAD, READ_SIZE
 from ascend_workbook.profiling.readers.loading import without_garbage_collection
 from ascend_workbook.profiling.readers.values import LIMIT, format_dtypes, to_nanoseconds
 from ascend_workbook.profiling.trace import Event, Texts
+
+if TYPE_CHECKING:
+    from _csv import Reader
 
 Mask = npt.NDArray[np.bool_]
 F64 = npt.NDArray[np.float64]
@@ -45,6 +48,7 @@ MEMORY = "operator_memory.csv"
 LONGEST_CELL = 2**24
 #: Rows that are looked at together
 ROWS = 2**12
+LINE_END = re.compile("\r\n|\r|\n")
 
 
 class Piece(NamedTuple):
@@ -58,7 +62,7 @@ class Piece(NamedTuple):
 
     def column(self, at: int) -> list[str]:
         """Return the cells of one column as they are written: start times end in a tab."""
-        return [row[at] for row in self.rows]
+        return [*map(itemgetter(at), self.rows)]
 
 
 @contextmanager
@@ -76,18 +80,30 @@ def open_table(path: Path) -> Iterator[TextIO]:
 def read_sheet(file: TextIO) -> tuple[list[str], Iterator[Piece]]:
     """Read the heading and the pieces of a file of open_table; [] of an empty one. Empty lines are no rows."""
     reader = csv.reader(file)
-    numbered_rows = ((row, reader.line_num) for row in reader if row)
-    head, _ = next(numbered_rows, ([], 0))
-    return [name.strip() for name in head], _read_pieces(numbered_rows, len(head))
+    head = next(filter(None, reader), [])
+    return [name.strip() for name in head], _read_pieces(reader, reader.line_num, len(head))
 
 
-def _read_pieces(numbered_rows: Iterator[tuple[list[str], int]], width: int) -> Iterator[Piece]:
+def _read_pieces(reader: Reader, line: int, width: int) -> Iterator[Piece]:
+    """`line`: how many of the file's are behind."""
     first = 0
-    while batch := list(islice(numbered_rows, ROWS)):
-        ragged = {at: line for at, (row, line) in enumerate(batch) if len(row) != width}
-        rows = [row if len(row) == width else (row + [""] * width)[:width] for row, _ in batch]
-        yield Piece(rows, first, ragged)
+    while batch := list(islice(reader, ROWS)):
+        if {*map(len, batch)} == {width}:
+            rows, ragged = batch, {}
+        else:
+            lines = [line + at for at in accumulate(map(_count_lines, batch))]
+            numbered = [(row, at) for row, at in zip(batch, lines) if row]
+            ragged = {at: number for at, (row, number) in enumerate(numbered) if len(row) != width}
+            rows = [row if len(row) == width else (row + [""] * width)[:width] for row, _ in numbered]
+        if rows:
+            yield Piece(rows, first, ragged)
+        line = reader.line_num
         first += len(rows)
+
+
+def _count_lines(row: list[str]) -> int:
+    """Return how many of the file's lines a row takes."""
+    return 1 + sum(len(LINE_END.findall(cell)) for cell in row if not cell.isprintable())
 
 
 def read_rows(path: Path, needed: tuple[str, ...]) -> list[dict[str, str]]:
@@ -126,6 +142,17 @@ def time_ns(cell: str, column: str, path: Path, line: int, *, least: int = 1 - L
     raise WorkbookError("profiling.bad_cell", path=str(path), line=line, column=column, value=cell)
 
 
+def _times_ns(cells: list[str], column: str, path: Path, lines: Iterable[int]) -> I64:
+    """Return cells as nanoseconds (n,), as `time_ns` does one."""
+    digits = "\n".join(cells).replace(".", "")
+    exact = {cell[-4:-3] for cell in cells} == {"."} and len(digits) == sum(map(len, cells)) - 1  # one point in each
+    if exact and digits.isascii() and digits.replace("\n", "").isdigit():
+        times = [*map(int, digits.split("\n"))]
+        if max(times) < LIMIT:
+            return np.array(times, np.int64)
+    return np.array([time_ns(cell, column, path, line) for cell, line in zip(cells, lines)], np.int64)
+
+
 def count_replaced(path: Path) -> int:
     """Count the bytes of a table that are no UTF-8; 0 of one that cannot be read."""
     decoder, count = codecs.getincrementaldecoder("utf-8")("surrogateescape"), 0
@@ -144,7 +171,7 @@ def count_rows(path: Path) -> int:
     if not path.is_file():
         return 0
     with open_table(path) as file:
-        return sum(len(piece.rows) for piece in read_sheet(file)[1])
+        return max(0, sum(1 for _ in filter(None, csv.reader(file))) - 1)
 
 
 def read_kernels(path: Path) -> tuple[list[Event], bool]:
@@ -325,12 +352,13 @@ def clean_texts(cells: Iterable[str], column: str) -> Texts:
 
 def _read_numbers(cells: list[str], bad_cells: list[str]) -> F64:
     """Return the cells' numbers, NaN where there are none; what is no number is noted."""
-    try:
-        numbers = np.fromiter(map(float, cells), np.float64, len(cells))
-        if np.isfinite(numbers).all():
+    is_told = np.array([cell not in ABSENT for cell in cells], np.bool_)
+    with suppress(ValueError):
+        told = np.array([*map(float, compress(cells, is_told))], np.float64)
+        if np.isfinite(told).all():
+            numbers = np.full(len(cells), nan)
+            numbers[is_told] = told
             return numbers
-    except ValueError:
-        pass
     return np.array([_to_number(cell.strip(), bad_cells) for cell in cells], np.float64)
 
 
@@ -374,45 +402,60 @@ def read_memory_tables(folder: Path) -> MemoryTables | None:
     WorkbookError, naming file and place, for what cannot be read."""
     path = folder / RECORD
     needed = ("Component", "Timestamp(us)", "Total Allocated(MB)", "Total Reserved(MB)")
-    moments, allocated, reserved = array("q"), array("d"), array("d")
+    moments, allocated, reserved = [np.zeros(0, np.int64)], [np.zeros(0)], [np.zeros(0)]
     process = nan
-    for first, columns in read_columns(path, *needed):
-        for line, (component, moment, *sizes) in enumerate(zip(*columns), first):
-            if component == ALLOCATOR:
-                held = [_size_of(size, name, path, line) for size, name in zip(sizes, needed[2:])]
-                at_ns = time_ns(moment, needed[1], path, line)
-                if not isnan(held[0] + held[1]):  # else the file tells nothing of this moment
-                    moments.append(at_ns)
-                    allocated.append(held[0])
-                    reserved.append(held[1])
-            elif component == PROCESS:
-                process = np.fmax(process, _size_of(sizes[1], needed[3], path, line))
-    if not moments:
+    for first, (components, *cells) in read_columns(path, *needed):
+        for wanted in (ALLOCATOR, PROCESS):
+            is_wanted = [component == wanted for component in components]
+            lines = [*compress(count(first), is_wanted)]
+            moment, *sizes = ([*compress(column, is_wanted)] for column in cells)
+            if wanted == PROCESS:
+                process = float(np.fmax.reduce(_sizes_of(sizes[1], needed[3], path, lines), initial=process))
+                continue
+            held = [_sizes_of(column, name, path, lines) for column, name in zip(sizes, needed[2:])]
+            is_told = ~np.isnan(held[0] + held[1])  # else the file tells nothing of this moment
+            moments.append(_times_ns(moment, needed[1], path, lines)[is_told])
+            allocated.append(held[0][is_told])
+            reserved.append(held[1][is_told])
+    at_ns = np.concatenate(moments)
+    if not at_ns.size:
         return None
     modules: dict[str, float] = {}
     for first, columns in read_columns(folder / MODULES, needed[0], needed[3]):
         for line, (name, cell) in enumerate(zip(*columns), first):
             size = _size_of(cell, needed[3], folder / MODULES, line)
             modules[name] = max(modules.get(name, 0.0), size)
-    order = np.argsort(np.array(moments), kind="stable")
-    curve = np.array(moments)[order], np.array(allocated)[order], np.array(reserved)[order]
+    order = np.argsort(at_ns, kind="stable")
+    curve = at_ns[order], np.concatenate(allocated)[order], np.concatenate(reserved)[order]
     names, size_mb, from_ns, until_ns = _read_allocations(folder / MEMORY)
-    return MemoryTables(*curve, names, size_mb, from_ns, until_ns, float(process), modules)
+    return MemoryTables(*curve, names, size_mb, from_ns, until_ns, process, modules)
 
 
 def _read_allocations(path: Path) -> tuple[tuple[str, ...], F64, I64, I64]:
     needed = ("Name", "Size(KB)", "Allocation Time(us)", "Release Time(us)")
     names: list[str] = []
-    sizes, starts, ends = array("d"), array("q"), array("q")
-    for first, columns in read_columns(path, *needed):
-        for line, (name, size, start, end) in enumerate(zip(*columns), first):
-            kib = _size_of(size, needed[1], path, line)
-            if start and not isnan(kib):  # else its size is not told, or only its release: it was taken before
-                names.append(intern(name))
-                sizes.append(kib / 1024)
-                starts.append(time_ns(start, needed[2], path, line))
-                ends.append(time_ns(end, needed[3], path, line) if end else FOREVER)
-    return tuple(names), np.array(sizes), np.array(starts), np.array(ends)
+    sizes, starts, ends = [np.zeros(0)], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for first, (name, size, start, end) in read_columns(path, *needed):
+        kib = _sizes_of(size, needed[1], path, range(first, first + len(size)))
+        is_told = ~np.isnan(kib) & np.array([*map(bool, start)], np.bool_)
+        # else its size is not told, or only its release: it was taken before
+        lines = [*compress(count(first), is_told)]
+        start, end = ([*compress(cells, is_told)] for cells in (start, end))
+        is_released = [*map(bool, end)]
+        until = np.full(len(end), FOREVER, np.int64)
+        until[is_released] = _times_ns([*filter(None, end)], needed[3], path, compress(lines, is_released))
+        names += map(intern, compress(name, is_told))
+        sizes.append(kib[is_told] / 1024)
+        starts.append(_times_ns(start, needed[2], path, lines))
+        ends.append(until)
+    return tuple(names), np.concatenate(sizes), np.concatenate(starts), np.concatenate(ends)
+
+
+def _sizes_of(cells: list[str], column: str, path: Path, lines: Iterable[int]) -> F64:
+    """Return cells' numbers (n,), as `_size_of` does one."""
+    bad_cells: list[str] = []
+    sizes = _read_numbers(cells, bad_cells)
+    return np.array([_size_of(cell, column, path, line) for cell, line in zip(cells, lines)]) if bad_cells else sizes
 
 
 def _size_of(cell: str, column: str, path: Path, line: int) -> float:

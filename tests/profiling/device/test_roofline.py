@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 from ascend_workbook.profiling.device.chip import clocks_mhz, count_cubes, find_chip_of
 from ascend_workbook.profiling.device.efficiency import report_roofline
 from ascend_workbook.profiling.device.roofline import measure_roofline
-from ascend_workbook.profiling.readers.counters import Curve, read_database_counters, read_timeline_counters
+from ascend_workbook.profiling.readers.counters import Curve, read_database_counters
 from ascend_workbook.profiling.readers.tables import read_kernel_table
 from tests.rules.profiling import FULL, MM, chipped
 
@@ -58,30 +57,6 @@ def test_a_curve_is_weighed_by_how_long_each_value_holds() -> None:
     assert curve.mean_within(100, 400) == pytest.approx((100 * 1 + 200 * 2) / 300)
     assert curve.mean_within(0, 200) == 1
     assert curve.mean_within(500, 600) == 5
-
-
-def test_counters_of_a_timeline(tmp_path: Path) -> None:
-    events = [
-        {"name": "process_name", "pid": 1, "tid": 0, "args": {"name": "AI Core Freq"}, "ph": "M"},
-        {"name": "AI Core Freq", "ts": "1000.500", "pid": 1, "tid": 0, "args": {"MHz": 1800}, "ph": "C"},
-        {"name": "AI Core Freq", "ts": "2000", "pid": 1, "tid": 0, "args": {"MHz": 900}, "ph": "C"},
-        {"name": "HBM 0/Read", "ts": "1000.000", "pid": 2, "tid": 0, "args": {"Read(MB/s)": 1500.0}, "ph": "C"},
-        {"name": "HBM 1/Read", "ts": "1000.000", "pid": 2, "tid": 0, "args": {"Read(MB/s)": 500.0}, "ph": "C"},
-        {"name": "HBM 0/Write", "ts": "1000.000", "pid": 2, "tid": 0, "args": {"Write(MB/s)": 250.0}, "ph": "C"},
-        {"name": "LLC 0 Read/Hit Rate", "ts": "1000", "pid": 3, "tid": 0, "args": {"Hit Rate(%)": 0.8}, "ph": "C"},
-        {"name": "LLC 1 Read/Hit Rate", "ts": "1000", "pid": 3, "tid": 0, "args": {"Hit Rate(%)": 0.4}, "ph": "C"},
-        {"name": "aten::mm", "ts": "1000", "dur": 1, "pid": 4, "tid": 0, "ph": "X"},
-    ]
-    path = tmp_path / "trace_view.json"
-    for text in (json.dumps(events), json.dumps(events, separators=(",", ":"))):
-        path.write_text(text)
-        curves = read_timeline_counters(path).curves
-        assert curves["frequency_mhz"].at_ns.tolist() == [1_000_500, 2_000_000]
-        assert curves["frequency_mhz"].values.tolist() == [1800, 900]
-        assert curves["read_gb_s"].values.tolist() == [2] and curves["write_gb_s"].values.tolist() == [0.25]
-        assert curves["hit_percent"].values.tolist() == pytest.approx([60])
-    path.write_text("")
-    assert read_timeline_counters(path).curves == {}
 
 
 def test_counters_of_a_database(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def told(events: Events) -> list[Any]:
     ]
     flows = list(zip(*map(listed, events.flows)))
     texts = [events.names, events.lanes, events.groups, events.places]
-    return [rows, flows, texts, events.processes, events.memory_records, events.unpaired]
+    return [rows, flows, texts, events.processes, events.memory_records, sorted(events.counters), events.unpaired]
 
 
 def outcome(path: Path, by: Scanner | None, piece: int = 2**18) -> Any:
@@ -98,7 +98,9 @@ TIME = st.one_of(
 USUAL = st.fixed_dictionaries(
     {
         "ph": st.sampled_from("XXXXXXsfBEiIMC"),
-        "name": st.sampled_from(["aten::add", "process_name", "[memory]", "ncclAll", 'a"b', "追踪\n", "\x7f"]),
+        "name": st.sampled_from(
+            ["aten::add", "process_name", "[memory]", "AI Core Freq", "ncclAll", 'a"b', "追踪\n", "\x7f"]
+        ),
         "ts": TIME,
     },
     optional={

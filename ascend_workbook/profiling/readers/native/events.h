@@ -63,6 +63,17 @@ class Events {
     return true;
   }
 
+  // False: whether it is wanted is for Python to say. The device's clock, memory and cache are: most counters are others.
+  bool counter(const Event& event, const char* text, std::size_t size) {
+    if (event.kind(kName) == Kind::escaped) return false;
+    const auto named = [&](const char* name, std::size_t length) {
+      const Token& token = event.tokens[kName];
+      return event.kind(kName) == Kind::string && token.size > length && !std::memcmp(token.at + 1, name, length);
+    };
+    if (named("AI Core Freq", 12) || named("HBM ", 4) || named("LLC ", 4)) counters.append(text, size).push_back(',');
+    return true;
+  }
+
   // The call stack at `p` where it is the one that came after the last before: most recordings repeat their steps.
   std::int32_t stack_at(const char* p, const char* end) {
     const std::int32_t code = following_[static_cast<std::size_t>(last_stack_)];
@@ -84,6 +95,7 @@ class Events {
   std::vector<std::int64_t> asides;     // begin and end of each event in the piece that Python reads
   std::vector<std::int64_t> odd_times;  // 4 * row + which column, then begin and end in `odd_bytes`
   std::string odd_bytes;
+  std::string counters;  // events as JSON, a comma behind each
   Column<std::int32_t> name_{-1}, origin_{-1}, called_{0}, detail_{0}, is_head_{-1}, place_{-1};
   Column<std::int64_t> external_{kNone}, correlation_{kNone}, start_ns_{kNoTime}, duration_ns_{kNoTime};
   Column<std::int64_t> id_{kNone}, at_ns_{kNoTime};

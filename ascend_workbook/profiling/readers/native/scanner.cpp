@@ -19,6 +19,7 @@ class Scanner {
   // comes first. A NUL stands behind the text.
   std::int64_t scan(const char* text, std::int64_t size, bool arrows, bool behind_event) {
     const Json json(text + size);
+    begin_ = text;
     std::int64_t taken = 0;
     events_.asides.clear();
     const char* p = Json::space(text);
@@ -126,6 +127,8 @@ class Scanner {
       case 'B':
       case 'E':
         return aside(begin, end);
+      case 'C':
+        return events_.counter(event, begin_ + begin, static_cast<std::size_t>(end - begin)) || aside(begin, end);
       case 'M':
         return event.is(kName, "\"process_name\"", 14) || event.kind(kName) == Kind::escaped ? aside(begin, end) : true;
       case 'i':
@@ -152,6 +155,7 @@ class Scanner {
 
   Events events_;
   Paths paths_;
+  const char* begin_ = nullptr;  // of the piece
 };
 
 }  // namespace trace
@@ -211,6 +215,7 @@ TRACE_API View trace_view(void* scanner, int which) {
     case 13: return list(events.odd_times);
     case 14: return list(events.odd_bytes);
     case 15: return View{nullptr, events.memory_records};
+    case 28: return list(events.counters);
     default: break;
   }
   const trace::Table* tables[] = {&events.names,   &events.origins, &events.called,

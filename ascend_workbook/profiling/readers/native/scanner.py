@@ -23,7 +23,7 @@ SOURCE = Path(__file__).with_name("scanner.cpp")
 COLUMNS = (np.int32,) * 4 + (np.int64,) * 4
 FLOWS = (np.int32, np.int64, np.int32, np.int64)
 NOTHING = (-1, -1, 0, 0, -1, -1, -(2**63), -(2**63), -1, -1, -1, -(2**63))
-FLOW, ASIDES, ODD_TIMES, ODD_BYTES, MEMORY_RECORDS = 8, 12, 13, 14, 15
+FLOW, ASIDES, ODD_TIMES, ODD_BYTES, MEMORY_RECORDS, COUNTERS = 8, 12, 13, 14, 15, 28
 NAMES, ORIGINS, CALLED, DETAILS, PLACES, STACKS = range(16, 28, 2)
 
 
@@ -107,6 +107,13 @@ class Scanner:
 
     def count_memory_records(self) -> int:
         return int(self._view_of(MEMORY_RECORDS).size)
+
+    def counter_events(self) -> list[dict[str, Any]]:
+        """Return the counters that are wanted (columns.COUNTERS), as json has them, numbers as texts."""
+        view = self._view_of(COUNTERS)
+        text = ctypes.string_at(view.data, view.size - 1) if view.size else b""
+        events: list[dict[str, Any]] = json.loads(b"[%b]" % text, parse_float=str, parse_int=str)
+        return events
 
     def _view_of(self, which: int) -> View:
         view: View = self._library.trace_view(self._handle, which)

@@ -81,8 +81,8 @@ def collect_counters(samples: Iterable[Sample]) -> Counters:
             rows["frequency_mhz"].append((at_ns, value))
         elif HIT_RATE.fullmatch(name):
             hits.append((at_ns, 100 * value))
-        elif told := BANDWIDTH.fullmatch(name):
-            rows["read_gb_s" if told[1] == "Read" else "write_gb_s"].append((at_ns, value / 1000))
+        elif direction := BANDWIDTH.fullmatch(name):
+            rows["read_gb_s" if direction[1] == "Read" else "write_gb_s"].append((at_ns, value / 1000))
     return _collect({ours: _sum_alike(some) for ours, some in rows.items()} | {"hit_percent": _mean_alike(hits)})
 
 

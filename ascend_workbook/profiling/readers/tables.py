@@ -352,12 +352,12 @@ def clean_texts(cells: Iterable[str], column: str) -> Texts:
 
 def _read_numbers(cells: list[str], bad_cells: list[str]) -> F64:
     """Return the cells' numbers, NaN where there are none; what is no number is noted."""
-    is_told = np.array([cell not in ABSENT for cell in cells], np.bool_)
+    is_numbers_there = np.array([cell not in ABSENT for cell in cells], np.bool_)
     with suppress(ValueError):
-        told = np.array([*map(float, compress(cells, is_told))], np.float64)
-        if np.isfinite(told).all():
+        numbers_there = np.array([*map(float, compress(cells, is_number_there))], np.float64)
+        if np.isfinite(numbers_there).all():
             numbers = np.full(len(cells), nan)
-            numbers[is_told] = told
+            numbers[is_number_there] = numbers_there
             return numbers
     return np.array([_to_number(cell.strip(), bad_cells) for cell in cells], np.float64)
 

@@ -37,7 +37,7 @@ def parse_fail_on(fail_on: Iterable[str], classes: tuple[str, ...]) -> tuple[str
 SCHEMA_VERSION = 2
 READABLE = (1, SCHEMA_VERSION)
 TIERS = ("npu", "npu-simulated", "cuda", "cpu")
-CHART_KINDS = ("bars", "stack", "lines", "strip", "errors", "stacks", "lanes", "flame")
+CHART_KINDS = ("bars", "stack", "lines", "strip", "errors", "stacks", "heat", "lanes", "flame")
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,8 @@ class Chart:
     Of lines, `below` are columns drawn in a second panel under the first, `marks` further x values to point out.
     bars: a bar per row, side by side for several y columns. stack: all rows in one bar. stacks: a bar per row, stacked
     of the y columns. lines: a line per y column; where `limit` is one, the others are parts of it, on one another.
-    strip: a coloured cell per row. lanes: facts["timeline"], a row a lane. flame: facts["flame"], a row a depth.
+    strip: a coloured cell per row. heat: a cell per value of column `by` and of x, the darker the more of y.
+    lanes: facts["timeline"], a row a lane. flame: facts["flame"], a row a depth.
     errors: a point per row on a logarithmic axis, a series for each value of column `by`, beside what column `limit`
     allows.
     """

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, Callable
 from ascend_workbook.findings.finding import STATUS_OF_WORD, Status
 from ascend_workbook.findings.registry import CHART, find_entry
 from ascend_workbook.findings.report import Chart, Report, Table
-from ascend_workbook.findings.sentence import choose_language, say, show, title
+from ascend_workbook.findings.sentence import Scalar, choose_language, say, show, title
 from ascend_workbook.show import flame
 from ascend_workbook.show import timeline_picture as timeline
 from ascend_workbook.show.chinese_font import find_cjk_font
@@ -29,6 +29,8 @@ BARS = 25
 LABEL = 44
 #: More points than these are drawn as a line alone.
 DOTS = 200
+#: More cells than these have no number in them.
+CELLS = 100
 #: Colours of an embedded picture; one with more than so many keeps them all
 PALETTE, COLOURFUL = 256, 4096
 
@@ -139,7 +141,7 @@ def _choose_size(report: Report, chart: Chart, table: Table) -> tuple[float, flo
     if drawing:
         return 8.0, drawing.height
     lines, bars = 5.0 if chart.below else 3.6, 1.2 + 0.28 * min(BARS, len(table.rows)) * max(1, 0.6 * len(chart.y))
-    return 8.0, {"bars": bars, "stack": 2.3, "strip": 1.6}.get(chart.kind, lines)
+    return 8.0, {"bars": bars, "stack": 2.3, "strip": 1.6, "heat": 4.2}.get(chart.kind, lines)
 
 
 def _column_numbers(table: Table, name: str) -> list[float]:
@@ -248,12 +250,57 @@ def _draw_strip(axes: Axes, chart: Chart, table: Table, lang: str) -> None:
     )
 
 
+def _draw_heat(axes: Axes, chart: Chart, table: Table, lang: str) -> None:
+    """Draw a cell for each pair, with its least value where several rows tell of it; pairs without one stay blank."""
+    import numpy as np
+
+    least: dict[tuple[Scalar, Scalar], float] = {}
+    pairs = [*zip(table.column_values(chart.by), table.column_values(chart.x))]
+    for pair, value in zip(pairs, _column_numbers(table, chart.y[0])):
+        if not math.isnan(value):
+            least[pair] = min(value, least.get(pair, math.inf))
+    down, across = (sorted({pair[at] for pair in pairs}, key=_order_labels) for at in (0, 1))
+    most = max((*least.values(), 0.0)) or 1.0
+    image = axes.imshow(
+        np.ma.masked_invalid([[least.get((row, column), math.nan) for column in across] for row in down]),
+        cmap="YlGnBu",
+        aspect="auto",
+        vmin=0,
+        vmax=most,
+    )
+    axes.figure.colorbar(image, label=_title_with_unit(chart, lang, chart.y[0]))
+    for labels, set_ticks, set_label, name in (
+        (across, axes.set_xticks, axes.set_xlabel, chart.x),
+        (down, axes.set_yticks, axes.set_ylabel, chart.by),
+    ):
+        every = max(1, math.ceil(len(labels) / BARS))
+        set_ticks(range(0, len(labels), every), [show(label, lang) for label in labels[::every]], fontsize=8)
+        set_label(title(name, lang))
+    if len(least) <= CELLS:
+        for (row, column), value in least.items():
+            place = across.index(column), down.index(row)
+            axes.text(
+                *place,
+                f"{value:.3g}",
+                ha="center",
+                va="center",
+                fontsize=8,
+                color="black" if value < 0.6 * most else "white",
+            )
+
+
+def _order_labels(label: Scalar) -> tuple[bool, float, str]:
+    """Return a key that puts numbers first, by size, then texts."""
+    return (False, float(label), "") if isinstance(label, (int, float)) else (True, 0.0, str(label))
+
+
 KINDS: dict[str, Callable[[Axes, Chart, Table, str], None]] = {
     "bars": _draw_bars,
     "stack": _draw_stack,
     "stacks": _draw_stacks,
     "lines": _draw_lines,
     "strip": _draw_strip,
+    "heat": _draw_heat,
 }
 #: Kinds that draw facts of the report in place of its table: which module draws, and which facts
 PICTURES: dict[str, Any] = {timeline.KIND: timeline, flame.KIND: flame}

@@ -31,7 +31,7 @@ def sample(kind: str = "bars", value: object = "<b>中文</b>") -> Report:
         "run",
         (found,),
         table,
-        Chart(kind, "operator", y, "ms", limit="time"),
+        Chart(kind, "operator", y, "ms", limit="time", by="status" if kind == "heat" else ""),
         Listing("code", "+a\n-b", "diff"),
     )
 
@@ -106,12 +106,26 @@ def test_no_column_of_a_curve_is_left_undrawn() -> None:
     assert axes.collections[4].get_datalim(axes.transData).y1 == 15, "areas lie on one another"
 
 
+def test_a_cell_of_a_pair_shows_its_least() -> None:
+    rows = ((0, 1, 5.0), (0, 1, 3.0), (10, 1, None), (2, 0, 9.0), ("a", 0, 1.0))
+    table = Table((Column("link_from"), Column("link_to"), Column("link_speed", "GB/s")), rows)
+    chart = Chart("heat", "link_to", ("link_speed",), "GB/s", by="link_from")
+    axes, _ = charts.draw_chart(Report("profiling", "links", table=table, chart=chart), "en").axes
+    (image,) = axes.images
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["0", "2", "10", "a"], (
+        "numbers by size, then texts"
+    )
+    assert np.ma.filled(image.get_array(), -1).tolist() == [[-1, 3], [9, -1], [-1, -1], [1, -1]]
+    assert sorted(text.get_text() for text in axes.texts) == ["1", "3", "9"]
+
+
 @pytest.mark.parametrize("value", [0.0, None])
 @pytest.mark.parametrize("kind", [kind for kind in CHART_KINDS if kind not in {*charts.PICTURES, "strip"}])
 def test_a_row_with_nothing_to_draw_draws(kind: str, value: float | None, recwarn: pytest.WarningsRecorder) -> None:
     table = Table((Column("operator"), Column("time", "ms")), (("add", value),))
     for log in (False, True):
-        chart = Chart(kind, "operator", ("time",), "ms", limit="time", log=log)
+        by = "operator" if kind == "heat" else ""
+        chart = Chart(kind, "operator", ("time",), "ms", limit="time", log=log, by=by)
         charts.draw_chart(Report("profiling", "run", table=table, chart=chart), "en").savefig("/dev/null", format="png")
     assert not [str(w.message) for w in recwarn]
 

@@ -113,15 +113,15 @@ def report_links(cluster: Cluster, findings: Sequence[Finding], tier: str) -> Re
     rows = compare_links(cluster)
     if not rows:
         return None
-    ends = make_columns(rank_link="", transport="", collective_kind="")
+    ends = make_columns(link_from="", link_to="", transport="", collective_kind="")
     columns = (*ends, *make_columns(link_size="MB", link_time="ms", link_speed="GB/s", link_usual="GB/s"))
     shown: tuple[tuple[Scalar, ...], ...] = tuple(
-        (f"{at.source} > {at.target}", at.transport, at.operation, at.size_mb, at.time_ms, at.gb_per_s, at.usual)
+        (at.source, at.target, at.transport, at.operation, at.size_mb, at.time_ms, at.gb_per_s, at.usual)
         for at in rows[:LINKS]
     )
     table = Table(columns, shown)
     facts = {"links": len(rows), "shown": min(LINKS, len(rows))}
-    chart = Chart("bars", "rank_link", ("link_speed",), "GB/s")
+    chart = Chart("heat", "link_to", ("link_speed",), "GB/s", by="link_from")
     return Report(STAGE, "links", tuple(findings), table, chart, facts=facts, tier=tier)
 
 

@@ -352,7 +352,7 @@ def clean_texts(cells: Iterable[str], column: str) -> Texts:
 
 def _read_numbers(cells: list[str], bad_cells: list[str]) -> F64:
     """Return the cells' numbers, NaN where there are none; what is no number is noted."""
-    is_numbers_there = np.array([cell not in ABSENT for cell in cells], np.bool_)
+    is_number_there = np.array([cell not in ABSENT for cell in cells], np.bool_)
     with suppress(ValueError):
         numbers_there = np.array([*map(float, compress(cells, is_number_there))], np.float64)
         if np.isfinite(numbers_there).all():

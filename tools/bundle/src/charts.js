@@ -12,7 +12,7 @@ const BARS = 25, HOPS = 3, NODES = 24;
 export async function drawChart(into, report) {
   const chart = report.chart, table = await unpackTable(report.table);
   if (!chart || !table) return false;
-  const draw = {bars, stack, stacks, lines, strip, errors}[chart.kind];
+  const draw = {bars, stack, stacks, lines, strip, heat, errors}[chart.kind];
   return draw ? draw(into, chart, table, report) !== false : false;
 }
 
@@ -110,6 +110,28 @@ function strip(into, chart, table) {
   const labels = columnOf(table, chart.x), column = columnOf(table, chart.y[0]);
   into.append(h("div", {class: "strip", role: "img", "aria-label": column.values.map(value => w("status." + STATUS[value ?? 1])).join(", ")},
     column.values.map((value, row) => h("span", {class: STATUS[value ?? 1], title: `${shown(labels, row)}: ${w("status." + STATUS[value ?? 1])}`}))));
+  return true;
+}
+
+// A cell for each pair of two columns, the darker the more; of several rows of a pair the least counts.
+function heat(into, chart, table) {
+  const across = columnOf(table, chart.x), down = columnOf(table, chart.by), column = columnOf(table, chart.y[0]), least = new Map();
+  for (let row = 0; row < table.count; row++) {
+    const key = `${shown(down, row)}\n${shown(across, row)}`, value = column.values[row];
+    if (typeof value === "number" && !(least.get(key)?.value <= value)) least.set(key, {value, text: shown(column, row)});
+  }
+  const most = Math.max(...[...least.values()].map(cell_ => cell_.value), 0);
+  if (!(most > 0)) return false;
+  const names = labels => [...new Set(Array.from({length: table.count}, (_, row) => String(shown(labels, row))))]
+    .sort((a, b) => Number(a) - Number(b) || a.localeCompare(b));
+  const columns = names(across);
+  into.append(h("div", {class: "heat"}, h("table", {},
+    h("caption", {class: "small"}, `${t(column.title)}: ${t(down.title)} ↓ ${t(across.title)} →`),
+    h("thead", {}, h("tr", {}, h("td", {}), columns.map(name => h("th", {scope: "col"}, name)))),
+    h("tbody", {}, names(down).map(row => h("tr", {}, h("th", {scope: "row"}, row), columns.map(name => {
+      const found = least.get(`${row}\n${name}`);
+      return found ? h("td", {class: "n", style: `--share:${(60 * found.value / most).toFixed(1)}%`}, found.text) : h("td", {class: "none"});
+    })))))));
   return true;
 }
 

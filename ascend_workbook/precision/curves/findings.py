@@ -19,6 +19,9 @@ from ascend_workbook.precision.curves.spikes import Spike
 #: network with batch norm, one thread against two: 1e-5 beside 1e-7 of the loss at step 1, 2e-3 beside 2e-4 at
 #: step 10, 1e-2 beside 6e-4 at step 15.
 AT_FIRST, LATER = 10.0, 100.0
+#: A lone norm is so many times the other side's or a fraction of it, and so many deviations from the usual ratio; of
+#: fewer steps than this nothing is usual.
+FAR, FAR_DEVIATIONS, FEWEST_NORMS = 3.0, 12.0, 8
 #: Ratios that lie so near their median are one factor; fewer values than this tell none.
 SPREAD, ENOUGH = 0.01, 5
 
@@ -37,7 +40,9 @@ def judge_gradient(
     if before_update and len(pair.steps) and pair.excess[0] > AT_FIRST * tolerance:
         at = 0
     if at is None or odd[at] or (loss_step is not None and int(pair.steps[at]) >= loss_step):
-        return []
+        return _find_lone_norms(right, pair, odd, loss_step)
+    if at == len(pair.steps) - 1 > 0 and (lone := _find_lone_norms(right, pair, odd, loss_step)):
+        return lone  # nothing tells whether it lasts
     place = Place(*right.place_of_value(right.series[GRAD_NORM], int(pair.at_target[at])))
     args: dict[str, Scalar] = {"step": int(pair.steps[at])}
     args.update(baseline=float(pair.baseline[at]), target=float(pair.target[at]))
@@ -46,6 +51,30 @@ def judge_gradient(
         return [Finding("ACC258", Status.LOOK, "ACC258.factor", {**args, "factor": factor}, place=place, weight=60)]
     args["loss"] = Sentence("curves.loss_never") if loss_step is None else Sentence("curves.loss_later", step=loss_step)
     return [Finding("ACC258", Status.LOOK, "ACC258.first", args, place=place, weight=60)]
+
+
+def _find_lone_norms(right: Curve, pair: Aligned, odd: np.ndarray, loss_step: int | None) -> list[Finding]:
+    """ACC258 where single norms are far from the other side's, or zero there alone, while the loss still agrees."""
+    compared = ~odd & (pair.steps < (loss_step if loss_step is not None else np.inf))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.log(np.abs(pair.target / pair.baseline))
+    usual = ratios[compared & np.isfinite(ratios)]
+    if len(usual) < FEWEST_NORMS:
+        return []
+    middle = float(np.median(usual))
+    allowed = max(FAR_DEVIATIONS * 1.4826 * float(np.median(np.abs(usual - middle))), math.log(FAR))
+    far = np.flatnonzero(compared & (pair.target != pair.baseline) & ~(np.abs(ratios - middle) <= allowed))
+    if not len(far):
+        return []
+    at = int(far[np.argmax(np.abs(ratios[far] - middle))])
+    place = Place(*right.place_of_value(right.series[GRAD_NORM], int(pair.at_target[at])))
+    args: dict[str, Scalar] = {
+        "step": int(pair.steps[at]),
+        "count": len(far),
+        "steps": describe_ranges(pair.steps[far]),
+    }
+    args.update(baseline=float(pair.baseline[at]), target=float(pair.target[at]))
+    return [Finding("ACC258", Status.LOOK, "ACC258.lone", args, place=place, weight=60)]
 
 
 def _common_factor(pair: Aligned, odd: np.ndarray) -> float | None:

@@ -8,7 +8,7 @@ import os
 import re
 from array import array
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -203,12 +203,41 @@ class Curve:
         return self.files[begun[-1]] if begun and self.files else self.display_name, series.lines[at]
 
 
+#: Whose numbers are not the training's
+OTHERS = ("val", "valid", "validation", "eval", "evaluation", "test")
+#: Ultralytics logs its loss in parts alone
+PARTS = ("box_loss", "seg_loss", "pose_loss", "kobj_loss", "obj_loss", "cls_loss", "dfl_loss")
+
+
+def _find_nested(curve: Curve, known: Iterable[str]) -> str | None:
+    """Return the one series that is named so below something: `metrics/loss`."""
+    below = [name for name in curve.series if "/" in name and name.rpartition("/")[2] in known]
+    below = [name for name in below if name.partition("/")[0] not in OTHERS]
+    return below[0] if len(below) == 1 else None
+
+
+def _sum_parts(curve: Curve) -> None:
+    """Give the sum of a loss's parts as the loss, and say so."""
+    for prefix in ("train/", ""):
+        parts = [curve.series[prefix + name] for name in PARTS if prefix + name in curve.series]
+        if len(parts) > 1 and all(part.steps == parts[0].steps for part in parts):
+            total = np.sum([np.asarray(part.values) for part in parts], axis=0)
+            curve.series[LOSS] = replace(parts[0], name=LOSS, values=array("d", total.tolist()))
+            names = [part.name for part in parts]
+            return curve.add_note("ACC257.sum", path=curve.display_name, names=", ".join(names))
+    return None
+
+
 def rename_series(curve: Curve, loss: str = "") -> None:
     """Gives loss, learning rate, gradient norm and loss scale our names; `loss` is the log's own name for it."""
     for ours, known in KNOWN.items():
         wanted = (normalise_name(loss),) if ours == LOSS and loss else known
         logged_name = next((name for name in wanted if name in curve.series), None)
+        if logged_name is None and wanted is known:
+            logged_name = _find_nested(curve, known)
         if logged_name and logged_name != ours:
             if ours in curve.series:
                 curve.series[f"{ours}*"] = curve.series.pop(ours)
             curve.series[ours] = curve.series.pop(logged_name)
+    if LOSS not in curve.series and not loss:
+        _sum_parts(curve)

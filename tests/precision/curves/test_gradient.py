@@ -71,3 +71,25 @@ def test_the_first_value_counts_only_before_an_update(tmp_path: Path) -> None:
     norms = [NORMS[0] * 1.05, *NORMS[1:]]
     assert [found.args["step"] for found in judged(tmp_path, norms, begin=1)] == [1]
     assert judged(tmp_path, norms, begin=500) == []
+
+
+@pytest.mark.parametrize("at", [3, 20, 39])
+@pytest.mark.parametrize("factor", [80.0, 0.0, 0.01])
+def test_a_norm_that_leaps_at_one_step_alone_is_told(tmp_path: Path, at: int, factor: float) -> None:
+    draw = random.Random(at)
+    norms = [norm * draw.uniform(0.99, 1.01) * (factor if step == at else 1.0) for step, norm in enumerate(NORMS)]
+    (found,) = judged(tmp_path, norms, begin=2)
+    assert found.key == "ACC258.lone" and found.status is Status.LOOK and found.args["step"] == at + 2
+    assert found.args["count"] == 1 and found.place is not None and found.place.line == at + 2
+    assert question_of(found) == DIVERGENCE
+
+
+def test_norms_that_both_sides_have_or_that_noise_makes_are_not_told(tmp_path: Path) -> None:
+    draw = random.Random(5)
+    wild = [norm * draw.lognormvariate(0, 0.02) for norm in NORMS]
+    assert judged(tmp_path, wild, begin=2) == []
+    leap = [norm * (80.0 if at == 20 else 1.0) for at, norm in enumerate(NORMS)]
+    both = curves(log(tmp_path / "a.csv", LOSSES, leap, 2), log(tmp_path / "b.csv", LOSSES, leap, 2))
+    assert not [found for found in both.findings if found.rule == "ACC258"]
+    apart = [loss * (1.5 if at > 15 else 1.0) for at, loss in enumerate(LOSSES)]
+    assert judged(tmp_path, leap, apart, begin=2) == [], "behind the parting of the losses norms differ"

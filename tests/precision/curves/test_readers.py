@@ -318,3 +318,67 @@ def test_a_scale_that_fell_is_told_of_the_step_that_was_left_out(tmp_path: Path)
     assert curve.skipped == 1
     path.write_text("OVERFLOW! Attempted loss scale: 1024, reducing to 512\nstep 1 loss 2.5\n")
     assert list(read(path).series["loss_scale"].steps) == [1]
+
+
+TERMINAL = "[rank0]:[titan] 2025-01-01 00:00:01 - root - INFO - \x1b[31mstep: {step:2}  \x1b[32mloss: {loss:7.4f}  "
+TERMINAL += "\x1b[38;5;208mgrad_norm: {norm:7.4f}  \x1b[33mmemory: 10.00GiB(12.5%)  \x1b[34mtps: 1,234\x1b[39m\n"
+ULTRALYTICS = (
+    "       {step}/30      2.5G      {loss:.4f}      1.0000      0.5000        16        640: 100%|█| 9/9 [00:01]\n"
+)
+FROM_OUTSIDE = {
+    "titan.log": ("", TERMINAL),
+    "printed.log": (
+        "",
+        "{{'loss': '{loss:.4f}', 'grad_norm': '{norm:.4f}', 'learning_rate': '1e-05', 'step': '{step}'}}\n",
+    ),
+    "wandb.csv": (
+        '"Step","a - train/loss","a - train/loss__MIN","a - train/loss__MAX"\n',
+        '"{step}","{loss:.4f}","0","9"\n',
+    ),
+    "gbk.log": ("", "第 {step} 步 损失: {loss:.4f}\n"),
+    "zh.jsonl": ("", '{{"步数": {step}, "损失": {loss:.4f}}}\n'),
+    "nested.jsonl": ("", '{{"step": {step}, "metrics": {{"loss": {loss:.4f}}}, "val": {{"loss": 9}}}}\n'),
+}
+
+
+@pytest.mark.parametrize("name", FROM_OUTSIDE)
+def test_logs_of_other_makers(tmp_path: Path, name: str) -> None:
+    head, line = FROM_OUTSIDE[name]
+    path = tmp_path / name
+    text = head + "".join(line.format(step=step, loss=3 - step / 10, norm=1 + step / 10) for step in range(1, 20))
+    path.write_bytes(text.encode("gbk" if name.startswith("gbk") else "utf-8"))
+    curve = read(path)
+    assert list(curve.series["loss"].steps) == list(range(1, 20)) and not curve.ordinal
+    assert list(curve.series["loss"].values) == pytest.approx([3 - step / 10 for step in range(1, 20)])
+    if "norm" in line:
+        assert curve.series["grad_norm"].values[4] == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize("form", ["csv", "text"])
+def test_a_loss_in_parts_is_their_sum_and_that_is_said(tmp_path: Path, form: str) -> None:
+    path = tmp_path / ("results.csv" if form == "csv" else "train.log")
+    if form == "csv":
+        head, line = (
+            "  epoch,  train/box_loss,  train/cls_loss,  train/dfl_loss,  val/box_loss\n",
+            "{step}, {loss}, 1, 0.5, 7\n",
+        )
+    else:
+        head, line = "      Epoch    GPU_mem   box_loss   cls_loss   dfl_loss  Instances       Size\n", ULTRALYTICS
+        line = line.replace("100%", " 10%").replace("1.0000", "8.0000") + line  # a bar on its way
+    path.write_text(head + "".join(line.format(step=step, loss=step / 10) for step in range(1, 9)), encoding="utf-8")
+    curve = read(path)
+    assert list(curve.series["loss"].values) == pytest.approx([step / 10 + 1.5 for step in range(1, 9)])
+    assert list(curve.series["loss"].steps) == list(range(1, 9))
+    assert [key for key, _ in curve.told] == ["ACC257.sum"]
+
+
+def test_several_runs_in_one_export_are_not_mixed(tmp_path: Path) -> None:
+    path = tmp_path / "wandb.csv"
+    path.write_text('"Step","a - train/loss","b - train/loss"\n"1","2","3"\n')
+    assert "loss" not in read(path).series and len(read(path).series) == 2
+
+
+def test_a_broken_byte_makes_no_other_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "train.log"
+    path.write_bytes("第 1 步 损失: 3.0\n".encode() + b"\xb5\xda\n" + "第 2 步 损失: 2.0\n".encode())
+    assert list(read(path).series["loss"].values) == [3.0, 2.0]

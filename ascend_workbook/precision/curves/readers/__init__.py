@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -70,11 +71,19 @@ def kind_of(path: Path, head: bytes) -> str:
     first, newline, more = start.partition(b"\n")
     whole = newline and first.rstrip().endswith(b"}") and more.lstrip()[:1] in (b"{", b"")
     if start[:1] == b"{" and whole:  # the first line is a record, and another follows it
-        return "jsonl"
+        return "jsonl" if _is_json(first) else "text"  # a printed dict of Python's has other quotes
     inner = start[1:].lstrip()[:1]
     if name.endswith(".json") or start[:1] == b"[" and inner in (b"{", b"]") or start[:1] == b"{" and inner == b'"':
         return "json"
     return "text"
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _only_file(place: Path, paths: list[Path]) -> Path:

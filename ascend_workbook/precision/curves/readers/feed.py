@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
+from contextlib import suppress
 
 from ascend_workbook.precision.curves.series import Curve
 
 #: A line, or a piece of a progress bar's line, longer than this is no log line.
 LONGEST = 1 << 20
+#: What colours a terminal's text, and moves in it
+COLOUR = re.compile(r"\x1b\[[0-9;?]{0,32}[A-Za-z]")
 
 
 class Feed(ABC):
@@ -34,20 +38,38 @@ class LineFeed(Feed):
         self.number = 0
         self._rest = b""
         self._skipping = False
+        self._is_utf8 = False
 
     def feed(self, data: bytes) -> None:
         data = self._rest + data
         whole, newline, self._rest = data.rpartition(b"\n")
         if newline:
-            for line in whole.decode("utf-8", errors="replace").split("\n"):
+            for line in self._decode_lines(whole).split("\n"):
                 self._split_line(line)
         if len(self._rest) > LONGEST:
             self._drop_long_line()
 
     def end(self) -> None:
         if self._rest:
-            self._split_line(self._rest.decode("utf-8", errors="replace"), last=True)
+            self._split_line(self._decode_lines(self._rest), last=True)
             self._rest = b""
+
+    def _decode_lines(self, data: bytes) -> str:
+        """As UTF-8, or line by line as GB 18030 (GBK) where no line of the file was UTF-8 beyond ASCII before."""
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError:
+            return "\n".join(map(self._decode_line, data.split(b"\n")))
+        self._is_utf8 |= not text.isascii()
+        return text
+
+    def _decode_line(self, line: bytes) -> str:
+        for encoding in ("utf-8",) if self._is_utf8 else ("utf-8", "gb18030"):
+            with suppress(UnicodeDecodeError):
+                text = line.decode(encoding)
+                self._is_utf8 |= encoding == "utf-8" and not text.isascii()
+                return text
+        return line.decode("utf-8", errors="replace")
 
     @abstractmethod
     def read_line(self, text: str, last: bool) -> None:
@@ -55,6 +77,8 @@ class LineFeed(Feed):
 
     def _split_line(self, text: str, last: bool = False) -> None:
         self.number += 1
+        if "\x1b" in text:
+            text = COLOUR.sub("", text)
         if self._skipping:  # the end of a line whose beginning was too long
             self._skipping = False
             return

@@ -28,7 +28,7 @@ def parse_number(value: object) -> float | None:
 
 def step_in(record: Mapping[str, object]) -> int | None:
     """The step that a record names, whatever its key is called; else its epoch."""
-    lower = {str(key).strip().lower(): value for key, value in record.items()}
+    lower = {translate_line(str(key)).strip().lower(): value for key, value in record.items()}
     for name in (*STEPS, "epoch"):
         value = parse_number(lower.get(name))
         if value is not None and math.isfinite(value) and (name != "epoch" or value == int(value)):
@@ -45,7 +45,7 @@ def numbers_in(record: Mapping[str, object], prefix: str = "") -> Iterator[tuple
             continue
         if isinstance(value, list) and len(value) == 1:
             value = value[0]
-        name, parsed_value = normalise_name(f"{prefix}{key}"), parse_number(value)
+        name, parsed_value = normalise_name(prefix + translate_line(str(key)).strip()), parse_number(value)
         if name and parsed_value is not None:
             yield name, parsed_value
 
@@ -150,6 +150,15 @@ def _read_record(curve: Curve, record: Mapping[str, object], line: int) -> None:
         curve.add_value(name, line if step is None else step, value, line)
 
 
+def _without_run(heads: list[str]) -> list[str]:
+    """Return W&B's headings, `run - train/loss` with `__MIN` and `__MAX` beside it, by the metric; of several runs as
+    they are."""
+    bare = [head.partition(" - ")[2] or head for head in heads]
+    bare = ["" if head.endswith(("__MIN", "__MAX")) else head for head in bare]
+    names = [head for head in bare if head]
+    return bare if bare != heads and len({*names}) == len(names) else heads
+
+
 DECIMAL = re.compile(r"[-+]?\d{0,20}([.,])\d{1,20}(?:[eE][-+]?\d{1,4})?")
 
 
@@ -194,7 +203,7 @@ class TableFeed(LineFeed):
 
     def _read_heading(self, text: str) -> None:
         self._separator = max("\t,;", key=text.count)
-        heads = [translate_line(head).strip() for head in self._read_cells(text)]
+        heads = _without_run([translate_line(head).strip() for head in self._read_cells(text)])
         if all(parse_number(head) is not None for head in heads):
             raise WorkbookError("curves.no_heading", path=self.path)
         lower = [head.lower() for head in heads]

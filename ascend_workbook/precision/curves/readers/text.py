@@ -111,6 +111,7 @@ MEGATRON = re.compile(r"\biteration\s+(\d{1,15})\s*/\s*\d+\s*$")
 VALIDATION = re.compile(r"\b(validation|test) loss at iteration (\d{1,15})\b")
 #: DeepSpeed and apex: `Attempted loss scale: 65536, reducing to 32768`, `reducing loss scale to 32768.0`
 OVERFLOW = re.compile(r"reducing (?:loss scale )?to (" + NUMBER + ")")
+HEADING, ROW = re.compile(r"\s*Epoch\s.{0,200}_loss\b"), re.compile(r"\s*(\d{1,9})/\d{1,9}\s+\S")
 SAVED = re.compile(r"\bsav(?:ed|ing)\b[^\n]{0,200}?\b(?:checkpoint|ckpt|model)", re.I)
 SAVED_AT = re.compile(r"(?:iteration|checkpoint-|step[= _]?|iter[= _]?)\s{0,8}(\d{1,15})|\bat (\d{1,15}) iter", re.I)
 
@@ -126,6 +127,7 @@ class TextFeed(LineFeed):
         self._unnumbered = Curve(curve.path, curve.kind, curve.files, ordinal=True)
         self._counts: dict[str, int] = {}
         self._fallen: list[tuple[float, int]] = []
+        self._heads: list[str] = []
 
     def read_line(self, text: str, last: bool) -> None:
         before = self.curve.values + self._unnumbered.values
@@ -138,6 +140,8 @@ class TextFeed(LineFeed):
 
     def _read_known_line(self, text: str) -> None:
         if "|" in text and "iteration" in text and self._read_megatron(text):
+            return
+        if self._read_row(text):
             return
         if "sav" in text or "Sav" in text:
             self._note_checkpoint(text)
@@ -181,6 +185,24 @@ class TextFeed(LineFeed):
             key = prefix + key.replace("_value", "") if prefix and key else key
             if key and printed:
                 self._add_value(key, self._step, printed.strip(), self.number < LEARNT)
+        return True
+
+    def _read_row(self, text: str) -> bool:
+        """Read a row of Ultralytics' table: a heading `Epoch GPU_mem box_loss ...`, then `1/9 2.5G 1.2 ... 100%|`."""
+        cells = text.split()
+        if HEADING.match(text) and not any(map(str.isdigit, text)):
+            self._heads = cells
+            return True
+        if not self._heads or not (match := ROW.match(text)):
+            return False
+        cells = text.partition(":")[0].split()
+        if len(cells) != len(self._heads):
+            return False
+        if "%|" not in text or "100%|" in text:  # its last state counts
+            self._begin_step(int(match[1]))
+            for name, printed in zip(self._heads, cells):
+                if name.endswith("loss"):
+                    self._add_value(normalise_name(name), self._step, printed)
         return True
 
     def _read_generic(self, text: str) -> None:

@@ -91,4 +91,6 @@ def _read_record(storage: Storage, name: str, slot: str) -> TensorRecord:
         stored = locate_tensor(file)
     except WorkbookError as cause:
         return TensorRecord(slot, "", (), trouble=cause.message("en"))
-    return TensorRecord(slot, "bfloat16" if stored.bfloat16 else np.dtype(stored.dtype).name, stored.shape, file=file)
+    return TensorRecord(
+        slot, "bfloat16" if stored.bfloat16 else stored.float8 or np.dtype(stored.dtype).name, stored.shape, file=file
+    )

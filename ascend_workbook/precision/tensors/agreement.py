@@ -243,11 +243,13 @@ def _possible_checksums(path: Path, like: str) -> Iterator[str]:
 
 
 def _read_blocks(path: Path, raw: bool) -> Iterator[Array]:
-    """Yield the elements in order; a bfloat16 as its 16 bits where `raw`, else as float32. A block is gone with the
-    next."""
+    """Yield the elements in order; a bfloat16 as its 16 bits where `raw`, an 8-bit float as its 8, else as float32. A
+    block is gone with the next."""
     stored = locate_tensor(path)
     if stored.strides is None:
-        yield from replace(stored, bfloat16=stored.bfloat16 and not raw).read_blocks(BLOCK)
+        yield from replace(
+            stored, bfloat16=stored.bfloat16 and not raw, float8="" if raw else stored.float8
+        ).read_blocks(BLOCK)
         return
     flat = np.ascontiguousarray(read_tensor(path)).reshape(-1)
     yield (flat.view(np.uint32) >> 16).astype(np.uint16) if stored.bfloat16 and raw else flat

@@ -9,6 +9,7 @@ read by its header, which numpy evaluates as a literal only; arrays of objects a
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import math
 import pickle
@@ -43,6 +44,18 @@ STORAGES = {
     "ComplexFloatStorage": "<c8",
     "ComplexDoubleStorage": "<c16",
 }
+#: Formats that have no storage class of their own: torch tells them beside an untyped storage. An 8-bit float is read
+#: by a table, which makes a float32 of it.
+UNTYPED = {"uint16": "<u2", "uint32": "<u4", "uint64": "<u8"}
+#: Bits of exponent and mantissa, bias, and which patterns are no finite number ("ieee": infinity and NaN; "fn": NaN
+#: where all bits are set; "fnuz": NaN in place of the negative zero).
+#: https://arxiv.org/abs/2209.05433, torch/headeronly/util
+FLOAT8 = {
+    "float8_e4m3fn": (4, 3, 7, "fn"),
+    "float8_e5m2": (5, 2, 15, "ieee"),
+    "float8_e4m3fnuz": (4, 3, 8, "fnuz"),
+    "float8_e5m2fnuz": (5, 2, 16, "fnuz"),
+}
 #: A tensor's data.pkl has about 150 bytes.
 PICKLE_LIMIT = 1 << 16
 #: A zip member's local header without name and extra field; the lengths of both are its last two numbers.
@@ -59,7 +72,8 @@ _OTHER_PICKLE = (TypeError, AttributeError, IndexError, StopIteration)
 @dataclass(frozen=True)
 class Stored:
     """Where a tensor's elements lie in its file: from byte `start`, `dtype` each, one after the other in order of
-    `shape` where `strides` is None. bfloat16 is stored as 16-bit integers, `bfloat16` says so."""
+    `shape` where `strides` is None. bfloat16 is stored as 16-bit integers, `bfloat16` says so; `float8` names the
+    format of 8-bit ones."""
 
     path: Path
     start: int
@@ -67,6 +81,7 @@ class Stored:
     shape: tuple[int, ...]
     strides: tuple[int, ...] | None = None
     bfloat16: bool = False
+    float8: str = ""
 
     @property
     def size(self) -> int:
@@ -76,7 +91,7 @@ class Stored:
     @property
     def element(self) -> np.dtype[Any]:
         """Return the dtype that blocks are read in: the real part's dtype of a complex one."""
-        return np.dtype(np.float32) if self.bfloat16 else np.empty(0, self.dtype).real.dtype
+        return np.dtype(np.float32) if self.bfloat16 or self.float8 else np.empty(0, self.dtype).real.dtype
 
     def open_file(self) -> io.FileIO:
         """The file, unbuffered. Raises WorkbookError."""
@@ -102,7 +117,9 @@ class Stored:
                     if not got:
                         raise unreadable_error(self.path, f"ends {wanted - read} bytes too early")
                     read += got
-                if not self.bfloat16:
+                if self.float8:
+                    yield widen_float8(buffer[:n], self.float8)
+                elif not self.bfloat16:
                     yield buffer[:n]
                 else:
                     np.copyto(wide[:n], buffer[:n])
@@ -111,7 +128,7 @@ class Stored:
 
 
 def read_tensor(path: Path) -> Array:
-    """Read the tensor in the file, bfloat16 widened to float32; the checksum of a .pt is verified.
+    """Read the tensor in the file, bfloat16 and 8-bit floats widened to float32; the checksum of a .pt is verified.
 
     Raises WorkbookError `precision.tensor_unreadable` for a file that is missing, cut short, holds more than a
     tensor, or names anything but a tensor's parts."""
@@ -123,7 +140,7 @@ def read_tensor(path: Path) -> Array:
         raw = np.frombuffer(archive.read(_find_data_member(archive, _read_description(archive))), dtype=stored.dtype)
         offset = (stored.start - _find_storage_start(path, archive)) // raw.itemsize
         strides = stored.strides or _contiguous_strides(stored.shape)
-        return _make_view(raw, stored.bfloat16, offset, stored.shape, strides)
+        return _make_view(raw, stored, offset, stored.shape, strides)
 
 
 def locate_tensor(path: Path) -> Stored:
@@ -199,16 +216,18 @@ def _find_storage_start(path: Path, archive: zipfile.ZipFile) -> int:
 def _locate_pt(path: Path, archive: zipfile.ZipFile) -> Stored:
     described = _read_description(archive)
     storage, offset, shape, strides = described[1][1:5]
-    kind, bfloat16 = STORAGES[storage[1]], storage[1] == "BFloat16Storage"
+    named = described[1][7] if storage[1] == "UntypedStorage" else storage[1]
+    kind = "u1" if named in FLOAT8 else (UNTYPED | STORAGES)[named]
+    formats = (named == "BFloat16Storage", named if named in FLOAT8 else "")
     info, item = _find_data_member(archive, described), np.dtype(kind).itemsize
     shape, strides, offset = tuple(map(int, shape)), tuple(map(int, strides)), int(offset)
     _check_extent(shape, strides, offset, info.file_size // item)
-    stored = Stored(path, _find_storage_start(path, archive) + offset * item, kind, shape, None, bfloat16)
+    stored = Stored(path, _find_storage_start(path, archive) + offset * item, kind, shape, None, *formats)
     if stored.start + stored.size * item > path.stat().st_size:
         raise ValueError(f"shape {shape} does not fit the file's {path.stat().st_size} bytes")
     expected = _contiguous_strides(shape)
     plain = stored.size == 0 or all(a == b for a, b, side in zip(strides, expected, shape) if side > 1)
-    return stored if plain else Stored(path, stored.start, kind, shape, strides, bfloat16)
+    return stored if plain else Stored(path, stored.start, kind, shape, strides, *formats)
 
 
 def _locate_npy(path: Path) -> Stored:
@@ -246,9 +265,35 @@ def _check_extent(shape: tuple[int, ...], strides: tuple[int, ...], offset: int,
         raise ValueError(f"shape {shape} needs {last + 1} elements, the file holds {held}")
 
 
-def _make_view(flat: Array, bfloat16: bool, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
+@functools.cache
+def _float8_values(name: str) -> npt.NDArray[np.float32]:
+    """Return the number of each of the 256 patterns, (256,)."""
+    exponent_bits, mantissa_bits, bias, kind = FLOAT8[name]
+    pattern = np.arange(256)
+    exponent = (pattern >> mantissa_bits) & ((1 << exponent_bits) - 1)
+    mantissa = (pattern & ((1 << mantissa_bits) - 1)) / (1 << mantissa_bits)
+    values = np.ldexp(np.where(exponent > 0, 1 + mantissa, mantissa), np.maximum(exponent, 1) - bias)
+    values = np.where(pattern >= 128, -values, values).astype(np.float32)
+    if kind == "ieee":
+        top = exponent == (1 << exponent_bits) - 1
+        values[top] = np.where(mantissa[top] == 0, np.copysign(np.inf, values[top]), np.nan)
+    elif kind == "fn":
+        values[(pattern & 127) == 127] = np.nan
+    else:
+        values[128] = np.nan
+    return values
+
+
+def widen_float8(patterns: Array, name: str) -> npt.NDArray[np.float32]:
+    """Return 8-bit floats as float32, exactly: `patterns` uint8 (n,), `name` one of FLOAT8."""
+    return np.take(_float8_values(name), patterns)
+
+
+def _make_view(flat: Array, stored: Stored, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
     _check_extent(shape, strides, offset, flat.size)
-    if bfloat16:
+    if stored.float8:
+        flat = widen_float8(flat, stored.float8)
+    if stored.bfloat16:
         flat = (flat.astype(np.uint32) << 16).view(np.float32)
     if 0 in shape:
         return np.empty(shape, flat.dtype)
@@ -261,6 +306,9 @@ class _TensorUnpickler(pickle.Unpickler):
 
     KNOWN: dict[tuple[str, str], object] = {
         ("torch._utils", "_rebuild_tensor_v2"): lambda *parts: ("tensor", *parts),
+        ("torch._utils", "_rebuild_tensor_v3"): lambda *parts: ("tensor", *parts),
+        ("torch.storage", "UntypedStorage"): "UntypedStorage",
+        **{("torch", name): name for name in (*UNTYPED, *FLOAT8)},
         ("torch._utils", "_rebuild_parameter"): lambda data, *_: data,
         ("collections", "OrderedDict"): dict,
     }

@@ -29,12 +29,22 @@ DTYPES = [
     torch.bool,
     torch.complex64,
     torch.complex128,
+    torch.uint16,
+    torch.uint32,
+    torch.uint64,
+    torch.float8_e4m3fn,
+    torch.float8_e5m2,
+    torch.float8_e4m3fnuz,
+    torch.float8_e5m2fnuz,
 ]
+#: numpy has none of them: a float32 holds each of their numbers
+WIDENED = (torch.bfloat16, *DTYPES[-4:])
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_the_values_are_torchs(tmp_path: Path, dtype: torch.dtype) -> None:
-    whole = (torch.randn(4, 5, 6) * 3).to(dtype)
+    numbers = torch.randn(4, 5, 6) * 3
+    whole = (numbers.abs() if str(dtype).startswith("torch.uint") else numbers).to(dtype)
     kinds = {
         "plain": whole,
         "strided": whole.transpose(0, 2)[::2],
@@ -46,9 +56,24 @@ def test_the_values_are_torchs(tmp_path: Path, dtype: torch.dtype) -> None:
     for name, value in kinds.items():
         torch.save(value, tmp_path / f"{name}.pt")
         found = read_tensor(tmp_path / f"{name}.pt")
-        expected = (value.detach().float() if dtype == torch.bfloat16 else value.detach()).numpy()
+        expected = (value.detach().float() if dtype in WIDENED else value.detach()).numpy()
         assert found.shape == expected.shape and found.dtype == expected.dtype
         assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("dtype", DTYPES[-4:], ids=str)
+def test_every_pattern_of_an_8_bit_float_is_torchs_number(tmp_path: Path, dtype: torch.dtype) -> None:
+    every = torch.arange(256, dtype=torch.uint8).view(dtype)
+    torch.save(every, tmp_path / "x.pt")
+    expected = every.float().numpy()
+    found = read_tensor(tmp_path / "x.pt")
+    assert np.array_equal(found, expected, equal_nan=True)
+    finite = ~np.isnan(expected)
+    assert np.array_equal(np.signbit(found[finite]), np.signbit(expected[finite]))
+    stored = locate_tensor(tmp_path / "x.pt")
+    assert stored.float8 == str(dtype).removeprefix("torch.") and stored.element == np.float32
+    blocks = [block.copy() for block in stored.read_blocks(100)]
+    assert np.array_equal(np.concatenate(blocks), expected, equal_nan=True)
 
 
 class Harm:

@@ -251,6 +251,7 @@ def _report_success(whole: manifest.Manifest, parts: list[written.Part], result:
         "overhead": cost,
     }
     remarks = [*written.make_findings(whole, budget, cost, size), *written.ended_early(whole, result)]
+    remarks += written.name_differences(result)
     status = max((remark.status for remark in remarks), default=Status.GOOD)  # the result stays the headline
     findings = [Finding("ACC200", status, key, args, weight=100), *remarks]
     return Report("precision", "capture", tuple(findings), Table(columns, rows), facts=facts, tier=whole.tier)

@@ -103,6 +103,13 @@ def join_simulator_parts(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
+#: Notes of a run's log that name a difference from the script as it is, run on the CPU.
+DIFFERENT = (
+    *("own_stream", "side_assumed", "autocast_as_cuda", "compile_left_out", "matmul_precision_left_out"),
+    *("host_draws", "dropout_removed", "attention_in_parts", "drew_on_device"),
+)
+
+
 @dataclass(frozen=True)
 class Progress:
     """Told while the child runs: steps done, steps wanted (None: until it ends), the last loss, new output lines."""
@@ -174,6 +181,12 @@ class LaunchResult:
             if sentence not in remarks:
                 remarks.append(sentence)
         return remarks
+
+    @property
+    def differences(self) -> list[Sentence]:
+        """Return those remarks that say why numbers differ from those of the script as it is, run on the CPU."""
+        different = {f"launch.note.{code}" for code in DIFFERENT}
+        return [remark for remark in self.remarks if remark.key in different]
 
     @property
     def simulator(self) -> dict[str, Any]:

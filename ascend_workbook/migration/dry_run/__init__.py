@@ -152,6 +152,8 @@ def _make_report(
         if where and not any(name.startswith("npu") for name in where):  # equal losses say nothing then
             findings.append(Finding("MIG140", Status.LOOK, "MIG140.off_npu", {"devices": where}, weight=WEIGHT + 1))
         findings += [*judge.judge_ranks(before, after, dtype), *_device_findings(target, after)]
+    for sentence in before.differences:
+        findings.append(Finding("MIG142", Status.GOOD, sentence.key, sentence.args))
     warnings, new_warnings = report_warnings(before, after)
     findings += [*warnings, *memory.report_memory(before, after)]
     rows = tuple((entry.step, entry.baseline, entry.target, entry.error) for entry in pairs)

@@ -132,5 +132,11 @@ def ended_early(whole: Manifest, result: LaunchResult) -> Iterator[Finding]:
         yield Finding(CODE, Status.NOTE, "ACC200.ended_early", {"asked": asked, "ran": ran}, weight=25)
 
 
+def name_differences(result: LaunchResult) -> Iterator[Finding]:
+    """Yield why this side's numbers are not those of the script as it is, run on the CPU."""
+    for sentence in result.differences:
+        yield Finding(CODE, Status.GOOD, sentence.key, sentence.args, weight=4)
+
+
 def _to_mib(size: int) -> float:
     return round(size / (1 << 20), 2)

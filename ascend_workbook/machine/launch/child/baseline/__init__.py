@@ -8,15 +8,19 @@ operator, what a GradScaler does, and which random stream is drawn from are kept
   do nothing but read the clock; its memory figures are 0 and noted as not measured.
 - A device object stays what the script wrote: `torch.device("cuda").type` is "cuda". A tensor says the truth:
   its `device` is the CPU and its `is_cuda` is False, so code that picks a CUDA-only kernel by `is_cuda` takes
-  its portable branch.
+  its portable branch. Which side a tensor is on for the script is remembered by its storage (sides.py): moving one
+  to the GPU or back is a copy, as there.
 - `torch.autocast` of any device type is CUDA's (autocast.py): a script's `autocast(x.device.type)` must not
   become the CPU's autocast with its other lists and dtype.
-- Random numbers that CUDA would draw from the GPU's stream (dropout, `torch.rand(..., device="cuda")`) are
-  drawn from a stream of their own, so that the CPU's stream, hence shuffling and initialisation, is as on a
-  GPU machine. Their values are not CUDA's. Activation checkpointing saves and restores that stream too.
+- Random numbers that CUDA would draw from the GPU's stream (dropout, `torch.rand(..., device="cuda")`, what is
+  drawn like a tensor of the GPU's or written into one) are drawn from a stream of their own, so that the CPU's
+  stream, hence shuffling and initialisation, is as on a GPU machine. Their values are not CUDA's. Activation
+  checkpointing saves and restores that stream too.
 - `nccl` means gloo. `torch.compile` hands back what it is given: the baseline runs eagerly.
 
-What it cannot stand in for raises `NotStandIn`, which names it. Nothing here is shared with the simulated NPU.
+Where numbers therefore differ from those of the script as it is on the CPU, a note in the log says why; all others
+are equal to the last bit. What it cannot stand in for raises `NotStandIn`, which names it. Nothing here is shared with
+the simulated NPU.
 """
 
 from __future__ import annotations
@@ -30,14 +34,15 @@ def install_baseline(note: Callable[..., None]) -> None:
 
     if not hasattr(torch, "get_autocast_dtype"):
         raise RuntimeError(f"baseline=cpu needs torch 2.4 or newer, this is {torch.__version__}")
-    from . import autocast, cuda, distributed, random, tensors
+    from . import autocast, cuda, distributed, random, sides, tensors
 
+    sides.install_sides()
     tensors.install_factories()
     tensors.install_tensors()
-    random.install_random()
+    random.install_random(note)
     cuda.install_cuda(note)
     random.install_recompute()
-    autocast.install_autocast()
+    autocast.install_autocast(note)
     distributed.install_distributed()
 
     def leave_uncompiled(model: object = None, *args: object, **kwargs: object) -> object:

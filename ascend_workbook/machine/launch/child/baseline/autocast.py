@@ -77,9 +77,13 @@ _is_enabled = torch.is_autocast_enabled
 _library: list[torch.library.Library] = []
 _cache: dict[int, tuple[weakref.ref[torch.Tensor], torch.Tensor]] = {}
 _default_dtype = torch.float16
+_note: Callable[..., None] = lambda code, **args: None  # noqa: E731
 
 
-def install_autocast() -> None:
+def install_autocast(note: Callable[..., None]) -> None:
+    """Put CUDA's autocast in the place of the CPU's; `note` takes a remark at the first region."""
+    global _note
+    _note = note
     library = torch.library.Library("aten", "IMPL", "AutocastCPU")
     cuda = operators_with_kernel("AutocastCUDA")
     with warnings.catch_warnings():
@@ -233,6 +237,8 @@ def _init_context(
 ) -> None:
     if device_type in ("cuda", "cpu"):
         device_type, dtype = "cpu", _current_dtype() if dtype is None else dtype
+        if enabled:
+            _note("autocast_as_cuda")
     original(self, device_type, dtype, enabled, cache_enabled)
 
 

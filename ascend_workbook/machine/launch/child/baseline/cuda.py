@@ -63,7 +63,15 @@ def install_cuda(note: Callable[..., None]) -> None:
     torch.cuda.nvtx.range_push = torch.cuda.nvtx.mark = lambda message: 0
     torch.cuda.nvtx.range_pop = lambda: 0
     torch.cuda.profiler.start = torch.cuda.profiler.stop = lambda: None
-    torch.set_float32_matmul_precision = _set_matmul_precision
+
+    def set_matmul_precision(precision: str) -> None:
+        if precision not in ("highest", "high", "medium"):
+            raise RuntimeError(f"float32_matmul_precision must be highest, high or medium, not {precision!r}")
+        if precision != "highest":
+            note("matmul_precision_left_out", precision=precision)
+        _matmul_precision.append(precision)
+
+    torch.set_float32_matmul_precision = set_matmul_precision
     torch.get_float32_matmul_precision = lambda: _matmul_precision[-1]
     # its check of parameter devices would refuse the CPU
     torch.nn.DataParallel.forward = _run_on_one_device
@@ -177,12 +185,6 @@ def _run_on_one_device(self: torch.nn.DataParallel, *args: object, **kwargs: obj
 
 #: TF32 and "medium" precision are kept as settings and not applied: the baseline computes in full float32.
 _matmul_precision = ["highest"]
-
-
-def _set_matmul_precision(precision: str) -> None:
-    if precision not in ("highest", "high", "medium"):
-        raise RuntimeError(f"float32_matmul_precision must be highest, high or medium, not {precision!r}")
-    _matmul_precision.append(precision)
 
 
 class Stream:

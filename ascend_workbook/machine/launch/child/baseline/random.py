@@ -49,8 +49,8 @@ def install_random(note: Callable[..., None]) -> None:
     CUDA.manual_seed(torch.initial_seed())
 
     def draw_numbers(original: Callable[..., object], *args: object, sure: bool = False, **kwargs: object) -> object:
-        given = [*args, *kwargs.values()]
-        if kwargs.get("generator") is not None or not sides.on_gpu(*given):
+        values = [*args, *kwargs.values()]
+        if kwargs.get("generator") is not None or not sides.on_gpu(*values):
             return original(*args, **kwargs)
         with cuda_stream(assumed=sides.assumed and not sure):
             result = original(*args, **kwargs)

@@ -72,13 +72,13 @@ def on_gpu(*tensors: object) -> bool:
     does as soon as anything was put there."""
     global assumed
     assumed = False
-    given = [tensor for tensor in tensors if isinstance(tensor, torch.Tensor)]
-    sides = [side_of(tensor) for tensor in given]
+    inputs = [tensor for tensor in tensors if isinstance(tensor, torch.Tensor)]
+    sides = [side_of(tensor) for tensor in inputs]
     if True in sides:
         return True
-    if False in sides and not any(tensor.grad_fn is not None for tensor in given):
+    if False in sides and not any(tensor.grad_fn is not None for tensor in inputs):
         return False
-    return _assume_side(sure=any(tensor.requires_grad for tensor in given))
+    return _assume_side(sure=any(tensor.requires_grad for tensor in inputs))
 
 
 def is_gpu(device: object) -> bool:

@@ -79,9 +79,9 @@ def _wrap_factory(owner: object, name: str) -> None:
         jit_builtins._register_builtin(getattr(owner, name), builtin)  # so that torch.jit.script still knows it
 
 
-def _find_side(name: str, given: list[object]) -> bool | None:
+def _find_side(name: str, values: list[object]) -> bool | None:
     """Return the side of what is made like a tensor that is given; what is drawn like one has to be on some side."""
-    tensors = [value for value in given if isinstance(value, torch.Tensor)]
+    tensors = [value for value in values if isinstance(value, torch.Tensor)]
     if not tensors:
         return sides.default_is_gpu()
     return sides.on_gpu(*tensors) if name in RANDOM else sides.side_of(tensors[0])

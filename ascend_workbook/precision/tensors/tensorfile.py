@@ -273,7 +273,7 @@ def _float8_values(name: str) -> npt.NDArray[np.float32]:
     exponent = (pattern >> mantissa_bits) & ((1 << exponent_bits) - 1)
     mantissa = (pattern & ((1 << mantissa_bits) - 1)) / (1 << mantissa_bits)
     values = np.ldexp(np.where(exponent > 0, 1 + mantissa, mantissa), np.maximum(exponent, 1) - bias)
-    values = np.where(pattern >= 128, -values, values).astype(np.float32)
+    values = np.where(pattern >= 128, -values, values)
     if kind == "ieee":
         top = exponent == (1 << exponent_bits) - 1
         values[top] = np.where(mantissa[top] == 0, np.copysign(np.inf, values[top]), np.nan)
@@ -281,12 +281,12 @@ def _float8_values(name: str) -> npt.NDArray[np.float32]:
         values[(pattern & 127) == 127] = np.nan
     else:
         values[128] = np.nan
-    return values
+    return np.asarray(values, np.float32)
 
 
 def widen_float8(patterns: Array, name: str) -> npt.NDArray[np.float32]:
     """Return 8-bit floats as float32, exactly: `patterns` uint8 (n,), `name` one of FLOAT8."""
-    return np.take(_float8_values(name), patterns)
+    return np.asarray(_float8_values(name)[patterns], np.float32)
 
 
 def _make_view(flat: Array, stored: Stored, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:

@@ -23,6 +23,8 @@ from ascend_workbook.redaction.exits import redact
 
 #: Of a lane: what stands deeper is drawn in the last of them, where events may overlap
 LEVELS = 512
+#: Kinds whose events have a family, by their numbers
+_MEASURED = [KINDS.index(kind) for kind in ("compute", "communication", "copy")]
 #: Events of a block of the pyramid
 BLOCK = 16
 #: Letters of a name that is told
@@ -132,8 +134,13 @@ class Index:
 
     @cached_property
     def family_of_name(self) -> I32:
-        """Return for each name its family as a kernel's name, as a place in FAMILIES or OTHER: (names,)."""
-        return np.array([_number_family(family_of(name)) for name in self.names] or [OTHER], np.int32)
+        """Return for each name its family as a kernel's name, as a place in FAMILIES or OTHER: (names,). OTHER too of a
+        name that nothing on a device has."""
+        of_device = self.name[np.isin(self.kind, _MEASURED) & (self.name >= 0)]
+        families = np.full(max(1, len(self.names)), OTHER, np.int32)
+        for at in np.flatnonzero(np.bincount(of_device, minlength=len(families))).tolist():
+            families[at] = _number_family(family_of(self.names[at]))
+        return families
 
     def family_at(self, places: npt.NDArray[np.integer] | slice) -> I32:
         """Return the family of each event, HOST for what is no work of a device."""
@@ -142,7 +149,7 @@ class Index:
         family = np.where(name >= 0, self.family_of_name[name], OTHER)
         for own, always in (("communication", "collective"), ("copy", "copy")):
             family = np.where(kind == KINDS.index(own), FAMILIES.index(always), family)
-        measured = np.isin(kind, [KINDS.index(own) for own in ("compute", "communication", "copy")])
+        measured = np.isin(kind, _MEASURED)
         return np.where(measured, family, HOST).astype(np.int32)
 
     def begin_of(self, places: npt.NDArray[np.integer] | slice) -> I64:

@@ -130,8 +130,7 @@ class Profile:
     def memory(self) -> MemoryTables | None:
         """Return what the allocator held, by the tables beside the timeline, else by the database, or None where they
         say nothing of it."""
-        tables = read_memory_tables(self.output) if self.output else None
-        return tables or (exported.read_memory(self.database) if self.database else None)
+        return read_memory(self.output, self.database)
 
     @cached_property
     def counters(self) -> Counters:
@@ -163,6 +162,13 @@ class Profile:
             "recorded_steps": self.trace.recorded_steps,
             "steady_steps": [step.number for step in self.breakdown.steady],
         }
+
+
+def read_memory(output: Path | None, database: Path | None) -> MemoryTables | None:
+    """Return what the allocator held, by the tables of the output folder, else by the database, or None where they say
+    nothing of it. Raises WorkbookError, naming file and place, for what cannot be read."""
+    memory = read_memory_tables(output) if output else None
+    return memory or (exported.read_memory(database) if database else None)
 
 
 def load_profile(path: str | os.PathLike[str], steps: str = ALL) -> Profile:

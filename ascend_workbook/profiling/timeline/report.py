@@ -4,7 +4,7 @@ What is drawn lies in `facts["timeline"]`; the page's script reads it, and ascen
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from ascend_workbook.profiling.breakdown import StepTime
 from ascend_workbook.profiling.facts import Profile
 from ascend_workbook.profiling.figures import make_columns
 from ascend_workbook.profiling.intervals import Intervals
+from ascend_workbook.profiling.readers.tables import MemoryTables
 from ascend_workbook.profiling.timeline.index import (
     Curve,
     Index,
@@ -48,7 +49,7 @@ def report_timeline(profile: Profile, *, step: int | None = None, most: int = MO
     such step."""
     chosen, trace = _choose_step(profile, step), profile.trace
     letters = int(LETTERS * min(1.0, max(LEAST, most / MOST)))
-    curves = tuple(filter(None, (count_queue(trace), *_memory_curves(profile))))
+    curves = tuple(filter(None, (count_queue(trace), *list_memory_curves(lambda: profile.memory))))
     if len(trace) <= most:
         index = build_index([Part(0, trace, curves)], simulated=profile.simulated)
         side, begin = pack_side(index, "", letters=letters), index.start_ns
@@ -72,10 +73,10 @@ def report_timeline(profile: Profile, *, step: int | None = None, most: int = MO
     )
 
 
-def _memory_curves(profile: Profile) -> Sequence[Curve]:
+def list_memory_curves(read: Callable[[], MemoryTables | None]) -> Sequence[Curve]:
     """Return what the allocator held over time; none where it was not recorded, or cannot be read."""
     try:
-        memory = profile.memory
+        memory = read()
     except WorkbookError:
         return ()  # the answers on memory say so
     if memory is None:

@@ -14,15 +14,15 @@ from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Report, Table
 from ascend_workbook.findings.sentence import Scalar, choose_language, say
 from ascend_workbook.machine.number_lists import parse_numbers
-from ascend_workbook.profiling.facts import SIMULATED, tier_of
+from ascend_workbook.profiling.facts import SIMULATED, read_memory, tier_of
 from ascend_workbook.profiling.figures import make_columns
 from ascend_workbook.profiling.readers import locate_profile, rank_of, rank_profiles_at, read_trace
 from ascend_workbook.profiling.readers.ascend import output_of
 from ascend_workbook.profiling.readers.choice import ALL
-from ascend_workbook.profiling.readers.tables import RECORD as MEMORY
-from ascend_workbook.profiling.readers.tables import read_memory_tables
+from ascend_workbook.profiling.readers.database import find_database
 from ascend_workbook.profiling.timeline.index import Curve, Index, Part, build_index, count_queue
 from ascend_workbook.profiling.timeline.page import describe_side, pack_side
+from ascend_workbook.profiling.timeline.report import list_memory_curves
 from ascend_workbook.profiling.timeline.server import LOOPBACK, Session, make_server, serve
 from ascend_workbook.profiling.trace import Trace
 from ascend_workbook.storage import refuse_unwritable, write_file
@@ -115,11 +115,9 @@ def read_curves(profile_path: Path, trace: Trace) -> Iterator[Curve]:
     """Yield what is known over time: the queue of launched kernels, and what the allocator held."""
     if queue := count_queue(trace):
         yield queue
-    output = output_of(profile_path) if profile_path.is_dir() else profile_path.parent
-    memory = read_memory_tables(output) if output and (output / MEMORY).is_file() else None
-    if memory:
-        yield Curve("allocated", "MB", memory.at_ns, memory.allocated_mb)
-        yield Curve("reserved", "MB", memory.at_ns, memory.reserved_mb)
+    folder = profile_path if profile_path.is_dir() else None
+    output = output_of(folder) if folder else profile_path.parent
+    yield from list_memory_curves(lambda: read_memory(output, find_database(folder) if folder else None))
 
 
 def render_page(sides: list[dict[str, Any]], lang: str | None, *, remote: bool) -> str:

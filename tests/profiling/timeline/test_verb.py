@@ -17,6 +17,8 @@ from ascend_workbook.profiling.timeline.modules import list_modules
 from ascend_workbook.profiling.timeline.verb import load_index, show_timeline
 from ascend_workbook.profiling.trace import Event, build_trace
 from tests.profiling.conftest import DATA
+from tests.profiling.readers.test_database import folder as folder
+from tests.profiling.readers.test_exported import full as full
 
 CUDA, NPU = DATA / "cuda.pt.trace.json", DATA / "timeline_ascend_pt"
 
@@ -77,3 +79,15 @@ def test_modules_have_the_times_of_what_they_launched() -> None:
     assert told["Net_0"][:6] == [-1, "Net_0", 1, 100.0, 574.0, 0]
     assert told["Linear_0"][2:5] == [2, 50.0, 570.0] and rows[told["Linear_0"][0]][1] == "Net_0"
     assert told["Other_0"][4] == 0.0
+
+
+def test_curves_of_memory_of_either_export(full: Path, tmp_path: Path) -> None:
+    """Also of a database; of one that cannot be read none, and the timeline is drawn nevertheless."""
+    (curve,) = [curve for curve in load_index(full).curves if curve.name == "allocated"]
+    assert curve.value.tolist() == [20, 30]
+    (tmp_path / "trace_view.json").write_text((NPU / "ASCEND_PROFILER_OUTPUT" / "trace_view.json").read_text())
+    record = "Component,Timestamp(us),Total Allocated(MB),Total Reserved(MB)\n"
+    for row, found in (("PTA,3.000,20,40\n", ["allocated", "reserved"]), ("PTA,x,20,40\n", [])):
+        (tmp_path / "memory_record.csv").write_text(record + row)
+        curves = load_index(tmp_path / "trace_view.json").curves
+        assert [curve.name for curve in curves if curve.unit == "MB"] == found

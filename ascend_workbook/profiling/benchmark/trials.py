@@ -22,12 +22,16 @@ AS_IT_IS = Configuration("as-is", {})
 
 
 def trials_of_axes(axes: Sequence[Axis], device: Device, nproc: int) -> list[Trial]:
-    """Return a trial for each combination of what is varied, none where nothing is; of variables that cannot act on
-    this device one that is refused."""
-    trials = []
-    for configuration in combine_axes(axes) if axes else ():
-        reasons = (find_refusal(NEEDS.get(name, ""), device, nproc) for name in configuration.environment)
-        trials.append(Trial(configuration, next((reason for reason in reasons if reason), None)))
+    """Return a trial for each combination of what is varied and can act here, none where nothing is; behind them one
+    that is refused for each value of a variable that cannot act on this device."""
+    refusals = {
+        axis.name: find_refusal(NEEDS.get(axis.name, ""), device, nproc) for axis in axes if axis.kind == "environment"
+    }
+    usable = [axis for axis in axes if not refusals.get(axis.name)]
+    trials = [Trial(configuration, None) for configuration in (combine_axes(usable) if usable else ())]
+    for axis in axes:
+        if reason := refusals.get(axis.name):
+            trials += [Trial(configuration, reason) for configuration in combine_axes([axis])]
     return trials
 
 

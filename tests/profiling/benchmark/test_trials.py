@@ -19,6 +19,7 @@ from ascend_workbook.profiling import benchmark
 from ascend_workbook.profiling.benchmark import presets, runs, script
 from ascend_workbook.profiling.benchmark.configurations import Configuration, from_words, parse_axes
 from ascend_workbook.profiling.benchmark.presets import lines_to_copy, trials_of_presets
+from ascend_workbook.profiling.benchmark.trials import trials_of_axes
 
 NPU = Device("npu", "Ascend910B3", 8)
 SIMULATED = Device("npu-simulated", "simulated", 1)
@@ -173,6 +174,17 @@ def test_arguments_are_no_reason_for_the_same_losses(launched: Any, tmp_path: Pa
     report = benchmark(tmp_path / "t.py", device="cpu", steps=2, warmup=1, arg=["batch_size=8"], out=tmp_path / "out")
     assert rows(report)["batch_size=8"]["trial"]["loss_apart"] is None
     assert "PRF389.untold" in said(report)
+
+
+def test_what_can_act_is_tried_without_what_cannot() -> None:
+    axes = parse_axes(sweep=["batch-size=8,16"], env=["TASK_QUEUE_ENABLE=1,2", "MY_SETTING=a,b"])
+    trials = trials_of_axes(axes, SIMULATED, 1)
+    assert [trial.configuration.name for trial in trials if trial.refused] == [
+        "TASK_QUEUE_ENABLE=1",
+        "TASK_QUEUE_ENABLE=2",
+    ]
+    tried = [trial.configuration.settings for trial in trials if not trial.refused]
+    assert tried == [{"batch-size": size, "MY_SETTING": name} for size in (8, 16) for name in "ab"]
 
 
 def test_what_cannot_act_is_refused_with_a_sentence(launched: Any, tmp_path: Path) -> None:

@@ -85,8 +85,13 @@ def _compare_memory(base: Measured, row: Measured) -> Iterator[Finding]:
         if before and after and abs(after / before - 1) > GROWN:
             key = "PRF389.more" if after > before else "PRF389.less"
             memory: Scalar = Sentence(f"benchmark.memory.{where}")
-            sizes: dict[str, Scalar] = {"before": round(before), "after": round(after), "memory": memory}
+            sizes: dict[str, Scalar] = {"before": _round_mib(before), "after": _round_mib(after), "memory": memory}
             yield Finding("PRF389", Status.NOTE, key, {"name": row.name, **sizes})
+
+
+def _round_mib(size: float) -> float:
+    """Round to whole MiB, less than ten to the kilobyte."""
+    return round(size) if size >= 10 else round(size, 3)
 
 
 RULES = {"PRF379": check_trials, "PRF389": check_guards}

@@ -78,8 +78,16 @@ def ranked(left: set[int], right: set[int], **fields: Any) -> Facts:
     return plain(baseline=sides[0], target=sides[1], **fields)
 
 
-def abouts(left: Any, right: Any, differences: tuple[Discrepancy, ...] = ()) -> Facts:
-    return plain(baseline=SimpleNamespace(about=left), target=SimpleNamespace(about=right), differences=differences)
+def abouts(left: Any, right: Any, differences: tuple[Discrepancy, ...] = (), anyway: bool = False) -> Facts:
+    sides = {"baseline": SimpleNamespace(about=left), "target": SimpleNamespace(about=right)}
+    return plain(**sides, differences=differences, anyway=anyway)
+
+
+def summed(at: int, judgement: Any) -> dict[str, Any]:
+    """Outputs that were held against each other by a checksum."""
+    agreement = judgement.agreement
+    outputs = tuple(dataclasses.replace(slot, summed=True) for slot in agreement.outputs)
+    return {"agreement": dataclasses.replace(agreement, outputs=outputs)}
 
 
 def started(weights: int, total: int, data: int, factor: float = 2.0) -> Facts:
@@ -272,6 +280,14 @@ EXAMPLES: list[Example] = [
             "NOT_LOOKED ACC205.not_looked names=[samples] weight=25",
         ],
     ),
+    (
+        "ACC205",
+        abouts(capture(), capture(), different(1), anyway=True),
+        [
+            "LOOK ACC205.seed baseline=0 name=seed 0 target=1 weight=600",
+            "NOT_LOOKED ACC205.not_looked names=[samples] weight=25",
+        ],
+    ),
     ("ACC206", abouts(side({}, tier="cpu"), side({}, tier="npu", parameter_devices=["cpu", "npu:0"])), []),
     (
         "ACC206",
@@ -357,6 +373,11 @@ EXAMPLES: list[Example] = [
     (
         "ACC230",
         of(Call("Functional.relu", error=0.0)),
+        ["GOOD ACC230.same_statistics agrees=1 count=1 explained=0 left=0 weight=100"],
+    ),
+    (
+        "ACC230",
+        judged(summed, Call("Functional.relu", error=0.0)),
         ["GOOD ACC230.identical agrees=1 count=1 explained=0 left=0 weight=100"],
     ),
     (

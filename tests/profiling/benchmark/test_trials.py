@@ -184,7 +184,7 @@ def test_what_can_act_is_tried_without_what_cannot() -> None:
         "TASK_QUEUE_ENABLE=2",
     ]
     tried = [trial.configuration.settings for trial in trials if not trial.refused]
-    assert tried == [{"batch-size": size, "MY_SETTING": name} for size in (8, 16) for name in "ab"]
+    assert tried == [{"batch-size": size, "MY_SETTING": name} for size in ("8", "16") for name in "ab"]
 
 
 def test_what_cannot_act_is_refused_with_a_sentence(launched: Any, tmp_path: Path) -> None:

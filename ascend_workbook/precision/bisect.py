@@ -55,6 +55,8 @@ def bisect(
     limit_mib: int = 2048,
     settings: Mapping[str, str] | None = None,
     nproc: int = 1,
+    draws: str = "device",
+    rm_dropout: bool = False,
     force: bool = False,
     network: bool = False,
     timeout_s: float | None = None,
@@ -68,6 +70,7 @@ def bisect(
     statistics show no place, their report is the answer and no tensor is captured. Raises WorkbookError where a capture
     or comparison cannot be."""
     shared: dict[str, Any] = {"level": level, "seed": seed, "limit_mib": limit_mib, "nproc": nproc, "force": force}
+    shared |= {"draws": draws, "rm_dropout": rm_dropout}
     shared |= {"python": python, "progress": progress, "estimate": False, "network": network, "timeout_s": timeout_s}
     devices = dict(zip(SIDES, (baseline, device)))
 

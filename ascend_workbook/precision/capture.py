@@ -56,6 +56,8 @@ def capture(
     scope: Sequence[str] = (),
     names: Sequence[str] = (),
     data_mode: Sequence[str] = ("all",),
+    draws: str = "device",
+    rm_dropout: bool = False,
     estimate: bool = True,
     force: bool = False,
     network: bool = False,
@@ -70,6 +72,8 @@ def capture(
     `device` is auto, npu, npu-simulated, cuda, cpu, or `baseline` (CUDA if present, else the CPU in its place).
     `settings` are environment variables of the child, out of options.SETTINGS. `ranks`, `scope` (first and last
     operator), `names` (parts of names) and `data_mode` (forward, backward, input, output) select what msprobe records.
+    `draws` "host" makes all of torch's random numbers on the host, the same on every device, so that a training with
+    dropout can be compared; `rm_dropout` trains without dropout.
     Where `estimate`, two steps of the script run first in a copy of the process: what the capture will write is told
     before it starts, and what a step takes without it. The script runs enclosed where the machine allows it (ACC219
     says how): it reads all, what it writes outside `out` is thrown away and listed, and it has no network unless
@@ -92,6 +96,8 @@ def capture(
         tuple(scope),
         tuple(names),
         tuple(data_mode),
+        draws,
+        rm_dropout,
     )
     options.check_options()
     chosen = devices.find_baseline(python=python) if device == "baseline" else devices.find(device, python=python)
@@ -109,6 +115,7 @@ def capture(
         manifest.Manifest(folder, False, about).write_file()
         spec = LaunchSpec(folder, options.script, args=options.args, cwd=Path(cwd) if cwd else None, python=python)
         spec = replace(spec, nproc=nproc, env=environment, steps=steps, seed=seed, deterministic=True).on(chosen)
+        spec = replace(spec, draws=draws, rm_dropout=rm_dropout)
         with _dump_folder(folder) as dump:
             aside = (dump.parent,) if dump.parent != folder else ()
             riding = replace(

@@ -17,7 +17,7 @@ from ascend_workbook.precision.capturing import manifest
 from ascend_workbook.precision.capturing.options import FINGERPRINTS
 from ascend_workbook.precision.divergence import Judgement, formats
 from ascend_workbook.precision.divergence.replay import Replays, replay_pairs
-from ascend_workbook.precision.experiment import differences, measure_start, other_start, start
+from ascend_workbook.precision.experiment import differences, measure_start, other_start, shared_draws, start
 from ascend_workbook.precision.experiment.start import Start
 from ascend_workbook.precision.experiment.told import Discrepancy
 from ascend_workbook.precision.layouts import read_runs
@@ -230,6 +230,7 @@ def examine_captures(
     for about in filter(None, (left.about, right.about)):  # the reduced formats that either side allowed
         numerics = {**about.numerics, **{kind: form for kind, form in numerics.items() if form}}
     recorded = left.about is not None and right.about is not None
+    alike = shared_draws(left.about, right.about)
     steps: list[StepComparison] = []
     common = sorted(left.runs.keys() & right.runs.keys())
     if not common and not (left.bare or right.bare):
@@ -242,7 +243,9 @@ def examine_captures(
         began = math.inf if other_start(different) else measure_start(left.about, right.about)
         reached = began if key[0] == 0 and not selection.names else math.inf
         steps.append(
-            _compare_step(right.runs[key], left.runs[key], numerics, recorded, replaying, reached, selection, measure)
+            _compare_step(
+                right.runs[key], left.runs[key], numerics, recorded, replaying, reached, selection, measure, alike
+            )
         )
     return Comparison(left, right, tuple(steps), numerics, different, selection, anyway)
 
@@ -256,6 +259,7 @@ def _compare_step(
     reached: float,
     selection: Selection,
     measure: Measure,
+    alike: bool,
 ) -> StepComparison:
     pairing = selection.select_pairs(pair_runs(target, baseline))
     agreements = compare_all(pairing.pairs, selection.sample, measure)
@@ -274,10 +278,10 @@ def _compare_step(
     more = [op.name for op in target.operators if op.name in target.leaves and op.direction == BACKWARD]
     containers = target.containers - set(more)
     possible = formats.possible_kinds(agreements, numerics, recorded=recorded)
-    judged = divergence.judge_operators(agreements, replays.found, numerics, containers, reached, possible)
+    judged = divergence.judge_operators(agreements, replays.found, numerics, containers, reached, possible, alike)
     while (guilty := divergence.first_parting(judged)) and (
         sound := verify_files(guilty.agreement)
     ) is not guilty.agreement:
         agreements = [sound if agreement is guilty.agreement else agreement for agreement in agreements]
-        judged = divergence.judge_operators(agreements, replays.found, numerics, containers, reached, possible)
+        judged = divergence.judge_operators(agreements, replays.found, numerics, containers, reached, possible, alike)
     return StepComparison(pairing, tuple(judged), replays)

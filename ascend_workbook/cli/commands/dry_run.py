@@ -9,6 +9,7 @@ from ascend_workbook.findings.report import TIERS, Report
 from ascend_workbook.findings.sentence import Scalar, Sentence, say
 from ascend_workbook.machine.launch import Progress
 from ascend_workbook.machine.launch.enclosed import announce_guard
+from ascend_workbook.machine.launch.spec import DRAWS
 from ascend_workbook.machine.sandbox import find_guard
 from ascend_workbook.migration.dry_run import dry_run
 from ascend_workbook.migration.operators import operators
@@ -37,6 +38,7 @@ VERBS = {
         dry_run,
         {
             "mode": Row(choices=MODES),
+            "draws": Row(choices=DRAWS),
             "out": "FOLDER",
             "timeout_s": Row("--timeout", metavar="S"),
             "loss_regex": "PATTERN",
@@ -48,6 +50,7 @@ VERBS = {
         {
             "device": Row(choices=("auto", *TIERS, "meta")),
             "mode": Row(choices=MODES),
+            "draws": Row(choices=DRAWS),
             "out": "FOLDER",
             "timeout_s": Row("--timeout", metavar="S"),
             "seed": None,

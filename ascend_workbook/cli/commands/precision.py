@@ -8,6 +8,7 @@ from functools import partial
 
 from ascend_workbook.cli.options import Row, Verb
 from ascend_workbook.findings.report import TIERS, Report
+from ascend_workbook.machine.launch.spec import DRAWS
 from ascend_workbook.precision.advice import advise
 from ascend_workbook.precision.align import align
 from ascend_workbook.precision.attempts.verb import attempts
@@ -103,6 +104,7 @@ VERBS = {
             "scope": Row(metavar="NAME", nargs=2),
             "names": Row("--list", metavar="PART", dest="names"),
             "data_mode": Row(metavar="MODE", choices=DATA_MODES),
+            "draws": Row(choices=DRAWS),
             "timeout_s": Row("--timeout", metavar="S"),
             "enclosed": None,
             "numerics": Row(choices=("cpu", "ascend")),

@@ -17,10 +17,12 @@ from ascend_workbook.redaction.exits import redact_words
 from ascend_workbook.redaction.known import SECRET_NAME, remember_arguments
 
 TRANSFORMS = ("none", "baseline_cpu", "transfer_to_npu")
+#: Where random numbers of the device are drawn.
+DRAWS = ("device", "host")
 #: How an unmodified GPU script gets to a device, by torch's name of its type
 TRANSFORM_TO = {"npu": "transfer_to_npu", "cuda": "none", "cpu": "baseline_cpu"}
 #: What the child reads as it stands here.
-AS_THEY_ARE = ("transform", "steps", "seed", "deterministic", "grad_norm", "tier", "simulated")
+AS_THEY_ARE = ("transform", "steps", "seed", "deterministic", "grad_norm", "tier", "simulated", "draws", "rm_dropout")
 #: What a run with baseline_cpu is called wherever it is shown.
 STANDING_IN = "cpu standing in for cuda"
 
@@ -52,6 +54,8 @@ class LaunchSpec:
     grad_norm: False saves the norm's kernels where a profile must not show them.
     mirror: a folder whose links to the user's files go even where the launcher is killed.
     enclosure: what the script may do outside `out`, which is always writable; None runs it as it is.
+    draws: "host" makes torch's random numbers on the host, the same for every device (child/draws.py).
+    rm_dropout: no dropout, of layers, attention and recurrent networks.
     """
 
     out: Path
@@ -74,6 +78,8 @@ class LaunchSpec:
     simulated: bool = False
     mirror: Path | None = None
     enclosure: Enclosure | None = None
+    draws: str = "device"
+    rm_dropout: bool = False
 
     def __post_init__(self) -> None:
         remember_arguments(self.args)
@@ -98,6 +104,8 @@ class LaunchSpec:
             raise WorkbookError("launch.transform_unknown", given=self.transform, known=list(TRANSFORMS))
         if self.transform == "baseline_cpu" and self.tier != "cpu":
             raise WorkbookError("launch.baseline_tier", tier=self.tier)
+        if self.draws not in DRAWS:
+            raise WorkbookError("launch.draws_unknown", given=self.draws, known=list(DRAWS))
         for name, value in (("steps", self.steps), ("nproc", self.nproc)):
             if value is not None and value < 1:
                 raise WorkbookError("launch.not_positive", name=name, value=value)

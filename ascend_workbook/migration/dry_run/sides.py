@@ -46,6 +46,8 @@ class Plan:
     limit_mib: int | None = None
     mode: str = INJECT
     network: bool = False
+    draws: str = "device"
+    rm_dropout: bool = False
     #: The user's own files that a side has changed through a link, by side.
     touched: dict[str, list[Path]] = field(default_factory=dict)
     #: What each side's work folder was made of.
@@ -110,6 +112,8 @@ def run_side(
         tier=where.tier,
         simulated=where.simulated,
         mirror=work,
+        draws=plan.draws,
+        rm_dropout=plan.rm_dropout,
         enclosure=choose_enclosure(where, network=plan.network, python=plan.python),
     )
     before = record_state(work)

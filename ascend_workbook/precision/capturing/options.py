@@ -13,6 +13,7 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.sentence import say
 from ascend_workbook.machine import bounded
 from ascend_workbook.machine.device import Device
+from ascend_workbook.machine.launch.spec import DRAWS
 from ascend_workbook.precision.capturing import manifest
 
 TIMEOUT_S = 10.0
@@ -70,6 +71,9 @@ class Options:
     #: Only operators whose name holds one of these.
     names: tuple[str, ...] = ()
     data_mode: tuple[str, ...] = ("all",)
+    #: Where random numbers are drawn, of DRAWS.
+    draws: str = "device"
+    rm_dropout: bool = False
 
     def check_options(self) -> None:
         """Raises WorkbookError naming the option that cannot be."""
@@ -78,6 +82,7 @@ class Options:
         known: list[tuple[str, Any, tuple[Any, ...]]] = [
             ("level", self.level, LEVELS),
             ("task", self.task, TASKS),
+            ("draws", self.draws, DRAWS),
             *(("settings", name, SETTINGS) for name in self.settings),
             *(("dump_steps", step, tuple(range(self.steps))) for step in self.dump_steps or (None,)),
             *(("ranks", rank, tuple(range(self.nproc))) for rank in self.ranks),
@@ -103,6 +108,12 @@ class Options:
         selected = {"ranks": self.ranks, "scope": self.scope, "list": self.names, "data_mode": modes}
         return {name: list(value) for name, value in selected.items() if value}
 
+    @property
+    def randomness(self) -> dict[str, object]:
+        """Return what was asked of random numbers, where anything was; for the manifest."""
+        asked: dict[str, object] = {"draws": self.draws} if self.draws != DRAWS[0] else {}
+        return {**asked, "rm_dropout": True} if self.rm_dropout else asked
+
     def msprobe_config(self, dump: Path) -> dict[str, object]:
         """msprobe's configuration file. It knows ranks of a process group only; steps are chosen by the capture, which
         counts attempts at an update as it does."""
@@ -125,7 +136,8 @@ class Options:
         script = {"script": self.script.name, "root": str(root), "script_sha256": manifest.hash_file(self.script)}
         run = {"args": list(self.args), "commit": commit_of(root), "steps": self.steps}
         run |= {"dump_steps": list(self.dump_steps), "level": self.level, "task": self.task, "seed": self.seed}
-        rest = {"limit_mib": self.limit_mib, "settings": force, "nproc": self.nproc, **self.selection}
+        rest = {"limit_mib": self.limit_mib, "settings": force, "nproc": self.nproc}
+        rest |= {**self.selection, **self.randomness}
         return {**script, **run, **rest, "tier": device.tier, "device": device.name, "versions": device.versions}
 
 

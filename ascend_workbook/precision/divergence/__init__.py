@@ -77,10 +77,12 @@ def judge_operators(
     containers: frozenset[str] = frozenset(),
     reached: float = 0.0,
     possible: frozenset[str] = frozenset(),
+    drawn_alike: bool = False,
 ) -> list[Judgement]:
     """Judges operators in the order of execution. `reached` is the largest error that this step may begin with:
     0 in the first step, infinite where earlier updates have parted the weights. `possible` are kinds of operators that
-    may have computed in a reduced format of which no record tells (formats.py)."""
+    may have computed in a reduced format of which no record tells (formats.py). `drawn_alike`: both sides drew the same
+    random numbers, which then excuse nothing."""
     judged: list[Judgement] = []
     forward: dict[tuple[str, int], float] = {}
     drew: set[tuple[str, int]] = set()
@@ -101,7 +103,8 @@ def judge_operators(
         summed = baseline.inputs if baseline.direction == BACKWARD else returned[baseline.head]
         untold = formats.kind_of_api(operator.api) in possible
         judgement = _judge_operator(agreement, replays.get(operator.name), dict(numerics), inherited, untold, summed)
-        if _drew_numbers(judgement) or (call in drew and judgement.outcome == DIVERGES and judgement.own is None):
+        drawn = not drawn_alike and _drew_numbers(judgement)
+        if drawn or (call in drew and judgement.outcome == DIVERGES and judgement.own is None):
             judgement = replace(judgement, outcome=DRAWN)
             drew.add(call)
         named = operator.api in READS_GRADIENTS or operator.api.startswith("_foreach_")

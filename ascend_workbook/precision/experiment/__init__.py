@@ -16,7 +16,9 @@ from ascend_workbook.precision.experiment import told
 from ascend_workbook.precision.experiment.told import Discrepancy, Told
 
 #: Options that both sides must share for their tensors to be comparable.
-OPTIONS = ("args", "seed", "level")
+OPTIONS = ("args", "seed", "level", "draws", "rm_dropout")
+#: What an option is where a manifest does not name it.
+UNNAMED = {"draws": "device", "rm_dropout": False}
 #: Groups of settings that make no other experiment, but may make other numbers.
 AROUND = ("flags", "environment", "packages", "machine")
 #: What a side's `experiment` tells, and the part of it without which that cannot be told.
@@ -38,7 +40,7 @@ def differences(baseline: Manifest | None, target: Manifest | None) -> tuple[Dis
         return ()
     discrepancies = []
     for key in OPTIONS:
-        left, right = baseline.about.get(key), target.about.get(key)
+        left, right = (side.about.get(key, UNNAMED.get(key)) for side in (baseline, target))
         if key == "args" and isinstance(left, list) and isinstance(right, list):
             # without the folders of one machine: what lies in them, the batches' fingerprints tell
             left, right = make_portable(left), make_portable(right)
@@ -59,6 +61,11 @@ def differences(baseline: Manifest | None, target: Manifest | None) -> tuple[Dis
 
 #: Each holds two sides of one rank against each other and yields discrepancies, deciding ones and others.
 LOOKS = (told.compare_seeds, told.compare_models, told.compare_data, told.compare_hyperparameters, told.compare_amp)
+
+
+def shared_draws(baseline: Manifest | None, target: Manifest | None) -> bool:
+    """Return whether both sides drew their random numbers on the host, so that they are the same."""
+    return all(side is not None and side.about.get("draws") == "host" for side in (baseline, target))
 
 
 def find_remarks(baseline: Manifest | None, target: Manifest | None) -> tuple[Discrepancy, ...]:

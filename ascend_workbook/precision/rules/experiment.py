@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.precision.comparison import Comparison
-from ascend_workbook.precision.experiment import compare_surroundings, find_remarks, list_unrecorded
+from ascend_workbook.precision.experiment import compare_surroundings, find_remarks, list_unrecorded, shared_draws
 from ascend_workbook.precision.experiment.start import Changed
 
 BASIS = "facts"
@@ -56,6 +56,10 @@ def check_experiment(facts: Comparison) -> Iterator[Finding]:
         more = [difference.name for difference in facts.differences[KINDS_SHOWN:]]
         count: dict[str, Scalar] = {"count": len(more), "names": more[:EXPERIMENT_SHOWN]}
         yield Finding("ACC205", status, "ACC205.more", count, weight=500)
+    if shared_draws(left, right):
+        yield Finding("ACC205", Status.NOTE, "ACC205.host_draws", weight=19)
+    if left.about.get("rm_dropout") and right.about.get("rm_dropout"):
+        yield Finding("ACC205", Status.NOTE, "ACC205.no_dropout", weight=19)
     for difference in find_remarks(left, right):
         yield Finding("ACC205", Status.NOTE, f"ACC205.{difference.fact}", difference.words, weight=20)
     missing = list_unrecorded(left, right)

@@ -34,8 +34,9 @@ def recapture_command(side: Side, step: int) -> str:
         return ""
     words = ["ascend-workbook", "capture", "--device", tier, "--task", "tensor", "--steps", str(step + 1)]
     words += ["--dump-steps", str(step)]
-    for name in ("level", "seed", "nproc"):
+    for name in ("level", "seed", "nproc", "draws"):
         words += [f"--{name}", str(about[name])] if name in about else []
+    words += ["--rm-dropout"] if about.get("rm_dropout") else []
     force = about.get("settings")
     for option, name in CONDITIONS.items():
         words += [option, str(force[name])] if isinstance(force, dict) and force.get(name) else []

@@ -12,7 +12,8 @@ from ascend_workbook.precision.comparison import Side
 # ruff: noqa: SIM905 - a column of names reads better without quotes
 #: Shown in this order; a fact that neither side has is left out.
 SHOWN = """
-tier device simulated numerics conv matmul faults torch torch_npu cann python script args seed steps level task nproc
+tier device simulated numerics conv matmul faults torch torch_npu cann python script args seed draws
+rm_dropout steps level task nproc
 """.split()
 
 #: Of two devices these differ, and nothing is wrong with that.

@@ -108,6 +108,14 @@ def _make_observer(spec: dict[str, Any], log: GpuLog, rank: int, world_size: int
             from torch_npu.contrib import transfer_to_npu  # noqa: F401
         elif transform != "none":
             raise ValueError(f"unknown transform {transform!r}")
+        if spec["draws"] != "device" or spec["rm_dropout"]:
+            from .draws import install_draws
+
+            install_draws(spec["draws"], spec["rm_dropout"], log.add_note)
+            if transform == "baseline_cpu" and spec["draws"] == "host":
+                from .baseline.random import join_streams
+
+                join_streams()
         from . import hooks
         from .observer import Observer, attach_plugins
 

@@ -12,6 +12,7 @@ from ascend_workbook.precision.advice import evidence
 from ascend_workbook.precision.advice.evidence import Seen, describe_places, recorded_fact, recorded_settings
 from ascend_workbook.precision.divergence import DRAWN
 from ascend_workbook.precision.divergence.drawn import MASKS, SOURCE, draws_numbers, other_numbers
+from ascend_workbook.precision.experiment import shared_draws
 from ascend_workbook.precision.tensors.agreement import CHECKSUM, SHAPE, TensorAgreement
 
 NONDETERMINISM_SOURCE = "https://www.hiascend.com/document/detail/en/mindstudio/830/practicalcases/LargeModelTrainingAccuracy/toolsample3_005.html"
@@ -58,7 +59,7 @@ def check_random_numbers(seen: Seen) -> Iterator[Finding]:
     """ACC266: do the two sides draw other random numbers? Generators of different devices give other ones from one
     seed, so that dropout masks differ and everything after them; no seed mends that."""
     drawing = [judgement for judgement in seen.forward_judgements() if draws_numbers(judgement.agreement.pair.target)]
-    if not drawing:
+    if not drawing or shared_draws(seen.comparison.baseline.about, seen.comparison.target.about):
         return
     known = [judgement for judgement in drawing if judgement.agreement.error_out is not None]
     if not known:

@@ -83,6 +83,12 @@ def install_random(note: Callable[..., None]) -> None:
         return draw_in_layer(original, *args, **kwargs) if dropout else original(*args, **kwargs)
 
 
+def join_streams() -> None:
+    """Let the GPU draw from the CPU's stream: where all is drawn on the host there is one."""
+    global _inside
+    _inside = True
+
+
 @contextlib.contextmanager
 def cuda_stream(*, assumed: bool = False) -> Iterator[None]:
     """Make the GPU's random generator the default inside the block; `assumed`: what is drawn need not be the GPU's."""

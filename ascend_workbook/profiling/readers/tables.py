@@ -13,12 +13,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import accumulate, compress, count, islice
+from itertools import accumulate, chain, compress, count, islice
 from math import inf, isfinite, nan
-from operator import itemgetter
 from pathlib import Path
 from sys import intern
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from typing import TextIO
 
 import numpy as np
 import numpy.typing as npt
@@ -30,9 +29,6 @@ from ascend_workbook.profiling.readers.document import BAD, READ_SIZE
 from ascend_workbook.profiling.readers.loading import without_garbage_collection
 from ascend_workbook.profiling.readers.values import LIMIT, format_dtypes, to_nanoseconds
 from ascend_workbook.profiling.trace import Event, Texts
-
-if TYPE_CHECKING:
-    from _csv import Reader
 
 Mask = npt.NDArray[np.bool_]
 F64 = npt.NDArray[np.float64]
@@ -51,18 +47,28 @@ ROWS = 2**12
 LINE_END = re.compile("\r\n|\r|\n")
 
 
-class Piece(NamedTuple):
-    """Some rows of a table, each as wide as the heading: what is missing is empty, what is too much is cut. `first`:
-    the number of the first of them, without the heading; `ragged`: those that were not as wide, and their lines in the
-    file, by their place here."""
+@dataclass(frozen=True)
+class Piece:
+    """Some rows of a table, each as wide as the heading: what is missing is empty, what is too much is cut. `cells`:
+    row behind row; `first`: the number of the first row, without the heading; `ragged`: those that were not as wide,
+    and their lines in the file, by their place here."""
 
-    rows: list[list[str]]
+    cells: list[str]
+    width: int
     first: int
     ragged: dict[int, int]
 
+    def __len__(self) -> int:
+        return len(self.cells) // self.width
+
     def column(self, at: int) -> list[str]:
         """Return the cells of one column as they are written: start times end in a tab."""
-        return [*map(itemgetter(at), self.rows)]
+        return self.cells[at :: self.width]
+
+    @property
+    def rows(self) -> Iterator[list[str]]:
+        """Yield the rows."""
+        return (self.cells[at : at + self.width] for at in range(0, len(self.cells), self.width))
 
 
 @contextmanager
@@ -79,26 +85,63 @@ def open_table(path: Path) -> Iterator[TextIO]:
 
 def read_sheet(file: TextIO) -> tuple[list[str], Iterator[Piece]]:
     """Read the heading and the pieces of a file of open_table; [] of an empty one. Empty lines are no rows."""
-    reader = csv.reader(file)
-    head = next(filter(None, reader), [])
-    return [name.strip() for name in head], _read_pieces(reader, reader.line_num, len(head))
+    lines = _Counted(file)
+    head = next(filter(None, csv.reader(lines)), [])
+    return [name.strip() for name in head], _read_pieces(lines, len(head))
 
 
-def _read_pieces(reader: Reader, line: int, width: int) -> Iterator[Piece]:
-    """`line`: how many of the file's are behind."""
+class _Counted:
+    """The lines of a file, each with its end; `count` of them are read."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file, self.count = file, 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._file)
+        self.count += 1
+        return line
+
+
+def _read_pieces(lines: _Counted, width: int) -> Iterator[Piece]:
+    """Yield what follows; lines without quotes are cells by their commas, which is how csv reads them."""
     first = 0
+    while some := [*islice(lines, ROWS)]:
+        cells = _split_plain(some, width)
+        if cells is None:
+            yield from _read_by_csv(some, lines, width, first)
+            return
+        piece = Piece(cells, width, first, {})
+        yield piece
+        first += len(piece)
+
+
+def _split_plain(some: list[str], width: int) -> list[str] | None:
+    """Return the cells of lines that are plain and as wide as the heading; else None."""
+    text = "".join(some).replace("\r\n", "\n")
+    odd = len(text) > LONGEST_CELL or '"' in text or "\r" in text or "\0" in text
+    if odd or {line.count(",") for line in some} != {width - 1}:
+        return None
+    cells = text.removesuffix("\n").replace("\n", ",").split(",")
+    return cells if len(cells) == width * len(some) and not (width == 1 and "" in cells) else None
+
+
+def _read_by_csv(some: list[str], lines: _Counted, width: int, first: int) -> Iterator[Piece]:
+    reader, line = csv.reader(chain(some, lines)), lines.count - len(some)
+    before = line
     while batch := list(islice(reader, ROWS)):
-        if {*map(len, batch)} == {width}:
-            rows, ragged = batch, {}
-        else:
-            lines = [line + at for at in accumulate(map(_count_lines, batch))]
-            numbered = [(row, at) for row, at in zip(batch, lines) if row]
+        ragged = {}
+        if {*map(len, batch)} != {width}:
+            ends = [line + at for at in accumulate(map(_count_lines, batch))]
+            numbered = [(row, at) for row, at in zip(batch, ends) if row]
             ragged = {at: number for at, (row, number) in enumerate(numbered) if len(row) != width}
-            rows = [row if len(row) == width else (row + [""] * width)[:width] for row, _ in numbered]
-        if rows:
-            yield Piece(rows, first, ragged)
-        line = reader.line_num
-        first += len(rows)
+            batch = [row if len(row) == width else (row + [""] * width)[:width] for row, _ in numbered]
+        if batch:
+            yield Piece([*chain.from_iterable(batch)], width, first, ragged)
+        line = before + reader.line_num
+        first += len(batch)
 
 
 def _count_lines(row: list[str]) -> int:
@@ -321,7 +364,7 @@ def read_kernel_table(folder: Path) -> KernelTable | None:
         numbers: dict[str, list[F64]] = {column: [] for column in NUMBERS if column in places}
         for piece in pieces:
             ragged += piece.ragged.values()
-            is_kernel = np.ones(len(piece.rows), np.bool_)
+            is_kernel = np.ones(len(piece), np.bool_)
             is_kernel[list(piece.ragged)] = False
             columns = {column: clean_texts(piece.column(places[column]), column) for column in texts}
             for column, is_collective in (("unit", COLLECTIVE.__contains__), ("name", HCOM.match)):

@@ -40,7 +40,7 @@ def found(path: Path) -> tuple[list[list[str]], dict[int, int]]:
         for piece in pieces:
             rows += ([cell.strip() for cell in row] for row in piece.rows)
             ragged.update((piece.first + at, line) for at, line in piece.ragged.items())
-            assert piece.first + len(piece.rows) + 1 == len(rows)
+            assert piece.first + len(piece) + 1 == len(rows)
     return rows, ragged
 
 

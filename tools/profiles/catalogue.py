@@ -11,8 +11,10 @@ from typing import Optional
 
 LIST = Path(__file__).with_name("profiles.json")
 HALVES = ("working", "held")
-#: The seed that the halves were drawn with.
-SEED = 20261127
+#: The seed that the halves of what nobody knew were drawn with.
+SEED = 20261128
+#: The licence of a repository that names none: such a profile is listed by its address, and never copied.
+UNLICENSED = "none named"
 
 
 @dataclass(frozen=True)

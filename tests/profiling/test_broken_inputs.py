@@ -188,7 +188,7 @@ BROKEN: dict[str, Damaged] = {
         each(lambda event: event["name"] == "aten::item", ts=lambda event: "soon"), "PRF304.no_time", WHOLE - 3
     ),
     "a device that nobody knows": Damaged(
-        each(on_device, cat=lambda event: "mtia_ccp_events"), "PRF304.foreign_device", WHOLE - KERNELS
+        each(on_device, cat=lambda event: "hpu_op"), "PRF304.foreign_device", WHOLE - KERNELS
     ),
     "two steps of one number": Damaged(each(is_step, name=lambda event: "ProfilerStep#50"), "PRF304.same_number"),
     "steps in the wrong order": Damaged(

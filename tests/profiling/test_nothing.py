@@ -70,7 +70,7 @@ def test_a_profile_of_nothing_or_without_its_device_is_not_looked_at(tmp_path: P
 
 
 def test_a_device_that_is_not_known_here_is_told(tmp_path: Path) -> None:
-    report = analysed(tmp_path, {"traceEvents": [step(1), event(), event("k", "mtia_ccp_events")]})
+    report = analysed(tmp_path, {"traceEvents": [step(1), event(), event("k", "hpu_op")]})
     (told,) = [one for part in report.parts for one in part.findings if one.key == "PRF304.foreign_device"]
     assert (told.status, told.args["count"], report.tier) == (Status.LOOK, 1, "")
     assert not report.answers

@@ -295,3 +295,50 @@ def test_what_a_trace_tells_of_collectives(tmp_path: Path) -> None:
     file.write_text(json.dumps([process, *waits]))
     trace = read_trace(file)
     assert [trace.detail_of(row).peer for row in range(3)] == [5, -1, -1]
+
+
+def written(folder: Path, content: object) -> Trace:
+    path = folder / "trace.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return read_trace(path)
+
+
+def complete(name: str, category: str, start: float, lasts: float, pid: object = 1, tid: int = 1) -> dict[str, object]:
+    event: dict[str, object] = {"ph": "X", "name": name, "ts": start, "dur": lasts, "pid": pid, "tid": tid}
+    return {**event, "cat": category} if category else event
+
+
+def test_what_a_device_of_meta_does(tmp_path: Path) -> None:
+    """Its kernels, copies and waits share a category; only its waiting is no work."""
+    rows = [("merge", 10, 50), ("dma_request", 60, 5), ("event_wait", 65, 30)]
+    device = [complete(name, "mtia_ccp_events", start, lasts, 17, 3) for name, start, lasts in rows]
+    trace = written(tmp_path, {"traceEvents": [complete("aten::mm", "cpu_op", 0, 5), *device]})
+    assert trace.on_device and not trace.left_out
+    assert [events(trace, kind)[0][1] for kind in ("compute", "copy", "device_other")] == [50_000, 5_000, 30_000]
+
+
+def test_copies_whatever_the_device_is_called(tmp_path: Path) -> None:
+    device = [complete("HtoD", "mlu_memcpy", 10, 5), complete("set", "xpu_memset", 20, 5)]
+    trace = written(tmp_path, {"traceEvents": [complete("aten::mm", "cpu_op", 0, 5), *device]})
+    assert trace.count_events("copy") == 2
+
+
+def test_a_list_from_before_kineto(tmp_path: Path) -> None:
+    """No categories: the process says where, and an operator's time on the device lies in those around it."""
+    host = [
+        complete("aten::conv2d", "", 0, 9, "CPU functions"),
+        complete("aten::_convolution", "", 1, 7, "CPU functions"),
+    ]
+    device = [
+        complete("aten::conv2d", "", 10, 50, "CUDA functions", 0),
+        complete("aten::_convolution", "", 11, 48, "CUDA functions", 0),
+    ]
+    trace = written(tmp_path, [*host, *device])
+    assert (trace.dialect, trace.count_events("host_op")) == ("kineto", 2)
+    assert [lasts for _, lasts in events(trace, "compute")] == [48_000]
+    alone = written(tmp_path, host)
+    assert alone.dialect == "kineto" and not alone.on_device
+
+
+def test_a_list_of_an_npus_host_is_no_list_from_before_kineto(tmp_path: Path) -> None:
+    assert written(tmp_path, [complete("aten::mm", "cpu_op", 0, 5)]).dialect == "ascend"

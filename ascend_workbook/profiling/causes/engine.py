@@ -15,6 +15,8 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.profiling.breakdown import idle_gaps
 from ascend_workbook.profiling.causes.callers import find_caller
 from ascend_workbook.profiling.causes.cause import KINDS, Cause, Range
+from ascend_workbook.profiling.causes.contention import find_contended
+from ascend_workbook.profiling.causes.host import causes_of_cpu_work, causes_of_unseen_device, find_collectives_beside
 from ascend_workbook.profiling.causes.marks import BIT, describe_frame, function_of, mark_names
 from ascend_workbook.profiling.causes.reading import LATE_NS, Gaps, Reader, Reading, choose_steps, find_gaps
 from ascend_workbook.profiling.causes.replay import Recorded, lay_out, record_step
@@ -25,6 +27,7 @@ from ascend_workbook.profiling.causes.sorting import (
     UNSEEN,
     Mask,
     Sorted,
+    give_contended,
     give_waits_their_gaps,
     join_functions,
     sort_pieces,
@@ -38,6 +41,8 @@ from ascend_workbook.profiling.trace import Trace
 if TYPE_CHECKING:
     from ascend_workbook.profiling.facts import Profile
 
+#: A recording that is shorter tells nothing of a step
+LEAST_NS = 20_000
 #: Of the step: what takes less is no cause worth a word
 WORTH = 0.03
 #: The same on a simulated NPU, by kind and of all others, and how many kernels a step are many there
@@ -55,8 +60,11 @@ SMALL = 2**16
 #: `.item()`, `float(loss)`, `if tensor:` end in it; from so many a step they are told, of so many the lines are found
 READS = ("aten::_local_scalar_dense", "aten::nonzero")
 MANY_READS, MOST_READS = 4, 60
-#: Gaps a step from which they are many
-MANY = 20
+#: Gaps a step from which they are many; alike where half of what they take is in gaps of so many times the median one,
+#: and short where that is at most so long
+MANY, ALIKE, SHORT_NS = 20, 10, 1_000_000
+#: A piece in which nothing at all was recorded of the host, and that is no hand-out of a small kernel
+LONG_UNSEEN_NS = 10_000_000
 #: Families of kernels whose share of the computing is a cause of its own
 FAMILY_WORTH = {"casting": 0.15, "layout": 0.15}
 
@@ -85,7 +93,12 @@ class _Facts:
 def find_causes(profile: Profile) -> tuple[Cause, ...]:
     """Find why a profile's steps are not shorter, the dearest cause first; none where nothing is worth a word, `untold`
     alone where the profile cannot say."""
+    if profile.breakdown.total_ns < LEAST_NS:
+        return (Cause("untold", 0.0, 0.0, "", Sentence("PRF316.nothing"), "unsure"),)
     if not profile.conclusive:
+        seen = tuple(causes_of_unseen_device(profile)) if profile.operators and profile.trace.cut_at is None else ()
+        if seen:
+            return seen
         key = "PRF316.nothing" if not profile.operators else "PRF316.blind"
         return (Cause("untold", 0.0, 0.0, "", Sentence(key), "unsure"),)
     rest = tuple(_causes_of_rest(profile))
@@ -128,6 +141,7 @@ def _read(profile: Profile) -> _Facts:
     gaps = find_gaps(trace, rest)
     reading = Reader(trace, rest).read_gaps(gaps)
     result = join_functions(trace, reading, sort_pieces(trace, gaps, reading))
+    result = give_contended(result, reading, find_contended(trace)) if not profile.simulated else result
     reading, result = give_waits_their_gaps(trace, gaps, reading, result)
     share = sum(step.total_ns for step in steps)
     usual = sorted(steps, key=lambda step: step.total_ns)[len(steps) // 2] if trace.on_device else None
@@ -136,9 +150,9 @@ def _read(profile: Profile) -> _Facts:
 
 
 def _host_gaps(profile: Profile) -> Intervals:
-    """Return when no operator runs in the steps of a profile without a device."""
+    """Return when no operator runs in the steps of a profile without a device, and no collective."""
     trace, steps = profile.trace, profile.breakdown.steady
-    covered = trace.intervals_of(trace.where(("host_op",)))
+    covered = trace.intervals_of(trace.where(("host_op",))) | find_collectives_beside(trace)[1]
     edges = np.array([(step.start_ns, step.end_ns) for step in steps], np.int64).reshape(-1, 2)
     return covered.gaps_in(edges[:, 0], edges[:, 1])
 
@@ -204,7 +218,9 @@ def _judge_generic(facts: _Facts, rest: Mask) -> Iterator[Cause]:
     _, at = np.unique(key, return_inverse=True)
     in_gap = np.zeros(int(at.max(initial=-1)) + 1, np.int64)
     np.add.at(in_gap, at, np.where(rest & (kind == GENERIC), length, 0))
-    busy = rest & (kind == GENERIC) & (in_gap[at] >= BUSY_NS)
+    hands_out = (mark_names(trace.names) & BIT["launch"] > 0)[trace.name[np.maximum(facts.reading.row, 0)]]
+    hands_out &= trace.where(("runtime",))[np.maximum(facts.reading.row, 0)] & (facts.reading.row >= 0)
+    busy = rest & (kind == GENERIC) & (in_gap[at] >= BUSY_NS) & ~hands_out
     if facts.profile.simulated:  # what torch itself takes there is the CPU's
         busy = rest & (kind == GENERIC) & (facts.reading.row == facts.reading.frame) & (place >= 0)
         numbers: dict[str, int] = {}
@@ -220,19 +236,28 @@ def _judge_generic(facts: _Facts, rest: Mask) -> Iterator[Cause]:
     late = rest & (kind == LATENCY) & (length >= LATE_NS)
     if late.any():
         yield _make_cause(facts, "untold", late, "unsure")
-    unseen = rest & (kind == UNSEEN) & (length >= BUSY_NS) & (not many or trace.count_events("python") > 0)
+    from_ns = BUSY_NS if not many or trace.count_events("python") else LONG_UNSEEN_NS
+    unseen = rest & (kind == UNSEEN) & (length >= from_ns)
+    # a span that somebody named, and nothing in it, is no hand-out of kernels either
+    unseen |= rest & ~busy & ~called & (kind == GENERIC) & (length >= LONG_UNSEEN_NS)
     if unseen.any():
-        yield _make_cause(facts, "python", unseen, "unsure")
+        yield _make_cause(facts, "python" if trace.count_events("python") else "untold", unseen, "unsure")
     short = rest & ~busy & ~late & ~unseen
     if short.any():
         count = np.unique(gap[short]).size / max(1, len(facts.profile.breakdown.steady))
         seen = int(length[short & (kind != UNSEEN)].sum()) * 2 >= int(length[short].sum())
-        sure = count >= MANY and not facts.profile.simulated
-        yield _make_cause(facts, "tiny_kernels" if seen or count >= MANY else "untold", short, _sure_if(sure))
+        confidence = "unsure"
+        if count >= MANY and not facts.profile.simulated:
+            confidence = "sure" if _are_alike(gap[short], length[short]) else "likely"
+        yield _make_cause(facts, "tiny_kernels" if seen or count >= MANY else "untold", short, confidence)
 
 
-def _sure_if(is_told: bool) -> str:
-    return "sure" if is_told else "unsure"
+def _are_alike(gap: Rows, length: I64) -> bool:
+    """Return whether gaps are short and alike, of the pieces (n,) that are in them."""
+    _, at = np.unique(gap, return_inverse=True)
+    lasts = np.bincount(at, length)
+    usual = float(np.median(lasts))
+    return usual <= SHORT_NS and 2 * float(lasts[lasts <= ALIKE * usual].sum()) >= float(lasts.sum())
 
 
 def _count_reads(profile: Profile) -> Iterator[Cause]:
@@ -291,6 +316,7 @@ def _causes_of_work(profile: Profile) -> Iterator[Cause]:
     breakdown, trace = profile.breakdown, profile.trace
     step_ns = breakdown.step_ns
     if not trace.on_device:
+        yield from causes_of_cpu_work(profile)
         return
     for part, kind in (("communication", "communication"), ("copy", "blocked_copy")):
         share = breakdown.share_of(part)

@@ -37,7 +37,7 @@ PATTERNS = {
     r"|<built-in method (write_record|dump) ",
     "logging": r"logging/__init__\.py\(|<built-in function print>|tensorboard|wandb|tqdm|loguru|mlflow|swanlab"
     r"|torch/_tensor_str\.py|_tensor\.py\(\d+\): __(repr|format)__",
-    "compiling": r"Compile(?!d)|compile_inner|_dynamo/(convert_frame|symbolic_convert|output_graph)\.py"
+    "compiling": r"Compile(?!d|AndExecute)|compile_inner|_dynamo/(convert_frame|symbolic_convert|output_graph)\.py"
     r"|_inductor/(compile_fx|graph|scheduler|codecache|async_compile|lowering)\.py|_inductor/codegen/|triton/compiler/"
     r"|torch/jit/_(script|trace|recursive)\.py",
     "preprocessing": r"(^|/)PIL/|torchvision/(transforms|io)|image_processing|image_transforms|feature_extraction"
@@ -49,15 +49,17 @@ PATTERNS = {
     r"|CommInit|cublasCreate|cudnnCreate|aclInit|aclrtSetDevice|aclrtCreateContext|_lazy_init|init_process_group"
     r"|hipGetDevice|cudaDeviceGetAttribute|cudaDeviceSetLimit|(cuda|hip)DeviceCanAccessPeer|DeviceEnablePeerAccess",
     "allocation": r"^(cuda|hip)(Malloc|Free|HostAlloc|HostFree|HostRegister|HostMalloc|HostUnregister)"
+    r"|^cn(rt)?(Malloc|Free)"
     r"|aclrtMalloc|aclrtFree|cuMem(Create|Map|Unmap|Release|SetAccess|AddressReserve)|emptyCache|empty_cache",
     "lazy_loading": r"Module(Load|GetFunction)|Library(Load|GetKernel|GetModule)|cuKernelGet|FuncGetAttributes"
     r"|FuncSetAttribute|OccupancyMaxActiveBlocks|aclopLoad|BinaryLoad|aclrtBinaryGet|RegisterFatBinary",
     "launch": r"Launch(Kernel|Cooperative|Host|_kernel)|ModuleLaunch|GraphLaunch|launch$|^(cuda|hip)Launch|aclrtLaunch"
-    r"|^AscendCL@(opLaunch|aclnn)|^Node@launch|^aclnn\w+$",
+    r"|^AscendCL@(opLaunch|aclnn)|^Node@launch|^aclnn\w+$|^cnInvokeKernel"
+    r"|^runFunction - job_prep|CompileAndExecute",
     "fallback": r"cpu_fallback|_fallback_to_cpu|CPU_FALLBACK",
     "item": r"^aten::(item|_local_scalar_dense|is_nonzero|nonzero|unique|_unique2|masked_select|equal)$",
-    "copy": r"(cuda|hip|cu)Memcpy|aclrtMemcpy|^aten::(copy_|_to_copy|to|cpu|_to_cpu)$|: cpu$",
-    "wait": r"Synchronize|StreamWaitEvent|EventQuery",
+    "copy": r"(cuda|hip|cu|cnrt)Memcpy|aclrtMemcpy|^aten::(copy_|_to_copy|to|cpu|_to_cpu)$|: cpu$",
+    "wait": r"Synchronize|StreamWaitEvent|EventQuery|^cnrt(QueueSync|SyncDevice)|^synchronize(Stream)?$",
     "elsewhere": r"run_backward|<built-in method (acquire|wait|poll) of|threading\.py\(\d+\): (wait|join|_wait)",
 }
 #: Marks of operators and the runtime's calls: a Python function may have such a name and be something else

@@ -119,6 +119,18 @@ class Reader:
         self.order = [self.main, *(int(at) for at in np.argsort(-counts, kind="stable") if at != self.main)]
         self._marks = mark_names(trace.names)
         self._own = np.array([is_own_frame(name) for name in trace.names] or [False])
+        self._around_steps = self._find_around_steps(rows)
+
+    def _find_around_steps(self, rows: Rows) -> npt.NDArray[np.bool_]:
+        """Return a mask (n,) of the profiler's frames that hold the beginning of a step: they were not seen to end, and
+        are not what goes on in it."""
+        trace = self.trace
+        begins = np.sort(trace.start_ns[trace.where(("step",))])
+        start, end = trace.start_ns[rows], trace.start_ns[rows] + trace.duration_ns[rows]
+        holds = np.searchsorted(begins, end, "left") > np.searchsorted(begins, start, "left")
+        mask = np.zeros(len(trace), np.bool_)
+        mask[rows[holds & (self._marks[trace.name[rows]] & BIT["profiler"] > 0)]] = True
+        return mask
 
     def read_gaps(self, gaps: Gaps) -> Reading:
         """Read the gaps until what ends each was launched, and behind that as time after the launch."""
@@ -170,9 +182,8 @@ class Reader:
         while alive.size:
             rows = nesting.rows[at]
             names = trace.name[rows]
-            marks[alive] |= self._marks[names] | np.where(trace.kind[rows] == LOADING, BIT["loading"], 0).astype(
-                np.int32
-            )
+            own = np.where(self._around_steps[rows], self._marks[names] & ~BIT["profiler"], self._marks[names])
+            marks[alive] |= own | np.where(trace.kind[rows] == LOADING, BIT["loading"], 0).astype(np.int32)
             new = self._own[names] & (frame[alive] < 0)
             frame[alive[new]] = at[new]
             new = is_operator[rows] & (operator[alive] < 0)

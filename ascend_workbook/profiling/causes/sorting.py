@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from ascend_workbook.profiling.causes.cause import KINDS
+from ascend_workbook.profiling.causes.contention import Contended
 from ascend_workbook.profiling.causes.marks import BIT, function_of
 from ascend_workbook.profiling.causes.reading import (
     LATE_NS,
@@ -30,6 +32,11 @@ LONG_LAUNCH_NS = 1_000_000
 LONG_CALL_NS = 100_000
 #: One call to reserve memory that takes longer has made the context, or loaded a library
 CONTEXT_NS = 300_000_000
+#: The first call of an operator that takes so many times what its others do has set up its library, or loaded kernels
+FIRST_CALL, OTHER_CALLS = 10, 2
+#: An operator that reserves memory and takes longer has made the context
+RESERVING = re.compile(r"^aten::(empty|empty_strided|empty_like|new_empty)$")
+RESERVING_NS = 100_000_000
 #: A gap is at a recording's beginning where the device worked so much of its length before it, at most
 EARLY = 0.01
 #: A piece in which one function is busy without a call that hands out work
@@ -69,12 +76,17 @@ def sort_pieces(trace: Trace, gaps: Gaps, reading: Reading) -> Sorted:
     decide("allocation", "start_up", is_call & (lasts >= CONTEXT_NS))
     decide("allocation", "allocation", is_call & (lasts >= LONG_CALL_NS))
     decide("lazy_loading", "lazy_loading", is_call & (lasts >= LONG_CALL_NS))
+    builds = trace.mask_of_names(lambda name: "CompileAndExecute" in name)
+    decide("launch", "compiling", is_call & (lasts >= LONG_LAUNCH_NS) & builds[row])
     decide("launch", "lazy_loading", is_call & (lasts >= LONG_LAUNCH_NS))
     decide("fallback", "fallback")
     decide("item", "synchronisation", is_call)
     decide("copy", "blocked_copy", is_call & (reading.marks & (BIT["wait"]) > 0))
     decide("copy", "blocked_copy", is_call & (lasts >= LONG_CALL_NS))
     decide("wait", "synchronisation")
+    for name, chosen in _find_first_calls(trace, reading).items():
+        kind[undecided & chosen] = KINDS.index(name)
+        undecided = undecided & ~chosen
     kind[undecided & ((reading.row < 0) | waits_elsewhere(reading.marks))] = UNSEEN
     blocked = np.isin(kind, [KINDS.index("synchronisation"), KINDS.index("blocked_copy")]) & is_call
     seen = (reading.row >= 0) if trace.simulated else blocked  # there nothing runs beside the host
@@ -82,6 +94,32 @@ def sort_pieces(trace: Trace, gaps: Gaps, reading: Reading) -> Sorted:
     place = np.where(reading.frame >= 0, reading.frame, np.where(reading.operator >= 0, reading.operator, reading.row))
     result = Sorted(kind, place)
     return _find_midflight(trace, gaps, reading, result)
+
+
+def _find_first_calls(trace: Trace, reading: Reading) -> dict[str, Mask]:
+    """Return which pieces are an operator's own time in its first call, by what that call did besides."""
+    nothing = np.zeros(reading.row.size, np.bool_)
+    own = (reading.row >= 0) & (reading.row == reading.operator) & trace.on_device
+    result = {"start_up": nothing.copy(), "lazy_loading": nothing}
+    operators = np.flatnonzero(trace.where(("host_op",)) & (trace.step >= 0))
+    for row in np.unique(reading.row[own & ~reading.launched]).tolist():
+        lasts = int(trace.duration_ns[row])
+        if lasts < BUSY_NS:
+            continue
+        others = operators[(trace.name[operators] == trace.name[row]) & (operators != row)]
+        if trace.start_ns[others].min(initial=np.iinfo(np.int64).max) < trace.start_ns[row]:
+            continue
+        if RESERVING.search(trace.names[trace.name[row]]) and lasts >= RESERVING_NS:
+            result["start_up"] = result["start_up"] | (own & (reading.row == row))
+        elif others.size >= OTHER_CALLS and lasts >= FIRST_CALL * np.median(trace.duration_ns[others]):
+            result["lazy_loading"] = result["lazy_loading"] | (own & (reading.row == row))
+    return result
+
+
+def give_contended(result: Sorted, reading: Reading, contended: Contended) -> Sorted:
+    """Give what nothing else explains, of calls that are slow beside other threads, to these."""
+    chosen = np.isin(reading.row, contended.rows) & (result.kind == GENERIC)
+    return replace(result, kind=np.where(chosen, np.int8(KINDS.index("contention")), result.kind))
 
 
 def join_functions(trace: Trace, reading: Reading, result: Sorted) -> Sorted:

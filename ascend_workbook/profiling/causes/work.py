@@ -19,6 +19,10 @@ LAYOUT = re.compile(
     r"^aten::(contiguous|clone|permute)$|npu_format_cast|^TransData$|nchwToNhwc|nhwcToNchw|^aclnnPermute"
 )
 COPYING = ("aten::copy_", "aclnnInplaceCopy")
+#: Matrix products as operators are called, where kernels have names of their own
+GEMM = re.compile(
+    r"(^|::|_)(b|add|baddb|addb|packed_)?mm(_|$)|(^|::|_)linear$|::(addmv|mv|dot|matmul|einsum|bilinear)$"
+)
 Rows = npt.NDArray[np.integer]
 
 
@@ -42,6 +46,11 @@ def _family(name: str) -> str:
         return "layout"
     plain = name[len("aten::") :] if name.startswith("aten::") else name
     return family_of(plain) or OTHER
+
+
+def family_of_operator(name: str) -> str:
+    """Return the family of an operator that computes on the CPU, by its name."""
+    return "gemm" if GEMM.search(name) else _family(name)
 
 
 def _find_owners(trace: Trace, by: I32) -> I32:

@@ -10,6 +10,7 @@ from ascend_workbook.findings.finding import Finding
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.profiling.ranks.cluster import Cluster
+from ascend_workbook.profiling.ranks.shapes import are_given_more
 
 #: A rank computes more than the others from so many times on, and where that is at least this part of what it is late
 COMPUTES_MORE, PART = 1.25, 1 / 3
@@ -53,7 +54,11 @@ def _find_awaited(cluster: Cluster, judged: Sequence[Finding]) -> dict[str, obje
     computing = cluster.mean_part_ms(rank, "computing")
     late = float(str(slow.args["own_ms"])) - float(str(slow.args["others_ms"]))
     more = computing > COMPUTES_MORE * usual and computing - usual >= PART * late
-    return _describe(cluster, "rank_computing" if more else "rank_host", where, slow)
+    given = [
+        are_given_more(cluster.ranks[rank].shapes, cluster.ranks[other].shapes) for other in cluster.find_peers(rank)
+    ]
+    kind = "shapes_differ" if more and 2 * sum(given) > len(given) else "rank_computing" if more else "rank_host"
+    return _describe(cluster, kind, where, slow)
 
 
 def _describe(cluster: Cluster, kind: str, where: Sentence, finding: Finding) -> dict[str, object]:

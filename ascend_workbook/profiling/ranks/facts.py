@@ -187,7 +187,8 @@ class RankFacts:
     """One rank. `steps` are the steady ones, without a warm-up. `world_size` 0 and `host` empty where not told.
     `own_number` of a group: which of its members this rank is; `sizes`: at least how many members it has.
     `looked`: which of the profile's steps were looked at, None: all. `tables_only`: its timeline is not there, the
-    times are those of the profiler's tables. `simulated`: its times are the CPU's."""
+    times are those of the profiler's tables. `simulated`: its times are the CPU's. `shapes`: calls a step of operators
+    with their shapes (shapes.count_shapes)."""
 
     rank: int
     source: str
@@ -205,6 +206,7 @@ class RankFacts:
     links: tuple[Link, ...] = ()
     packets: tuple[Packets, ...] = ()
     looked: Looked | None = None
+    shapes: dict[str, float] = field(default_factory=dict)
 
     def per_step_ns(self, part: str) -> float:
         """Return the mean of a part over the steps; `total`: of the whole, `own`: without exposed communication."""

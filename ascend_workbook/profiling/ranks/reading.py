@@ -18,6 +18,7 @@ from ascend_workbook.profiling.intervals import Intervals
 from ascend_workbook.profiling.ranks import collectives
 from ascend_workbook.profiling.ranks.collectives import calls_at, is_positive_number
 from ascend_workbook.profiling.ranks.facts import Calls, Group, Link, Packets, RankFacts, StepParts
+from ascend_workbook.profiling.ranks.shapes import count_shapes
 from ascend_workbook.profiling.readers import locate_profile, read_step_table
 from ascend_workbook.profiling.readers.choice import ALL, AUTO, Mark, choice_of
 from ascend_workbook.profiling.readers.database import find_database
@@ -75,6 +76,7 @@ def facts_of(profile: Profile, profile_path: Path, rank: int) -> RankFacts:
         on_device=profile.trace.on_device,
         host=str(profile.trace.about.get("host_name") or ""),
         looked=looked,
+        shapes=count_shapes(profile),
     )
     return _add_outputs(facts, profile_path, profile.trace.about)
 

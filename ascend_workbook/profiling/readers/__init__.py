@@ -32,7 +32,7 @@ def read_trace(path: str | os.PathLike[str], steps: str = ALL) -> Trace:
     if profile_path.is_dir():
         return _read_folder(profile_path, steps)
     return read_chosen_steps(
-        profile_path, steps, lambda file: (ascend.read_timeline if file.is_list else kineto.read_timeline)(file)
+        profile_path, steps, lambda file: (kineto if kineto.is_kineto(file) else ascend).read_timeline(file)
     )
 
 

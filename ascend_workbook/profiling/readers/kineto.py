@@ -17,9 +17,9 @@ from ascend_workbook.profiling.attribution import find_innermost, nest_by_lane
 from ascend_workbook.profiling.families import family_of
 from ascend_workbook.profiling.intervals import I64
 from ascend_workbook.profiling.readers import loading
-from ascend_workbook.profiling.readers.columns import Columns
+from ascend_workbook.profiling.readers.columns import Columns, Events
 from ascend_workbook.profiling.readers.cutting import find_unread_halves
-from ascend_workbook.profiling.readers.loading import I8, Loaded, base_ns, calls_of, number_kinds, rename_kinds
+from ascend_workbook.profiling.readers.loading import I8, NO_KIND, Loaded, base_ns, calls_of, number_kinds, rename_kinds
 from ascend_workbook.profiling.readers.records import UNKNOWN
 from ascend_workbook.profiling.trace import I32, KINDS, UNTOLD, Texts, Trace, assemble_trace
 
@@ -33,14 +33,22 @@ CATEGORIES = {
     "memset": "copy",
     "gpu_memcpy": "copy",
     "gpu_memset": "copy",
+    "mtia_ccp_events": "compute",
     "python_function": "python",
     "user_annotation": "annotation",
     "runtime": "runtime",
 }
 #: cuda_runtime, cuda_driver, hip_runtime, xpu_runtime, privateuse1_runtime, mtia_runtime, ...
 RUNTIME_ENDINGS = ("_runtime", "_driver")
-#: What devices do that are not read here: Meta's MTIA, Intel's Gaudi, Glow
-FOREIGN = ("mtia_ccp_events", "mtia_workloadd", "mtia_insight", "hpu_op", "glow_runtime")
+#: gpu_memcpy, mlu_memcpy, ...
+COPY_ENDINGS = ("_memcpy", "_memset")
+#: What devices do that is not read here: parts of Meta's MTIA, Intel's Gaudi, Glow
+FOREIGN = ("mtia_workloadd", "mtia_insight", "hpu_op", "glow_runtime")
+#: What MTIA does beside kernels, in the same category
+BESIDE_KERNELS = {"event_wait": "device_other", "event_record": "device_other", "dma_request": "copy"}
+#: Before Kineto events had no category; their process says where they ran, and the device's are the operators' own,
+#: those around others too
+BEFORE_KINETO = {"CPU functions": "host_op", "CUDA functions": "compute"}
 #: Members of the file beside its events: the rank among others, and the machine's name
 ABOUT = ("distributedInfo", "host_name", "trace_id", "deviceProperties")
 COLLECTIVES = ("nccl", "rccl", "hccl", "oneccl")
@@ -54,14 +62,25 @@ COLLECTIVE_OPERATORS = re.compile(
 SPANS = {"ProfilerStep#": "step", "enumerate(DataLoader)#": "loading", "Optimizer.": "annotation"}
 
 
+def is_kineto(loaded: Loaded) -> bool:
+    """Return whether torch's own profiler wrote a file: an object, or, before Kineto, a list of what ran where."""
+    return not loaded.is_list or any(not cat and str(pid) in BEFORE_KINETO for pid, cat, _ in loaded.events.groups)
+
+
 def read_timeline(loaded: Loaded) -> Trace:
     """Return the Trace of a Kineto file. Raises WorkbookError where nothing in it can be used."""
     events = loaded.events
     foreign = [category.lower() in FOREIGN for _, category, _ in events.groups]
     if count := int(np.bincount(events.columns.group, minlength=len(foreign))[foreign].sum()):
         loaded.left_out["foreign_device"] = count
-    kind = number_kinds([kind_of(category) for _, category, _ in events.groups])[events.columns.group]
+    kinds = [
+        kind_of(category) or (BEFORE_KINETO.get(str(pid)) if not category else None)
+        for pid, category, _ in events.groups
+    ]
+    kind = number_kinds(kinds)[events.columns.group]
+    kind = _keep_innermost(kind, events)
     kind = rename_kinds(kind, events, ("host_op", "annotation"), span_kind)
+    kind = rename_kinds(kind, events, ("compute",), BESIDE_KERNELS.get)
     kind = rename_kinds(kind, events, ("compute",), _collective_kind)
     columns, kind = loading.keep_usable(loaded, kind, base_ns(loaded))
     events = loaded.events
@@ -102,7 +121,23 @@ def read_timeline(loaded: Loaded) -> Trace:
 def kind_of(category: str) -> str | None:
     """Return the kind that a category alone tells; None for what is no work of its own (the frame, GPU annotations)."""
     category = category.lower()
+    if category.endswith(COPY_ENDINGS):
+        return "copy"
     return CATEGORIES.get(category) or ("runtime" if category.endswith(RUNTIME_ENDINGS) else None)
+
+
+def _keep_innermost(kind: I8, events: Events) -> I8:
+    """Return the kinds without the device's events that are mostly others', where these are operators: one work."""
+    old = np.array([not category and str(pid) == "CUDA functions" for pid, category, _ in events.groups] or [False])
+    rows = np.flatnonzero(old[events.columns.group] & (kind == KINDS.index("compute")))
+    if rows.size:
+        kind = kind.copy()
+        columns = events.columns
+        for thread in nest_by_lane(
+            columns.lane[rows], columns.start_ns[rows], columns.duration_ns[rows], rows
+        ).values():
+            kind[thread.rows[2 * thread.self_ns() < thread.end_ns - thread.start_ns]] = NO_KIND
+    return kind
 
 
 def span_kind(name: str) -> str | None:

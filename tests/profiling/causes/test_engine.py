@@ -16,7 +16,7 @@ from ascend_workbook.profiling.causes import Cause, find_causes
 from ascend_workbook.profiling.causes.answers import describe_cause
 from ascend_workbook.profiling.causes.engine import _causes_of_rest
 from ascend_workbook.profiling.facts import Profile
-from ascend_workbook.profiling.trace import Event, Trace, build_trace
+from ascend_workbook.profiling.trace import KINDS, Event, Trace, build_trace
 from tests.profiling.conftest import US, step
 
 MAIN = "1/1"
@@ -220,3 +220,73 @@ def test_real_traces_by_their_first_cause(shared: Path) -> None:
         "rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz": "computing",
     }
     assert {name: load_profile(folder / name).causes[0].kind for name in expected} == expected
+
+
+def test_the_first_call_of_an_operator_sets_up_its_library() -> None:
+    """The first product takes the host 60 ms, the others 0.1: no library was there. One call alone says nothing."""
+    first_call: Host = ("host_op", "aten::mm", 10_010, 59_985)
+    others: list[Host] = [("host_op", "aten::mm", 70_100 + 200 * at, 100) for at in range(5)]
+    cause = first(launched(BETWEEN, [first_call, *others]))
+    assert (cause.kind, cause.where) == ("lazy_loading", "aten::mm")
+    assert first(launched(BETWEEN, [first_call])).kind == "python"
+    earlier: Host = ("host_op", "aten::mm", 100, 100)
+    assert first(launched(BETWEEN, [earlier, first_call, *others])).kind == "python", "it was called before"
+
+
+def test_an_operator_that_reserves_memory_for_long_makes_the_context() -> None:
+    kernels = [(0, 10, 100_000), (700_000, 700_010, 290_000)]
+    cause = first(launched(kernels, [("host_op", "aten::empty_strided", 100_020, 599_000)], length=1_000_000))
+    assert (cause.kind, cause.where) == ("start_up", "aten::empty_strided")
+
+
+def test_a_long_stretch_without_a_record_is_no_small_kernel() -> None:
+    """199 gaps of 0.05 ms, and one of 30 ms of which nothing at all is known: that is not said of the launches."""
+    kernels = [(300 * at, 300 * at + 10, 250) for at in range(200)]
+    late = [
+        (launch + 30_000 * (launch >= 30_000), start + 30_000 * (launch >= 30_000), lasts)
+        for launch, start, lasts in kernels
+    ]
+    host: list[Host] = [("host_op", "aten::add", launch - 45, 44) for launch, _, _ in late if launch]
+    found = causes_of(launched(late, host, length=90_000))
+    assert found["untold"].share == pytest.approx(1 / 3, abs=0.01) and found["untold"].confidence == "unsure"
+    assert found["tiny_kernels"].share < 0.15
+
+
+@pytest.mark.parametrize(("long_ones", "confidence"), [(0, "sure"), (8, "likely")])
+def test_gaps_that_are_not_alike(long_ones: int, confidence: str) -> None:
+    """200 gaps of 0.1 ms, or eight of these of 4 ms: then a larger batch shortens less than half of what they take."""
+    kernels, at, host = [], 0, []
+    for number in range(200):
+        kernels.append((at, at + 10, 150))
+        rest = 4_000 if 100 <= number < 100 + long_ones else 100
+        host += [
+            ("host_op", f"aten::op{number}_{part}", at + 160 + 400 * part, min(400, rest))
+            for part in range(-(-rest // 400))
+        ]
+        at += 160 + rest
+    cause = causes_of(launched(kernels, host, length=at))["tiny_kernels"]
+    assert cause.confidence == confidence
+
+
+def test_the_profilers_frame_around_a_step_is_not_what_goes_on_in_it() -> None:
+    """The profiler's step() opens the step and its frame is not seen to end; one inside of it is its own work."""
+    name = "torch/profiler/profiler.py(700): step"
+    kernels = [(500 * at + 1, 500 * at + 11, 150) for at in range(200)]
+    host: list[Host] = [("host_op", "aten::add", 500 * at + 170, 330) for at in range(199)]
+    trace = launched(kernels, host)
+    frame = Event(name, "python", MAIN, -10 * US, 99_990 * US)
+    rows = [
+        Event(trace.names[trace.name[at]], KINDS[trace.kind[at]], trace.lanes[trace.lane[at]],
+              int(trace.start_ns[at]), int(trace.duration_ns[at]), launch_ns=int(trace.launch_ns[at]))
+        for at in range(len(trace))
+    ]  # fmt: skip
+    assert first(build_trace([*rows, frame], source="made", dialect="kineto")).kind == "tiny_kernels"
+
+
+@pytest.mark.parametrize(("lasts", "kind"), [(700, "tiny_kernels"), (2_000, "compiling")])
+def test_a_call_that_compiles_and_executes(lasts: int, kind: str) -> None:
+    """CANN's call has that name whether it finds a kernel or builds one; how long it takes tells which."""
+    every = lasts + 200
+    kernels = [(every * at, every * at + lasts + 10, 150) for at in range(40)]
+    host: list[Host] = [("runtime", "AscendCL@aclopCompileAndExecute", every * at, lasts) for at in range(40)]
+    assert first(launched(kernels, host, length=40 * every)).kind == kind

@@ -52,8 +52,8 @@ def find_contended(trace: Trace) -> Contended:
     rows = np.concatenate([thread.rows for thread in threads])
     own = np.concatenate([np.maximum(thread.self_ns(), 0) for thread in threads])
     excused = sum(BIT[mark] for mark in EXCUSED)
-    kept = trace.where(("host_op",))[rows] & (mark_names(trace.names)[trace.name[rows]] & excused == 0)
-    rows, own = rows[kept], own[kept]
+    is_plain = trace.where(("host_op",))[rows] & (mark_names(trace.names)[trace.name[rows]] & excused == 0)
+    rows, own = rows[is_plain], own[is_plain]
     if rows.size < MANY_ALIKE:
         return none
     crowd = _measure_crowd(trace, rows, lanes)

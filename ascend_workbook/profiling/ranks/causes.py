@@ -54,10 +54,16 @@ def _find_awaited(cluster: Cluster, judged: Sequence[Finding]) -> dict[str, obje
     computing = cluster.mean_part_ms(rank, "computing")
     late = float(str(slow.args["own_ms"])) - float(str(slow.args["others_ms"]))
     more = computing > COMPUTES_MORE * usual and computing - usual >= PART * late
-    given = [
+    larger_than = [
         are_given_more(cluster.ranks[rank].shapes, cluster.ranks[other].shapes) for other in cluster.find_peers(rank)
     ]
-    kind = "shapes_differ" if more and 2 * sum(given) > len(given) else "rank_computing" if more else "rank_host"
+    kind = (
+        "shapes_differ"
+        if more and 2 * sum(larger_than) > len(larger_than)
+        else "rank_computing"
+        if more
+        else "rank_host"
+    )
     return _describe(cluster, kind, where, slow)
 
 

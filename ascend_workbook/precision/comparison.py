@@ -23,6 +23,9 @@ from ascend_workbook.precision.experiment.told import Discrepancy
 from ascend_workbook.precision.layouts import read_runs
 from ascend_workbook.precision.pairing import Pairing, pair_runs
 from ascend_workbook.precision.record import BACKWARD, FORWARD, Operator, Run
+from ascend_workbook.precision.state.events import judge_states, known_conditions
+from ascend_workbook.precision.state.judging import Judged
+from ascend_workbook.precision.state.reading import States, read_states
 from ascend_workbook.precision.tensors import tolerance
 from ascend_workbook.precision.tensors.agreement import compare_pairs as compare_all
 from ascend_workbook.precision.tensors.agreement import verify_files
@@ -81,6 +84,8 @@ class Side:
     runs: dict[tuple[int, int], Run]
     about: manifest.Manifest | None
     troubles: tuple[WorkbookError, ...] = ()
+    #: What its steps did besides their operators; empty of plain dumps.
+    states: States = States({})
 
     @property
     def bare(self) -> bool:
@@ -118,6 +123,8 @@ class Comparison:
     #: Judge tensors of different experiments too.
     anyway: bool = False
     confirmation: Confirmation | None = None
+    #: What the steps did besides their operators, held against each other, a rank each.
+    states: tuple[Judged, ...] = ()
 
     @property
     def stopped(self) -> bool:
@@ -207,10 +214,11 @@ def read_side(folder: Path) -> Side:
     about = manifest.load_manifest(folder)
     if about is not None and not about.complete:
         raise WorkbookError("precision.incomplete", path=str(folder))
+    states = read_states(folder) if about is not None else States({})
     if about is not None and about.about.get("task") == FINGERPRINTS:
-        return Side(folder, {}, about)
+        return Side(folder, {}, about, states=states)
     runs, troubles = read_runs(folder / manifest.DUMP, about.root) if about else read_runs(folder)
-    return Side(folder, {(run.step, run.rank): run for run in runs}, about, tuple(troubles))
+    return Side(folder, {(run.step, run.rank): run for run in runs}, about, tuple(troubles), states)
 
 
 def examine_captures(
@@ -247,7 +255,15 @@ def examine_captures(
                 right.runs[key], left.runs[key], numerics, recorded, replaying, reached, selection, measure, alike
             )
         )
-    return Comparison(left, right, tuple(steps), numerics, different, selection, anyway)
+    compared = Comparison(left, right, tuple(steps), numerics, different, selection, anyway)
+    known = known_conditions(left.about, right.about, different, _find_parting(compared))
+    return replace(compared, states=tuple(judge_states(left.states, right.states, known)))
+
+
+def _find_parting(compared: Comparison) -> float:
+    """The first step in which an operator parts the runs or draws other numbers: gradients follow from that."""
+    steps = [step.step for step in compared.steps if any(judged.outcome == divergence.DRAWN for judged in step.judged)]
+    return min([math.inf, *steps, *([compared.first[0].step] if compared.first else [])])
 
 
 def _compare_step(

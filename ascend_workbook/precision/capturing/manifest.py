@@ -21,6 +21,8 @@ NAME = "capture.json"
 SCHEMA = "ascend-workbook/capture/1"
 #: Folder of msprobe's files, beside the manifest.
 DUMP = "dump"
+#: What state.py of the child wrote, a file a rank.
+STATES = "state.rank*.json"
 CHUNK = 1 << 20
 
 
@@ -92,8 +94,8 @@ def computed_in(folder: Path) -> list[str]:
 
 
 def list_files(folder: Path) -> dict[str, dict[str, Any]]:
-    """Return every file of the dump with its size and SHA-256."""
-    paths = sorted(path for path in (folder / DUMP).rglob("*") if path.is_file())
+    """Return every file of the dump, and of the state, with its size and SHA-256."""
+    paths = sorted(path for path in (*(folder / DUMP).rglob("*"), *folder.glob(STATES)) if path.is_file())
     return {str(path.relative_to(folder)): {"bytes": path.stat().st_size, "sha256": hash_file(path)} for path in paths}
 
 
@@ -110,7 +112,16 @@ def hash_file(path: Path) -> str:
 UNFINISHED = "capture.unfinished"
 #: What two captures have in common where the later may replace the earlier unasked.
 SAME = ("tier", "root", "script", "args")
-LEFT = ("side.rank*.json", "budget.rank*.json", "gpulog*.json*", "over_limit.json", "dry.port", f".{NAME}.*.part", NAME)
+LEFT = (
+    "side.rank*.json",
+    "state.rank*.json",
+    "budget.rank*.json",
+    "gpulog*.json*",
+    "over_limit.json",
+    "dry.port",
+    f".{NAME}.*.part",
+    NAME,
+)
 
 
 @contextmanager

@@ -107,9 +107,9 @@ def _load_file(path: Path) -> ModuleType:
 
 
 collecting = _load_file(Path(__file__).parents[2] / "machine" / "launch" / "child" / "collecting.py")
-facts, dry, release, module_calls, recorder = (
+facts, dry, release, module_calls, recorder, state = (
     _load_file(Path(__file__).with_name(f"{name}.py"))
-    for name in ("experiment_facts", "dry", "release", "module_calls", "recorder")
+    for name in ("experiment_facts", "dry", "release", "module_calls", "recorder", "state")
 )
 
 
@@ -133,6 +133,7 @@ class _Capture:
         self.debugger = debugger
         self.settings = _load_file(Path(config["settings_path"]))
         self.facts = facts.Facts(observer)
+        self.state = state.State(observer, self.wanted, facts.sketching, recorder)
         self.iteration = 0
         self.running = False
         self.side: dict[str, Any] = {
@@ -148,10 +149,11 @@ class _Capture:
         self.observer.on_model(self.read_model)
         self.observer.on_forward(self.begin_forward)
         self.observer.on_step(lambda _: self.end_iteration())
-        self.observer.on_skip(self.end_iteration)
+        self.observer.on_skip(lambda: self.end_iteration(skipped=True))
         self.observer.on_end(self.finish)
         register_optimizer_step_pre_hook(self.update)
         self.facts.install()
+        self.state.install()
 
     def read_model(self, model: torch.nn.Module) -> None:
         seeds = [dict(seed) for seed in self.observer.log.content["meta"]["seeds"]]
@@ -164,6 +166,7 @@ class _Capture:
         """Before an outermost forward; one without gradients is an evaluation and no part of a step."""
         if self.running or not torch.is_grad_enabled():
             return
+        self.state.begin_iteration()
         fingerprinted, wanted = str(self.iteration) in self.side["batches"], self.iteration in self.wanted
         if wanted or (not fingerprinted and len(self.side["batches"]) < facts.MOST_ITERATIONS):
             self.once = module.register_forward_pre_hook(self.batch, with_kwargs=True)
@@ -184,6 +187,7 @@ class _Capture:
         self.stop_debugger()
         if self.observer.active:
             self.facts.update(self.iteration, optimizer)
+            self.state.begin_update(optimizer)
 
     def stop_debugger(self) -> None:
         """Before an update; a further forward in this iteration (another network of a GAN) starts it again."""
@@ -192,8 +196,9 @@ class _Capture:
             self.debugger.calls.write()
         self.running = False
 
-    def end_iteration(self) -> None:
+    def end_iteration(self, skipped: bool = False) -> None:
         self.stop_debugger()
+        self.state.end_iteration(skipped)
         if self.iteration in self.wanted:
             self.side["iterations"].append(self.iteration)
         if not self.released and self.debugger:
@@ -216,6 +221,7 @@ class _Capture:
         self.stop_debugger()
         self.release()
         self.side["status"] = status
+        self.state.write(self.observer.out / f"state.rank{self.observer.rank}.json")
         _write_json(self.observer.out / f"side.rank{self.observer.rank}.json", self.side)
 
 

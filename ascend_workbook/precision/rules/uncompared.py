@@ -181,6 +181,8 @@ def check_update(facts: Comparison) -> Iterator[Finding]:
     values stays unseen, and that is said."""
     if facts.stopped or facts.bare or facts.first is not None:
         return
+    if any(rank.rows for rank in facts.states):  # the update itself was recorded on both sides: ACC240 judges it
+        return
     pairs = pair_following_steps(facts)
     if not pairs:
         yield Finding(UPDATE, Status.NOTE, "ACC235.unseen", {"steps": sorted({step.step for step in facts.steps})})

@@ -73,7 +73,7 @@ class Observer:
         self.stopped = False
         self.updates = 0
         self._measure_norm = grad_norm
-        self._rounds = Rounds(self.known.count_optimizers)
+        self._rounds = Rounds(self.known.count_optimizers, self.known.takes_place)
         self._round: list[dict[str, Any]] = []
         self._callbacks: dict[str, list[Callable[..., None]]] = {}
         self._mark = time.perf_counter()
@@ -232,6 +232,12 @@ class Known:
         alive = [optimizer for optimizer in (ref() for ref in self._made) if optimizer is not None]
         return max(1, len({_first_parameter(optimizer) for optimizer in alive}))
 
+    def takes_place(self, new: int, old: int) -> bool:
+        """Return whether the optimiser `new` stands for `old` (both by `id`): that is gone, or holds parameters of the
+        same shapes."""
+        alive = {id(optimizer): optimizer for optimizer in (ref() for ref in self._made) if optimizer is not None}
+        return old not in alive or (new in alive and _shapes_of(alive[new]) == _shapes_of(alive[old]))
+
     def name_optimizer(self, optimizer: Optimizer) -> str:
         """Return `0 SGD`, `1 Adam`: optimisers are numbered in the order of their first update."""
         number = len(self._names)
@@ -243,6 +249,10 @@ def _first_parameter(optimizer: Optimizer) -> int:
     return id(groups[0]["params"][0]) if groups[0]["params"] else id(optimizer)
 
 
+def _shapes_of(optimizer: Optimizer) -> list[tuple[int, ...]]:
+    return [tuple(parameter.shape) for group in optimizer.param_groups for parameter in group["params"]]
+
+
 class Rounds:
     """When one training step ends, for any number of optimisers.
 
@@ -251,11 +261,15 @@ class Rounds:
     comes round again; the optimiser that ended it ends every later round too. So a GAN that updates D and then
     G counts a step at each G; five D updates per G count a step at each D.
 
+    An optimiser that is made anew (a script that resumes) takes the place of the one that ended rounds, once that one
+    is gone or holds parameters of the same shapes, or at its second update without it.
+
     Told of each update, says whether a round is complete. Optimisers are known by `id`.
     """
 
-    def __init__(self, known: Callable[[], int]) -> None:
-        self._known = known
+    def __init__(self, known: Callable[[], int], takes_place: Callable[[int, int], bool] | None = None) -> None:
+        self._known, self._takes_place = known, takes_place
+        self._new = 0
         self._first: list[int] = []
         self._marker: int | None = None
 
@@ -267,9 +281,18 @@ class Rounds:
         """Close the first round: its last optimiser is the one that ends rounds from now on."""
         self._marker = self._first[-1]
 
+    def _replaces_marker(self, optimizer: int) -> bool:
+        return self._marker is not None and self._takes_place is not None and self._takes_place(optimizer, self._marker)
+
     def ends_round(self, optimizer: int) -> bool:
         """Count one update that happened and return whether it ends the round."""
         if self._marker is not None:
+            if optimizer == self._marker:
+                self._new = 0
+            elif optimizer not in self._first and (optimizer == self._new or self._replaces_marker(optimizer)):
+                self._marker = optimizer
+            elif optimizer not in self._first:
+                self._new = optimizer
             return optimizer == self._marker
         self._first.append(optimizer)
         if len(self._first) >= self._known():

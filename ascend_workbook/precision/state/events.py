@@ -1,0 +1,63 @@
+"""Two captures' recordings of their steps, held against each other with what is known of the two runs."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from ascend_workbook.precision.capturing.manifest import Manifest, load_manifest
+from ascend_workbook.precision.experiment import differences, measure_start
+from ascend_workbook.precision.experiment.told import Discrepancy
+from ascend_workbook.precision.state.judging import Conditions, Event, Judged, judge_rank
+from ascend_workbook.precision.state.reading import States, read_states
+
+#: Facts of the experiment that make other gradients, from the step that they name on.
+OF_DATA = ("batches", "batch_shapes", "samples", "order")
+OF_WEIGHTS = ("weights", "weights_missing", "dtype", "shape", "module", "modules")
+HALVES = ("float16", "bfloat16")
+
+
+def known_conditions(
+    left: Manifest | None, right: Manifest | None, found: tuple[Discrepancy, ...], parted_from: float = math.inf
+) -> Conditions:
+    """What the two manifests tell of their runs."""
+    sides = [next(iter(side.sides.values()), {}).get("experiment") or {} if side else {} for side in (left, right)]
+    dtypes = {str(name) for side in sides for name in side.get("dtypes") or ()}
+    dtypes |= {str(name) for side in sides for enabled, name in side.get("autocast") or () if enabled}
+    steps = [int(part.name) for part in found if part.fact in OF_DATA and part.name.isdigit()]
+    begun = any(part.fact in OF_WEIGHTS for part in found)
+    tiers = {_kind_of(side) for side in (left, right) if side}
+    modules = [kind for side in sides for kind, _ in (side.get("modules") or {}).values()]
+    drops = any("Dropout" in str(kind) for kind in modules)
+    seeds = any(part.fact in ("seed", "option") for part in found)
+    return Conditions(
+        coarse=any(name in HALVES for name in dtypes),
+        data_from=min([math.inf, *steps, *([0] if begun else [])]),
+        parted_from=parted_from,
+        draws_differ=seeds or (len(tiers) > 1 and drops),
+        same_streams=len(tiers) == 1 and not seeds,
+        noise=measure_start(left, right),
+    )
+
+
+def _kind_of(side: Manifest) -> str:
+    """What draws random numbers on this side; the CPU draws in the place of CUDA with a stream of its own."""
+    return "npu" if side.tier.startswith("npu") else side.tier
+
+
+def judge_states(baseline: States, target: States, known: Conditions) -> list[Judged]:
+    """Hold every rank that both sides recorded against its like."""
+    ranks = sorted(baseline.ranks.keys() & target.ranks.keys())
+    return [judge_rank(rank, baseline.ranks[rank], target.ranks[rank], known) for rank in ranks]
+
+
+def judge_folders(baseline: Path, target: Path) -> list[Event]:
+    """The events of two captures' first rank, data that differ among them; the earliest first."""
+    left, right = load_manifest(baseline), load_manifest(target)
+    found = differences(left, right)
+    judged = judge_states(read_states(baseline), read_states(target), known_conditions(left, right, found))
+    events = [event for rank in judged for event in rank.events]
+    data = [Event(int(part.name), "data", part.fact) for part in found if part.fact in OF_DATA and part.name.isdigit()]
+    if data and (not events or data[0].step <= events[0].step):
+        return [*data, *events]
+    return events

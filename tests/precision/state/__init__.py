@@ -1,0 +1,1 @@
+"""What a step keeps and changes besides its operators: recorded, compared, and judged on planted faults."""

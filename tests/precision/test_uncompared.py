@@ -23,7 +23,7 @@ def facts(gradients: list[float | None], after: float) -> Comparison:
         SimpleNamespace(step=step, rank=0, judged=[judged(FORWARD, error, error), *backward])
         for step, error, backward in ((0, 0.0, [judged(BACKWARD, 0.0, one) for one in gradients]), (1, after, []))
     ]
-    return cast(Comparison, SimpleNamespace(stopped=False, bare=False, first=None, steps=steps))
+    return cast(Comparison, SimpleNamespace(stopped=False, bare=False, first=None, steps=steps, states=()))
 
 
 @pytest.mark.parametrize(

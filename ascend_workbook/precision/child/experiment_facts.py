@@ -61,8 +61,8 @@ class Facts:
     def __init__(self, observer: Observer) -> None:
         self.observer = observer
         self.told: dict[str, Any] = {"loss": None}
-        kept = ("seeds", "modules", "dtypes", "weights", "sketches", "batches", "rates", "scaler")
-        self.told.update({name: {} for name in kept})
+        mappings = ("seeds", "modules", "dtypes", "weights", "sketches", "batches", "rates", "scaler")
+        self.told.update({name: {} for name in mappings})
         self.told.update({name: [] for name in ("optimizers", "schedulers", "autocast", "loaders", "imported")})
         self._calls: list[dict[str, object]] = []
         self._schedulers: list[weakref.ref[object]] = []

@@ -91,7 +91,7 @@ class State:
     def begin_iteration(self) -> None:
         """Before the first training forward of an iteration."""
         if self.active and (self.step is None or "random" not in self.step):
-            with self._clocked():
+            with self._measure_time():
                 step = self._current()
                 step["random"] = random_states(self._device())
                 if self.iteration < SEARCHED:
@@ -107,10 +107,10 @@ class State:
             return
         for entry in [entry for entry in self.pending if entry["optimizer"] is optimizer]:
             self._end_update(entry)
-        with self._clocked():
+        with self._measure_time():
             step = self._current()
             names = self._parameters()
-            told: dict[str, Any] = {
+            record: dict[str, Any] = {
                 "class": type(optimizer).__name__,
                 "place": find_place(),
                 "module": type(optimizer).__module__,
@@ -120,30 +120,30 @@ class State:
                 "weight": {},
                 "before": {},
             }
-            kept: list[tuple[str, torch.Tensor, Any]] = []
+            parameters_kept: list[tuple[str, torch.Tensor, Any]] = []
             for group in optimizer.param_groups:
                 numbers = {key: _plain_value(group[key]) for key in group if key not in ("params", "param_names")}
                 listed = [(names.get(id(parameter), "?"), parameter) for parameter in group["params"]]
-                told["groups"].append({**numbers, "names": [name for name, _ in listed]})
+                record["groups"].append({**numbers, "names": [name for name, _ in listed]})
                 for name, parameter in listed:
                     if parameter.grad is None:
                         continue
-                    told["gradient"][name] = self._pack(parameter.grad)
+                    record["gradient"][name] = self._pack(parameter.grad)
                     values = self._values(parameter)
-                    told["weight"][name] = self._pack_values(parameter, values)
-                    told["before"][name] = self._pack_state(optimizer, parameter)
-                    kept.append((name, parameter, values))
-            step["updates"].append(told)
+                    record["weight"][name] = self._pack_values(parameter, values)
+                    record["before"][name] = self._pack_state(optimizer, parameter)
+                    parameters_kept.append((name, parameter, values))
+            step["updates"].append(record)
             if "buffer" not in step:
                 step["buffer"] = self._pack_buffers()
-            self.pending.append({"optimizer": optimizer, "told": told, "kept": kept})
+            self.pending.append({"optimizer": optimizer, "told": record, "kept": parameters_kept})
 
     def end_iteration(self, skipped: bool = False) -> None:
         """After the update, or in its place where a scaler left it out."""
         if self.active:
             for entry in list(self.pending):
                 self._end_update(entry)
-            with self._clocked():
+            with self._measure_time():
                 step = self._current()
                 step["skipped"] = skipped
                 if skipped and "gradient" not in step["updates"][-1:]:
@@ -173,7 +173,7 @@ class State:
             result = original(*args, **kwargs)
         finally:
             self._inside = False
-        with self._clocked():
+        with self._measure_time():
             step = self._current()
             step["backwards"] += 1
             if len(step["gradients"]) == BACKWARDS:
@@ -188,7 +188,7 @@ class State:
             if all(scaler is not known for known in self.scalers):
                 self.scalers.append(scaler)
             self.scaled = True
-            with self._clocked():
+            with self._measure_time():
                 self._current()["scale"] = self._scale()
         return result
 
@@ -198,21 +198,21 @@ class State:
         result = original(scaler, optimizer, *args, **kwargs)
         if self.active and scaler.is_enabled():
             self.scaled = False
-            with self._clocked():
-                told = {"place": find_place(), "scale": self._scale(), "gradient": self._pack_gradients()}
-                self._current()["unscales"].append(told)
+            with self._measure_time():
+                record = {"place": find_place(), "scale": self._scale(), "gradient": self._pack_gradients()}
+                self._current()["unscales"].append(record)
         return result
 
     def _around_clip(self, kind: str, original: Callable[..., Any], parameters: Any, *args: Any, **kwargs: Any) -> Any:
         if not self.active:
             return original(parameters, *args, **kwargs)
         listed = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
-        with self._clocked():
+        with self._measure_time():
             names = self._parameters()
             step = self._current()
             before = self._pack_gradients(listed)
         result = original(listed, *args, **kwargs)
-        with self._clocked():
+        with self._measure_time():
             own = {"kind": kind, "place": find_place(), "scaled": self.scaled, "after": len(step["updates"])}
             limits = [_plain_value(value) for value in args]
             limits += [_plain_value(kwargs[key]) for key in kwargs if key in ("max_norm", "norm_type", "clip_value")]
@@ -225,25 +225,25 @@ class State:
     def _around_checkpoint(self, original: Callable[..., Any], function: Any, *args: Any, **kwargs: Any) -> Any:
         if not self.active or not callable(function):
             return original(function, *args, **kwargs)
-        told: dict[str, Any] = {"place": find_place(), "drew": False, "same": None}
+        record: dict[str, Any] = {"place": find_place(), "drew": False, "same": None}
         began: list[Any] = []
         step = self._current()
-        step["recomputes"].append(told)
+        step["recomputes"].append(record)
         device = self._device()
 
         @functools.wraps(function)
-        def watched(*inner: Any, **named: Any) -> Any:
+        def run_watched(*inner: Any, **named: Any) -> Any:
             state = streams_of_torch(device)
             try:
                 return function(*inner, **named)
             finally:
                 if not began:
                     began.append(state)
-                    told["drew"] = streams_of_torch(device) != state
+                    record["drew"] = streams_of_torch(device) != state
                 else:
-                    told["same"] = state == began[0]
+                    record["same"] = state == began[0]
 
-        return original(watched, *args, **kwargs)
+        return original(run_watched, *args, **kwargs)
 
     # Inside
 
@@ -255,13 +255,13 @@ class State:
         return self.step
 
     def _end_update(self, entry: dict[str, Any]) -> None:
-        with self._clocked():
-            optimizer, told = entry["optimizer"], entry["told"]
-            told["update"], told["state"] = {}, {}
+        with self._measure_time():
+            optimizer, record = entry["optimizer"], entry["told"]
+            record["update"], record["state"] = {}, {}
             for name, parameter, values in entry["kept"]:
-                told["update"][name] = self._pack_values(parameter, self._values(parameter) - values)
-                told["state"][name] = self._pack_state(optimizer, parameter)
-            told["scale"] = _plain_value(getattr(optimizer, "grad_scale", None))
+                record["update"][name] = self._pack_values(parameter, self._values(parameter) - values)
+                record["state"][name] = self._pack_state(optimizer, parameter)
+            record["scale"] = _plain_value(getattr(optimizer, "grad_scale", None))
         self.pending.remove(entry)
 
     def _scale(self) -> float | None:
@@ -272,7 +272,7 @@ class State:
         first = next((parameter for model in self.observer.models for parameter in model.parameters()), None)
         return first.device if first is not None else torch.device("cpu")
 
-    def _clocked(self) -> _Clock:
+    def _measure_time(self) -> _Clock:
         return _Clock(self)
 
     def _parameters(self) -> dict[int, str]:
@@ -297,7 +297,12 @@ class State:
         self.names, self.named = names, (len(self.observer.models), len(optimizers))
         self._all = {id(value): value for model in self.observer.models for value in model.parameters()}
         self._all.update(
-            {id(value): value for made in optimizers for group in made.param_groups for value in group["params"]}
+            {
+                id(value): value
+                for optimizer_made in optimizers
+                for group in optimizer_made.param_groups
+                for value in group["params"]
+            }
         )
         return names
 
@@ -413,12 +418,12 @@ def _device_streams(device: torch.device) -> Iterator[tuple[str, Any]]:
 
 def random_states(device: torch.device) -> dict[str, str]:
     """A hash of each stream's state."""
-    told = {"python": _hash(repr(random.getstate()).encode())}
+    record = {"python": _hash(repr(random.getstate()).encode())}
     state: Any = np.random.get_state()
-    told["numpy"] = _hash(repr((state[0], *state[2:])).encode() + state[1].tobytes())
-    told["torch"] = _hash(_numpy(torch.default_generator.get_state()).tobytes())
-    told.update({kind: _hash(_numpy(state).tobytes()) for kind, state in _device_streams(device)})
-    return told
+    record["numpy"] = _hash(repr((state[0], *state[2:])).encode() + state[1].tobytes())
+    record["torch"] = _hash(_numpy(torch.default_generator.get_state()).tobytes())
+    record.update({kind: _hash(_numpy(state).tobytes()) for kind, state in _device_streams(device)})
+    return record
 
 
 def streams_of_torch(device: torch.device) -> bytes:
@@ -453,7 +458,7 @@ def find_copies(names: dict[int, str], models: list[torch.nn.Module]) -> list[tu
             pointers.add(_ptr(value))
         pointers |= {_ptr(value) for value in model.buffers()}
     known = {id(module) for model in models for module in model.modules()}
-    found: list[tuple[str, Any]] = []
+    copies: list[tuple[str, Any]] = []
     fewest = max(1, int(0.8 * len(shapes)))
     modules: dict[type, bool] = {dict: False}
     for thing in gc.get_objects():
@@ -470,12 +475,12 @@ def find_copies(names: dict[int, str], models: list[torch.nn.Module]) -> list[tu
         same = [name for name, value in items if shapes.get(_inner(name)) == tuple(value.shape)]
         if len(same) < fewest or any(_ptr(value) in pointers for _, value in items if value.numel()):
             continue
-        if any(thing in set(other.modules()) for _, other in found if kind is not dict and type(other) is not dict):
+        if any(thing in set(other.modules()) for _, other in copies if kind is not dict and type(other) is not dict):
             continue
-        found.append((f"copy{len(found)}", thing))
-        if len(found) == COPIES:
+        copies.append((f"copy{len(copies)}", thing))
+        if len(copies) == COPIES:
             break
-    return found
+    return copies
 
 
 def _inner(name: str) -> str:

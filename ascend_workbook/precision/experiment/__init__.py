@@ -85,9 +85,9 @@ def measure_start(baseline: Manifest | None, target: Manifest | None) -> float:
 AT_START = ("weights", "weights_missing", "dtype", "shape", "batches", "batch_shapes", "samples", "order")
 
 
-def other_start(found: Iterable[Discrepancy]) -> bool:
+def other_start(discrepancies: Iterable[Discrepancy]) -> bool:
     """Return whether the first step begins with other weights or other data, so that its first operator parts."""
-    return any(discrepancy.fact in AT_START for discrepancy in found)
+    return any(discrepancy.fact in AT_START for discrepancy in discrepancies)
 
 
 def _sides_by_rank(baseline: Manifest, target: Manifest) -> Iterator[tuple[str, tuple[Told, Told]]]:

@@ -18,18 +18,18 @@ HALVES = ("float16", "bfloat16")
 
 
 def known_conditions(
-    left: Manifest | None, right: Manifest | None, found: tuple[Discrepancy, ...], parted_from: float = math.inf
+    left: Manifest | None, right: Manifest | None, discrepancies: tuple[Discrepancy, ...], parted_from: float = math.inf
 ) -> Conditions:
     """What the two manifests tell of their runs."""
     sides = [next(iter(side.sides.values()), {}).get("experiment") or {} if side else {} for side in (left, right)]
     dtypes = {str(name) for side in sides for name in side.get("dtypes") or ()}
     dtypes |= {str(name) for side in sides for enabled, name in side.get("autocast") or () if enabled}
-    steps = [int(part.name) for part in found if part.fact in OF_DATA and part.name.isdigit()]
-    begun = any(part.fact in OF_WEIGHTS for part in found)
+    steps = [int(part.name) for part in discrepancies if part.fact in OF_DATA and part.name.isdigit()]
+    begun = any(part.fact in OF_WEIGHTS for part in discrepancies)
     tiers = {_kind_of(side) for side in (left, right) if side}
     modules = [kind for side in sides for kind, _ in (side.get("modules") or {}).values()]
     drops = any("Dropout" in str(kind) for kind in modules)
-    seeds = any(part.fact in ("seed", "option") for part in found)
+    seeds = any(part.fact in ("seed", "option") for part in discrepancies)
     return Conditions(
         coarse=any(name in HALVES for name in dtypes),
         data_from=min([math.inf, *steps, *([0] if begun else [])]),
@@ -54,10 +54,14 @@ def judge_states(baseline: States, target: States, known: Conditions) -> list[Ju
 def judge_folders(baseline: Path, target: Path) -> list[Event]:
     """The events of two captures' first rank, data that differ among them; the earliest first."""
     left, right = load_manifest(baseline), load_manifest(target)
-    found = differences(left, right)
-    judged = judge_states(read_states(baseline), read_states(target), known_conditions(left, right, found))
+    discrepancies = differences(left, right)
+    judged = judge_states(read_states(baseline), read_states(target), known_conditions(left, right, discrepancies))
     events = [event for rank in judged for event in rank.events]
-    data = [Event(int(part.name), "data", part.fact) for part in found if part.fact in OF_DATA and part.name.isdigit()]
+    data = [
+        Event(int(part.name), "data", part.fact)
+        for part in discrepancies
+        if part.fact in OF_DATA and part.name.isdigit()
+    ]
     if data and (not events or data[0].step <= events[0].step):
         return [*data, *events]
     return events

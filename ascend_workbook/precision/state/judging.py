@@ -267,9 +267,9 @@ class _Judge:
         for name in common:
             if not (mine[name].finite and theirs[name].finite):
                 continue
-            one, other = mine[name].sketch / units[0], theirs[name].sketch / units[1]
+            reference, other = mine[name].sketch / units[0], theirs[name].sketch / units[1]
             size = max(mine[name].norm / units[0], theirs[name].norm / units[1], smallest * math.sqrt(mine[name].size))
-            errors[name] = float(np.linalg.norm(one - other)) / size if size else 0.0
+            errors[name] = float(np.linalg.norm(reference - other)) / size if size else 0.0
             if theirs[name].norm == 0.0 and mine[name].norm / units[0] > 1e-6 * smallest and mine[name].size > 1:
                 zeros.append(name)
         lacking = [name for name in mine if name not in theirs]
@@ -295,13 +295,13 @@ class _Judge:
         """Whether the gradients are the baseline's with those of the step before added to them."""
         if self.right is None or right.backwards != left.backwards:
             return False
-        one = np.concatenate([left.gradients[name].sketch for name in common]) / units[0]
+        reference = np.concatenate([left.gradients[name].sketch for name in common]) / units[0]
         other = np.concatenate([right.gradients[name].sketch for name in common]) / units[1]
         earlier = self._stale(right, common, units[1])
-        rest = _relative(other, one)
+        rest = _relative(other, reference)
         return (
             earlier is not None
-            and _relative(other, one + earlier) < 0.4 * rest
+            and _relative(other, reference + earlier) < 0.4 * rest
             and rest > 10 * self._floor(left.number)
         )
 
@@ -309,11 +309,11 @@ class _Judge:
         """Parameters whose gradient is the baseline's times a number that noise of this size would not make."""
         off: dict[str, tuple[float, float]] = {}
         for name in errors:
-            one, other = left.gradients[name].sketch / units[0], right.gradients[name].sketch / units[1]
-            size = float(one @ one)
+            reference, other = left.gradients[name].sketch / units[0], right.gradients[name].sketch / units[1]
+            size = float(reference @ reference)
             if size and left.gradients[name].size >= 32:
-                factor = float(one @ other) / size
-                off[name] = (abs(factor - 1), float(np.linalg.norm(other - factor * one)) / math.sqrt(size))
+                factor = float(reference @ other) / size
+                off[name] = (abs(factor - 1), float(np.linalg.norm(other - factor * reference)) / math.sqrt(size))
         usual = median(value for value, _ in off.values()) if off else 0.0
         return [
             name
@@ -332,18 +332,18 @@ class _Judge:
         units: list[float],
     ) -> None:
         number = left.number
-        one = np.concatenate([left.gradients[name].sketch for name in common]) / units[0]
+        reference = np.concatenate([left.gradients[name].sketch for name in common]) / units[0]
         other = np.concatenate([right.gradients[name].sketch for name in common]) / units[1]
         args: dict[str, Any] = {"count": len(wrong), "of": len(common), "error": errors[wrong[0]], "allowed": allowed}
         args["place"] = right.raw.get("backward_place", "")
         tolerance = max(ONE_FACTOR, 3 * self._floor(number))
-        factor = _one_factor(one, other, tolerance)
-        rest = _relative(other, one)
+        factor = _one_factor(reference, other, tolerance)
+        rest = _relative(other, reference)
         if self.right is not None and self.right.gradients:
             earlier = self._stale(right, common, units[1])
             if (
                 earlier is not None
-                and _relative(other, one + earlier) < max(0.4 * rest, tolerance)
+                and _relative(other, reference + earlier) < max(0.4 * rest, tolerance)
                 and rest > tolerance
             ):
                 self.tell(number, GRADIENT, "stale", wrong, **args)
@@ -426,11 +426,11 @@ class _Judge:
             place = (theirs or mine)[0].place
             self.tell(number, CLIP, "count", baseline=len(mine), target=len(theirs), side=side, place=place)
             return
-        for one, other in zip(mine, theirs):
-            if one.scaled != other.scaled:
+        for reference, other in zip(mine, theirs):
+            if reference.scaled != other.scaled:
                 side = "target" if other.scaled else "baseline"
                 scale = right.scale if other.scaled else left.scale
-                place = other.place if other.scaled else one.place
+                place = other.place if other.scaled else reference.place
                 raw = (right if other.scaled else left).raw
                 if not raw["unscales"]:  # nor was it taken out after it
                     self.tell(
@@ -447,23 +447,25 @@ class _Judge:
                     CLIP,
                     "scaled",
                     scale=scale,
-                    norm=(other if other.scaled else one).returned,
+                    norm=(other if other.scaled else reference).returned,
                     side=side,
                     place=place,
                 )
                 return
-            if one.late != other.late:
+            if reference.late != other.late:
                 side = "target" if other.late else "baseline"
-                self.tell(number, CLIP, "late", side=side, place=(other if other.late else one).place)
+                self.tell(number, CLIP, "late", side=side, place=(other if other.late else reference).place)
                 return
-            if one.kind != other.kind or not _same_numbers(one.limits, other.limits):
-                texts = [f"{clip.kind}({', '.join(map(str, clip.limits))})" for clip in (one, other)]
+            if reference.kind != other.kind or not _same_numbers(reference.limits, other.limits):
+                texts = [f"{clip.kind}({', '.join(map(str, clip.limits))})" for clip in (reference, other)]
                 self.tell(number, CLIP, "limits", baseline=texts[0], target=texts[1], place=other.place)
                 return
-            if one.backwards != other.backwards and left.backwards == right.backwards:
-                self.tell(number, CLIP, "early", baseline=one.backwards, target=other.backwards, place=other.place)
+            if reference.backwards != other.backwards and left.backwards == right.backwards:
+                self.tell(
+                    number, CLIP, "early", baseline=reference.backwards, target=other.backwards, place=other.place
+                )
                 return
-            for clip, side, twin in ((other, "target", one), (one, "baseline", other)):
+            for clip, side, twin in ((other, "target", reference), (reference, "baseline", other)):
                 wrong = _wrong_coefficient(clip)
                 if wrong is not None and _wrong_coefficient(twin) is None:
                     self.tell(
@@ -548,8 +550,8 @@ class _Judge:
         decays: dict[str, tuple[str, Any, Any]] = {}
         others: dict[str, tuple[str, Any, Any]] = {}
         for name in [name for name in mine.group_of if name in theirs.group_of]:
-            one, other = mine.group_of[name], theirs.group_of[name]
-            for key in one.keys() & other.keys() - {
+            reference, other = mine.group_of[name], theirs.group_of[name]
+            for key in reference.keys() & other.keys() - {
                 "names",
                 "initial_lr",
                 "foreach",
@@ -557,8 +559,8 @@ class _Judge:
                 "capturable",
                 "differentiable",
             }:
-                if not _same_value(one[key], other[key]):
-                    {"lr": rates, "weight_decay": decays}.get(key, others)[name] = (key, one[key], other[key])
+                if not _same_value(reference[key], other[key]):
+                    {"lr": rates, "weight_decay": decays}.get(key, others)[name] = (key, reference[key], other[key])
         if decays:
             worst = next(iter(decays))
             self.tell(
@@ -573,22 +575,33 @@ class _Judge:
             )
         if rates:
             worst = next(iter(rates))
-            _, one, other = rates[worst]
-            shift = self._find_shift(worst, one, other)
+            _, reference, other = rates[worst]
+            shift = self._find_shift(worst, reference, other)
             detail = f"shift_{shift}" if shift else "other"
-            self.tell(number, RATE, detail, baseline=one, target=other, place=theirs.place, count=len(rates))
+            self.tell(number, RATE, detail, baseline=reference, target=other, place=theirs.place, count=len(rates))
         if others:
             worst = next(iter(others))
-            key, one, other = others[worst]
+            key, reference, other = others[worst]
             self.tell(
-                number, RULE, "declared", others, what=key, baseline=str(one), target=str(other), place=theirs.place
+                number,
+                RULE,
+                "declared",
+                others,
+                what=key,
+                baseline=str(reference),
+                target=str(other),
+                place=theirs.place,
             )
 
-    def _find_shift(self, name: str, one: float, other: float) -> str:
+    def _find_shift(self, name: str, reference: float, other: float) -> str:
         """Whether the target's rate is the one that the baseline had before, or has next."""
         if self.left is not None:
             update = next((update for update in self.left.updates if name in update.group_of), None)
-            if update is not None and _same_value(update.group_of[name]["lr"], other) and not _same_value(one, other):
+            if (
+                update is not None
+                and _same_value(update.group_of[name]["lr"], other)
+                and not _same_value(reference, other)
+            ):
                 return "late"
         return ""
 
@@ -625,10 +638,12 @@ class _Judge:
         if left.known and right.known:
             if set(left.rules) & set(right.rules):
                 return False
-            one, other = left.rules[0], right.rules[0]
-            side, rule = ("target", other) if frozenset() in left.rules or other != frozenset() else ("baseline", one)
+            reference, other = left.rules[0], right.rules[0]
+            side, rule = (
+                ("target", other) if frozenset() in left.rules or other != frozenset() else ("baseline", reference)
+            )
             if frozenset() in right.rules:
-                side, rule = "baseline", one
+                side, rule = "baseline", reference
             coefficients = (right if side == "target" else left).coefficients
             update = theirs if side == "target" else mine
             self._tell_rule(number, rule, side, update, coefficients)
@@ -647,9 +662,9 @@ class _Judge:
     def _tell_rule(
         self, number: int, rule: frozenset[str], side: str, update: Update, coefficients: Mapping[str, float]
     ) -> None:
-        told = {key: value for key, value in coefficients.items() if key in rule}
+        shown = {key: value for key, value in coefficients.items() if key in rule}
         args: dict[str, Any] = {"rule": sorted(rule), "side": side, "place": update.place, "optimizer": update.kind}
-        args["coefficients"] = [f"{key} = {value:.6g}" for key, value in told.items()] or None
+        args["coefficients"] = [f"{key} = {value:.6g}" for key, value in shown.items()] or None
         self.tell(number, RULE, "named", **args)
 
     def _judge_unknown(self, number: int, mine: Update, theirs: Update, at: int) -> bool:
@@ -759,15 +774,15 @@ class _Judge:
         common = sorted(shares[0].keys() & shares[1].keys())
         if not common:
             return
-        one, other = (median([side[key] for key in common]) for side in shares)
-        if abs(one - other) > 0.02 * max(abs(one), abs(other)) + 1e-4:
-            detail = "stale" if abs(other) < 1e-3 * abs(one) else "share"
+        reference, other = (median([side[key] for key in common]) for side in shares)
+        if abs(reference - other) > 0.02 * max(abs(reference), abs(other)) + 1e-4:
+            detail = "stale" if abs(other) < 1e-3 * abs(reference) else "share"
             self.tell(
                 number,
                 COPY,
                 detail,
                 [key.partition(".")[2] for key in common],
-                baseline=1 - one,
+                baseline=1 - reference,
                 target=1 - other,
                 count=len(common),
             )
@@ -805,27 +820,27 @@ def _is_empty(value: Any) -> bool:
     return value is None or value == 0
 
 
-def _apart(one: Any, other: Any) -> float:
-    if isinstance(one, Tensor) and isinstance(other, Tensor):
-        distance, size = one.distance(other), max(one.norm, other.norm)
+def _apart(reference: Any, other: Any) -> float:
+    if isinstance(reference, Tensor) and isinstance(other, Tensor):
+        distance, size = reference.distance(other), max(reference.norm, other.norm)
         return distance / size if size and math.isfinite(size) else (0.0 if distance == 0 else math.inf)
-    if isinstance(one, (int, float)) and isinstance(other, (int, float)):
-        return abs(one - other) / max(abs(one), abs(other)) if one != other else 0.0
+    if isinstance(reference, (int, float)) and isinstance(other, (int, float)):
+        return abs(reference - other) / max(abs(reference), abs(other)) if reference != other else 0.0
     return 0.0
 
 
-def _relative(one: Any, other: Any) -> float:
+def _relative(reference: Any, other: Any) -> float:
     size = float(np.linalg.norm(other))
-    return float(np.linalg.norm(one - other)) / size if size else math.inf
+    return float(np.linalg.norm(reference - other)) / size if size else math.inf
 
 
-def _one_factor(one: Any, other: Any, tolerance: float) -> float | None:
+def _one_factor(reference: Any, other: Any, tolerance: float) -> float | None:
     """The number that makes `other` of `one`, to within a tolerance; None where there is none."""
-    size = float(one @ one)
+    size = float(reference @ reference)
     if not size or not math.isfinite(size):
         return None
-    factor = float(one @ other) / size
-    rest = float(np.linalg.norm(other - factor * one))
+    factor = float(reference @ other) / size
+    rest = float(np.linalg.norm(other - factor * reference))
     return factor if rest <= tolerance * max(float(np.linalg.norm(other)), 1e-30) else None
 
 
@@ -833,8 +848,8 @@ def _common_ratio(before: Tensors, after: Tensors) -> float | None:
     names = [name for name in before if name in after and before[name].finite and after[name].finite]
     if not names:
         return None
-    one, other = (np.concatenate([side[name].sketch for name in names]) for side in (before, after))
-    return _one_factor(one, other, 0.02)
+    reference, other = (np.concatenate([side[name].sketch for name in names]) for side in (before, after))
+    return _one_factor(reference, other, 0.02)
 
 
 def _gradients_read(step: Step) -> dict[str, Tensor]:
@@ -886,11 +901,11 @@ def _compare_stages(before: Tensors, after: Tensors, scaled: bool) -> dict[str, 
     """Tensors that are another after a stage than before it. `scaled`: a loss scale may be taken out of all of them."""
     factors: dict[str, float | None] = {}
     for name in before.keys() & after.keys():
-        one, other = before[name], after[name]
-        if one.finite and other.finite and one.norm:
-            factors[name] = 0.0 if other.norm == 0.0 else _one_factor(one.sketch, other.sketch, 1e-3)
-    told = [factor for factor in factors.values() if factor]
-    usual = median(told) if scaled and told else 1.0
+        reference, other = before[name], after[name]
+        if reference.finite and other.finite and reference.norm:
+            factors[name] = 0.0 if other.norm == 0.0 else _one_factor(reference.sketch, other.sketch, 1e-3)
+    shown = [factor for factor in factors.values() if factor]
+    usual = median(shown) if scaled and shown else 1.0
     return {
         name: None if factor is None else factor / usual
         for name, factor in sorted(factors.items())
@@ -898,12 +913,12 @@ def _compare_stages(before: Tensors, after: Tensors, scaled: bool) -> dict[str, 
     }
 
 
-def _same_value(one: Any, other: Any) -> bool:
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same_value, one, other))
-    numbers = isinstance(one, (int, float)) and isinstance(other, (int, float))
-    return math.isclose(one, other, rel_tol=1e-6) if numbers else bool(one == other)
+def _same_value(reference: Any, other: Any) -> bool:
+    if isinstance(reference, list) and isinstance(other, list):
+        return len(reference) == len(other) and all(map(_same_value, reference, other))
+    numbers = isinstance(reference, (int, float)) and isinstance(other, (int, float))
+    return math.isclose(reference, other, rel_tol=1e-6) if numbers else bool(reference == other)
 
 
-def _same_numbers(one: Iterable[Any], other: Iterable[Any]) -> bool:
-    return _same_value([*one], [*other])
+def _same_numbers(reference: Iterable[Any], other: Iterable[Any]) -> bool:
+    return _same_value([*reference], [*other])

@@ -18,6 +18,7 @@ from ascend_workbook.precision.experiment.start import Changed, Start
 from ascend_workbook.precision.experiment.told import Discrepancy
 from ascend_workbook.precision.pairing import Pair, Pairing
 from ascend_workbook.precision.record import BACKWARD, FORWARD, PARAMETERS, Operator, Run, TensorRecord
+from ascend_workbook.precision.state.judging import Event, Judged, Row
 from ascend_workbook.precision.tensors.agreement import DTYPE, ONLY_BASELINE, ONLY_TARGET, UNREADABLE
 from tests.precision.experiment.test_experiment import recorded, side
 from tests.precision.experiment.test_experiment import told as capture
@@ -554,6 +555,46 @@ EXAMPLES: list[Example] = [
     ),
     ("ACC235", of(RELU), ["NOTE ACC235.unseen steps=[0]"]),
     ("ACC235", of(PARTED), []),
+    # what a step does besides its operators
+    ("ACC240", of(RELU), []),
+    (
+        "ACC240",
+        of(RELU, states=(Judged(0, (), (Row(0, "gradient", 4, "fc.weight", 1e-6, 2e-4),)),)),
+        ["GOOD ACC240.same allowed=0.0002 count=4 error=1e-06 steps=1 worst=fc.weight weight=15"],
+    ),
+    (
+        "ACC240",
+        of(
+            RELU,
+            states=(
+                Judged(
+                    1,
+                    (
+                        Event(
+                            2,
+                            "rule",
+                            "named",
+                            (),
+                            {"rule": ["no nesterov"], "optimizer": "SGD", "coefficients": None},
+                            "/x/train.py:7",
+                        ),
+                    ),
+                    (),
+                ),
+            ),
+        ),
+        [
+            (
+                "FIX ACC240.rule_named coefficients=None names=[] optimizer=SGD place=/x/train.py:7 rank=1 "
+                "rule=[state.rule_no_nesterov()] side=precision.side_target() step=2 weight=350 @/x/train.py:7"
+            )
+        ],
+    ),
+    (
+        "ACC240",
+        of(PARTED, states=(Judged(0, (Event(0, "random", "", ("numpy",)),), ()),)),
+        ["LOOK ACC240.random names=[numpy] place=- rank=0 side=precision.side_target() step=0 weight=160"],
+    ),
     # what is advised
     (
         "ACC260",

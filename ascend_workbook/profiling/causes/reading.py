@@ -122,12 +122,14 @@ class Reader:
         self._around_steps = self._find_around_steps(rows)
 
     def _find_around_steps(self, rows: Rows) -> npt.NDArray[np.bool_]:
-        """Return a mask (n,) of the profiler's frames that hold the beginning of a step: they were not seen to end, and
-        are not what goes on in it."""
+        """Return a mask (n,) of the profiler's frames that hold most of a step which begins in them: they were not seen
+        to end, and are not what goes on in it."""
         trace = self.trace
-        begins = np.sort(trace.start_ns[trace.where(("step",))])
+        steps = np.flatnonzero(trace.where(("step",)))
+        steps = steps[np.argsort(trace.start_ns[steps], kind="stable")]
+        begins, middles = trace.start_ns[steps], trace.start_ns[steps] + trace.duration_ns[steps] // 2
         start, end = trace.start_ns[rows], trace.start_ns[rows] + trace.duration_ns[rows]
-        holds = np.searchsorted(begins, end, "left") > np.searchsorted(begins, start, "left")
+        holds = end >= np.append(middles, np.iinfo(np.int64).max)[np.searchsorted(begins, start, "left")]
         mask = np.zeros(len(trace), np.bool_)
         mask[rows[holds & (self._marks[trace.name[rows]] & BIT["profiler"] > 0)]] = True
         return mask

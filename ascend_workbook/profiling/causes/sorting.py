@@ -99,7 +99,7 @@ def sort_pieces(trace: Trace, gaps: Gaps, reading: Reading) -> Sorted:
 def _find_first_calls(trace: Trace, reading: Reading) -> dict[str, Mask]:
     """Return which pieces are an operator's own time in its first call, by what that call did besides."""
     nothing = np.zeros(reading.row.size, np.bool_)
-    own = (reading.row >= 0) & (reading.row == reading.operator) & trace.on_device
+    own = (reading.row >= 0) & (reading.row == reading.operator) & (trace.on_device and not trace.simulated)
     result = {"start_up": nothing.copy(), "lazy_loading": nothing}
     operators = np.flatnonzero(trace.where(("host_op",)) & (trace.step >= 0))
     for row in np.unique(reading.row[own & ~reading.launched]).tolist():

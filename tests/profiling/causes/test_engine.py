@@ -281,6 +281,11 @@ def test_the_profilers_frame_around_a_step_is_not_what_goes_on_in_it() -> None:
         for at in range(len(trace))
     ]  # fmt: skip
     assert first(build_trace([*rows, frame], source="made", dialect="kineto")).kind == "tiny_kernels"
+    brief = frame._replace(start_ns=-10 * US, duration_ns=5_000 * US)
+    found = find_causes(
+        Profile.from_trace(build_trace([*rows, brief], source="made", dialect="kineto"), {"tier": "cuda"})
+    )
+    assert "profiler" in {cause.kind for cause in found}, "it begins the next step before it returns"
 
 
 @pytest.mark.parametrize(("lasts", "kind"), [(700, "tiny_kernels"), (2_000, "compiling")])

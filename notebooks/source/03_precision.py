@@ -28,6 +28,7 @@ steps: int = 4  # optimizer steps of each run / 每次运行的优化步数
 fault: str = ""  # simulated NPU only: a fault to inject, written as shown below / 仅模拟 NPU：注入的故障，写法见下文
 baseline: str = ""  # a baseline recorded elsewhere: a bundle or a capture's folder / 在别处录制的基线：基线包或采集目录
 numerics: str = "cpu"  # simulated NPU only: "ascend" rounds as its cube does / 仅模拟 NPU："ascend" 按矩阵单元舍入
+draws: str = "device"  # "host": dropout draws alike on both sides / "host"：两侧 dropout 的随机数相同
 fail_on: str = ""  # classes that make the run Fix: "unpaired,dtype" / 使运行待修的类别，如 "unpaired,dtype"
 
 # %% jupyter={"source_hidden": true}
@@ -44,7 +45,7 @@ from helpers.notebook import begin
 from helpers.precision import around, join
 
 run = begin("precision", lang, run_dir, device)
-options = {"steps": steps, "dump_steps": sorted({0, min(1, steps - 1), steps - 1}), "force": True}
+options = {"steps": steps, "dump_steps": sorted({0, min(1, steps - 1), steps - 1}), "force": True, "draws": draws}
 run.place_card()
 
 # %% [markdown] lang="zh"
@@ -63,6 +64,9 @@ run.place_card()
 # 开始之前会说明最多写入多少数据，超过即停止。
 # 每次采集以清单结束，其中有每个文件的校验和，因此中途被终止的采集不会被当作完整数据。
 #
+# 带 dropout 的训练请设 `draws = "host"`：两侧的随机数都取自主机，同一种子在两种设备上相同，
+# 因此 dropout 不再成为差异的原因；脚本自身的随机数与此不同，报告会注明。
+#
 # 先采集基线。若给出 `baseline`，则使用它而不在此采集：例如在另一个区域的 GPU 上用 `ascend-workbook baseline`
 # 录制的 zip
 # （步骤见 `docs/two-regions.zh-CN.md`）。基线包中没有张量，此时按统计量和曲线比对，无法判断的内容会注明。
@@ -74,6 +78,10 @@ run.place_card()
 # weights of the second step tell whether the update itself was right. What may be
 # written at most is said before it starts; beyond that it stops. Each capture ends with a manifest of checksums, so
 # that one which was killed is never taken for a whole one.
+#
+# A training with dropout wants `draws = "host"`: random numbers of both sides come from the host, the same for one
+# seed on either device, so that dropout parts nothing. They are not those that the script draws without it; the
+# report says so.
 #
 # The baseline first. Where `baseline` is given it is taken instead of a capture here: the zip, say, that
 # `ascend-workbook baseline` made on a GPU in another region (`docs/two-regions.md` has the steps). A bundle has no

@@ -1,8 +1,9 @@
 """Rehearses public training scripts and says how many get a memory answer.
 
     python -m tools.rehearsals fetch FOLDER                   # the repositories, at the commits of scripts.json
-    python -m tools.rehearsals run FOLDER OUT                 # the working half, one script after another
+    python -m tools.rehearsals run FOLDER OUT                 # the second set's working half, one script after another
     python -m tools.rehearsals run FOLDER OUT --half held     # the held half
+    python -m tools.rehearsals run FOLDER OUT --set 1         # the first set, of which both halves have been looked at
     python -m tools.rehearsals figures OUT                    # what came of it, script by script
 
 FOLDER holds OWNER/NAME as a clone of that repository has it; a script is run only where its checksum is that of the
@@ -165,6 +166,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     run = commands.add_parser("run")
     run.add_argument("folder", type=Path)
     run.add_argument("out", type=Path)
+    run.add_argument("--set", type=int, default=2, choices=(1, 2))
     run.add_argument("--half", default="working", choices=("working", "held"))
     run.add_argument("--only", type=int, nargs="*", default=[])
     figures = commands.add_parser("figures")
@@ -176,7 +178,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         files = sorted(options.out.glob("*.json"), key=lambda file: int(file.stem))
         show([json.loads(file.read_text(encoding="utf-8")) for file in files])
     else:
-        chosen = [entry for entry in load_scripts() if entry["half"] == options.half]
+        chosen = [
+            entry
+            for entry in load_scripts()
+            if entry["set"] == options.set and (options.set == 1 or entry["half"] == options.half)
+        ]
         results = []
         for entry in chosen:
             if not options.only or entry["number"] in options.only:

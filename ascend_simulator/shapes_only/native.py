@@ -30,6 +30,9 @@ NOTHING, ASSUMED, ENDLESS = range(3)
 class Native:
     """The library of kernels."""
 
+    #: What memory holds that nothing was written to (shapes_only/contents.h).
+    HOLLOW = 2
+
     def __init__(self) -> None:
         library = Path(__file__).resolve().parents[1] / "lib64" / "libnpu_sim_kernels.so"
         self._library = ctypes.CDLL(str(library))
@@ -63,7 +66,28 @@ class Native:
         finally:
             self._library.npu_sim_pause_reads(-1)
 
+    def content_of(self, tensor: torch.Tensor) -> int:
+        """Return what a tensor of the host holds: 0 known values, 1 stand-ins, HOLLOW nothing."""
+        if tensor.device.type != "cpu" or tensor.layout != torch.strided or not tensor.numel():
+            return 0
+        try:
+            begin = tensor.data_ptr()
+        except RuntimeError:  # a tensor without memory: fake, or a wrapper of others
+            return 0
+        return int(self._library.npu_sim_content(ctypes.c_void_p(begin), ctypes.c_size_t(_extent_of(tensor))))
+
+    def set_stand_in(self, tensor: torch.Tensor) -> None:
+        """Say that stand-ins were written to a tensor's memory."""
+        begin, size = ctypes.c_void_p(tensor.data_ptr()), ctypes.c_size_t(_extent_of(tensor))
+        self._library.npu_sim_set_stand_in(begin, size)
+
     def set_hollow(self, tensor: torch.Tensor) -> None:
         """Say that nothing lies in a tensor's memory."""
         storage = tensor.untyped_storage()
         self._library.npu_sim_set_hollow(ctypes.c_void_p(storage.data_ptr()), ctypes.c_size_t(storage.nbytes()))
+
+
+def _extent_of(tensor: torch.Tensor) -> int:
+    """Return the bytes from a tensor's first element to its last."""
+    last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
+    return int((last + 1) * tensor.element_size())

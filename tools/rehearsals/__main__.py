@@ -36,7 +36,7 @@ rehearsals: Any = import_module("ascend_workbook.planning.rehearsal")
 SCRIPTS = Path(__file__).with_name("scripts.json")
 COUNTER = Path(__file__).with_name("count_reads.py")
 #: Seconds for a whole rehearsal, and the size that no file may have.
-LIMIT_S, LARGEST = 200, 64 << 20
+LIMIT_S, LARGEST = 300, 64 << 20
 FITS, OUT_OF_MEMORY, SENTENCE = "fits", "out of memory", "sentence"
 
 

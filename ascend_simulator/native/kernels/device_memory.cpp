@@ -34,6 +34,7 @@ bool is_device_memory(const void* pointer) {
 namespace {
 
 thread_local bool allocate_on_npu = false;
+thread_local bool mark_on_host = false;
 thread_local int kernels_here = 0;
 c10::DeleterFnPtr npu_deleter = nullptr;
 
@@ -55,6 +56,9 @@ class CpuAllocator final : public c10::Allocator {
   c10::DataPtr allocate(size_t nbytes) override {
     if (!allocate_on_npu && sim::too_large_to_keep(nbytes)) {
       return reserve_on_host(nbytes);
+    }
+    if (!allocate_on_npu && mark_on_host && nbytes > 0) {
+      return watch_on_host(*host_allocator, nbytes);
     }
     if (!allocate_on_npu || nbytes == 0) {
       return host_allocator->allocate(nbytes);
@@ -137,5 +141,11 @@ AllocateOnNpu::~AllocateOnNpu() {
 }
 
 bool inside_kernel() { return kernels_here > 0; }
+
+MarkOnHost::MarkOnHost() : before_(mark_on_host) { mark_on_host = true; }
+
+MarkOnHost::~MarkOnHost() { mark_on_host = before_; }
+
+bool marks_on_host() { return mark_on_host; }
 
 }  // namespace npu_sim

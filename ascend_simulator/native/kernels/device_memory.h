@@ -27,6 +27,20 @@ void install_cpu_allocator();
 // Whether this thread is inside a simulated kernel.
 bool inside_kernel();
 
+// While one of these lives, memory that this thread is given on the host can be marked (shapes_only/contents.h).
+class MarkOnHost {
+ public:
+  MarkOnHost();
+  ~MarkOnHost();
+  MarkOnHost(const MarkOnHost&) = delete;
+  MarkOnHost& operator=(const MarkOnHost&) = delete;
+
+ private:
+  bool before_;
+};
+
+bool marks_on_host();
+
 // While one lives, this thread's CPU allocations are NPU memory: results need no copy, and what a kernel
 // uses as scratch counts as the NPU's, as a workspace does on hardware. With `false`, the host's again.
 class AllocateOnNpu {

@@ -1,10 +1,13 @@
 #include "faces.h"
 
+#include <c10/util/strides.h>
+
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/StorageImpl.h>
 
 #include <cstring>
 
+#include "../shapes_only/contents.h"
 #include "device_memory.h"
 
 namespace npu_sim {
@@ -40,6 +43,25 @@ at::Tensor copied(const at::Tensor& result, c10::Device device) {
   copy_geometry(result, tensor.unsafeGetTensorImpl());
   describe_storage(tensor);
   return tensor;
+}
+
+// Results are given in the order of their sizes, as op-plugin makes them: the CPU's kernels follow an input of which the
+// channels lie innermost (a view of what was transposed), and torch_npu makes no tensor like such a one.
+void lay_out(const at::Tensor& result) {
+  const bool innermost = result.dim() == 4 ? result.is_contiguous(at::MemoryFormat::ChannelsLast)
+                                           : result.dim() == 5 && result.is_contiguous(at::MemoryFormat::ChannelsLast3d);
+  if (!innermost || result.is_contiguous() || result.storage_offset() != 0 || result.storage().use_count() != 1) {
+    return;
+  }
+  const auto contiguous = c10::contiguous_strides(result.sizes());
+  auto* impl = result.unsafeGetTensorImpl();
+  if (sim::shapes_only() && sim::content_of(result.storage().data(), result.storage().nbytes()) == sim::Content::hollow) {
+    return impl->set_sizes_and_strides(result.sizes().vec(), contiguous);
+  }
+  AllocateOnNpu host(false);
+  const auto values = result.contiguous();
+  impl->set_sizes_and_strides(result.sizes().vec(), contiguous);
+  at::Tensor(result).copy_(values);
 }
 
 }  // namespace
@@ -172,6 +194,7 @@ at::Tensor Faces::back(at::Tensor result, c10::Device device) {
   }
   const auto* pair = result.storage().use_count() > 1 ? pair_of_face(result.storage()) : nullptr;
   if (pair == nullptr) {
+    lay_out(result);
     return adopt(std::move(result), device);
   }
   auto view = at::detail::make_tensor<c10::TensorImpl>(

@@ -17,7 +17,11 @@ namespace npu_sim {
 namespace {
 
 std::mutex reserved_mutex;
-auto& reserved = *new std::unordered_map<void*, size_t>;
+struct Given {
+  size_t nbytes;
+  c10::DeleterFnPtr deleter;  // null where it was mapped
+};
+auto& reserved = *new std::unordered_map<void*, Given>;
 
 void release_reserved(void* pointer) { release_on_host(pointer); }
 
@@ -33,30 +37,47 @@ bool is_modelled(const c10::IValue& value) {
 
 }  // namespace
 
-c10::DataPtr reserve_on_host(size_t nbytes) {
-  void* begin = mmap(nullptr, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  TORCH_CHECK(begin != MAP_FAILED, "the host has no ", nbytes, " bytes");
+namespace {
+
+c10::DataPtr watch(void* begin, const Given& given) {
   {
     std::lock_guard<std::mutex> lock(reserved_mutex);
-    reserved[begin] = nbytes;
+    reserved[begin] = given;
   }
-  sim::watch_host(begin, nbytes);
+  sim::watch_host(begin, given.nbytes);
   return {begin, begin, &release_reserved, c10::Device(c10::kCPU)};
 }
 
+}  // namespace
+
+c10::DataPtr reserve_on_host(size_t nbytes) {
+  void* begin = mmap(nullptr, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  TORCH_CHECK(begin != MAP_FAILED, "the host has no ", nbytes, " bytes");
+  return watch(begin, {nbytes, nullptr});
+}
+
+c10::DataPtr watch_on_host(c10::Allocator& allocator, size_t nbytes) {
+  void* begin = allocator.allocate(nbytes).release_context();
+  return watch(begin, {nbytes, allocator.raw_deleter()});
+}
+
 bool release_on_host(void* pointer) {
-  size_t nbytes = 0;
+  Given given{};
   {
     std::lock_guard<std::mutex> lock(reserved_mutex);
     const auto found = reserved.find(pointer);
     if (found == reserved.end()) {
       return false;
     }
-    nbytes = found->second;
+    given = found->second;
     reserved.erase(found);
   }
-  sim::forget_host(pointer, nbytes);
-  munmap(pointer, nbytes);
+  sim::forget_host(pointer, given.nbytes);
+  if (given.deleter != nullptr) {
+    given.deleter(pointer);
+  } else {
+    munmap(pointer, given.nbytes);
+  }
   return true;
 }
 
@@ -97,6 +118,7 @@ void LazyHostKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeyS
   if (!modelled) {
     return ordinary_.callBoxed(op, keys, stack);
   }
+  const MarkOnHost marked;  // what comes of modelled values is modelled, however small it is
   shapes_only_.run(op, stack, [&] { ordinary_.callBoxed(op, keys, stack); });
 }
 

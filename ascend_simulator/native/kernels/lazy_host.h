@@ -27,6 +27,8 @@ void register_lazy_host();
 
 // Memory of the host for one large tensor.
 c10::DataPtr reserve_on_host(size_t nbytes);
+// The same for one that is written; `allocator` gives and takes the memory.
+c10::DataPtr watch_on_host(c10::Allocator& allocator, size_t nbytes);
 // Gives it back; false where the address is not the start of such memory.
 bool release_on_host(void* pointer);
 

@@ -85,6 +85,10 @@ extern "C" __attribute__((visibility("default"))) int npu_sim_content(const void
   return static_cast<int>(sim::content_of(begin, bytes));
 }
 
+extern "C" __attribute__((visibility("default"))) void npu_sim_set_stand_in(const void* begin, size_t bytes) {
+  sim::set_content(begin, bytes, sim::Content::stand_in);
+}
+
 extern "C" __attribute__((visibility("default"))) void npu_sim_set_hollow(const void* begin, size_t bytes) {
   sim::set_content(begin, bytes, sim::Content::hollow);
 }

@@ -98,9 +98,11 @@ at::Tensor reserve_like(const at::Tensor& meta, double stand_in) {
   auto tensor = at::empty_strided(meta.sizes(), meta.strides(), meta.options().device(at::kCPU));
   const bool large = sim::too_large_to_keep(weight_of(tensor));
   const bool usual = stand_in == stand_in_for(tensor.scalar_type());
-  if (!large && (!usual || !sim::can_be_marked(begin_of(tensor)))) {
+  // On the host an operator that is none of traits.txt's reads what lies there. What was compared says neither yes nor no.
+  const bool on_host = marks_on_host();
+  if (!large && (!usual || on_host || !sim::can_be_marked(begin_of(tensor)))) {
     tensor.fill_(stand_in);
-    set_content(tensor, Content::stand_in);
+    set_content(tensor, on_host && usual && tensor.scalar_type() == at::kBool ? Content::hollow : Content::stand_in);
   } else {
     set_content(tensor, Content::hollow);
   }
@@ -245,6 +247,10 @@ ShapesOnly::ShapesOnly(const c10::OperatorHandle& op, std::string name)
     }
     in_place_ = in_place_ && same && !schema.arguments()[*same].is_out();
     result_of_.push_back(same);
+  }
+  gives_new_ = results_ > 0 && !out_list_;
+  for (const bool written : written_) {
+    gives_new_ = gives_new_ && !written;
   }
   has_meta_ = op.hasKernelForDispatchKey(c10::DispatchKey::Meta) ||
               op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd) ||
@@ -491,9 +497,97 @@ void ShapesOnly::replace_masks(torch::jit::Stack* stack, size_t first) const {
   }
 }
 
-// Puts the results of the meta kernel on the stack in the place of the arguments. False where there is none, or where it
-// refuses; the arguments are then as they were.
-bool ShapesOnly::infer(const c10::OperatorHandle& op, torch::jit::Stack* stack, size_t first) const {
+namespace {
+
+// Writes all that a meta kernel's results depend on to the end of `key`. False for a value of which that is not known.
+bool describe(const c10::IValue& value, std::string* key) {
+  const auto put = [key](int64_t number) { key->append(reinterpret_cast<const char*>(&number), sizeof number); };
+  const auto tensor = [&](const at::Tensor& given) {
+    if (!given.defined()) {
+      key->push_back('u');
+      return true;
+    }
+    if (given.layout() != at::kStrided || given.is_conj() || given.is_neg()) {
+      return false;
+    }
+    key->push_back(given.unsafeGetTensorImpl()->is_wrapped_number() ? 'w' : 't');
+    put(static_cast<int64_t>(given.scalar_type()));
+    put(given.dim());
+    for (int64_t dim = 0; dim < given.dim(); ++dim) {
+      put(given.size(dim));
+      put(given.stride(dim));
+    }
+    return true;
+  };
+  if (value.isTensor()) {
+    return tensor(value.toTensor());
+  }
+  if (value.isNone()) {
+    key->push_back('n');
+  } else if (value.isInt()) {
+    key->push_back('i');
+    put(value.toInt());
+  } else if (value.isBool()) {
+    key->push_back(value.toBool() ? 'y' : 'f');
+  } else if (value.isDouble()) {
+    const double number = value.toDouble();
+    key->push_back('d');
+    key->append(reinterpret_cast<const char*>(&number), sizeof number);
+  } else if (value.isString()) {
+    key->push_back('s');
+    put(static_cast<int64_t>(value.toStringRef().size()));
+    key->append(value.toStringRef());
+  } else if (value.isDevice() || value.isGenerator()) {
+    key->push_back('g');
+  } else if (value.isIntList() || value.isBoolList() || value.isDoubleList() || value.isTensorList() ||
+             value.isOptionalTensorList()) {
+    const auto list = value.toList();
+    key->push_back('l');
+    put(static_cast<int64_t>(list.size()));
+    for (size_t i = 0; i < list.size(); ++i) {
+      if (!describe(list.get(i), key)) {
+        return false;
+      }
+    }
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// Calls that are kept of an operator: a training repeats a few, however many steps it makes.
+constexpr size_t kMostCalls = 1024;
+
+}  // namespace
+
+// Puts the results of the meta kernel on the stack in the place of the arguments, those of an equal call where there was
+// one: what meta kernels in Python take is most of a step's time.
+void ShapesOnly::infer(const c10::OperatorHandle& op, torch::jit::Stack* stack, size_t first) const {
+  std::string key;
+  bool repeats = gives_new_;
+  for (size_t i = 0; i < arguments_ && repeats; ++i) {
+    repeats = describe((*stack)[first + i], &key);
+  }
+  if (!repeats) {
+    return ask_meta(op, stack, first);
+  }
+  {
+    std::lock_guard<std::mutex> lock(calls_mutex_);
+    const auto found = calls_.find(key);
+    if (found != calls_.end()) {
+      stack->resize(first);
+      stack->insert(stack->end(), found->second.begin(), found->second.end());
+      return;
+    }
+  }
+  ask_meta(op, stack, first);
+  std::lock_guard<std::mutex> lock(calls_mutex_);
+  if (calls_.size() < kMostCalls) {
+    calls_[key] = torch::jit::Stack(stack->begin() + static_cast<std::ptrdiff_t>(first), stack->end());
+  }
+}
+
+void ShapesOnly::ask_meta(const c10::OperatorHandle& op, torch::jit::Stack* stack, size_t first) const {
   for (size_t i = 0; i < arguments_; ++i) {
     auto& value = (*stack)[first + i];
     if (value.isTensor()) {
@@ -518,7 +612,6 @@ bool ShapesOnly::infer(const c10::OperatorHandle& op, torch::jit::Stack* stack, 
   }
   AllocateOnNpu host(false);
   op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::Meta), stack);
-  return true;
 }
 
 // Reserves what the meta kernel's results say, in their place on the stack.

@@ -6,8 +6,10 @@
 #include <ATen/core/stack.h>
 
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace npu_sim {
@@ -35,7 +37,8 @@ class ShapesOnly {
   void read_scalar(torch::jit::Stack* stack, size_t first) const;
   bool choose_rows(torch::jit::Stack* stack, size_t first) const;
   void replace_masks(torch::jit::Stack* stack, size_t first) const;
-  bool infer(const c10::OperatorHandle& op, torch::jit::Stack* stack, size_t first) const;
+  void infer(const c10::OperatorHandle& op, torch::jit::Stack* stack, size_t first) const;
+  void ask_meta(const c10::OperatorHandle& op, torch::jit::Stack* stack, size_t first) const;
   void reserve(torch::jit::Stack* stack, size_t first, const torch::jit::Stack& given) const;
   void spread_places(const at::Tensor& places, const torch::jit::Stack& given) const;
   bool fill_hollow(torch::jit::Stack* stack, size_t first) const;
@@ -48,7 +51,9 @@ class ShapesOnly {
   std::optional<size_t> out_list_;  // the list that the results are, where only its name says so
   std::optional<size_t> generator_;
   std::optional<size_t> picked_dim_;  // of an operator that gives places along a dimension: the argument that names it
-  bool has_meta_, all_true_, in_place_, picks_, judges_;
+  bool has_meta_, all_true_, in_place_, picks_, judges_, gives_new_ = false;
+  mutable std::mutex calls_mutex_;
+  mutable std::unordered_map<std::string, torch::jit::Stack> calls_;  // what the meta kernel gave, by arguments (infer)
 };
 
 }  // namespace npu_sim

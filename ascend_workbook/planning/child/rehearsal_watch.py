@@ -13,11 +13,13 @@ when to write down what there is, as the run is to be ended soon).
 from __future__ import annotations
 
 import ctypes
+import itertools
 import json
 import resource
 import threading
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,11 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 DATA_TYPES = 0x2 | 0x20
 #: Frames kept of one allocation, from the innermost.
 MOST_FRAMES = 40
+#: So many allocations after the last time the allocator's history is taken from it: one of its events with its frames
+#: takes a hundred times what is kept of it.
+TAKEN_EVERY = 4096
+#: Events that are made into text at once.
+WRITTEN_AT_ONCE = 10_000
 
 
 def attach(observer: Any, config: dict[str, Any]) -> None:
@@ -63,12 +70,11 @@ class Watch:
         self.optimizers: list[torch.optim.Optimizer] = []
         self.work: Any = None
         self.steps: list[dict[str, int]] = []
+        self.history = History(config["most_events"])
         self.started = time.perf_counter()
 
     def start_history(self) -> None:
-        torch.npu.memory._record_memory_history(
-            enabled="all", context="alloc", stacks="python", max_entries=self.config["most_events"]
-        )
+        self.history.start()
 
     def count_allocations(self) -> int:
         if not torch.npu.is_initialized():
@@ -77,7 +83,10 @@ class Watch:
         return int(stats["allocation"]["all"]["allocated"]) if stats else 0
 
     def mark(self, kind: str, *what: object) -> None:
-        self.marks.append([self.count_allocations(), kind, *what])
+        count = self.count_allocations()
+        self.marks.append([count, kind, *what])
+        if count >= self.history.taken_at + TAKEN_EVERY:
+            self.history.take(count)
 
     def name_modules(self, model: torch.nn.Module) -> None:
         """Take the names of the largest model seen: the one whose forward comes first is not always it."""
@@ -179,18 +188,15 @@ class Watch:
             self._write(status)
 
     def _write(self, status: str) -> None:
-        snapshot = torch.npu.memory._snapshot()
+        snapshot = self.history.take(self.count_allocations())
         device = torch.npu.current_device()
-        traces = snapshot["device_traces"]
-        events, frames = compress_trace(traces[device] if device < len(traces) else [])
         usage = resource.getrusage(resource.RUSAGE_SELF)
         content = {
             "status": status,
             "rank": self.observer.rank,
             "world_size": self.observer.world_size,
             "device": device,
-            "events": events,
-            "frames": frames,
+            "frames": self.history.list_frames(),
             "marks": self.marks,
             "stats": {
                 name: value for name, value in torch.npu.memory_stats().items() if ".all." in name or "oom" in name
@@ -204,7 +210,11 @@ class Watch:
         }
         path = Path(self.observer.out) / f"memory.rank{self.observer.rank}.json"
         aside = path.with_name(f"{path.name}.part")
-        aside.write_text(json.dumps(content), encoding="utf-8")
+        with aside.open("w", encoding="utf-8") as out:
+            out.write(json.dumps(content)[:-1] + ', "events": [')
+            for start, text in self.history.format_events():
+                out.write(f"{', ' if start else ''}{text}")
+            out.write("]}")
         aside.replace(path)
 
 
@@ -243,17 +253,51 @@ def _address(tensor: torch.Tensor, name: str) -> Iterator[tuple[int, str]]:
             yield address, name
 
 
-def compress_trace(trace: list[dict[str, Any]]) -> tuple[list[list[Any]], list[list[Any]]]:
-    """Return the events as [action, address, bytes, number of its frames] and each distinct list of frames once."""
-    numbers: dict[tuple[tuple[str, int, str], ...], int] = {}
-    events = []
-    for event in trace:
-        frames = tuple(
-            (frame["filename"], frame["line"], frame["name"]) for frame in event.get("frames", ())[:MOST_FRAMES]
-        )
-        number = numbers.setdefault(frames, len(numbers))
-        events.append([event["action"], event.get("addr", event.get("device_free", 0)), event["size"], number])
-    return events, [[list(frame) for frame in frames] for frames in numbers]
+class History:
+    """What the allocator did: (action, address, bytes, number of its frames) in order, each distinct list of frames
+    once. Taken from the allocator piece by piece; of more than `most` events the oldest are dropped."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._events: deque[tuple[str, int, int, int]] = deque(maxlen=most)
+        self._numbers: dict[tuple[tuple[str, int, str], ...], int] = {}
+        self._lock = threading.Lock()
+        self.taken_at = 0
+
+    def start(self) -> None:
+        """Have the allocator record from now on; what it has recorded is gone."""
+        torch.npu.memory._record_memory_history(enabled="all", context="alloc", stacks="python", max_entries=self._most)
+
+    def take(self, count: int) -> dict[str, Any]:
+        """Take what was recorded since the last time, and return the allocator's snapshot; `count`: its allocations."""
+        with self._lock:
+            snapshot: dict[str, Any] = torch.npu.memory._snapshot()
+            self.start()
+            self.taken_at = count
+            device, traces = torch.npu.current_device(), snapshot.pop("device_traces")
+            self.add(traces[device] if device < len(traces) else [])
+            return snapshot
+
+    def add(self, trace: Iterable[dict[str, Any]]) -> None:
+        """Keep events as the allocator tells them."""
+        for event in trace:
+            frames = tuple(
+                (frame["filename"], frame["line"], frame["name"]) for frame in event.get("frames", ())[:MOST_FRAMES]
+            )
+            number = self._numbers.setdefault(frames, len(self._numbers))
+            address = event.get("addr", event.get("device_free", 0))
+            self._events.append((event["action"], address, event["size"], number))
+
+    def list_frames(self) -> list[list[list[Any]]]:
+        """Return the distinct lists of frames, by number."""
+        return [[list(frame) for frame in frames] for frames in self._numbers]
+
+    def format_events(self) -> Iterator[tuple[int, str]]:
+        """Yield the events as JSON without the list's brackets, a piece at once with the number of its first."""
+        events = iter(self._events)
+        for start in range(0, len(self._events), WRITTEN_AT_ONCE):
+            piece = [*itertools.islice(events, WRITTEN_AT_ONCE)]
+            yield start, json.dumps(piece)[1:-1]
 
 
 def describe_segments(segments: list[dict[str, Any]], device: int) -> dict[str, int]:

@@ -105,6 +105,10 @@ FOLDER = Known(10_000, 10_000, (500, 375), 1000, True)
 FOUND, PICTURE = 64, (256, 256)
 #: How often a program may ask for input that nobody gives, and is told that there is none.
 READS_OF_INPUT = 1000
+#: Questions for files that are kept.
+MOST_QUESTIONS = 200
+#: Names of single pictures end so.
+PHOTOGRAPHS = (".jpg", ".jpeg", ".png", ".bmp", ".ppm")
 #: Texts without a suffix.
 PLAIN = ("enwik8", "text8")
 #: The words of a made-up text and how many different ones there are; tokens of a made-up list and the largest.
@@ -147,6 +151,7 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
     _own_folders.extend((Path(observer.out).resolve(), Path.cwd().resolve()))
     make_files(notes, config.get("files", ()), aside)
     patch_downloads(notes)
+    watch_questions(Path(observer.out) / "asked.jsonl")
     if config.get("pictures"):
         patch_glob(notes, aside)
 
@@ -252,7 +257,7 @@ def fill_digits(facts: Known, self: Any, values: dict[str, Any]) -> None:
     """Give grey pictures of the right number and size."""
     count = count_examples(facts, values)
     self.train = is_training(values)
-    self.data = draw_bytes((count, *facts.size))
+    self.data = draw_examples(count, facts.size)
     self.targets = torch.arange(count) % facts.classes
 
 
@@ -260,7 +265,7 @@ def fill_pictures(facts: Known, self: Any, values: dict[str, Any]) -> None:
     """Give colour pictures as CIFAR keeps them."""
     count = count_examples(facts, values)
     self.train = is_training(values)
-    self.data = draw_bytes((count, *facts.size)).numpy()
+    self.data = draw_examples(count, facts.size).numpy()
     self.targets = [number % facts.classes for number in range(count)]
     name_classes(facts, self)
 
@@ -269,7 +274,7 @@ def fill_planes(facts: Known, self: Any, values: dict[str, Any]) -> None:
     """Give colour pictures, the colours first, as SVHN keeps them."""
     count = count_examples(facts, values)
     self.split = values.get("split")
-    self.data = draw_bytes((count, *facts.size)).numpy()
+    self.data = draw_examples(count, facts.size).numpy()
     self.labels = (torch.arange(count) % facts.classes).numpy()
 
 
@@ -314,9 +319,10 @@ FILLS: dict[str, Callable[[Known, Any, dict[str, Any]], None]] = {
 }
 
 
-def draw_bytes(shape: Sequence[int]) -> torch.Tensor:
-    """Return bytes by chance; the program's own numbers by chance are not touched."""
-    return torch.randint(0, 256, tuple(shape), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+def draw_examples(count: int, size: Sequence[int]) -> torch.Tensor:
+    """Return one example by chance as often as is asked, at no cost; the program's own numbers are not touched."""
+    one = torch.randint(0, 256, (1, *size), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    return one.expand(count, *size)
 
 
 def make_picture(size: tuple[int, int], mode: str = "RGB") -> Any:
@@ -413,6 +419,13 @@ def make_files(notes: Notes, files: Sequence[str], aside: Path) -> None:
     for name in files:
         path = Path(name)
         if path.exists():
+            continue
+        if path.suffix.lower() in PHOTOGRAPHS:
+            with contextlib.suppress(OSError):
+                refuse_outside(path)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                make_picture(PICTURE).save(path)
+                notes.add("picture", name, guessed=True, size=[*PICTURE])
             continue
         if not path.suffix and path.name not in PLAIN:
             with contextlib.suppress(OSError):
@@ -546,6 +559,31 @@ def redirect_files(moved: dict[str, str]) -> None:
     builtins.open = io.open = wrap(builtins.open)
     for name in ("exists", "isfile", "getsize"):
         setattr(os.path, name, wrap(getattr(os.path, name)))
+
+
+def watch_questions(path: Path) -> None:
+    """Write down which files the program asks for and does not find: one that gives up then often names none."""
+    asked: set[tuple[str, str, int]] = set()
+
+    def wrap(ordinary: Callable[..., bool]) -> Callable[..., bool]:
+        @functools.wraps(ordinary)
+        def ask(name: Any, **kwargs: Any) -> bool:
+            there = ordinary(name, **kwargs)
+            if there or len(asked) >= MOST_QUESTIONS or not isinstance(name, (str, os.PathLike)):
+                return there
+            entry = (str(name), *find_caller())
+            if entry not in asked and not is_library(find_asker()):
+                asked.add(entry)
+                with _open(path, "a", encoding="utf-8") as out:
+                    out.write(json.dumps(dict(zip(("name", "file", "line"), entry))) + "\n")
+            return there
+
+        return ask
+
+    for name in ("exists", "isfile", "isdir"):
+        setattr(os.path, name, wrap(getattr(os.path, name)))
+    for name in ("exists", "is_file", "is_dir"):
+        setattr(Path, name, wrap(getattr(Path, name)))
 
 
 def make_content(path: Path) -> tuple[bytes, dict[str, object]]:

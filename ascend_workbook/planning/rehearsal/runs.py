@@ -21,7 +21,14 @@ from ascend_workbook.planning.card import outside_bytes
 from ascend_workbook.planning.rehearsal.memory import Memory, load_memory
 from ascend_workbook.planning.rehearsal.reads import Read, load_reads
 from ascend_workbook.planning.rehearsal.settings import DISTINCT, Cluster
-from ascend_workbook.planning.rehearsal.stand_ins import MOST_FILES, StandIn, configure, find_missing, load_stand_ins
+from ascend_workbook.planning.rehearsal.stand_ins import (
+    MOST_FILES,
+    StandIn,
+    configure,
+    configure_hub,
+    find_missing,
+    load_stand_ins,
+)
 from ascend_workbook.planning.rehearsal.work import Work, load_work
 
 Note = TypeVar("Note", Read, StandIn)
@@ -33,6 +40,7 @@ PEERS = CHILD / "pipeline_peers.py"
 #: In a rank's folder: what it and stages before it told, and the mark of one that wanted to know.
 TOLD, WANTED = "told", "wanted"
 STAND_INS = CHILD / "stand_ins.py"
+HUB = CHILD / "hub.py"
 LEAN_LOADING = CHILD / "lean_loading.py"
 MIB = 1 << 20
 #: Events of the allocator that are kept, about 0.3 KiB each.
@@ -91,18 +99,18 @@ class Rehearsal:
 
         Where data is not there that may be made up, it is run again with that; where this does not help, what was
         missing first is what stopped it."""
+        folder = self.plan.out / f"rank{rank}"
         result = first = self._launch(rank)
         while not result.ok and self.stand_ins and len(self.files) < MOST_FILES:
-            missing = find_missing(result)
+            missing = find_missing(result, folder)
             if missing is None or missing in self.files:
                 break
             self.files.append(missing)
             result = self._launch(rank)
-        folder = self.plan.out / f"rank{rank}"
         written = folder / f"memory.rank{rank}.json"
         memory = load_memory(written) if written.is_file() else None
         helped = result.outcome != FAILED or memory is not None and (memory.refused or memory.steps)
-        if result is not first and not helped and find_missing(result) is None:
+        if result is not first and not helped and find_missing(result, folder) is None:
             return RankRun(rank, first, None, None, ())
         reads = tuple(self._find_in_original(rank, read) for read in load_reads(folder / "reads.jsonl"))
         stand_ins = tuple(self._find_in_original(rank, each) for each in load_stand_ins(folder / "stand_ins.jsonl"))
@@ -126,6 +134,7 @@ class Rehearsal:
         plugins = [Plugin(WATCH, config), peers, Plugin(LEAN_LOADING, early=True)]
         if self.stand_ins:
             plugins.append(Plugin(STAND_INS, configure(self.files), early=True))
+            plugins.append(Plugin(HUB, configure_hub(self.plan.network), early=True))
         result = sides.run_side(
             self.plan,
             side,

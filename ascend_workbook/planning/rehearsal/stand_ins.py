@@ -13,8 +13,12 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine.launch import LaunchResult
 
 #: Files that are made up: texts, lists of tokens of 16 bits, packed texts. What others hold cannot be guessed.
-MADE_UP = (".txt", ".text", ".tokens", ".raw", ".bin", ".gz")
+MADE_UP = (".txt", ".text", ".tokens", ".raw", ".bin", ".gz", ".jpg", ".jpeg", ".png", ".bmp", ".ppm")
 MOST_FILES = 8
+#: A question for a file and the assertion that fails for it stand so many lines apart at most.
+NEAR = 2
+#: Models by name, with their configurations.
+MODELS = Path(__file__).parents[1] / "strategy" / "models.json"
 #: Kinds that are told in the words of another one.
 KINDS = {"pictures": "folder", "download": "file"}
 #: What torch says of a data set without an example; and what is made up then: pictures where a pattern finds none.
@@ -31,7 +35,7 @@ ADDRESS = re.compile(r"host='([^']+)'|(https?://[^\s,'\")]+)")
 
 @dataclass(frozen=True)
 class StandIn:
-    """kind: dataset, folder, pictures, weights, file, download, logger.
+    """kind: dataset, folder, pictures, weights, file, download, logger, model, tokenizer, texts.
 
     guessed: its sizes are not known to be those of the real one."""
 
@@ -46,9 +50,14 @@ class StandIn:
     def sentence(self) -> Sentence:
         """Return what it is, in words."""
         args: dict[str, Scalar] = {"name": self.name}
+        if self.kind == "picture":
+            args["size"] = " x ".join(str(number) for number in self.facts["size"])
         if self.kind in ("dataset", "folder", "pictures"):
             size = " x ".join(str(number) for number in self.facts["size"])
             args |= {"examples": int(self.facts["examples"]), "size": size, "classes": int(self.facts["classes"])}
+        for fact in ("parameters", "tokens", "rows"):
+            if self.kind in ("model", "tokenizer", "texts") and fact in self.facts:
+                args[fact] = int(self.facts[fact])
         if self.kind == "file" and "tokens" in self.facts:
             return Sentence("rehearsal.stand_in.tokens", **args, tokens=int(self.facts["tokens"]))
         if self.kind in ("file", "download"):
@@ -72,8 +81,10 @@ def load_stand_ins(path: Path) -> list[StandIn]:
     return stand_ins
 
 
-def find_missing(result: LaunchResult) -> str | None:
-    """Return what a run failed for and may be made up: a file, a folder, PICTURES; None where it failed otherwise."""
+def find_missing(result: LaunchResult, folder: Path | None = None) -> str | None:
+    """Return what a run failed for and may be made up: a file, a folder, PICTURES; None where it failed otherwise.
+
+    `folder` is where the run left what it asked for and did not find: an assertion that fails says no name."""
     error = result.error
     if error is None or not error.type.endswith("Error"):
         return None
@@ -81,8 +92,20 @@ def find_missing(result: LaunchResult) -> str | None:
         return PICTURES
     match = MISSING.search(error.message)
     name = (match[1] or match[2]) if match else ""
-    suffix = Path(name).suffix
+    if not name and folder is not None and error.type == "AssertionError":
+        name = _find_asked(folder / "asked.jsonl", error.path or "", error.line or 0)
+    suffix = Path(name).suffix.lower()
     return name if name and (suffix in MADE_UP or not suffix) else None
+
+
+def _find_asked(path: Path, file: str, line: int) -> str:
+    """Return what the program asked for, and did not find, where it failed; empty where nothing."""
+    names = [""]
+    for text in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else ():
+        entry = json.loads(text)
+        if file and str(entry["file"]).endswith(file) and 0 <= line - int(entry["line"]) <= NEAR:
+            names.append(str(entry["name"]))
+    return names[-1]
 
 
 def find_address(result: LaunchResult) -> str:
@@ -92,6 +115,13 @@ def find_address(result: LaunchResult) -> str:
         return ""
     match = ADDRESS.search(message)
     return (match[1] or match[2]) if match else UNKNOWN
+
+
+def configure_hub(network: bool) -> dict[str, object]:
+    """Return what the plugin that stands in for the Hugging Face hub is told: models by name, whether it is asked."""
+    models = json.loads(MODELS.read_text(encoding="utf-8"))["models"]
+    known = [{"names": each["names"], "config": each["config"]} for each in models]
+    return {"models": known, "offline": not network}
 
 
 def configure(missing: Sequence[str]) -> dict[str, object]:

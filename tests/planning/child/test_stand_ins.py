@@ -276,3 +276,26 @@ print(json.dumps([list(model(torch.ones(4, 2)).shape), sorted(model.state_dict()
     facts, stand_ins, errors = run(tmp_path, code)
     assert facts == [[4, 2], ["module.bias", "module.weight"]], errors
     assert [each.kind for each in stand_ins] == ["parallel"]
+
+
+def test_a_picture_is_made_where_a_run_before_did_not_find_it(tmp_path: Path) -> None:
+    code = """
+from PIL import Image
+print(json.dumps(Image.open("images/style.jpg").size))
+"""
+    facts, stand_ins, errors = run(tmp_path, code, files=["images/style.jpg"])
+    assert facts == [256, 256], errors
+    assert stand_ins[0].sentence.args == {"name": "images/style.jpg", "size": "256 x 256"}
+
+
+def test_what_is_asked_for_and_not_there_is_written_down(tmp_path: Path) -> None:
+    code = """
+import os
+os.path.exists("train.py")
+os.path.isfile("data/train.txt")
+Path("pictures").is_dir()
+print(json.dumps(0))
+"""
+    assert run(tmp_path, code)[0] == 0
+    asked = [json.loads(line) for line in (tmp_path / "out" / "asked.jsonl").read_text().splitlines()]
+    assert [(each["name"], each["line"]) for each in asked] == [("data/train.txt", 4), ("pictures", 5)]

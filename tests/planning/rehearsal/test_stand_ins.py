@@ -29,6 +29,7 @@ def ended(kind: str, message: str) -> LaunchResult:
         ("FileNotFoundError", "[Errno 2] No such file or directory: '/data/train.bin'", "/data/train.bin"),
         ("FileNotFoundError", "data/cora.txt not found.", "data/cora.txt"),
         ("FileNotFoundError", "[Errno 2] No such file or directory: 'data/images'", "data/images"),
+        ("FileNotFoundError", "[Errno 2] No such file or directory: 'images/style.JPG'", "images/style.JPG"),
         ("FileNotFoundError", "[Errno 2] No such file or directory: 'weights.pth'", None),
         ("FileNotFoundError", "[Errno 2] No such file or directory: 'data.json'", None),
         ("ValueError", EMPTY, PICTURES),
@@ -37,6 +38,16 @@ def ended(kind: str, message: str) -> LaunchResult:
 )
 def test_what_may_be_made_up(kind: str, message: str, missing: str | None) -> None:
     assert find_missing(ended(kind, message)) == missing
+
+
+def test_what_an_assertion_was_about_is_what_was_asked_for_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "asked.jsonl").write_text(
+        '{"name": "data/early.txt", "file": "/run/train.py", "line": 3}\n'
+        '{"name": "data/train.txt", "file": "/run/train.py", "line": 7}\n'
+    )
+    assert find_missing(ended("AssertionError", ""), tmp_path) == "data/train.txt"
+    assert find_missing(ended("ValueError", "no"), tmp_path) is None
+    assert find_missing(ended("AssertionError", "")) is None
 
 
 def launches_of(*results: LaunchResult, allowed: bool = True) -> tuple[Any, list[dict[str, object]]]:

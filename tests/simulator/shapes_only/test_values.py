@@ -67,6 +67,15 @@ HOST_READS = {
     "torch.equal(x, x + 1)": True,
     "math.log(x.max())": 0.0,
     "float(x.npu()[0, 0])": 1.0,
+    "bool((x > 0).all())": True,
+    "bool((x > 0).any())": False,
+    "bool(torch.isfinite(x).all())": True,
+    "x[0, :3].tolist()": [1.0] * 3,
+    "large.tolist()[0][:2]": [1.0] * 2,
+    "float(x.numpy()[0, 5])": 1.0,
+    "float(x.mean(1)[3])": 1.0,
+    "x.mean(1).tolist()[:2]": [1.0] * 2,
+    "float(torch.where(x > 9, x, x)[0, 0])": 1.0,
 }
 
 
@@ -113,6 +122,8 @@ def test_a_large_tensor_of_the_host_is_read(simulator_env: dict[str, str], tmp_p
     run = run_shapes_only(simulator_env, tmp_path, script_of(list(HOST_READS), HOST))
     assert run.returncode == 0, run.stderr[-3000:]
     assert dict(zip(HOST_READS, run.facts)) == HOST_READS
+    first = HOST.count("\n") + 1
+    assert set(run.lines()) == {*range(first, first + len(HOST_READS))}
 
 
 def test_a_read_of_the_host_is_listed_once(simulator_env: dict[str, str], tmp_path: Path) -> None:

@@ -1,0 +1,325 @@
+"""A launch plugin: stand-ins for what the Hugging Face hub would give, where it cannot be reached.
+
+    model      the model of a known name, as its configuration builds it; known are those of `plan` and OTHERS
+    tokenizer  a tokenizer of bytes with as many tokens as the model's vocabulary
+    texts      rows of text under the columns that trainings on such a set read; guessed
+
+Only what failed is replaced, and each is written down (stand_ins.jsonl). Runs in the user's process by path and imports
+nothing of the workbook. Configuration: models, a list of {names, config}.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+#: This file's frames stand between the program and the library; whose line it is must not change by that.
+PASSES_THROUGH = True
+
+
+def _bert(kind: str, layers: int, width: int, vocabulary: int, **others: object) -> dict[str, object]:
+    sizes = {"hidden_size": width, "num_hidden_layers": layers, "num_attention_heads": width // 64}
+    return {"model_type": kind, **sizes, "intermediate_size": 4 * width, "vocab_size": vocabulary, **others}
+
+
+def _opt(layers: int, width: int, embedding: int, heads: int, **others: object) -> dict[str, object]:
+    sizes = {"hidden_size": width, "word_embed_proj_dim": embedding, "ffn_dim": 4 * width, "num_hidden_layers": layers}
+    return {"model_type": "opt", **sizes, "num_attention_heads": heads, "vocab_size": 50272, **others}
+
+
+def _gpt2(layers: int, width: int) -> dict[str, object]:
+    return {"model_type": "gpt2", "n_layer": layers, "n_embd": width, "n_head": width // 64, "vocab_size": 50257}
+
+
+def _t5(layers: int, width: int, inner: int, heads: int) -> dict[str, object]:
+    sizes = {"d_model": width, "d_ff": inner, "d_kv": 64, "num_layers": layers, "num_heads": heads}
+    return {"model_type": "t5", **sizes, "vocab_size": 32128, "decoder_start_token_id": 0}
+
+
+#: Configurations beside those that `plan` knows, as they are published.
+OTHERS: dict[str, dict[str, object]] = {
+    "bert-large": _bert("bert", 24, 1024, 30522),
+    "roberta-base": _bert("roberta", 12, 768, 50265, max_position_embeddings=514, type_vocab_size=1, pad_token_id=1),
+    "roberta-large": _bert("roberta", 24, 1024, 50265, max_position_embeddings=514, type_vocab_size=1, pad_token_id=1),
+    "distilbert-base": {"model_type": "distilbert", "n_layers": 6, "dim": 768, "n_heads": 12, "vocab_size": 30522},
+    "gpt2-medium": _gpt2(24, 1024),
+    "gpt2-large": _gpt2(36, 1280),
+    "distilgpt2": _gpt2(6, 768),
+    "opt-125m": _opt(12, 768, 768, 12),
+    "opt-350m": _opt(24, 1024, 512, 16, do_layer_norm_before=False),
+    "opt-1.3b": _opt(24, 2048, 2048, 32),
+    "opt-6.7b": _opt(32, 4096, 4096, 32),
+    "t5-small": _t5(6, 512, 2048, 8),
+    "t5-base": _t5(12, 768, 3072, 12),
+    "t5-large": _t5(24, 1024, 4096, 16),
+    "vit-base-patch16-224": {"model_type": "vit"},
+}
+#: Sets of texts by what their name holds: the columns, and which of them are numbers (of so many classes).
+TEXTS: tuple[tuple[str, tuple[str, ...], dict[str, int]], ...] = (
+    ("alpaca", ("instruction", "input", "output", "text"), {}),
+    ("dolly", ("instruction", "context", "response"), {}),
+    ("glue", ("sentence1", "sentence2", "sentence", "question", "premise", "hypothesis"), {"label": 2, "idx": 1}),
+    ("imdb|yelp|rotten|sst", ("text",), {"label": 2}),
+    ("ag_news", ("text",), {"label": 4}),
+    ("cnn_dailymail", ("article", "highlights"), {}),
+    ("xsum|samsum", ("document", "dialogue", "summary"), {}),
+    ("", ("text", "prompt", "response"), {"label": 2}),
+)
+#: Options of asking the hub: who takes a configuration does not see them.
+OF_THE_HUB = (
+    *("cache_dir", "force_download", "resume_download", "proxies", "token", "use_auth_token", "local_files_only"),
+    *("revision", "trust_remote_code", "subfolder", "gguf_file", "user_agent"),
+    *("_from_pipeline", "_from_auto", "_commit_hash"),
+)
+ROWS, WORDS = 2000, "the training of a model takes memory for its weights and what it keeps of each step "
+
+
+class Notes:
+    """What stood in for what, each once, in the list of the other stand-ins."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._told = path, set[tuple[str, str]]()
+
+    def add(self, kind: str, name: str, guessed: bool, **facts: object) -> None:
+        """Write down a stand-in with the line of the program that asked for it."""
+        if (kind, name) in self._told:
+            return
+        self._told.add((kind, name))
+        file, line = find_caller()
+        entry = {"kind": kind, "name": name, "guessed": guessed, "file": file, "line": line, **facts}
+        with self._path.open("a", encoding="utf-8") as out:
+            out.write(json.dumps(entry) + "\n")
+
+
+def find_caller() -> tuple[str, int]:
+    """Return the innermost line that is no library's; empty and 0 where there is none."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        named = frame.f_globals.get("__name__", "").split(".")[0]
+        if not (
+            frame.f_globals.get("PASSES_THROUGH")
+            or named in ("transformers", "datasets", "importlib", "contextlib", "functools")
+            or "site-packages" in file
+            or file.startswith("<")
+        ):
+            return file, frame.f_lineno
+        frame = frame.f_back  # type: ignore[assignment]
+    return "", 0
+
+
+def attach(observer: Any, config: dict[str, Any]) -> None:
+    """Stand in for what the hub does not give from now on."""
+    notes = Notes(Path(observer.out) / "stand_ins.jsonl")
+    known = {simplify(name): each["config"] for each in config.get("models", ()) for name in each["names"]}
+    known |= {simplify(name): each for name, each in OTHERS.items()}
+    for variable in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE"):  # nobody answers: asked once, not for minutes
+        if config.get("offline", True):
+            os.environ.setdefault(variable, "1")
+    calls: dict[str, Callable[[ModuleType], None]] = {
+        "transformers.configuration_utils": functools.partial(patch_configurations, known),
+        "transformers.modeling_utils": functools.partial(patch_models, notes),
+        "transformers.tokenization_utils_base": functools.partial(patch_tokenizers, notes, known),
+        "transformers.models.auto.tokenization_auto": functools.partial(patch_auto_tokenizer, notes, known),
+        "datasets.load": functools.partial(patch_texts, notes),
+        "datasets": functools.partial(patch_texts, notes),
+    }
+    sys.meta_path.insert(0, AfterImport(calls))
+
+
+class AfterImport(MetaPathFinder, Loader):
+    """Calls something once a module has been imported."""
+
+    def __init__(self, calls: dict[str, Callable[[ModuleType], None]]) -> None:
+        self._calls = calls
+        self._loaders: dict[str, Loader] = {}
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:
+        if name not in self._calls:
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None:
+            self._loaders[name] = spec.loader
+            spec.loader = self
+        return spec
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._loaders[spec.name].create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        self._loaders[module.__name__].exec_module(module)
+        self._calls[module.__name__](module)
+
+
+def simplify(name: str) -> str:
+    """Return a model's name without its owner and what writers of one model differ in: `Llama-2-7b-hf` is llama27b."""
+    last = str(name).rstrip("/").rpartition("/")[2].lower()
+    last = re.sub(r"^meta-", "", last)
+    last = re.sub(
+        r"-(hf|v\d+(\.\d+)?|chat|instruct|base-hf|it|uncased|cased|multilingual|finetuned.*)(?=-|$)", "", last
+    )
+    return re.sub(r"[-_.]", "", last)
+
+
+def find_configuration(known: dict[str, Any], name: str) -> dict[str, Any] | None:
+    """Return the configuration of a model by its name; None where it is not known."""
+    found = known.get(simplify(name))
+    return None if found is None else {**found}
+
+
+def patch_configurations(known: dict[str, Any], module: ModuleType) -> None:
+    """Give the configuration of a known name where the hub does not."""
+    cls: Any = getattr(module, "PreTrainedConfig", None) or getattr(module, "PretrainedConfig")  # noqa: B009
+    ordinary = cls.get_config_dict.__func__
+
+    @functools.wraps(ordinary)
+    def get_config_dict(own: Any, name: Any, **kwargs: Any) -> Any:
+        try:
+            return ordinary(own, name, **kwargs)
+        except OSError:
+            found = find_configuration(known, str(name))
+            if found is None:
+                raise
+            return found, {key: value for key, value in kwargs.items() if key not in OF_THE_HUB}
+
+    replacement: Any = get_config_dict
+    cls.get_config_dict = classmethod(replacement)
+
+
+def patch_models(notes: Notes, module: ModuleType) -> None:
+    """Build a model where its weights are not to be had."""
+    cls = module.PreTrainedModel
+    ordinary = cls.from_pretrained.__func__
+
+    @functools.wraps(ordinary)
+    def from_pretrained(own: Any, name: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return ordinary(own, name, *args, **kwargs)
+        except OSError:
+            config = kwargs.get("config")
+            if name is None or os.path.isdir(str(name)):  # noqa: PTH112
+                raise
+            if config is None or isinstance(config, (str, os.PathLike)):
+                settings = {key: value for key, value in kwargs.items() if key in ("num_labels", "use_cache")}
+                config = own.config_class.from_pretrained(config or name, **settings)
+            dtype = kwargs.get("dtype", kwargs.get("torch_dtype"))
+            model = own._from_config(config, **({"dtype": dtype} if dtype not in (None, "auto") else {}))
+            notes.add("model", str(name), guessed=False, parameters=sum(each.numel() for each in model.parameters()))
+            return model.eval()
+
+    cls.from_pretrained = classmethod(from_pretrained)
+
+
+def patch_tokenizers(notes: Notes, known: dict[str, Any], module: ModuleType) -> None:
+    """Give a tokenizer of bytes where a class's own is not to be had."""
+    cls = module.PreTrainedTokenizerBase
+    ordinary = cls.from_pretrained.__func__
+
+    @functools.wraps(ordinary)
+    def from_pretrained(own: Any, name: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            made = ordinary(own, name, *args, **kwargs)
+        except (OSError, TypeError, ValueError):
+            made = make_tokenizer(notes, known, str(name), kwargs)
+            if made is None:
+                raise
+            return made
+        return replace_empty(notes, known, str(name), kwargs, made)
+
+    cls.from_pretrained = classmethod(from_pretrained)
+
+
+def patch_auto_tokenizer(notes: Notes, known: dict[str, Any], module: ModuleType) -> None:
+    """The same for AutoTokenizer, which looks for a class first."""
+    ordinary = module.AutoTokenizer.from_pretrained.__func__
+
+    @functools.wraps(ordinary)
+    def from_pretrained(own: Any, name: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            made = ordinary(own, name, *args, **kwargs)
+        except (OSError, ValueError):
+            made = make_tokenizer(notes, known, str(name), kwargs)
+            if made is None:
+                raise
+            return made
+        return replace_empty(notes, known, str(name), kwargs, made)
+
+    module.AutoTokenizer.from_pretrained = classmethod(from_pretrained)
+
+
+def replace_empty(notes: Notes, known: dict[str, Any], name: str, settings: dict[str, Any], given: Any) -> Any:
+    """Return a tokenizer as it was given; where it was made of no file, and has next to no tokens, a stand-in."""
+    config = find_configuration(known, name)
+    if config is None or os.path.isdir(name) or len(given) * 2 > int(config.get("vocab_size", 0)):  # noqa: PTH112
+        return given
+    return make_tokenizer(notes, known, name, settings)
+
+
+def make_tokenizer(notes: Notes, known: dict[str, Any], name: str, settings: dict[str, Any]) -> Any:
+    """Return a tokenizer of bytes with as many tokens as the model of that name; None where the name is not known."""
+    config = find_configuration(known, name)
+    if config is None:
+        return None
+    import tokenizers
+    import transformers
+
+    count = int(config.get("vocab_size", 32000))
+    special = {"unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"}
+    special |= {"cls_token": "[CLS]", "sep_token": "[SEP]", "mask_token": "[MASK]"}
+    names = [*special.values(), *sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())]
+    vocabulary = {token: number for number, token in enumerate(names)}
+    vocabulary |= {f"<token {number}>": number for number in range(len(vocabulary), count)}
+    inner = tokenizers.Tokenizer(tokenizers.models.BPE(vocab=vocabulary, merges=[], unk_token="<unk>"))
+    inner.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    inner.decoder = tokenizers.decoders.ByteLevel()
+    longest = settings.get("model_max_length") or config.get("max_position_embeddings") or 2048
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=inner, model_max_length=longest, **special)
+    tokenizer.padding_side = settings.get("padding_side", "right")
+    if config["model_type"] in ("llama", "gpt2", "opt", "mistral", "qwen2", "qwen3"):
+        tokenizer.pad_token = None if config["model_type"] != "opt" else "<pad>"
+    notes.add("tokenizer", name, guessed=True, tokens=count)
+    return tokenizer
+
+
+def patch_texts(notes: Notes, module: ModuleType) -> None:
+    """Give rows of text where a set is not to be had."""
+    ordinary = getattr(module, "load_dataset", None)  # a program's own module may have the library's name
+    if ordinary is None or getattr(ordinary, "stands_in", False):
+        return
+
+    @functools.wraps(ordinary)
+    def load_dataset(path: str, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return ordinary(path, *args, **kwargs)
+        except Exception as problem:
+            if not isinstance(problem, OSError) and type(problem).__name__ != "DatasetNotFoundError":
+                raise
+            return make_texts(notes, str(path), kwargs.get("split", args[3] if len(args) > 3 else None))
+
+    load_dataset.stands_in = True  # type: ignore[attr-defined]
+    module.load_dataset = load_dataset  # type: ignore[attr-defined]
+
+
+def make_texts(notes: Notes, name: str, split: Any) -> Any:
+    """Return a set of rows, or its parts by name where no split is asked for."""
+    datasets: Any = import_module("datasets")
+
+    _, texts, numbers = next(each for each in TEXTS if re.search(each[0], name.lower()))
+    text = WORDS * 6
+    columns: dict[str, Any] = {column: [text] * ROWS for column in texts}
+    columns |= {column: [row % classes for row in range(ROWS)] for column, classes in numbers.items()}
+    rows = datasets.Dataset.from_dict(columns)
+    notes.add("texts", name, guessed=True, rows=ROWS, words=len(text.split()), columns=sorted(columns))
+    if split is not None:
+        return rows
+    return datasets.DatasetDict(dict.fromkeys(("train", "validation", "test"), rows))

@@ -1,0 +1,96 @@
+"""What the Hugging Face hub would give is made of what is known of a name, and written down."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ascend_workbook.planning.child.hub import simplify
+from ascend_workbook.planning.rehearsal.stand_ins import StandIn, configure_hub, load_stand_ins
+
+pytest.importorskip("transformers")
+PLUGIN = Path(__file__).parents[3] / "ascend_workbook" / "planning" / "child" / "hub.py"
+START = f"""
+import json, runpy, sys
+from pathlib import Path
+class Observer:
+    out = Path("out")
+module = runpy.run_path({str(PLUGIN)!r})
+module["attach"](Observer, json.loads(sys.argv[1]))
+exec(compile(Path("train.py").read_text(), "train.py", "exec"))
+"""
+#: As much of the library `datasets` as is asked for.
+DATASETS = """
+class Dataset(dict):
+    from_dict = classmethod(lambda cls, columns: cls(columns))
+DatasetDict = dict
+def load_dataset(path, name=None, split=None):
+    raise ConnectionError("no network")
+"""
+
+
+def run(folder: Path, code: str) -> tuple[Any, list[StandIn], str]:
+    """Run code with the plugin; return what its last line printed, the stand-ins, its errors."""
+    (folder / "out").mkdir()
+    (folder / "datasets.py").write_text(DATASETS)
+    (folder / "train.py").write_text(code)
+    (folder / "start.py").write_text(START)
+    done = subprocess.run(
+        [sys.executable, "start.py", json.dumps(configure_hub(network=False))],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    lines = done.stdout.splitlines()
+    facts = json.loads(lines[-1]) if done.returncode == 0 and lines else None
+    return facts, load_stand_ins(folder / "out" / "stand_ins.jsonl"), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("meta-llama/Llama-2-7b-hf", "llama2-7b"),
+        ("decapoda-research/llama-7b-hf", "llama-7b"),
+        ("meta-llama/Meta-Llama-3-8B-Instruct", "llama3-8b"),
+        ("google-bert/bert-base-uncased", "bert-base"),
+        ("facebook/opt-350m", "opt-350m"),
+        ("Qwen/Qwen2.5-7B-Instruct", "qwen2.5-7b"),
+        ("mistralai/Mistral-7B-v0.1", "mistral-7b"),
+    ],
+)
+def test_a_name_is_known_however_it_is_written(written: str, name: str) -> None:
+    assert simplify(written) == simplify(name)
+
+
+def test_a_model_its_tokenizer_and_rows_of_text(tmp_path: Path) -> None:
+    code = """
+from transformers import AutoModelForCausalLM, AutoTokenizer
+from datasets import load_dataset
+model = AutoModelForCausalLM.from_pretrained("facebook/opt-125m")
+tokenizer = AutoTokenizer.from_pretrained("facebook/opt-125m")
+batch = tokenizer(["some text", "more"], padding=True, return_tensors="pt")
+rows = load_dataset("yahma/alpaca-cleaned")
+print(json.dumps([model.num_parameters(), len(tokenizer), list(batch["input_ids"].shape), sorted(rows["train"]),
+                  tokenizer.decode(tokenizer("text")["input_ids"])]))
+"""
+    facts, stand_ins, errors = run(tmp_path, code)
+    assert facts == [125_239_296, 50272, [2, 9], ["input", "instruction", "output", "text"], "text"], errors[-2000:]
+    assert [(each.kind, each.guessed, each.line) for each in stand_ins] == [
+        ("model", False, 4),
+        ("tokenizer", True, 5),
+        ("texts", True, 7),
+    ]
+    assert all(each.sentence.args for each in stand_ins)
+
+
+def test_a_name_that_nobody_knows_is_not_answered(tmp_path: Path) -> None:
+    code = "from transformers import AutoModel\nAutoModel.from_pretrained('someone/something-own')"
+    facts, stand_ins, errors = run(tmp_path, code)
+    assert "OSError" in errors and stand_ins == []

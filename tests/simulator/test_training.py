@@ -36,6 +36,16 @@ for (part,) in torch.utils.data.DataLoader(data, batch_size=8, num_workers=2, pi
 assert total == 780.0
 """
 
+LAYOUT = """
+import torch, torch.nn.functional as F
+x = torch.randn(2, 16, 8, 8).npu().permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2)
+assert not x.is_contiguous()
+for y in (F.max_pool2d(x, 2), F.gelu(F.relu(x)), F.group_norm(x, 4), x + 1):
+    assert y.is_contiguous(), y.stride()
+assert torch.equal(torch.relu(x).cpu(), torch.relu(x.cpu()))
+assert torch.allclose(F.max_pool2d(x, 2).cpu(), F.max_pool2d(x.cpu(), 2))
+"""
+
 AMP = """
 import torch, torch.nn as nn
 torch.manual_seed(0)
@@ -94,7 +104,9 @@ def run(code: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=200, check=False)
 
 
-@pytest.mark.parametrize("code", [SAVE_AND_LOAD, LOADER, AMP, DEVICES], ids=["save", "loader", "amp", "devices"])
+@pytest.mark.parametrize(
+    "code", [SAVE_AND_LOAD, LOADER, LAYOUT, AMP, DEVICES], ids=["save", "loader", "layout", "amp", "devices"]
+)
 def test_a_script_runs_and_ends_well(simulator_env: dict[str, str], code: str) -> None:
     """The exit code counts: a crash after the last line is a failure too."""
     done = run(code, simulator_env)

@@ -345,7 +345,10 @@ class State:
         wide = torch.float64 if flat.device.type == "cpu" else torch.float32
         flat = _to(flat, wide) if flat.dtype in (torch.float16, torch.bfloat16) and wide == torch.float32 else flat
         flat = _to(flat, "cpu")
-        return np.array(_numpy(_to(flat, torch.float64)))  # a copy: what is in place changed later is none of it
+        # a copy: what is in place changed later is none of it. By numpy, in this thread: torch's and BLAS' threads cost
+        # fifty times as much where other processes want the cores
+        plain = _numpy(flat) if flat.dtype in (torch.float32, torch.float64) else _numpy(_to(flat, torch.float64))
+        return np.array(plain, dtype=np.float64)
 
     def _pack(self, value: torch.Tensor) -> list[Any]:
         return self._pack_values(value, self._values(value))
@@ -354,7 +357,7 @@ class State:
         """[dtype, shape, norm, largest, sketch and sample in base64 of float32]; norm None where not finite."""
         finite = bool(np.isfinite(values).all())
         with np.errstate(all="ignore"):
-            norm = math.sqrt(float(values @ values)) if finite else math.nan
+            norm = math.sqrt(float(np.square(values).sum())) if finite else math.nan
             numbers = np.concatenate([self.sketching.sketch(values), self.sketching.sample(values)]).astype("<f4")
         largest = float(np.abs(values).max()) if finite and len(values) else 0.0
         dtype = str(value.dtype).rpartition(".")[2]

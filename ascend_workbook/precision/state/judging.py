@@ -888,6 +888,10 @@ def _changed_gradients(step: Step) -> dict[str, float | None]:
         start = step.unscaled if step.unscaled and not step.clips[name_of_stage].scaled else seen
         changed.update(_compare_stages(start, before, scaled and not step.unscaled))
         seen = {**seen, **after}
+    if step.unscaled and not any(clip.scaled for clip in step.clips):  # a loss scale is taken out of all of them alike
+        read = _gradients_read(step)  # others are none of the optimizer whose gradients were unscaled
+        own = {name: tensor for name, tensor in step.gradients.items() if name in read}
+        changed.update(_compare_stages(own, step.unscaled, True))
     if step.unscaled and not stages:
         seen = {**seen, **step.unscaled}
     if step.unscaled and any(clip.scaled for clip in step.clips):

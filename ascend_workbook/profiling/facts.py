@@ -17,7 +17,7 @@ from ascend_workbook.profiling.causes.engine import find_causes
 from ascend_workbook.profiling.device.idle import Launches, idle_by_cause, summarise_launches
 from ascend_workbook.profiling.device.roofline import Roofline, measure_roofline
 from ascend_workbook.profiling.exposed import Exposed, measure_exposed
-from ascend_workbook.profiling.intervals import Intervals
+from ascend_workbook.profiling.intervals import EMPTY, Intervals
 from ascend_workbook.profiling.operators import Operator, rank_operators
 from ascend_workbook.profiling.ranks.collectives import read_metadata
 from ascend_workbook.profiling.readers import DATA, exported, locate_profile, read_step_table, read_trace
@@ -25,7 +25,7 @@ from ascend_workbook.profiling.readers.ascend import TIMELINE, output_of
 from ascend_workbook.profiling.readers.choice import ALL
 from ascend_workbook.profiling.readers.counters import Counters, collect_counters, read_database_counters
 from ascend_workbook.profiling.readers.database import find_database
-from ascend_workbook.profiling.readers.lines import add_sampled_lines
+from ascend_workbook.profiling.readers.lines import add_sampled_lines, read_delays, without
 from ascend_workbook.profiling.readers.tables import KernelTable, MemoryTables, read_kernel_table, read_memory_tables
 from ascend_workbook.profiling.trace import Trace
 
@@ -42,7 +42,7 @@ CALLS_THAT_WAIT = ("Synchronize", "aten::_local_scalar_dense")
 class Profile:
     """A trace and its breakdown. `tier` is empty where neither the record nor the trace tells it; `told` is what the
     profiler's own table says of each step (tables.step_times); `output` the folder in which its tables lie, `database`
-    the database that it was exported to."""
+    the database that it was exported to; `delays` when other programs had the cores that its process wanted."""
 
     trace: Trace
     breakdown: Breakdown
@@ -52,6 +52,7 @@ class Profile:
     told: dict[int, dict[str, int]] = field(default_factory=dict)
     output: Path | None = None
     database: Path | None = None
+    delays: Intervals = EMPTY
 
     @classmethod
     def from_trace(
@@ -112,8 +113,17 @@ class Profile:
 
     @cached_property
     def causes(self) -> tuple[Cause, ...]:
-        """Return why the steps are not shorter, the dearest cause first."""
-        return add_counted(self, find_causes(self))
+        """Return why the steps are not shorter, the dearest cause first; on a simulated NPU without what other programs
+        took of the CPU, which is all there is."""
+        calm = self.calm if self.simulated else self
+        return add_counted(calm, find_causes(calm))
+
+    @cached_property
+    def calm(self) -> Profile:
+        """Return this profile as it would be on a machine that does nothing else."""
+        if not self.delays.start_ns.size:
+            return self
+        return Profile.from_trace(without(self.trace, self.delays), self.record, self.told)
 
     @cached_property
     def exposed(self) -> Exposed:
@@ -189,7 +199,7 @@ def load_profile(path: str | os.PathLike[str], steps: str = ALL) -> Profile:
     trace = add_sampled_lines(read_trace(profile_path, steps), profile_path)
     profile = Profile.from_trace(trace, record, table_times)
     database = find_database(profile_path) if profile_path.is_dir() else None
-    return replace(profile, output=output, database=database)
+    return replace(profile, output=output, database=database, delays=read_delays(profile_path))
 
 
 def tier_of(trace: Trace) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.profiling.causes.cause import Cause
-from ascend_workbook.profiling.causes.counted import add_counted
+from ascend_workbook.profiling.causes.counted import add_counted, count_work
 from ascend_workbook.profiling.facts import Profile
 from ascend_workbook.profiling.trace import Event, build_trace
 
@@ -101,3 +101,95 @@ def test_small_kernels_get_the_line_of_the_scripts_own_thread(profile_of: Callab
     assert next(cause.where for cause in add_counted(profile, (tiny,)) if cause.kind == "tiny_kernels") == (
         "a/train.py:3 measure"
     )
+
+
+def waits(name: str, count: int, copies: bool = True) -> Rows:
+    """So many noted calls at the line of SAVE, each with a copy from the device where it brings something."""
+    rows: Rows = [("python", SAVE, 1000, 4000)]
+    for at in range(count):
+        rows += [("python", name, 1000 + 100 * at, 80), ("host_op", "aten::copy_", 1010 + 100 * at, 60)]
+        rows += [("copy", "MEMCPY_ASYNC", 1020 + 100 * at, 10)] if copies else []
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("Tensor.item", "synchronisation"), ("npu.synchronize", "synchronisation"), ("Tensor.cpu", "blocked_copy")],
+)
+def test_calls_that_would_wait_for_a_device_are_counted_at_their_line(name: str, kind: str) -> None:
+    told = counted([*WORK, *waits(name, 4)])[kind]
+    assert (told.where, told.evidence.args["calls"], told.confidence) == ("a/train.py:3 measure", 4, "likely")
+    assert told.share == pytest.approx(0.032, abs=0.001)
+    assert kind not in counted([*WORK, *waits(name, 3)]), "one or two are usual"
+
+
+def test_a_value_of_the_host_waits_for_nothing_and_a_synchronize_needs_no_copy() -> None:
+    assert "synchronisation" not in counted([*WORK, *waits("Tensor.item", 9, copies=False)])
+    assert "synchronisation" in counted([*WORK, *waits("Stream.synchronize", 9, copies=False)])
+    in_loader: Rows = [("loading", "enumerate(DataLoader)#x.__next__", 1000, 4000)]
+    assert "synchronisation" not in counted([*WORK, *in_loader, *waits("Tensor.item", 9)])
+
+
+def test_giving_memory_back_in_each_step_is_named() -> None:
+    told = counted([*WORK, *waits("npu.empty_cache", 1, copies=False)])["allocation"]
+    assert (told.where, told.evidence.args["calls"]) == ("a/train.py:3 measure", 1)
+
+
+LOOP = "/a/train.py({}): main"
+MODULE = "/a/train.py(50): <module>"
+
+
+def loop(*lines: tuple[int, int, int]) -> Rows:
+    """A script whose main is at these lines (line, start, length) of its loop."""
+    return [*WORK[:2], ("python", MODULE, 0, 10_000), *(("python", LOOP.format(line), *at) for line, *at in lines)]  # type: ignore[list-item]
+
+
+def test_a_line_of_the_loop_is_named_not_all_that_the_loop_does() -> None:
+    lines = loop((9, 0, 1500), (12, 1500, 4000), (13, 5500, 3000), (14, 8500, 1500))
+    ops: Rows = [("host_op", "aten::mm", 0, 1000), ("host_op", "aten::mm", 5600, 2900)]
+    python = counted([*lines, *ops])["python"]
+    assert (python.where, python.share) == ("a/train.py:12 main", pytest.approx(0.41, abs=0.02))
+    spread = loop(*((9 + at, 1000 * at, 1000) for at in range(9)), (20, 9000, 1000))
+    assert "python" not in counted([*spread, ("host_op", "aten::mm", 0, 20)]), "each line has a tenth"
+
+
+def test_the_function_that_takes_most_of_a_line_is_the_place() -> None:
+    lines = loop((9, 0, 1500), (12, 1500, 6000), (13, 7500, 2500))
+    ops: Rows = [("host_op", "aten::mm", 0, 1400), ("host_op", "aten::mm", 7500, 1500)]
+    inner: Rows = [("python", "/a/train.py(2): outer", 1500, 5800), ("python", SAVE, 1600, 4500)]
+    assert counted([*lines, *ops, *inner])["python"].where == "a/train.py:3 measure"
+    small: Rows = [("python", "/a/train.py(2): outer", 1500, 5800), ("python", SAVE, 1600, 1500)]
+    assert counted([*lines, *ops, *small])["python"].where == "a/train.py:2 outer"
+
+
+TOLD = Sentence("PRF316.loading", gain_ms=4.0, share=40.0, place=Sentence("profiling.cause_nowhere"))
+LOADING = Cause("loading", 4e6, 0.4, "train.py:9 main", TOLD)
+
+
+@pytest.mark.parametrize(
+    ("name", "length", "spent_ms"),
+    [("_SingleProcessDataLoaderIter", 3000, 3.0), ("_MultiProcessingDataLoaderIter", 3500, 2.8)],
+)
+def test_a_loader_is_weighed_by_its_own_events_without_its_queue(name: str, length: int, spent_ms: float) -> None:
+    rows: Rows = [("loading", f"enumerate(DataLoader)#{name}.__next__", 1000, length)]
+    (told,) = [cause for cause in add_counted(simulated([*WORK, *rows]), (LOADING,)) if cause.kind == "loading"]
+    assert told.spent_ns == pytest.approx(spent_ms * 1e6) and told.evidence.args["gain_ms"] == spent_ms
+    short: Rows = [("loading", f"enumerate(DataLoader)#{name}.__next__", 1000, 2400)]
+    assert "loading" not in {cause.kind for cause in add_counted(simulated([*WORK, *short]), (LOADING,))}
+
+
+def test_a_loader_that_starts_its_workers_is_weighed_with_that() -> None:
+    start = ("python", "/x/torch/utils/data/dataloader.py(505): __iter__", 1000, 2500)
+    rows: Rows = [start, ("loading", "enumerate(DataLoader)#x.__next__", 3500, 500)]
+    (told,) = [cause for cause in add_counted(simulated([*WORK, *rows]), (LOADING,)) if cause.kind == "loading"]
+    assert told.spent_ns == pytest.approx(3e6)
+
+
+def test_work_is_counted_in_elements_by_line() -> None:
+    events = [Event("ProfilerStep#1", "step", "Python 7", 0, 10_000 * US)]
+    for at, (line, shape) in enumerate((("9", "[64,16] [16]"), ("9", "[16]"), ("3", "[8,8]"))):
+        events.append(Event(f"/a/train.py({line}): main", "python", "Python 7", at * 1000 * US, 900 * US))
+        events.append(Event("aten::mm", "host_op", "Python 7", (at * 1000 + 100) * US, 500 * US, shape=shape))
+        events.append(Event("k", "compute", "Ascend Hardware 1", at * 1000 * US, 50 * US, launched_by=3 * at + 2))
+    profile = Profile.from_trace(build_trace(events, source="made", dialect="ascend"), {"tier": "npu-simulated"})
+    assert count_work(profile) == {"a/train.py:9 main": 64 * 16 + 16, "a/train.py:3 main": 64}

@@ -6,12 +6,14 @@ import gc
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from ascend_workbook.profiling.child.line_sampler import LineSampler, find_line
 from ascend_workbook.profiling.facts import load_profile
+from ascend_workbook.profiling.intervals import Intervals
 from ascend_workbook.profiling.readers import lines
 from ascend_workbook.profiling.readers.lines import add_sampled_lines, sampled_spans, sampled_stacks
 from ascend_workbook.profiling.trace import Event, Trace, build_trace
@@ -72,8 +74,83 @@ def test_calls_that_wait_have_their_lines_and_are_put_back(tmp_path: Path) -> No
     sampler.write_samples(path)
     content = json.loads(path.read_text())
     line = test_calls_that_wait_have_their_lines_and_are_put_back.__code__.co_firstlineno + 5
-    places = [content["frames"][frame][1:] for _, _, frame in content["calls"]]
-    assert [line, "test_calls_that_wait_have_their_lines_and_are_put_back"] in places
+    calls = [(*content["frames"][frame][1:], name) for _, _, frame, name in content["calls"]]
+    assert (line, "test_calls_that_wait_have_their_lines_and_are_put_back", "Tensor.item") in calls
+
+
+def noted_calls(sampler: LineSampler, path: Path) -> list[tuple[str, int, str, str]]:
+    """Return (file, line, function, call) of each call that was noted."""
+    sampler.write_samples(path)
+    content = json.loads(path.read_text())
+    return [(*content["frames"][frame], name) for _, _, frame, name in content["calls"]]
+
+
+def test_waiting_for_the_device_is_noted_and_what_stays_on_the_host_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: None)
+    sampler = LineSampler()
+    sampler.start()
+    torch.cuda.synchronize()
+    torch.cuda.empty_cache()
+    torch.ones(1).to("cpu")
+    torch.ones(1, device="meta").to("meta")
+    sampler.stop()
+    names = [name for _, _, _, name in noted_calls(sampler, tmp_path / "rank0.lines.json")]
+    assert names == ["cuda.synchronize", "cuda.empty_cache"]
+
+
+def test_a_call_from_within_a_package_has_the_line_of_the_script(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    package: dict[str, Any] = {}
+    exec(compile("def read(x):\n    return x.item()\n", "/env/site-packages/some/module.py", "exec"), package)
+    sampler = LineSampler()
+    sampler.start()
+    package["read"](torch.ones(1))
+    sampler.stop()
+    line = test_a_call_from_within_a_package_has_the_line_of_the_script.__code__.co_firstlineno + 6
+    calls = noted_calls(sampler, tmp_path / "rank0.lines.json")
+    assert [(line, "Tensor.item")] == [(at, name) for _, at, _, name in calls]
+
+
+def test_what_a_thread_ran_and_waited_for_only_grows() -> None:
+    sampler = LineSampler()
+    sampler.start()
+    compute_long()
+    sampler.stop()
+    at, ran, waited, others, held = np.array(sampler.delays).T
+    assert at.size > 20 and (np.diff(at) > 0).all() and (held >= 0).all()
+    assert all((np.diff(column) >= 0).all() for column in (ran, waited, others))
+    assert 10 * MS < ran[-1] - ran[0] <= at[-1] - at[0]
+
+
+def test_lost_is_what_a_thread_waited_for_a_core_and_what_it_rested_while_another_did() -> None:
+    rows = [
+        (0, 0, 0, 0, 0),
+        (10, 10, 0, 0, 9),
+        (20, 14, 6, 0, 0),
+        (30, 14, 6, 7, 0),
+        (40, 22, 6, 9, 0),
+        (50, 23, 6, 9, 3),
+    ]
+    lost = lines.find_lost_times([tuple(value * MS for value in row) for row in rows])
+    pieces = list(zip((lost.start_ns // MS).tolist(), (lost.end_ns // MS).tolist()))
+    assert pieces == [(14, 20), (23, 30), (38, 40), (47, 50)], "what ran lost nothing, however long it was looked at"
+    assert not lines.find_lost_times(()).length_ns and not lines.find_lost_times(rows[:1]).length_ns
+
+
+def test_a_trace_without_lost_time_is_so_much_shorter() -> None:
+    events = [Event("ProfilerStep#1", "step", "Python 7", 0, 100 * MS)]
+    events.append(Event("aten::mm", "host_op", "Python 7", 10 * MS, 10 * MS))
+    events.append(Event("k", "compute", "Ascend Hardware 1", 40 * MS, 5 * MS, launch_ns=15 * MS))
+    whole = build_trace(events, source="made", dialect="ascend")
+    lost = Intervals.union_of(np.array([12, 30]) * MS, np.array([14, 35]) * MS)
+    calm = lines.without(whole, lost)
+    assert (calm.start_ns // MS).tolist() == [0, 10, 33] and (calm.duration_ns // MS).tolist() == [93, 8, 5]
+    assert calm.launch_ns[2] == 13 * MS and calm.launch_ns[1] == whole.launch_ns[1]
+    assert [(step.start_ns, step.end_ns) for step in calm.steps] == [(0, 93 * MS)]
 
 
 def test_the_line_of_an_instruction_is_the_calls() -> None:
@@ -100,7 +177,7 @@ def make_samples(folder: Path, **changes: object) -> Path:
         "stacks": [[0], [0, 1], [2]],
         "samples": [[10 * MS, 0], [11 * MS, 1], [30 * MS, 1], [31 * MS, 2]],
         "collections": [[40 * MS, 5 * MS, 2]],
-        "calls": [[50 * MS, 2 * MS, 0]],
+        "calls": [[50 * MS, 2 * MS, 0], [60 * MS, 2 * MS, 0, "Tensor.item"]],
     }
     (folder / "rank0.lines.json").write_text(json.dumps({**content, **changes}))
     return folder / "rank0_1_ascend_pt"
@@ -120,10 +197,12 @@ def test_samples_become_frames_that_nest(tmp_path: Path) -> None:
         ("/a/train.py(4): main", 30 * MS + half, 31 * MS + half),
         ("GC", 40 * MS, 45 * MS),
         ("/a/train.py(3): main", 50 * MS, 52 * MS),
+        ("/a/train.py(3): main", 60 * MS, 62 * MS),
+        ("Tensor.item", 60 * MS, 62 * MS),
     ]
     assert {trace.lanes[trace.lane[row]] for row in rows} == {"Python 7"}, "on the thread that was sampled"
     assert set(trace.step[rows].tolist()) == {0}
-    assert (sampled_stacks(trace), sampled_spans(trace)) == (4, 5)
+    assert (sampled_stacks(trace), sampled_spans(trace)) == (4, 7)
 
 
 @pytest.mark.parametrize(
@@ -147,11 +226,13 @@ def test_a_profile_without_samples_is_as_it_was(tmp_path: Path) -> None:
 
 
 def test_a_profile_is_read_with_its_samples(tmp_path: Path) -> None:
-    make_samples(tmp_path)
+    make_samples(tmp_path, delays=[[10 * MS, 0, 0, 0, 0], [40 * MS, 10 * MS, 20 * MS, 0, 0]])
     events = [
         {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 7, "tid": 7, "ts": 10_000, "dur": 1000},
         {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 7, "tid": 7, "ts": 0, "dur": 100_000},
     ]
     path = tmp_path / "rank0.pt.trace.json"
     path.write_text(json.dumps({"traceEvents": events}))
-    assert sampled_stacks(load_profile(path).trace) == 4
+    profile = load_profile(path)
+    assert sampled_stacks(profile.trace) == 4
+    assert (profile.breakdown.step_ns, profile.calm.breakdown.step_ns) == (100 * MS, 80 * MS)

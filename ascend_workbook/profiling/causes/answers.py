@@ -6,6 +6,7 @@ from ascend_workbook.findings.finding import Finding
 from ascend_workbook.findings.report import Chart, Column, Report, Table
 from ascend_workbook.findings.sentence import NextStep, Scalar, Sentence
 from ascend_workbook.profiling.causes.cause import Cause
+from ascend_workbook.profiling.causes.counted import count_work
 from ascend_workbook.profiling.facts import Profile
 from ascend_workbook.profiling.figures import make_columns
 
@@ -29,7 +30,9 @@ def report_causes(profile: Profile, stage: str, findings: list[Finding]) -> Repo
     numbers = make_columns(profiling_time="ms", share="%", cause_saving="ms", cause_confidence="")
     columns = (Column("cause"), Column("cause_place", wrap=40), *numbers, *texts)
     chart = Chart("bars", "cause", ("profiling_time",), "ms") if rows else None
-    facts = {"causes": [describe_cause(cause) for cause in profile.causes]}
+    facts: dict[str, object] = {"causes": [describe_cause(cause) for cause in profile.causes]}
+    if profile.simulated:
+        facts["work"] = count_work(profile)
     return Report(stage, "causes", tuple(findings), Table(columns, rows), chart, facts=facts, tier=profile.tier)
 
 

@@ -17,7 +17,7 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.profiling.attribution import Nesting
 from ascend_workbook.profiling.causes.cause import Cause, Range
 from ascend_workbook.profiling.causes.marks import COMPILED, describe_frame, function_of, is_own_frame
-from ascend_workbook.profiling.causes.work import families_of
+from ascend_workbook.profiling.causes.work import elements_of, families_of
 from ascend_workbook.profiling.intervals import I64, Intervals
 from ascend_workbook.profiling.trace import Trace
 
@@ -33,8 +33,19 @@ READ = "aten::_local_scalar_dense"
 FALLBACK = "aten::_to_cpu"
 #: From so many collectives a step on
 MANY_COLLECTIVES = 20
+#: `.item()`, `float(loss)`, `if tensor:`, a mask as an index end in it
+READS = (READ, "aten::nonzero")
+#: Calls that wait until the device has nothing left to do, as the sampler of lines notes them
+WAITS = re.compile(r"(Tensor\.(item|tolist|nonzero|cpu|numpy|to|__bool__|__float__|__int__)|\w+\.synchronize)$")
+COPYING_WAITS = ("Tensor.cpu", "Tensor.numpy", "Tensor.to", "Tensor.tolist")
+#: From so many waits a step on they are told: one or two are usual, a loss that is printed
+MANY_WAITS = 4
+#: Gives the device's memory back, to be reserved anew: no step needs it
+EMPTYING = re.compile(r"(npu|cuda)\.empty_cache$")
+#: A function that takes so much of the steps holds the loop: its lines are told apart, not the function as a whole
+HOLDS_LOOP = 0.9
 #: Of the step, from here on a word: copies of the script, fallbacks, collectives, a function of Python
-WORTH = {"blocked_copy": 0.12, "fallback": 0.05, "communication": 0.12, "python": 0.12}
+WORTH = {"loading": 0.25, "blocked_copy": 0.12, "fallback": 0.05, "communication": 0.12, "python": 0.12}
 #: A function is busy by itself where no operator runs for so long
 BUSY_NS = 300_000
 #: Causes whose time is the host's own at a line: without them the step is shorter by that, no less than what the device
@@ -43,6 +54,10 @@ HOSTS_OWN = ("loading", "preprocessing", "garbage", "checkpoint", "logging", "py
 #: What a frame's name can tell of its time
 EXPLAINED = ("garbage", "loading", "checkpoint", "logging", "compiling", "preprocessing", "profiler")
 EDGES = ("start_ns", "end_ns")
+#: A loader that starts its workers is in none of its own events
+LOADER_STARTS = re.compile(r"utils/data/dataloader\.py\(\d+\): (__iter__|_get_iterator)$")
+#: A loader with worker processes, and what each of its batches needs to come through their queue
+QUEUED, QUEUE_NS = "_MultiProcessingDataLoaderIter", 700_000
 #: A place in a script
 PLACE = re.compile(r"\.\w+:\d+")
 #: Causes that say by themselves why a line copies or reads
@@ -60,6 +75,8 @@ def add_counted(profile: Profile, causes: tuple[Cause, ...]) -> tuple[Cause, ...
     kinds = {cause.kind for cause in counted}
     rest = [lines.place_cause(cause) for cause in causes if cause.kind not in kinds and cause.kind != "untold"]
     rest = [cause for cause in rest if cause.kind != "python" or lines.recurs(cause.where)]
+    rest = [lines.weigh_loading(cause) if cause.kind == "loading" else cause for cause in rest]
+    rest = [cause for cause in rest if cause.kind != "loading" or cause.share >= WORTH["loading"]]
     # a copy within an operator of torch, as a gradient is put together: no line of the script asks for it
     rest = [cause for cause in rest if cause.kind != "blocked_copy" or PLACE.search(cause.where)]
     named = [lines.predict(cause) for cause in (*counted, *rest)]
@@ -118,9 +135,19 @@ class Lines:
     def dearest_line(self, rows: npt.NDArray[np.intp]) -> str:
         """Return the line from which most of these events of the host come, by their number; empty where none is
         known."""
+        return self.dearest_place(rows)[0]
+
+    def dearest_place(self, rows: npt.NDArray[np.intp]) -> tuple[str, float]:
+        """Return the line from which most of these events of the host come, and their part; empty where none is known.
+        Those of the script's own thread tell it: the backward ones have no line of their own."""
+        if self.frames is not None and self.frames.rows.size:
+            own = rows[self.trace.lane[rows] == self.trace.lane[self.frames.rows[0]]]
+            rows = own if own.size else rows
         names = self.lines_at(self.trace.start_ns[rows])
-        names = names[names >= 0]
-        return describe_frame(self.trace.names[int(np.bincount(names).argmax())]) if names.size else ""
+        counts = np.bincount(names[names >= 0])
+        if not counts.size:
+            return "", 0.0
+        return describe_frame(self.trace.names[int(counts.argmax())]), float(counts.max()) / rows.size
 
     @cached_property
     def alone(self) -> Intervals:
@@ -145,19 +172,37 @@ class Lines:
         busy = np.bincount(trace.step[self.frames.rows[chosen]], weights=spent, minlength=1)
         return 2 * int((busy >= BUSY_NS).sum()) > self.steps
 
+    def weigh_loading(self, cause: Cause) -> Cause:
+        """Return the loader's cause with what the loop waits for it by the loader's own events: sampled frames are less
+        exact. What a queue of worker processes itself takes is not counted: another loader takes it too."""
+        trace = self.trace
+        own = trace.where(("loading",))
+        if not (own & self.steady).any():
+            return cause
+        starts = trace.where(("python",)) & trace.mask_of_names(lambda name: LOADER_STARTS.search(name) is not None)
+        rows = np.flatnonzero((own | starts) & self.steady)
+        spans = Intervals.union_of(trace.start_ns[rows], trace.start_ns[rows] + trace.duration_ns[rows])
+        queues = int((own & self.steady & trace.mask_of_names(lambda name: QUEUED in name)).sum())
+        spent = max(0.0, float(spans.length_ns - queues * QUEUE_NS)) / self.steps
+        share = min(1.0, spent / self.profile.breakdown.step_ns)
+        args = {**cause.evidence.args, "gain_ms": self.profile.to_ms(spent), "share": round(100 * share, 1)}
+        weighed = replace(cause, spent_ns=spent, share=share, evidence=Sentence(cause.evidence.key, **args))
+        return replace(weighed, predicted=Range(spent, spent))
+
     def place_cause(self, cause: Cause) -> Cause:
         """Return a cause that is told by its kernels with the line that launches most of them, where it has none; of
         small kernels the line of the script's own thread: the backward ones have none of their own."""
         trace = self.trace
-        if cause.kind not in ("layout", "casting", "tiny_kernels") or PLACE.search(cause.where) or self.frames is None:
+        placed = cause.kind != "tiny_kernels" and PLACE.search(cause.where)
+        if cause.kind not in ("layout", "casting", "tiny_kernels") or placed or self.frames is None:
             return cause
         rows = np.flatnonzero(trace.where(("compute",)) & self.steady & (trace.launched_by >= 0))
         if cause.kind != "tiny_kernels":
             rows = rows[families_of(trace, rows) == cause.kind]
         by = trace.launched_by[rows].astype(np.intp)
-        lane = trace.lane[self.frames.rows[0]] if self.frames.rows.size else -1
-        forward = by[trace.lane[by] == lane]
-        return replace(cause, where=self.dearest_line(forward if forward.size else by))
+        where = self.dearest_line(by) or cause.where
+        args = {**cause.evidence.args, "where": where} if "where" in cause.evidence.args else cause.evidence.args
+        return replace(cause, where=where, evidence=Sentence(cause.evidence.key, **args))
 
     def predict(self, cause: Cause) -> Cause:
         """Return a cause of the host's own time with what the step would be shorter by without it."""
@@ -168,8 +213,25 @@ class Lines:
         return replace(cause, predicted=Range(least, most))
 
 
+def count_work(profile: Profile) -> dict[str, float]:
+    """Count what a step's kernels work on, elements by the line of the script that the host is at: on a simulated NPU
+    this tells what differs between ranks, whose kernels take turns on one CPU."""
+    lines, trace = Lines(profile), profile.trace
+    rows = np.flatnonzero(trace.where(("compute",)) & lines.steady & (trace.launched_by >= 0))
+    if lines.frames is None or not rows.size:
+        return {}
+    by = trace.launched_by[rows].astype(np.intp)
+    elements = np.array([elements_of(shape) for shape in trace.shapes])[trace.shape[by]]
+    names = lines.lines_at(trace.start_ns[by])
+    known = names >= 0
+    total = np.bincount(names[known], weights=elements[known])
+    return {describe_frame(trace.names[at]): float(total[at]) / lines.steps for at in np.flatnonzero(total).tolist()}
+
+
 def _count_causes(lines: Lines) -> Iterator[Cause]:
     yield from _count_copies(lines)
+    yield from _count_waits(lines)
+    yield from _count_emptying(lines)
     yield from _count_fallbacks(lines)
     yield from _count_collectives(lines)
     yield from _count_busy_functions(lines)
@@ -244,27 +306,98 @@ def _count_collectives(lines: Lines) -> Iterator[Cause]:
         yield _make_cause(lines, "communication", "collectives", spent, where, calls=round(calls))
 
 
+def _count_waits(lines: Lines) -> Iterator[Cause]:
+    """On a simulated NPU nothing waits for a device: calls that would are counted, and what they take. Where tensors
+    come to the host it is their copy that waits."""
+    trace = lines.trace
+    on_host = trace.where(("loading",)) | trace.mask_of_names(lambda name: name.startswith("Optimizer.step#"))
+    hosts = trace.intervals_of(on_host)
+    noted = np.flatnonzero(lines.steady & trace.where(("python",)) & trace.mask_of_names(_is_wait))
+    reads = _rows_of(lines, READS)
+    # a value that lies on the host is read without a copy, and waits for nothing
+    of_device = np.isin(reads, trace.launched_by[trace.where(("copy",))])
+    reads = reads[of_device | trace.mask_of_names("aten::nonzero".__eq__)[reads]]
+    copies = np.unique(trace.launched_by[trace.where(("copy",))])
+    copy_ns = np.sort(trace.start_ns[copies[copies >= 0]])
+    ends = trace.start_ns[noted] + trace.duration_ns[noted]
+    copied = np.searchsorted(copy_ns, ends) > np.searchsorted(copy_ns, trace.start_ns[noted])
+    noted = noted[copied | trace.mask_of_names(lambda name: name.endswith(".synchronize"))[noted]]
+    reads = reads[~trace.intervals_of(_mask_of(trace, noted)).cover_moments(trace.start_ns[reads])]
+    rows = np.concatenate([noted, reads]).astype(np.intp)
+    rows = rows[~hosts.cover_moments(trace.start_ns[rows])]
+    spans = Intervals.union_of(trace.start_ns[rows], trace.start_ns[rows] + trace.duration_ns[rows])
+    calls = spans.start_ns.size / lines.steps
+    if calls < MANY_WAITS:
+        return
+    copying = np.isin(rows, noted) & trace.mask_of_names(COPYING_WAITS.__contains__)[rows]
+    kind, key = ("blocked_copy", "fetches") if 2 * int(copying.sum()) > rows.size else ("synchronisation", "reads")
+    where, part = lines.dearest_place(rows)
+    cause = _make_cause(lines, kind, key, spans.length_ns / lines.steps, where, part, calls=round(calls))
+    yield replace(cause, confidence="likely")
+
+
+def _is_wait(name: str) -> bool:
+    return WAITS.match(name) is not None
+
+
+def _mask_of(trace: Trace, rows: npt.NDArray[np.intp]) -> Mask:
+    mask = np.zeros(len(trace), np.bool_)
+    mask[rows] = True
+    return mask
+
+
+def _count_emptying(lines: Lines) -> Iterator[Cause]:
+    trace = lines.trace
+    given_back = trace.mask_of_names(lambda name: EMPTYING.match(name) is not None)
+    rows = np.flatnonzero(lines.steady & trace.where(("python",)) & given_back)
+    if rows.size >= lines.steps:
+        spent = float(trace.duration_ns[rows].sum()) / lines.steps
+        where, part = lines.dearest_place(rows)
+        cause = _make_cause(lines, "allocation", "emptied", spent, where, part, calls=round(rows.size / lines.steps))
+        yield replace(cause, confidence="likely")
+
+
 def _count_busy_functions(lines: Lines) -> Iterator[Cause]:
-    """The function of the script in which the host is busy the longest without any operator, loader or optimizer: in
-    all its lines together."""
+    """The line of the loop at which the host is busy the longest without any operator, loader or optimizer, or the
+    function called there that takes most of it."""
     frames, trace = lines.frames, lines.trace
     if frames is None:
         return
-    alone = lines.alone
-    called = (frames.parent >= 0) & lines.steady[frames.rows]
-    spent = np.where(called, alone.before_ns(frames.end_ns) - alone.before_ns(frames.start_ns), 0)
     names = trace.name[frames.rows]
-    functions = {at: function_of(trace.names[at]) for at in np.unique(names).tolist()}
-    by_function: dict[str, int] = {}
-    for name, ns in zip(names.tolist(), spent.tolist()):
-        by_function[functions[name]] = by_function.get(functions[name], 0) + ns
-    best = max(by_function, key=by_function.__getitem__, default="")
-    busy = by_function.get(best, 0) / lines.steps
+    alone = lines.alone.before_ns(frames.end_ns) - lines.alone.before_ns(frames.start_ns)
+    steady = lines.steady[frames.rows]
+    spent = np.where(steady, alone, 0)
+    numbers: dict[str, int] = {}
+    function_of_name = np.array([numbers.setdefault(function_of(name), len(numbers)) for name in trace.names])
+    function = function_of_name[names]
+    lasts = np.bincount(function[steady], (frames.end_ns - frames.start_ns)[steady], len(numbers))
+    of_loop = (lasts >= HOLDS_LOOP * lines.steps * lines.profile.breakdown.step_ns)[function]
+    calls_loop = np.zeros(of_loop.size, np.bool_)
+    calls_loop[frames.parent[of_loop & (frames.parent >= 0)]] = True
+    # the outermost frame, where it is no whole script, is all that is known of what goes on there
+    is_known = (frames.parent >= 0) | trace.mask_of_names(lambda name: name.endswith(": <module>"))[frames.rows]
+    at_line = is_known & of_loop & ~calls_loop
+    called = is_known & ~of_loop & np.append(of_loop, True)[frames.parent]
+    chosen = _choose_group(at_line | called, np.where(at_line, names, len(trace.names) + function), spent)
+    while chosen.any():
+        inner = _choose_group(np.isin(frames.parent, np.flatnonzero(chosen)), function, spent)
+        if 2 * spent[inner].sum() < spent[chosen].sum():
+            break
+        chosen = inner
+    busy = float(spent[chosen].sum()) / lines.steps
     if busy < WORTH["python"] * lines.profile.breakdown.step_ns:
         return
-    inside = np.array([functions[name] == best for name in names.tolist()]) & called
-    by_line = np.bincount(names[inside], weights=frames.self_ns()[inside])
+    by_line = np.bincount(names[chosen], weights=spent[chosen])
     yield _make_cause(lines, "python", "function", busy, describe_frame(trace.names[int(by_line.argmax())]))
+
+
+def _choose_group(allowed: Mask, group: npt.NDArray[np.integer], spent: I64) -> Mask:
+    """Return the rows of the group on which most is spent."""
+    if not allowed.any():
+        return allowed
+    best = int(np.bincount(group[allowed], spent[allowed]).argmax())
+    chosen: Mask = allowed & (group == best)
+    return chosen
 
 
 def _is_explained(name: str) -> bool:
@@ -277,9 +410,15 @@ def _rows_of(lines: Lines, names: tuple[str, ...]) -> npt.NDArray[np.intp]:
     return np.flatnonzero(trace.mask_of_names(names.__contains__) & trace.where(("host_op",)) & lines.steady)
 
 
-def _make_cause(lines: Lines, kind: str, key: str, spent_ns: float, where: str, **evidence: Scalar) -> Cause:
+def _make_cause(
+    lines: Lines, kind: str, key: str, spent_ns: float, where: str, part: float = 1.0, **evidence: Scalar
+) -> Cause:
     profile = lines.profile
     share = min(1.0, spent_ns / profile.breakdown.step_ns)
-    place = Sentence("profiling.cause_at", where=where, part=100) if where else Sentence("profiling.cause_nowhere")
+    place = (
+        Sentence("profiling.cause_at", where=where, part=round(100 * part))
+        if where
+        else Sentence("profiling.cause_nowhere")
+    )
     args: dict[str, Scalar] = {"gain_ms": profile.to_ms(spent_ns), "share": round(100 * share, 1), "place": place}
     return Cause(kind, spent_ns, share, where, Sentence(f"PRF316.{key}", **args, **evidence), "sure")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,7 +10,6 @@ import numpy as np
 
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.profiling.breakdown import idle_gaps
-from ascend_workbook.profiling.causes.callers import find_caller
 from ascend_workbook.profiling.causes.cause import KINDS, Cause, Range
 from ascend_workbook.profiling.causes.contention import find_contended
 from ascend_workbook.profiling.causes.host import causes_of_cpu_work, causes_of_unseen_device, find_collectives_beside
@@ -33,7 +29,7 @@ from ascend_workbook.profiling.causes.sorting import (
     sort_pieces,
 )
 from ascend_workbook.profiling.causes.threads import HOST, Rows
-from ascend_workbook.profiling.causes.work import families_of
+from ascend_workbook.profiling.causes.work import elements_of, families_of
 from ascend_workbook.profiling.intervals import I64, Intervals
 from ascend_workbook.profiling.trace import KINDS as TRACE_KINDS
 from ascend_workbook.profiling.trace import Trace
@@ -57,9 +53,6 @@ SIMULATED_WORTH = {
 OWN_WORTH, SIMULATED_MANY = 0.05, 600
 #: Elements of a tensor below which a kernel is small: an NPU needs longer to start one
 SMALL = 2**16
-#: `.item()`, `float(loss)`, `if tensor:` end in it; from so many a step they are told, of so many the lines are found
-READS = ("aten::_local_scalar_dense", "aten::nonzero")
-MANY_READS, MOST_READS = 4, 60
 #: Gaps a step from which they are many; alike where half of what they take is in gaps of so many times the median one,
 #: and short where that is at most so long
 MANY, ALIKE, SHORT_NS = 20, 10, 1_000_000
@@ -103,7 +96,7 @@ def find_causes(profile: Profile) -> tuple[Cause, ...]:
         return (Cause("untold", 0.0, 0.0, "", Sentence(key), "unsure"),)
     rest = tuple(_causes_of_rest(profile))
     tiny = next((cause.where for cause in rest if cause.kind == "tiny_kernels"), "")
-    candidates = (*rest, *_causes_of_work(profile), *_count_reads(profile), *_count_kernels(profile, tiny))
+    candidates = (*rest, *_causes_of_work(profile), *_count_kernels(profile, tiny))
     causes = [cause for cause in candidates if _is_worth(profile, cause)]
     return tuple(sorted(causes, key=lambda cause: -cause.weight))
 
@@ -113,7 +106,7 @@ def _is_worth(profile: Profile, cause: Cause) -> bool:
     hand out work says nothing: there it counts by the number of kernels, and nothing that is small or not sure."""
     if not profile.simulated:
         return cause.share >= WORTH
-    if cause.evidence.key in ("PRF316.reads", "PRF316.kernels"):
+    if cause.evidence.key == "PRF316.kernels":
         return True
     if cause.kind in ("untold", "profiler", "start_up", "lazy_loading") or cause.confidence == "unsure":
         return False
@@ -260,32 +253,6 @@ def _are_alike(gap: Rows, length: I64) -> bool:
     return usual <= SHORT_NS and 2 * float(lasts[lasts <= ALIKE * usual].sum()) >= float(lasts.sum())
 
 
-def _count_reads(profile: Profile) -> Iterator[Cause]:
-    """On a simulated NPU nothing waits for a device: values that a step reads are counted, and what the reads take. One
-    or two are usual, a loss that is printed."""
-    trace, steady = profile.trace, profile.breakdown.steady
-    rows = np.flatnonzero(trace.mask_of_names(READS.__contains__) & trace.where(("host_op",)))
-    rows = rows[trace.in_steps({step.number for step in steady})[rows]]
-    hosts = trace.where(("loading",)) | trace.mask_of_names(lambda name: name.startswith("Optimizer.step#"))
-    rows = rows[~trace.intervals_of(hosts).cover_moments(trace.start_ns[rows])]
-    # a value that lies on the host is read without a copy, and waits for nothing
-    of_device = np.isin(rows, trace.launched_by[trace.where(("copy",))])
-    rows = rows[of_device | trace.mask_of_names("aten::nonzero".__eq__)[rows]]
-    calls = rows.size / max(1, len(steady))
-    if not profile.simulated or calls < MANY_READS:
-        return
-    steps = choose_steps(trace, steady)
-    rows = rows[trace.in_steps({step.number for step in steps})[rows]]
-    spent = float(trace.duration_ns[rows].sum()) / len(steps)
-    places = Counter(describe_frame(find_caller(trace, row)) for row in rows[:MOST_READS].tolist())
-    where, count = places.most_common(1)[0]
-    share = spent / profile.breakdown.step_ns
-    place = _say_place(where, count / min(rows.size, MOST_READS))
-    args: dict[str, Scalar] = {"calls": round(calls, 1), "place": place}
-    args |= {"gain_ms": profile.to_ms(spent), "share": round(100 * share, 1)}
-    yield Cause("synchronisation", spent, share, where, Sentence("PRF316.reads", **args), "likely")
-
-
 def _count_kernels(profile: Profile, where: str) -> Iterator[Cause]:
     """On a simulated NPU kernels take what the CPU's do: where a step has very many that are small, they are counted,
     and what the host takes to hand them out."""
@@ -296,7 +263,7 @@ def _count_kernels(profile: Profile, where: str) -> Iterator[Cause]:
     if not profile.simulated or kernels < SIMULATED_MANY:
         return
     by = trace.launched_by[rows]
-    small = np.array([_elements_of(shape) < SMALL for shape in trace.shapes])[trace.shape[by]]
+    small = np.array([elements_of(shape) < SMALL for shape in trace.shapes])[trace.shape[by]]
     if 2 * int(small.sum()) < rows.size:
         return
     spent = profile.breakdown.per_step_ns("free")
@@ -304,12 +271,6 @@ def _count_kernels(profile: Profile, where: str) -> Iterator[Cause]:
     args: dict[str, Scalar] = {"kernels": round(kernels), "small": round(100 * float(small.mean()))}
     args |= {"where": where or None, "gain_ms": profile.to_ms(spent), "share": round(100 * share, 1)}
     yield Cause("tiny_kernels", spent, share, where, Sentence("PRF316.kernels", **args), "likely")
-
-
-def _elements_of(shape: str) -> int:
-    """Return the elements of the largest tensor in a column's text, `[64,16] [16]`; 0 where nothing is told."""
-    sizes = [[int(size) for size in re.findall(r"\d+", tensor)] for tensor in shape.split(" ") if tensor]
-    return max((math.prod(size) for size in sizes if size), default=0)
 
 
 def _causes_of_work(profile: Profile) -> Iterator[Cause]:

@@ -31,7 +31,7 @@ ACTIVITIES = (
 BIT = {name: 1 << at for at, name in enumerate(ACTIVITIES)}
 PATTERNS = {
     "garbage": r"^GC$|gc\.collect|gc collect|<built-in function collect>|<built-in method collect of module",
-    "loading": r"^enumerate\(DataLoader\)#|utils/data/dataloader\.py\(\d+\): (__next__|_next_data|_get_data|_try_get)",
+    "loading": r"^enumerate\(DataLoader\)#|utils/data/dataloader\.py\(\d+\): ",
     "checkpoint": r"torch/serialization\.py\(\d+\): (_?save|_legacy_save)|save_checkpoint|save_pretrained|safetensors"
     r"|distributed/checkpoint/|<built-in method (write|flush|fsync) of|<built-in function (open|fsync)>"
     r"|<built-in method (write_record|dump) ",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import numpy as np
@@ -37,6 +38,12 @@ def families_of(trace: Trace, rows: Rows) -> npt.NDArray[np.str_]:
         operator = np.where(copies, family[_find_owners(trace, by)], operator)
     by_operator = np.isin(operator, ["casting", "layout"]) & np.isin(own, ["elementwise", "layout", OTHER])
     return np.where(by_operator | (own == OTHER), operator, own)
+
+
+def elements_of(shape: str) -> int:
+    """Return the elements of the largest tensor in a column's text, `[64,16] [16]`; 0 where nothing is told."""
+    sizes = [[int(size) for size in re.findall(r"\d+", tensor)] for tensor in shape.split(" ") if tensor]
+    return max((math.prod(size) for size in sizes if size), default=0)
 
 
 def _family(name: str) -> str:

@@ -3,11 +3,15 @@ about every millisecond from a thread beside it, every collection of Python's ga
 device or for other processes: these are too short to be met by chance, and each has its line.
 
 The profilers' own call stacks take a time with every Python call: a step of many short calls takes several times as
-long, and the profile shows the recording. This one costs the same whatever the script does. Written beside the data
-(`rank0.lines.json`); profiling/readers/lines.py reads it. Imports nothing of the workbook."""
+long, and the profile shows the recording. This one costs the same whatever the script does. Beside each
+look it notes how long the thread ran, and how long it and those that it may wait for were ready to run while others had
+the cores: on a busy machine a step is longer by that, and no script can help it.
+
+Written beside the data (`rank0.lines.json`); profiling/readers/lines.py reads it. Imports nothing of the workbook."""
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import gc
 import json
@@ -21,20 +25,27 @@ from typing import Any
 
 INTERVAL_S = 0.001
 #: While it samples: a thread that computes in Python alone hands over so often, else it would be seen late or never
-SWITCH_S = 0.0005
+SWITCH_S = 0.0001
 #: Frames of one stack that are kept, the innermost ones, and collections that are told of
 DEEPEST, SHORTEST_NS = 60, 20_000
 #: The generation of garbage whose collection looks at every object
 OLDEST = 2
+#: In the path of what pip installed
+PACKAGES = "-packages" + os.sep
 #: Our own frames below and above the script's
 OURS = str(Path(__file__).parents[2]) + os.sep
 
-#: Calls whose lines are noted: of torch.Tensor, and of torch.distributed
-READS = ("item", "tolist", "nonzero", "cpu", "numpy", "__bool__", "__float__", "__int__")
+#: Every so many samples it is asked anew which threads and worker processes there are
+FIND_THREADS = 50
+#: Calls whose lines are noted: of torch.Tensor, of torch.distributed, of the devices' modules and their classes
+READS = ("item", "tolist", "nonzero", "cpu", "numpy", "to", "__bool__", "__float__", "__int__")
 COLLECTIVES = (
     *("all_reduce", "all_gather", "all_gather_into_tensor", "reduce_scatter", "reduce_scatter_tensor"),
     *("broadcast", "all_to_all_single", "barrier"),
 )
+#: Of these only such as bring a tensor to the host are noted
+MOVE = "Tensor.to"
+DEVICES, OF_DEVICE, OF_CLASSES = ("npu", "cuda"), ("synchronize", "empty_cache"), ("Event", "Stream")
 
 Stack = tuple[tuple[CodeType, int], ...]
 
@@ -48,7 +59,9 @@ class LineSampler:
         self._stacks: dict[Stack, int] = {}
         self._collections: list[tuple[int, int, int]] = []
         self._collecting_since = 0
-        self._calls: list[tuple[int, int, CodeType, int]] = []
+        self._calls: list[tuple[int, int, CodeType, int, str]] = []
+        self._delays: list[tuple[int, int, int, int, int]] = []
+        self._queues = Queues(self._thread_id, self._native_id)
         self._replaced: list[tuple[Any, str, Any, bool]] = []
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
@@ -63,6 +76,12 @@ class LineSampler:
         self._thread = threading.Thread(target=self._sample, name="line-sampler", daemon=True)
         self._thread.start()
 
+    @property
+    def delays(self) -> list[tuple[int, int, int, int, int]]:
+        """Return a row a look: when it ended; how long the thread had run; how long it, and of the others the one that
+        waited the longest, had waited for a core; how long the look kept the interpreter. Nanoseconds."""
+        return self._delays
+
     def stop(self) -> None:
         """End sampling; without a start nothing happens."""
         if self._thread is None:
@@ -70,6 +89,7 @@ class LineSampler:
         self._ended.set()
         self._thread.join()
         self._thread = None
+        self._queues.close()
         gc.callbacks.remove(self._note_collection)
         for owner, name, original, own in reversed(self._replaced):
             setattr(owner, name, original) if own else delattr(owner, name)
@@ -84,9 +104,9 @@ class LineSampler:
             frames = [(code.co_filename, find_line(code, at), code.co_name) for code, at in reversed(stack)]
             stacks.append([numbers.setdefault(frame, len(numbers)) for frame in frames])
         calls = []
-        for begin, length, code, at in self._calls:
+        for begin, length, code, at, name in self._calls:
             frame = (code.co_filename, find_line(code, at), code.co_name)
-            calls.append((begin, length, numbers.setdefault(frame, len(numbers))))
+            calls.append((begin, length, numbers.setdefault(frame, len(numbers)), name))
         content = {
             "version": 1,
             "pid": os.getpid(),
@@ -97,40 +117,53 @@ class LineSampler:
             "samples": self._samples,
             "collections": self._collections,
             "calls": calls,
+            "delays": self._delays,
         }
         path.write_text(json.dumps(content, separators=(",", ":")), encoding="utf-8")
 
     def _note_calls(self) -> None:
         """Replace calls that wait by such as note their lines; a module that is not loaded is not."""
         torch = sys.modules.get("torch")
-        tensor = getattr(torch, "Tensor", None)
-        for owner, names in ((tensor, READS), (sys.modules.get("torch.distributed"), COLLECTIVES)):
+        asked: list[tuple[Any, tuple[str, ...]]] = [
+            (getattr(torch, "Tensor", None), READS),
+            (sys.modules.get("torch.distributed"), COLLECTIVES),
+        ]
+        for device in (getattr(torch, name, None) for name in DEVICES):
+            asked += [(device, OF_DEVICE), *((getattr(device, name, None), ("synchronize",)) for name in OF_CLASSES)]
+        for owner, names in asked:
             for name in names if owner is not None else ():
                 call = getattr(owner, name, None)
                 if call is not None:
                     self._replaced.append((owner, name, call, name in vars(owner)))
-                    setattr(owner, name, self._note_call(call))
+                    short = f"{owner.__name__.rpartition('.')[2]}.{name}"
+                    setattr(owner, name, self._note_call(call, short))
 
-    def _note_call(self, call: Any) -> Any:
+    def _note_call(self, call: Any, name: str) -> Any:
         calls, ours = self._calls, self._thread_id
 
         @functools.wraps(call)
         def call_and_note(*args: Any, **kwargs: Any) -> Any:
             begin = time.time_ns()
-            try:
-                return call(*args, **kwargs)
-            finally:
-                if threading.get_ident() == ours:
-                    frame = sys._getframe(1)
-                    calls.append((begin, time.time_ns() - begin, frame.f_code, frame.f_lasti))
+            result = call(*args, **kwargs)
+            if threading.get_ident() == ours and (name != MOVE or _comes_to_host(args[0], result)):
+                frame = _find_caller(sys._getframe(1))
+                calls.append((begin, time.time_ns() - begin, frame.f_code, frame.f_lasti, name))
+            return result
 
         return call_and_note
 
     def _sample(self) -> None:
+        self._queues.find_threads()
         while not self._ended.wait(INTERVAL_S):
+            begin = time.time_ns()
             frame = sys._current_frames().get(self._thread_id)
             if frame is not None:
                 self._keep_stack(frame)
+            usage = self._queues.read_usage()
+            now = time.time_ns()
+            self._delays.append((now, *usage, now - begin))
+            if len(self._delays) % FIND_THREADS == 1:
+                self._queues.find_threads()
 
     def _keep_stack(self, frame: FrameType | None) -> None:
         stack: list[tuple[CodeType, int]] = []
@@ -154,6 +187,89 @@ class LineSampler:
             self._collections.append((self._collecting_since, now - self._collecting_since, info["generation"]))
             if threading.get_ident() == self._thread_id:
                 self._keep_stack(sys._getframe(1))
+
+
+def _find_caller(frame: FrameType) -> FrameType:
+    """Return the nearest frame of no installed package, else the frame itself."""
+    near: FrameType | None = frame
+    while near is not None and PACKAGES in near.f_code.co_filename:
+        near = near.f_back
+    return near or frame
+
+
+def _comes_to_host(tensor: Any, result: Any) -> bool:
+    return bool(result.device.type == "cpu" != tensor.device.type)
+
+
+class Queues:
+    """How long a thread has run, and how long it and others of its process, and its workers, waited for a core."""
+
+    def __init__(self, thread_id: int, native_id: int) -> None:
+        self._native_id = native_id
+        self._clock = time.pthread_getcpuclockid(thread_id) if hasattr(time, "pthread_getcpuclockid") else None
+        self._files: dict[str, int] = {}
+        self._waited: dict[str, int] = {}
+        self._others_ns = 0
+        # it keeps the interpreter, which os.pread gives away at each call
+        self._pread: Any = getattr(ctypes.PyDLL(None), "pread", None)
+        self._buffer = ctypes.create_string_buffer(80)
+
+    def find_threads(self) -> None:
+        """Open what the system tells of each thread and worker process; where it tells nothing there is none."""
+        pid, own = os.getpid(), threading.get_native_id()
+        found = set()
+        for tid in _list_names(f"/proc/{pid}/task"):
+            if tid != str(own):
+                found.add(f"/proc/{pid}/task/{tid}/schedstat")
+            for child in _read_words(f"/proc/{pid}/task/{tid}/children"):
+                found.add(f"/proc/{child}/schedstat")
+        for path in self._files.keys() - found:
+            os.close(self._files.pop(path))
+        for path in found - self._files.keys():
+            try:
+                self._files[path] = os.open(path, os.O_RDONLY)
+            except OSError:
+                continue
+
+    def read_usage(self) -> tuple[int, int, int]:
+        """Return how long the thread has run, how long it waited for a core, and how long the one of the others did
+        that waited the longest, summed over all calls: nanoseconds."""
+        ran = time.clock_gettime_ns(self._clock) if self._clock is not None else 0
+        own, most = 0, 0
+        ours = f"/proc/{os.getpid()}/task/{self._native_id}/schedstat"
+        for path, file in self._files.items():
+            size = self._pread(file, self._buffer, 79, ctypes.c_long(0)) if self._pread else 0
+            words = self._buffer.raw[: max(0, size)].split()
+            if len(words) < 2:
+                continue
+            waited = int(words[1])
+            if path == ours:
+                own = waited
+            else:
+                most = max(most, waited - self._waited.get(path, waited))
+            self._waited[path] = waited
+        self._others_ns += most
+        return ran, own, self._others_ns
+
+    def close(self) -> None:
+        """Close all files."""
+        for file in self._files.values():
+            os.close(file)
+        self._files.clear()
+
+
+def _list_names(folder: str) -> list[str]:
+    try:
+        return [entry.name for entry in Path(folder).iterdir()]
+    except OSError:
+        return []
+
+
+def _read_words(path: str) -> list[str]:
+    try:
+        return Path(path).read_text(encoding="ascii").split()
+    except OSError:
+        return []
 
 
 def find_line(code: CodeType, at: int) -> int:

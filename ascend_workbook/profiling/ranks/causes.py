@@ -4,16 +4,20 @@ what each rank's own causes are, of the rank that waits least."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from ascend_workbook.findings.finding import Finding
 from ascend_workbook.findings.report import Report
-from ascend_workbook.findings.sentence import Sentence
+from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.profiling.ranks.cluster import Cluster
 from ascend_workbook.profiling.ranks.shapes import are_given_more
 
 #: A rank computes more than the others from so many times on, and where that is at least this part of what it is late
 COMPUTES_MORE, PART = 1.25, 1 / 3
+#: Causes of a host that can make its rank late
+OF_HOST = ("loading", "preprocessing", "python", "garbage", "checkpoint", "logging", "compiling")
+MIN_RANKS = 2
 
 
 def find_rank_causes(
@@ -22,7 +26,7 @@ def find_rank_causes(
     """Find what keeps the run from being faster, as `describe_cause` writes causes: the rank that is waited for first
     where one is."""
     own = _own_causes(cluster, reports)
-    first = _find_awaited(cluster, judged)
+    first = _find_different(cluster, reports) if cluster.is_simulated else _find_awaited(cluster, judged)
     if first is None:
         return own
     return [first, *(cause for cause in own if cause["kind"] != "communication")]
@@ -34,8 +38,64 @@ def _own_causes(cluster: Cluster, reports: Mapping[int, Report]) -> list[dict[st
     if not ranks:
         return []
     rank = min(ranks, key=lambda number: cluster.mean_part_ms(number, "communication"))
-    causes: object = next((part.facts["causes"] for part in reports[rank].parts if part.verb == "causes"), [])
+    causes = _read_fact(reports[rank], "causes", [])
     return [dict(cause) for cause in causes] if isinstance(causes, list) else []
+
+
+def _read_fact(report: Report, name: str, nothing: object) -> object:
+    """Return what the report's part about causes says of itself."""
+    return next((part.facts.get(name, nothing) for part in report.parts if part.verb == "causes"), nothing)
+
+
+def _find_different(cluster: Cluster, reports: Mapping[int, Report]) -> dict[str, object] | None:
+    """Return the cause that lies in one simulated rank and not in the others. Their kernels take turns on one CPU, so
+    that times tell nothing of them: a rank whose kernels work on more, or whose host has a cause that no other has."""
+    facts = {rank: _read_fact(reports[rank], "work", {}) for rank in cluster.ranks if rank in reports}
+    work = {rank: counted for rank, counted in facts.items() if isinstance(counted, dict) and counted}
+    if len(work) < MIN_RANKS:
+        return None
+    totals = {rank: sum(counted.values()) for rank, counted in work.items()}
+    rank = max(totals, key=totals.__getitem__)
+    others = [work[other] for other in work if other != rank]
+    times = totals[rank] / median(sum(counted.values()) for counted in others)
+    if times >= COMPUTES_MORE:
+        more = {line: amount - median(other.get(line, 0.0) for other in others) for line, amount in work[rank].items()}
+        where = max(more, key=more.__getitem__)
+        own_ms = cluster.mean_part_ms(rank, "own")
+        gain_ms = max(0.0, own_ms - median(cluster.mean_part_ms(other, "own") for other in work if other != rank))
+        args: dict[str, Scalar] = {"rank": rank, "times": round(times, 1), "gain_ms": round(gain_ms, 3)}
+        return _describe(
+            cluster,
+            "rank_computing",
+            f"{where}, rank {rank}",
+            Sentence("ranks.works_more", where=where, **args),
+            gain_ms,
+        )
+    return _find_own_cause(cluster, reports, list(work))
+
+
+def _find_own_cause(cluster: Cluster, reports: Mapping[int, Report], ranks: Sequence[int]) -> dict[str, object] | None:
+    """Return the dearest cause that one rank's host has and no other, at its line."""
+    by_rank: dict[int, dict[str, dict[str, Any]]] = {}
+    for rank in ranks:
+        causes = _read_fact(reports[rank], "causes", [])
+        by_rank[rank] = (
+            {cause["kind"]: cause for cause in causes if cause["kind"] in OF_HOST} if isinstance(causes, list) else {}
+        )
+    alone = [
+        (float(cause["spent_ns"]), rank, str(cause["where"]))
+        for rank, causes in by_rank.items()
+        for kind, cause in causes.items()
+        if all(kind not in by_rank[other] for other in ranks if other != rank)
+    ]
+    if not alone:
+        return None
+    spent_ns, rank, where = max(alone)
+    gain_ms = spent_ns / 1e6
+    args: dict[str, Scalar] = {"rank": rank, "gain_ms": round(gain_ms, 3)}
+    return _describe(
+        cluster, "rank_host", f"{where}, rank {rank}", Sentence("ranks.host_alone", where=where, **args), gain_ms
+    )
 
 
 def _find_awaited(cluster: Cluster, judged: Sequence[Finding]) -> dict[str, object] | None:
@@ -44,7 +104,7 @@ def _find_awaited(cluster: Cluster, judged: Sequence[Finding]) -> dict[str, obje
     stages, slow = by_rule.get("PRF354"), by_rule.get("PRF353")
     if stages and stages.key == "PRF354.uneven":
         where = Sentence("ranks.cause_stage", stage=stages.args["stage"], ranks=stages.args["ranks"])
-        return _describe(cluster, "rank_computing", where, stages)
+        return _describe_finding(cluster, "rank_computing", where, stages)
     if slow is None or slow.key != "PRF353.slow":
         return None
     rank = int(str(slow.args["rank"]))
@@ -64,17 +124,21 @@ def _find_awaited(cluster: Cluster, judged: Sequence[Finding]) -> dict[str, obje
         if more
         else "rank_host"
     )
-    return _describe(cluster, kind, where, slow)
+    return _describe_finding(cluster, kind, where, slow)
 
 
-def _describe(cluster: Cluster, kind: str, where: Sentence, finding: Finding) -> dict[str, object]:
-    gain_ns = float(str(finding.args["gain_ms"])) * 1e6
+def _describe_finding(cluster: Cluster, kind: str, where: Sentence, finding: Finding) -> dict[str, object]:
     evidence = Sentence(finding.key, **finding.args)
+    return _describe(cluster, kind, where.text("en"), evidence, float(str(finding.args["gain_ms"])))
+
+
+def _describe(cluster: Cluster, kind: str, where: str, evidence: Sentence, gain_ms: float) -> dict[str, object]:
+    gain_ns = gain_ms * 1e6
     return {
         "kind": kind,
-        "where": where.text("en"),
+        "where": where,
         "spent_ns": gain_ns,
-        "share": gain_ns / 1e6 / cluster.step_ms,
+        "share": gain_ms / cluster.step_ms,
         "confidence": "sure",
         "predicted_saving_ns": [0.0, gain_ns],
         "evidence": evidence,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ascend_workbook.findings.sentence import Sentence
+from ascend_workbook.profiling.intervals import EMPTY, Intervals
 from ascend_workbook.profiling.trace import KINDS, UNTOLD, Trace
 
 #: In a Trace's `about`: how many stacks were sampled, and how many of its python events are made of them
@@ -36,7 +37,8 @@ def add_sampled_lines(trace: Trace, profile_path: Path) -> Trace:
         content = json.loads(path.read_text(encoding="utf-8"))
         names = [f"{file}({line}): {function}" for file, line, function in content["frames"]]
         spans = [*_find_spans(content), *((COLLECTION, begin, begin + ns) for begin, ns, _ in content["collections"])]
-        spans += [(names[frame], begin, begin + ns) for begin, ns, frame in content.get("calls", ())]
+        for begin, ns, frame, *called in content.get("calls", ()):
+            spans += [(name, begin, begin + ns) for name in (names[frame], *called)]
         count, thread = len(content["samples"]), int(content["tid"])
     except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         why = f"{type(error).__name__}: {error}"
@@ -45,6 +47,42 @@ def add_sampled_lines(trace: Trace, profile_path: Path) -> Trace:
     begin, end = int(trace.start_ns.min()), int((trace.start_ns + trace.duration_ns).max())
     inside = [span for span in spans if span[2] > begin and span[1] < end]
     return replace(_append_spans(trace, inside, thread), about={**trace.about, SAMPLED: count, SPANS: len(inside)})
+
+
+def read_delays(profile_path: Path) -> Intervals:
+    """Return when the sampled thread could have gone on and did not, for other programs had the cores, or the sampler
+    the interpreter: none where nothing was sampled, or the system does not tell it."""
+    path = find_samples(profile_path)
+    try:
+        content = json.loads(path.read_text(encoding="utf-8")) if path else {}
+        return find_lost_times(content.get("delays", ()))
+    except (OSError, ValueError, TypeError, AttributeError):  # add_sampled_lines tells of it
+        return EMPTY
+
+
+def find_lost_times(delays: Sequence[Sequence[int]]) -> Intervals:
+    """Return when a thread could have gone on and did not, by the rows of LineSampler.delays. What a look finds waited
+    lies directly before it. Where the thread rests it may wait for another, and for that one's core."""
+    table = np.array([[int(value) for value in row] for row in delays], np.int64).reshape(-1, 5)
+    if len(table) < 2:
+        return EMPTY
+    at_ns, held_ns = table[:, 0], table[1:, 4]
+    wall, ran, own, others = np.diff(table[:, :4], axis=0).T
+    resting = np.maximum(0, wall - ran - own)
+    lost = own + np.minimum(resting, np.maximum(others, held_ns))
+    return Intervals.union_of(np.maximum(at_ns[1:] - lost, at_ns[:1]), at_ns[1:])
+
+
+def without(trace: Trace, taken: Intervals) -> Trace:
+    """Return the trace as if these intervals had not been: everything behind them comes so much earlier."""
+    if not taken.start_ns.size:
+        return trace
+    start_ns, end_ns = (at - taken.before_ns(at) for at in (trace.start_ns, trace.start_ns + trace.duration_ns))
+    launch_ns = np.where(trace.launch_ns == UNTOLD, UNTOLD, trace.launch_ns - taken.before_ns(trace.launch_ns))
+    edges = np.array([(step.start_ns, step.end_ns) for step in trace.steps], np.int64).reshape(-1, 2)
+    edges -= taken.before_ns(edges)
+    steps = tuple(replace(step, start_ns=begin, end_ns=end) for step, (begin, end) in zip(trace.steps, edges.tolist()))
+    return replace(trace, start_ns=start_ns, duration_ns=end_ns - start_ns, launch_ns=launch_ns, steps=steps)
 
 
 def sampled_stacks(trace: Trace) -> int:

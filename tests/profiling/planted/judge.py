@@ -1,7 +1,7 @@
 """What the analysis says of the planted faults, their healthy twins and other healthy scripts, held against the labels.
 
-    python -m tests.profiling.planted.judge record FOLDER [--half working] [NAME ...]
-    python -m tests.profiling.planted.judge tell FOLDER [--half working]
+    python -m tests.profiling.planted.judge record FOLDER [--half working] [--set PLACE] [NAME ...]
+    python -m tests.profiling.planted.judge tell FOLDER [--half working] [--set PLACE]
 
 `record` profiles each script on the simulated NPU into a folder of its own, `tell` reads the profiles: a row per script
 with the first two causes, whether one of them is the label's, at its line, and how near its predicted saving comes to
@@ -12,54 +12,67 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.profiling.causes import Cause
+from ascend_workbook.profiling.answers import analyse
+from ascend_workbook.profiling.causes import Cause, Range
 from ascend_workbook.machine import device
 from ascend_workbook.profiling.collecting import profile, runs
 from ascend_workbook.profiling.facts import load_profile
-from tests.profiling.planted.measure import HERE, MEASURED, PAIRS, list_faults
+from tests.profiling.planted.measure import HERE, MEASURED, count_processes, find_scripts
 
 LABELS = HERE / "labels.json"
-FOLDERS = ("faults", "twins", "healthy")
+PARTS = ("faults", "twins", "healthy")
 #: No cause that asks for a change: what the device computes, and that nothing can be told
 QUIET = ("computing", "untold", "healthy")
 
 
-def list_samples() -> list[Path]:
-    """Return the scripts that the notebooks migrate."""
-    return sorted((HERE.parents[2] / "notebooks" / "scripts").glob("*.py"))
+def list_healthy(place: Path) -> list[Path]:
+    """Return healthy scripts beside the twins: those that the notebooks migrate, of another set its own."""
+    return sorted((place / "healthy" if place != HERE else HERE.parents[2] / "notebooks" / "scripts").glob("*.py"))
 
 
-def record_scripts(folder: Path, scripts: Sequence[Path]) -> None:
-    """Profile each script into FOLDER/{faults,twins,healthy}/NAME; what device there is, is asked once."""
+def record_scripts(folder: Path, scripts: Mapping[str, Path]) -> None:
+    """Profile each script into FOLDER/PART/NAME, its key; what device there is, is asked once."""
     simulated = device.find("npu-simulated")
     runs.devices.find = lambda *_, **__: simulated
-    for script in scripts:
-        out = folder / (script.parent.name if script.parent.parent == HERE else "healthy") / script.stem
+    for key, script in scripts.items():
+        out = folder / key
         shutil.rmtree(out, ignore_errors=True)
         try:
-            report = profile(script, device="npu-simulated", out=out, nproc=PAIRS.get(script.stem, 1), timeout_s=180)
-            print(f"{script.parent.name}/{script.stem}: {report.status}", flush=True)
+            report = profile(script, device="npu-simulated", out=out, nproc=count_processes(script), timeout_s=180)
+            print(f"{key}: {report.status}", flush=True)
         except WorkbookError as error:
-            print(f"{script.parent.name}/{script.stem}: {error}", flush=True)
+            print(f"{key}: {error}", flush=True)
 
 
 def find_profile_causes(data: Path) -> tuple[tuple[Cause, ...], float]:
-    """Return the causes of the first rank's profile, and the milliseconds of its mean step."""
-    profiles = sorted(data.glob("rank0*_ascend_pt"))
+    """Return the causes that the analysis of all ranks names, and the milliseconds of a mean step."""
+    profiles = sorted(data.glob("rank*_ascend_pt"))
+    if len(profiles) > 1:
+        facts: Any = analyse(data).facts
+        return tuple(map(_read_cause, facts["causes"])), facts["step_ms"]
     loaded = load_profile(profiles[0] if profiles else data)
     return loaded.causes, loaded.breakdown.step_ns / 1e6
 
 
-def is_named(cause: Cause, label: dict[str, list[str]]) -> tuple[bool, bool]:
+def _read_cause(told: dict[str, Any]) -> Cause:
+    saving = told["predicted_saving_ns"]
+    cause = Cause(told["kind"], told["spent_ns"], told["share"], told["where"], told["evidence"], told["confidence"])
+    return replace(cause, predicted=Range(*saving) if saving else None)
+
+
+def is_named(cause: Cause, label: Mapping[str, Any]) -> tuple[bool, bool]:
     """Return whether a cause has the label's kind, and whether its line."""
+    lines = [label["where"]] if isinstance(label["where"], str) else label["where"]
     place = cause.where.replace(" ", ":").split(":")
     line = ":".join(place[:2]).rpartition("/")[2]
-    return cause.kind in label["first"], line in label["where"]
+    return cause.kind in label["first"], line in lines
 
 
 def describe_cause(cause: Cause) -> str:
@@ -67,9 +80,10 @@ def describe_cause(cause: Cause) -> str:
     return f"{cause.kind} {100 * cause.share:.0f}% {cause.where.rpartition('/')[2]} [{cause.confidence}]"
 
 
-def tell_faults(folder: Path, names: Sequence[str]) -> None:
+def tell_faults(folder: Path, place: Path, names: Sequence[str]) -> None:
     """Print a row per fault, and the figures."""
-    labels, measured = (json.loads(path.read_text()) if path.is_file() else {} for path in (LABELS, MEASURED))
+    paths = (place / LABELS.name, place / MEASURED.name)
+    labels, measured = (json.loads(path.read_text()) if path.is_file() else {} for path in paths)
     right, with_line, apart = 0, 0, []
     for name in names:
         data = folder / "faults" / name / "data"
@@ -101,7 +115,11 @@ def tell_faults(folder: Path, names: Sequence[str]) -> None:
 
 def tell_healthy(data: Path, name: str) -> bool:
     """Print what is said of a healthy script, and return whether that is a false alarm."""
-    causes, step_ms = find_profile_causes(data)
+    try:
+        causes, step_ms = find_profile_causes(data)
+    except WorkbookError as error:
+        print(f"none  {name:30} {error.key}")
+        return False
     alarms = [cause for cause in causes if cause.kind not in QUIET]
     print(f"{'ALARM' if alarms else 'ok   '} {name:30} {step_ms:7.1f} ms  " + "; ".join(map(describe_cause, causes[:3])))
     return bool(alarms)
@@ -112,25 +130,27 @@ def main() -> None:
     parser.add_argument("action", choices=("record", "tell"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="*")
+    parser.add_argument("--set", type=Path, default=HERE, help="where the faults, their twins and labels.json are")
     parser.add_argument("--half", choices=("working", "held"))
-    parser.add_argument("--of", nargs="*", choices=FOLDERS, default=FOLDERS)
+    parser.add_argument("--of", nargs="*", choices=PARTS, default=PARTS)
     asked = parser.parse_args()
-    labels = json.loads(LABELS.read_text())
-    faults = [name for name in list_faults() if asked.half in (None, labels[name]["half"])]
-    faults = [name for name in faults if not asked.names or name in asked.names]
+    labels = json.loads((asked.set / LABELS.name).read_text())
+    faults, twins = find_scripts(asked.set)
+    names = [name for name in faults if asked.half in (None, labels[name].get("half"))]
+    names = [name for name in names if not asked.names or name in asked.names]
+    healthy = {} if asked.names else {script.stem: script for script in list_healthy(asked.set)}
+    scripts = {f"faults/{name}": faults[name] for name in names} | {f"twins/{name}": twins[name] for name in names}
+    scripts |= {f"healthy/{name}": script for name, script in healthy.items()}
+    scripts = {key: script for key, script in scripts.items() if key.partition("/")[0] in asked.of}
     if asked.action == "record":
-        scripts = [HERE / part / f"{name}.py" for part in ("faults", "twins") if part in asked.of for name in faults]
-        scripts += list_samples() if "healthy" in asked.of and not asked.names else []
         record_scripts(asked.folder, scripts)
         return
     if "faults" in asked.of:
-        tell_faults(asked.folder, faults)
-    places = [(asked.folder / "twins" / name / "data", name) for name in faults] if "twins" in asked.of else []
-    if "healthy" in asked.of:
-        places += [(place / "data", place.name) for place in sorted((asked.folder / "healthy").glob("*"))]
-    healthy = [(data, name) for data, name in places if data.is_dir()]
-    alarms = sum(tell_healthy(data, name) for data, name in healthy)
-    print(f"false alarms: {alarms} of {len(healthy)}")
+        tell_faults(asked.folder, asked.set, names)
+    places = {key: asked.folder / key / "data" for key in scripts if not key.startswith("faults/")}
+    there = {key: place for key, place in places.items() if place.is_dir()}
+    alarms = sum(tell_healthy(place, key) for key, place in there.items())
+    print(f"false alarms: {alarms} of {len(there)}")
 
 
 if __name__ == "__main__":

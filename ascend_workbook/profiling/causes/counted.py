@@ -4,6 +4,7 @@ launches, reads and copies is the same there."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -36,18 +37,38 @@ MANY_COLLECTIVES = 20
 #: `.item()`, `float(loss)`, `if tensor:`, a mask as an index end in it
 READS = (READ, "aten::nonzero")
 #: Calls that wait until the device has nothing left to do, as the sampler of lines notes them
-WAITS = re.compile(r"(Tensor\.(item|tolist|nonzero|cpu|numpy|to|__bool__|__float__|__int__)|\w+\.synchronize)$")
+WAITS = re.compile(
+    r"(Tensor\.(item|tolist|nonzero|cpu|numpy|to|__bool__|__float__|__int__)|torch\.(nonzero|masked_select)|\w+\.synchronize)$"
+)
+WAITS_ALWAYS = (
+    "Tensor.nonzero",
+    "torch.nonzero",
+    "torch.masked_select",
+    *(f"{name}.synchronize" for name in ("npu", "cuda", "Event", "Stream")),
+)
 COPYING_WAITS = ("Tensor.cpu", "Tensor.numpy", "Tensor.to", "Tensor.tolist")
 #: From so many waits a step on they are told: one or two are usual, a loss that is printed
 MANY_WAITS = 4
+#: They are dear where the script calls so few operators between two of them, they take so much of the step, or are so
+#: many
+OPERATORS_A_WAIT, WAITS_WORTH, VERY_MANY_WAITS = 8, 0.04, 50
+#: Small kernels are many where the script calls so many operators for them
+MANY_OPERATORS = 100
 #: Gives the device's memory back, to be reserved anew: no step needs it
 EMPTYING = re.compile(r"(npu|cuda)\.empty_cache$")
 #: A function that takes so much of the steps holds the loop: its lines are told apart, not the function as a whole
 HOLDS_LOOP = 0.9
 #: Of the step, from here on a word: copies of the script, fallbacks, collectives, a function of Python
 WORTH = {"loading": 0.25, "blocked_copy": 0.12, "fallback": 0.05, "communication": 0.12, "python": 0.12}
-#: A function is busy by itself where no operator runs for so long
-BUSY_NS = 300_000
+#: A line computes more than all others from this part of the elements on that kernels work on
+MOST_WORK = 0.5
+#: A function is busy by itself in a step where it is so for so long, and a line where that is this part of its time:
+#: what launches kernels needs Python between them too
+BUSY_NS, OWN_PART = 300_000, 0.4
+#: A step is told of from so much on: a thread is looked at once a millisecond
+LEAST_NS = 1_000_000
+#: The script's thread waits here for the one that runs backward
+BACKWARD = ": _engine_run_backward"
 #: Causes whose time is the host's own at a line: without them the step is shorter by that, no less than what the device
 #: rests meanwhile
 HOSTS_OWN = ("loading", "preprocessing", "garbage", "checkpoint", "logging", "python", "compiling", "synchronisation")
@@ -70,9 +91,12 @@ def add_counted(profile: Profile, causes: tuple[Cause, ...]) -> tuple[Cause, ...
     if not profile.simulated or not profile.conclusive:
         return causes
     lines = Lines(profile)
+    causes = tuple(lines.tell_from_samples(cause) if cause.kind == "preprocessing" else cause for cause in causes)
     told_lines = {cause.where for cause in causes if cause.kind in TOLD}
     counted = [cause for cause in _count_causes(lines) if cause.where not in told_lines]
     kinds = {cause.kind for cause in counted}
+    if lines.operators < MANY_OPERATORS:
+        causes = tuple(cause for cause in causes if cause.evidence.key != "PRF316.kernels")
     rest = [lines.place_cause(cause) for cause in causes if cause.kind not in kinds and cause.kind != "untold"]
     rest = [cause for cause in rest if cause.kind != "python" or lines.recurs(cause.where)]
     rest = [lines.weigh_loading(cause) if cause.kind == "loading" else cause for cause in rest]
@@ -151,14 +175,30 @@ class Lines:
 
     @cached_property
     def alone(self) -> Intervals:
-        """Return when no operator, loader or optimizer is at work, and nothing that has a cause of its own, for as long
-        as it takes to be busy by itself."""
+        """Return when the host hands out no work, waits for no loader and no backward, updates no parameter and does
+        nothing that has a cause of its own: Python, and operators that run on the host's own tensors."""
         trace = self.trace
-        at_work = trace.where(("host_op", "loading", "annotation")) | trace.mask_of_names(_is_explained)
+        at_work = self.hands_out | trace.where(("loading", "annotation")) | trace.mask_of_names(_is_explained)
         begins, ends = (np.array([getattr(step, edge) for step in trace.steps], np.int64) for edge in EDGES)
-        alone = trace.intervals_of(at_work).gaps_in(begins, ends)
-        long_ones = alone.end_ns - alone.start_ns >= BUSY_NS
-        return Intervals.union_of(alone.start_ns[long_ones], alone.end_ns[long_ones])
+        return trace.intervals_of(at_work).gaps_in(begins, ends)
+
+    @cached_property
+    def hands_out(self) -> Mask:
+        """Return a mask (n,) of the operators that launch something, or one within them does; of all where the trace
+        does not tell what launched what."""
+        trace = self.trace
+        operators = trace.where(("host_op",))
+        launches = np.unique(trace.launched_by[trace.launched_by >= 0])
+        if not launches.size:
+            return operators
+        hands_out = np.zeros(len(trace), np.bool_)
+        rows = np.flatnonzero(operators)
+        for lane in np.unique(trace.lane[rows]).tolist():
+            own = rows[trace.lane[rows] == lane]
+            moments = np.sort(trace.start_ns[launches[trace.lane[launches] == lane]])
+            begin, end = trace.start_ns[own], trace.start_ns[own] + trace.duration_ns[own]
+            hands_out[own] = np.searchsorted(moments, end) > np.searchsorted(moments, begin)
+        return hands_out
 
     def recurs(self, where: str) -> bool:
         """Return whether the host is alone at a place in more than half of the steady steps: what another process on
@@ -171,6 +211,31 @@ class Lines:
         spent = self.alone.before_ns(self.frames.end_ns[chosen]) - self.alone.before_ns(self.frames.start_ns[chosen])
         busy = np.bincount(trace.step[self.frames.rows[chosen]], weights=spent, minlength=1)
         return 2 * int((busy >= BUSY_NS).sum()) > self.steps
+
+    @cached_property
+    def operators(self) -> float:
+        """Return how many operators the script itself calls in a step that launch something: one may be many kernels of
+        the CPU's and one of an NPU's, as a whole GRU is."""
+        if self.frames is None or not self.frames.rows.size:
+            return math.inf
+        trace = self.trace
+        rows = np.flatnonzero(self.hands_out & self.steady & (trace.lane == trace.lane[self.frames.rows[0]]))
+        return _count_outermost(trace, rows) / self.steps
+
+    def tell_from_samples(self, cause: Cause) -> Cause:
+        """Return a cause of preparing samples as one of the script's own code where its function fetches tensors from
+        the device in each step: it computes on the host with what the device has made."""
+        trace = self.trace
+        if self.frames is None:
+            return cause
+        function = {function_of(name) for name in trace.names if describe_frame(name) == cause.where}
+        fetched = trace.mask_of_names(COPYING_WAITS.__contains__) & trace.where(("python",)) & self.steady
+        own = trace.mask_of_names(lambda name: function_of(name) in function)[self.frames.rows]
+        inside = Intervals.union_of(self.frames.start_ns[own], self.frames.end_ns[own])
+        moments = _launching(trace, np.flatnonzero(fetched))
+        if int(inside.cover_moments(moments).sum()) < self.steps:
+            return cause
+        return replace(cause, kind="python", evidence=Sentence("PRF316.python", **cause.evidence.args))
 
     def weigh_loading(self, cause: Cause) -> Cause:
         """Return the loader's cause with what the loop waits for it by the loader's own events: sampled frames are less
@@ -235,6 +300,7 @@ def _count_causes(lines: Lines) -> Iterator[Cause]:
     yield from _count_fallbacks(lines)
     yield from _count_collectives(lines)
     yield from _count_busy_functions(lines)
+    yield from _count_computing(lines)
 
 
 def _count_copies(lines: Lines) -> Iterator[Cause]:
@@ -317,23 +383,36 @@ def _count_waits(lines: Lines) -> Iterator[Cause]:
     # a value that lies on the host is read without a copy, and waits for nothing
     of_device = np.isin(reads, trace.launched_by[trace.where(("copy",))])
     reads = reads[of_device | trace.mask_of_names("aten::nonzero".__eq__)[reads]]
-    copies = np.unique(trace.launched_by[trace.where(("copy",))])
-    copy_ns = np.sort(trace.start_ns[copies[copies >= 0]])
-    ends = trace.start_ns[noted] + trace.duration_ns[noted]
-    copied = np.searchsorted(copy_ns, ends) > np.searchsorted(copy_ns, trace.start_ns[noted])
-    noted = noted[copied | trace.mask_of_names(lambda name: name.endswith(".synchronize"))[noted]]
+    always = noted[trace.mask_of_names(WAITS_ALWAYS.__contains__)[noted]]
+    noted = np.union1d(always, noted[np.isin(trace.start_ns[noted], _launching(trace, noted))])
     reads = reads[~trace.intervals_of(_mask_of(trace, noted)).cover_moments(trace.start_ns[reads])]
     rows = np.concatenate([noted, reads]).astype(np.intp)
     rows = rows[~hosts.cover_moments(trace.start_ns[rows])]
     spans = Intervals.union_of(trace.start_ns[rows], trace.start_ns[rows] + trace.duration_ns[rows])
-    calls = spans.start_ns.size / lines.steps
-    if calls < MANY_WAITS:
+    calls = _count_outermost(trace, rows) / lines.steps
+    share = spans.length_ns / lines.steps / lines.profile.breakdown.step_ns
+    dear = share >= WAITS_WORTH or lines.operators <= OPERATORS_A_WAIT * calls or calls >= VERY_MANY_WAITS
+    if calls < MANY_WAITS or not dear:
         return
     copying = np.isin(rows, noted) & trace.mask_of_names(COPYING_WAITS.__contains__)[rows]
     kind, key = ("blocked_copy", "fetches") if 2 * int(copying.sum()) > rows.size else ("synchronisation", "reads")
     where, part = lines.dearest_place(rows)
     cause = _make_cause(lines, kind, key, spans.length_ns / lines.steps, where, part, calls=round(calls))
     yield replace(cause, confidence="likely")
+
+
+def _launching(trace: Trace, rows: npt.NDArray[np.intp]) -> I64:
+    """Return when those of these calls begin within which a copy is launched."""
+    copies = np.unique(trace.launched_by[trace.where(("copy",))])
+    copy_ns = np.sort(trace.start_ns[copies[copies >= 0]])
+    begin, end = trace.start_ns[rows], trace.start_ns[rows] + trace.duration_ns[rows]
+    moments: I64 = begin[np.searchsorted(copy_ns, end) > np.searchsorted(copy_ns, begin)]
+    return moments
+
+
+def _count_outermost(trace: Trace, rows: npt.NDArray[np.intp]) -> int:
+    """Count those of one thread's events that lie in none of the others."""
+    return int((Nesting(trace.start_ns[rows], trace.duration_ns[rows], rows).parent < 0).sum())
 
 
 def _is_wait(name: str) -> bool:
@@ -355,6 +434,25 @@ def _count_emptying(lines: Lines) -> Iterator[Cause]:
         where, part = lines.dearest_place(rows)
         cause = _make_cause(lines, "allocation", "emptied", spent, where, part, calls=round(rows.size / lines.steps))
         yield replace(cause, confidence="likely")
+
+
+def _count_computing(lines: Lines) -> Iterator[Cause]:
+    """The line at which kernels work on more than all others do: in a training that is its backward, which is nothing
+    to change, else what is computed beside it."""
+    frames, trace = lines.frames, lines.trace
+    work = count_work(lines.profile)
+    if frames is None or not work:
+        return
+    where = max(work, key=work.__getitem__)
+    part = work[where] / max(1.0, sum(work.values()))
+    in_backward = trace.intervals_of(trace.where(("python",)) & trace.mask_of_names(lambda name: BACKWARD in name))
+    here = np.array([describe_frame(name) == where for name in trace.names])[trace.name[frames.rows]]
+    chosen = np.flatnonzero(here & lines.steady[frames.rows])
+    begin, end = frames.start_ns[chosen], frames.end_ns[chosen]
+    spent = float((end - begin).sum())
+    if part < MOST_WORK or 2 * float((in_backward.before_ns(end) - in_backward.before_ns(begin)).sum()) > spent:
+        return
+    yield _make_cause(lines, "computing", "computes", spent / lines.steps, where, part)
 
 
 def _count_busy_functions(lines: Lines) -> Iterator[Cause]:
@@ -385,7 +483,8 @@ def _count_busy_functions(lines: Lines) -> Iterator[Cause]:
             break
         chosen = inner
     busy = float(spent[chosen].sum()) / lines.steps
-    if busy < WORTH["python"] * lines.profile.breakdown.step_ns:
+    took = float((frames.end_ns - frames.start_ns)[chosen & steady].sum()) / lines.steps
+    if busy < max(WORTH["python"] * lines.profile.breakdown.step_ns, LEAST_NS) or busy < OWN_PART * took:
         return
     by_line = np.bincount(names[chosen], weights=spent[chosen])
     yield _make_cause(lines, "python", "function", busy, describe_frame(trace.names[int(by_line.argmax())]))
@@ -401,8 +500,8 @@ def _choose_group(allowed: Mask, group: npt.NDArray[np.integer], spent: I64) -> 
 
 
 def _is_explained(name: str) -> bool:
-    """Return whether a frame has a cause of its own."""
-    return any(COMPILED[mark].search(name) for mark in EXPLAINED)
+    """Return whether a frame has a cause of its own, or waits for backward."""
+    return BACKWARD in name or any(COMPILED[mark].search(name) for mark in EXPLAINED)
 
 
 def _rows_of(lines: Lines, names: tuple[str, ...]) -> npt.NDArray[np.intp]:

@@ -39,6 +39,7 @@ OURS = str(Path(__file__).parents[2]) + os.sep
 FIND_THREADS = 50
 #: Calls whose lines are noted: of torch.Tensor, of torch.distributed, of the devices' modules and their classes
 READS = ("item", "tolist", "nonzero", "cpu", "numpy", "to", "__bool__", "__float__", "__int__")
+SELECTING = ("nonzero", "masked_select")
 COLLECTIVES = (
     *("all_reduce", "all_gather", "all_gather_into_tensor", "reduce_scatter", "reduce_scatter_tensor"),
     *("broadcast", "all_to_all_single", "barrier"),

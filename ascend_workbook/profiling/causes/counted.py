@@ -38,14 +38,11 @@ MANY_COLLECTIVES = 20
 READS = (READ, "aten::nonzero")
 #: Calls that wait until the device has nothing left to do, as the sampler of lines notes them
 WAITS = re.compile(
-    r"(Tensor\.(item|tolist|nonzero|cpu|numpy|to|__bool__|__float__|__int__)|torch\.(nonzero|masked_select)|\w+\.synchronize)$"
+    r"(Tensor\.(item|tolist|nonzero|cpu|numpy|to|__bool__|__float__|__int__)|torch\.(nonzero|masked_select)"
+    r"|\w+\.synchronize)$"
 )
-WAITS_ALWAYS = (
-    "Tensor.nonzero",
-    "torch.nonzero",
-    "torch.masked_select",
-    *(f"{name}.synchronize" for name in ("npu", "cuda", "Event", "Stream")),
-)
+#: These wait even where they bring nothing to the host
+WAITS_ALWAYS = re.compile(r"(\w+\.(nonzero|masked_select|synchronize))$")
 COPYING_WAITS = ("Tensor.cpu", "Tensor.numpy", "Tensor.to", "Tensor.tolist")
 #: From so many waits a step on they are told: one or two are usual, a loss that is printed
 MANY_WAITS = 4
@@ -383,7 +380,7 @@ def _count_waits(lines: Lines) -> Iterator[Cause]:
     # a value that lies on the host is read without a copy, and waits for nothing
     of_device = np.isin(reads, trace.launched_by[trace.where(("copy",))])
     reads = reads[of_device | trace.mask_of_names("aten::nonzero".__eq__)[reads]]
-    always = noted[trace.mask_of_names(WAITS_ALWAYS.__contains__)[noted]]
+    always = noted[trace.mask_of_names(_always_waits)[noted]]
     noted = np.union1d(always, noted[np.isin(trace.start_ns[noted], _launching(trace, noted))])
     reads = reads[~trace.intervals_of(_mask_of(trace, noted)).cover_moments(trace.start_ns[reads])]
     rows = np.concatenate([noted, reads]).astype(np.intp)
@@ -399,6 +396,10 @@ def _count_waits(lines: Lines) -> Iterator[Cause]:
     where, part = lines.dearest_place(rows)
     cause = _make_cause(lines, kind, key, spans.length_ns / lines.steps, where, part, calls=round(calls))
     yield replace(cause, confidence="likely")
+
+
+def _always_waits(name: str) -> bool:
+    return WAITS_ALWAYS.match(name) is not None
 
 
 def _launching(trace: Trace, rows: npt.NDArray[np.intp]) -> I64:

@@ -166,6 +166,12 @@ class LineSampler:
             if len(self._delays) % FIND_THREADS == 1:
                 self._queues.find_threads()
 
+    def _keep_own_stack(self) -> None:
+        """Keep the stack below a collection: there is none where C collects and no Python runs below it."""
+        frame = sys._current_frames().get(threading.get_ident())
+        if threading.get_ident() == self._thread_id:
+            self._keep_stack(frame)
+
     def _keep_stack(self, frame: FrameType | None) -> None:
         stack: list[tuple[CodeType, int]] = []
         now = time.time_ns()
@@ -182,12 +188,11 @@ class LineSampler:
         now = time.time_ns()
         if phase == "start":
             self._collecting_since = now
-            if info["generation"] == OLDEST and threading.get_ident() == self._thread_id:
-                self._keep_stack(sys._getframe(1))
+            if info["generation"] == OLDEST:
+                self._keep_own_stack()
         elif now - self._collecting_since >= SHORTEST_NS:
             self._collections.append((self._collecting_since, now - self._collecting_since, info["generation"]))
-            if threading.get_ident() == self._thread_id:
-                self._keep_stack(sys._getframe(1))
+            self._keep_own_stack()
 
 
 def _find_caller(frame: FrameType) -> FrameType:

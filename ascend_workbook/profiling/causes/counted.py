@@ -66,9 +66,13 @@ BUSY_NS, OWN_PART = 300_000, 0.4
 LEAST_NS = 1_000_000
 #: The script's thread waits here for the one that runs backward
 BACKWARD = ": _engine_run_backward"
-#: Causes whose time is the host's own at a line: without them the step is shorter by that, no less than what the device
-#: rests meanwhile
-HOSTS_OWN = ("loading", "preprocessing", "garbage", "checkpoint", "logging", "python", "compiling", "synchronisation")
+#: Causes without which a step is shorter by what goes on at their place, and of these such as are counted: what these
+#: are weighed by is no time that is saved
+AT_PLACE = (
+    *("preprocessing", "garbage", "checkpoint", "logging", "python", "compiling", "synchronisation", "blocked_copy"),
+    *("tiny_kernels", "computing", "allocation"),
+)
+HANDED_OUT = ("tiny_kernels", "computing")
 #: What a frame's name can tell of its time
 EXPLAINED = ("garbage", "loading", "checkpoint", "logging", "compiling", "preprocessing", "profiler")
 EDGES = ("start_ns", "end_ns")
@@ -143,15 +147,22 @@ class Lines:
         rows = self.frames.innermost_at(moments_ns)
         return np.where(rows >= 0, self.trace.name[np.maximum(rows, 0)], -1).astype(np.int64)
 
-    def spent_at(self, places: set[str]) -> float:
-        """Return the nanoseconds of the mean step in which the host is at one of these places."""
-        frames = self.frames
+    def spent_at(self, where: str) -> float:
+        """Return the nanoseconds of the mean step in which the host is in the function at this place; where that
+        function holds the loop, at this line alone."""
+        frames, trace = self.frames, self.trace
         if frames is None:
             return 0.0
-        trace = self.trace
-        wanted = np.array([describe_frame(name) in places for name in trace.names])
-        chosen = wanted[trace.name[frames.rows]] & self.steady[frames.rows]
-        return float(frames.self_ns()[chosen].sum()) / self.steps
+        functions = {function_of(name) for name in trace.names if describe_frame(name) == where}
+        by_function = np.array([function_of(name) in functions for name in trace.names])
+        by_line = np.array([describe_frame(name) == where for name in trace.names])
+        spent = [self._spent_in(chosen[trace.name[frames.rows]]) for chosen in (by_function, by_line)]
+        return spent[1] if spent[0] >= HOLDS_LOOP * self.profile.breakdown.step_ns else spent[0]
+
+    def _spent_in(self, chosen: Mask) -> float:
+        assert self.frames is not None
+        rows = chosen & self.steady[self.frames.rows]
+        return Intervals.union_of(self.frames.start_ns[rows], self.frames.end_ns[rows]).length_ns / self.steps
 
     def dearest_line(self, rows: npt.NDArray[np.intp]) -> str:
         """Return the line from which most of these events of the host come, by their number; empty where none is
@@ -267,12 +278,19 @@ class Lines:
         return replace(cause, where=where, evidence=Sentence(cause.evidence.key, **args))
 
     def predict(self, cause: Cause) -> Cause:
-        """Return a cause of the host's own time with what the step would be shorter by without it."""
-        if cause.predicted is not None or cause.kind not in HOSTS_OWN or not cause.where:
+        """Return a cause with what the step would be shorter by without it: what goes on at its place, or, where its
+        kernels are all over the step, what they take and their part of what the host needs to hand them out."""
+        saved = cause.spent_ns
+        if cause.kind in AT_PLACE and cause.where:
+            at_place = self.spent_at(cause.where)
+            saved = at_place if cause.kind in HANDED_OUT else max(saved, at_place)
+        elif cause.kind in ("layout", "casting"):
+            rows = np.flatnonzero(self.trace.where(("compute",)) & self.steady)
+            part = float((families_of(self.trace, rows) == cause.kind).mean()) if rows.size else 0.0
+            saved += part * self.profile.breakdown.per_step_ns("free")
+        elif cause.predicted is not None or cause.kind not in ("fallback", "communication"):
             return cause
-        at_line = self.spent_at({cause.where})
-        least, most = sorted((cause.spent_ns, max(at_line, cause.spent_ns)))
-        return replace(cause, predicted=Range(least, most))
+        return replace(cause, predicted=Range(saved, saved))
 
 
 def count_work(profile: Profile) -> dict[str, float]:

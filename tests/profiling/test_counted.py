@@ -193,3 +193,95 @@ def test_work_is_counted_in_elements_by_line() -> None:
         events.append(Event("k", "compute", "Ascend Hardware 1", at * 1000 * US, 50 * US, launched_by=3 * at + 2))
     profile = Profile.from_trace(build_trace(events, source="made", dialect="ascend"), {"tier": "npu-simulated"})
     assert count_work(profile) == {"a/train.py:9 main": 64 * 16 + 16, "a/train.py:3 main": 64}
+
+
+#: A loop whose lines 9 and 13 hand out work all the time
+BUSY: Rows = loop((9, 0, 1500), (12, 1500, 6000), (13, 7500, 2500))
+BUSY += [("host_op", "aten::mm", 0, 1400), ("copy", "M", 100, 10)]
+BUSY += [("host_op", "aten::mm", 7500, 2400), ("copy", "M", 7600, 1)]
+
+
+def test_operators_on_the_hosts_own_tensors_are_the_scripts_time() -> None:
+    on_host: Rows = [("host_op", "aten::fill_", 1500 + 200 * at, 190) for at in range(30)]
+    assert counted([*BUSY, *on_host])["python"].where == "a/train.py:12 main"
+    of_device = [row for op in on_host for row in (op, ("copy", "MEMCPY_ASYNC", op[2] + 1, 1))]
+    assert "python" not in counted([*BUSY, *of_device]), "these hand out work"
+
+
+def test_python_between_what_is_handed_out_is_told_where_it_is_most_of_a_line() -> None:
+    def handing_out(length: int) -> Rows:
+        return [
+            row
+            for at in range(30)
+            for row in (("host_op", "aten::mm", 1500 + 200 * at, length), ("copy", "M", 1501 + 200 * at, 1))
+        ]
+
+    assert counted([*BUSY, *handing_out(100)])["python"].share == pytest.approx(0.3, abs=0.02)
+    assert "python" not in counted([*BUSY, *handing_out(130)]), "a model needs Python between its operators too"
+
+
+def test_waiting_for_backward_is_no_time_of_the_script() -> None:
+    backward: Rows = [("python", "/x/torch/autograd/graph.py(9): _engine_run_backward", 1500, 6000)]
+    assert "python" in counted(BUSY) and "python" not in counted([*BUSY, *backward])
+
+
+@pytest.mark.parametrize(("between", "told"), [(7, True), (9, False)])
+def test_waits_are_told_where_little_lies_between_them(between: int, told: bool) -> None:
+    rows: Rows = [("python", SAVE, 1000, 4000)]
+    for at in range(5):
+        rows += [("python", "Tensor.item", 1000 + 400 * at, 40), ("host_op", "aten::copy_", 1010 + 400 * at, 20)]
+        rows += [("copy", "MEMCPY_ASYNC", 1011 + 400 * at, 1)]
+        for op in range(between):
+            rows += [
+                ("host_op", "aten::add", 1050 + 400 * at + 30 * op, 20),
+                ("copy", "M", 1051 + 400 * at + 30 * op, 1),
+            ]
+    assert ("synchronisation" in counted([*WORK, *rows])) == told
+
+
+def test_one_operator_of_many_kernels_is_no_loop_of_small_ones() -> None:
+    told = Sentence("PRF316.kernels", kernels=900, small=90, where=None, gain_ms=1.0, share=50.0)
+    tiny = Cause("tiny_kernels", 5e6, 0.5, "", told)
+    gru: Rows = [("host_op", "aten::gru", 100, 800), ("host_op", "aten::mm", 110, 20), ("copy", "M", 111, 1)]
+    assert "tiny_kernels" not in {cause.kind for cause in add_counted(simulated([*WORK, *gru]), (tiny,))}
+    many: Rows = [
+        row for at in range(110) for row in (("host_op", "aten::mm", 20 * at, 15), ("copy", "M", 20 * at + 1, 1))
+    ]
+    assert "tiny_kernels" in {cause.kind for cause in add_counted(simulated([*WORK, *many]), (tiny,))}
+
+
+NUMPY = Sentence("PRF316.preprocessing", gain_ms=4.0, share=40.0, place=Sentence("profiling.cause_nowhere"))
+
+
+def test_numpy_on_what_the_device_has_made_prepares_no_samples() -> None:
+    cause = Cause("preprocessing", 4e6, 0.4, "a/train.py:3 measure", NUMPY)
+    kinds = {told.kind for told in add_counted(simulated([*WORK, *waits("Tensor.cpu", 1)]), (cause,))}
+    assert "python" in kinds and "preprocessing" not in kinds
+    kept = add_counted(simulated([*WORK, *waits("Tensor.cpu", 1, copies=False)]), (cause,))
+    assert "preprocessing" in {told.kind for told in kept}, "what lies on the host is not fetched"
+
+
+def test_most_of_the_work_is_told_with_its_line_unless_it_is_the_backward() -> None:
+    def computing(frames: Rows) -> dict[str, Cause]:
+        events = [Event("ProfilerStep#1", "step", "Python 7", 0, 10_000 * US)]
+        events += [Event(name, kind, "Python 7", start * US, ns * US) for kind, name, start, ns in frames]  # type: ignore[arg-type]
+        for start, shape in ((1000, "[8]"), (3000, "[64,64]")):
+            events.append(Event("aten::mm", "host_op", "Python 7", start * US, 500 * US, shape=shape))
+            by = len(events) - 1
+            events.append(Event("k", "compute", "Ascend Hardware 1", start * US, 50 * US, launched_by=by))
+        profile = Profile.from_trace(build_trace(events, source="made", dialect="ascend"), {"tier": "npu-simulated"})
+        return {cause.kind: cause for cause in add_counted(profile, ())}
+
+    frames = loop((9, 0, 2000), (12, 2000, 5000), (13, 7000, 3000))[2:]
+    told = computing(frames)["computing"]
+    assert (told.where, told.spent_ns) == ("a/train.py:12 main", 5e6)
+    assert told.predicted is not None and told.predicted.most_ns == 5e6
+    backward = ("python", "/x/torch/autograd/graph.py(9): _engine_run_backward", 2000, 4900)
+    assert "computing" not in computing([*frames, backward])
+
+
+def test_without_a_cause_a_step_is_shorter_by_what_goes_on_in_its_function() -> None:
+    frames: Rows = [("python", MODULE, 0, 10_000), ("python", LOOP.format(12), 0, 10_000), ("python", SAVE, 1000, 4000)]
+    tiny = Cause("tiny_kernels", 9e6, 0.9, "a/train.py:3 measure", Sentence("PRF316.none"))
+    (told,) = [cause for cause in add_counted(simulated([*WORK[:2], *frames]), (tiny,)) if cause.kind == "tiny_kernels"]
+    assert told.predicted is not None and told.predicted.most_ns == pytest.approx(4e6)

@@ -11,8 +11,8 @@ import pytest
 
 from ascend_workbook.profiling.causes import KINDS, Cause
 from ascend_workbook.profiling.collecting import profile
-from tests.profiling.planted.judge import LABELS, find_profile_causes, is_named
-from tests.profiling.planted.measure import HERE, MEASURED, list_faults
+from tests.profiling.planted.judge import LABELS, find_profile_causes, is_named, read_saving
+from tests.profiling.planted.measure import HERE, MEASURED, find_scripts, list_faults
 
 #: Of the draw, and how many are worked on
 SEED, WORKING = 20261127, 12
@@ -68,3 +68,24 @@ def test_a_fault_is_named_at_its_line_and_its_twin_is_not(simulator_env: dict[st
         causes, _ = find_profile_causes(out / "data")
         named = any(all(is_named(cause, label)) for cause in causes[:2])  # type: ignore[arg-type]
         assert named == (folder == "faults")
+
+
+def test_a_label_may_have_one_line_and_its_start_is_none() -> None:
+    from ascend_workbook.findings.sentence import Sentence
+
+    cause = Cause("garbage", 1.0, 0.5, "a/b.py:2 f", Sentence("PRF316.none"))
+    assert is_named(cause, {"first": ["garbage"], "where": "b.py:27"}) == (True, False)
+    assert is_named(cause, {"first": ["python"], "where": "b.py:2"}) == (False, True)
+
+
+def test_a_saving_is_the_measured_one_else_the_authors_unless_it_is_noise() -> None:
+    assert read_saving({"saving_ms": 2.0, "fault_ms": 8.0}, {"saved_share_cpu": 0.5}) == 0.25
+    assert read_saving(None, {"saved_share_cpu": 0.5}) == 0.5
+    assert read_saving(None, {"saved_share_cpu": 0.01}) is None and read_saving(None, {}) is None
+
+
+def test_scripts_are_found_in_folders_and_beside_each_other(tmp_path: Path) -> None:
+    for name in ("a.py", "a_healthy.py", "helper.py"):
+        (tmp_path / name).touch()
+    assert find_scripts(tmp_path) == ({"a": tmp_path / "a.py"}, {"a": tmp_path / "a_healthy.py"})
+    assert list(find_scripts(HERE)[0]) == NAMES

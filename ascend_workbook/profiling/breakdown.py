@@ -9,14 +9,19 @@ from statistics import fmean, median
 import numpy as np
 
 from ascend_workbook.profiling.intervals import EMPTY, I64, Intervals
-from ascend_workbook.profiling.trace import Trace
+from ascend_workbook.profiling.trace import ON_DEVICE, Trace
 
 #: In order of precedence: what two parts cover at once counts for the first, so communication and copies count
 #: only where nothing computes (exposed), and loading only where the device, or on a CPU no operator, is at work.
 PARTS = ("computing", "communication", "copy", "loading", "free")
-ON_DEVICE = {"computing": ("compute",), "communication": ("communication",), "copy": ("copy",), "loading": ("loading",)}
+DEVICE_PARTS = {
+    "computing": ("compute",),
+    "communication": ("communication",),
+    "copy": ("copy",),
+    "loading": ("loading",),
+}
 #: Without a device the operators run on the host, and those inside a DataLoader's next() are loading.
-ON_HOST = {"loading": ("loading",), "computing": ("host_op",)}
+HOST_PARTS = {"loading": ("loading",), "computing": ("host_op",)}
 
 
 #: Of a step that is alone: what the host does after the device's last work counts from this part on
@@ -100,7 +105,7 @@ def device_windows(trace: Trace) -> list[Window]:
     """Return (number, start, end) of each step as the device lives it: the host runs ahead by some of a step. A step
     ends with the last work of the device, copies too. One that is alone lasts as long as its mark where the host does
     more than a little at its end: that is in no other step."""
-    rows = trace.where(("compute", "communication", "copy")) & (trace.step >= 0)
+    rows = trace.where(ON_DEVICE) & (trace.step >= 0)
     last = np.full(len(trace.steps), -1, np.int64)
     np.maximum.at(last, trace.step[rows], trace.start_ns[rows] + trace.duration_ns[rows])
     windows = []
@@ -117,7 +122,7 @@ def device_windows(trace: Trace) -> list[Window]:
 
 def busy_intervals(trace: Trace) -> dict[str, Intervals]:
     """Return for each part the intervals in which it goes on, over the whole trace, in order of precedence."""
-    kinds = ON_DEVICE if trace.on_device else ON_HOST
+    kinds = DEVICE_PARTS if trace.on_device else HOST_PARTS
     return {part: trace.intervals_of(trace.where(of)) for part, of in kinds.items()}
 
 
@@ -152,7 +157,7 @@ def _covered_ns(intervals: Intervals, edges: I64) -> I64:
 
 def idle_gaps(trace: Trace, windows: Iterable[StepTime]) -> Intervals:
     """Return when the device does not compute, communicate or copy within the steps; cut where two steps meet."""
-    covered = trace.intervals_of(trace.where(("compute", "communication", "copy")))
+    covered = trace.intervals_of(trace.where(ON_DEVICE))
     edges = np.array([(window.start_ns, window.end_ns) for window in windows], np.int64).reshape(-1, 2)
     return covered.gaps_in(edges[:, 0], edges[:, 1])
 

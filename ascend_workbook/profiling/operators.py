@@ -12,9 +12,8 @@ import numpy.typing as npt
 
 from ascend_workbook.profiling.attribution import nest_by_lane
 from ascend_workbook.profiling.intervals import I64
-from ascend_workbook.profiling.trace import KINDS, Trace
+from ascend_workbook.profiling.trace import KINDS, ON_DEVICE, Trace
 
-MEASURED = ("compute", "communication", "copy")
 COMMUNICATION = KINDS.index("communication")
 Rows = npt.NDArray[np.intp]
 #: hcom_allReduce__719_0_1 -> hcom_allReduce: the numbers are the group's and the call's. NCCL's kernels carry
@@ -48,7 +47,7 @@ class _Costs(NamedTuple):
 def rank_operators(trace: Trace, numbers: Iterable[int]) -> list[Operator]:
     """Return these steps' operators, the costliest first, equal ones by name; without a device by self time."""
     looked_at = trace.in_steps(set(numbers))
-    rows = np.flatnonzero(looked_at & trace.where(MEASURED if trace.on_device else ("host_op",)))
+    rows = np.flatnonzero(looked_at & trace.where(ON_DEVICE if trace.on_device else ("host_op",)))
     kind = trace.kind[rows]
     if not trace.on_device:
         return _sum_costs(trace, _Costs(rows, kind, host_self_ns(trace)[rows]))

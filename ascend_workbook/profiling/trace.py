@@ -29,6 +29,8 @@ KINDS = (
     "step",
 )
 DEVICE_KINDS = KINDS[:5]
+#: What a device works on
+ON_DEVICE = ("compute", "communication", "copy")
 I32 = npt.NDArray[np.int32]
 UNTOLD = -1
 #: Columns of a Trace that index into its tuples of texts, and those of nanoseconds
@@ -227,7 +229,7 @@ class Trace:
     @property
     def on_device(self) -> bool:
         """Return whether anything that ran on an accelerator was recorded."""
-        return self.count_events("compute", "communication", "copy") > 0 or bool(self.looked and self.looked.on_device)
+        return self.count_events(*ON_DEVICE) > 0 or bool(self.looked and self.looked.on_device)
 
 
 def _device_of_lane(lane: str) -> str:

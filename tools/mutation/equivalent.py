@@ -257,8 +257,8 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ),
     (
         "ascend_workbook/precision/tensors/tensorfile.py",
-        "return np.dtype(np.float32) if self.bfloat16 else np.empty(0, self.dtype).real.dtype",
-        "return np.dtype(np.float32) if self.bfloat16 else np.empty(1, self.dtype).real.dtype",
+        "return np.dtype(np.float32) if self.bfloat16 or self.float8 else np.empty(0, self.dtype).real.dtype",
+        "return np.dtype(np.float32) if self.bfloat16 or self.float8 else np.empty(1, self.dtype).real.dtype",
     ): "an array's dtype does not depend on its size",
     (
         "ascend_workbook/precision/tensors/tensorfile.py",

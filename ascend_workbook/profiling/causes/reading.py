@@ -19,10 +19,9 @@ from ascend_workbook.profiling.causes.threads import (
     thread_of_lanes,
 )
 from ascend_workbook.profiling.intervals import I64, Intervals
-from ascend_workbook.profiling.trace import KINDS, UNTOLD, Trace
+from ascend_workbook.profiling.trace import KINDS, ON_DEVICE, UNTOLD, Trace
 
 LOADING = KINDS.index("loading")
-ON_DEVICE = ("compute", "communication", "copy")
 #: Host calls that are looked at, at most: of a longer profile some steps, spread evenly, stand for all
 MOST_CALLS = 150_000
 #: The host has launched, and the device rests for so much longer: it is no latency

@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ascend_workbook.profiling.breakdown import StepTime
-from ascend_workbook.profiling.causes.reading import ON_DEVICE
 from ascend_workbook.profiling.intervals import I64, Intervals
-from ascend_workbook.profiling.trace import UNTOLD, Trace
+from ascend_workbook.profiling.trace import ON_DEVICE, UNTOLD, Trace
 
 #: Tasks of a step, and waits of the host, that are laid out anew at most: one after the other, in Python
 MOST = 20_000

@@ -13,7 +13,6 @@ from ascend_workbook.profiling.causes.contention import Contended
 from ascend_workbook.profiling.causes.marks import BIT, function_of
 from ascend_workbook.profiling.causes.reading import (
     LATE_NS,
-    ON_DEVICE,
     Gaps,
     Reading,
     join_readings,
@@ -22,7 +21,7 @@ from ascend_workbook.profiling.causes.reading import (
 )
 from ascend_workbook.profiling.causes.threads import NOBODY, Rows
 from ascend_workbook.profiling.intervals import I64
-from ascend_workbook.profiling.trace import Trace
+from ascend_workbook.profiling.trace import ON_DEVICE, Trace
 
 I8 = npt.NDArray[np.int8]
 Mask = npt.NDArray[np.bool_]

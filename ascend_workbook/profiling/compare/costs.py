@@ -17,8 +17,8 @@ import numpy.typing as npt
 from ascend_workbook.profiling.attribution import nest_by_lane
 from ascend_workbook.profiling.breakdown import PARTS
 from ascend_workbook.profiling.facts import Profile
-from ascend_workbook.profiling.operators import MEASURED, host_self_ns
-from ascend_workbook.profiling.trace import I32, KINDS, Trace
+from ascend_workbook.profiling.operators import host_self_ns
+from ascend_workbook.profiling.trace import I32, KINDS, ON_DEVICE, Trace
 
 MODULE, OPTIMIZER = "nn.Module: ", "Optimizer."
 ENGINE = "autograd::engine::evaluate_function: "
@@ -193,7 +193,7 @@ def _list_measured(profile: Profile, event_scopes: Scopes) -> Iterator[tuple[int
     trace = profile.trace
     wanted = _steady_rows(profile)
     if profile.breakdown.on_device:
-        rows = np.flatnonzero(wanted & trace.where(MEASURED))
+        rows = np.flatnonzero(wanted & trace.where(ON_DEVICE))
         yield from zip(rows.tolist(), trace.launched_by[rows].tolist(), trace.duration_ns[rows].tolist())
         return
     own = host_self_ns(trace)
@@ -210,7 +210,7 @@ def _hidden_ns(profile: Profile, event_scopes: Scopes) -> int:
     """Return how much of what was measured went on at the same time as something else that was."""
     trace, wanted = profile.trace, _steady_rows(profile)
     if profile.breakdown.on_device:
-        rows = wanted & trace.where(MEASURED)
+        rows = wanted & trace.where(ON_DEVICE)
         return int(trace.duration_ns[rows].sum()) - trace.intervals_of(rows).length_ns
     rows = wanted & trace.where(("host_op",)) & (event_scopes.loading == 0)
     lanes = [trace.intervals_of(rows & (trace.lane == lane)).length_ns for lane in np.unique(trace.lane[rows]).tolist()]

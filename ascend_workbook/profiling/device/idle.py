@@ -14,14 +14,13 @@ import numpy.typing as npt
 
 from ascend_workbook.profiling.breakdown import StepTime, idle_gaps
 from ascend_workbook.profiling.intervals import EMPTY, I64, Intervals
-from ascend_workbook.profiling.trace import UNTOLD, Trace
+from ascend_workbook.profiling.trace import ON_DEVICE, UNTOLD, Trace
 
 #: In order of precedence: a moment in which data load counts as loading, whatever else the host does
 CAUSES = ("loading", "compiling", "synchronisation", "host", "start", "unexplained")
 #: Calls in which kernels are built or loaded; they come in the first steps. What torch.compile made runs under names
 #: with "Compiled" (Torch-Compiled Region, CompiledFunction, Call CompiledFxGraph) in every step and builds nothing.
 COMPILES = re.compile("Compile(?!d)|compile_inner|ModuleLoad|LibraryLoad")
-ON_DEVICE = ("compute", "communication", "copy")
 
 
 @dataclass(frozen=True)

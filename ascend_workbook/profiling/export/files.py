@@ -20,9 +20,8 @@ from ascend_workbook.findings.sentence import Scalar
 from ascend_workbook.profiling.attribution import Nesting, nest_by_lane
 from ascend_workbook.profiling.export import ENDINGS
 from ascend_workbook.profiling.facts import Profile
-from ascend_workbook.profiling.operators import MEASURED
 from ascend_workbook.profiling.readers.ascend import FOLDER
-from ascend_workbook.profiling.trace import Trace
+from ascend_workbook.profiling.trace import ON_DEVICE, Trace
 from ascend_workbook.redaction.exits import redact
 from ascend_workbook.storage import refuse_unwritable, write_file
 
@@ -123,7 +122,7 @@ def collect_stacks(trace: Trace, steps: Iterable[int] | None = None) -> Stacks:
     threads = nest_by_lane(trace.lane[rows], trace.start_ns[rows], trace.duration_ns[rows], rows)
     for lane, thread in sorted(threads.items()):
         tree.add_host(trace.lanes[lane], thread)
-    tree.add_device(np.flatnonzero(wanted & trace.where(MEASURED)))
+    tree.add_device(np.flatnonzero(wanted & trace.where(ON_DEVICE)))
     return Stacks(tree.frame, tree.above, tree.own)
 
 

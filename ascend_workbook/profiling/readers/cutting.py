@@ -23,9 +23,8 @@ from ascend_workbook.profiling.readers.columns import Columns, Window
 from ascend_workbook.profiling.readers.loading import Loaded, load_events
 from ascend_workbook.profiling.readers.records import UNKNOWN
 from ascend_workbook.profiling.readers.values import LIMIT
-from ascend_workbook.profiling.trace import I32, TEXTS, TIMES, UNTOLD, Texts, Trace
+from ascend_workbook.profiling.trace import I32, ON_DEVICE, TEXTS, TIMES, UNTOLD, Texts, Trace
 
-ON_DEVICE = ("compute", "communication", "copy")
 #: MiB that reading a file whole takes: at first, and for each of the file
 LEAST_MIB, EACH_MIB = 40, 0.25
 Rows = npt.NDArray[np.intp]

@@ -21,10 +21,9 @@ from ascend_workbook.profiling.readers.columns import Columns, Events
 from ascend_workbook.profiling.readers.cutting import find_unread_halves
 from ascend_workbook.profiling.readers.loading import I8, NO_KIND, Loaded, base_ns, calls_of, number_kinds, rename_kinds
 from ascend_workbook.profiling.readers.records import UNKNOWN
-from ascend_workbook.profiling.trace import I32, KINDS, UNTOLD, Texts, Trace, assemble_trace
+from ascend_workbook.profiling.trace import I32, KINDS, ON_DEVICE, UNTOLD, Texts, Trace, assemble_trace
 
 Rows = npt.NDArray[np.intp]
-ON_DEVICE = ("compute", "communication", "copy")
 CATEGORIES = {
     "cpu_op": "host_op",
     "operator": "host_op",

@@ -11,7 +11,7 @@ from ascend_workbook.findings.rules import CannotCheck
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.profiling.facts import UNREAD, Profile
 from ascend_workbook.profiling.figures import to_percent
-from ascend_workbook.profiling.trace import Looked
+from ascend_workbook.profiling.trace import ON_DEVICE, Looked
 
 BASIS = {
     "PRF301": "observed",
@@ -25,8 +25,6 @@ BASIS = {
 }
 #: Of a rank that was looked at in other steps than the other ranks
 OTHERS = ("PRF302.others", "PRF302.others_unmarked", "PRF302.clocks")
-#: Kinds of events of which one is not there twice
-ON_DEVICE = ("compute", "communication", "copy")
 ALLOWED = 0.2
 ALLOWED_NS = 1000
 

@@ -18,13 +18,13 @@ import numpy.typing as npt
 from ascend_workbook.profiling.families import FAMILIES, family_of
 from ascend_workbook.profiling.intervals import I64
 from ascend_workbook.profiling.timeline.step import arrange_lanes, compute_levels
-from ascend_workbook.profiling.trace import DEVICE_KINDS, I32, KINDS, Trace, order_by_code
+from ascend_workbook.profiling.trace import DEVICE_KINDS, I32, KINDS, ON_DEVICE, Trace, order_by_code
 from ascend_workbook.redaction.exits import redact
 
 #: Of a lane: what stands deeper is drawn in the last of them, where events may overlap
 LEVELS = 512
 #: Kinds whose events have a family, by their numbers
-_MEASURED = [KINDS.index(kind) for kind in ("compute", "communication", "copy")]
+_MEASURED = [KINDS.index(kind) for kind in ON_DEVICE]
 #: Events of a block of the pyramid
 BLOCK = 16
 #: Letters of a name that is told

@@ -35,6 +35,8 @@ _VERBS = {
     "curves": "ascend_workbook.precision.curves",
     "verify": "ascend_workbook.precision.verify",
     "advise": "ascend_workbook.precision.advice",
+    "watch": "ascend_workbook.precision.watching",
+    "watch_training": "ascend_workbook.precision.watching",
     "profile": "ascend_workbook.profiling",
     "recording": "ascend_workbook.profiling",
     "benchmark": "ascend_workbook.profiling",

@@ -136,6 +136,7 @@ LIGHT: dict[str, Recipe] = {
     "analyse": plain("analyse", "https://u:PLANTEDarg03x@h/x"),
     "timeline": plain("timeline", "https://u:PLANTEDarg03x@h/x"),
     "verify": plain("verify", "planted.py", "planted.py", "--inputs", "x"),
+    "watch": plain("watch", "runs"),
     "run": lambda _: [["run", "--list", "plan.yaml"]],
     "check": plain("check", "--no-compute", "--save", "settings.json"),
 }
@@ -152,6 +153,7 @@ REFUSED |= {
     "timeline",
     "verify",
     "calibrate",
+    "watch",
 }
 FULL: dict[str, Recipe] = {
     "capture": lambda folder: [[*words[:-12], *FILES, *words[-12:]] for words in captured(folder)[:1]],
@@ -160,6 +162,7 @@ FULL: dict[str, Recipe] = {
     ),
     "profile": profiled,
     "benchmark": with_script("benchmark", "--device", "cpu", "--steps", "2", "--warmup", "1", "--out", "bench"),
+    "watch": with_script("watch", "--device", "cpu", "--out", "watched"),
     "dry-run": with_script("dry-run", "--steps", "2", "--out", "dry"),
     "rehearse": with_script("rehearse", "--out", "rehearsed", "--profile", "estimated"),
     "operators": with_script("operators", "--device", "cpu", "--out", "operators"),

@@ -12,7 +12,7 @@ MODULES = {
     "environment": ("check", "setup", "launch-facts"),
     "migration": ("scan", "rewrite", "assess"),
     "dry_run": ("dry-run", "operators"),
-    "precision": ("advise", "align", "attempts", "baseline", "capture", "compare", "verify"),
+    "precision": ("advise", "align", "attempts", "baseline", "capture", "compare", "verify", "watch"),
     "curves": ("curves",),
     "profiling": ("analyse", "profile"),
     "timeline": ("timeline",),

@@ -22,6 +22,8 @@ from ascend_workbook.precision.verify import verify
 from ascend_workbook.precision.views.factors import tolerances as by_tolerance
 from ascend_workbook.precision.views.layers import layers as by_layer
 from ascend_workbook.precision.views.questions import CLASSES, OF_COMPARE
+from ascend_workbook.precision.watching.findings import CLASSES as OF_WATCH
+from ascend_workbook.precision.watching.verb import watch
 
 
 def _simulator_settings(fault: str, numerics: str) -> dict[str, str]:
@@ -145,5 +147,17 @@ VERBS = {
         },
         run_verify,
         details="--all",
+    ),
+    "watch": Verb(
+        watch,
+        {
+            "update_every": "N",
+            "activation_every": "N",
+            "state_mib": "MIB",
+            "tensorboard": "DIR",
+            "feature_values": Row("--no-feature-values"),
+            "fail_on": Row(metavar="CLASS", choices=OF_WATCH),
+            "timeout_s": Row("--timeout", metavar="S"),
+        },
     ),
 }

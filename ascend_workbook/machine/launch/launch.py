@@ -149,7 +149,7 @@ def conclude_launch(
     """Read the logs and return how the launch ended."""
     own = [*spec.out.glob("gpulog.json"), *sorted(spec.out.glob("gpulog.rank*.json"), key=_rank_of)]
     logs = tuple(map(RunLog.load_log, own))
-    if not any(log.steps for log in logs):  # ranks that the script spawned itself, where the parent has no step
+    if not any(log.steps_done for log in logs):  # ranks that the script spawned itself, where the parent has no step
         spawned = sorted(spec.out.glob("gpulog.spawned*.json"), key=_rank_of)
         logs = tuple(map(RunLog.load_log, spawned)) or logs
     outcome = _judge_outcome(exit_code, timed_out, logs)
@@ -210,7 +210,7 @@ def _describe_trouble(
     account: Account | None,
 ) -> Sentence | None:
     """Return the first thing that went wrong, as a sentence; before all which of its enclosure's limits ended it."""
-    done = len(logs[0].steps) if logs else 0
+    done = logs[0].steps_done if logs else 0
     if account is not None and account.cut in ("cpu", "disk", "memory", "processes", "time"):
         return Sentence(f"launch.cut_{account.cut}", steps=done)
     if outcome == "timeout":
@@ -340,9 +340,9 @@ def _read_progress(out: Path) -> tuple[int, float | None]:
     """Return steps done and the last loss, as far as the child has written them."""
     for path in (out / "gpulog.json", out / "gpulog.spawned0.json"):
         try:
-            steps = RunLog.load_log(path).steps
+            log = RunLog.load_log(path)
         except WorkbookError:
             continue  # not there yet
-        if steps:
-            return steps[-1].step, steps[-1].loss
+        if log.steps_done:
+            return log.steps_done, log.steps[-1].loss if log.steps else None
     return 0, None

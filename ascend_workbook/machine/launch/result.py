@@ -46,6 +46,8 @@ class RunLog:
     skipped_steps: int = 0
     notes: tuple[Mapping[str, Any], ...] = ()
     error: Mapping[str, Any] | None = None
+    #: How many steps there were, where they were counted and not listed too.
+    steps_done: int = 0
 
     @property
     def complete(self) -> bool:
@@ -70,7 +72,8 @@ class RunLog:
             if [step.step for step in steps] != list(range(1, len(steps) + 1)):
                 raise ValueError("steps are not numbered 1, 2, 3, ...")
             status, meta, notes = content["status"], content["meta"], tuple(content["notes"])
-            return cls(path, status, meta, steps, content["skipped_steps"], notes, content["error"])
+            done = len(steps) or int(content.get("steps_done", 0))
+            return cls(path, status, meta, steps, content["skipped_steps"], notes, content["error"], done)
         except (OSError, ValueError, KeyError, TypeError) as error:
             why = f"{type(error).__name__}: {error}"
             raise WorkbookError("launch.log_unreadable", path=str(path), why=why) from error

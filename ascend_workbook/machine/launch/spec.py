@@ -22,7 +22,10 @@ DRAWS = ("device", "host")
 #: How an unmodified GPU script gets to a device, by torch's name of its type
 TRANSFORM_TO = {"npu": "transfer_to_npu", "cuda": "none", "cpu": "baseline_cpu"}
 #: What the child reads as it stands here.
-AS_THEY_ARE = ("transform", "steps", "seed", "deterministic", "grad_norm", "tier", "simulated", "draws", "rm_dropout")
+AS_THEY_ARE = (
+    *("transform", "steps", "seed", "deterministic", "grad_norm", "counts_only"),
+    *("tier", "simulated", "draws", "rm_dropout"),
+)
 #: What a run with baseline_cpu is called wherever it is shown.
 STANDING_IN = "cpu standing in for cuda"
 
@@ -52,6 +55,7 @@ class LaunchSpec:
         group); a group `step` numbers them.
     tier, simulated: of the device the child will see, for the log.
     grad_norm: False saves the norm's kernels where a profile must not show them.
+    counts_only: steps are counted, not listed, and their numbers are left to a plugin: for runs of any length.
     mirror: a folder whose links to the user's files go even where the launcher is killed.
     enclosure: what the script may do outside `out`, which is always writable; None runs it as it is.
     draws: "host" makes torch's random numbers on the host, the same for every device (child/draws.py).
@@ -74,6 +78,7 @@ class LaunchSpec:
     timeout_s: float | None = None
     plugins: Sequence[Plugin] = ()
     grad_norm: bool = True
+    counts_only: bool = False
     tier: str = "cpu"
     simulated: bool = False
     mirror: Path | None = None

@@ -13,7 +13,16 @@ from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.precision.curves import series as curve_series
 from ascend_workbook.precision.curves.aligned import align_series
-from ascend_workbook.precision.curves.series import GRAD_NORM, LOSS, LOSS_SCALE, LR, SKIPPED_STEPS, Curve, to_scalar
+from ascend_workbook.precision.curves.series import (
+    GRAD_NORM,
+    LOSS,
+    LOSS_SCALE,
+    LR,
+    PARAMETER,
+    SKIPPED_STEPS,
+    Curve,
+    to_scalar,
+)
 
 # A final metric against its target: `val_loss<=2.9`, `accuracy>=0.76`.
 
@@ -79,6 +88,8 @@ def judge_finals(left: Curve, right: Curve, shift: int, tolerance: float) -> lis
     apart: list[Scalar] = []
     near: list[Scalar] = []
     for name in sorted(left.series.keys() & right.series.keys() - OTHERS):
+        if name.startswith(PARAMETER):
+            continue
         pair = align_series(left.series[name], right.series[name], shift)
         if len(pair.steps):
             ends = {"baseline": to_scalar(pair.baseline[-1]), "target": to_scalar(pair.target[-1])}

@@ -40,6 +40,8 @@ train/global_grad_norm
 """.split(),
     LOSS_SCALE: "loss_scale loss-scale train/loss_scale grad_scale amp_scale scale".split(),
 }
+#: How the series of one parameter's gradient norm is named, of a watched run.
+PARAMETER = "gradient/"
 SKIPPED_STEPS = ("number_of_skipped_iterations", "skipped_iterations")
 STEPS = """
 step global_step iteration iter _step steps trainer/global_step train/global_step iteration_number update num_updates

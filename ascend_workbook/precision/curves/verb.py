@@ -23,7 +23,16 @@ from ascend_workbook.precision.curves.finals import Target, final_value, judge_f
 from ascend_workbook.precision.curves.follow import Follow, follow_logs
 from ascend_workbook.precision.curves.readers import read
 from ascend_workbook.precision.curves.scale import judge_scale, scale_history_of, skipped_steps
-from ascend_workbook.precision.curves.series import GRAD_NORM, LOSS, LR, Curve, Series, find_checkpoints, to_scalar
+from ascend_workbook.precision.curves.series import (
+    GRAD_NORM,
+    LOSS,
+    LR,
+    PARAMETER,
+    Curve,
+    Series,
+    find_checkpoints,
+    to_scalar,
+)
 from ascend_workbook.precision.curves.spikes import Spike, find_spikes
 from ascend_workbook.precision.views.questions import OF_CURVES, apply_gate, keep_headline
 from ascend_workbook.storage import is_address
@@ -202,7 +211,8 @@ def _collect_facts(
     left: Curve, right: Curve, pair: Aligned, options: Options, by_side: dict[str, Any], followed: str
 ) -> dict[str, object]:
     finite = pair.relative[np.isfinite(pair.relative)]
-    names = sorted(left.series.keys() & right.series.keys() - {LOSS})
+    shared = left.series.keys() & right.series.keys() - {LOSS}
+    names = sorted(name for name in shared if not name.startswith(PARAMETER))
     finals = {name: [(final_value(curve, name) or (0, None))[1] for curve in (left, right)] for name in (LOSS, *names)}
     norm = align_series(left.series[GRAD_NORM], right.series[GRAD_NORM], options.shift) if GRAD_NORM in names else None
     return {

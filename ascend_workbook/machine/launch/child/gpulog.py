@@ -46,6 +46,15 @@ class GpuLog:
         self.steps.append(step)
         self.write(force=len(self.steps) == 1)
 
+    @property
+    def steps_done(self) -> int:
+        return len(self.steps) or int(self.content.get("steps_done", 0))
+
+    def count_step(self) -> None:
+        """Count a step that is not listed: a long run's log stays small."""
+        self.content["steps_done"] = self.steps_done + 1
+        self.write(force=self.content["steps_done"] == 1)
+
     def add_note(self, code: str, **args: object) -> None:
         """Add one remark: a code and its arguments, each pair once."""
         entry = {"code": code, "args": args}

@@ -58,7 +58,16 @@ if TYPE_CHECKING:
 class Observer:
     """One training process as it runs. `limit` steps and the run is stopped; None lets it end by itself."""
 
-    def __init__(self, log: GpuLog, out: Path, limit: int | None, rank: int, world_size: int, grad_norm: bool) -> None:
+    def __init__(
+        self,
+        log: GpuLog,
+        out: Path,
+        limit: int | None,
+        rank: int,
+        world_size: int,
+        grad_norm: bool,
+        counts_only: bool = False,
+    ) -> None:
         self.log = log
         self.out = out
         self.limit = limit
@@ -73,6 +82,7 @@ class Observer:
         self.stopped = False
         self.updates = 0
         self._measure_norm = grad_norm
+        self._counts_only = counts_only
         self._rounds = Rounds(self.known.count_optimizers, self.known.takes_place)
         self._round: list[dict[str, Any]] = []
         self._callbacks: dict[str, list[Callable[..., None]]] = {}
@@ -82,7 +92,7 @@ class Observer:
 
     @property
     def steps_done(self) -> int:
-        return len(self.log.steps)
+        return self.log.steps_done
 
     @property
     def model(self) -> torch.nn.Module | None:
@@ -99,6 +109,14 @@ class Observer:
         """Call `call(module)` before every outermost forward of a module that has parameters."""
         self.wants_forward = True
         self._callbacks.setdefault("forward", []).append(call)
+
+    def on_update(self, call: Callable[[Optimizer], None]) -> None:
+        """Call `call(optimizer)` right before an update that will happen, its gradients still there."""
+        self._callbacks.setdefault("update", []).append(call)
+
+    def on_updated(self, call: Callable[[Optimizer], None]) -> None:
+        """Call `call(optimizer)` right after an update, before the step that it may end is told."""
+        self._callbacks.setdefault("updated", []).append(call)
 
     def on_step(self, call: Callable[[dict[str, Any]], None]) -> None:
         """Call `call(step)` right after the update that ends a step; `step` is its entry in gpulog.json."""
@@ -142,6 +160,7 @@ class Observer:
         if not self.log.content["meta"]["parameter_devices"]:
             parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
             self.log.content["meta"]["parameter_devices"] = sorted({str(each.device) for each in parameters})
+        self.tell_plugins("update", optimizer)
         return {"lr": gauges.learning_rate(optimizer), "grad_norm": self.gradient_norm(optimizer)}
 
     def gradient_norm(self, optimizer: Optimizer) -> torch.Tensor | None:
@@ -162,6 +181,7 @@ class Observer:
     def update_ended(self, optimizer: Optimizer, before: dict[str, Any]) -> None:
         """Log an update that really happened."""
         self.updates += 1
+        self.tell_plugins("updated", optimizer)
         loss, micro_batches = self.losses.take_mean()
         name = self.known.name_optimizer(optimizer)
         update = {"optimizer": name, "loss": loss, "micro_batches": micro_batches}
@@ -184,6 +204,9 @@ class Observer:
 
     def _end_round(self) -> None:
         updates, self._round = self._round, []
+        if self._counts_only:
+            self._count_round(updates)
+            return
         numbers = gauges.read_numbers([update[name] for update in updates for name in ("loss", "grad_norm")])
         for place, update in enumerate(updates):
             update["loss"], update["grad_norm"] = numbers[2 * place : 2 * place + 2]
@@ -195,6 +218,17 @@ class Observer:
         self.log.add_step(step)
         self.tell_plugins("step", step)
         self._mark = time.perf_counter()
+        self._stop_at_limit()
+
+    def _count_round(self, updates: list[dict[str, Any]]) -> None:
+        """Count a step whose numbers stay where they are: a plugin has the loss as it lies on its device."""
+        self.log.count_step()
+        losses = [update["loss"] for update in updates if update["loss"] is not None]
+        loss = sum(losses[1:], losses[0]) if losses else None
+        self.tell_plugins("step", {"step": self.steps_done, "loss": loss, "lr": updates[0]["lr"] if updates else None})
+        self._stop_at_limit()
+
+    def _stop_at_limit(self) -> None:
         if self.limit is not None and self.steps_done >= self.limit:
             self.stopped = True
             raise make_stop(self)

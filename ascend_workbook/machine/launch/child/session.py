@@ -119,7 +119,8 @@ def _make_observer(spec: dict[str, Any], log: GpuLog, rank: int, world_size: int
         from . import hooks
         from .observer import Observer, attach_plugins
 
-    observer = Observer(log, Path(spec["out"]), spec["steps"], rank, world_size, spec["grad_norm"])
+    wanted = spec["grad_norm"], spec["counts_only"]
+    observer = Observer(log, Path(spec["out"]), spec["steps"], rank, world_size, *wanted)
     hooks.install_hooks(observer)
     hooks.force_seed(spec["seed"], spec["deterministic"])
     hooks.watch_seeding(log.content["meta"]["seeds"])
@@ -179,7 +180,7 @@ def _end_spawned(log: GpuLog, observer: Observer) -> None:
     status, _, described = _judge_outcome(observer, error if isinstance(error, SystemExit) else None)
     if isinstance(error, Exception):
         status, described = "failed", program.describe_error(error)
-    if log.steps or described:
+    if log.steps_done or described:
         _note_simulator(log)
         _leave_process_group(status)
         observer.finish(status, described)

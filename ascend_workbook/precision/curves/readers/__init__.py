@@ -24,6 +24,7 @@ HEAD = 8192
 #: Entries of a folder that are looked at.
 MOST = 10_000
 GPULOG = "gpulog.json"
+WATCHED = "watch.jsonl"
 #: Of a folder the first of these that it has, and one alone.
 LOGS = ((".csv", ".tsv"), (".jsonl", "scalars.json", ".log.json"), (".log",), (".out", ".txt"), (".json",))
 
@@ -36,7 +37,7 @@ def files_of(place: Path) -> list[Path]:
     if not place.is_dir():
         raise WorkbookError("precision.no_log", path=str(place))
     names = sorted(entry.name for entry, _ in zip(os.scandir(place), range(MOST)) if entry.is_file())
-    for wanted in (GPULOG, "trainer_state.json"):
+    for wanted in (WATCHED, GPULOG, "trainer_state.json"):
         if wanted in names:
             return [place / wanted]
     if events := [name for name in names if ".tfevents." in name]:  # events.out.tfevents.<seconds>.<host>...

@@ -15,7 +15,7 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.machine.launch import RunLog
 from ascend_workbook.precision.curves.readers.feed import Feed, LineFeed
 from ascend_workbook.precision.curves.readers.text import translate_line
-from ascend_workbook.precision.curves.series import STEPS, Checkpoint, Curve, normalise_name
+from ascend_workbook.precision.curves.series import PARAMETER, STEPS, Checkpoint, Curve, normalise_name
 
 
 def parse_number(value: object) -> float | None:
@@ -85,8 +85,17 @@ class JsonFeed(Feed):
             raise WorkbookError("curves.no_records", path=self.path)
 
 
+#: How the schema of a watched run begins, and the numbers of its steps.
+WATCHED = "ascend-workbook/watch/"
+OF_STEP = ("loss", "lr", "grad_norm", "loss_scale")
+
+
 class JsonLinesFeed(LineFeed):
     """A record a line, as mmengine's scalars.json and many loggers write. A line cut short is told."""
+
+    def __init__(self, curve: Curve, path: str) -> None:
+        super().__init__(curve, path)
+        self._watched: list[str] = []
 
     def read_line(self, text: str, last: bool) -> None:
         if not text.strip():
@@ -95,8 +104,31 @@ class JsonLinesFeed(LineFeed):
             record = json.loads(text)
         except (ValueError, RecursionError):
             return self.curve.add_note("ACC257.cut" if last else "ACC257.line", path=self.path, line=self.number)
-        if isinstance(record, dict):
+        if isinstance(record, dict) and not self._is_of_watch(record):
             _read_record(self.curve, record, self.number)
+
+    def _is_of_watch(self, record: Mapping[str, object]) -> bool:
+        """Take the lines of `watch.jsonl` that are no step: the head names the parameters, the end says how it ended;
+        a step's gradient norms become a series for each parameter."""
+        if str(record.get("schema", "")).startswith(WATCHED):
+            names = record.get("parameters")
+            self._watched = list(map(str, names)) if isinstance(names, list) else []
+            self.curve.kind, self.curve.status = "watch", "running"
+            return True
+        if self.curve.kind != "watch":
+            return False
+        end = record.get("end")
+        if isinstance(end, Mapping):
+            self.curve.status, self.curve.skipped = str(end.get("status", "")), int(end.get("skipped", 0))
+        norms, step = record.get("gradients"), step_in(record)
+        if isinstance(norms, list) and step is not None:
+            for name, norm in zip(self._watched, norms):
+                value = parse_number(norm)
+                if value is not None:
+                    self.curve.add_value(f"{PARAMETER}{name}", step, value, self.number)
+            for name, value in numbers_in({key: record.get(key) for key in OF_STEP if record.get(key) is not None}):
+                self.curve.add_value(name, step, value, self.number)
+        return True
 
 
 def _read_gpulog(curve: Curve) -> None:

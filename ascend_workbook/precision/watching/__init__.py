@@ -1,0 +1,9 @@
+"""Training watched step by step, without dumps: a small file of norms, and what is wrong with a step.
+
+child/watch.py (rides in the training) -> watch.jsonl -> reading -> child/watch_rules.py (the same rules) -> findings ->
+verb; inline.py is the same for a script that watches itself."""
+
+from ascend_workbook.precision.watching.inline import Watcher, watch_training
+from ascend_workbook.precision.watching.verb import watch
+
+__all__ = ["Watcher", "watch", "watch_training"]

@@ -556,14 +556,14 @@ EXAMPLES: list[Example] = [
     ("ACC235", of(RELU), ["NOTE ACC235.unseen steps=[0]"]),
     ("ACC235", of(PARTED), []),
     # what a step does besides its operators
-    ("ACC240", of(RELU), []),
+    ("ACC237", of(RELU), []),
     (
-        "ACC240",
+        "ACC237",
         of(RELU, states=(Judged(0, (), (Row(0, "gradient", 4, "fc.weight", 1e-6, 2e-4),)),)),
-        ["GOOD ACC240.same allowed=0.0002 count=4 error=1e-06 steps=1 worst=fc.weight weight=15"],
+        ["GOOD ACC237.same allowed=0.0002 count=4 error=1e-06 steps=1 worst=fc.weight weight=15"],
     ),
     (
-        "ACC240",
+        "ACC237",
         of(
             RELU,
             states=(
@@ -585,15 +585,15 @@ EXAMPLES: list[Example] = [
         ),
         [
             (
-                "FIX ACC240.rule_named coefficients=None names=[] optimizer=SGD place=/x/train.py:7 rank=1 "
+                "FIX ACC237.rule_named coefficients=None names=[] optimizer=SGD place=/x/train.py:7 rank=1 "
                 "rule=[state.rule_no_nesterov()] side=precision.side_target() step=2 weight=350 @/x/train.py:7"
             )
         ],
     ),
     (
-        "ACC240",
+        "ACC237",
         of(PARTED, states=(Judged(0, (Event(0, "random", "", ("numpy",)),), ()),)),
-        ["LOOK ACC240.random names=[numpy] place=- rank=0 side=precision.side_target() step=0 weight=160"],
+        ["LOOK ACC237.random names=[numpy] place=- rank=0 side=precision.side_target() step=0 weight=160"],
     ),
     # what is advised
     (

@@ -173,8 +173,8 @@ def simplify(name: str) -> str:
 
 def find_configuration(known: dict[str, Any], name: str) -> dict[str, Any] | None:
     """Return the configuration of a model by its name; None where it is not known."""
-    found = known.get(simplify(name))
-    return None if found is None else {**found}
+    config = known.get(simplify(name))
+    return None if config is None else {**config}
 
 
 def patch_configurations(known: dict[str, Any], module: ModuleType) -> None:
@@ -187,10 +187,10 @@ def patch_configurations(known: dict[str, Any], module: ModuleType) -> None:
         try:
             return ordinary(own, name, **kwargs)
         except OSError:
-            found = find_configuration(known, str(name))
-            if found is None:
+            config = find_configuration(known, str(name))
+            if config is None:
                 raise
-            return found, {key: value for key, value in kwargs.items() if key not in OF_THE_HUB}
+            return config, {key: value for key, value in kwargs.items() if key not in OF_THE_HUB}
 
     replacement: Any = get_config_dict
     cls.get_config_dict = classmethod(replacement)
@@ -228,13 +228,13 @@ def patch_tokenizers(notes: Notes, known: dict[str, Any], module: ModuleType) ->
     @functools.wraps(ordinary)
     def from_pretrained(own: Any, name: Any, *args: Any, **kwargs: Any) -> Any:
         try:
-            made = ordinary(own, name, *args, **kwargs)
+            tokenizer = ordinary(own, name, *args, **kwargs)
         except (OSError, TypeError, ValueError):
-            made = make_tokenizer(notes, known, str(name), kwargs)
-            if made is None:
+            tokenizer = make_tokenizer(notes, known, str(name), kwargs)
+            if tokenizer is None:
                 raise
-            return made
-        return replace_empty(notes, known, str(name), kwargs, made)
+            return tokenizer
+        return replace_empty(notes, known, str(name), kwargs, tokenizer)
 
     cls.from_pretrained = classmethod(from_pretrained)
 
@@ -246,22 +246,22 @@ def patch_auto_tokenizer(notes: Notes, known: dict[str, Any], module: ModuleType
     @functools.wraps(ordinary)
     def from_pretrained(own: Any, name: Any, *args: Any, **kwargs: Any) -> Any:
         try:
-            made = ordinary(own, name, *args, **kwargs)
+            tokenizer = ordinary(own, name, *args, **kwargs)
         except (OSError, ValueError):
-            made = make_tokenizer(notes, known, str(name), kwargs)
-            if made is None:
+            tokenizer = make_tokenizer(notes, known, str(name), kwargs)
+            if tokenizer is None:
                 raise
-            return made
-        return replace_empty(notes, known, str(name), kwargs, made)
+            return tokenizer
+        return replace_empty(notes, known, str(name), kwargs, tokenizer)
 
     module.AutoTokenizer.from_pretrained = classmethod(from_pretrained)
 
 
-def replace_empty(notes: Notes, known: dict[str, Any], name: str, settings: dict[str, Any], given: Any) -> Any:
+def replace_empty(notes: Notes, known: dict[str, Any], name: str, settings: dict[str, Any], tokenizer: Any) -> Any:
     """Return a tokenizer as it was given; where it was made of no file, and has next to no tokens, a stand-in."""
     config = find_configuration(known, name)
-    if config is None or os.path.isdir(name) or len(given) * 2 > int(config.get("vocab_size", 0)):  # noqa: PTH112
-        return given
+    if config is None or os.path.isdir(name) or len(tokenizer) * 2 > int(config.get("vocab_size", 0)):  # noqa: PTH112
+        return tokenizer
     return make_tokenizer(notes, known, name, settings)
 
 

@@ -321,8 +321,8 @@ FILLS: dict[str, Callable[[Known, Any, dict[str, Any]], None]] = {
 
 def draw_examples(count: int, size: Sequence[int]) -> torch.Tensor:
     """Return one example by chance as often as is asked, at no cost; the program's own numbers are not touched."""
-    one = torch.randint(0, 256, (1, *size), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
-    return one.expand(count, *size)
+    example = torch.randint(0, 256, (1, *size), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    return example.expand(count, *size)
 
 
 def make_picture(size: tuple[int, int], mode: str = "RGB") -> Any:

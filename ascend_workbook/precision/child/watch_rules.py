@@ -23,7 +23,8 @@ SHARE = 3e-3
 #: The whole gradient is gone below this share of its level; a parameter's where it is 0, and had been more than FAINT
 #: of the whole.
 LOST, FAINT = 1e-4, 1e-4
-#: An update as large as the weight; one so many times its usual size, and more than SMALL of the weight.
+#: An update as large as the weight, and BEYOND times its usual size; one so many times that, and more than SMALL of the
+#: weight.
 LARGEST_UPDATE, JUMP, SMALL, SAMPLES = 1.0, 20.0, 0.01, 4
 #: Samples in a row of a weight that does not move.
 STILL = 3
@@ -49,7 +50,7 @@ class Rules:
         self._seen = self._zeros = self._gone = np.empty(0)
         self._totals: list[float] = []
         self._scales: list[float] = []
-        self._ratios: dict[int, list[float]] = {}
+        self._sizes: dict[int, list[float]] = {}
         self._still: dict[int, int] = {}
         self._clean: dict[int, int] = {}
         self._quiet: dict[str, int] = {}
@@ -196,20 +197,20 @@ class Rules:
         large: list[tuple[float, int, float]] = []
         still: list[int] = []
         rate = _as_number(record.get("lr"))
-        for at, ratio, moved in _list_updates(record):
+        for at, ratio, weight, moved in _list_updates(record):
             if not math.isfinite(ratio):
                 continue
             self._still[at] = self._still.get(at, 0) + 1 if moved and ratio == 0 else 0
             if self._still[at] == STILL:
                 still.append(at)
-            known = self._ratios.setdefault(at, [])
-            usual = float(np.median(known)) if len(known) >= SAMPLES else 0.0
-            relative = ratio / rate if rate else ratio
-            jumped = usual > 0 and relative > JUMP * usual and ratio > SMALL
-            if jumped or (ratio > LARGEST_UPDATE and len(known) >= 2):
-                large.append((ratio, at, usual * (rate or 1.0)))
+            known = self._sizes.setdefault(at, [])
+            size = ratio * weight / (rate or 1.0)  # of the update itself: a weight near 0 makes any ratio
+            usual = float(np.median(known)) if known else 0.0
+            jumped = len(known) >= SAMPLES and size > JUMP * usual > 0 and ratio > SMALL
+            if jumped or (len(known) >= 2 and ratio > LARGEST_UPDATE and size > BEYOND * usual):
+                large.append((ratio, at, usual * (rate or 1.0) / weight if weight else 0.0))
             else:
-                self._ratios[at] = [*known[-WINDOW + 1 :], relative]
+                self._sizes[at] = [*known[-WINDOW + 1 :], size]
         alarms: list[Alarm] = []
         if large and self._is_due("update", step):
             ratio, at, usual = max(large)
@@ -255,11 +256,16 @@ class Rules:
         return last is None or step - last > QUIET
 
 
-def _list_updates(record: Mapping[str, Any]) -> list[tuple[int, float, bool]]:
+def _list_updates(record: Mapping[str, Any]) -> list[tuple[int, float, float, bool]]:
+    """Return of each update its parameter, its size as a share of the weight's, the weight's, whether it may move."""
     updates = record.get("updates")
     if not updates:
         return []
-    return [(int(at), _as_number(ratio) or 0.0, bool(moves)) for at, ratio, _, moves in updates if ratio is not None]
+    return [
+        (int(at), _as_number(ratio) or 0.0, _as_number(weight) or 0.0, bool(moves))
+        for at, ratio, weight, moves in updates
+        if ratio is not None
+    ]
 
 
 def _as_number(value: object) -> float | None:

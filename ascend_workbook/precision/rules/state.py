@@ -1,4 +1,4 @@
-"""ACC240: where in a step the runs first part besides its operators: gradients, clipping, optimizer, buffers."""
+"""ACC237: where in a step the runs first part besides its operators: gradients, clipping, optimizer, buffers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.precision.comparison import Comparison
 from ascend_workbook.precision.state.judging import GRADIENT, RANDOM, UPDATE, Event, Judged
 
-CODE, BASIS = "ACC240", "facts"
+CODE, BASIS = "ACC237", "facts"
 SHOWN = 3
 #: Above an operator that parts later, below one that parts before.
 ABOVE, BELOW = 350.0, 160.0
@@ -18,12 +18,12 @@ ABOVE, BELOW = 350.0, 160.0
 
 def check(facts: Comparison) -> Iterator[Finding]:
     for trouble in dict.fromkeys((*facts.baseline.states.troubles, *facts.target.states.troubles)):
-        yield Finding(CODE, Status.NOT_LOOKED, "ACC240.trouble", {"error": trouble}, weight=20)
+        yield Finding(CODE, Status.NOT_LOOKED, "ACC237.trouble", {"error": trouble}, weight=20)
     sides = {"baseline": facts.baseline.states, "target": facts.target.states}
     recorded = [side for side, states in sides.items() if states]
     if len(recorded) == 1 and facts.baseline.about and facts.target.about:
         side = Sentence(f"precision.side_{recorded[0]}")
-        yield Finding(CODE, Status.NOTE, "ACC240.one_side", {"side": side}, weight=15)
+        yield Finding(CODE, Status.NOTE, "ACC237.one_side", {"side": side}, weight=15)
     firsts = sorted((rank for rank in facts.states if rank.events), key=lambda rank: rank.events[0].step)
     if firsts:
         rank = firsts[0]
@@ -45,7 +45,7 @@ def make_finding(facts: Comparison, rank: Judged, event: Event, at: int) -> Find
         args["rule"] = [Sentence(f"state.rule_{str(rule).replace(' ', '_')}") for rule in rules] or [
             Sentence("state.rule_own")
         ]
-    key = f"ACC240.{event.kind}_{event.detail}" if event.detail else f"ACC240.{event.kind}"
+    key = f"ACC237.{event.kind}_{event.detail}" if event.detail else f"ACC237.{event.kind}"
     return Finding(CODE, status, key, args, _find_place(facts, event.place), weight=(ABOVE if before else BELOW) - at)
 
 
@@ -70,7 +70,7 @@ def _report_same(facts: Comparison) -> Iterator[Finding]:
     worst = max(gradients, key=lambda row: row.error)
     args: dict[str, Scalar] = {"steps": len({row.step for row in rows}), "count": sum(row.count for row in rows)}
     args.update(error=worst.error, worst=worst.worst, allowed=worst.allowed)
-    yield Finding(CODE, Status.GOOD, "ACC240.same", args, weight=15)
+    yield Finding(CODE, Status.GOOD, "ACC237.same", args, weight=15)
 
 
 RULES = {CODE: check}

@@ -181,7 +181,7 @@ def check_update(facts: Comparison) -> Iterator[Finding]:
     values stays unseen, and that is said."""
     if facts.stopped or facts.bare or facts.first is not None:
         return
-    if any(rank.rows for rank in facts.states):  # the update itself was recorded on both sides: ACC240 judges it
+    if any(rank.rows for rank in facts.states):  # the update itself was recorded on both sides: ACC237 judges it
         return
     pairs = pair_following_steps(facts)
     if not pairs:

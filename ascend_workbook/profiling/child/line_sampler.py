@@ -223,15 +223,15 @@ class Queues:
     def find_threads(self) -> None:
         """Open what the system tells of each thread and worker process; where it tells nothing there is none."""
         pid, own = os.getpid(), threading.get_native_id()
-        found = set()
+        paths = set()
         for tid in _list_names(f"/proc/{pid}/task"):
             if tid != str(own):
-                found.add(f"/proc/{pid}/task/{tid}/schedstat")
+                paths.add(f"/proc/{pid}/task/{tid}/schedstat")
             for child in _read_words(f"/proc/{pid}/task/{tid}/children"):
-                found.add(f"/proc/{child}/schedstat")
-        for path in self._files.keys() - found:
+                paths.add(f"/proc/{child}/schedstat")
+        for path in self._files.keys() - paths:
             os.close(self._files.pop(path))
-        for path in found - self._files.keys():
+        for path in paths - self._files.keys():
             try:
                 self._files[path] = os.open(path, os.O_RDONLY)
             except OSError:

@@ -1,0 +1,32 @@
+"""Updates are judged by their own size: a weight near zero makes any ratio of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ascend_workbook.precision.child.watch_rules import Rules
+
+
+def see_updates(sizes: list[float], weights: list[float], rate: float = 0.1) -> list[dict[str, Any]]:
+    """Alarms of a parameter whose updates have these sizes while its weight has those."""
+    rules = Rules(["bias"])
+    records = [
+        {"step": step, "lr": rate, "updates": [[0, size / weight, weight, True]]}
+        for step, (size, weight) in enumerate(zip(sizes, weights), 1)
+    ]
+    return [alarm for record in records for alarm in rules.see(record)]
+
+
+def test_a_weight_that_crosses_zero_is_no_alarm() -> None:
+    weights = [0.5, 0.2, 0.01, 0.0005, 0.03, 0.004, 0.2]
+    assert see_updates([0.05, 0.06, 0.05, 0.04, 0.05, 0.06, 0.05], weights) == []
+
+
+@pytest.mark.parametrize(("factor", "weight"), [(25.0, 1.0), (4.0, 0.1)])
+def test_an_update_far_above_its_usual_size_is_told_once(factor: float, weight: float) -> None:
+    """20 times the usual size; or as large as its weight, and 3 times the usual."""
+    (alarm,) = see_updates([0.05] * 6 + [0.05 * factor, 0.05], [weight] * 8)
+    assert alarm["kind"] == "large" and alarm["step"] == 7 and alarm["names"] == ["bias"]
+    assert alarm["value"] == pytest.approx(0.05 * factor / weight) and alarm["level"] == pytest.approx(0.05 / weight)

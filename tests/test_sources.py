@@ -31,8 +31,9 @@ PLACES = re.split(
     "arxiv.org authoring-modelarts-cnnorth4.huaweicloud.com chromium.googlesource.com docs.docker.com docs.google.com "
     "docs.jupyter.org docs.nvidia.com docs.python.org docs.pytorch.org doi.org download.pytorch.org "
     "git-lfs.github.com hiascend.com hta.readthedocs.io huggingface.co json-schema.org keepachangelog.com "
-    "learn.microsoft.com lightning.ai mirrors.aliyun.com mirrors.ustc.edu.cn nvidia.github.io onnxruntime.ai "
-    "papermill.readthedocs.io prng.di.unimi.it proceedings.mlr.press protobuf.dev proxy-notebook.modelarts.com "
+    "learn.microsoft.com lightning.ai mirrors.aliyun.com mirrors.ustc.edu.cn numpy.org nvidia.github.io "
+    "onnxruntime.ai papermill.readthedocs.io prng.di.unimi.it proceedings.mlr.press protobuf.dev "
+    "proxy-notebook.modelarts.com "
     "pypi.tuna.tsinghua.edu.cn pytorch.org raw.githubusercontent.com repo.huaweicloud.com semver.org "
     "slurm.schedmd.com ui.perfetto.dev www.apache.org www.deepspeed.ai www.dgl.ai www.isthe.com www.speedscope.app "
     "www.tensorflow.org www.w3.org",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -178,8 +178,12 @@ class LaunchResult:
     @property
     def remarks(self) -> list[Sentence]:
         """Return what the logs noted beside the steps, as sentences for `say`, each once."""
+        return self._list_remarks()
+
+    def _list_remarks(self, codes: Collection[str] = ()) -> list[Sentence]:
+        """Return the notes of these codes, or all."""
         remarks: list[Sentence] = []
-        for note in (note for log in self.logs for note in log.notes):
+        for note in (note for log in self.logs for note in log.notes if not codes or note["code"] in codes):
             sentence = Sentence(f"launch.note.{note['code']}", **dict(note["args"]))
             if sentence not in remarks:
                 remarks.append(sentence)
@@ -188,8 +192,7 @@ class LaunchResult:
     @property
     def differences(self) -> list[Sentence]:
         """Return those remarks that say why numbers differ from those of the script as it is, run on the CPU."""
-        different = {f"launch.note.{code}" for code in DIFFERENT}
-        return [remark for remark in self.remarks if remark.key in different]
+        return self._list_remarks(DIFFERENT)
 
     @property
     def simulator(self) -> dict[str, Any]:

@@ -35,6 +35,9 @@ BY_ITSELF = (RECOMPUTE, UNSCALE, CLIP, CHANGED, SKIPPED, PARAMETERS, RATE, DECAY
 FLOOR, CEILING, OUTSTANDING = (2e-4, 0.1), (2e-2, 0.6), 20.0
 #: A gradient's size is taken as at least this share of the average of all: what cancels to nothing is noise.
 SMALLEST = (1e-2, 0.2)
+#: Where operators compute in a coarser format than their tensors have (HF32), what cancels keeps more noise: that share
+#: is then so many times the median error, WIDEST at most.
+WIDER, WIDEST = 200.0, 0.05
 #: Noise grows from step to step by so much at most.
 GROWTH = 30.0
 #: A factor that all gradients share.
@@ -262,18 +265,30 @@ class _Judge:
         if not common:
             return
         infinite = [name for name in common if mine[name].finite != theirs[name].finite]
-        errors, zeros = {}, []
+        differences: dict[str, float] = {}
+        zeros = []
         smallest = self._smallest([mine[name] for name in common], units[0])
         for name in common:
             if not (mine[name].finite and theirs[name].finite):
                 continue
             reference, other = mine[name].sketch / units[0], theirs[name].sketch / units[1]
-            size = max(mine[name].norm / units[0], theirs[name].norm / units[1], smallest * math.sqrt(mine[name].size))
-            errors[name] = float(np.linalg.norm(reference - other)) / size if size else 0.0
+            differences[name] = float(np.linalg.norm(reference - other))
             if theirs[name].norm == 0.0 and mine[name].norm / units[0] > 1e-6 * smallest and mine[name].size > 1:
                 zeros.append(name)
         lacking = [name for name in mine if name not in theirs]
+
+        def measure(smallest: float) -> dict[str, float]:
+            sizes = {
+                name: max(mine[name].norm / units[0], theirs[name].norm / units[1], smallest * mine[name].size ** 0.5)
+                for name in differences
+            }
+            return {name: differences[name] / size if size else 0.0 for name, size in sizes.items()}
+
+        errors = measure(smallest)
         middle = median(errors.values()) if errors else 0.0
+        wider = min(WIDER * middle, WIDEST) / SMALLEST[self.level]
+        if wider > 1:
+            errors = measure(smallest * wider)
         allowed = self._allowed_gradient(number, middle)
         self._row(number, "gradient", errors, allowed)
         wrong = sorted((name for name in errors if errors[name] > allowed), key=lambda name: -errors[name])

@@ -251,12 +251,17 @@ class Known:
 
     def __init__(self) -> None:
         self._made: list[weakref.ref[Optimizer]] = []
+        self._late: set[int] = set()
         self._names: dict[int, str] = {}
         #: Called once, when the first is made.
         self.at_first: Callable[[], None] | None = None
 
     def add_optimizer(self, optimizer: Optimizer) -> None:
         self._made.append(weakref.ref(optimizer))
+        if self._names:  # others have made updates by now
+            self._late.add(id(optimizer))
+        else:
+            self._late.discard(id(optimizer))
         if self.at_first is not None:
             call, self.at_first = self.at_first, None
             call()
@@ -267,10 +272,11 @@ class Known:
         return max(1, len({_first_parameter(optimizer) for optimizer in alive}))
 
     def takes_place(self, new: int, old: int) -> bool:
-        """Return whether the optimiser `new` stands for `old` (both by `id`): that is gone, or holds parameters of the
-        same shapes."""
+        """Return whether the optimiser `new` stands for `old` (both by `id`): that is gone, or `new` was made after
+        updates and holds parameters of the same shapes."""
         alive = {id(optimizer): optimizer for optimizer in (ref() for ref in self._made) if optimizer is not None}
-        return old not in alive or (new in alive and _shapes_of(alive[new]) == _shapes_of(alive[old]))
+        made_late = new in alive and new in self._late
+        return old not in alive or (made_late and _shapes_of(alive[new]) == _shapes_of(alive[old]))
 
     def name_optimizer(self, optimizer: Optimizer) -> str:
         """Return `0 SGD`, `1 Adam`: optimisers are numbered in the order of their first update."""
@@ -296,7 +302,7 @@ class Rounds:
     G counts a step at each G; five D updates per G count a step at each D.
 
     An optimiser that is made anew (a script that resumes) takes the place of the one that ended rounds, once that one
-    is gone or holds parameters of the same shapes, or at its second update without it.
+    is gone, or where it holds parameters of the same shapes, or at its second update without the other.
 
     Told of each update, says whether a round is complete. Optimisers are known by `id`.
     """

@@ -98,6 +98,11 @@ def test_two_updates_of_one_for_each_of_the_other(tmp_path: Path) -> None:
     assert [len(step.updates) or 1 for step in result.steps] == [1, 1, 2, 1, 2, 1]
 
 
+def test_an_optimizer_that_is_made_anew_counts_on(tmp_path: Path) -> None:
+    result = run(tmp_path, "remade.py")
+    assert [len(step.updates) or 1 for step in result.steps] == [1] * 6
+
+
 def test_closure(tmp_path: Path) -> None:
     result = run(tmp_path, "lbfgs.py")
     assert result.losses == pytest.approx(printed(result, "loss"), abs=1e-8)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ascend_workbook.findings.report import Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.precision.comparison import Comparison
-from ascend_workbook.precision.rules.state import make_finding
+from ascend_workbook.precision.rules.state import check, make_finding
 from ascend_workbook.precision.views.questions import infinity_as_word
 
 COLUMNS = ("step", "rank", "step_stage", "compared", "worst", "state_error", "allowed", "judgement")
@@ -22,7 +22,7 @@ def tabulate_states(facts: Comparison) -> Report | None:
             rows.append((row.step, rank.rank, stage, row.count, row.worst, *numbers, judgement))
     if not rows:
         return None
-    findings = tuple(
-        make_finding(facts, rank, event, at) for rank in facts.states for at, event in enumerate(rank.events)
+    findings = [make_finding(facts, rank, event, at) for rank in facts.states for at, event in enumerate(rank.events)]
+    return Report(
+        "precision", "state", tuple(findings or check(facts)), Table(tuple(map(Column, COLUMNS)), tuple(rows))
     )
-    return Report("precision", "state", findings, Table(tuple(map(Column, COLUMNS)), tuple(rows)))

@@ -101,11 +101,14 @@ def _find_first_calls(trace: Trace, reading: Reading) -> dict[str, Mask]:
     own = (reading.row >= 0) & (reading.row == reading.operator) & (trace.on_device and not trace.simulated)
     result = {"start_up": nothing.copy(), "lazy_loading": nothing}
     operators = np.flatnonzero(trace.where(("host_op",)) & (trace.step >= 0))
+    operators = operators[np.argsort(trace.name[operators], kind="stable")]
+    names = trace.name[operators]
     for row in np.unique(reading.row[own & ~reading.launched]).tolist():
         lasts = int(trace.duration_ns[row])
         if lasts < BUSY_NS:
             continue
-        others = operators[(trace.name[operators] == trace.name[row]) & (operators != row)]
+        alike = operators[slice(*np.searchsorted(names, [trace.name[row], trace.name[row] + 1]))]
+        others = alike[alike != row]
         if trace.start_ns[others].min(initial=np.iinfo(np.int64).max) < trace.start_ns[row]:
             continue
         if RESERVING.search(trace.names[trace.name[row]]) and lasts >= RESERVING_NS:

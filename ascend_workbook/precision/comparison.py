@@ -24,7 +24,7 @@ from ascend_workbook.precision.layouts import read_runs
 from ascend_workbook.precision.pairing import Pairing, pair_runs
 from ascend_workbook.precision.record import BACKWARD, FORWARD, Operator, Run
 from ascend_workbook.precision.state.events import judge_states, known_conditions
-from ascend_workbook.precision.state.judging import Judged
+from ascend_workbook.precision.state.judge import Judged
 from ascend_workbook.precision.state.reading import States, read_states
 from ascend_workbook.precision.tensors import tolerance
 from ascend_workbook.precision.tensors.agreement import compare_pairs as compare_all

@@ -35,7 +35,7 @@ fail_on: str = ""  # classes that make the run Fix: "unpaired,dtype" / 使运行
 # Form: change values here, then run the cells below / 表单：在此修改，再运行下面的单元格
 from helpers.boxes import form_box
 
-form_box(globals(), "script", "device", "steps", "baseline", "fault", "numerics")
+form_box(globals(), "script", "device", "steps", "baseline", "fault", "numerics", "draws")
 
 # %% jupyter={"source_hidden": true} tags=["nbval-ignore-output"]
 # Start: verbs, the folder of results, the place of the verdict / 开始：导入、结果目录、结论的位置

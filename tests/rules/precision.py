@@ -18,7 +18,7 @@ from ascend_workbook.precision.experiment.start import Changed, Start
 from ascend_workbook.precision.experiment.told import Discrepancy
 from ascend_workbook.precision.pairing import Pair, Pairing
 from ascend_workbook.precision.record import BACKWARD, FORWARD, PARAMETERS, Operator, Run, TensorRecord
-from ascend_workbook.precision.state.judging import Event, Judged, Row
+from ascend_workbook.precision.state.judge import Event, Judged, Row
 from ascend_workbook.precision.tensors.agreement import DTYPE, ONLY_BASELINE, ONLY_TARGET, UNREADABLE
 from tests.precision.experiment.test_experiment import recorded, side
 from tests.precision.experiment.test_experiment import told as capture

@@ -93,6 +93,7 @@ VERBS = {
             "out": "PATH",
             "device": Row(choices=("baseline", "cuda", "cpu")),
             "level": Row(choices=("L0", "L1", "mix")),
+            "draws": Row(choices=DRAWS),
             "timing_steps": "N",
             "warmup": "N",
             "samples_per_step": "N",

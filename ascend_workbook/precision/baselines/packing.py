@@ -80,12 +80,15 @@ def compare_losses(first: Sequence[float | None], second: Sequence[float | None]
 # ruff: noqa: SIM905 - a column of names reads better without quotes
 #: Of a capture's `about` what another machine needs; the script's folder is not among it.
 ABOUT = """
-script script_sha256 steps dump_steps level task seed nproc tier device versions parameter_devices simulator settings
+script script_sha256 steps dump_steps level task seed draws rm_dropout nproc tier device versions parameter_devices
+simulator settings
 """.split()
 META = """
 versions tier simulated simulator transform standing_in seeds forced_seed rank world_size parameter_devices
 steps_wanted
 """.split()
+#: A tensor of a step's state: dtype, shape, norm, largest number, and its values in base64.
+TENSOR_PARTS, TENSOR_TEXT = 5, re.compile(r'"[A-Za-z0-9+/]{40,}=*"')
 #: Of a side's facts those whose keys name weights and modules.
 NAMED = ("weights", "batches", "experiment")
 
@@ -100,6 +103,8 @@ def pack_capture(capture: Path) -> dict[str, bytes]:
     task = about.about["task"]
     runs = read_dump(capture / manifest.DUMP, root) if task == "statistics" else []
     files = {name: data for run in runs for name, data in _pack_dump(run, private).items()}
+    states = {path.name: _pack_states(path, private) for path in sorted(capture.glob(manifest.STATES))}
+    files.update(states)
     logs: dict[str, bytes] = {}
     for path in sorted(capture.glob("gpulog*.json")):  # with its numbers; of its meta what another machine needs
         log = _read_json(path)
@@ -115,7 +120,8 @@ def pack_capture(capture: Path) -> dict[str, bytes]:
     content = {"schema": manifest.SCHEMA, "complete": True, "about": about_run, "files": list_files(files)}
     packed_files = {**files, **logs, manifest.NAME: _encode_json({**content, "sides": sides})}
     for name, data in packed_files.items():
-        if private.leaks_secret(data.decode("utf-8")):
+        text = data.decode("utf-8")
+        if private.leaks_secret(TENSOR_TEXT.sub('""', text) if name in states else text):
             raise WorkbookError("baseline.leak", name=name)
     return packed_files
 
@@ -147,6 +153,20 @@ def _pack_dump(run: Run, private: redaction.Redactor) -> dict[str, bytes]:
             files[name] = _read_json(run.folder / name)
     folder = f"{manifest.DUMP}/step{run.step}/rank{run.rank}"
     return {f"{folder}/{name}": _encode_json(value) for name, value in files.items()}
+
+
+def _pack_states(path: Path, private: redaction.Redactor) -> bytes:
+    """Pack what the steps of one rank did besides their operators: numbers as they are, texts without folders."""
+    return _encode_json(_shorten_texts(_read_json(path), private))
+
+
+def _shorten_texts(value: object, private: redaction.Redactor) -> object:
+    if isinstance(value, dict):
+        return {key: _shorten_texts(item, private) for key, item in value.items()}
+    if isinstance(value, list):
+        packed = len(value) == TENSOR_PARTS and isinstance(value[-1], str) and isinstance(value[1], list)
+        return value if packed else [_shorten_texts(item, private) for item in value]
+    return private.redact_text(make_portable([value])[0]) if isinstance(value, str) else value
 
 
 def _hide_paths(value: object) -> object:

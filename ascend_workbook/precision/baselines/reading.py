@@ -97,7 +97,7 @@ def _read_folder(folder: Path) -> Bundle:
             raise ValueError(f"{name} is a link")
         with path.open("rb") as stream:
             _check_file(bundle, name, stream.read(bundle.files[name]["bytes"] + 1))
-    beside = [*(folder / manifest.DUMP).rglob("*"), *folder.glob("gpulog*.json")]
+    beside = [*(folder / manifest.DUMP).rglob("*"), *folder.glob("gpulog*.json"), *folder.glob(manifest.STATES)]
     _refuse_unlisted_files(
         bundle, (path.relative_to(folder).as_posix() for path in beside if path.is_symlink() or not path.is_dir())
     )

@@ -98,13 +98,17 @@ def target_command(bundle: Bundle) -> str:
         "--nproc": run["nproc"],
         "--out": "runs/npu",
     }
+    if "draws" in run:
+        options["--draws"] = run["draws"]
     words = [str(word) for option in options.items() for word in option]
+    words += ["--rm-dropout"] if run.get("rm_dropout") else []
     return shell_line(["ascend-workbook", "capture", "--device", "npu", *words, run["script"], *run["args"]])
 
 
 MEMORY = Path(__file__).parents[1] / "child" / "memory_plugin.py"
 TIERS = ("baseline", "cuda", "cpu")
 HAS_MSPROBE = "import importlib.util as found, sys; sys.exit(found.find_spec('msprobe') is None)"
+RANDOMNESS = ("draws", "rm_dropout")
 RUN = ("script", "script_sha256", "steps", "dump_steps", "level", "seed", "nproc")
 
 
@@ -141,6 +145,8 @@ def baseline(
     dump_steps: str | Sequence[int] | None = None,
     level: str = "L1",
     seed: int = 1234,
+    draws: str = "device",
+    rm_dropout: bool = False,
     statistics: bool = True,
     timing_steps: int = 20,
     warmup: int = 3,
@@ -156,6 +162,7 @@ def baseline(
     final metric is known), for speed and memory. `out` is a new .zip file or folder,
     here or in object storage (obs://).
 
+    `draws` and `rm_dropout` hold for the first run alone, as of `capture`; the target must be captured with the same.
     `device` is baseline (CUDA, else the CPU in its place), cuda or cpu. `statistics=False` records all but them and
     needs no msprobe; torch_npu is never needed. Raises WorkbookError where a run fails or `out` is there already."""
     target = str(out) if is_address(out) else Path(out).absolute()
@@ -180,6 +187,8 @@ def baseline(
             level=level,
             task="statistics" if statistics else FINGERPRINTS,
             seed=seed,
+            draws=draws,
+            rm_dropout=rm_dropout,
             nproc=nproc,
             limit_mib=limit_mib,
             enclosed=False,
@@ -241,9 +250,12 @@ def _make_bundle(
         recorded=datetime.now(timezone.utc).date().isoformat(),
         hardware={"tier": device.tier, "name": device.name, "count": about["nproc"], "versions": dict(device.versions)},
         run={
-            **{name: about[name] for name in RUN},
+            **{name: about[name] for name in (*RUN, *RANDOMNESS) if name in about},
             "args": packing.without_credentials(about["args"], private),
-            "losses_apart": packing.compare_losses(about["losses"], second.losses),
+            # with other random numbers the losses are others, whatever else is the same
+            "losses_apart": None
+            if any(name in about for name in RANDOMNESS)
+            else packing.compare_losses(about["losses"], second.losses),
         },
         statistics=about["task"] != FINGERPRINTS,
         throughput=packing.measure_throughput(second.steps, timed.warmup, timed.samples),

@@ -8,7 +8,7 @@ from pathlib import Path
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.precision.comparison import Comparison
-from ascend_workbook.precision.state.judging import GRADIENT, RANDOM, UPDATE, Event, Judged
+from ascend_workbook.precision.state.judge import GRADIENT, RANDOM, UPDATE, Event, Judged
 
 CODE, BASIS = "ACC237", "facts"
 SHOWN = 3

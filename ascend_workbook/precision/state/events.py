@@ -8,7 +8,8 @@ from pathlib import Path
 from ascend_workbook.precision.capturing.manifest import Manifest, load_manifest
 from ascend_workbook.precision.experiment import differences, measure_start
 from ascend_workbook.precision.experiment.told import Discrepancy
-from ascend_workbook.precision.state.judging import Conditions, Event, Judged, judge_rank
+from ascend_workbook.precision.state.judge import Conditions, Event, Judged
+from ascend_workbook.precision.state.judging import judge_rank
 from ascend_workbook.precision.state.reading import States, read_states
 
 #: Facts of the experiment that make other gradients, from the step that they name on.

@@ -253,6 +253,6 @@ def read_states(folder: Path) -> States:
                 _ = [(u.gradients, u.weights, u.updates, u.before, u.after) for u in step.updates]
             ranks[int(path.name.split(".")[1][4:])] = {step.number: step for step in steps}
             troubles += [str(content["error"])] if content.get("error") else []
-        except (OSError, ValueError, KeyError, TypeError, IndexError) as cause:
+        except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as cause:
             raise WorkbookError("precision.json_unreadable", path=str(path), error=str(cause)) from cause
     return States(ranks, tuple(troubles))

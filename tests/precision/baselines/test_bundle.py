@@ -108,12 +108,18 @@ def test_no_credential_among_the_arguments_travels(tmp_path: Path) -> None:
 def test_a_recorded_baseline_has_no_credential(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(TRAINING)
     options = {"device": "cpu", "steps": 2, "statistics": False, "timing_steps": 2, "warmup": 0, "cwd": tmp_path}
+    options.update(draws="host", rm_dropout=True)
     shown = baseline(tmp_path / "train.py", CREDENTIALS, out=tmp_path / "gpu.zip", **options)
     with zipfile.ZipFile(tmp_path / "gpu.zip") as archive:
         texts = [archive.read(name).decode() for name in archive.namelist()]
     assert len(texts) >= 3 and [text.count("--api-key") for text in texts].count(1) >= 2
     assert not re.search(r"\b[KTPSX]9\b", "\n".join([*texts, shown.to_json(), shown.text("en")]))
     assert "ACC280.withheld" in {found.key for found in shown.findings}
+    # how numbers were drawn travels, and another machine is told to draw them alike
+    with open_side(tmp_path / "gpu.zip") as found:
+        about = manifest.load_manifest(found.folder)
+    assert about is not None and (about.about["draws"], about.about["rm_dropout"]) == ("host", True)
+    assert "--draws host --rm-dropout train.py" in shown.text("en") and shown.facts["run"]["losses_apart"] is None
 
 
 def test_nothing_private_travels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,6 +90,8 @@ def test_how_to_capture_the_target_is_told_to_copy(tier: str, lang: str) -> None
     taken = build_parser("capture").parse_args(shlex.split(expected)[1:])
     assert (taken.steps, taken.dump_steps, taken.args) == (2, [0, 1], ["--name", "a b"])
     assert "--task fingerprints" in told(tier, statistics=False).text(lang)
+    drawn = told(tier, run={**RUN, "draws": "host", "rm_dropout": True}).text(lang)
+    assert "--out runs/npu --draws host --rm-dropout train.py" in drawn
 
 
 @pytest.mark.parametrize(("asked", "status"), [("baseline", Status.LOOK), ("cpu", Status.NOTE)])

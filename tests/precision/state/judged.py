@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ascend_workbook.precision.state import events
-from ascend_workbook.precision.state.judging import Event
+from ascend_workbook.precision.state.judge import Event
 from tests.precision.state import cases, running
 from tests.precision.state.cases import Case
 

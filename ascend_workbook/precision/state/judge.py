@@ -1,0 +1,113 @@
+"""What may part two runs in a step, and what a judge of it knows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ascend_workbook.findings.sentence import Scalar
+from ascend_workbook.precision.state.reading import Step
+
+# ruff: noqa: SIM905 - a column of names reads better without quotes
+#: The kinds of events, in the order of a step.
+KINDS = """
+data random restored scale count recompute gradient unscale clip changed skipped parameters rate decay rule update
+buffer copy
+""".split()
+RESTORED, SCALE, COUNT, RECOMPUTE, GRADIENT, UNSCALE, CLIP, CHANGED, SKIPPED = KINDS[2:11]
+PARAMETERS, RATE, DECAY, RULE, UPDATE, BUFFER, COPY = KINDS[11:]
+RANDOM = "random"
+#: Judged on each side by itself: not a consequence of what came before in the step.
+BY_ITSELF = (RECOMPUTE, UNSCALE, CLIP, CHANGED, SKIPPED, PARAMETERS, RATE, DECAY, RULE, COUNT)
+#: Relative difference of a gradient that rounding explains at the first step, of float32 and of 16-bit formats; beyond
+#: CEILING it is none whatever the others do; between them it must stand out from the others by OUTSTANDING.
+FLOOR, CEILING, OUTSTANDING = (2e-4, 0.1), (2e-2, 0.6), 20.0
+#: A gradient's size is taken as at least this share of the average of all: what cancels to nothing is noise.
+SMALLEST = (1e-2, 0.2)
+#: Where operators compute in a coarser format than their tensors have (HF32), what cancels keeps more noise: that share
+#: is then so many times the median error, WIDEST at most.
+WIDER, WIDEST = 200.0, 0.05
+#: Noise grows from step to step by so much at most.
+GROWTH = 30.0
+#: A factor that all gradients share.
+ONE_FACTOR = 0.02
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that parts the runs at one step. `detail` ends the sentence's key; `names` are tensors, worst first."""
+
+    step: int
+    kind: str
+    detail: str = ""
+    names: tuple[str, ...] = ()
+    args: Mapping[str, Scalar] = field(default_factory=dict)
+    place: str = ""
+    side: str = "target"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One stage of one step: how many tensors were compared, the worst of them, and what was allowed."""
+
+    step: int
+    stage: str
+    count: int
+    worst: str
+    error: float
+    allowed: float
+
+
+@dataclass(frozen=True)
+class Judged:
+    """All events of one rank, the earliest first, and what was compared."""
+
+    rank: int
+    events: tuple[Event, ...]
+    rows: tuple[Row, ...]
+
+    @property
+    def first(self) -> Event | None:
+        return self.events[0] if self.events else None
+
+
+@dataclass
+class Conditions:
+    """What is known of the runs from elsewhere: `coarse` that they compute in a 16-bit format; `data_from` the step
+    from which their batches differ, `parted_from` that from which an operator does; `draws_differ` that their masks do
+    by nature; `same_streams` that both draw from the same kind of device; `noise` of the initial weights."""
+
+    coarse: bool = False
+    data_from: float = math.inf
+    parted_from: float = math.inf
+    draws_differ: bool = False
+    same_streams: bool = True
+    noise: float = 0.0
+
+
+class Judge:
+    """What is known while a rank's steps are judged one after another: the step before on both sides, the noise seen
+    so far, and what was told."""
+
+    def __init__(self, known: Conditions) -> None:
+        self.known = known
+        self.events: list[Event] = []
+        self.rows: list[Row] = []
+        self.level = 1 if known.coarse else 0
+        self.noise = 0.0  # of the gradients of the step before
+        self.left: Step | None = None
+        self.right: Step | None = None
+        self.parted = False
+
+    def tell(self, step: int, kind: str, detail: str = "", names: Iterable[str] = (), **rest: Any) -> None:
+        place, side = rest.pop("place", ""), rest.pop("side", "target")
+        self.events.append(Event(step, kind, detail, tuple(names), rest, place, side))
+
+    def add_row(self, number: int, stage: str, errors: Mapping[str, float], allowed: float) -> None:
+        worst = max(errors, key=lambda name: errors[name], default="")
+        self.rows.append(Row(number, stage, len(errors), worst, errors.get(worst, 0.0), allowed))
+
+    def floor_at(self, number: int) -> float:
+        return FLOOR[self.level] * (1 if self.left is None else 5)

@@ -1,0 +1,113 @@
+"""What a step starts with: random streams, loss scale, the optimizer's state, weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ascend_workbook.precision.state.judge import RANDOM, RESTORED, SCALE, Judge
+from ascend_workbook.precision.state.reading import Step, Update
+from ascend_workbook.precision.state.sketches import is_empty, measure_apart
+
+
+def judge_start(judge: Judge, left: Step, right: Step) -> None:
+    number = left.number
+    drawn = [name for name in left.random if name in right.random and left.random[name] != right.random[name]]
+    drawn = [name for name in drawn if judge.known.same_streams or name in ("python", "numpy")]
+    if judge.left is not None and judge.right is not None:  # that a stream began otherwise is told by the experiment
+        drawn = [name for name in drawn if judge.left.random.get(name) == judge.right.random.get(name)]
+        if drawn:
+            judge.tell(number, RANDOM, names=drawn)
+    if (left.scale is None) == (right.scale is None) and left.scale != right.scale:
+        judge.tell(number, SCALE, baseline=left.scale, target=right.scale)
+    for mine, theirs in zip(left.updates, right.updates):
+        _judge_state(judge, number, mine, theirs)
+        _judge_weights(judge, number, mine, theirs)
+
+
+def _judge_state(judge: Judge, number: int, mine: Update, theirs: Update) -> None:
+    """The optimizer's state before the update: what was restored, or what the step before left."""
+    before = [_find_update(side, update) for side, update in ((judge.left, mine), (judge.right, theirs))]
+    names, slots, missing = [], set(), ""
+    errors: dict[str, float] = {}
+    for name in [name for name in mine.before if name in theirs.before]:
+        for slot in dict.fromkeys((*mine.before[name], *theirs.before[name])):
+            sides = [side.before[name].get(slot) for side in (mine, theirs)]
+            empty = [is_empty(side) for side in sides]
+            if sides[0] is None and sides[1] is None:
+                continue
+            if empty[0] != empty[1]:
+                # a slot that only one side's optimizer has at all is another rule, not another state
+                others = [any(slot in state for state in side.before.values()) for side in (mine, theirs)]
+                if others[0] != others[1] and all(any(side.before.values()) for side in (mine, theirs)):
+                    continue
+                names.append(name)
+                slots.add(slot)
+                missing = "target" if empty[1] else "baseline"
+                continue
+            apart = measure_apart(sides[0], sides[1])
+            left_by = [update.after.get(name, {}).get(slot) if update else None for update in before]
+            inherited = measure_apart(*left_by)
+            if slot == "step" and apart and not inherited:
+                names.append(name)
+                slots.add(slot)
+            elif slot != "step":
+                errors[f"{name} {slot}"] = apart
+                if apart > max(10 * inherited, 1e-3 if all(before) else judge.floor_at(number)) and apart > 0.02:
+                    names.append(name)
+                    slots.add(slot)
+    if errors:
+        judge.add_row(number, "state", errors, judge.floor_at(number))
+    if names:
+        detail = "empty" if missing else "step" if slots == {"step"} else "other"
+        args: dict[str, Any] = {"slots": sorted(slots), "count": len(set(names))}
+        if detail == "step":
+            args.update(baseline=mine.before[names[0]]["step"], target=theirs.before[names[0]]["step"])
+        side = missing or "target"
+        judge.tell(number, RESTORED, detail, dict.fromkeys(names), side=side, place=theirs.place, **args)
+
+
+def _judge_weights(judge: Judge, number: int, mine: Update, theirs: Update) -> None:
+    """Weights that are not what the update before left, on one side alone."""
+    if judge.left is None or judge.right is None:
+        return
+    moved = []
+    for update, side in ((mine, judge.left), (theirs, judge.right)):
+        names = []
+        remade = _find_remade(side, update)
+        before, pairs = remade if remade is not None else (None, {})
+        for name, old in pairs.items() if before is not None and not side.skipped else ():
+            weight = update.weights[name]
+            if before is None or old not in before.updates or not weight.finite:
+                continue
+            expected = before.weights[old].sketch + before.updates[old].sketch
+            off = float(np.linalg.norm(weight.sketch - expected))
+            own = float(np.linalg.norm(before.updates[old].sketch))
+            if off > 0.05 * own + 1e-5 * weight.norm and own:
+                names.append(name)
+        moved.append(names)
+    odd = [name for name in moved[1] if name not in moved[0]] or [name for name in moved[0] if name not in moved[1]]
+    if odd:
+        judge.tell(number, RESTORED, "weights", odd, count=len(odd), side="target" if moved[1] else "baseline")
+
+
+def _find_update(step: Step | None, update: Update) -> Update | None:
+    """The update of the step before that holds the same parameters."""
+    if step is None:
+        return None
+    names = set(update.group_of)
+    return next((earlier for earlier in reversed(step.updates) if names & set(earlier.group_of)), None)
+
+
+def _find_remade(step: Step, update: Update) -> tuple[Update, dict[str, str]] | None:
+    """The update of the step before of the same model, with each parameter's name there, also where the script made
+    the model anew, so that its parameters go by another number."""
+    for earlier in reversed(step.updates):
+        names = {name.partition(":")[2] or name: name for name in earlier.weights}
+        pairs = {name: names.get(name.partition(":")[2] or name, "") for name in update.weights}
+        if pairs and all(
+            old and earlier.weights[old].shape == update.weights[name].shape for name, old in pairs.items()
+        ):
+            return earlier, pairs
+    return None

@@ -40,6 +40,8 @@ FIND_THREADS = 50
 #: Calls whose lines are noted: of torch.Tensor, of torch.distributed, of the devices' modules and their classes
 READS = ("item", "tolist", "nonzero", "cpu", "numpy", "to", "__bool__", "__float__", "__int__")
 SELECTING = ("nonzero", "masked_select")
+#: Of these only such as are given a mask on a device: how many elements it chooses must be known
+INDEXING = ("__getitem__", "__setitem__")
 COLLECTIVES = (
     *("all_reduce", "all_gather", "all_gather_into_tensor", "reduce_scatter", "reduce_scatter_tensor"),
     *("broadcast", "all_to_all_single", "barrier"),
@@ -126,7 +128,8 @@ class LineSampler:
         """Replace calls that wait by such as note their lines; a module that is not loaded is not."""
         torch = sys.modules.get("torch")
         asked: list[tuple[Any, tuple[str, ...]]] = [
-            (getattr(torch, "Tensor", None), READS),
+            (getattr(torch, "Tensor", None), (*READS, *INDEXING)),
+            (torch, SELECTING),
             (sys.modules.get("torch.distributed"), COLLECTIVES),
         ]
         for device in (getattr(torch, name, None) for name in DEVICES):
@@ -141,12 +144,15 @@ class LineSampler:
 
     def _note_call(self, call: Any, name: str) -> Any:
         calls, ours = self._calls, self._thread_id
+        is_index = name.rpartition(".")[2] in INDEXING
 
         @functools.wraps(call)
         def call_and_note(*args: Any, **kwargs: Any) -> Any:
             begin = time.time_ns()
             result = call(*args, **kwargs)
-            if threading.get_ident() == ours and (name != MOVE or _comes_to_host(args[0], result)):
+            if threading.get_ident() == ours and (
+                (name != MOVE or _comes_to_host(args[0], result)) and (not is_index or _holds_mask(args[1]))
+            ):
                 frame = _find_caller(sys._getframe(1))
                 calls.append((begin, time.time_ns() - begin, frame.f_code, frame.f_lasti, name))
             return result
@@ -196,15 +202,21 @@ class LineSampler:
 
 
 def _find_caller(frame: FrameType) -> FrameType:
-    """Return the nearest frame of no installed package, else the frame itself."""
+    """Return the nearest frame of no installed package and not ours, else the frame itself."""
     near: FrameType | None = frame
-    while near is not None and PACKAGES in near.f_code.co_filename:
+    while near is not None and (PACKAGES in near.f_code.co_filename or near.f_code.co_filename.startswith(OURS)):
         near = near.f_back
     return near or frame
 
 
 def _comes_to_host(tensor: Any, result: Any) -> bool:
     return bool(result.device.type == "cpu" != tensor.device.type)
+
+
+def _holds_mask(index: Any) -> bool:
+    """Return whether an index is, or has in it, a tensor of booleans on a device."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return any("bool" in str(getattr(part, "dtype", "")) and part.device.type != "cpu" for part in parts)
 
 
 class Queues:

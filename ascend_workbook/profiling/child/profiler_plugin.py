@@ -52,7 +52,7 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
 
     def stop_profiler(status: str) -> None:
         # a script that ended before all steps were recorded: what there is is written here
-        if running and observer.steps_done < config["wait"] + config["warmup"] + config["steps"]:
+        if running and not running[0].complete:
             running[0].stop()
 
     observer.on_model(start_profiler)
@@ -69,14 +69,15 @@ class Marks:
     def __init__(self, mark: Callable[[], None]) -> None:
         self._mark = mark
         self._inside = 0
-        self._due = False
+        self._due = 0
         make: Callable[[Callable[..., object]], Callable[..., object]] = Optimizer.profile_hook_step
         Optimizer.profile_hook_step = staticmethod(lambda update: self._wrap_update(make(update)))
 
     def request_mark(self) -> None:
-        """Mark the step now, or inside an update when that is over."""
+        """Mark the step now, or inside an update when that is over: one update may end two, as where it is seen that
+        the first of two optimizers comes round again."""
         if self._inside:
-            self._due = True
+            self._due += 1
         else:
             self._mark()
 
@@ -90,8 +91,8 @@ class Marks:
                 return update(*args, **kwargs)
             finally:
                 self._inside -= 1
-                if self._due and not self._inside:
-                    self._due = False
+                while self._due and not self._inside:
+                    self._due -= 1
                     self._mark()
 
         return run_update
@@ -115,6 +116,11 @@ class Recording:
         self._end = self._begin + config["steps"]
         self._steps = 0
         self._sampler: Any = None
+
+    @property
+    def complete(self) -> bool:
+        """Return whether all steps that were asked for are recorded and written."""
+        return self._steps >= self._end
 
     def start(self) -> None:
         """Start before the first step."""

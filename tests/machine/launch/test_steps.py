@@ -60,6 +60,17 @@ def test_accumulation_is_one_step_with_the_mean_loss(tmp_path: Path) -> None:
     assert all(norm is not None and norm > 0.5 for norm in norms)
 
 
+@pytest.mark.parametrize("how", ["class", "data", "functional"])
+def test_updates_without_an_optimizer_of_torch_are_steps(tmp_path: Path, how: str) -> None:
+    """Each is seen when the next one's backward begins: the last one is not."""
+    result = run(tmp_path, "own_updates.py", how)
+    assert result.outcome == "finished"
+    assert [step.micro_batches for step in result.steps] == [1 if how == "functional" else 2] * 5
+    assert result.losses == pytest.approx(printed(result, "mean")[:5], rel=1e-6)
+    stopped = run(tmp_path / "stopped", "own_updates.py", how, steps=3)
+    assert stopped.outcome == "stopped_after" and stopped.losses == result.losses[:3]
+
+
 def test_a_skipped_update_is_no_step_and_the_loss_is_unscaled(tmp_path: Path) -> None:
     result = run(tmp_path, "scaled.py", transform="baseline_cpu")
     losses = printed(result, "loss")

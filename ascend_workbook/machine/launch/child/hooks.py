@@ -13,6 +13,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 
 from . import gauges
 from .observer import Observer
+from .own_updates import OwnUpdates
 from .replacing import replaces
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ def _hook_optimizers(observer: Observer) -> list[tuple[Optimizer, dict[str, obje
 
 def _hook_backward(observer: Observer, in_step: list[tuple[Optimizer, dict[str, object] | None]]) -> None:
     """Watch where backward starts: `Tensor.backward` calls `torch.autograd.backward` too."""
+    own = OwnUpdates()
     depth = 0  # not per thread: on an accelerator a checkpoint's inner backward runs in autograd's own thread
 
     @replaces(torch.autograd, "backward")
@@ -115,6 +117,8 @@ def _hook_backward(observer: Observer, in_step: list[tuple[Optimizer, dict[str, 
             original(tensors, *args, **kwargs)
             return
         update = in_step[0][1] if in_step else None
+        if observer.known.is_empty and own.has_ended():
+            observer.own_update_ended()
         depth += 1
         try:
             # a closure (LBFGS) evaluates the loss many times within one step: the first is the step's loss
@@ -124,8 +128,25 @@ def _hook_backward(observer: Observer, in_step: list[tuple[Optimizer, dict[str, 
             original(tensors, *args, **kwargs)
         finally:
             depth -= 1
+        if observer.known.is_empty:
+            own.pass_ended(observer.models)
         if update is not None and not again:
             update.update(grad_norm=observer.gradient_norm(in_step[0][0]), evaluated=True)
+
+    @replaces(torch.autograd, "grad")
+    def find_gradients(
+        original: Callable[..., Any], outputs: Any, inputs: Any, *args: object, **kwargs: object
+    ) -> object:
+        inputs = inputs if isinstance(inputs, torch.Tensor) else tuple(inputs)
+        of_model = not isinstance(inputs, torch.Tensor) and any(isinstance(each, torch.nn.Parameter) for each in inputs)
+        if depth or not observer.active or not observer.known.is_empty or not of_model:
+            return original(outputs, inputs, *args, **kwargs)
+        if own.has_ended():
+            observer.own_update_ended()
+        observer.losses.backward_from(outputs)
+        result = original(outputs, inputs, *args, **kwargs)
+        own.pass_ended(observer.models)
+        return result
 
 
 def _hook_scaler(observer: Observer, cls: type) -> None:

@@ -55,6 +55,10 @@ if TYPE_CHECKING:
     from .gpulog import GpuLog
 
 
+#: How an update of the script's own is called
+OWN = "own"
+
+
 class Observer:
     """One training process as it runs. `limit` steps and the run is stopped; None lets it end by itself."""
 
@@ -189,6 +193,18 @@ class Observer:
         if self._rounds.ends_round(id(optimizer)):
             self._end_round()
 
+    def own_update_ended(self) -> None:
+        """Log an update that no optimizer of torch's made; it ends a step."""
+        self.updates += 1
+        if not self.log.content["meta"]["parameter_devices"] and self.model is not None:
+            devices = {str(parameter.device) for parameter in self.model.parameters()}
+            self.log.content["meta"]["parameter_devices"] = sorted(devices)
+        loss, micro_batches = self.losses.take_mean()
+        self._round.append(
+            {"optimizer": OWN, "loss": loss, "micro_batches": micro_batches, "lr": None, "grad_norm": None}
+        )
+        self._end_round()
+
     def update_skipped(self) -> None:
         self.updates += 1
         self.losses.take_mean()
@@ -265,6 +281,11 @@ class Known:
         if self.at_first is not None:
             call, self.at_first = self.at_first, None
             call()
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether no optimiser was ever made."""
+        return not self._made
 
     def count_optimizers(self) -> int:
         """Count the optimisers; one wrapped in another holds the same parameters and counts once."""

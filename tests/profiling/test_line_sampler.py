@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ascend_workbook.profiling.child.line_sampler import LineSampler, find_line
+from ascend_workbook.profiling.child.line_sampler import LineSampler, _holds_mask, find_line
 from ascend_workbook.profiling.facts import load_profile
 from ascend_workbook.profiling.intervals import Intervals
 from ascend_workbook.profiling.readers import lines
@@ -60,6 +60,15 @@ def test_lines_that_rest_and_lines_that_compute_are_both_seen(tmp_path: Path) ->
     assert any(name == f"test_line_sampler.py({line}): rest_long" for name in spent), "the line of the call"
     assert any(generation == 2 for _, _, generation in content["collections"])
     assert not any("line_sampler.py" in file and "tests" not in file for file, _, _ in content["frames"])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "device", "noted"), [("bool", "meta", True), ("bool", "cpu", False), ("int64", "meta", False)]
+)
+def test_an_index_is_noted_that_is_a_mask_on_a_device(dtype: str, device: str, noted: bool) -> None:
+    torch = pytest.importorskip("torch")
+    index = torch.ones(2, dtype=getattr(torch, dtype), device=device)
+    assert (_holds_mask(index), _holds_mask((0, index)), _holds_mask((0, None, 1))) == (noted, noted, False)
 
 
 def test_calls_that_wait_have_their_lines_and_are_put_back(tmp_path: Path) -> None:

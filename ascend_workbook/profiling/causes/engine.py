@@ -44,7 +44,6 @@ WORTH = 0.03
 #: The same on a simulated NPU, by kind and of all others, and how many kernels a step are many there
 SIMULATED_WORTH = {
     "python": 0.09,
-    "loading": 0.25,
     "tiny_kernels": 0.25,
     "layout": 0.12,
     "casting": 0.12,

@@ -120,7 +120,7 @@ class Recording:
     @property
     def complete(self) -> bool:
         """Return whether all steps that were asked for are recorded and written."""
-        return self._steps >= self._end
+        return bool(self._steps >= self._end)
 
     def start(self) -> None:
         """Start before the first step."""

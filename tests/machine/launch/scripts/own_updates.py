@@ -1,4 +1,4 @@
-"""Two micro-batches an update, which lines of the script make: its own optimizer, its own data, or functional gradients."""
+"""Two micro-batches an update, made by the script: its own optimizer, its own data, or functional gradients."""
 
 import sys
 
@@ -27,7 +27,7 @@ model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Lin
 optimizer = Descent(model.parameters())
 x = torch.randn(32, 4)
 y = x.sum(dim=1, keepdim=True)
-for step in range(6):
+for _ in range(6):
     total = 0.0
     for part in (slice(0, 16), slice(16, 32)) if how != "functional" else (slice(0, 32),):
         loss = torch.nn.functional.mse_loss(model(x[part]), y[part])

@@ -1,0 +1,341 @@
+"""The lines of the script at which the host is in a simulated NPU's profile, and what goes on at each."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.profiling.attribution import Nesting
+from ascend_workbook.profiling.causes.cause import Cause, Range
+from ascend_workbook.profiling.causes.marks import COMPILED, describe_frame, function_of, is_own_frame
+from ascend_workbook.profiling.causes.work import families_of
+from ascend_workbook.profiling.intervals import I64, Intervals
+from ascend_workbook.profiling.trace import Step, Trace
+
+if TYPE_CHECKING:
+    from ascend_workbook.profiling.facts import Profile
+
+Mask = npt.NDArray[np.bool_]
+#: A function that takes so much of the steps holds the loop: its lines are told apart, not the function as a whole
+HOLDS_LOOP = 0.9
+#: What an operator of the script costs an NPU's host, with its gradient and its part of the update
+OPERATOR_NS = 100_000
+#: A line is seen so much later than it begins, at most where nothing keeps the interpreter
+SEEN_LATE_NS = 2_000_000
+#: A function is busy by itself in a step where it is so for so long
+BUSY_NS = 300_000
+#: These bring tensors to the host
+COPYING_WAITS = ("Tensor.cpu", "Tensor.numpy", "Tensor.to", "Tensor.tolist")
+#: The script's thread waits here for the one that runs backward
+BACKWARD = ": _engine_run_backward"
+#: Causes without which a step is shorter by what goes on at their place, and of these such as are counted: what these
+#: are weighed by is no time that is saved
+AT_PLACE = (
+    *("preprocessing", "garbage", "checkpoint", "logging", "python", "compiling", "synchronisation", "blocked_copy"),
+    *("tiny_kernels", "computing", "allocation"),
+)
+HANDED_OUT = ("tiny_kernels", "computing")
+#: What a frame's name can tell of its time
+EXPLAINED = ("garbage", "loading", "checkpoint", "logging", "compiling", "preprocessing", "profiler")
+EDGES = ("start_ns", "end_ns")
+#: A loader that starts its workers is in none of its own events
+LOADER_STARTS = re.compile(r"utils/data/dataloader\.py\(\d+\): (__iter__|_get_iterator)$")
+#: A loader with worker processes, and what each of its batches needs to come through their queue
+QUEUED, QUEUE_NS = "_MultiProcessingDataLoaderIter", 700_000
+#: A place in a script
+PLACE = re.compile(r"\.\w+:\d+")
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The script's lines at which the host is, of a profile's steady steps."""
+
+    profile: Profile
+
+    @property
+    def trace(self) -> Trace:
+        return self.profile.trace
+
+    @cached_property
+    def steady(self) -> Mask:
+        """Return a mask (n,) of the events in the steady steps."""
+        return self.trace.in_steps({step.number for step in self.profile.breakdown.steady})
+
+    @property
+    def steps(self) -> int:
+        return max(1, len(self.profile.breakdown.steady))
+
+    @cached_property
+    def frames(self) -> Nesting | None:
+        """Return the script's own frames on the thread that trains, nested; None where none was recorded."""
+        trace = self.trace
+        own = trace.mask_of_names(is_own_frame) & trace.where(("python",))
+        rows = np.flatnonzero(own)
+        if not rows.size:
+            return None
+        lane = int(np.bincount(trace.lane[rows]).argmax())
+        rows = rows[trace.lane[rows] == lane]
+        return Nesting(trace.start_ns[rows], trace.duration_ns[rows], rows)
+
+    def lines_at(self, moments_ns: I64) -> npt.NDArray[np.int64]:
+        """Return for each moment the name of the innermost of the script's own frames, as its place in the trace's
+        names, or -1."""
+        if self.frames is None:
+            return np.full(moments_ns.size, -1, np.int64)
+        rows = self.frames.innermost_at(moments_ns)
+        return np.where(rows >= 0, self.trace.name[np.maximum(rows, 0)], -1).astype(np.int64)
+
+    def spent_at(self, where: str) -> float:
+        """Return the nanoseconds of the mean step in which the host is in the function at this place; where that
+        function holds the loop, at this line alone."""
+        frames, trace = self.frames, self.trace
+        if frames is None:
+            return 0.0
+        functions = {function_of(name) for name in trace.names if describe_frame(name) == where}
+        by_function = np.array([function_of(name) in functions for name in trace.names])
+        by_line = np.array([describe_frame(name) == where for name in trace.names])
+        spent = [self._spent_in(chosen[trace.name[frames.rows]]) for chosen in (by_function, by_line)]
+        return spent[1] if spent[0] >= HOLDS_LOOP * self.profile.breakdown.step_ns else spent[0]
+
+    def _spent_in(self, chosen: Mask) -> float:
+        assert self.frames is not None
+        rows = chosen & self.steady[self.frames.rows]
+        return Intervals.union_of(self.frames.start_ns[rows], self.frames.end_ns[rows]).length_ns / self.steps
+
+    def dearest_line(self, rows: npt.NDArray[np.intp]) -> str:
+        """Return the line from which most of these events of the host come, by their number; empty where none is
+        known."""
+        return self.dearest_place(rows)[0]
+
+    def dearest_place(self, rows: npt.NDArray[np.intp]) -> tuple[str, float]:
+        """Return the line from which most of these events of the host come, and their part; empty where none is known.
+        Those of the script's own thread tell it: the backward ones have no line of their own."""
+        if self.frames is not None and self.frames.rows.size:
+            own = rows[self.trace.lane[rows] == self.trace.lane[self.frames.rows[0]]]
+            rows = own if own.size else rows
+        names = self.lines_at(self.trace.start_ns[rows])
+        counts = np.bincount(names[names >= 0])
+        if not counts.size:
+            return "", 0.0
+        return describe_frame(self.trace.names[int(counts.argmax())]), float(counts.max()) / rows.size
+
+    @cached_property
+    def alone(self) -> Intervals:
+        """Return when the host hands out no work, waits for no loader and no backward, updates no parameter and does
+        nothing that has a cause of its own: Python, and operators that run on the host's own tensors."""
+        trace = self.trace
+        at_work = self.hands_out | trace.where(("loading", "annotation")) | trace.mask_of_names(_is_explained)
+        begins, ends = (np.array([getattr(step, edge) for step in trace.steps], np.int64) for edge in EDGES)
+        return trace.intervals_of(at_work).gaps_in(begins, ends)
+
+    @cached_property
+    def hands_out(self) -> Mask:
+        """Return a mask (n,) of the operators that launch something, or one within them does; of all where the trace
+        does not tell what launched what."""
+        trace = self.trace
+        operators = trace.where(("host_op",))
+        launches = np.unique(trace.launched_by[trace.launched_by >= 0])
+        if not launches.size:
+            return operators
+        hands_out = np.zeros(len(trace), np.bool_)
+        rows = np.flatnonzero(operators)
+        for lane in np.unique(trace.lane[rows]).tolist():
+            own = rows[trace.lane[rows] == lane]
+            moments = np.sort(trace.start_ns[launches[trace.lane[launches] == lane]])
+            begin, end = trace.start_ns[own], trace.start_ns[own] + trace.duration_ns[own]
+            hands_out[own] = np.searchsorted(moments, end) > np.searchsorted(moments, begin)
+        return hands_out
+
+    def recurs(self, where: str) -> bool:
+        """Return whether the host is alone at a place in more than half of the steady steps: what another process on
+        the machine takes falls here and there."""
+        if self.frames is None:
+            return True
+        trace = self.trace
+        here = np.array([describe_frame(name) == where for name in trace.names])[trace.name[self.frames.rows]]
+        chosen = np.flatnonzero(here & self.steady[self.frames.rows])
+        spent = self.alone.before_ns(self.frames.end_ns[chosen]) - self.alone.before_ns(self.frames.start_ns[chosen])
+        busy = np.bincount(trace.step[self.frames.rows[chosen]], weights=spent, minlength=1)
+        return 2 * int((busy >= BUSY_NS).sum()) > self.steps
+
+    @cached_property
+    def script_rows(self) -> npt.NDArray[np.intp]:
+        """Return the operators that the script itself calls in the steady steps and that launch something, those within
+        others left out: one may be many kernels of the CPU's and one of an NPU's, as a whole GRU is."""
+        if self.frames is None or not self.frames.rows.size:
+            return np.empty(0, np.intp)
+        trace = self.trace
+        rows = np.flatnonzero(self.hands_out & self.steady & (trace.lane == trace.lane[self.frames.rows[0]]))
+        nesting = Nesting(trace.start_ns[rows], trace.duration_ns[rows], rows)
+        return nesting.rows[nesting.parent < 0].astype(np.intp)
+
+    @property
+    def operators(self) -> float:
+        """Return how many operators the script itself calls in a step that launch something; where its lines are not
+        known, very many."""
+        return self.script_rows.size / self.steps if self.frames is not None else math.inf
+
+    @cached_property
+    def holds_loop(self) -> Mask:
+        """Return a mask (n,) of the script's frames whose function holds the loop: its lines are told apart."""
+        assert self.frames is not None
+        trace, frames = self.trace, self.frames
+        numbers: dict[str, int] = {}
+        function_of_name = np.array([numbers.setdefault(function_of(name), len(numbers)) for name in trace.names])
+        function = function_of_name[trace.name[frames.rows]]
+        steady = self.steady[frames.rows]
+        lasts = np.bincount(function[steady], (frames.end_ns - frames.start_ns)[steady], len(numbers))
+        held: Mask = (lasts >= HOLDS_LOOP * self.steps * self.profile.breakdown.step_ns)[function]
+        return held
+
+    @property
+    def handed_ns(self) -> float:
+        """Return what a step would take of a device that computes in no time: what the host does besides operators,
+        and what an NPU's host needs for so many operators, their gradients and updates among it."""
+        begins, ends = (np.array([getattr(step, edge) for step in self._steady_steps], np.int64) for edge in EDGES)
+        own = self.alone.before_ns(ends) - self.alone.before_ns(begins)
+        return float(own.sum()) / self.steps + OPERATOR_NS * self.operators
+
+    @property
+    def _steady_steps(self) -> list[Step]:
+        steady = {step.number for step in self.profile.breakdown.steady}
+        return [step for step in self.trace.steps if step.number in steady]
+
+    def tell_from_samples(self, cause: Cause) -> Cause:
+        """Return a cause of preparing samples as one of the script's own code where its function fetches tensors from
+        the device in each step: it computes on the host with what the device has made."""
+        trace = self.trace
+        if self.frames is None:
+            return cause
+        fetched = trace.mask_of_names(COPYING_WAITS.__contains__) & trace.where(("python",)) & self.steady
+        calls = self._find_loop_lines(self._find_frames_at(cause.where))
+        inside = Intervals.union_of(self.frames.start_ns[calls] - SEEN_LATE_NS, self.frames.end_ns[calls])
+        moments = find_launching(trace, np.flatnonzero(fetched))
+        if int(inside.cover_moments(moments).sum()) < self.steps:
+            return cause
+        return replace(cause, kind="python", evidence=Sentence("PRF316.python", **cause.evidence.args))
+
+    def _find_frames_at(self, where: str) -> npt.NDArray[np.intp]:
+        """Return the frames of the function at a place; where that holds the loop, those at this line alone."""
+        assert self.frames is not None
+        trace, frames = self.trace, self.frames
+        functions = {function_of(name) for name in trace.names if describe_frame(name) == where}
+        by_function = trace.mask_of_names(lambda name: function_of(name) in functions)[frames.rows]
+        by_line = trace.mask_of_names(lambda name: describe_frame(name) == where)[frames.rows]
+        return np.flatnonzero(np.where(self.holds_loop, by_line, by_function))
+
+    def _find_loop_lines(self, at: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+        """Return the frames of the loop's lines from which these frames are called."""
+        assert self.frames is not None
+        parent = self.frames.parent
+        while (climbs := ~self.holds_loop[at] & (parent[at] >= 0)).any():
+            at = np.where(climbs, parent[at], at)
+        return at
+
+    def _spans_of(self, at: npt.NDArray[np.intp]) -> Intervals:
+        assert self.frames is not None
+        return Intervals.union_of(self.frames.start_ns[at], self.frames.end_ns[at])
+
+    def weigh_loading(self, cause: Cause) -> Cause:
+        """Return the loader's cause with what the loop waits for it by the loader's own events: sampled frames are less
+        exact. What a queue of worker processes itself takes is not counted: another loader takes it too."""
+        trace = self.trace
+        own = trace.where(("loading",))
+        if not (own & self.steady).any():
+            return cause
+        starts = trace.where(("python",)) & trace.mask_of_names(lambda name: LOADER_STARTS.search(name) is not None)
+        rows = np.flatnonzero((own | starts) & self.steady)
+        spans = Intervals.union_of(trace.start_ns[rows], trace.start_ns[rows] + trace.duration_ns[rows])
+        queues = int((own & self.steady & trace.mask_of_names(lambda name: QUEUED in name)).sum())
+        spent = max(0.0, float(spans.length_ns - queues * QUEUE_NS)) / self.steps
+        share = min(1.0, spent / self.profile.breakdown.step_ns)
+        args = {**cause.evidence.args, "gain_ms": self.profile.to_ms(spent), "share": round(100 * share, 1)}
+        weighed = replace(cause, spent_ns=spent, share=share, evidence=Sentence(cause.evidence.key, **args))
+        return replace(weighed, predicted=Range(spent, spent))
+
+    def place_cause(self, cause: Cause) -> Cause:
+        """Return a cause that is told by its kernels with the line that launches most of them, where it has none; of
+        small kernels the line of the script's own thread: the backward ones have none of their own."""
+        trace = self.trace
+        placed = cause.kind != "tiny_kernels" and PLACE.search(cause.where)
+        if cause.kind not in ("layout", "casting", "tiny_kernels") or placed or self.frames is None:
+            return cause
+        rows = np.flatnonzero(trace.where(("compute",)) & self.steady & (trace.launched_by >= 0))
+        if cause.kind == "tiny_kernels":
+            by = self.script_rows if rows.size else np.empty(0, np.intp)
+        else:
+            by = trace.launched_by[rows[families_of(trace, rows) == cause.kind]].astype(np.intp)
+        where = self.dearest_line(by) or cause.where
+        args = {**cause.evidence.args, "where": where} if "where" in cause.evidence.args else cause.evidence.args
+        return replace(cause, where=where, evidence=Sentence(cause.evidence.key, **args))
+
+    def predict(self, cause: Cause) -> Cause:
+        """Return a cause with what the step would be shorter by without it: what goes on at its place, or, where its
+        kernels are all over the step, what they take and their part of what the host needs to hand them out."""
+        saved = cause.spent_ns
+        if cause.kind in AT_PLACE and cause.where:
+            at_place = self.spent_at(cause.where)
+            saved = at_place + self._backward_of(cause.where) if cause.kind in HANDED_OUT else max(saved, at_place)
+        elif cause.kind in ("layout", "casting") and not cause.evidence.key.endswith(".undone"):
+            rows = np.flatnonzero(self.trace.where(("compute",)) & self.steady)
+            part = float((families_of(self.trace, rows) == cause.kind).mean()) if rows.size else 0.0
+            saved += part * self.profile.breakdown.per_step_ns("free")
+        elif cause.predicted is not None or cause.kind not in ("fallback", "communication", "casting"):
+            return cause
+        return replace(cause, predicted=Range(saved, saved))
+
+    def _backward_of(self, where: str) -> float:
+        """Return the nanoseconds of a mean step in which the gradients of what is called at a place are worked out: the
+        part of backward that these operators are of all that the script calls outside of updates."""
+        trace, rows = self.trace, self.script_rows
+        if self.frames is None or not rows.size:
+            return 0.0
+        updates = trace.mask_of_names(lambda name: name.startswith("Optimizer.step#"))
+        rows = rows[~updates[rows] & ~trace.intervals_of(updates).cover_moments(trace.start_ns[rows])]
+        waits = trace.mask_of_names(lambda name: BACKWARD in name) & self.steady
+        around = trace.intervals_of(waits)
+        rows = rows[~around.cover_moments(trace.start_ns[rows])]
+        part = (
+            self._spans_of(self._find_frames_at(where)).cover_moments(trace.start_ns[rows]).mean() if rows.size else 0.0
+        )
+        return float(part) * around.length_ns / self.steps
+
+
+def find_launching(trace: Trace, rows: npt.NDArray[np.intp]) -> I64:
+    """Return when those of these calls begin within which a copy is launched."""
+    copies = np.unique(trace.launched_by[trace.where(("copy",))])
+    copy_ns = np.sort(trace.start_ns[copies[copies >= 0]])
+    begin, end = trace.start_ns[rows], trace.start_ns[rows] + trace.duration_ns[rows]
+    moments: I64 = begin[np.searchsorted(copy_ns, end) > np.searchsorted(copy_ns, begin)]
+    return moments
+
+
+def count_outermost(trace: Trace, rows: npt.NDArray[np.intp]) -> int:
+    """Count those of one thread's events that lie in none of the others."""
+    return int((Nesting(trace.start_ns[rows], trace.duration_ns[rows], rows).parent < 0).sum())
+
+
+def _is_explained(name: str) -> bool:
+    """Return whether a frame has a cause of its own, or waits for backward."""
+    return BACKWARD in name or any(COMPILED[mark].search(name) for mark in EXPLAINED)
+
+
+def make_cause(
+    lines: Lines, kind: str, key: str, spent_ns: float, where: str, part: float = 1.0, **evidence: Scalar
+) -> Cause:
+    profile = lines.profile
+    share = min(1.0, spent_ns / profile.breakdown.step_ns)
+    place = (
+        Sentence("profiling.cause_at", where=where, part=round(100 * part))
+        if where
+        else Sentence("profiling.cause_nowhere")
+    )
+    args: dict[str, Scalar] = {"gain_ms": profile.to_ms(spent_ns), "share": round(100 * share, 1), "place": place}
+    return Cause(kind, spent_ns, share, where, Sentence(f"PRF316.{key}", **args, **evidence), "sure")

@@ -4,6 +4,7 @@
     python -m tools.rehearsals run FOLDER OUT                 # the second set's working half, one script after another
     python -m tools.rehearsals run FOLDER OUT --half held     # the held half
     python -m tools.rehearsals run FOLDER OUT --set 1         # the first set, of which both halves have been looked at
+    python -m tools.rehearsals run FOLDER OUT --set 3         # the third set's working half; writes its samples of data
     python -m tools.rehearsals figures OUT                    # what came of it, script by script
 
 FOLDER holds OWNER/NAME as a clone of that repository has it; a script is run only where its checksum is that of the
@@ -30,6 +31,7 @@ from typing import Any
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.machine.launch import Plugin
 from ascend_workbook.machine.simulator import simulator_location
+from tools.rehearsals.packed import pack_sample
 
 #: Its own names are replaced: every launch gets the count of reads.
 rehearsals: Any = import_module("ascend_workbook.planning.rehearsal")
@@ -64,7 +66,7 @@ def fetch(folder: Path, source: str) -> None:
 
 def check_script(folder: Path, entry: dict[str, Any]) -> Path:
     """Return the script's path. Raises SystemExit where it is absent or another one."""
-    path: Path = folder / entry["repository"] / entry["path"]
+    path: Path = folder.absolute() / entry["repository"] / entry["path"]
     if not path.is_file():
         raise SystemExit(f"{path} is not there: {entry['repository']} at {entry['commit']}")
     if hashlib.sha256(path.read_bytes()).hexdigest() != entry["sha256"]:
@@ -75,6 +77,8 @@ def check_script(folder: Path, entry: dict[str, Any]) -> Path:
 def rehearse_one(path: Path, entry: dict[str, Any], out: Path) -> str:
     """Rehearse one script into OUT; return the error that came in place of a report."""
     words = [*shlex.split(entry["launch"]), str(path), *shlex.split(entry["args"])]
+    root = str(path).removesuffix(entry["path"]).rstrip("/")
+    words = [word.replace("{repository}", root) for word in words]
     counter = Plugin(COUNTER, {"simulator": str(simulator_location())})
     ordinary = rehearsals.make_rehearsal
     rehearsals.make_rehearsal = lambda *args, **kwargs: replace(ordinary(*args, **kwargs), plugins=(counter,))
@@ -93,6 +97,8 @@ def run_one(folder: Path, out: Path, entry: dict[str, Any]) -> dict[str, Any]:
     """Rehearse one script and say what came of it."""
     number, work = entry["number"], out / str(entry["number"])
     path = check_script(folder, entry)
+    if entry["set"] == 3:
+        pack_sample(entry["repository"], (folder / entry["repository"]).absolute())
     shutil.rmtree(work, ignore_errors=True)
     started = time.monotonic()
     error = rehearse_one(path, entry, work)
@@ -166,7 +172,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     run = commands.add_parser("run")
     run.add_argument("folder", type=Path)
     run.add_argument("out", type=Path)
-    run.add_argument("--set", type=int, default=2, choices=(1, 2))
+    run.add_argument("--set", type=int, default=2, choices=(1, 2, 3))
     run.add_argument("--half", default="working", choices=("working", "held"))
     run.add_argument("--only", type=int, nargs="*", default=[])
     figures = commands.add_parser("figures")

@@ -121,5 +121,8 @@ def _make_headline(
         args |= {"cause": describe_saving(profile, saving), "cause_ms": saving.args["gain_ms"]}
     if not changes:
         return Finding("PRF310", status, f"PRF310.no_advice{more}", args, weight=1000.0)
+    if changes[0].args["gain_ms"] is None:
+        counted: dict[str, Scalar] = {"count": len(changes), "topic": changes[0].args["topic"], "open": args["open"]}
+        return Finding("PRF310", status, "PRF310.advice_counted", counted, weight=1000.0)
     args |= {"count": len(changes), **{name: changes[0].args[name] for name in ("topic", "gain_ms", "share")}}
     return Finding("PRF310", status, f"PRF310.advice{more}", args, weight=1000.0)

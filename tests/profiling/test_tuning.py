@@ -149,6 +149,21 @@ def test_values_read_on_a_simulated_npu_are_counted(profile_of: Make) -> None:
 
     assert judged(of(6), "PRF390").key == "advice.counted" and judged(of(6), "PRF390").args["count"] == 6.0
     assert judged(of(5), "PRF390").key == "advice.not_counted"
+    findings = judge_facts(of(6), rules_of(rules), strict=True)
+    headline = report_tuning(of(6), "profiling", findings).headline
+    assert headline is not None and headline.key == "PRF310.advice_counted", "no bound without a time"
+
+
+def test_counters_of_an_optimizer_are_no_values_read_on_a_simulated_npu(profile_of: Make) -> None:
+    """Adam reads the step count of each parameter, which lies on the host."""
+
+    def of(optimizer: str) -> Profile:
+        reading = [("host_op", "aten::_local_scalar_dense", 100 + 10 * at, 5) for at in range(8)]
+        marks = [("compute", "k", 0, 500), ("annotation", optimizer, 95, 100)]
+        return profile_of([*marks, *reading], tier="npu-simulated")
+
+    assert judged(of("Optimizer.step#Adam.step"), "PRF390").key == "advice.not_counted"
+    assert judged(of("Optimizer.zero_grad#Adam.zero_grad"), "PRF390").args["count"] == 8.0
 
 
 def test_building_kernels(profile_of: Make) -> None:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.rules import CannotCheck
@@ -191,9 +192,7 @@ def _find_reads(profile: Profile) -> Finding | None:
         return None
     looked_at = trace.in_steps({step.number for step in steady})
     rows = np.flatnonzero(trace.mask_of_names(READ.__eq__) & trace.where(("host_op",)) & looked_at)
-    optimizers = trace.mask_of_names(lambda name: name.startswith("Optimizer.step#"))
-    hosts = trace.where(("loading",)) | (trace.where(("annotation",)) & optimizers)
-    rows = rows[~trace.intervals_of(hosts).cover_moments(trace.start_ns[rows])]
+    rows = rows[~_is_of_the_host(profile, rows)]
     if not rows.size:
         return None
     lines = Counter(find_caller(profile, row) for row in rows[trace.step[rows] == trace.step[rows[0]]][:MOST].tolist())
@@ -202,6 +201,14 @@ def _find_reads(profile: Profile) -> Finding | None:
     if not where:
         return Finding("PRF314", Status.NOTE, "PRF314.read_somewhere", args)
     return Finding("PRF314", Status.NOTE, "PRF314.read", {**args, "where": where})
+
+
+def _is_of_the_host(profile: Profile, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+    """Return which of these reads are a loader's, or an optimizer's of its counters: on the host."""
+    trace = profile.trace
+    optimizers = trace.mask_of_names(lambda name: name.startswith("Optimizer.step#"))
+    hosts = trace.where(("loading",)) | (trace.where(("annotation",)) & optimizers)
+    return trace.intervals_of(hosts).cover_moments(trace.start_ns[rows])
 
 
 def check_values_read(profile: Profile) -> Iterator[Finding]:
@@ -214,6 +221,8 @@ def check_values_read(profile: Profile) -> Iterator[Finding]:
         raise CannotCheck("advice.no_host", topic=Sentence("PRF390.topic"))
     wanted = [at for at, name in enumerate(trace.names) if name in READS]
     rows = np.flatnonzero(trace.mask_of_names(READS.__contains__) & trace.where(("host_op",)) & (trace.step >= 0))
+    if profile.simulated:  # with no waiting to be seen, each counts
+        rows = rows[~_is_of_the_host(profile, rows)]
     calls_of_name = {trace.names[at]: int((trace.name[rows] == at).sum()) for at in wanted}
     most = max(calls_of_name, key=lambda name: calls_of_name[name], default="") if rows.size else ""
     first = rows[trace.name[rows] == trace.names.index(most)][:1] if most else []

@@ -129,6 +129,9 @@ def test_out_of_memory_is_a_row_and_a_failure_is_a_failure() -> None:
     failed = Measured("batch=64", {"batch": "64"}, FAILED, "no such option")
     assert answer.report_benchmark(bench(measured({"batch": "8"}), failed)).status is Status.FIX
     assert answer.report_benchmark(bench(full)).status is Status.FIX, "nothing was measured"
+    ran = {"PRF375", "PRF377", "PRF378"}
+    rules = [{key.partition(".")[0] for key in keys(bench(row))} for row in (full, measured({}))]
+    assert not rules[0] & ran and rules[1] >= ran, "of what did not run nothing is said"
 
 
 def sweep(*seconds: float, **more: Any) -> Bench:

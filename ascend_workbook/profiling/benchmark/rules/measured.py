@@ -98,6 +98,8 @@ def check_memory(bench: Bench) -> Iterator[Finding]:
 def check_power(bench: Bench) -> Iterator[Finding]:
     """Power: how much a joule buys, where the machine tells its power."""
     metered = [configuration for configuration in bench.successful if configuration.power_w]
+    if not bench.successful:
+        return
     if not metered:
         yield Finding(
             "PRF377", Status.NOTE, "PRF377.unknown", {"why": bench.no_power or Sentence("benchmark.power.short")}
@@ -111,6 +113,8 @@ def check_power(bench: Bench) -> Iterator[Finding]:
 
 def check_repeats(bench: Bench) -> Iterator[Finding]:
     """Was what differs from run to run measured? The steps of one run share its process, its memory and its moment."""
+    if not bench.successful:
+        return
     status, key = (Status.NOTE, "PRF378.few") if bench.repeats < ENOUGH else (Status.GOOD, "PRF378.enough")
     yield Finding("PRF378", status, key, {"repeats": bench.repeats})
 
@@ -243,8 +247,8 @@ def check_loading(bench: Bench) -> Iterator[Finding]:
     """Data loading: how much of a step waits for it, and which workers, pinning and prefetching wait least. Settings of
     the loader are compared where all else is the same, in time a step: the share of a step also grows where the
     computing gets shorter. On the simulated NPU a CPU computes the step, which hides more loading than an NPU would."""
-    if bench.facts.get("kind") == "loading":
-        return  # nothing but loading was measured
+    if bench.facts.get("kind") == "loading" or not bench.successful:
+        return  # nothing but loading was measured, or nothing
     ran = [configuration for configuration in bench.successful if configuration.loading_s]
     if not ran:
         yield Finding("PRF375", Status.NOTE, "PRF375.unseen")

@@ -92,6 +92,17 @@ def bisect(
         return folders[0], folders[1], sum(written)
 
     whole = {"steps": steps, "dump_steps": dump_steps}
+    return narrow_down(capture_both_sides, whole, nproc=nproc, progress=progress)
+
+
+#: Captures one kind on both sides, with options by side: the two folders, and how many bytes were written.
+Capturing = Callable[[str, Mapping[str, Mapping[str, Any]]], tuple[Path, Path, int]]
+
+
+def narrow_down(
+    capture_both_sides: Capturing, whole: Mapping[str, Any], *, nproc: int, progress: Callable[[str], None] | None
+) -> Report:
+    """Compare the statistics of the steps of `whole` on both sides, then tensors about the place that parts first."""
     left, right, first_bytes = capture_both_sides("statistics", dict.fromkeys(SIDES, whole))
     facts = examine_captures(left.absolute(), right.absolute(), replaying=False)
     place = find_suspicious_place(facts)

@@ -99,11 +99,45 @@ def capture(
         draws,
         rm_dropout,
     )
+    return capture_run(
+        options,
+        out=out,
+        device=device,
+        estimate=estimate,
+        force=force,
+        network=network,
+        timeout_s=timeout_s,
+        enclosed=enclosed,
+        cwd=cwd,
+        python=python,
+        progress=progress,
+    )
+
+
+def capture_run(
+    options: Options,
+    *,
+    out: str | Path,
+    device: str,
+    estimate: bool,
+    force: bool,
+    network: bool,
+    timeout_s: float | None,
+    enclosed: bool,
+    cwd: str | Path | None,
+    python: str,
+    progress: Callable[[str], None] | None,
+    replay: Plugin | None = None,
+) -> Report:
+    """Run a capture with all that was asked of it. `replay` rides before it, and brings the run to a kept state: then
+    no seed is set, because the run that kept it had none."""
     options.check_options()
     chosen = devices.find_baseline(python=python) if device == "baseline" else devices.find(device, python=python)
     options.check_tier(chosen.tier)
     environment = {**devices.child_environment(chosen.tier), "MSPROBE_LOG_LEVEL": "4", **options.settings}
     about = options.describe_capture(chosen, environment)
+    if replay is not None:
+        about |= {"seed": None, "replayed": {"state": Path(str(replay.config["state"])).name}}
     wanted = Path(out).absolute()
     enclosure = choose_enclosure(chosen, network=network, python=python) if enclosed else None
     remaining = announce_guard(enclosure.guard) if enclosure else None
@@ -111,20 +145,22 @@ def capture(
         progress(say(remaining.key, **remaining.args))
     with hold_folder(wanted):
         folder = choose_folder(wanted, about, force=force)
-        check_room(folder, limit_mib, chosen.tier, progress)
+        check_room(folder, options.limit_mib, chosen.tier, progress)
         manifest.Manifest(folder, False, about).write_file()
         spec = LaunchSpec(folder, options.script, args=options.args, cwd=Path(cwd) if cwd else None, python=python)
-        spec = replace(spec, nproc=nproc, env=environment, steps=steps, seed=seed, deterministic=True).on(chosen)
-        spec = replace(spec, draws=draws, rm_dropout=rm_dropout)
+        spec = replace(
+            spec, nproc=options.nproc, env=environment, steps=options.steps, seed=about["seed"], deterministic=True
+        ).on(chosen)
+        spec = replace(spec, draws=options.draws, rm_dropout=options.rm_dropout)
         with _dump_folder(folder) as dump:
             aside = (dump.parent,) if dump.parent != folder else ()
             riding = replace(
                 spec,
                 timeout_s=timeout_s,
                 enclosure=replace(enclosure, writable=(*enclosure.writable, *aside)) if enclosure else None,
-                plugins=[_configure_plugin(dump, options, chosen.tier, estimate)],
+                plugins=[*([replay] if replay else []), _configure_plugin(dump, options, chosen.tier, estimate)],
             )
-            result = launch(riding, _make_progress_teller(progress, chosen.tier, folder, limit_mib))
+            result = launch(riding, _make_progress_teller(progress, chosen.tier, folder, options.limit_mib))
         report = _report_capture(folder, about, result, network=network)
         replace_capture(folder, wanted)
     return replace(report, facts={**report.facts, "folder": str(wanted)})

@@ -157,6 +157,7 @@ VERBS = {
             "state_mib": "MIB",
             "tensorboard": "DIR",
             "feature_values": Row("--no-feature-values"),
+            "baseline": Row("--baseline", choices=("baseline", *TIERS)),
             "fail_on": Row(metavar="CLASS", choices=OF_WATCH),
             "timeout_s": Row("--timeout", metavar="S"),
         },

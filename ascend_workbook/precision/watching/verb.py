@@ -17,6 +17,7 @@ from ascend_workbook.findings.sentence import Scalar, say
 from ascend_workbook.machine import device as devices
 from ascend_workbook.machine.launch import LaunchResult, LaunchSpec, Plugin, Progress, launch
 from ascend_workbook.precision.watching import tensorboard as events
+from ascend_workbook.precision.watching.bisecting import bisect_alarm, describe_script
 from ascend_workbook.precision.watching.findings import (
     CLASSES,
     fail_classes,
@@ -84,6 +85,8 @@ def watch(
     state_mib: int = STATE_MIB,
     tensorboard: str | Path | None = None,
     feature_values: bool = True,
+    bisect: bool = False,
+    baseline: str = "",
     fail_on: Iterable[str] = (),
     timeout_s: float | None = None,
     cwd: str | Path | None = None,
@@ -95,18 +98,29 @@ def watch(
 
     Each weight's update is measured once in `update_every` steps, activations every `activation_every` (0: never).
     `state_mib` bounds the states in memory of which the last before an alarm is written (0: none). `tensorboard` is a
-    folder for events. `feature_values` switches on torch_npu's own detection on an NPU. `fail_on` are classes that make
+    folder for events. `feature_values` switches on torch_npu's own detection on an NPU. Where `bisect`, the step of the
+    first alarm is run again from the kept state, enclosed: what does not come again is of that run alone, of what does
+    module and operator are named; on `baseline` (a device) too, where one is given. `fail_on` are classes that make
     the status Fix. Raises WorkbookError where the script took no step."""
     wanted = parse_fail_on(fail_on, CLASSES)
     config = make_config(update_every, activation_every, state_mib)
     if tensorboard is not None:
         events.check_package()
     place = Path(script)
+
+    def look_closer(folder: Path, report: Report, words: Sequence[str] | None) -> Report:
+        if not (bisect or baseline):
+            return report
+        ways: dict[str, Any] = {"python": python, "timeout_s": timeout_s, "tell": progress}
+        about, first = read_about(folder), read_watched(find_files(folder)[0])
+        findings, facts = bisect_alarm(first, folder, about, config=config, baseline=baseline, args=words, **ways)
+        return replace(report, findings=(*report.findings, *findings), facts={**report.facts, **facts})
+
     if place.is_dir() or place.suffix == ".jsonl":
         report = report_run(place, wanted, None, tier="")
         if tensorboard is not None:
             events.write_events(find_files(place)[0], Path(tensorboard))
-        return report
+        return look_closer(place if place.is_dir() else place.parent, report, None)
     chosen = devices.find_baseline(python=python) if device == "baseline" else devices.find(device, python=python)
     folder = Path(out).absolute()
     environment = devices.child_environment(chosen.tier)
@@ -117,7 +131,7 @@ def watch(
     for stale in (*folder.glob("watch*.json*"), *folder.glob("states/step*.pt")):
         stale.unlink()
     about: dict[str, Any] = {"script": str(script), "args": redact_words(list(map(str, args))), "tier": chosen.tier}
-    about["feature_values"] = on_npu
+    about |= {"feature_values": on_npu, **describe_script(place, cwd, nproc)}
     (folder / ABOUT).write_text(redact_file(ABOUT, json.dumps(about, indent=1)), encoding="utf-8")
     spec = LaunchSpec(folder, place, args=tuple(map(str, args)), cwd=Path(cwd) if cwd else None, python=python)
     spec = replace(spec, nproc=nproc, env=environment, steps=steps, timeout_s=timeout_s)
@@ -130,7 +144,7 @@ def watch(
     if not any(folder.glob("watch*.jsonl")):
         trouble: Scalar = result.trouble or ""
         raise WorkbookError("watch.nothing", trouble=trouble, path=str(result.output_path))
-    return report_run(folder, wanted, result, tier=chosen.tier)
+    return look_closer(folder, report_run(folder, wanted, result, tier=chosen.tier), tuple(map(str, args)))
 
 
 class _Follower:

@@ -10,7 +10,16 @@ from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.precision.curves import series as curve_series
 from ascend_workbook.precision.curves.aligned import Aligned, Steps, align_series, exceeds_tolerance, first_place
-from ascend_workbook.precision.curves.series import GRAD_NORM, LOSS, LOSS_SCALE, LR, Checkpoint, Curve, last_before
+from ascend_workbook.precision.curves.series import (
+    GRAD_NORM,
+    LOSS,
+    LOSS_SCALE,
+    LR,
+    PARAMETER,
+    Checkpoint,
+    Curve,
+    last_before,
+)
 from ascend_workbook.precision.curves.spikes import Spike
 
 # The norm of the gradient beside the loss: it tells a backward that is wrong while the forward still agrees.
@@ -22,6 +31,8 @@ AT_FIRST, LATER = 10.0, 100.0
 #: A lone norm is so many times the other side's or a fraction of it, and so many deviations from the usual ratio; of
 #: fewer steps than this nothing is usual.
 FAR, FAR_DEVIATIONS, FEWEST_NORMS = 3.0, 12.0, 8
+#: Of one parameter among many the norm must be further away, and no smaller share of the whole gradient's.
+FAR_ALONE, SMALL_SHARE = 10.0, 1e-3
 #: Ratios that lie so near their median are one factor; fewer values than this tell none.
 SPREAD, ENOUGH = 0.01, 5
 
@@ -40,7 +51,8 @@ def judge_gradient(
     if before_update and len(pair.steps) and pair.excess[0] > AT_FIRST * tolerance:
         at = 0
     if at is None or odd[at] or (loss_step is not None and int(pair.steps[at]) >= loss_step):
-        return _find_lone_norms(right, pair, odd, loss_step)
+        lone = _find_lone_norms(right, pair, odd, loss_step)
+        return lone or _find_lone_parameters(left, right, pair, shift, loss_step)
     if at == len(pair.steps) - 1 > 0 and (lone := _find_lone_norms(right, pair, odd, loss_step)):
         return lone  # nothing tells whether it lasts
     place = Place(*right.place_of_value(right.series[GRAD_NORM], int(pair.at_target[at])))
@@ -55,18 +67,9 @@ def judge_gradient(
 
 def _find_lone_norms(right: Curve, pair: Aligned, odd: np.ndarray, loss_step: int | None) -> list[Finding]:
     """ACC258 where single norms are far from the other side's, or zero there alone, while the loss still agrees."""
-    compared = ~odd & (pair.steps < (loss_step if loss_step is not None else np.inf))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.log(np.abs(pair.target / pair.baseline))
-    usual = ratios[compared & np.isfinite(ratios)]
-    if len(usual) < FEWEST_NORMS:
+    far, at = _find_far(pair, odd, loss_step, FAR)
+    if at is None:
         return []
-    middle = float(np.median(usual))
-    allowed = max(FAR_DEVIATIONS * 1.4826 * float(np.median(np.abs(usual - middle))), math.log(FAR))
-    far = np.flatnonzero(compared & (pair.target != pair.baseline) & ~(np.abs(ratios - middle) <= allowed))
-    if not len(far):
-        return []
-    at = int(far[np.argmax(np.abs(ratios[far] - middle))])
     place = Place(*right.place_of_value(right.series[GRAD_NORM], int(pair.at_target[at])))
     args: dict[str, Scalar] = {
         "step": int(pair.steps[at]),
@@ -75,6 +78,46 @@ def _find_lone_norms(right: Curve, pair: Aligned, odd: np.ndarray, loss_step: in
     }
     args.update(baseline=float(pair.baseline[at]), target=float(pair.target[at]))
     return [Finding("ACC258", Status.LOOK, "ACC258.lone", args, place=place, weight=60)]
+
+
+def _find_lone_parameters(
+    left: Curve, right: Curve, whole: Aligned, shift: int, loss_step: int | None
+) -> list[Finding]:
+    """ACC258 of watched runs where one parameter's norm alone is far from the other side's, or zero there: the whole
+    norm does not show it. What is a small part of the whole gradient is noise."""
+    finite = np.concatenate([values[np.isfinite(values)] for values in (whole.baseline, whole.target)])
+    least = SMALL_SHARE * float(np.median(finite)) if len(finite) else math.inf
+    lone: list[tuple[int, str, Aligned, int]] = []
+    for name in left.series:
+        if not name.startswith(PARAMETER) or name not in right.series:
+            continue
+        pair = align_series(left.series[name], right.series[name], shift)
+        odd = ~(np.isfinite(pair.baseline) & np.isfinite(pair.target))
+        _, at = _find_far(pair, odd, loss_step, FAR_ALONE)
+        if at is not None and max(pair.baseline[at], pair.target[at]) > least:
+            lone.append((int(pair.steps[at]), name, pair, at))
+    if not lone:
+        return []
+    step, name, pair, at = min(lone, key=lambda found: found[0])
+    place = Place(*right.place_of_value(right.series[name], int(pair.at_target[at])))
+    names: list[Scalar] = [other[len(PARAMETER) :] for first, other, _, _ in lone if first == step]
+    args: dict[str, Scalar] = {"step": step, "names": names[:TOLD], "count": len(names)}
+    args.update(baseline=float(pair.baseline[at]), target=float(pair.target[at]))
+    return [Finding("ACC258", Status.LOOK, "ACC258.parameter", args, place=place, weight=60)]
+
+
+def _find_far(pair: Aligned, odd: np.ndarray, loss_step: int | None, factor: float) -> tuple[Steps, int | None]:
+    """Where single values are `factor` times the other side's, or zero there alone, and the furthest of them."""
+    compared = ~odd & (pair.steps < (loss_step if loss_step is not None else np.inf))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.log(np.abs(pair.target / pair.baseline))
+    usual = ratios[compared & np.isfinite(ratios)]
+    if len(usual) < FEWEST_NORMS:
+        return np.empty(0, dtype=np.int64), None
+    middle = float(np.median(usual))
+    allowed = max(FAR_DEVIATIONS * 1.4826 * float(np.median(np.abs(usual - middle))), math.log(factor))
+    far = np.flatnonzero(compared & (pair.target != pair.baseline) & ~(np.abs(ratios - middle) <= allowed))
+    return far, int(far[np.argmax(np.abs(ratios[far] - middle))]) if len(far) else None
 
 
 def _common_factor(pair: Aligned, odd: np.ndarray) -> float | None:

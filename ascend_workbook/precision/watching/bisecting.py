@@ -158,7 +158,9 @@ class _Bisection:
         content |= {"device": job.device.tier, "args": hashlib.sha256(repr(job.script.args).encode()).hexdigest()}
         text = redact_file("plan.json", json.dumps(content, sort_keys=True))
         plan = job.folder / "plan.json"
-        if job.folder.is_dir() and (not plan.is_file() or plan.read_text(encoding="utf-8") != text):
+        if plan.is_file() and plan.read_text(encoding="utf-8") == text:
+            return
+        if job.folder.is_dir():
             shutil.rmtree(job.folder)
         job.folder.mkdir(parents=True, exist_ok=True)
         plan.write_text(text, encoding="utf-8")

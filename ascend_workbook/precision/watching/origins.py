@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ascend_workbook.precision.divergence.nonfinite import NAN, kind_of_record
+from ascend_workbook.precision.pairing import pair_runs
 from ascend_workbook.precision.record import FORWARD, Operator, Run, TensorRecord
 from ascend_workbook.precision.state.reading import Step, Tensor
 
@@ -105,23 +106,26 @@ def _find_moved_weights(step: Step | None, before: Step | None) -> Origin | None
 
 
 def _find_leap(run: Run, before: Run, gone: bool) -> Origin | None:
-    """The first operator whose output is far from that of the step before while its inputs are not."""
+    """The first operator whose output is far from that of the step before while its inputs are not.
+
+    What an operator that the step before did not run hands to it, that operator makes."""
     limit = 1 / GONE if gone else LEAP
-    outputs: set[tuple[object, ...]] = set()
+    others = {pair.target.name: pair.baseline for pair in pair_runs(run, before).pairs}
+    makers: dict[tuple[object, ...], Operator] = {}
     for operator in _until_backward_ends(run):
-        other = before.by_call.get((operator.head, operator.call, operator.direction))
+        other = others.get(operator.name)
         if other is not None and not operator.is_module:
             read, written = _ratios(operator.inputs, other.inputs, gone), _ratios(operator.outputs, other.outputs, gone)
             if written and max(written)[0] >= limit:
                 _, size, usual, _ = max(written)
                 odd = [slot for ratio, _, _, slot in read if ratio >= USUAL]
-                came = [record for record in operator.inputs if record.slot in odd]
-                kind = MADE
-                if came:
-                    made_here = operator.direction != FORWARD or any(_fingerprint(record) in outputs for record in came)
-                    kind = GROWN if made_here else DATA
+                came = [makers.get(_fingerprint(record)) for record in operator.inputs if record.slot in odd]
+                new = next((maker for maker in came if maker is not None and maker.name not in others), None)
+                if new is not None:
+                    return Origin(MADE, new, size=max(read)[1], usual=max(read)[2])
+                kind = MADE if not came else GROWN if operator.direction != FORWARD or any(came) else DATA
                 return Origin(kind, operator, size=size, usual=usual)
-        outputs |= {_fingerprint(record) for record in operator.outputs}
+        makers.update({_fingerprint(record): operator for record in operator.outputs})
     return None
 
 
@@ -139,12 +143,9 @@ def _add_odd_call(origin: Origin, run: Run | None, before: Run | None) -> Origin
     """Add the line of a call behind backward that the step before did not make."""
     if run is None or before is None or origin.kind != WRITTEN:
         return origin
-    whole = len(_until_backward_ends(run))
-    calls = [
-        operator
-        for operator in run.operators[whole:]
-        if (operator.head, operator.call, operator.direction) not in before.by_call
-    ]
+    others = {pair.target.name for pair in pair_runs(run, before).pairs}
+    behind = run.operators[len(_until_backward_ends(run)) :]
+    calls = [operator for operator in behind if operator.name not in others]
     return replace(origin, place=str(calls[0].place)) if calls and calls[0].place else origin
 
 

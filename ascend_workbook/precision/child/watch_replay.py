@@ -223,13 +223,13 @@ class Skipper:
         if torch.is_grad_enabled():
             trained = [parameter for parameter in module.parameters() if parameter.requires_grad]
             link = min(trained, key=torch.numel).flatten()[:1].sum() * 0 if trained else None
-        given = []
+        outputs = []
         for leaf in leaves:
             if isinstance(leaf, torch.Tensor):
                 had_gradient, leaf = leaf.requires_grad, _clone(_detach(leaf))
                 leaf = leaf + link.to(leaf) if link is not None and had_gradient else leaf
-            given.append(leaf)
-        return pytree.tree_unflatten(given, shape)
+            outputs.append(leaf)
+        return pytree.tree_unflatten(outputs, shape)
 
 
 def _read_host_streams() -> tuple[Any, ...]:

@@ -98,7 +98,7 @@ def _find_lone_parameters(
             lone.append((int(pair.steps[at]), name, pair, at))
     if not lone:
         return []
-    step, name, pair, at = min(lone, key=lambda found: found[0])
+    step, name, pair, at = min(lone, key=lambda single: single[0])
     place = Place(*right.place_of_value(right.series[name], int(pair.at_target[at])))
     names: list[Scalar] = [other[len(PARAMETER) :] for first, other, _, _ in lone if first == step]
     args: dict[str, Scalar] = {"step": step, "names": names[:TOLD], "count": len(names)}

@@ -103,8 +103,8 @@ def _make_job(
     alarms = [alarm for alarm in watched.alarms if alarm.get("kind") != "reloaded"]
     if not alarms:
         return None
-    kept = [(alarm, folder / "states" / watched.states.get(int(alarm["step"]), "-")) for alarm in alarms]
-    alarm, state = next(((alarm, path) for alarm, path in kept if path.is_file()), (None, None))
+    pairs = [(alarm, folder / "states" / watched.states.get(int(alarm["step"]), "-")) for alarm in alarms]
+    alarm, state = next(((alarm, path) for alarm, path in pairs if path.is_file()), (None, None))
     if alarm is None or state is None:
         raise WorkbookError("ACC278.no_state", step=int(alarms[0]["step"]))
     if not about.get("path"):
@@ -213,8 +213,8 @@ class _Bisection:
     def _find_origin(self) -> None:
         job, alarm = self.job, self.job.alarm
         folder, _ = self._capture("statistics", "target", job.device, {"task": "statistics"})
-        made = load_manifest(folder)
-        runs = {run.step: run for run in read_dump(folder / manifest.DUMP, made.root if made else None)}
+        about = load_manifest(folder)
+        runs = {run.step: run for run in read_dump(folder / manifest.DUMP, about.root if about else None)}
         states = read_states(folder).ranks.get(0, {})
         names = [str(name) for name in alarm.get("names", ())]
         attempt = job.attempt
@@ -294,9 +294,9 @@ class _Bisection:
     def _capture(self, kind: str, side: str, device: Device, chosen: Mapping[str, Any]) -> tuple[Path, int]:
         """Capture the alarm's attempt, and the one before where all operators are captured, from the nearest state."""
         job, folder = self.job, self.job.folder / kind / side
-        made = load_manifest(folder) if folder.is_dir() else None
-        if made is not None and made.complete:
-            return folder, sum(entry["bytes"] for entry in made.files.values())
+        about = load_manifest(folder) if folder.is_dir() else None
+        if about is not None and about.complete:
+            return folder, sum(entry["bytes"] for entry in about.files.values())
         if job.tell:
             job.tell(say("watch.bisect.capture", None, step=job.step, side=Sentence(f"precision.side_{side}")))
         steps = chosen.get("dump_steps", [at for at in (job.attempt - 1, job.attempt) if at >= job.begin])
@@ -333,7 +333,7 @@ class _Bisection:
 
 
 def _describe_operator(operator: Operator) -> dict[str, Scalar]:
-    module: Scalar = Sentence("watch.no_module")
+    module: Scalar = ""
     if operator.module is not None:
         module = Sentence("watch.module", module=operator.module.path, kind=operator.module.kind)
     place: Scalar = str(operator.place) if operator.place else Sentence("watch.no_place")

@@ -65,14 +65,14 @@ def _find_nonfinite(run: Run, step: Step | None) -> Origin | None:
     """The first operator that shows a NaN or an infinity; what a mask writes on purpose is none."""
     for operator in run.operators:
         came = [record for record in operator.inputs if kind_of_record(record) and not _is_mask(record)]
-        made = [record for record in operator.outputs if kind_of_record(record) and not _is_mask(record)]
-        if not came and made and _is_filled_on_purpose(operator, made):
+        written = [record for record in operator.outputs if kind_of_record(record) and not _is_mask(record)]
+        if not came and written and _is_filled_on_purpose(operator, written):
             continue
         if came:
             odd = tuple(sorted(name for name, weight in _weights_of(step).items() if not weight.finite))
             return Origin(WEIGHT if odd else DATA, operator, odd)
-        if made:
-            return Origin(MADE, operator, size=_size_of(made[0]))
+        if written:
+            return Origin(MADE, operator, size=_size_of(written[0]))
     return None
 
 
@@ -81,9 +81,9 @@ def _is_mask(record: TensorRecord) -> bool:
     return record.minimum == -math.inf and record.maximum is not None and math.isfinite(record.maximum)
 
 
-def _is_filled_on_purpose(operator: Operator, made: Iterable[TensorRecord]) -> bool:
+def _is_filled_on_purpose(operator: Operator, records: Iterable[TensorRecord]) -> bool:
     fills = ("full", "full_like", "fill_", "new_full", "masked_fill", "masked_fill_", "tensor", "triu", "where")
-    return operator.api in fills and all(kind_of_record(record) != NAN for record in made)
+    return operator.api in fills and all(kind_of_record(record) != NAN for record in records)
 
 
 def _weights_of(step: Step | None) -> dict[str, Tensor]:

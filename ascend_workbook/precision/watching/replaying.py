@@ -69,11 +69,11 @@ def run_again(
     the plugin tells, and what it tried outside. A finished one in `folder` is taken as it is.
 
     Raises WorkbookError where it fails before it is watched."""
-    told = folder / "replay.rank0.json"
+    summary = folder / "replay.rank0.json"
     account = None
-    if not (told.is_file() and (folder / FILE).is_file() and read_watched(folder / FILE).end):
+    if not (summary.is_file() and (folder / FILE).is_file() and read_watched(folder / FILE).end):
         folder.mkdir(parents=True, exist_ok=True)
-        for stale in (told, folder / FILE):
+        for stale in (summary, folder / FILE):
             stale.unlink(missing_ok=True)
         spec = LaunchSpec(folder, script.path, args=script.args, cwd=script.cwd, python=script.python)
         spec = replace(spec, env=child_environment(device.tier), steps=attempts, timeout_s=script.timeout_s).on(device)
@@ -81,10 +81,10 @@ def run_again(
         spec = replace(spec, grad_norm=False, counts_only=True, plugins=[plugin], enclosure=enclosure)
         result = launch(spec, tell)
         account = result.account
-        if not told.is_file():
+        if not summary.is_file():
             check_ran(result, device.tier)
             raise WorkbookError("watch.not_reached", path=str(result.output_path))
-    about = json.loads(told.read_text(encoding="utf-8"))
+    about = json.loads(summary.read_text(encoding="utf-8"))
     if not about["started"]:
         raise WorkbookError("watch.not_reached", path=str(folder / "output.log"))
     return read_watched(folder / FILE), about, account
@@ -108,7 +108,7 @@ def hold_against(first: Watched, again: Watched, alarm: Mapping[str, Any]) -> Ve
                 parted, names = at, find_furthest(record, steps_again[at], first.names)
     if step not in steps_again or again.names != first.names:
         return Verdict(UNPROVEN, step, compared, parted, names)
-    if any(found["key"] == alarm["key"] for found in rules.see(steps_again[step])):
+    if any(other["key"] == alarm["key"] for other in rules.see(steps_again[step])):
         return Verdict(AGAIN, step, compared, parted, names)
     if parted:
         return Verdict(PARTED if compared else OTHER, step, compared, parted, names)

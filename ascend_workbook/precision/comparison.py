@@ -22,6 +22,8 @@ from ascend_workbook.precision.experiment.start import Start
 from ascend_workbook.precision.experiment.told import Discrepancy
 from ascend_workbook.precision.layouts import read_runs
 from ascend_workbook.precision.pairing import Pairing, pair_runs
+from ascend_workbook.precision.ranks.reading import read_records
+from ascend_workbook.precision.ranks.sides import Joined, join_sides
 from ascend_workbook.precision.record import BACKWARD, FORWARD, Operator, Run
 from ascend_workbook.precision.state.events import judge_states, known_conditions
 from ascend_workbook.precision.state.judge import Judged
@@ -125,6 +127,8 @@ class Comparison:
     confirmation: Confirmation | None = None
     #: What the steps did besides their operators, held against each other, a rank each.
     states: tuple[Judged, ...] = ()
+    #: What is known of the ranks of both sides, and how they were merged where their numbers differ.
+    joined: Joined | None = None
 
     @property
     def stopped(self) -> bool:
@@ -232,17 +236,33 @@ def examine_captures(
     measure: Measure = measure_all,
 ) -> Comparison:
     """Reads both sides, pairs and judges them, step after step; different experiments only where `anyway`. `measure`
-    reads the tensors."""
-    left, right = read_side(baseline), read_side(target)
+    reads the tensors. Sides of another number of ranks are merged to one rank each."""
+    records = (read_records(baseline), read_records(target))
+    joined = join_sides(read_side(baseline), read_side(target), records)
+    return _examine_sides(joined, replaying=replaying, selection=selection, anyway=anyway, tell=tell, measure=measure)
+
+
+def _examine_sides(
+    joined: Joined,
+    *,
+    replaying: bool,
+    selection: Selection,
+    anyway: bool,
+    tell: Callable[[str], None] | None,
+    measure: Measure,
+) -> Comparison:
+    left, right = joined.left, joined.right
     different, numerics = differences(left.about, right.about), dict[str, str]()
+    if joined.merged:  # arguments say how a training is divided; what else they say shows in data and weights
+        different = tuple(part for part in different if (part.fact, part.name) != ("option", "args"))
     for about in filter(None, (left.about, right.about)):  # the reduced formats that either side allowed
         numerics = {**about.numerics, **{kind: form for kind, form in numerics.items() if form}}
     recorded = left.about is not None and right.about is not None
     alike = shared_draws(left.about, right.about)
     steps: list[StepComparison] = []
     common = sorted(left.runs.keys() & right.runs.keys())
-    if not common and not (left.bare or right.bare):
-        raise WorkbookError("precision.nothing_common", baseline=str(baseline), target=str(target))
+    if not common and not (left.bare or right.bare or joined.merged):
+        raise WorkbookError("precision.nothing_common", baseline=str(left.folder), target=str(right.folder))
     for number, key in enumerate(common if anyway or not different else ()):
         if tell:
             tell(Step(say("precision.told.compare", None, step=key[0], rank=key[1]), number, len(common)))
@@ -255,9 +275,10 @@ def examine_captures(
                 right.runs[key], left.runs[key], numerics, recorded, replaying, reached, selection, measure, alike
             )
         )
-    compared = Comparison(left, right, tuple(steps), numerics, different, selection, anyway)
+    compared = Comparison(left, right, tuple(steps), numerics, different, selection, anyway, joined=joined)
     known = known_conditions(left.about, right.about, different, _find_parting(compared))
-    return replace(compared, states=tuple(judge_states(left.states, right.states, known)))
+    states = [joined.drop_consequences(judged) for judged in judge_states(left.states, right.states, known)]
+    return replace(compared, states=tuple(states))
 
 
 def _find_parting(compared: Comparison) -> float:

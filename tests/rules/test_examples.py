@@ -16,7 +16,17 @@ from tools.docs.stages import STAGES
 
 TABLES = {
     name: import_module(f"tests.rules.{name}").EXAMPLES
-    for name in ("environment", "profiling", "ranks", "compare", "benchmark", "precision", "planning", "acceptance")
+    for name in (
+        "environment",
+        "profiling",
+        "ranks",
+        "compare",
+        "benchmark",
+        "precision",
+        "distributed",
+        "planning",
+        "acceptance",
+    )
 }
 CHECKS: dict[str, Check] = {
     code: check

@@ -23,6 +23,8 @@ SCHEMA = "ascend-workbook/capture/1"
 DUMP = "dump"
 #: What state.py of the child wrote, a file a rank.
 STATES = "state.rank*.json"
+#: What collectives.py of the child wrote, a file a rank of several.
+RANKS = "ranks.rank*.json"
 CHUNK = 1 << 20
 
 
@@ -95,7 +97,9 @@ def computed_in(folder: Path) -> list[str]:
 
 def list_files(folder: Path) -> dict[str, dict[str, Any]]:
     """Return every file of the dump, and of the state, with its size and SHA-256."""
-    paths = sorted(path for path in (*(folder / DUMP).rglob("*"), *folder.glob(STATES)) if path.is_file())
+    paths = sorted(
+        path for path in (*(folder / DUMP).rglob("*"), *folder.glob(STATES), *folder.glob(RANKS)) if path.is_file()
+    )
     return {str(path.relative_to(folder)): {"bytes": path.stat().st_size, "sha256": hash_file(path)} for path in paths}
 
 
@@ -115,6 +119,7 @@ SAME = ("tier", "root", "script", "args")
 LEFT = (
     "side.rank*.json",
     "state.rank*.json",
+    "ranks.rank*.json",
     "budget.rank*.json",
     "gpulog*.json*",
     "over_limit.json",

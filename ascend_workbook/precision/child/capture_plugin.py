@@ -8,6 +8,7 @@ what experiment_facts.py reads). Which module a call ran in, and what made its i
 from __future__ import annotations
 
 import contextlib
+import importlib
 import importlib.util
 import json
 import os
@@ -60,6 +61,9 @@ def attach(observer: Observer, config: Config) -> None:
     if config["block_torch_npu"]:
         # msprobe takes an importable torch_npu for a sign that this run is on an NPU
         sys.modules.setdefault("torch_npu", None)  # type: ignore[arg-type]
+    if observer.world_size > 1:  # it compiles functions as it is imported, which msprobe's replacements do not bear
+        with contextlib.suppress(Exception):
+            importlib.import_module("torch.distributed.optim")
     with collecting.importing():
         from msprobe.pytorch import PrecisionDebugger
 
@@ -107,9 +111,18 @@ def _load_file(path: Path) -> ModuleType:
 
 
 collecting = _load_file(Path(__file__).parents[2] / "machine" / "launch" / "child" / "collecting.py")
-facts, dry, release, module_calls, recorder, state = (
+facts, dry, release, module_calls, recorder, state, shards, collectives = (
     _load_file(Path(__file__).with_name(f"{name}.py"))
-    for name in ("experiment_facts", "dry", "release", "module_calls", "recorder", "state")
+    for name in (
+        "experiment_facts",
+        "dry",
+        "release",
+        "module_calls",
+        "recorder",
+        "state",
+        "shards",
+        "collectives",
+    )
 )
 
 
@@ -134,6 +147,11 @@ class _Capture:
         self.settings = _load_file(Path(config["settings_path"]))
         self.facts = facts.Facts(observer)
         self.state = state.State(observer, self.wanted, facts.sketching, recorder)
+        self.collectives: Any = None
+        if observer.world_size > 1:
+            self.state.shards = shards.Shards(observer, facts.sketching)
+            self.collectives = collectives.Collectives(observer, self.state, facts.sketching, shards.list_groups)
+            self.collectives.find_line = state.find_place
         self.iteration = 0
         self.running = False
         self.side: dict[str, Any] = {
@@ -154,6 +172,8 @@ class _Capture:
         register_optimizer_step_pre_hook(self.update)
         self.facts.install()
         self.state.install()
+        if self.collectives is not None:
+            self.collectives.install()
 
     def read_model(self, model: torch.nn.Module) -> None:
         seeds = [dict(seed) for seed in self.observer.log.content["meta"]["seeds"]]
@@ -166,6 +186,8 @@ class _Capture:
         """Before an outermost forward; one without gradients is an evaluation and no part of a step."""
         if self.running or not torch.is_grad_enabled():
             return
+        if self.collectives is not None:
+            self.collectives.begin_iteration()
         self.state.begin_iteration()
         fingerprinted, wanted = str(self.iteration) in self.side["batches"], self.iteration in self.wanted
         if wanted or (not fingerprinted and len(self.side["batches"]) < facts.MOST_ITERATIONS):
@@ -222,6 +244,8 @@ class _Capture:
         self.release()
         self.side["status"] = status
         self.state.write(self.observer.out / f"state.rank{self.observer.rank}.json")
+        if self.collectives is not None:
+            self.collectives.write(self.observer.out / f"ranks.rank{self.observer.rank}.json")
         _write_json(self.observer.out / f"side.rank{self.observer.rank}.json", self.side)
 
 

@@ -246,6 +246,7 @@ def hash_samples(value: torch.Tensor) -> list[str]:
 
 def list_numbers(value: torch.Tensor) -> list[float | None]:
     """The L2 norm and up to KEPT evenly spaced values, in float64; None for one that is not finite."""
+    value = take_local(value)
     if not value.numel() or value.is_complex() or value.layout != torch.strided:
         return []
     flat = value.detach().to("cpu").reshape(-1)
@@ -257,6 +258,7 @@ def list_numbers(value: torch.Tensor) -> list[float | None]:
 
 def sketch_values(value: torch.Tensor) -> list[float | None]:
     """The tensor's sketch; empty where there is none of its layout."""
+    value = take_local(value)
     if not value.numel() or value.is_complex() or value.layout != torch.strided:
         return []
     flat = value.detach().reshape(-1)[:: sketching.stride_of(value.numel())].to("cpu", torch.float64)
@@ -269,7 +271,13 @@ def list_leaves(value: object) -> list[object]:
     return [leaf for item in value for leaf in list_leaves(item)] if isinstance(value, (list, tuple)) else [value]
 
 
+def take_local(value: Any) -> torch.Tensor:
+    """This rank's part of a DTensor; any other tensor as it is."""
+    local: torch.Tensor = value.to_local() if hasattr(value, "to_local") else value
+    return local
+
+
 def _bytes_of(value: torch.Tensor) -> bytes:
-    plain = value.detach().to("cpu").contiguous()
+    plain = take_local(value.detach()).to("cpu").contiguous()
     raw = plain.reshape(-1).view(torch.uint8) if plain.numel() else torch.empty(0, dtype=torch.uint8)
     return bytes(raw.numpy().tobytes())

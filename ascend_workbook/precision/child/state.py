@@ -67,6 +67,8 @@ class State:
         self.before: dict[int, Any] = {}
         self.seconds = 0.0
         self.error = ""
+        #: Of several processes: which part of a whole tensor each is (shards.py).
+        self.shards: Any = None
 
     @property
     def active(self) -> bool:
@@ -362,7 +364,9 @@ class State:
         largest = float(np.abs(values).max()) if finite and len(values) else 0.0
         dtype = str(value.dtype).rpartition(".")[2]
         text = base64.b64encode(numbers.tobytes()).decode("ascii")
-        return [dtype, list(value.shape), norm if math.isfinite(norm) else None, largest, text]
+        packed = [dtype, list(value.shape), norm if math.isfinite(norm) else None, largest, text]
+        parts = self.shards.describe_parts(value, values) if self.shards is not None else []
+        return [*packed, parts] if parts else packed
 
 
 class _Clock:

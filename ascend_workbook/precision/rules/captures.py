@@ -31,7 +31,9 @@ def check_completeness(facts: Comparison) -> Iterator[Finding]:
             where = [f"step {step} rank {rank}" for step, rank in left]
             missing: dict[str, Scalar] = {"side": Sentence(f"precision.side_{name}"), "where": where}
             yield Finding("ACC201", Status.FIX, "ACC201.one_sided", missing, weight=90)
-    yield from _compare_ranks(facts)
+    joined = getattr(facts, "joined", None)
+    if joined is None or not joined.merged:
+        yield from _compare_ranks(facts)
 
 
 def _compare_ranks(facts: Comparison) -> Iterator[Finding]:

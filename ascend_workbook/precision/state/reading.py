@@ -44,8 +44,8 @@ class Tensor:
 
     @classmethod
     def of_packed(cls, packed: list[Any]) -> Tensor:
-        """Read one of what the plugin packed: [dtype, shape, norm, largest, base64]."""
-        dtype, shape, norm, largest, text = packed
+        """Read one of what the plugin packed: [dtype, shape, norm, largest, base64], of several ranks its parts too."""
+        dtype, shape, norm, largest, text = packed[:5]
         numbers = np.frombuffer(base64.b64decode(text), "<f4").astype(np.float64)
         return cls(dtype, tuple(shape), math.nan if norm is None else norm, largest, numbers[:SKETCH], numbers[SKETCH:])
 
@@ -63,7 +63,7 @@ Tensors = Mapping[str, Tensor]
 
 def _read_tensors(packed: Mapping[str, Any]) -> dict[str, Tensor]:
     return {
-        name: Tensor.of_packed(value) for name, value in packed.items() if isinstance(value, list) and len(value) == 5
+        name: Tensor.of_packed(value) for name, value in packed.items() if isinstance(value, list) and len(value) >= 5
     }
 
 
@@ -117,7 +117,7 @@ class Update:
 def _read_states(states: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return {
         name: {
-            key: Tensor.of_packed(value) if isinstance(value, list) and len(value) == 5 else value
+            key: Tensor.of_packed(value) if isinstance(value, list) and len(value) >= 5 else value
             for key, value in slots.items()
         }
         for name, slots in states.items()

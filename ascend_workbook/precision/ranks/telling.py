@@ -1,0 +1,43 @@
+"""Findings of what ranks contradict each other in: of a comparison's side, or of one capture alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ascend_workbook.findings.finding import Finding, Place, Status
+from ascend_workbook.findings.sentence import Scalar
+from ascend_workbook.precision.ranks.laws import Fault
+
+SHOWN = 3
+#: Causes before what follows from them.
+WEIGHTS = {"ACC221": 560.0, "ACC222": 570.0, "ACC223": 580.0, "ACC224": 590.0}
+AT_START = 605.0
+
+
+def tell_fault(fault: Fault, rule: str, root: Path | None, side: Scalar, at: int = 0) -> Finding:
+    """Say a fault; `root` is the script's folder, `side` says whose ranks they are."""
+    args: dict[str, Scalar] = {**fault.args, "step": fault.step, "ranks": [*fault.ranks], "side": side}
+    args["names"] = [*fault.names[:SHOWN]] or "-"
+    args["place"] = _shorten(fault.place, root) or "-"
+    if "other_place" in args:
+        args["other_place"] = _shorten(str(args["other_place"]), root)
+    key = f"{rule}.{fault.kind}_{fault.detail}" if fault.detail else f"{rule}.{fault.kind}"
+    status = Status.LOOK if fault.detail == "coarse" else Status.FIX
+    weight = AT_START if fault.kind == "copies_weight" else WEIGHTS[rule]
+    return Finding(rule, status, key, args, _place_of(fault.place, root), weight=weight - at - min(fault.step, 50))
+
+
+def _shorten(text: str, root: Path | None) -> str:
+    place = _place_of(text, root)
+    return str(place) if place else text
+
+
+def _place_of(text: str, root: Path | None) -> Place | None:
+    path, _, line = text.rpartition(":")
+    if not line.isdigit():
+        return None
+    try:
+        name = str(Path(path).relative_to(root)) if root else path
+    except ValueError:
+        name = path
+    return Place(name, int(line))

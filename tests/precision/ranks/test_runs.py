@@ -1,0 +1,76 @@
+"""The operators of two ranks merged against those of one, through `compare`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.precision.compare import compare
+from tests.precision.dumps import Dump
+
+X = torch.randn(4, 6, generator=torch.Generator().manual_seed(1))
+W = torch.randn(8, 6, generator=torch.Generator().manual_seed(2))
+V = torch.randn(6, 8, generator=torch.Generator().manual_seed(3))
+
+
+def write_whole(folder: Path) -> Path:
+    dump = Dump(folder)
+    hidden = X @ W.T
+    dump.forward("Functional.linear", [X, W], [hidden])
+    dump.forward("Functional.gelu", [hidden], [torch.nn.functional.gelu(hidden)])
+    dump.forward(
+        "Functional.linear", [torch.nn.functional.gelu(hidden), V], [torch.nn.functional.gelu(hidden) @ V.T], call=1
+    )
+    dump.forward(
+        "Functional.softmax",
+        [torch.nn.functional.gelu(hidden) @ V.T],
+        [torch.softmax(torch.nn.functional.gelu(hidden) @ V.T, -1)],
+    )
+    dump.save()
+    return folder
+
+
+def write_ranks(folder: Path, *, reduced: bool = True, wrong: int = -1) -> Path:
+    """Tensor parallel: the first layer by columns, the second by rows."""
+    parts = []
+    for rank in (0, 1):
+        w, v = W.chunk(2, 0)[rank], V.chunk(2, 1)[rank]
+        h = X @ w.T
+        g = torch.nn.functional.gelu(h) * (1.01 if rank == wrong else 1.0)
+        parts.append((w, v, h, g, g @ v.T))
+    total = parts[0][4] + parts[1][4]
+    for rank, (w, v, h, g, out) in enumerate(parts):
+        dump = Dump(folder, rank=f"rank{rank}")
+        dump.forward("Functional.linear", [X, w], [h])
+        dump.forward("Functional.gelu", [h], [g])
+        dump.forward("Functional.linear", [g, v], [out], call=1)
+        dump.forward("Distributed.all_reduce", [out], [total])
+        read = total if reduced else out
+        dump.forward("Functional.softmax", [read], [torch.softmax(read, -1)], line=30)
+        dump.save()
+    return folder
+
+
+def test_a_divided_model_agrees_with_the_whole(tmp_path: Path) -> None:
+    report = compare(write_whole(tmp_path / "one"), write_ranks(tmp_path / "two"), replaying=False)
+    assert report.facts["outcomes"] == {"agrees": 4}
+    merged = next(finding for finding in report.findings if finding.key == "ACC220.merged")
+    assert {name: merged.args[name] for name in ("copies", "laid", "sums")} == {"copies": 3, "laid": 6, "sums": 1}
+
+
+def test_the_rank_is_named_whose_operator_is_wrong(tmp_path: Path) -> None:
+    report = compare(write_whole(tmp_path / "one"), write_ranks(tmp_path / "two", wrong=1), replaying=False)
+    assert str(report.facts["first_divergence"]).startswith("Functional.gelu.0.forward")
+    named = next(finding for finding in report.findings if finding.rule == "ACC225")
+    assert named.key == "ACC225.rank"
+    assert named.args["ranks"] == [1]
+
+
+def test_a_missing_reduction_is_named_where_its_parts_are_read(tmp_path: Path) -> None:
+    report = compare(write_whole(tmp_path / "one"), write_ranks(tmp_path / "two", reduced=False), replaying=False)
+    named = next(finding for finding in report.findings if finding.rule == "ACC225")
+    assert (named.key, named.status) == ("ACC225.partial", Status.FIX)
+    assert named.args["name"] == "Functional.softmax.0.forward"
+    assert str(named.place).endswith("train.py:30")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -175,6 +176,76 @@ def test_casts_that_are_undone_at_once_are_named_at_their_line() -> None:
         assert not [cause for cause in add_counted(casting(*types), ()) if cause.kind == "casting"], types
 
 
+def calling(count: int, *shapes: str, between: str = "", launches: bool = True) -> Profile:
+    """Four steps of so many additions of these shapes, one after the other, at the line of SAVE."""
+    events: list[Event] = []
+    for number in range(4):
+        begin = 10_000 * number
+        events.append(Event(f"ProfilerStep#{number}", "step", "Python 7", begin * US, 10_000 * US))
+        events += [Event(MAIN, "python", "Python 7", begin * US, 9_999 * US)]
+        events += [Event(SAVE, "python", "Python 7", (begin + 1000) * US, 5_000 * US)]
+        if between:
+            events += [Event(between, "python", "Python 7", (begin + 1000) * US, 5_000 * US)]
+        for at in range(count):
+            start, shape = (begin + 1000 + 100 * at) * US, shapes[at % len(shapes)]
+            events.append(Event("aten::add", "host_op", "Python 7", start, 80 * US, shape=shape))
+            by = len(events) - 1
+            if launches or not at:
+                events.append(Event("add", "compute", "Ascend Hardware 1", start, 9 * US, launched_by=by))
+    return Profile.from_trace(build_trace(events, source="made", dialect="ascend"), {"tier": "npu-simulated"})
+
+
+@pytest.mark.parametrize(("launches", "kind"), [(True, "tiny_kernels"), (False, "python")])
+def test_a_line_that_calls_one_operator_again_and_again_is_a_loop(launches: bool, kind: str) -> None:
+    (told,) = [cause for cause in add_counted(calling(32, "[8]", launches=launches), ()) if cause.kind == kind]
+    assert (told.where, told.evidence.key, told.evidence.args["calls"]) == ("a/train.py:3 measure", "PRF316.loops", 32)
+    assert told.predicted is not None and told.predicted.most_ns == pytest.approx(5e6)
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [
+        calling(31, "[8]"),
+        calling(40, "[8]", "[9]"),
+        calling(40, "[256,256]"),
+        calling(40, "[8]", between="/x/torch/nn/modules/linear.py(3): forward"),
+        calling(40, "[8]", between="/x/site-packages/timm/layers.py(3): forward"),
+    ],
+    ids=["few", "other shapes", "large", "a module", "a library"],
+)
+def test_layers_and_large_tensors_are_no_loop(profile: Profile) -> None:
+    assert "PRF316.loops" not in {cause.evidence.key for cause in add_counted(profile, ())}
+
+
+def test_a_loop_in_a_function_that_is_seen_late_is_not_its_callers() -> None:
+    rows: Rows = [("python", SAVE, 1000, 8000), ("python", "/a/train.py(5): spread", 5000, 4000)]
+    profile = simulated([*WORK, *rows, *(("host_op", "aten::select", 1000 + 100 * at, 80) for at in range(80))])
+    profile.trace.shape[profile.trace.mask_of_names("aten::select".__eq__)] = 1
+    profile = Profile.from_trace(replace(profile.trace, shapes=("", "[8]")), {"tier": "npu-simulated"})
+    (told,) = [cause for cause in add_counted(profile, ()) if cause.evidence.key == "PRF316.loops"]
+    assert told.where == "a/train.py:5 spread"
+
+
+def test_what_operators_compute_on_the_host_prepares_samples_unless_it_was_fetched() -> None:
+    on_host: Rows = [("host_op", "aten::fill_", 1500 + 200 * at, 190) for at in range(30)]
+    told = counted([*BUSY, *on_host])["preprocessing"]
+    assert (told.where, told.evidence.key) == ("a/train.py:12 main", "PRF316.on_host")
+    fetch: Rows = [("python", "Tensor.cpu", 1500, 90), ("host_op", "aten::copy_", 1510, 50), ("copy", "M", 1511, 1)]
+    causes = counted([*BUSY, *fetch, *on_host])
+    assert "python" in causes and "preprocessing" not in causes, "what the device has made is no sample"
+
+
+@pytest.mark.parametrize("name", ["aten::_unique2", "aten::bincount", "aten::nonzero"])
+def test_operators_whose_result_has_as_many_elements_as_values_say_wait(name: str) -> None:
+    rows: Rows = [("python", SAVE, 1000, 4000)]
+    on_device = [
+        row for at in range(6) for row in (("host_op", name, 1000 + 400 * at, 300), ("copy", "M", 1001 + 400 * at, 1))
+    ]
+    assert "synchronisation" in counted([*WORK, *rows, *on_device])
+    on_host = [row for row in on_device if row[0] == "host_op"]
+    assert "synchronisation" not in counted([*BUSY, *rows, *on_host]), "what lies on the host is known"
+
+
 LOOP = "/a/train.py({}): main"
 MODULE = "/a/train.py(50): <module>"
 
@@ -253,9 +324,9 @@ BUSY += [("host_op", "aten::mm", 7500, 2400), ("copy", "M", 7600, 1)]
 
 def test_operators_on_the_hosts_own_tensors_are_the_scripts_time() -> None:
     on_host: Rows = [("host_op", "aten::fill_", 1500 + 200 * at, 190) for at in range(30)]
-    assert counted([*BUSY, *on_host])["python"].where == "a/train.py:12 main"
+    assert counted([*BUSY, *on_host])["preprocessing"].where == "a/train.py:12 main"
     of_device = [row for op in on_host for row in (op, ("copy", "MEMCPY_ASYNC", op[2] + 1, 1))]
-    assert "python" not in counted([*BUSY, *of_device]), "these hand out work"
+    assert not {"python", "preprocessing"} & set(counted([*BUSY, *of_device])), "these hand out work"
 
 
 def test_python_between_what_is_handed_out_is_told_where_it_is_most_of_a_line() -> None:

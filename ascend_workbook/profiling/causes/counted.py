@@ -25,6 +25,7 @@ from ascend_workbook.profiling.causes.lines import (
     find_launching,
     make_cause,
 )
+from ascend_workbook.profiling.causes.loops import count_loops
 from ascend_workbook.profiling.causes.marks import describe_frame, function_of
 from ascend_workbook.profiling.causes.work import elements_of
 from ascend_workbook.profiling.intervals import I64, Intervals
@@ -43,14 +44,19 @@ FALLBACK = "aten::_to_cpu"
 #: From so many collectives a step on
 MANY_COLLECTIVES = 20
 #: `.item()`, `float(loss)`, `if tensor:`, a mask as an index end in it
-READS = (READ, "aten::nonzero")
+READS = (READ,)
+#: How large is what these return is known when the device has done them, so the host waits
+SIZED_BY_VALUES = (
+    *("aten::nonzero", "aten::masked_select", "aten::_unique2", "aten::unique_dim", "aten::unique_consecutive"),
+    *("aten::bincount", "aten::equal", "aten::is_nonzero"),
+)
 #: Calls that wait until the device has nothing left to do, as the sampler of lines notes them
 WAITS = re.compile(
-    r"(Tensor\.(item|tolist|nonzero|cpu|numpy|to|__bool__|__float__|__int__)|torch\.(nonzero|masked_select)"
+    r"(Tensor\.(item|tolist|nonzero|cpu|numpy|to|__(bool|float|int|getitem|setitem)__)|torch\.(nonzero|masked_select)"
     r"|\w+\.synchronize)$"
 )
 #: These wait even where they bring nothing to the host
-WAITS_ALWAYS = re.compile(r"(\w+\.(nonzero|masked_select|synchronize))$")
+WAITS_ALWAYS = re.compile(r"(\w+\.(nonzero|masked_select|synchronize|__[gs]etitem__))$")
 #: From so many waits a step on they are told: one or two are usual, a loss that is printed
 MANY_WAITS = 4
 #: Copies at one line, the same: a batch is a few tensors
@@ -84,6 +90,9 @@ def add_counted(profile: Profile, causes: tuple[Cause, ...]) -> tuple[Cause, ...
     if not profile.simulated or not profile.conclusive:
         return causes
     lines = Lines(profile)
+    # collections that come by themselves fall into one step or another; those that a line asks for are counted
+    causes = tuple(cause for cause in causes if cause.kind != "garbage" or not lines.frames)
+    causes = tuple(cause for cause in causes if cause.kind != "python" or lines.recurs(cause.where))
     causes = tuple(lines.tell_from_samples(cause) if cause.kind == "preprocessing" else cause for cause in causes)
     told_lines = {cause.where for cause in causes if cause.kind in TOLD}
     counted = [cause for cause in _count_causes(lines) if cause.where not in told_lines]
@@ -91,7 +100,6 @@ def add_counted(profile: Profile, causes: tuple[Cause, ...]) -> tuple[Cause, ...
     if lines.operators < MANY_OPERATORS:
         causes = tuple(cause for cause in causes if cause.evidence.key != "PRF316.kernels")
     rest = [lines.place_cause(cause) for cause in causes if cause.kind not in kinds and cause.kind != "untold"]
-    rest = [cause for cause in rest if cause.kind != "python" or lines.recurs(cause.where)]
     rest = [lines.weigh_loading(cause) if cause.kind == "loading" else cause for cause in rest]
     rest = [cause for cause in rest if cause.kind != "loading" or _is_slow_loading(lines, cause)]
     # a copy within an operator of torch, as a gradient is put together: no line of the script asks for it
@@ -125,6 +133,7 @@ def count_work(profile: Profile) -> dict[str, float]:
 def _count_causes(lines: Lines) -> Iterator[Cause]:
     yield from _count_copies(lines)
     yield from count_undone_casts(lines)
+    yield from count_loops(lines)
     yield from _count_waits(lines)
     yield from _count_emptying(lines)
     yield from _count_collections(lines)
@@ -215,7 +224,8 @@ def _count_waits(lines: Lines) -> Iterator[Cause]:
     reads = _rows_of(lines, READS)
     # a value that lies on the host is read without a copy, and waits for nothing
     of_device = np.isin(reads, trace.launched_by[trace.where(("copy",))])
-    reads = reads[of_device | trace.mask_of_names("aten::nonzero".__eq__)[reads]]
+    sized = _rows_of(lines, SIZED_BY_VALUES)
+    reads = np.union1d(reads[of_device], sized[lines.hands_out[sized]])
     always = noted[trace.mask_of_names(_always_waits)[noted]]
     noted = np.union1d(always, noted[np.isin(trace.start_ns[noted], find_launching(trace, noted))])
     reads = reads[~trace.intervals_of(_mask_of(trace, noted)).cover_moments(trace.start_ns[reads])]
@@ -323,7 +333,13 @@ def _count_busy_functions(lines: Lines) -> Iterator[Cause]:
     if busy < max(WORTH["python"] * lines.profile.breakdown.step_ns, LEAST_NS) or busy < OWN_PART * took:
         return
     by_line = np.bincount(names[chosen], weights=spent[chosen])
-    yield make_cause(lines, "python", "function", busy, describe_frame(trace.names[int(by_line.argmax())]))
+    where = describe_frame(trace.names[int(by_line.argmax())])
+    on_host = trace.intervals_of(trace.where(("host_op",)) & ~lines.hands_out & lines.steady)
+    by_operators = on_host.before_ns(frames.end_ns[chosen]) - on_host.before_ns(frames.start_ns[chosen])
+    if 2 * float(by_operators.sum()) >= busy * lines.steps and not lines.fetches(where):
+        yield make_cause(lines, "preprocessing", "on_host", busy, where)
+        return
+    yield make_cause(lines, "python", "function", busy, where)
 
 
 def _choose_group(allowed: Mask, group: npt.NDArray[np.integer], spent: I64) -> Mask:

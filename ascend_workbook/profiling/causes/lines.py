@@ -209,18 +209,22 @@ class Lines:
         return [step for step in self.trace.steps if step.number in steady]
 
     def tell_from_samples(self, cause: Cause) -> Cause:
-        """Return a cause of preparing samples as one of the script's own code where its function fetches tensors from
-        the device in each step: it computes on the host with what the device has made."""
-        trace = self.trace
-        if self.frames is None:
-            return cause
-        fetched = trace.mask_of_names(COPYING_WAITS.__contains__) & trace.where(("python",)) & self.steady
-        calls = self._find_loop_lines(self._find_frames_at(cause.where))
-        inside = Intervals.union_of(self.frames.start_ns[calls] - SEEN_LATE_NS, self.frames.end_ns[calls])
-        moments = find_launching(trace, np.flatnonzero(fetched))
-        if int(inside.cover_moments(moments).sum()) < self.steps:
+        """Return a cause of preparing samples as one of the script's own code where the loop's line that comes to it
+        fetches tensors from the device in each step: it computes on the host with what the device has made."""
+        if not self.fetches(cause.where):
             return cause
         return replace(cause, kind="python", evidence=Sentence("PRF316.python", **cause.evidence.args))
+
+    def fetches(self, where: str) -> bool:
+        """Return whether the loop's line that comes to a place fetches tensors from the device in each step."""
+        trace = self.trace
+        if self.frames is None:
+            return False
+        fetched = trace.mask_of_names(COPYING_WAITS.__contains__) & trace.where(("python",)) & self.steady
+        calls = self._find_loop_lines(self._find_frames_at(where))
+        inside = Intervals.union_of(self.frames.start_ns[calls] - SEEN_LATE_NS, self.frames.end_ns[calls])
+        moments = find_launching(trace, np.flatnonzero(fetched))
+        return int(inside.cover_moments(moments).sum()) >= self.steps
 
     def _find_frames_at(self, where: str) -> npt.NDArray[np.intp]:
         """Return the frames of the function at a place; where that holds the loop, those at this line alone."""
@@ -282,7 +286,7 @@ class Lines:
         saved = cause.spent_ns
         if cause.kind in AT_PLACE and cause.where:
             at_place = self.spent_at(cause.where)
-            saved = at_place + self._backward_of(cause.where) if cause.kind in HANDED_OUT else max(saved, at_place)
+            saved = at_place + self.backward_of(cause.where) if cause.kind in HANDED_OUT else max(saved, at_place)
         elif cause.kind in ("layout", "casting") and not cause.evidence.key.endswith(".undone"):
             rows = np.flatnonzero(self.trace.where(("compute",)) & self.steady)
             part = float((families_of(self.trace, rows) == cause.kind).mean()) if rows.size else 0.0
@@ -291,7 +295,7 @@ class Lines:
             return cause
         return replace(cause, predicted=Range(saved, saved))
 
-    def _backward_of(self, where: str) -> float:
+    def backward_of(self, where: str) -> float:
         """Return the nanoseconds of a mean step in which the gradients of what is called at a place are worked out: the
         part of backward that these operators are of all that the script calls outside of updates."""
         trace, rows = self.trace, self.script_rows

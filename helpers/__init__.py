@@ -35,6 +35,7 @@ _VERBS = {
     "curves": "ascend_workbook.precision.curves",
     "verify": "ascend_workbook.precision.verify",
     "advise": "ascend_workbook.precision.advice",
+    "inspect_data": "ascend_workbook.precision.corpus",
     "watch": "ascend_workbook.precision.watching",
     "watch_training": "ascend_workbook.precision.watching",
     "profile": "ascend_workbook.profiling",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import os
 import subprocess
 import sys
@@ -62,7 +63,7 @@ for step in range(6):
 """
 #: A file of these names is the user's own: his script, a copy of it, and what it printed.
 USERS_OWN = ("train.py", "planted.py", "planted.log", "output.log", "npu.patch", "a.log", "b.log", "plan.yaml")
-USERS_OWN += ("models.py", "ann.ipynb", "executed.ipynb", "run.log")
+USERS_OWN += ("models.py", "planted.jsonl", "ann.ipynb", "executed.ipynb", "run.log")
 FILES = ["--json", "out.json", "--html", "out.html", "--junit", "out.xml"]
 Recipe = Callable[[Path], list[list[str]]]
 
@@ -73,6 +74,14 @@ def with_script(*words: str) -> Recipe:
 
 def plain(*words: str) -> Recipe:
     return lambda _: [[*words, *FILES]]
+
+
+def corpus(folder: Path) -> list[list[str]]:
+    lines = [*(secret.text for secret in SECRETS), *ARGUMENTS]
+    (folder / "planted.jsonl").write_text(
+        "".join(json.dumps({"text": line}) + "\n" for line in lines), encoding="utf-8"
+    )
+    return [["inspect-data", "planted.jsonl", "--spike", "1", "--batch", "4", "--out", "cleaned", *FILES]]
 
 
 def captured(folder: Path) -> list[list[str]]:
@@ -137,6 +146,7 @@ LIGHT: dict[str, Recipe] = {
     "timeline": plain("timeline", "https://u:PLANTEDarg03x@h/x"),
     "verify": plain("verify", "planted.py", "planted.py", "--inputs", "x"),
     "watch": plain("watch", "runs"),
+    "inspect-data": corpus,
     "run": lambda _: [["run", "--list", "plan.yaml"]],
     "check": plain("check", "--no-compute", "--save", "settings.json"),
 }

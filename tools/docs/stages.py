@@ -69,7 +69,7 @@ PRECISION = Stage(
         "Facts are two runs, paired operator by operator; the verdict says where they part.",
         "事实是逐算子配对的两次运行；结论是二者从何处分开。",
     ),
-    ("capture", "baseline", "align", "compare", "attempts", "curves", "watch", "advise", "verify"),
+    ("capture", "baseline", "align", "compare", "attempts", "curves", "watch", "inspect-data", "advise", "verify"),
     (
         "capture",
         "baseline",
@@ -82,6 +82,7 @@ PRECISION = Stage(
         "curves",
         "watch",
         "watch_training",
+        "inspect_data",
         "advise",
         "verify",
     ),

@@ -14,6 +14,7 @@ MODULES = {
     "dry_run": ("dry-run", "operators"),
     "precision": ("advise", "align", "attempts", "baseline", "capture", "compare", "verify", "watch"),
     "curves": ("curves",),
+    "corpus": ("inspect-data",),
     "profiling": ("analyse", "profile"),
     "timeline": ("timeline",),
     "rehearse": ("rehearse",),

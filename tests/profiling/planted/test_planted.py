@@ -17,6 +17,8 @@ from tests.profiling.planted.measure import HERE, MEASURED, find_scripts, list_f
 #: Of the draw, and how many are worked on
 SEED, WORKING = 20261127, 12
 NAMES = list_faults()
+#: The third set, with its draw
+THIRD, THIRD_SEED, THIRD_WORKING = HERE / "third", 20261201, 13
 
 
 def read_labels() -> dict[str, dict[str, object]]:
@@ -41,6 +43,23 @@ def test_a_label_says_what_and_where(name: str) -> None:
     for place in label["where"]:  # type: ignore[attr-defined]
         file, _, line = place.partition(":")
         assert file == f"{name}.py" and fault.splitlines()[int(line) - 1].strip(), place
+
+
+def test_the_third_set_is_whole_and_divided_by_its_draw() -> None:
+    halves = {half: json.loads((THIRD / half / LABELS.name).read_text()) for half in ("working", "held")}
+    drawn = sorted(name for labels in halves.values() for name in labels)
+    random.Random(THIRD_SEED).shuffle(drawn)
+    assert (len(drawn), set(halves["working"])) == (26, set(drawn[:THIRD_WORKING]))
+    for half, labels in halves.items():
+        faults, twins = find_scripts(THIRD / half)
+        assert list(faults) == sorted(labels)
+        for name, label in labels.items():
+            fault = faults[name].read_text()
+            ast.parse(twins[name].read_text())
+            assert fault != twins[name].read_text() and set(label["first"]) <= set(KINDS)
+            places = [place.partition(":") for place in label["where"]]
+            assert {file for file, _, _ in places} == {f"{name}.py"}
+            assert all(fault.splitlines()[int(line) - 1].strip() for _, _, line in places)
 
 
 def test_a_place_is_compared_by_file_and_line() -> None:

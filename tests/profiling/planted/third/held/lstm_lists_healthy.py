@@ -1,0 +1,52 @@
+"""Train a frame classifier for speech: an LSTM over stacked filter banks kept in memory."""
+import random
+
+import numpy as np
+import torch
+import torch.nn as nn
+
+FRAMES, BANKS, PHONES, STACK = 60, 80, 39, 4
+
+
+class Utterances:
+    def __init__(self, count):
+        chance = np.random.RandomState(0)
+        self.banks = torch.from_numpy(chance.randn(count, FRAMES, BANKS).astype(np.float32))
+        self.phones = torch.from_numpy(chance.randint(0, PHONES, (count, FRAMES // STACK)))
+
+    def batch(self, size):
+        chosen = torch.tensor(random.sample(range(len(self.banks)), size))
+        return self.banks[chosen], self.phones[chosen]
+
+
+class Recogniser(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.front = nn.Sequential(nn.Linear(BANKS * STACK, 64), nn.ReLU())
+        self.rnn = nn.LSTM(64, 48, batch_first=True)
+        self.out = nn.Linear(48, PHONES)
+
+    def forward(self, x):
+        return self.out(self.rnn(self.front(x.unflatten(1, (-1, STACK)).flatten(2)))[0])
+
+
+def main():
+    torch.manual_seed(0)
+    random.seed(0)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    data, model = Utterances(200), Recogniser().to(device)
+    optimizer = torch.optim.Adam(model.parameters(), 2e-3)
+    criterion = nn.CrossEntropyLoss()
+    for step in range(40):
+        banks, phones = data.batch(32)
+        banks, phones = banks.to(device), phones.to(device)
+        optimizer.zero_grad()
+        loss = criterion(model(banks).reshape(-1, PHONES), phones.reshape(-1))
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 5.0)
+        optimizer.step()
+    print("loss", loss.item())
+
+
+if __name__ == "__main__":
+    main()

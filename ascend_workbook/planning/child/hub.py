@@ -11,15 +11,10 @@ nothing of the workbook. Configuration: models, a list of {names, config}.
 from __future__ import annotations
 
 import functools
-import json
 import os
 import re
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -84,43 +79,9 @@ OF_THE_HUB = (
 ROWS, WORDS = 2000, "the training of a model takes memory for its weights and what it keeps of each step "
 
 
-class Notes:
-    """What stood in for what, each once, in the list of the other stand-ins."""
-
-    def __init__(self, path: Path) -> None:
-        self._path, self._told = path, set[tuple[str, str]]()
-
-    def add(self, kind: str, name: str, guessed: bool, **facts: object) -> None:
-        """Write down a stand-in with the line of the program that asked for it."""
-        if (kind, name) in self._told:
-            return
-        self._told.add((kind, name))
-        file, line = find_caller()
-        entry = {"kind": kind, "name": name, "guessed": guessed, "file": file, "line": line, **facts}
-        with self._path.open("a", encoding="utf-8") as out:
-            out.write(json.dumps(entry) + "\n")
-
-
-def find_caller() -> tuple[str, int]:
-    """Return the innermost line that is no library's; empty and 0 where there is none."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        file = frame.f_code.co_filename
-        named = frame.f_globals.get("__name__", "").split(".")[0]
-        if not (
-            frame.f_globals.get("PASSES_THROUGH")
-            or named in ("transformers", "datasets", "importlib", "contextlib", "functools")
-            or "site-packages" in file
-            or file.startswith("<")
-        ):
-            return file, frame.f_lineno
-        frame = frame.f_back  # type: ignore[assignment]
-    return "", 0
-
-
 def attach(observer: Any, config: dict[str, Any]) -> None:
     """Stand in for what the hub does not give from now on."""
-    notes = Notes(Path(observer.out) / "stand_ins.jsonl")
+    notes = observer.open_notes("stand_ins.jsonl")
     known = {simplify(name): each["config"] for each in config.get("models", ()) for name in each["names"]}
     known |= {simplify(name): each for name, each in OTHERS.items()}
     for variable in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE"):  # nobody answers: asked once, not for minutes
@@ -134,31 +95,7 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
         "datasets.load": functools.partial(patch_texts, notes),
         "datasets": functools.partial(patch_texts, notes),
     }
-    sys.meta_path.insert(0, AfterImport(calls))
-
-
-class AfterImport(MetaPathFinder, Loader):
-    """Calls something once a module has been imported."""
-
-    def __init__(self, calls: dict[str, Callable[[ModuleType], None]]) -> None:
-        self._calls = calls
-        self._loaders: dict[str, Loader] = {}
-
-    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:
-        if name not in self._calls:
-            return None
-        spec = PathFinder.find_spec(name, path, target)
-        if spec is not None and spec.loader is not None:
-            self._loaders[name] = spec.loader
-            spec.loader = self
-        return spec
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return self._loaders[spec.name].create_module(spec)
-
-    def exec_module(self, module: ModuleType) -> None:
-        self._loaders[module.__name__].exec_module(module)
-        self._calls[module.__name__](module)
+    observer.after_import(calls)
 
 
 def simplify(name: str) -> str:
@@ -196,7 +133,7 @@ def patch_configurations(known: dict[str, Any], module: ModuleType) -> None:
     cls.get_config_dict = classmethod(replacement)
 
 
-def patch_models(notes: Notes, module: ModuleType) -> None:
+def patch_models(notes: Any, module: ModuleType) -> None:
     """Build a model where its weights are not to be had."""
     cls = module.PreTrainedModel
     ordinary = cls.from_pretrained.__func__
@@ -220,7 +157,7 @@ def patch_models(notes: Notes, module: ModuleType) -> None:
     cls.from_pretrained = classmethod(from_pretrained)
 
 
-def patch_tokenizers(notes: Notes, known: dict[str, Any], module: ModuleType) -> None:
+def patch_tokenizers(notes: Any, known: dict[str, Any], module: ModuleType) -> None:
     """Give a tokenizer of bytes where a class's own is not to be had."""
     cls = module.PreTrainedTokenizerBase
     ordinary = cls.from_pretrained.__func__
@@ -239,7 +176,7 @@ def patch_tokenizers(notes: Notes, known: dict[str, Any], module: ModuleType) ->
     cls.from_pretrained = classmethod(from_pretrained)
 
 
-def patch_auto_tokenizer(notes: Notes, known: dict[str, Any], module: ModuleType) -> None:
+def patch_auto_tokenizer(notes: Any, known: dict[str, Any], module: ModuleType) -> None:
     """The same for AutoTokenizer, which looks for a class first."""
     ordinary = module.AutoTokenizer.from_pretrained.__func__
 
@@ -257,7 +194,7 @@ def patch_auto_tokenizer(notes: Notes, known: dict[str, Any], module: ModuleType
     module.AutoTokenizer.from_pretrained = classmethod(from_pretrained)
 
 
-def replace_empty(notes: Notes, known: dict[str, Any], name: str, settings: dict[str, Any], tokenizer: Any) -> Any:
+def replace_empty(notes: Any, known: dict[str, Any], name: str, settings: dict[str, Any], tokenizer: Any) -> Any:
     """Return a tokenizer as it was given; where it was made of no file, and has next to no tokens, a stand-in."""
     config = find_configuration(known, name)
     if config is None or os.path.isdir(name) or len(tokenizer) * 2 > int(config.get("vocab_size", 0)):  # noqa: PTH112
@@ -265,7 +202,7 @@ def replace_empty(notes: Notes, known: dict[str, Any], name: str, settings: dict
     return make_tokenizer(notes, known, name, settings)
 
 
-def make_tokenizer(notes: Notes, known: dict[str, Any], name: str, settings: dict[str, Any]) -> Any:
+def make_tokenizer(notes: Any, known: dict[str, Any], name: str, settings: dict[str, Any]) -> Any:
     """Return a tokenizer of bytes with as many tokens as the model of that name; None where the name is not known."""
     config = find_configuration(known, name)
     if config is None:
@@ -291,7 +228,7 @@ def make_tokenizer(notes: Notes, known: dict[str, Any], name: str, settings: dic
     return tokenizer
 
 
-def patch_texts(notes: Notes, module: ModuleType) -> None:
+def patch_texts(notes: Any, module: ModuleType) -> None:
     """Give rows of text where a set is not to be had."""
     ordinary = getattr(module, "load_dataset", None)  # a program's own module may have the library's name
     if ordinary is None or getattr(ordinary, "stands_in", False):
@@ -310,7 +247,7 @@ def patch_texts(notes: Notes, module: ModuleType) -> None:
     module.load_dataset = load_dataset  # type: ignore[attr-defined]
 
 
-def make_texts(notes: Notes, name: str, split: Any) -> Any:
+def make_texts(notes: Any, name: str, split: Any) -> Any:
     """Return a set of rows, or its parts by name where no split is asked for."""
     datasets: Any = import_module("datasets")
 

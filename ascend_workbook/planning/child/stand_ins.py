@@ -1,4 +1,4 @@
-"""A launch plugin: stand-ins for data, pretrained weights and loggers that are not on this machine.
+"""A launch plugin: stand-ins for data sets and pretrained weights that are not here, and for what an NPU lacks.
 
 A rehearsal computes no values, so that what a training reads matters by its shapes alone. What is absent is made up,
 and each stand-in is written down (stand_ins.jsonl of the launch's folder) with the line that asked for it:
@@ -6,41 +6,25 @@ and each stand-in is written down (stand_ins.jsonl of the launch's folder) with 
     dataset   a data set of torchvision whose shapes are known (MNIST: 60000 of 28 x 28): nothing is guessed
     folder    a folder of images that is not there: pictures of one size, so many classes; guessed
     weights   weights that torch.hub would download: the model keeps those it was built with
-    file      a text, tokens or a folder of pictures that the launch was told to make (configuration `files`); guessed
-    pictures  pictures in a folder that a pattern names and that is not there (configuration `pictures`); guessed
-    download  a text that the program downloads itself; guessed
-    logger    a package that only tells others of a run (wandb): it does nothing
     compiler  torch.compile with its default backend, which has no NPU: functions run as they are written
     parallel  torch.nn.DataParallel, which has no NPUs: the model takes the whole batch on one card
     terminal  a terminal of 24 lines of 80 letters, for a program that asks how large its own is
 
-But for the last three only what failed is replaced: data that is there is read. Runs in the user's process by path and
-imports nothing of the workbook.
+Of data and weights only what failed is replaced: data that is there is read. Runs in the user's process by path and
+imports nothing of the workbook. Files stand in by files.py, packages by loggers.py, the Hugging Face hub by hub.py.
 """
 
 from __future__ import annotations
 
-import builtins
 import contextlib
 import fcntl
 import functools
-import glob
-import gzip
 import inspect
-import io
-import json
 import os
-import random
 import struct
-import sys
-import sysconfig
 import termios
-import urllib.request
-from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -49,23 +33,6 @@ import torch
 
 #: This file's frames stand between the program and torch; whose line it is must not change by that.
 PASSES_THROUGH = True
-#: Libraries that a program's line stands behind, wherever they lie.
-LIBRARIES = ("torch", "torch_npu", "torchvision", "importlib")
-#: Packages that tell others of a run, and do nothing to it.
-LOGGERS = frozenset(
-    {
-        "wandb",
-        "tensorboardX",
-        "tensorboard_logger",
-        "visdom",
-        "swanlab",
-        "mlflow",
-        "comet_ml",
-        "neptune",
-        "clearml",
-        "aim",
-    }
-)
 
 
 class Known(NamedTuple):
@@ -101,109 +68,31 @@ KNOWN = {
 #: Classes that read a folder of pictures, and what is made up where that is not there.
 FOLDERS = ("DatasetFolder", "ImageFolder")
 FOLDER = Known(10_000, 10_000, (500, 375), 1000, True)
-#: Pictures of a folder that is read by the program's own code, and their size.
-FOUND, PICTURE = 64, (256, 256)
 #: How often a program may ask for input that nobody gives, and is told that there is none.
 READS_OF_INPUT = 1000
-#: Questions for files that are kept.
-MOST_QUESTIONS = 200
-#: Names of single pictures end so.
-PHOTOGRAPHS = (".jpg", ".jpeg", ".png", ".bmp", ".ppm")
-#: Texts without a suffix.
-PLAIN = ("enwik8", "text8")
-#: The words of a made-up text and how many different ones there are; tokens of a made-up list and the largest.
-WORDS, DIFFERENT, TOKENS, LARGEST = 400_000, 10_000, 1_000_000, 255
-
-
-class Notes:
-    """What stood in for what, each once."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._told: set[tuple[str, str]] = set()
-
-    def add(self, kind: str, name: str, guessed: bool, **facts: object) -> None:
-        """Write down a stand-in with the line of the program that asked for it."""
-        if (kind, name) in self._told:
-            return
-        self._told.add((kind, name))
-        file, line = find_caller()
-        entry = {"kind": kind, "name": name, "guessed": guessed, "file": file, "line": line, **facts}
-        with _open(self._path, "a", encoding="utf-8") as out:
-            out.write(json.dumps(entry) + "\n")
-
-
-_open = builtins.open
-#: Where stand-ins may lie: the launch's folder with the copy of the program's, and where that copy runs.
-_own_folders: list[Path] = []
 
 
 def attach(observer: Any, config: dict[str, Any]) -> None:
     """Stand in for what the program does not find from now on."""
-    notes = Notes(Path(observer.out) / "stand_ins.jsonl")
-    sys.meta_path.insert(0, AfterImport({"torchvision.datasets": functools.partial(patch_datasets, notes)}))
-    sys.meta_path.append(Loggers(notes))
+    notes = observer.open_notes("stand_ins.jsonl")
+    observer.after_import({"torchvision.datasets": functools.partial(patch_datasets, notes)})
     patch_weights(notes)
     patch_compiler(notes)
     patch_data_parallel(notes)
     give_terminal()
-    aside = Path(observer.out) / "stand_ins"
-    _own_folders.extend((Path(observer.out).resolve(), Path.cwd().resolve()))
-    make_files(notes, config.get("files", ()), aside)
-    patch_downloads(notes)
-    watch_questions(Path(observer.out) / "asked.jsonl")
-    if config.get("pictures"):
-        patch_glob(notes, aside)
-
-
-def find_caller() -> tuple[str, int]:
-    """Return the innermost line that is no library's; empty and 0 where there is none."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        file = frame.f_code.co_filename
-        named = frame.f_globals.get("__name__", "").split(".")[0]
-        own = not frame.f_globals.get("PASSES_THROUGH") and named not in LIBRARIES
-        if own and not is_library(file):
-            return file, frame.f_lineno
-        frame = frame.f_back  # type: ignore[assignment]
-    return "", 0
 
 
 # Data sets
 
 
-class AfterImport(MetaPathFinder, Loader):
-    """Calls something once a module has been imported."""
-
-    def __init__(self, calls: dict[str, Callable[[ModuleType], None]]) -> None:
-        self._calls = calls
-        self._loaders: dict[str, Loader] = {}
-
-    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:
-        if name not in self._calls:
-            return None
-        spec = PathFinder.find_spec(name, path, target)
-        if spec is not None and spec.loader is not None:
-            self._loaders[name] = spec.loader
-            spec.loader = self
-        return spec
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return self._loaders[spec.name].create_module(spec)
-
-    def exec_module(self, module: ModuleType) -> None:
-        self._loaders[module.__name__].exec_module(module)
-        self._calls[module.__name__](module)
-
-
-def patch_datasets(notes: Notes, module: ModuleType) -> None:
+def patch_datasets(notes: Any, module: ModuleType) -> None:
     """Let the data sets of torchvision.datasets make up what they do not find."""
     for name in (*KNOWN, *FOLDERS):
         if hasattr(module, name):
             patch_dataset(notes, getattr(module, name))
 
 
-def patch_dataset(notes: Notes, cls: Any) -> None:
+def patch_dataset(notes: Any, cls: Any) -> None:
     """Let a class, and those that are made of it, make up examples that are not found; of a folder where it is not."""
     if "__init__" not in vars(cls):
         return
@@ -230,7 +119,7 @@ def patch_dataset(notes: Notes, cls: Any) -> None:
         facts = FOLDER if folder else KNOWN[name]
         (fill_folder if folder else FILLS[name])(facts, self, values)
         what = {"examples": len(self), "size": [*facts.size], "classes": facts.classes}
-        notes.add("folder" if folder else "dataset", root if folder else name, folder, **what)
+        notes.add("folder" if folder else "dataset", root if folder else name, guessed=folder, **what)
 
     cls.__init__ = init
 
@@ -339,7 +228,7 @@ class Unloaded(OrderedDict):  # type: ignore[type-arg]
     """Weights that were not there to be loaded."""
 
 
-def patch_weights(notes: Notes) -> None:
+def patch_weights(notes: Any) -> None:
     """Let a model keep the weights it was built with, where those to be downloaded are not to be had."""
     ordinary_fetch, ordinary_load = torch.hub.load_state_dict_from_url, torch.nn.Module.load_state_dict
 
@@ -364,7 +253,7 @@ def patch_weights(notes: Notes) -> None:
 # Compiler and terminal
 
 
-def patch_compiler(notes: Notes) -> None:
+def patch_compiler(notes: Any) -> None:
     """Let torch.compile give back what it was given, where it would compile for a device that it does not know."""
     ordinary = torch.compile
     ordinary_in_place = torch.nn.Module.compile
@@ -387,7 +276,7 @@ def patch_compiler(notes: Notes) -> None:
     torch.nn.Module.compile = compile_in_place
 
 
-def patch_data_parallel(notes: Notes) -> None:
+def patch_data_parallel(notes: Any) -> None:
     """Let torch.nn.DataParallel call its model, as it does where there is one device."""
 
     def init(self: Any, module: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
@@ -408,289 +297,3 @@ def give_terminal() -> None:
         os.write(master, b"\x04" * READS_OF_INPUT)
         os.dup2(slave, 0)
         os.close(slave)
-
-
-# Files
-
-
-def make_files(notes: Notes, files: Sequence[str], aside: Path) -> None:
-    """Make the files that a run before did not find; those outside of the run's own folder lie elsewhere."""
-    moved: dict[str, str] = {}
-    for name in files:
-        path = Path(name)
-        if path.exists():
-            continue
-        if path.suffix.lower() in PHOTOGRAPHS:
-            with contextlib.suppress(OSError):
-                refuse_outside(path)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                make_picture(PICTURE).save(path)
-                notes.add("picture", name, guessed=True, size=[*PICTURE])
-            continue
-        if not path.suffix and path.name not in PLAIN:
-            with contextlib.suppress(OSError):
-                notes.add("folder", name, guessed=True, **make_folder(path))
-            continue
-        content, facts = make_content(path)
-        try:
-            refuse_outside(path)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-        except OSError:
-            aside.mkdir(parents=True, exist_ok=True)
-            other = aside / f"{len(moved)}{path.suffix}"
-            other.write_bytes(content)
-            moved[os.path.normpath(path)] = str(other)
-        notes.add("file", name, guessed=True, **facts)
-    if moved:
-        redirect_files(moved)
-
-
-def refuse_outside(path: Path) -> None:
-    """Raise PermissionError for a path outside of the run's own folders: nothing of ours is put into a user's, even
-    where no enclosure would stop it, nor behind a link."""
-    if not any(folder in path.resolve().parents for folder in _own_folders):
-        raise PermissionError(f"{path} is outside of the run's folders")
-
-
-def make_folder(folder: Path) -> dict[str, object]:
-    """Put pictures into a folder, and return what they are. Raises OSError where it is not the run's own."""
-    refuse_outside(folder)
-    return _draw_pictures(folder)
-
-
-def _draw_pictures(folder: Path) -> dict[str, object]:
-    folder.mkdir(parents=True, exist_ok=True)
-    picture = make_picture(PICTURE)
-    for number in range(FOUND):
-        picture.save(folder / f"{number:02}.jpg")
-    return {"examples": FOUND, "size": [*PICTURE], "classes": 1}
-
-
-def patch_glob(notes: Notes, aside: Path) -> None:
-    """Let a pattern find pictures, where the folder that it names is not there."""
-    ordinary = glob.glob
-
-    @functools.wraps(ordinary)
-    def find(pattern: Any, *args: Any, **kwargs: Any) -> Any:
-        files = ordinary(pattern, *args, **kwargs)
-        folder = Path(os.fspath(pattern)).parent
-        if files or folder.exists() or any(letter in str(folder) for letter in "*?["):
-            return files
-        try:
-            facts = make_folder(folder)
-        except OSError:
-            folder = aside / str(folder).replace(os.sep, "_")
-            facts = _draw_pictures(folder)
-        notes.add("pictures", os.fspath(pattern), guessed=True, **facts)
-        return ordinary(str(folder / Path(os.fspath(pattern)).name)) or ordinary(str(folder / "*.jpg"))
-
-    glob.glob = find  # type: ignore[assignment]
-
-
-def patch_downloads(notes: Notes) -> None:
-    """Give the program a text where it downloads one itself and cannot."""
-
-    def stand_in(url: Any, problem: OSError) -> bytes:
-        name = str(getattr(url, "full_url", url))
-        if not name.split("?")[0].endswith(".txt") or is_library(find_asker()):
-            raise problem
-        content, facts = make_content(Path("text.txt"))
-        notes.add("download", name, guessed=True, **facts)
-        return content
-
-    ordinary_open, ordinary_fetch = urllib.request.urlopen, urllib.request.urlretrieve
-
-    @functools.wraps(ordinary_open)
-    def urlopen(url: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return ordinary_open(url, *args, **kwargs)
-        except OSError as problem:
-            return io.BytesIO(stand_in(url, problem))
-
-    @functools.wraps(ordinary_fetch)
-    def urlretrieve(url: str, filename: Any = None, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return ordinary_fetch(url, filename, *args, **kwargs)
-        except OSError as problem:
-            content = stand_in(url, problem)
-            target = filename or "text.txt"
-            Path(target).write_bytes(content)
-            return target, None
-
-    def patch_requests(module: Any) -> None:
-        ordinary_get = module.get
-
-        @functools.wraps(ordinary_get)
-        def get(url: str, *args: Any, **kwargs: Any) -> Any:
-            try:
-                return ordinary_get(url, *args, **kwargs)
-            except OSError as problem:
-                response = module.Response()
-                response._content, response.status_code, response.encoding = stand_in(url, problem), 200, "utf-8"
-                return response
-
-        module.get = get
-
-    urllib.request.urlopen, urllib.request.urlretrieve = urlopen, urlretrieve
-    if "requests" in sys.modules:
-        patch_requests(sys.modules["requests"])
-    else:
-        sys.meta_path.insert(0, AfterImport({"requests": patch_requests}))
-
-
-def find_asker() -> str:
-    """Return the file of the innermost frame that is not of this file."""
-    frame = sys._getframe(1)
-    while frame is not None and frame.f_globals.get("PASSES_THROUGH"):
-        frame = frame.f_back  # type: ignore[assignment]
-    return frame.f_code.co_filename if frame is not None else ""
-
-
-def redirect_files(moved: dict[str, str]) -> None:
-    """Open other files than the program names."""
-
-    def find_other(file: Any) -> Any:
-        return moved.get(os.path.normpath(file), file) if isinstance(file, (str, os.PathLike)) else file
-
-    def wrap(ordinary: Callable[..., Any]) -> Callable[..., Any]:
-        return functools.wraps(ordinary)(lambda file, *args, **kwargs: ordinary(find_other(file), *args, **kwargs))
-
-    builtins.open = io.open = wrap(builtins.open)
-    for name in ("exists", "isfile", "getsize"):
-        setattr(os.path, name, wrap(getattr(os.path, name)))
-
-
-def watch_questions(path: Path) -> None:
-    """Write down which files the program asks for and does not find: one that gives up then often names none."""
-    asked: set[tuple[str, str, int]] = set()
-
-    def wrap(ordinary: Callable[..., bool]) -> Callable[..., bool]:
-        @functools.wraps(ordinary)
-        def ask(name: Any, **kwargs: Any) -> bool:
-            there = ordinary(name, **kwargs)
-            if there or len(asked) >= MOST_QUESTIONS or not isinstance(name, (str, os.PathLike)):
-                return there
-            entry = (str(name), *find_caller())
-            if entry not in asked and not is_library(find_asker()):
-                asked.add(entry)
-                with _open(path, "a", encoding="utf-8") as out:
-                    out.write(json.dumps(dict(zip(("name", "file", "line"), entry))) + "\n")
-            return there
-
-        return ask
-
-    for name in ("exists", "isfile", "isdir"):
-        setattr(os.path, name, wrap(getattr(os.path, name)))
-    for name in ("exists", "is_file", "is_dir"):
-        setattr(Path, name, wrap(getattr(Path, name)))
-
-
-def make_content(path: Path) -> tuple[bytes, dict[str, object]]:
-    """Return the bytes of a file of its kind, and what they are: a text, or tokens of 16 bits."""
-    if path.suffix == ".bin":
-        numbers = random.Random(0)
-        tokens = array("H", (numbers.randint(0, LARGEST) for _ in range(TOKENS)))
-        return tokens.tobytes(), {"tokens": TOKENS, "largest": LARGEST}
-    text = "\n".join(make_lines()).encode() + b"\n"
-    facts: dict[str, object] = {"words": WORDS, "different": DIFFERENT}
-    if path.suffix == ".gz":  # enwik8 and its like are read by the hundred million bytes
-        return gzip.compress(text * 40, compresslevel=1), {"words": WORDS * 40, "different": DIFFERENT}
-    return text, facts
-
-
-def make_lines() -> Iterator[str]:
-    """Yield lines of words; few words are frequent, and every letter of English is there."""
-    numbers = random.Random(0)
-    letters = "etaoinshrdlucmfwypvbgkjqxz"
-    words = ["".join(numbers.choice(letters) for _ in range(numbers.randint(2, 9))) for _ in range(DIFFERENT)]
-    weights = [1 / rank for rank in range(1, DIFFERENT + 1)]
-    drawn = [*words, *numbers.choices(words, weights, k=WORDS - DIFFERENT)]
-    for start in range(0, WORDS, 20):
-        yield " ".join(drawn[start : start + 20]).capitalize() + numbers.choice(".,;:!?")
-
-
-# Loggers
-
-
-class Loggers(MetaPathFinder, Loader):
-    """Answers for packages that only tell others of a run, after all that is installed."""
-
-    def __init__(self, notes: Notes) -> None:
-        self._notes = notes
-
-    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:
-        top = name.split(".")[0]
-        if top not in LOGGERS or not is_asked_by_program():
-            return None
-        self._notes.add("logger", top, guessed=False)
-        return ModuleSpec(name, self, is_package=True)
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return Silent(spec.name)
-
-    def exec_module(self, module: ModuleType) -> None:
-        module.__path__ = []
-
-
-def is_asked_by_program() -> bool:
-    """Return whether the program itself imports: a library only looks whether it could use the package."""
-    frame = sys._getframe(2)
-    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "importlib":
-        frame = frame.f_back  # type: ignore[assignment]
-    return frame is not None and not is_library(frame.f_code.co_filename)
-
-
-def is_library(file: str) -> bool:
-    """Return whether a file is an installed package's or Python's own."""
-    return "site-packages" in file or file.startswith(("<", sysconfig.get_path("stdlib")))
-
-
-class Silent(ModuleType):
-    """A module of which every name is Nothing."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return Nothing()
-
-
-class Nothing:
-    """Takes every call and gives nothing back."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Decorate a function with itself; anything else comes to nothing."""
-        return (
-            args[0]
-            if len(args) == 1 and not kwargs and callable(args[0]) and not isinstance(args[0], Nothing)
-            else self
-        )
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return self
-
-    def __getitem__(self, key: Any) -> Any:
-        return self
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        """Keep nothing."""
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(())
-
-    def __len__(self) -> int:
-        return 0
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __enter__(self) -> Any:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Let every error pass."""
-
-    def __str__(self) -> str:
-        return ""

@@ -40,6 +40,8 @@ PEERS = CHILD / "pipeline_peers.py"
 #: In a rank's folder: what it and stages before it told, and the mark of one that wanted to know.
 TOLD, WANTED = "told", "wanted"
 STAND_INS = CHILD / "stand_ins.py"
+FILES = CHILD / "files.py"
+LOGGERS = CHILD / "loggers.py"
 HUB = CHILD / "hub.py"
 LEAN_LOADING = CHILD / "lean_loading.py"
 MIB = 1 << 20
@@ -133,7 +135,8 @@ class Rehearsal:
         peers = Plugin(PEERS, {"folder": str(folder / TOLD)})
         plugins = [Plugin(WATCH, config), peers, Plugin(LEAN_LOADING, early=True)]
         if self.stand_ins:
-            plugins.append(Plugin(STAND_INS, configure(self.files), early=True))
+            plugins += [Plugin(file, early=True) for file in (STAND_INS, LOGGERS)]
+            plugins.append(Plugin(FILES, configure(self.files), early=True))
             plugins.append(Plugin(HUB, configure_hub(self.plan.network), early=True))
         result = sides.run_side(
             self.plan,

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ascend_workbook.planning.child.hub import simplify
-from ascend_workbook.planning.rehearsal.stand_ins import StandIn, configure_hub, load_stand_ins
+from ascend_workbook.planning.rehearsal.stand_ins import StandIn, configure_hub
+from tests.planning.child import running
 
 pytest.importorskip("transformers")
-PLUGIN = Path(__file__).parents[3] / "ascend_workbook" / "planning" / "child" / "hub.py"
-START = f"""
-import json, runpy, sys
-from pathlib import Path
-class Observer:
-    out = Path("out")
-module = runpy.run_path({str(PLUGIN)!r})
-module["attach"](Observer, json.loads(sys.argv[1]))
-exec(compile(Path("train.py").read_text(), "train.py", "exec"))
-"""
 #: As much of the library `datasets` as is asked for.
 DATASETS = """
 class Dataset(dict):
@@ -35,22 +23,11 @@ def load_dataset(path, name=None, split=None):
 
 
 def run(folder: Path, code: str) -> tuple[Any, list[StandIn], str]:
-    """Run code with the plugin; return what its last line printed, the stand-ins, its errors."""
-    (folder / "out").mkdir()
-    (folder / "datasets.py").write_text(DATASETS)
-    (folder / "train.py").write_text(code)
-    (folder / "start.py").write_text(START)
-    done = subprocess.run(
-        [sys.executable, "start.py", json.dumps(configure_hub(network=False))],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    lines = done.stdout.splitlines()
-    facts = json.loads(lines[-1]) if done.returncode == 0 and lines else None
-    return facts, load_stand_ins(folder / "out" / "stand_ins.jsonl"), done.stderr
+    """Run code with the plugin and a small library of data sets."""
+    library = folder / "site-packages"
+    library.mkdir()
+    (library / "datasets.py").write_text(DATASETS)
+    return running.run(folder, code, ("hub.py", configure_hub(network=False)), library="site-packages")
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,8 @@ that a script binds with `from torch.nn.functional import gelu` are replaced in 
 The callbacks are described in Observer. `observer.out` is the launch's folder (pathlib.Path),
 `observer.rank` and `observer.world_size` this process's place, `observer.steps_done` the steps so far,
 `observer.limit` the step after which the run is stopped (None: never), `observer.note(code, **args)` a remark
-in gpulog.json. The step that reaches the limit still calls `on_step` before the run is unwound; `on_end` comes
-last, whether the script ended, failed or was stopped. Where a script is run by several processes each has its
+in gpulog.json; offers.py has what else a plugin may call. The step that reaches the limit still calls
+`on_step` before the run is unwound; `on_end` comes last, whether the script ended, failed or was stopped. Where a script is run by several processes each has its
 own observer and plugins; a process that the script spawns attaches them when it makes its first optimiser.
 An error raised by a plugin ends the run as failed.
 """
@@ -47,6 +47,7 @@ import torch
 
 from . import gauges
 from .gauges import Clipped, Losses
+from .offers import Offers
 from .program import make_stop
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
 OWN = "own"
 
 
-class Observer:
+class Observer(Offers):
     """One training process as it runs. `limit` steps and the run is stopped; None lets it end by itself."""
 
     def __init__(

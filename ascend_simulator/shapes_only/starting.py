@@ -8,6 +8,7 @@ import sys
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from .alone import imagine_peers
+from .formulas import infer_by_formulas
 from .host_values import patch_values
 from .native import Native
 from .reads import Reads
@@ -29,6 +30,7 @@ def install() -> None:
         native.tell_reads(reads)
         register_optimizer_step_post_hook(lambda *_: reads.note_step())
         patch_values(native, reads)
+        infer_by_formulas()
         _started.append((native, reads))
         if environ.get("ASCEND_WORKBOOK_SIM_ALONE") == "1":
             imagine_peers()

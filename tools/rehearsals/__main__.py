@@ -119,7 +119,7 @@ def judge(work: Path) -> dict[str, Any]:
     first = next(finding for finding in report["findings"] if finding["rule"] == "PLN500")
     key = first.get("key") or first.get("say") or ""
     answer = OUT_OF_MEMORY if key.endswith((".needs", ".out")) else SENTENCE
-    answer = FITS if key.endswith((".fits", ".shaped", ".unsure", ".stood_in", ".partial")) else answer
+    answer = FITS if key.endswith((".fits", ".shaped", ".unsure", ".stood_in", ".moved", ".partial")) else answer
     ranks = list(report["facts"]["ranks"].values())
     reads, seen = read_reads(work)
     return {

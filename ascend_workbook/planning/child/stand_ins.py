@@ -6,7 +6,7 @@ and each stand-in is written down (stand_ins.jsonl of the launch's folder) with 
     dataset   a data set of torchvision whose shapes are known (MNIST: 60000 of 28 x 28): nothing is guessed
     folder    a folder of images that is not there: pictures of one size, so many classes; guessed
     weights   weights that torch.hub would download: the model keeps those it was built with
-    compiler  torch.compile with its default backend, which has no NPU: functions run as they are written
+    compiler  torch.compile with its default compiler, which has no NPU, or with none: functions run as they are written
     parallel  torch.nn.DataParallel, which has no NPUs: the model takes the whole batch on one card
     terminal  a terminal of 24 lines of 80 letters, for a program that asks how large its own is
 
@@ -68,6 +68,8 @@ KNOWN = {
 #: Classes that read a folder of pictures, and what is made up where that is not there.
 FOLDERS = ("DatasetFolder", "ImageFolder")
 FOLDER = Known(10_000, 10_000, (500, 375), 1000, True)
+#: Compilers of torch.compile that have no NPU, or run functions as they are written; migrating names the second.
+AS_WRITTEN = ("inductor", "eager", "aot_eager")
 #: How often a program may ask for input that nobody gives, and is told that there is none.
 READS_OF_INPUT = 1000
 
@@ -260,14 +262,14 @@ def patch_compiler(notes: Any) -> None:
 
     @functools.wraps(ordinary)
     def compile_nothing(model: Any = None, *args: Any, **kwargs: Any) -> Any:
-        if kwargs.get("backend", "inductor") != "inductor":
+        if kwargs.get("backend", "inductor") not in AS_WRITTEN:
             return ordinary(model, *args, **kwargs)
         notes.add("compiler", "torch.compile", guessed=False)
         return model if model is not None else lambda function: function
 
     @functools.wraps(ordinary_in_place)
     def compile_in_place(self: Any, *args: Any, **kwargs: Any) -> None:
-        if kwargs.get("backend", "inductor") != "inductor":
+        if kwargs.get("backend", "inductor") not in AS_WRITTEN:
             ordinary_in_place(self, *args, **kwargs)
             return
         notes.add("compiler", "torch.compile", guessed=False)

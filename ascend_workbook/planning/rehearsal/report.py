@@ -171,6 +171,9 @@ def _judge(material: Material) -> Finding:
         verdict_word = Sentence(f"rehearsal.verdict.{verdict}")
         args |= {"steps": len(worst.memory.steps), "trouble": trouble, "verdict": verdict_word}
         return Finding("PLN500", Status.LOOK, "PLN500.partial", args, place, weight=200)
+    if any(stand_in.kind == "moved" for run in material.runs for stand_in in run.stand_ins):
+        args["verdict"] = Sentence(f"rehearsal.verdict.{verdict}")
+        return Finding("PLN500", Status.LOOK, "PLN500.moved", args, weight=200)
     shaped = any(read.sets_shape for run in material.runs for read in run.reads)
     guessed = any(stand_in.guessed for run in material.runs for stand_in in run.stand_ins)
     if verdict == UNSURE or shaped or guessed:

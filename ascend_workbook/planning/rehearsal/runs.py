@@ -43,6 +43,7 @@ STAND_INS = CHILD / "stand_ins.py"
 FILES = CHILD / "files.py"
 LOGGERS = CHILD / "loggers.py"
 HUB = CHILD / "hub.py"
+MOVED = CHILD / "moved.py"
 LEAN_LOADING = CHILD / "lean_loading.py"
 MIB = 1 << 20
 #: Events of the allocator that are kept, about 0.3 KiB each.
@@ -100,7 +101,7 @@ class Rehearsal:
         """Run one rank of the world alone; its peers are imagined.
 
         Where data is not there that may be made up, it is run again with that; where this does not help, what was
-        missing first is what stopped it."""
+        missing first is what stopped it. One that never used the NPU is run again with its models moved there."""
         folder = self.plan.out / f"rank{rank}"
         result = first = self._launch(rank)
         while not result.ok and self.stand_ins and len(self.files) < MOST_FILES:
@@ -111,6 +112,10 @@ class Rehearsal:
             result = self._launch(rank)
         written = folder / f"memory.rank{rank}.json"
         memory = load_memory(written) if written.is_file() else None
+        if result.ok and self.stand_ins and not _used_device(memory):
+            moved = self._launch(rank, Plugin(MOVED, early=True))
+            memory = load_memory(written) if written.is_file() else None
+            result = moved if _used_device(memory) else result
         helped = result.outcome != FAILED or memory is not None and (memory.refused or memory.steps)
         if result is not first and not helped and find_missing(result, folder) is None:
             return RankRun(rank, first, None, None, ())
@@ -123,7 +128,7 @@ class Rehearsal:
         place = sides.place_of(self.plan, f"rank{rank}", note.file, note.line)
         return note if place is None else replace(note, file=place.path, line=place.line)
 
-    def _launch(self, rank: int) -> LaunchResult:
+    def _launch(self, rank: int, *others: Plugin) -> LaunchResult:
         side = f"rank{rank}"
         folder = self.plan.out / side
         shutil.rmtree(folder, ignore_errors=True)
@@ -143,7 +148,7 @@ class Rehearsal:
             side,
             self.device,
             self._tell_progress(rank),
-            [*plugins, *self.plugins],
+            [*plugins, *others, *self.plugins],
             grad_norm=False,
             deterministic=False,
             environment=self._make_environment(rank, folder),
@@ -183,6 +188,11 @@ class Rehearsal:
             env |= {name: str(value) for name, value in place.items()}
             env |= {"MASTER_ADDR": "127.0.0.1", "ASCEND_WORKBOOK_SIM_ALONE": "1"}
         return env
+
+
+def _used_device(memory: Memory | None) -> bool:
+    """Return whether anything was ever asked of the device."""
+    return memory is not None and bool(memory.reserved or memory.refused)
 
 
 def make_rehearsal(

@@ -131,8 +131,8 @@ def once(x):
 def again(x):
     return once(x)
 model.compile()
-other = torch.compile(model, backend="eager")
-same = torch.compile(model) is model
+other = torch.compile(model, backend=lambda graph, inputs: graph)
+same = torch.compile(model) is model and torch.compile(model, backend="eager") is model
 print(json.dumps([same, int(again(torch.ones(()))), other is model, "optimize" in repr(again)]))
 """
     facts, stand_ins, errors = run(tmp_path, code)

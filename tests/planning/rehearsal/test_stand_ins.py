@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ascend_workbook.machine.launch import LaunchResult
+from ascend_workbook.machine.launch import LaunchResult, Plugin
 from ascend_workbook.machine.launch.result import ChildError
 from ascend_workbook.planning.rehearsal.runs import Rehearsal
 from ascend_workbook.planning.rehearsal.settings import make_cluster
@@ -56,7 +56,9 @@ def launches_of(*results: LaunchResult, allowed: bool = True) -> tuple[Any, list
     made = make_rehearsal()
     rehearsal = Rehearsal(made.plan, make_cluster("910B3", 1, None, None), None, stand_ins=allowed)  # type: ignore[arg-type]
 
-    def launch(self: Rehearsal, rank: int) -> LaunchResult:
+    def launch(self: Rehearsal, rank: int, *others: Plugin) -> LaunchResult:
+        if others:  # it never used the device: asked once more, with its models there
+            return results[-1]
         given.append(configure(self.files))
         return waiting.pop(0)
 

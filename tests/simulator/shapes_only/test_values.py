@@ -189,3 +189,23 @@ def test_a_checkpoint_is_small(simulator_env: dict[str, str], tmp_path: Path) ->
     assert [(read["kind"], read["line"], read["bytes_left_out"]) for read in run.reads] == [
         ("file", 3, 4096 * 4096 * 4)
     ]
+
+
+def test_shapes_of_batch_norm_over_cards(simulator_env: dict[str, str], tmp_path: Path) -> None:
+    """What SyncBatchNorm asks, of more bytes than are computed: PyTorch has no shapes of it, the formulas have."""
+    code = """import json, torch
+x = torch.randn(64, 64, 112, 112, device="npu")
+weight, count = torch.ones(64, device="npu"), torch.full((2,), 7.0, device="npu")
+mean, deviation = torch.batch_norm_stats(x, 1e-5)
+both = torch.stack([mean, mean]), torch.stack([deviation, deviation])
+mean, deviation = torch.batch_norm_gather_stats_with_counts(x, *both, None, None, 0.1, 1e-5, count)
+y = torch.batch_norm_elemt(x, weight, None, mean, deviation, 1e-5)
+first, second, for_weight, _ = torch.batch_norm_backward_reduce(y, x, mean, deviation, weight, True, True, False)
+gradient = torch.batch_norm_backward_elemt(y, x, mean, deviation, weight, first, second, count.int())
+given = (mean, deviation, y, first, second, for_weight, gradient)
+print(json.dumps([list(each.shape) for each in given] + [str(gradient.dtype)]))
+"""
+    run = run_shapes_only(simulator_env, tmp_path, code)
+    large = [64, 64, 112, 112]
+    assert run.facts == [[64], [64], large, [64], [64], [64], large, "torch.float32"], run.stderr[-3000:]
+    assert run.reads == []

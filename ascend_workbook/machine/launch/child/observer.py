@@ -37,6 +37,7 @@ An error raised by a plugin ends the run as failed.
 from __future__ import annotations
 
 import importlib.util
+import sys
 import time
 import weakref
 from collections.abc import Callable
@@ -371,5 +372,6 @@ def attach_plugins(observer: Observer, plugins: list[dict[str, Any]]) -> None:
         if spec is None or spec.loader is None:
             raise ImportError(f"{path} cannot be loaded as a launch plugin")
         module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module  # Dynamo imports the module of a function that it meets
         spec.loader.exec_module(module)
         module.attach(observer, plugin["config"])

@@ -17,6 +17,8 @@ from typing import Any
 PASSES_THROUGH = True
 #: Folders that installed packages lie in.
 INSTALLED = ("site-packages", "dist-packages")
+#: Files of the launch itself, but those between the program and what it called.
+OURS = tuple(str(Path(__file__).with_name(name)) for name in ("observer.py", "program.py", "session.py", "observe.py"))
 #: Taken before a plugin or the script puts another function in its place.
 _open = builtins.open
 
@@ -103,6 +105,8 @@ def find_caller() -> tuple[str, int]:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
+        if file.startswith(OURS):  # nothing of the program's stands above what runs it
+            break
         if not frame.f_globals.get("PASSES_THROUGH") and not is_library(file):
             return file, frame.f_lineno
         frame = frame.f_back

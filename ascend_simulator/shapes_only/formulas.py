@@ -1,0 +1,59 @@
+"""Shapes of what an operator gives, by the simulator's formula of it, where PyTorch has none.
+
+SyncBatchNorm's operators are of that kind: a formula of `ascend_simulator/references` on tensors of the device `meta`
+gives their shapes at any size.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import threading
+from pathlib import Path
+from typing import Any, Callable
+
+import torch
+
+#: Where the formulas stand once the kernels have registered them.
+NAMESPACE = "_npu_sim_references"
+#: PyTorch's own operators that have a formula, and no kernel for the device `meta`.
+OPERATORS = (
+    "batch_norm_stats",
+    "batch_norm_elemt",
+    "batch_norm_gather_stats_with_counts",
+    "batch_norm_backward_reduce",
+    "batch_norm_backward_elemt",
+)
+_libraries: list[torch.library.Library] = []  # a library that dies takes its kernels with it
+
+
+def infer_by_formulas() -> None:
+    """Let the formulas tell shapes from now on."""
+    library = torch.library.Library("aten", "IMPL")
+    for name in OPERATORS:
+        if not torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", "Meta"):
+            library.impl(name, ask_formula(name), "Meta")
+    _libraries.append(library)
+
+
+def ask_formula(name: str) -> Callable[..., Any]:
+    """Return what calls an operator's formula."""
+
+    def infer(*args: Any, **kwargs: Any) -> Any:
+        register_formulas()
+        return getattr(getattr(torch.ops, NAMESPACE), name)(*args, **kwargs)
+
+    return infer
+
+
+def register_formulas() -> None:
+    """Register the formulas as the kernels do, under the same name and lock, where no kernel has asked for one yet."""
+    with sys.__dict__.setdefault("_npu_sim_lock", threading.RLock()):
+        if NAMESPACE not in sys.modules:
+            folder = Path(__file__).parents[1] / "references"
+            init = folder / "__init__.py"
+            spec = importlib.util.spec_from_file_location(NAMESPACE, init, submodule_search_locations=[str(folder)])
+            assert spec is not None and spec.loader is not None
+            module = sys.modules[NAMESPACE] = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+        importlib.import_module(f"{NAMESPACE}.registration").register()

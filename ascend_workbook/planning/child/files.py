@@ -3,6 +3,7 @@
     file      a text, tokens or a folder of pictures that the launch was told to make (configuration `files`); guessed
     pictures  pictures in a folder that a pattern names and that is not there (configuration `pictures`); guessed
     download  a text that the program downloads itself; guessed
+    archive   a packed folder that it downloads: it holds nothing, and what is missed of it is made up; guessed
 
 What a program asks for and does not find is written down (asked.jsonl), for one that gives up often names no file.
 Runs in the user's process by path and imports nothing of the workbook.
@@ -19,7 +20,9 @@ import io
 import json
 import os
 import random
+import tarfile
 import urllib.request
+import zipfile
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -33,6 +36,8 @@ FOUND, PICTURE = 64, (256, 256)
 MOST_QUESTIONS = 200
 #: Names of single pictures end so.
 PHOTOGRAPHS = (".jpg", ".jpeg", ".png", ".bmp", ".ppm")
+#: Packed folders end so.
+ARCHIVES = (".tar.gz", ".tgz", ".tar", ".zip")
 #: Texts without a suffix.
 PLAIN = ("enwik8", "text8")
 #: The words of a made-up text and how many different ones there are; tokens of a made-up list and the largest.
@@ -112,7 +117,7 @@ def _draw_pictures(folder: Path) -> dict[str, object]:
     folder.mkdir(parents=True, exist_ok=True)
     picture = make_picture(PICTURE)
     for number in range(FOUND):
-        picture.save(folder / f"{number:02}.jpg")
+        picture.save(folder / f"picture_{number}.jpg")  # a class and a number, as many a script takes it apart
     return {"examples": FOUND, "size": [*PICTURE], "classes": 1}
 
 
@@ -142,7 +147,11 @@ def patch_downloads(observer: Any, notes: Any) -> None:
 
     def stand_in(url: Any, problem: OSError) -> bytes:
         name = str(getattr(url, "full_url", url))
-        if not name.split("?")[0].endswith(".txt") or observer.is_library(observer.find_asker()):
+        kind = name.split("?")[0].lower()
+        if kind.endswith(ARCHIVES) and not observer.is_library(observer.find_asker()):
+            notes.add("archive", name, guessed=True)
+            return make_archive(kind)
+        if not kind.endswith(".txt") or observer.is_library(observer.find_asker()):
             raise problem
         content, facts = make_content(Path("text.txt"))
         notes.add("download", name, guessed=True, **facts)
@@ -183,6 +192,16 @@ def patch_downloads(observer: Any, notes: Any) -> None:
 
     urllib.request.urlopen, urllib.request.urlretrieve = urlopen, urlretrieve
     observer.after_import({"requests": patch_requests})
+
+
+def make_archive(kind: str) -> bytes:
+    """Return an archive of its kind that holds nothing: what the program misses of it then is made up by itself."""
+    content = io.BytesIO()
+    if kind.endswith(".zip"):
+        zipfile.ZipFile(content, "w").close()
+    else:
+        tarfile.open(fileobj=content, mode="w" if kind.endswith(".tar") else "w:gz").close()
+    return content.getvalue()
 
 
 def redirect_files(moved: dict[str, str]) -> None:

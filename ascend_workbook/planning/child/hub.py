@@ -2,10 +2,11 @@
 
     model      the model of a known name, as its configuration builds it; known are those of `plan` and OTHERS
     tokenizer  a tokenizer of bytes with as many tokens as the model's vocabulary
-    texts      rows of text under the columns that trainings on such a set read; guessed
+    texts      rows of text, pictures or talks under the columns that trainings on such a set read; guessed
+    metric     a measure of the library evaluate, which counts nothing
 
 Only what failed is replaced, and each is written down (stand_ins.jsonl). Runs in the user's process by path and imports
-nothing of the workbook. Configuration: models, a list of {names, config}.
+nothing of the workbook. Configuration: models, a list of {names, config}; columns and rows that a run before missed.
 """
 
 from __future__ import annotations
@@ -63,8 +64,17 @@ OTHERS: dict[str, dict[str, object]] = {
 TEXTS: tuple[tuple[str, tuple[str, ...], dict[str, int]], ...] = (
     ("alpaca", ("instruction", "input", "output", "text"), {}),
     ("dolly", ("instruction", "context", "response"), {}),
-    ("glue", ("sentence1", "sentence2", "sentence", "question", "premise", "hypothesis"), {"label": 2, "idx": 1}),
-    ("imdb|yelp|rotten|sst", ("text",), {"label": 2}),
+    ("glue.*/(cola|sst)", ("sentence",), {"label": 2, "idx": 1}),
+    ("glue.*/qqp", ("question1", "question2"), {"label": 2, "idx": 1}),
+    ("glue.*/qnli", ("question", "sentence"), {"label": 2, "idx": 1}),
+    ("glue.*/mnli", ("premise", "hypothesis"), {"label": 3, "idx": 1}),
+    ("glue", ("sentence1", "sentence2"), {"label": 2, "idx": 1}),
+    ("imdb|yelp|rotten|sst2|sst$", ("text",), {"label": 2}),
+    ("stsb|sts-?b", ("sentence1", "sentence2"), {"score": 5}),
+    ("all-nli/triplet", ("anchor", "positive", "negative"), {}),
+    ("all-nli/pair-class|/nli|snli", ("premise", "hypothesis"), {"label": 3}),
+    ("squad", ("id", "title", "context", "question"), {}),
+    ("beans|flowers|cifar|mnist|imagenet|food101|pets|butterfl|pokemon|naruto|celeb|dog", ("text",), {"label": 2}),
     ("ag_news", ("text",), {"label": 4}),
     ("cnn_dailymail", ("article", "highlights"), {}),
     ("xsum|samsum", ("document", "dialogue", "summary"), {}),
@@ -76,6 +86,11 @@ OF_THE_HUB = (
     *("revision", "trust_remote_code", "subfolder", "gguf_file", "user_agent"),
     *("_from_pipeline", "_from_auto", "_commit_hash"),
 )
+#: Columns by their names: pictures, what people said, numbers; all others hold text.
+PICTURES = ("image", "img", "pixel_values", "picture", "photo")
+TALKS = ("messages", "conversations", "conversation", "chosen", "rejected")
+NUMBERS = ("label", "labels", "score", "scores", "similarity", "similarity_score", "idx", "target", "fine_label")
+PICTURE = (256, 256)
 ROWS, WORDS = 2000, "the training of a model takes memory for its weights and what it keeps of each step "
 
 
@@ -92,8 +107,9 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
         "transformers.modeling_utils": functools.partial(patch_models, notes),
         "transformers.tokenization_utils_base": functools.partial(patch_tokenizers, notes, known),
         "transformers.models.auto.tokenization_auto": functools.partial(patch_auto_tokenizer, notes, known),
-        "datasets.load": functools.partial(patch_texts, notes),
-        "datasets": functools.partial(patch_texts, notes),
+        "datasets.load": functools.partial(patch_texts, notes, config),
+        "datasets": functools.partial(patch_texts, notes, config),
+        "evaluate": functools.partial(patch_metrics, notes),
     }
     observer.after_import(calls)
 
@@ -127,10 +143,20 @@ def patch_configurations(known: dict[str, Any], module: ModuleType) -> None:
             config = find_configuration(known, str(name))
             if config is None:
                 raise
+            name_architecture(config)
             return config, {key: value for key, value in kwargs.items() if key not in OF_THE_HUB}
 
     replacement: Any = get_config_dict
     cls.get_config_dict = classmethod(replacement)
+
+
+def name_architecture(config: dict[str, Any]) -> None:
+    """Say which class a published configuration of that kind names: who builds a model may ask for it."""
+    autos = import_module("transformers.models.auto.modeling_auto")
+    for names in ("MODEL_FOR_CAUSAL_LM_MAPPING_NAMES", "MODEL_FOR_PRETRAINING_MAPPING_NAMES"):
+        architecture = getattr(autos, names, {}).get(config["model_type"])
+        if isinstance(architecture, str):
+            config.setdefault("architectures", [architecture])
 
 
 def patch_models(notes: Any, module: ModuleType) -> None:
@@ -228,7 +254,7 @@ def make_tokenizer(notes: Any, known: dict[str, Any], name: str, settings: dict[
     return tokenizer
 
 
-def patch_texts(notes: Any, module: ModuleType) -> None:
+def patch_texts(notes: Any, settings: dict[str, Any], module: ModuleType) -> None:
     """Give rows of text where a set is not to be had."""
     ordinary = getattr(module, "load_dataset", None)  # a program's own module may have the library's name
     if ordinary is None or getattr(ordinary, "stands_in", False):
@@ -241,22 +267,64 @@ def patch_texts(notes: Any, module: ModuleType) -> None:
         except Exception as problem:
             if not isinstance(problem, OSError) and type(problem).__name__ != "DatasetNotFoundError":
                 raise
-            return make_texts(notes, str(path), kwargs.get("split", args[3] if len(args) > 3 else None))
+            split = kwargs.get("split", args[3] if len(args) > 3 else None)
+            part = kwargs.get("name", args[0] if args else None)
+            return make_texts(notes, settings, f"{path}/{part}" if part else str(path), split)
 
     load_dataset.stands_in = True  # type: ignore[attr-defined]
     module.load_dataset = load_dataset  # type: ignore[attr-defined]
 
 
-def make_texts(notes: Any, name: str, split: Any) -> Any:
-    """Return a set of rows, or its parts by name where no split is asked for."""
+def make_texts(notes: Any, settings: dict[str, Any], name: str, split: Any) -> Any:
+    """Return a set of rows, or its parts by name where no split is asked for; several where several are."""
     datasets: Any = import_module("datasets")
 
     _, texts, numbers = next(each for each in TEXTS if re.search(each[0], name.lower()))
-    text = WORDS * 6
-    columns: dict[str, Any] = {column: [text] * ROWS for column in texts}
-    columns |= {column: [row % classes for row in range(ROWS)] for column, classes in numbers.items()}
+    count = int(settings.get("rows", ROWS))
+    names = [*dict.fromkeys((*texts, *settings.get("columns", ())))]
+    columns: dict[str, Any] = {column: make_column(column, count) for column in names}
+    columns |= {column: [row % classes for row in range(count)] for column, classes in numbers.items()}
     rows = datasets.Dataset.from_dict(columns)
-    notes.add("texts", name, guessed=True, rows=ROWS, words=len(text.split()), columns=sorted(columns))
-    if split is not None:
-        return rows
-    return datasets.DatasetDict(dict.fromkeys(("train", "validation", "test"), rows))
+    notes.add("texts", name, guessed=True, rows=count, words=6 * len(WORDS.split()), columns=sorted(columns))
+    if isinstance(split, (list, tuple)):
+        return [rows] * len(split)
+    return rows if split is not None else datasets.DatasetDict(dict.fromkeys(("train", "validation", "test"), rows))
+
+
+def make_column(name: str, count: int) -> list[Any]:
+    """Return so many values for a column: what its name says of their kind."""
+    text = WORDS * 6
+    if name in PICTURES:
+        image: Any = import_module("PIL.Image")
+        return [image.new("RGB", PICTURE)] * count
+    if name in TALKS:
+        return [[{"role": "user", "content": text}, {"role": "assistant", "content": text}]] * count
+    return [row % 2 for row in range(count)] if name in NUMBERS else [text] * count
+
+
+def patch_metrics(notes: Any, module: ModuleType) -> None:
+    """Give a measure that counts nothing where the hub does not give it: a rehearsal has no values to judge."""
+    ordinary = getattr(module, "load", None)
+    if ordinary is None:
+        return
+
+    class Measure:
+        """Takes what is predicted, and tells nothing of it."""
+
+        def add_batch(self, *args: Any, **kwargs: Any) -> None:
+            """Keep nothing."""
+
+        add = add_batch
+
+        def compute(self, *args: Any, **kwargs: Any) -> dict[str, float]:
+            return dict.fromkeys(("accuracy", "f1", "precision", "recall", "loss"), 0.0)
+
+    @functools.wraps(ordinary)
+    def load(path: str, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return ordinary(path, *args, **kwargs)
+        except OSError:
+            notes.add("metric", str(path), guessed=False)
+            return Measure()
+
+    module.load = load  # type: ignore[attr-defined]

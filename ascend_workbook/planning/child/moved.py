@@ -49,7 +49,7 @@ def move_in_place(module: torch.nn.Module) -> None:
                 setattr(part, name, buffer.to("npu"))
 
 
-class MovesOperands(TorchFunctionMode):
+class MovesOperands(TorchFunctionMode):  # type: ignore[misc]
     """Copies operands to the NPU where others lie there."""
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

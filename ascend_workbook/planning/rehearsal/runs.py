@@ -22,6 +22,7 @@ from ascend_workbook.planning.rehearsal.memory import Memory, load_memory
 from ascend_workbook.planning.rehearsal.reads import Read, load_reads
 from ascend_workbook.planning.rehearsal.settings import DISTINCT, Cluster
 from ascend_workbook.planning.rehearsal.stand_ins import (
+    LAUNCHER,
     MOST_FILES,
     StandIn,
     configure,
@@ -42,6 +43,7 @@ TOLD, WANTED = "told", "wanted"
 STAND_INS = CHILD / "stand_ins.py"
 FILES = CHILD / "files.py"
 LOGGERS = CHILD / "loggers.py"
+OLDER = CHILD / "older.py"
 HUB = CHILD / "hub.py"
 MOVED = CHILD / "moved.py"
 LEAN_LOADING = CHILD / "lean_loading.py"
@@ -140,9 +142,9 @@ class Rehearsal:
         peers = Plugin(PEERS, {"folder": str(folder / TOLD)})
         plugins = [Plugin(WATCH, config), peers, Plugin(LEAN_LOADING, early=True)]
         if self.stand_ins:
-            plugins += [Plugin(file, early=True) for file in (STAND_INS, LOGGERS)]
+            plugins += [Plugin(file, early=True) for file in (STAND_INS, LOGGERS, OLDER)]
             plugins.append(Plugin(FILES, configure(self.files), early=True))
-            plugins.append(Plugin(HUB, configure_hub(self.plan.network), early=True))
+            plugins.append(Plugin(HUB, configure_hub(self.plan.network, self.files), early=True))
         result = sides.run_side(
             self.plan,
             side,
@@ -181,12 +183,14 @@ class Rehearsal:
         }
         if self.assume:
             env["ASCEND_WORKBOOK_SIM_ASSUME"] = self.assume
-        if cluster.cards > 1:
+        if cluster.cards > 1 or LAUNCHER in self.files:
             place = {"RANK": rank, "WORLD_SIZE": cluster.cards, "LOCAL_RANK": rank % cluster.node_cards}
             place |= {"LOCAL_WORLD_SIZE": cluster.node_cards, "GROUP_RANK": rank // cluster.node_cards}
             place |= {"GROUP_WORLD_SIZE": cluster.nodes, "MASTER_PORT": PORT + os.getpid() % 20000 + rank % 512}
             env |= {name: str(value) for name, value in place.items()}
-            env |= {"MASTER_ADDR": "127.0.0.1", "ASCEND_WORKBOOK_SIM_ALONE": "1"}
+            env["MASTER_ADDR"] = "127.0.0.1"
+        if cluster.cards > 1:
+            env["ASCEND_WORKBOOK_SIM_ALONE"] = "1"
         return env
 
 

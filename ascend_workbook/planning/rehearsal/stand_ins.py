@@ -24,6 +24,12 @@ KINDS = {"pictures": "folder", "download": "file"}
 #: What torch says of a data set without an example; and what is made up then: pictures where a pattern finds none.
 EMPTY = "num_samples should be a positive integer value, but got num_samples=0"
 PICTURES = "pictures"
+#: What is missing of rows that stood in: a column, or more rows; and what the launcher sets. Before a name each.
+COLUMN, MORE_ROWS, LAUNCHER = "column ", "rows ", "launcher"
+NO_COLUMN = re.compile(r"^Column '?(\w+)'? doesn't exist|^'(\w+)'$|olumn (?:name )?\[?'(\w+)'\]? not in the dataset")
+NO_ROW = re.compile(r"Index (\d+) out of range for dataset of size")
+MOST_TEXT_ROWS = 200_000
+NO_LAUNCHER = re.compile(r"environment variable (RANK|WORLD_SIZE|MASTER_ADDR)|^'(RANK|WORLD_SIZE|LOCAL_RANK)'$")
 MISSING = re.compile(r"No such file or directory: '(.+)'|^(\S+) not found\.$")
 #: How Python's and requests' errors begin where a name or a host is not to be reached, and the host or address there.
 UNREACHED = re.compile(
@@ -58,6 +64,8 @@ class StandIn:
         for fact in ("parameters", "tokens", "rows"):
             if self.kind in ("model", "tokenizer", "texts") and fact in self.facts:
                 args[fact] = int(self.facts[fact])
+        if self.kind == "older":
+            args["now"] = str(self.facts["now"])
         if self.kind == "file" and "tokens" in self.facts:
             return Sentence("rehearsal.stand_in.tokens", **args, tokens=int(self.facts["tokens"]))
         if self.kind in ("file", "download"):
@@ -82,7 +90,8 @@ def load_stand_ins(path: Path) -> list[StandIn]:
 
 
 def find_missing(result: LaunchResult, folder: Path | None = None) -> str | None:
-    """Return what a run failed for and may be made up: a file, a folder, PICTURES; None where it failed otherwise.
+    """Return what a run failed for and may be made up: a file, a folder, PICTURES, a column or rows of a set that stood
+    in, what a launcher sets; None where it failed otherwise.
 
     `folder` is where the run left what it asked for and did not find: an assertion that fails says no name."""
     error = result.error
@@ -90,12 +99,26 @@ def find_missing(result: LaunchResult, folder: Path | None = None) -> str | None
         return None
     if EMPTY in error.message:
         return PICTURES
+    if NO_LAUNCHER.search(error.message):
+        return LAUNCHER
+    if folder is not None and (rows := _find_rows(error.message, folder)):
+        return rows
     match = MISSING.search(error.message)
     name = (match[1] or match[2]) if match else ""
     if not name and folder is not None and error.type == "AssertionError":
         name = _find_asked(folder / "asked.jsonl", error.path or "", error.line or 0)
     suffix = Path(name).suffix.lower()
     return name if name and (suffix in MADE_UP or not suffix) else None
+
+
+def _find_rows(message: str, folder: Path) -> str:
+    """Return which column or how many rows a set that stood in lacks; empty where none did, or that is not it."""
+    if not any(stand_in.kind == "texts" for stand_in in load_stand_ins(folder / "stand_ins.jsonl")):
+        return ""
+    if match := NO_ROW.search(message):
+        return f"{MORE_ROWS}{int(match[1]) + 1}" if int(match[1]) < MOST_TEXT_ROWS else ""
+    match = NO_COLUMN.search(message)
+    return COLUMN + next(name for name in match.groups() if name) if match else ""
 
 
 def _find_asked(path: Path, file: str, line: int) -> str:
@@ -117,13 +140,17 @@ def find_address(result: LaunchResult) -> str:
     return (match[1] or match[2]) if match else UNKNOWN
 
 
-def configure_hub(network: bool) -> dict[str, object]:
-    """Return what the plugin that stands in for the Hugging Face hub is told: models by name, whether it is asked."""
+def configure_hub(network: bool, missing: Sequence[str] = ()) -> dict[str, object]:
+    """Return what the plugin that stands in for the Hugging Face hub is told: models by name, whether it is asked, and
+    what rows lacked in runs before."""
     models = json.loads(MODELS.read_text(encoding="utf-8"))["models"]
     known = [{"names": each["names"], "config": each["config"]} for each in models]
-    return {"models": known, "offline": not network}
+    columns = [name.removeprefix(COLUMN) for name in missing if name.startswith(COLUMN)]
+    rows = [int(name.removeprefix(MORE_ROWS)) for name in missing if name.startswith(MORE_ROWS)]
+    return {"models": known, "offline": not network, "columns": columns, **({"rows": max(rows)} if rows else {})}
 
 
 def configure(missing: Sequence[str]) -> dict[str, object]:
-    """Return what the plugin that stands in is told: what runs before did not find."""
-    return {"files": [name for name in missing if name != PICTURES], "pictures": PICTURES in missing}
+    """Return what the plugin that stands in for files is told: those that runs before did not find."""
+    files = [name for name in missing if not name.startswith((COLUMN, MORE_ROWS)) and name not in (PICTURES, LAUNCHER)]
+    return {"files": files, "pictures": PICTURES in missing}

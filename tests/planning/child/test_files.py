@@ -72,7 +72,7 @@ def test_a_text_that_is_downloaded(tmp_path: Path, line: str) -> None:
     facts, stand_ins, errors = run(tmp_path, f"import requests, urllib.request\nprint(json.dumps(len({line})))")
     assert facts and facts > 1_000_000, errors
     assert [(each.kind, each.guessed) for each in stand_ins] == [("download", True)]
-    other = 'import requests\nrequests.get("https://nowhere.invalid/cora.tgz")'
+    other = 'import requests\nrequests.get("https://nowhere.invalid/cora.csv")'
     assert "ConnectionError" in run(tmp_path, other)[2]
 
 
@@ -97,3 +97,17 @@ print(json.dumps(0))
     assert run(tmp_path, code)[0] == 0
     asked = [json.loads(line) for line in (tmp_path / "out" / "asked.jsonl").read_text().splitlines()]
     assert [(each["name"], each["line"]) for each in asked] == [("data/train.txt", 4), ("pictures", 5)]
+
+
+@pytest.mark.parametrize("suffix", ["zip", "tar.gz"])
+def test_an_archive_that_is_downloaded_holds_nothing(tmp_path: Path, suffix: str) -> None:
+    code = f"""
+import shutil, urllib.request
+urllib.request.urlretrieve("https://nowhere.invalid/BSDS300.{suffix}", "packed.{suffix}")
+Path("unpacked").mkdir()
+shutil.unpack_archive("packed.{suffix}", "unpacked")
+print(json.dumps([each.name for each in Path("unpacked").iterdir()]))
+"""
+    facts, stand_ins, errors = run(tmp_path, code)
+    assert facts == [], errors
+    assert [(each.kind, each.guessed, each.line) for each in stand_ins] == [("archive", True, 3)]

@@ -22,12 +22,19 @@ def load_dataset(path, name=None, split=None):
 """
 
 
-def run(folder: Path, code: str) -> tuple[Any, list[StandIn], str]:
+METRICS = """
+def load(path, name=None):
+    raise FileNotFoundError("no module " + path)
+"""
+
+
+def run(folder: Path, code: str, missing: tuple[str, ...] = ()) -> tuple[Any, list[StandIn], str]:
     """Run code with the plugin and a small library of data sets."""
     library = folder / "site-packages"
     library.mkdir()
     (library / "datasets.py").write_text(DATASETS)
-    return running.run(folder, code, ("hub.py", configure_hub(network=False)), library="site-packages")
+    (library / "evaluate.py").write_text(METRICS)
+    return running.run(folder, code, ("hub.py", configure_hub(False, missing)), library="site-packages")
 
 
 @pytest.mark.parametrize(
@@ -65,6 +72,34 @@ print(json.dumps([model.num_parameters(), len(tokenizer), list(batch["input_ids"
         ("texts", True, 7),
     ]
     assert all(each.sentence.args for each in stand_ins)
+
+
+def test_rows_have_the_columns_and_the_number_that_a_run_before_missed(tmp_path: Path) -> None:
+    code = """
+import evaluate
+from datasets import load_dataset
+rows = load_dataset("someone/talks", split="train")
+both = load_dataset("someone/talks", split=["train", "test"])
+metric = evaluate.load("glue", "mrpc")
+metric.add_batch(predictions=[1], references=[1])
+print(json.dumps([len(rows["text"]), rows["image"][0].size, rows["messages"][0][0]["role"], rows["score"][:3],
+                  rows["notes"][0][:12], len(both), metric.compute()["accuracy"]]))
+"""
+    missing = ("column image", "column messages", "column score", "column notes", "rows 3000")
+    facts, stand_ins, errors = run(tmp_path, code, missing)
+    assert facts == [3000, [256, 256], "user", [0, 1, 0], "the training", 2, 0.0], errors[-2000:]
+    assert [(each.kind, each.guessed, each.line) for each in stand_ins] == [("texts", True, 4), ("metric", False, 6)]
+    assert stand_ins[0].facts["rows"] == 3000
+
+
+def test_a_configuration_names_its_class(tmp_path: Path) -> None:
+    code = """
+from transformers import AutoConfig
+config = AutoConfig.from_pretrained("Qwen/Qwen2-0.5B")
+print(json.dumps(config.architectures))
+"""
+    facts, _, errors = run(tmp_path, code)
+    assert facts == ["Qwen2ForCausalLM"], errors[-2000:]
 
 
 def test_a_name_that_nobody_knows_is_not_answered(tmp_path: Path) -> None:

@@ -12,7 +12,15 @@ from ascend_workbook.machine.launch import LaunchResult, Plugin
 from ascend_workbook.machine.launch.result import ChildError
 from ascend_workbook.planning.rehearsal.runs import Rehearsal
 from ascend_workbook.planning.rehearsal.settings import make_cluster
-from ascend_workbook.planning.rehearsal.stand_ins import PICTURES, StandIn, configure, find_missing, load_stand_ins
+from ascend_workbook.planning.rehearsal.stand_ins import (
+    LAUNCHER,
+    PICTURES,
+    StandIn,
+    configure,
+    configure_hub,
+    find_missing,
+    load_stand_ins,
+)
 from tests.planning.rehearsal.made import make_rehearsal, make_run
 
 EMPTY = "num_samples should be a positive integer value, but got num_samples=0"
@@ -108,3 +116,46 @@ def test_the_list_is_read_and_a_broken_line_passed_over(tmp_path: Path) -> None:
     path.write_text(f'{line}\n{{"kind": "fi\n[]\n')
     assert load_stand_ins(path) == [StandIn("dataset", "MNIST", False, "a.py", 3, {"examples": 5})]
     assert load_stand_ins(tmp_path / "none") == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "missing"),
+    [
+        ("KeyError", "'messages'", "column messages"),
+        ("ValueError", "Column 'sentence1' doesn't exist.", "column sentence1"),
+        ("IndexError", "Index 9999 out of range for dataset of size 2000.", "rows 10000"),
+        ("IndexError", "Index 999999 out of range for dataset of size 2000.", None),
+        ("IndexError", "list index out of range", None),
+    ],
+)
+def test_what_rows_that_stood_in_lack(tmp_path: Path, kind: str, message: str, missing: str | None) -> None:
+    assert find_missing(ended(kind, message), tmp_path) is None, "no set stood in"
+    line = '{"kind": "texts", "name": "glue", "guessed": true, "file": "a.py", "line": 3, "rows": 2000}'
+    (tmp_path / "stand_ins.jsonl").write_text(line + "\n")
+    assert find_missing(ended(kind, message), tmp_path) == missing
+
+
+def test_what_was_missing_goes_to_whom_it_concerns() -> None:
+    missing = ["input.txt", "column messages", "rows 300", "rows 20", PICTURES, LAUNCHER]
+    assert configure(missing) == {"files": ["input.txt"], "pictures": True}
+    told = configure_hub(True, missing)
+    assert (told["columns"], told["rows"], told["offline"]) == (["messages"], 300, False)
+    assert "rows" not in configure_hub(True, [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("ValueError", "env:// rendezvous: environment variable RANK expected, but not set"),
+        ("KeyError", "'LOCAL_RANK'"),
+    ],
+)
+def test_what_a_launcher_sets(tmp_path: Path, kind: str, message: str) -> None:
+    assert find_missing(ended(kind, message)) == LAUNCHER
+    made = make_rehearsal()
+    one = Rehearsal(made.plan, make_cluster("910B3", 1, None, None), None)  # type: ignore[arg-type]
+    assert "RANK" not in one._make_environment(0, tmp_path)
+    one.files.append(LAUNCHER)
+    env = one._make_environment(0, tmp_path)
+    assert (env["RANK"], env["WORLD_SIZE"], env["LOCAL_RANK"]) == ("0", "1", "0")
+    assert env["MASTER_ADDR"] == "127.0.0.1" and "ASCEND_WORKBOOK_SIM_ALONE" not in env

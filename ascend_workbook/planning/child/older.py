@@ -1,0 +1,203 @@
+"""A launch plugin: names that the installed version of a library no longer has stand for what took their place.
+
+    older   numpy.product, collections.Mapping, an argument of TrainingArguments: what is there today
+    mpi     mpi4py, which finds no peers where a rank runs alone: a world of the job's size, whose peers say the same
+
+Each is written down (stand_ins.jsonl) with the line that asked for it: the script has to be mended all the same. Runs
+in the user's process by path and imports nothing of the workbook.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import inspect
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+import torch
+
+#: This file's frames stand between the program and the library; whose line it is must not change by that.
+PASSES_THROUGH = True
+#: Names of numpy that are gone, and those of today; the first are Python's own.
+OF_PYTHON = ("bool", "int", "float", "complex", "object", "str")
+OF_NUMPY = {
+    "product": "prod",
+    "cumproduct": "cumprod",
+    "alltrue": "all",
+    "sometrue": "any",
+    "in1d": "isin",
+    "row_stack": "vstack",
+    "trapz": "trapezoid",
+    "float_": "float64",
+    "complex_": "complex128",
+    "unicode_": "str_",
+    "string_": "bytes_",
+    "Inf": "inf",
+    "Infinity": "inf",
+    "infty": "inf",
+    "PINF": "inf",
+    "NaN": "nan",
+    "NAN": "nan",
+    "round_": "round",
+}
+OF_COLLECTIONS = ("Mapping", "MutableMapping", "Sequence", "Iterable", "Iterator", "Callable", "Hashable", "Sized")
+#: Arguments of transformers that are gone: the one of today, or none.
+OF_ARGUMENTS = {
+    "evaluation_strategy": "eval_strategy",
+    "no_cuda": "use_cpu",
+    **dict.fromkeys(("logging_dir", "overwrite_output_dir", "save_safetensors", "group_by_length"), ""),
+    **dict.fromkeys(("half_precision_backend", "fp16_opt_level", "fp16_backend", "push_to_hub_token"), ""),
+}
+OF_TRAINER = {"tokenizer": "processing_class"}
+OF_ADAMW = {"correct_bias": "", "no_deprecation_warning": ""}
+
+
+def attach(observer: Any, config: dict[str, Any]) -> None:
+    """Answer for what is gone from now on."""
+    notes = observer.open_notes("stand_ins.jsonl")
+    numpy_names = {name: functools.partial(getattr, builtins, name) for name in OF_PYTHON}
+    fill_names(notes, sys.modules["collections"], {name: _of("collections.abc", name) for name in OF_COLLECTIONS})
+    fill_names(notes, inspect, {"getargspec": _of("inspect", "getfullargspec")})
+    fill_names(notes, time, {"clock": _of("time", "perf_counter")})
+    calls: dict[str, Callable[[ModuleType], None]] = {
+        "numpy": lambda module: fill_names(
+            notes, module, {**numpy_names, **{old: _of("numpy", new) for old, new in OF_NUMPY.items()}}
+        ),
+        "PIL.Image": lambda module: fill_names(notes, module, {"ANTIALIAS": _of("PIL.Image", "LANCZOS")}),
+        "fractions": lambda module: fill_names(notes, module, {"gcd": _of("math", "gcd")}),
+        "transformers": functools.partial(give_optimizer, notes),
+        "transformers.training_args": lambda module: accept_older(notes, module.TrainingArguments, OF_ARGUMENTS),
+        "transformers.trainer": lambda module: accept_older(notes, module.Trainer, OF_TRAINER),
+    }
+    observer.after_import(calls)
+    sys.meta_path.insert(0, Peers(notes))
+
+
+def _of(module: str, name: str) -> Callable[[], Any]:
+    """Return what finds a name of a module when it is asked for."""
+    find: Callable[[], Any] = lambda: getattr(import_module(module), name)  # noqa: E731
+    return find
+
+
+def fill_names(notes: Any, module: ModuleType, names: dict[str, Callable[[], Any]]) -> None:
+    """Let a module answer for names that it lacks."""
+    ordinary = module.__dict__.get("__getattr__")
+
+    def find_older(name: str) -> Any:
+        if name in names:
+            value = names[name]()
+            notes.add("older", f"{module.__name__}.{name}", guessed=False, now=describe(value))
+            return value
+        if ordinary is not None:
+            return ordinary(name)
+        raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+
+    module.__getattr__ = find_older  # type: ignore[method-assign]
+
+
+def describe(value: Any) -> str:
+    """Return a name for what stands in."""
+    name = getattr(value, "__name__", None)
+    return str(name if name is not None else value)
+
+
+def give_optimizer(notes: Any, module: ModuleType) -> None:
+    """Give transformers.AdamW where it is gone: torch's own, which keeps as much."""
+    if hasattr(module, "AdamW"):
+        return
+
+    class AdamW(torch.optim.AdamW):  # type: ignore[misc]
+        """Stands for the optimizer that transformers had."""
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            notes.add("older", "transformers.AdamW", guessed=False, now="torch.optim.AdamW")
+            super().__init__(*args, **{name: value for name, value in kwargs.items() if name not in OF_ADAMW})
+
+    module.AdamW = AdamW  # type: ignore[attr-defined]
+
+
+def accept_older(notes: Any, cls: Any, names: dict[str, str]) -> None:
+    """Let a class take arguments of older versions: under today's name, or not at all."""
+    ordinary = cls.__init__
+    known = inspect.signature(ordinary).parameters
+
+    @functools.wraps(ordinary)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        for name in [each for each in kwargs if each in names and each not in known]:
+            value, now = kwargs.pop(name), names[name]
+            if now and now not in kwargs:
+                kwargs[now] = value
+            notes.add("older", f"{cls.__name__}({name}=)", guessed=False, now=now or "-")
+        ordinary(self, *args, **kwargs)
+
+    cls.__init__ = init
+
+
+# MPI
+
+
+class Peers(MetaPathFinder, Loader):
+    """Answers for mpi4py."""
+
+    def __init__(self, notes: Any) -> None:
+        self._notes = notes
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:
+        return ModuleSpec(name, self, is_package=name == "mpi4py") if name in ("mpi4py", "mpi4py.MPI") else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return ModuleType(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        if module.__name__ == "mpi4py":
+            module.__path__ = []
+            return
+        self._notes.add("mpi", "mpi4py", guessed=False)
+        names = {"COMM_WORLD": World(), "SUM": "sum", "MAX": "max", "MIN": "min", "Comm": World, "FLOAT": "float"}
+        module.__dict__.update(names)
+
+
+class World:
+    """A communicator whose peers say what this rank says."""
+
+    rank = property(lambda self: int(os.environ.get("RANK", "0")))
+    size = property(lambda self: int(os.environ.get("WORLD_SIZE", "1")))
+
+    def Get_rank(self) -> int:
+        return int(self.rank)
+
+    def Get_size(self) -> int:
+        return int(self.size)
+
+    def bcast(self, value: Any, root: int = 0) -> Any:
+        return value
+
+    def allreduce(self, value: Any, op: Any = None) -> Any:
+        return value
+
+    def gather(self, value: Any, root: int = 0) -> list[Any]:
+        return [value] * self.size
+
+    allgather = gather
+
+    def barrier(self) -> None:
+        """Wait for nobody."""
+
+    Barrier = barrier
+
+    def Bcast(self, buffer: Any, root: int = 0) -> None:
+        """Keep the buffer as it is."""
+
+    def Allreduce(self, given: Any, result: Any, op: Any = None) -> None:
+        result[...] = given
+
+    def Split(self, color: int = 0, key: int = 0) -> World:
+        return self

@@ -1,0 +1,75 @@
+"""Names that the installed version of a library no longer has stand for those of today, and are told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.planning.child import running
+
+OLDER: tuple[str, dict[str, object]] = ("older.py", {})
+TRAINER = """
+from dataclasses import dataclass
+@dataclass
+class TrainingArguments:
+    output_dir: str
+    eval_strategy: str = "no"
+"""
+
+
+def test_names_of_numpy_and_of_python(tmp_path: Path) -> None:
+    code = """
+import collections, inspect
+import numpy as np
+from numpy import trapz
+size = np.product([2, 3])
+print(json.dumps([int(size), np.float is float, np.int(3.7), collections.Mapping.__module__, np.array([1.0]).sum(),
+                  trapz is np.trapezoid, bool(np.isnan(np.NaN)), inspect.getargspec(len).args]))
+"""
+    facts, stand_ins, errors = running.run(tmp_path, code, OLDER)
+    assert facts == [6, True, 3, "collections.abc", 1.0, True, True, ["obj"]], errors
+    told = {each.name: (each.facts["now"], each.line) for each in stand_ins}
+    assert told["numpy.product"] == ("prod", 5) and told["numpy.trapz"] == ("trapezoid", 4)
+    assert {"numpy.float", "numpy.int", "numpy.NaN", "collections.Mapping", "inspect.getargspec"} <= set(told)
+
+
+@pytest.mark.parametrize("line", ["import numpy\nnumpy.prodct", "import collections\ncollections.Mappings"])
+def test_other_names_are_missed(tmp_path: Path, line: str) -> None:
+    _, stand_ins, errors = running.run(tmp_path, line, OLDER)
+    assert "AttributeError: module" in errors and stand_ins == []
+
+
+def test_older_arguments(tmp_path: Path) -> None:
+    library = tmp_path / "site-packages" / "transformers"
+    library.mkdir(parents=True)
+    (library / "__init__.py").write_text("")
+    (library / "training_args.py").write_text(TRAINER)
+    code = """
+from transformers.training_args import TrainingArguments
+made = TrainingArguments("out", evaluation_strategy="epoch", logging_dir="logs")
+try:
+    TrainingArguments("out", nonsense=1)
+except TypeError as problem:
+    print(json.dumps([made.output_dir, made.eval_strategy, "nonsense" in str(problem)]))
+"""
+    facts, stand_ins, errors = running.run(tmp_path, code, OLDER, library="site-packages")
+    assert facts == ["out", "epoch", True], errors
+    assert [(each.name, each.facts["now"]) for each in stand_ins] == [
+        ("TrainingArguments(evaluation_strategy=)", "eval_strategy"),
+        ("TrainingArguments(logging_dir=)", "-"),
+    ]
+
+
+def test_a_world_whose_peers_say_the_same(tmp_path: Path) -> None:
+    code = """
+from mpi4py import MPI
+import numpy
+result = numpy.zeros(2)
+MPI.COMM_WORLD.Allreduce(numpy.ones(2), result)
+world = MPI.COMM_WORLD
+print(json.dumps([world.Get_rank(), world.size, world.bcast("seed"), world.allgather(3), result.tolist()]))
+"""
+    facts, stand_ins, errors = running.run(tmp_path, code, OLDER)
+    assert facts == [0, 1, "seed", [3], [1.0, 1.0]], errors
+    assert [(each.kind, each.line) for each in stand_ins] == [("mpi", 2)]

@@ -196,8 +196,8 @@ class World:
     def Bcast(self, buffer: Any, root: int = 0) -> None:
         """Keep the buffer as it is."""
 
-    def Allreduce(self, given: Any, result: Any, op: Any = None) -> None:
-        result[...] = given
+    def Allreduce(self, sent: Any, result: Any, op: Any = None) -> None:
+        result[...] = sent
 
     def Split(self, color: int = 0, key: int = 0) -> World:
         return self

@@ -29,7 +29,8 @@ The callbacks are described in Observer. `observer.out` is the launch's folder (
 `observer.rank` and `observer.world_size` this process's place, `observer.steps_done` the steps so far,
 `observer.limit` the step after which the run is stopped (None: never), `observer.note(code, **args)` a remark
 in gpulog.json; offers.py has what else a plugin may call. The step that reaches the limit still calls
-`on_step` before the run is unwound; `on_end` comes last, whether the script ended, failed or was stopped. Where a script is run by several processes each has its
+`on_step` before the run is unwound; `on_end` comes last, whether the script ended, failed or was stopped.
+Where a script is run by several processes each has its
 own observer and plugins; a process that the script spawns attaches them when it makes its first optimiser.
 An error raised by a plugin ends the run as failed.
 """

@@ -77,11 +77,29 @@ def is_named(cause: Cause, label: Mapping[str, Any]) -> tuple[bool, bool]:
     return cause.kind in label["first"], line in lines
 
 
-def read_saving(measured: Mapping[str, Any] | None, label: Mapping[str, Any]) -> float | None:
-    """Return which part of the step removing a fault saves: as measured here, else as its author measured it, by the
-    seconds of CPU; None where that is not known, or less than the noise."""
-    share = measured["saving_ms"] / measured["fault_ms"] if measured else label.get("saved_share_cpu")
+def read_saving(
+    measured: Mapping[str, Any] | None, label: Mapping[str, Any], recorded_ms: tuple[float, float] | None = None
+) -> float | None:
+    """Return which part of the step removing a fault saves: as measured here, else by the steps of the recordings of
+    the fault and its twin, else as its author measured it without the simulator, by the seconds of CPU; None where that
+    is not known, or less than the noise."""
+    share = label.get("saved_share_cpu")
+    if recorded_ms:
+        share = 1 - recorded_ms[1] / recorded_ms[0]
+    if measured:
+        share = measured["saving_ms"] / measured["fault_ms"]
     return share if share is not None and share >= LEAST_SHARE else None
+
+
+def read_step_ms(data: Path) -> float | None:
+    """Return the milliseconds of the median step of a recording, None where there is none that can be read."""
+    profiles = sorted(data.glob("rank*_ascend_pt"))
+    if len(profiles) != 1:
+        return None
+    try:
+        return load_profile(profiles[0]).calm.breakdown.median_ns / 1e6
+    except WorkbookError:
+        return None
 
 
 def describe_cause(cause: Cause) -> str:
@@ -109,7 +127,10 @@ def tell_faults(folder: Path, place: Path, names: Sequence[str]) -> None:
         right, with_line = right + kind, with_line + line
         saving = ""
         for cause, (fits, _) in zip(causes, told):
-            share_measured = read_saving(measured.get(name), labels[name])
+            twin_ms = read_step_ms(folder / "twins" / name / "data")
+            median_ms = read_step_ms(data)
+            pair = (median_ms, twin_ms) if median_ms and twin_ms else None
+            share_measured = read_saving(measured.get(name), labels[name], pair)
             if fits and cause.predicted and share_measured:
                 predicted = (cause.predicted.least_ns + cause.predicted.most_ns) / 2e6
                 share = predicted / step_ms

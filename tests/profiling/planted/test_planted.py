@@ -100,6 +100,8 @@ def test_a_label_may_have_one_line_and_its_start_is_none() -> None:
 def test_a_saving_is_the_measured_one_else_the_authors_unless_it_is_noise() -> None:
     assert read_saving({"saving_ms": 2.0, "fault_ms": 8.0}, {"saved_share_cpu": 0.5}) == 0.25
     assert read_saving(None, {"saved_share_cpu": 0.5}) == 0.5
+    assert read_saving(None, {"saved_share_cpu": 0.5}, (8.0, 2.0)) == 0.75, "by the recordings of the two"
+    assert read_saving({"saving_ms": 2.0, "fault_ms": 8.0}, {}, (8.0, 1.0)) == 0.25
     assert read_saving(None, {"saved_share_cpu": 0.01}) is None and read_saving(None, {}) is None
 
 

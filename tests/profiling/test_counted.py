@@ -217,6 +217,12 @@ def test_layers_and_large_tensors_are_no_loop(profile: Profile) -> None:
     assert "PRF316.loops" not in {cause.evidence.key for cause in add_counted(profile, ())}
 
 
+def test_a_model_that_is_called_for_one_sample_after_the_other_is_a_loop() -> None:
+    module = "/x/torch/nn/modules/linear.py(3): forward"
+    told = {cause.evidence.key for cause in add_counted(calling(40, "[1,8]", between=module), ())}
+    assert "PRF316.loops" in told
+
+
 def test_a_loop_in_a_function_that_is_seen_late_is_not_its_callers() -> None:
     rows: Rows = [("python", SAVE, 1000, 8000), ("python", "/a/train.py(5): spread", 5000, 4000)]
     profile = simulated([*WORK, *rows, *(("host_op", "aten::select", 1000 + 100 * at, 80) for at in range(80))])

@@ -234,8 +234,14 @@ def _count_waits(lines: Lines) -> Iterator[Cause]:
     spans = Intervals.union_of(trace.start_ns[rows], trace.start_ns[rows] + trace.duration_ns[rows])
     calls = count_outermost(trace, rows) / lines.steps
     share = spans.length_ns / lines.steps / lines.profile.breakdown.step_ns
-    dear = share >= WAITS_WORTH or lines.operators <= OPERATORS_A_WAIT * calls or calls >= VERY_MANY_WAITS
-    if calls < MANY_WAITS or not dear:
+    asked = int(trace.mask_of_names(lambda name: name.endswith(".synchronize"))[rows].sum()) / lines.steps
+    dear = (
+        share >= WAITS_WORTH
+        or round(asked) >= MANY_WAITS
+        or lines.operators <= OPERATORS_A_WAIT * calls
+        or calls >= VERY_MANY_WAITS
+    )
+    if round(calls) < MANY_WAITS or not dear:
         return
     copying = np.isin(rows, noted) & trace.mask_of_names(COPYING_WAITS.__contains__)[rows]
     kind, key = ("blocked_copy", "fetches") if 2 * int(copying.sum()) > rows.size else ("synchronisation", "reads")

@@ -192,7 +192,13 @@ class Lines:
         function = function_of_name[trace.name[frames.rows]]
         steady = self.steady[frames.rows]
         lasts = np.bincount(function[steady], (frames.end_ns - frames.start_ns)[steady], len(numbers))
-        held: Mask = (lasts >= HOLDS_LOOP * self.steps * self.profile.breakdown.step_ns)[function]
+        enough = HOLDS_LOOP * self.steps * self.profile.breakdown.step_ns
+        for number in np.flatnonzero(
+            lasts >= enough
+        ).tolist():  # one that calls itself, or another of its name, is in both
+            own = steady & (function == number)
+            lasts[number] = Intervals.union_of(frames.start_ns[own], frames.end_ns[own]).length_ns
+        held: Mask = (lasts >= enough)[function]
         return held
 
     @property

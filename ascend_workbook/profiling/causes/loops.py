@@ -22,6 +22,8 @@ SMALL = 2**16
 #: Frames between a line and an operator: of these the line is not the one that calls it
 BETWEEN = re.compile(r"(^|/)torch/nn/modules/|-packages/(?!torch/|torch_npu/)")
 UPDATE = "Optimizer."
+#: How the shape of a batch of one begins
+ONE_SAMPLE = "[1,"
 #: One in so many of the operators hands out a kernel, for others are views: it is kernels that are tiny, else Python
 HANDED_OUT = 6
 
@@ -75,7 +77,7 @@ def _go_down(lines: Lines, groups: npt.NDArray[np.integer], counts: npt.NDArray[
 
 def _find_direct(lines: Lines) -> npt.NDArray[np.intp]:
     """Return the operators of the steady steps that lines of the script call themselves, those within others and within
-    updates left out."""
+    updates left out; on a batch of one sample also those of its modules."""
     trace, frames = lines.trace, lines.frames
     none = np.empty(0, np.intp)
     if frames is None or not frames.rows.size:
@@ -91,5 +93,6 @@ def _find_direct(lines: Lines) -> npt.NDArray[np.intp]:
     between = trace.mask_of_names(lambda name: BETWEEN.search(name) is not None) & trace.where(("python",)) & here
     near = np.flatnonzero(own | between)
     inner = Nesting(trace.start_ns[near], trace.duration_ns[near], near).innermost_at(trace.start_ns[rows])
-    direct: npt.NDArray[np.intp] = rows[(inner >= 0) & own[np.maximum(inner, 0)]]
+    of_one = np.array([shape.startswith(ONE_SAMPLE) for shape in trace.shapes])[trace.shape[rows]]
+    direct: npt.NDArray[np.intp] = rows[(inner >= 0) & (own[np.maximum(inner, 0)] | of_one)]
     return direct

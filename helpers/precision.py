@@ -10,6 +10,7 @@ from ascend_workbook.precision.halves import gradient_exponents, scale_history, 
 from ascend_workbook.precision.layouts import read_dump
 from ascend_workbook.precision.verify import verify
 from ascend_workbook.precision.views.layers import fixed_limits
+from ascend_workbook.precision.watching import follow_watched
 
 __all__ = [
     "advise",
@@ -19,6 +20,7 @@ __all__ = [
     "compare",
     "curves",
     "fixed_limits",
+    "follow_watched",
     "gradient_exponents",
     "join",
     "read_curve",

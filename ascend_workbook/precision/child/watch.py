@@ -126,8 +126,8 @@ class Recorder:
             result = self.weights.check(places, self._parameters, self.step)
             self._entry.checked.update(result.checked)
             self._entry.changed += result.changed
-            for place, flag in result.flags:
-                self._entry.add(("flag", place), flag)
+            for place, how, flag in result.flags:
+                self._entry.add((how, place), flag)
             turn = max(1, self.config["update_every"])
             rates = numbers.rates_of(optimizer)
             self._sampled = []
@@ -254,7 +254,7 @@ class Recorder:
                 self._places[id(parameter)] = len(self._names)
                 self._names.append(name)
                 self._parameters.append(parameter)
-            self._rules.set_names(self._names)
+            self._rules.set_names(self._names, [parameter.numel() for parameter in self._parameters])
             self.flush()
             self.file.write(self._describe(), force=True)
         return [self._places[id(parameter)] for parameter in own]
@@ -275,6 +275,8 @@ class Recorder:
     def _measure_gradients(self, optimizer: torch.optim.Optimizer, places: list[int]) -> None:
         """Keep the norm of every gradient, unscaled; beside it what it was before clipping, where it was clipped."""
         held = [place for place in places if self._parameters[place].grad is not None]
+        if len(held) < len(places):
+            self._entry.frozen.update(place for place in places if not self._parameters[place].requires_grad)
         gradients = [numbers.plain_value(self._parameters[place].grad) for place in held]
         scale = getattr(optimizer, "grad_scale", None)
         for place, norm in zip(held, numbers.norms_of(gradients)):

@@ -34,6 +34,7 @@ class Entry:
         self.updates: list[tuple[int, bool]] = []
         self.changed: list[tuple[int, str]] = []
         self.checked: set[int] = set()
+        self.frozen: set[int] = set()
 
     def add(self, slot: tuple[str, int], value: torch.Tensor) -> None:
         self.slots.append(slot)
@@ -67,10 +68,12 @@ class Entry:
         activations = [(place, number) for (kind, place), number in by_slot.items() if kind == "activation"]
         if activations:
             record["activations"] = {modules[place]: _shorten(number) for place, number in activations}
-        flags = [place for (kind, place), flag in by_slot.items() if kind == "flag" and flag]
-        changed = [*self.changed, *((place, "silent") for place in flags)]
+        flags = [(place, kind) for (kind, place), flag in by_slot.items() if kind in ("program", "silent") and flag]
+        changed = [*self.changed, *flags]
         if changed:
             record["changed"] = sorted(dict(reversed(changed)).items())
+        if self.frozen:
+            record["frozen"] = sorted(self.frozen)
         if len(self.checked) < self.width:
             record["checked"] = sorted(self.checked)
         return record
@@ -158,7 +161,7 @@ class Found:
     def __init__(self) -> None:
         self.checked: list[int] = []
         self.changed: list[tuple[int, str]] = []
-        self.flags: list[tuple[int, torch.Tensor]] = []
+        self.flags: list[tuple[int, str, torch.Tensor]] = []
 
 
 class Weights:
@@ -166,8 +169,10 @@ class Weights:
 
     def __init__(self) -> None:
         self.error: str | None = None
-        self._left: dict[int, tuple[Any, int]] = {}
+        self._left: dict[int, Any] = {}
         self._norms: dict[int, torch.Tensor] = {}
+        self._versions: dict[int, int] = {}
+        self._written: set[int] = set()
 
     def check(self, places: list[int], parameters: list[torch.Tensor], step: int) -> Found:
         result = Found()
@@ -186,31 +191,36 @@ class Weights:
             on_device = [place for place in places if parameters[place].device.type != "cpu"]
             values = [plain_value(parameters[place]) for place in on_device]
             self._norms.update(zip(on_device, norms_of(values)))
+            self._versions.update((place, parameters[place]._version) for place in places)
             for place in places:
                 parameter = parameters[place]
                 if parameter.device.type == "cpu":
-                    self._left[place] = _digest(parameter), parameter._version
+                    self._left[place] = _digest(parameter)
                 elif place % EXACT_TURN == step % EXACT_TURN:
-                    self._left[place] = _sum_of_bits(parameter), parameter._version
+                    self._left[place] = _sum_of_bits(parameter)
         except (RuntimeError, TypeError, ValueError) as error:
             self.error = f"{type(error).__name__}: {error}".splitlines()[0][:200]
 
     def _check(self, places: list[int], parameters: list[torch.Tensor], result: Found) -> None:
+        """A script that writes to a weight at every step (clamping) may change it at any: then nothing is said."""
+        known = [place for place in places if place in self._versions]
+        written = {place for place in known if parameters[place]._version != self._versions.pop(place)}
+        habits, self._written = written & self._written, (self._written - set(known)) | written
         on_device = [place for place in places if place in self._norms]
         norms = norms_of([plain_value(parameters[place]) for place in on_device])
         for place, norm in zip(on_device, norms):
             flag = norm != self._norms.pop(place)
             if place in self._left:
-                flag = flag | (_sum_of_bits(parameters[place]) != self._left.pop(place)[0])
+                flag = flag | (_sum_of_bits(parameters[place]) != self._left.pop(place))
             result.checked.append(place)
-            result.flags.append((place, flag))
+            if place not in habits:
+                result.flags.append((place, "program" if place in written else "silent", flag))
         for place in places:
             if place in self._left:
-                digest, version = self._left.pop(place)
-                parameter = parameters[place]
+                digest = self._left.pop(place)
                 result.checked.append(place)
-                if _digest(parameter) != digest:
-                    result.changed.append((place, "program" if parameter._version != version else "silent"))
+                if place not in habits and _digest(parameters[place]) != digest:
+                    result.changed.append((place, "program" if place in written else "silent"))
 
 
 def _digest(parameter: torch.Tensor) -> int:

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 #: Norms before a step that make its level; none is judged before FEWEST, none is gone for all before FEWEST_ALL.
 WINDOW, FEWEST, FEWEST_ALL = 64, 16, 8
+#: Steps whose highest a spike must exceed: shorter, because norms fall while a training learns.
+RECENT = 24
 #: A spike is so many deviations above the level, the deviation being at least NOISE of the level, so many times the
 #: level (of the whole, of one parameter), and BEYOND times the highest norm of the window.
 DEVIATIONS, NOISE, WHOLE, SINGLE, BEYOND = 6.0, 0.1, 10.0, 20.0, 3.0
@@ -34,8 +36,15 @@ FALL, FALL_WITHIN, LOWEST = 2.0**-8, 2.0**-10, 1.0
 CLEAN = 4
 #: Steps after an alarm of a kind in which it is not told again.
 QUIET = 8
+#: A gradient of fewer elements is 0 by chance: its terms cancel; its update may be any size.
+TINY = 4
+#: A learning rate so many times the highest before.
+RATE = 20.0
 #: Names that an alarm lists.
 SHOWN = 4
+
+#: Kinds that are remarks: what a script does on purpose.
+REMARKS = ("reloaded", "frozen")
 
 Alarm = dict[str, Any]
 Numbers = NDArray[np.float64]
@@ -44,7 +53,7 @@ Numbers = NDArray[np.float64]
 class Rules:
     """What is known of a run so far. `names` are the parameters of the records to come."""
 
-    def __init__(self, names: Sequence[str] = ()) -> None:
+    def __init__(self, names: Sequence[str] = (), sizes: Sequence[int] = ()) -> None:
         self.names: list[str] = []
         self._window = np.empty((0, 0))
         self._seen = self._zeros = self._gone = np.empty(0)
@@ -54,12 +63,16 @@ class Rules:
         self._still: dict[int, int] = {}
         self._clean: dict[int, int] = {}
         self._quiet: dict[str, int] = {}
+        self._rate, self._steps = 0.0, 0
         self._lost = self._broken = False
-        self.set_names(names)
+        self.set_names(names, sizes)
 
-    def set_names(self, names: Sequence[str]) -> None:
-        """Take names that begin with those known so far: a parameter keeps its place."""
+    def set_names(self, names: Sequence[str], sizes: Sequence[int] = ()) -> None:
+        """Take names that begin with those known so far: a parameter keeps its place. `sizes`: elements of each."""
         more = len(names) - len(self.names)
+        self._is_expert = np.array(["expert" in name.lower() for name in names], dtype=bool)
+        self._is_tiny = np.zeros(len(names), dtype=bool)
+        self._is_tiny[: len(sizes)] = np.array(sizes[: len(names)], dtype=np.int64) < TINY
         self.names = list(names)
         if more > 0:
             self._window = np.hstack([self._window, np.full((len(self._window), more), np.nan)])
@@ -74,7 +87,7 @@ class Rules:
         alarms = [*self._judge_finite(step, record, norms), *self._judge_changes(step, record)]
         if not self._broken:
             alarms += [*self._judge_gradients(step, record, norms), *self._judge_updates(step, record)]
-        alarms += self._judge_scale(step, record)
+        alarms += [*self._judge_rate(step, record), *self._judge_scale(step, record)]
         return alarms
 
     def _judge_finite(self, step: int, record: Mapping[str, Any], norms: Numbers) -> list[Alarm]:
@@ -101,6 +114,8 @@ class Rules:
         total = float(np.sqrt(np.square(present).sum()))
         whole, level = self._judge_whole(step, total)
         lost = level > 0 and len(self._totals) >= FEWEST_ALL and total < LOST * level
+        if lost and total == 0 and _as_number(record.get("loss")) == 0:
+            return []  # a margin that every sample keeps, rewards that are all the same: there is nothing to learn
         singles = np.zeros(len(present), dtype=bool)
         if level > 0 and not lost:
             singles = self._find_spiking(present, level)
@@ -126,7 +141,7 @@ class Rules:
                 }
             )
         if not lost:
-            alarms += self._find_gone(step, present, level)
+            alarms += self._find_gone(step, present, level, record.get("frozen") or ())
             spiked = whole or bool(singles.any())
             self._remember(present, singles, None if whole else total, spiked)
         return alarms
@@ -141,7 +156,7 @@ class Rules:
             return False, level
         logs = np.log(values)
         spread = max(1.4826 * float(np.median(np.abs(logs - np.median(logs)))), NOISE)
-        is_high = math.log(total / level) > DEVIATIONS * spread and total > BEYOND * float(values.max())
+        is_high = math.log(total / level) > DEVIATIONS * spread and total > BEYOND * float(values[-RECENT:].max())
         return is_high, level
 
     def _find_spiking(self, norms: Numbers, whole: float) -> NDArray[np.bool_]:
@@ -153,7 +168,7 @@ class Rules:
             return result
         places = np.flatnonzero(likely)
         with np.errstate(all="ignore"):
-            highest = np.nanmax(self._window[:, places], axis=0)
+            highest = np.nanmax(self._window[-RECENT:, places], axis=0)
             places = places[np.log(norms[places]) > highest + math.log(BEYOND)]
         if not len(places):
             return result
@@ -164,9 +179,10 @@ class Rules:
         result[places] = (over > math.log(SINGLE)) & (over > DEVIATIONS * spread)
         return result
 
-    def _find_gone(self, step: int, norms: Numbers, whole: float) -> list[Alarm]:
-        """Gradients that were never 0, and are."""
+    def _find_gone(self, step: int, norms: Numbers, whole: float, frozen: Sequence[int]) -> list[Alarm]:
+        """Gradients that were never 0, and are; those of parameters that ask for none any more apart."""
         had = (self._seen >= FEWEST) & (self._zeros == 0) & (norms == 0)
+        had &= ~(self._is_tiny | self._is_expert)  # an expert that no sample chose has none
         fresh = np.flatnonzero(had & (self._gone == 0))
         self._gone = np.where(norms == 0, np.where(had, 1.0, self._gone), 0.0)
         if not len(fresh):
@@ -175,9 +191,14 @@ class Rules:
         places_told = [at for at in fresh.tolist() if levels[at] > FAINT * whole]
         if not places_told:
             return []
-        names = [self.names[at] for at in places_told[:SHOWN]]
-        alarm = {"key": "gone", "kind": "one", "step": step, "names": names, "count": len(places_told)}
-        return [{**alarm, "value": 0.0, "level": float(levels[places_told[0]])}]
+        alarms: list[Alarm] = []
+        for kind in ("one", "frozen"):
+            of_kind = [at for at in places_told if (at in frozen) == (kind == "frozen")]
+            if of_kind:
+                names = [self.names[at] for at in of_kind[:SHOWN]]
+                alarm = {"key": "gone", "kind": kind, "step": step, "names": names, "count": len(of_kind)}
+                alarms.append({**alarm, "value": 0.0, "level": float(levels[of_kind[0]])})
+        return alarms
 
     def _remember(self, norms: Numbers, singles: NDArray[np.bool_], total: float | None, spiked: bool) -> None:
         """Add a step to the levels; what is told as a spike makes none."""
@@ -206,7 +227,7 @@ class Rules:
             known = self._sizes.setdefault(at, [])
             size = ratio * weight / (rate or 1.0)  # of the update itself: a weight near 0 makes any ratio
             usual = float(np.median(known)) if known else 0.0
-            jumped = len(known) >= SAMPLES and size > JUMP * usual > 0 and ratio > SMALL
+            jumped = not self._is_tiny[at] and len(known) >= SAMPLES and size > JUMP * usual > 0 and ratio > SMALL
             if jumped or (len(known) >= 2 and ratio > LARGEST_UPDATE and size > BEYOND * usual):
                 large.append((ratio, at, usual * (rate or 1.0) / weight if weight else 0.0))
             else:
@@ -220,6 +241,15 @@ class Rules:
             names = [self.names[at] for at in still[:SHOWN]]
             alarms.append({"key": "update", "kind": "still", "step": step, "names": names, "count": len(still)})
         return alarms
+
+    def _judge_rate(self, step: int, record: Mapping[str, Any]) -> list[Alarm]:
+        """A learning rate far above all before: an update shows it only where it is measured."""
+        rate = _as_number(record.get("lr")) or 0.0
+        highest, known = self._rate, self._steps
+        self._rate, self._steps = max(rate, highest), known + 1
+        if known < FEWEST or not 0 < RATE * highest < rate or not self._is_due("update", step):
+            return []
+        return [{"key": "update", "kind": "rate", "step": step, "value": rate, "level": highest}]
 
     def _judge_scale(self, step: int, record: Mapping[str, Any]) -> list[Alarm]:
         scale = _as_number(record.get("loss_scale"))

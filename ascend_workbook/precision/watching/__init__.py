@@ -4,6 +4,7 @@ child/watch.py (rides in the training) -> watch.jsonl -> reading -> child/watch_
 verb; inline.py is the same for a script that watches itself."""
 
 from ascend_workbook.precision.watching.inline import Watcher, watch_training
+from ascend_workbook.precision.watching.live import follow_watched
 from ascend_workbook.precision.watching.verb import watch
 
-__all__ = ["Watcher", "watch", "watch_training"]
+__all__ = ["Watcher", "follow_watched", "watch", "watch_training"]

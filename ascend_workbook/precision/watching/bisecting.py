@@ -27,6 +27,7 @@ from ascend_workbook.precision.capture import capture_run
 from ascend_workbook.precision.capturing import manifest
 from ascend_workbook.precision.capturing.manifest import hash_file, load_manifest
 from ascend_workbook.precision.capturing.options import Options
+from ascend_workbook.precision.child.watch_rules import REMARKS
 from ascend_workbook.precision.layouts import read_dump
 from ascend_workbook.precision.record import Operator, kernels_of_operator
 from ascend_workbook.precision.state.reading import read_states
@@ -100,7 +101,7 @@ def _make_job(
     timeout_s: float | None,
     tell: Tell | None,
 ) -> Job | None:
-    alarms = [alarm for alarm in watched.alarms if alarm.get("kind") != "reloaded"]
+    alarms = [alarm for alarm in watched.alarms if alarm.get("kind") not in REMARKS]
     if not alarms:
         return None
     pairs = [(alarm, folder / "states" / watched.states.get(int(alarm["step"]), "-")) for alarm in alarms]

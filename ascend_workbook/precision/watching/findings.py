@@ -11,7 +11,7 @@ from typing import Any
 
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.sentence import Scalar, Sentence
-from ascend_workbook.precision.child.watch_rules import FEWEST
+from ascend_workbook.precision.child.watch_rules import FEWEST, REMARKS
 from ascend_workbook.precision.watching.reading import Watched
 from ascend_workbook.storage.names import read_user_output
 
@@ -76,7 +76,7 @@ def _describe_alarm(
     args["state"] = Sentence("watch.state", path=f"states/{state}") if state else ""
     args["next"] = _next_command(about, attempts.get(step, step - 1))
     kind = f".{alarm['kind']}" if "kind" in alarm else ".fell"
-    if alarm.get("kind") == "reloaded":
+    if alarm.get("kind") in REMARKS:
         status = Status.NOTE
     elif alarm.get("kind") == "program":
         status = Status.LOOK

@@ -33,6 +33,10 @@ class Watched:
     cut: int = 0
 
     @property
+    def sizes(self) -> list[int]:
+        return [int(size) for size in self.head.get("sizes", ())]
+
+    @property
     def names(self) -> list[str]:
         return [str(name) for name in self.head.get("parameters", ())]
 
@@ -57,7 +61,7 @@ def read_watched(path: Path) -> Watched:
             if record["schema"] != SCHEMA:
                 raise WorkbookError("watch.other_schema", path=str(path), found=str(record["schema"]), expected=SCHEMA)
             watched.head, watched.rank = record, int(record.get("rank", 0))
-            rules.set_names(watched.names)
+            rules.set_names(watched.names, watched.sizes)
         elif "alarm" in record:
             if record["alarm"].get("state"):
                 watched.states[int(record["alarm"]["step"])] = str(record["alarm"]["state"])

@@ -94,7 +94,7 @@ def hold_against(first: Watched, again: Watched, alarm: Mapping[str, Any]) -> Ve
     """Say whether the alarm came again, and whether the steps before it prove that the second run is the same."""
     step = int(alarm["step"])
     steps_again = {int(record["step"]): record for record in again.records}
-    rules, compared, parted = Rules(first.names), 0, 0
+    rules, compared, parted = Rules(first.names, first.sizes), 0, 0
     names: tuple[str, ...] = ()
     for record in first.records:
         at = int(record["step"])

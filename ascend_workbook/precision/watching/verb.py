@@ -16,6 +16,7 @@ from ascend_workbook.findings.report import Chart, Column, Report, Table, parse_
 from ascend_workbook.findings.sentence import Scalar, say
 from ascend_workbook.machine import device as devices
 from ascend_workbook.machine.launch import LaunchResult, LaunchSpec, Plugin, Progress, launch
+from ascend_workbook.precision.child.watch_rules import REMARKS
 from ascend_workbook.precision.watching import tensorboard as events
 from ascend_workbook.precision.watching.bisecting import bisect_alarm, describe_script
 from ascend_workbook.precision.watching.findings import (
@@ -235,7 +236,7 @@ def _sum_up(watched: Watched, findings: Sequence[Finding]) -> Finding:
     worst = max((finding.status for finding in findings), default=Status.GOOD)
     size = watched.path.stat().st_size / MIB
     args: dict[str, Scalar] = {"steps": len(watched.records), "parameters": len(watched.names), "mib": round(size, 2)}
-    alarms = sum(alarm.get("kind") != "reloaded" for alarm in watched.alarms)
+    alarms = sum(alarm.get("kind") not in REMARKS for alarm in watched.alarms)
     if alarms:
         return Finding("ACC240", Status.NOTE, "ACC240.alarms", {**args, "alarms": alarms}, weight=200)
     status = worst if worst < Status.LOOK else Status.NOTE

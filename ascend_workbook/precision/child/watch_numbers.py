@@ -209,7 +209,8 @@ class Weights:
         on_device = [place for place in places if place in self._norms]
         norms = norms_of([plain_value(parameters[place]) for place in on_device])
         for place, norm in zip(on_device, norms):
-            flag = norm != self._norms.pop(place)
+            left = self._norms.pop(place)
+            flag = (norm != left) & ((norm == norm) | (left == left))  # what was NaN and is NaN did not change
             if place in self._left:
                 flag = flag | (_sum_of_bits(parameters[place]) != self._left.pop(place))
             result.checked.append(place)

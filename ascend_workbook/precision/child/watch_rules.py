@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 #: Norms before a step that make its level; none is judged before FEWEST, none is gone for all before FEWEST_ALL.
 WINDOW, FEWEST, FEWEST_ALL = 64, 16, 8
-#: Steps whose highest a spike must exceed: shorter, because norms fall while a training learns.
-RECENT = 24
 #: A spike is so many deviations above the level, the deviation being at least NOISE of the level, so many times the
 #: level (of the whole, of one parameter), and BEYOND times the highest norm of the window.
 DEVIATIONS, NOISE, WHOLE, SINGLE, BEYOND = 6.0, 0.1, 10.0, 20.0, 3.0
@@ -156,7 +154,7 @@ class Rules:
             return False, level
         logs = np.log(values)
         spread = max(1.4826 * float(np.median(np.abs(logs - np.median(logs)))), NOISE)
-        is_high = math.log(total / level) > DEVIATIONS * spread and total > BEYOND * float(values[-RECENT:].max())
+        is_high = math.log(total / level) > DEVIATIONS * spread and total > BEYOND * float(values.max())
         return is_high, level
 
     def _find_spiking(self, norms: Numbers, whole: float) -> NDArray[np.bool_]:
@@ -168,7 +166,7 @@ class Rules:
             return result
         places = np.flatnonzero(likely)
         with np.errstate(all="ignore"):
-            highest = np.nanmax(self._window[-RECENT:, places], axis=0)
+            highest = np.nanmax(self._window[:, places], axis=0)
             places = places[np.log(norms[places]) > highest + math.log(BEYOND)]
         if not len(places):
             return result

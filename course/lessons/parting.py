@@ -24,7 +24,7 @@ TASK = "part"
 MOST = 400
 #: Errors from here to 1 have bars of growing height.
 LEAST = 1e-8
-NAMES = ("step", "rank", "operator", "module", "error_in", "error_out", "judgement")
+NAMES = ("step", "rank", "operator", "module", "error_in", "error_out", "judgement", "mean_diff")
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,8 @@ class Bar:
     error_in: float
     error_out: float
     outcome: str
+    #: Whether values were compared, and not statistics alone.
+    read: bool = False
 
     @property
     def title(self) -> str:
@@ -56,7 +58,7 @@ class Bar:
         """Say what is true of it, without naming another."""
         args: dict[str, Scalar] = {"operator": self.name, "error_in": self.error_in, "error_out": self.error_out}
         if self.error_out == 0:
-            return Sentence("course.part.equal", **args)
+            return Sentence("course.part.equal" if self.read else "course.part.unseen", **args)
         if self.outcome in PARTING:
             return Sentence("course.part.parts", **args)
         if self.outcome == AGREES:
@@ -72,9 +74,10 @@ def list_bars(report: Report) -> list[Bar]:
     known = {column.name for column in report.table.columns}  # an older report has no modules
     nothing: list[Scalar] = [None] * len(report.table.rows)
     columns = [report.table.column_values(name) if name in known else nothing for name in NAMES]
-    for step, rank, name, module, error_in, error_out, judgement in zip(*columns):
+    for step, rank, name, module, error_in, error_out, judgement, plain in zip(*columns):
         errors = _read_number(error_in), _read_number(error_out)
-        bar = Bar(int(str(step)), int(str(rank)), str(name), str(module or ""), *errors, read_outcome(judgement))
+        outcome = read_outcome(judgement)
+        bar = Bar(int(str(step)), int(str(rank)), str(name), str(module or ""), *errors, outcome, plain is not None)
         before = bars.get((step, rank, name))
         if before is None or before.error_out < bar.error_out:
             bars[step, rank, name] = bar

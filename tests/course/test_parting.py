@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -79,7 +80,7 @@ def test_the_box_has_a_frame_a_list_and_a_line(report: Report, lang: str) -> Non
 
 def test_hostile_names_are_text() -> None:
     names = ['"><img src=x onerror=alert(1)>', "</script><script>alert(1)</script>", "`${alert(1)}`"]
-    rows = [(0, 0, name, name, 0.0, "nan", Sentence("precision.agrees")) for name in names]
+    rows = [(0, 0, name, name, 0.0, "nan", Sentence("precision.agrees"), None) for name in names]
     shown = part_box(
         Report("precision", "compare", (), Table(tuple(map(Column, NAMES)), tuple(rows))), "en"
     )._repr_html_()
@@ -89,13 +90,20 @@ def test_hostile_names_are_text() -> None:
 
 
 def test_a_report_without_modules_is_drawn() -> None:
-    names = tuple(name for name in NAMES if name != "module")
+    names = tuple(name for name in NAMES if name not in ("module", "mean_diff"))
     row = (0, 0, "Torch.add.0.forward", 0.0, 1.0, Sentence("precision.diverges"))
     (bar,) = list_bars(Report("precision", "compare", (), Table(tuple(map(Column, names)), (row,))))
     assert (bar.title, bar.height) == ("Torch.add.0.forward", 100)
 
 
+def test_only_values_are_called_equal_to_the_last_bit(report: Report) -> None:
+    """Of statistics and of a report without the column nobody knows it."""
+    equal = [bar for bar in list_bars(report) if bar.error_out == 0]
+    assert equal and all("last bit" in bar.remark.text("en") for bar in equal)
+    assert not any("last bit" in replace(bar, read=False).remark.text("en") for bar in equal)
+
+
 def test_of_many_the_first_are_drawn() -> None:
-    rows = [(0, 0, f"Torch.add.{at}.forward", None, None, None, None) for at in range(MOST + 9)]
+    rows = [(0, 0, f"Torch.add.{at}.forward", None, None, None, None, None) for at in range(MOST + 9)]
     report = Report("precision", "compare", (), Table(tuple(map(Column, NAMES)), tuple(rows)))
     assert len(list_bars(report)) == MOST

@@ -41,6 +41,12 @@ def test_a_sample_finds_the_fault_and_tells_its_error(sides: tuple[Path, Path]) 
     assert told.args["share"] == 0.5 and float(str(told.args["worst"])) > 0
 
 
+def test_equal_numbers_of_a_sample_are_no_equal_tensors(sides: tuple[Path, Path]) -> None:
+    whole, part = (compare(sides[0], sides[0], replaying=False, sample=share) for share in (1.0, 0.5))
+    assert whole.headline is not None and whole.headline.key == "ACC230.identical"
+    assert part.headline is not None and part.headline.key == "ACC230.same_sample"
+
+
 def test_of_much_data_numpy_in_the_kernels_stead_is_told(
     sides: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -379,7 +379,7 @@ EXAMPLES: list[Example] = [
     (
         "ACC230",
         judged(summed, Call("Functional.relu", error=0.0)),
-        ["GOOD ACC230.identical agrees=1 count=1 explained=0 left=0 weight=100"],
+        ["GOOD ACC230.same_checksums agrees=1 count=1 explained=0 left=0 weight=100"],
     ),
     (
         "ACC230",

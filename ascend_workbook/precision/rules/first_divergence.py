@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
 from ascend_workbook.findings.finding import Finding, Status
@@ -16,6 +16,7 @@ from ascend_workbook.precision.divergence.arguments import different_arguments
 from ascend_workbook.precision.divergence.drawn import SOURCE, draws_numbers
 from ascend_workbook.precision.pairing import Pair
 from ascend_workbook.precision.record import FORWARD, kernels_of_operator
+from ascend_workbook.precision.tensors.agreement import TensorAgreement
 
 CODE = "ACC230"
 SHOWN = 3
@@ -166,13 +167,22 @@ def _report_healthy(facts: Comparison) -> Iterator[Finding]:
     elif not any(judgement.agreement.error_out for judgement in compared):
         args["count"] = len(compared)
         outputs = [slot for judgement in compared for slot in judgement.agreement.outputs if slot.error is not None]
-        # extremes, mean and norm may be equal where numbers are not; values and checksums tell
-        whole = all(slot.metrics is not None or slot.summed for slot in outputs)
-        yield Finding(CODE, Status.GOOD, f"ACC230.{'identical' if whole else 'same_statistics'}", args, weight=100)
+        yield Finding(CODE, Status.GOOD, f"ACC230.{_tell_sameness(outputs)}", args, weight=100)
     else:
         worst = _pick_largest_error(compared)
         args.update(count=len(compared), operator=worst.name, own=worst.own_error)
         yield Finding(CODE, Status.GOOD, "ACC230.none", args, weight=100)
+
+
+def _tell_sameness(slots: Iterable[TensorAgreement]) -> str:
+    """Tell what equal tensors show, by the weakest of what was read: equal extremes, mean and norm are no equal numbers,
+    a share of the elements not all of them, a checksum not the bytes. Only values that were all read tell every bit."""
+    slots = list(slots)
+    if any(slot.metrics is None and not slot.summed for slot in slots):
+        return "same_statistics"
+    if any(slot.metrics is not None and slot.metrics.measured < slot.metrics.size for slot in slots):
+        return "same_sample"
+    return "same_checksums" if any(slot.summed for slot in slots) else "identical"
 
 
 def _make_drawn(steps: tuple[StepComparison, ...]) -> Finding:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any, Optional
 
 from ascend_workbook.findings.finding import Finding
 from ascend_workbook.findings.report import Report
+from ascend_workbook.page.coloured import colour_lines, split_lines
 from ascend_workbook.page.reports import describe_finding
 from ascend_workbook.page.texts import say_both, show_both
 from ascend_workbook.redaction.exits import redact_in_place
@@ -27,20 +27,8 @@ from ascend_workbook.redaction.exits import redact_in_place
 CLASSES = ("unsupported", "manual", "rewrite", "advice", "auto")
 #: Characters of all files that are coloured, and that are shown; a longer rest is named without its text.
 COLOURED, SHOWN = 600_000, 3_000_000
-#: The first letters of Pygments' short names that have a colour of their own.
-KINDS = {"k": "k", "s": "s", "c": "c", "m": "m", "o": "", "n": "", "p": ""}
-NAMED = {"nb": "b", "nf": "f", "nc": "f", "nd": "d", "ow": "k", "bp": "b"}
-
-
-#: A line with its end, as Python knows lines: str.splitlines also splits at form feeds and U+2028.
-LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 #: Lines of a file from which equal lines are not all compared with one another.
 MANY = 3000
-
-
-def split_lines(text: str) -> list[str]:
-    """Return the lines of a file as its scanner counts them, without their ends."""
-    return [line.rstrip("\r\n") for line in LINE.findall(text)]
 
 
 @dataclass(frozen=True)
@@ -177,56 +165,16 @@ def describe_placed(finding: Finding) -> dict[str, Any]:
 def _describe_change(name: str, source: SourceFile, *, coloured: bool) -> dict[str, Any]:
     """Describe the lines before, and as operations of difflib those that differ after."""
     before = split_lines(source.before)
-    described: dict[str, Any] = {"before": list(_colour_lines(name, source.before, len(before), coloured))}
+    described: dict[str, Any] = {"before": colour_lines(name, source.before, len(before), coloured=coloured)}
     if source.after is None or source.after == source.before:
         return described
     after = split_lines(source.after)
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=len(before) > MANY)
     operations = [operation for operation in matcher.get_opcodes() if operation[0] != "equal"]
-    coloured_after = list(_colour_lines(name, source.after, len(after), coloured))
+    coloured_after = colour_lines(name, source.after, len(after), coloured=coloured)
     changed = {number: coloured_after[number] for _, _, _, begin, end in operations for number in range(begin, end)}
     described["operations"] = [list(operation[1:]) for operation in operations]
     described["after"] = changed
     described["added"] = sum(end - begin for *_, begin, end in operations)
     described["removed"] = sum(end - begin for _, begin, end, *_ in operations)
     return described
-
-
-def _colour_lines(name: str, text: str, count: int, coloured: bool) -> Iterator[list[str]]:
-    """Yield each line as kind, text, kind, text ...; a kind is a letter of the page's style, or empty."""
-    if not coloured:
-        yield from (["", line] for line in split_lines(text))
-        return
-    line: list[str] = []
-    number = 0
-    for kind, piece in _lex_text(name, text):
-        for part in LINE.findall(piece):
-            plain = part.rstrip("\r\n")
-            if plain:
-                if line and line[-2] == kind:
-                    line[-1] += plain
-                else:
-                    line += [kind, plain]
-            if plain != part and number < count:
-                yield line
-                line, number = [], number + 1
-    if number < count:
-        yield line
-
-
-def _lex_text(name: str, text: str) -> Iterator[tuple[str, str]]:
-    from pygments.lexers import get_lexer_for_filename
-    from pygments.lexers.special import TextLexer
-    from pygments.token import STANDARD_TYPES
-    from pygments.util import ClassNotFound
-
-    options = {"stripnl": False, "ensurenl": False}
-    try:
-        lexer = get_lexer_for_filename("cell.py" if "#cell" in name else Path(name).name, **options)
-    except ClassNotFound:
-        lexer = TextLexer(**options)
-    for token, piece in lexer.get_tokens(text):
-        while token not in STANDARD_TYPES:
-            token = token.parent
-        short = STANDARD_TYPES[token]
-        yield NAMED.get(short, KINDS.get(short[:1], "")), piece

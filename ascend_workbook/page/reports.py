@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from typing import Any
 
 from ascend_workbook.findings.finding import Finding, Place
 from ascend_workbook.findings.report import Report
+from ascend_workbook.findings.sentence import load_catalogue
+from ascend_workbook.page.coloured import colour_lines
 from ascend_workbook.page.tables import pack_table
-from ascend_workbook.page.texts import in_both, number_of, show_both, title_both
+from ascend_workbook.page.texts import in_both, number_of, say_both, show_both, title_both
 from ascend_workbook.show.cells import collect_remarks, fold_findings, is_summary, join_unlooked
 
 #: A line of a script; a profile's frames call it `train.py(41): save`
 FRAME = re.compile(r"([^/\\\s]+\.py):(\d+)")
 #: What a page draws from a report's facts, by name.
-FACTS = ("timeline", "flame", "modules", "edges", "row", "counts", "tolerance")
+FACTS = ("timeline", "flame", "modules", "edges", "row", "counts", "tolerance", "culprit")
 
 
 def describe_report(report: Report) -> dict[str, Any]:
     """Describe the report and its parts; all texts in both languages."""
     facts = {name: report.facts[name] for name in FACTS if report.facts.get(name)}
+    if isinstance(facts.get("culprit"), Mapping):
+        facts["culprit"] = _describe_culprit(facts["culprit"])
     described: dict[str, Any] = {
         "id": report.verb,
         "title": in_both(report.title),
@@ -43,6 +48,21 @@ def describe_report(report: Report) -> dict[str, Any]:
             "text": report.listing.text,
             "language": report.listing.language,
         }
+    return described
+
+
+def _describe_culprit(culprit: Mapping[str, Any]) -> dict[str, Any]:
+    """Describe the operator that parts two runs: its tensors' problems in words, its code in colours."""
+    tensors = []
+    for tensor in culprit.get("tensors") or ():
+        key = f"precision.problem_{tensor.get('problem')}"
+        words = {"problem": say_both(key) if key in load_catalogue() else tensor.get("problem")}
+        tensors.append({**tensor, **words} if tensor.get("problem") else tensor)
+    described = {**culprit, "tensors": tensors}
+    if culprit.get("source"):
+        source = culprit["source"]
+        name = str(culprit.get("place", "")).rpartition(":")[0]
+        described["source"] = {**source, "lines": colour_lines(name, "\n".join(source["lines"]), len(source["lines"]))}
     return described
 
 

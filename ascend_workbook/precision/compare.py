@@ -25,7 +25,7 @@ from ascend_workbook.precision.pairing.reasons import find_reasons
 from ascend_workbook.precision.tensors.agreement import TensorAgreement
 from ascend_workbook.precision.tensors.measuring import Sample
 from ascend_workbook.precision.tensors.scheduler import open_cluster
-from ascend_workbook.precision.views import modules, platform, questions, state, suspects, table_csv
+from ascend_workbook.precision.views import culprit, modules, platform, questions, state, suspects, table_csv
 from ascend_workbook.precision.views.questions import OF_COMPARE, apply_gate, infinity_as_word, keep_headline
 from ascend_workbook.storage import open_storage, refuse_unwritable
 
@@ -117,6 +117,7 @@ def _report_comparison(facts: Comparison, csv: str | Path | None) -> Report:
         facts={
             **_collect_facts(facts, mark),
             "modules": modules.collect_modules(facts, table),
+            "culprit": culprit.describe_culprit(facts),
             "edges": [list(edge) for edge in modules.find_edges(facts, table, mark if isinstance(mark, int) else None)],
         },
         tier=facts.target.about.tier if facts.target.about else "",

@@ -175,8 +175,9 @@ def _report_healthy(facts: Comparison) -> Iterator[Finding]:
 
 
 def _tell_sameness(slots: Iterable[TensorAgreement]) -> str:
-    """Tell what equal tensors show, by the weakest of what was read: equal extremes, mean and norm are no equal numbers,
-    a share of the elements not all of them, a checksum not the bytes. Only values that were all read tell every bit."""
+    """Tell what equal tensors show, by the weakest of what was read: equal extremes, mean and norm are no equal
+    numbers, a share of the elements is not all of them, a checksum not the bytes. Only values that were all read tell
+    every bit."""
     slots = list(slots)
     if any(slot.metrics is None and not slot.summed for slot in slots):
         return "same_statistics"

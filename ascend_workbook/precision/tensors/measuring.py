@@ -60,9 +60,7 @@ WHOLE = Sample()
 def measure_files(job: Job, sample: Sample = WHOLE, block: int = BLOCK) -> Metrics:
     """Measure one pair of tensor files; raises WorkbookError where a file cannot be read, holds another shape than
     told, or their shapes differ."""
-    left, right = _locate_tensor(job.target, job.target_shape), _locate_tensor(job.baseline, job.baseline_shape)
-    if left.shape != right.shape:
-        raise unreadable_error(job.target, f"shape {list(left.shape)}, the baseline's {list(right.shape)}")
+    left, right = locate_pair(job)
     bfloat16 = left.bfloat16 and right.bfloat16
     if left.strides or right.strides or left.size == 0:
         return measure_arrays(read_tensor(job.target), read_tensor(job.baseline), bfloat16=bfloat16)
@@ -72,13 +70,22 @@ def measure_files(job: Job, sample: Sample = WHOLE, block: int = BLOCK) -> Metri
         fused.add_all(meter, left, right, count, chosen)
     else:
         meter.add_all(
-            (_real_parts(x), _real_parts(y))
+            (real_parts(x), real_parts(y))
             for x, y in zip(left.read_blocks(count, chosen), right.read_blocks(count, chosen))
         )
     return meter.make_metrics(left.size)
 
 
-def _real_parts(values: Array) -> Array:
+def locate_pair(job: Job) -> tuple[Stored, Stored]:
+    """Locate both tensors of a job, the target's first; raises WorkbookError as `measure_files` does."""
+    left, right = _locate_tensor(job.target, job.target_shape), _locate_tensor(job.baseline, job.baseline_shape)
+    if left.shape != right.shape:
+        raise unreadable_error(job.target, f"shape {list(left.shape)}, the baseline's {list(right.shape)}")
+    return left, right
+
+
+def real_parts(values: Array) -> Array:
+    """Return the values; of complex ones real and imaginary parts, one after the other."""
     return values.view(values.real.dtype) if values.dtype.kind == "c" else values
 
 

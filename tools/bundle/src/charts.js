@@ -321,7 +321,15 @@ function cut(text, most) {
   return text.length > most ? text.slice(0, most - 1) + "…" : text;
 }
 
-// Modules as a tree; each shows its worst error against what is allowed.
+const TREE = {good: "tree.good", look: "tree.look", fix: "tree.fix", none: "tree.none"};
+
+// A module's worst error against what is allowed; infinity and NaN are kept as words.
+function ratioOf(module) {
+  const ratio = module?.worst_ratio ?? -1;
+  return typeof ratio === "number" ? ratio : Infinity;
+}
+
+// Modules as a tree; each shows its worst error against what is allowed, in colour and in words.
 export function moduleTree(modules, first, onpick) {
   const root = {children: new Map()};
   for (const one of modules) {
@@ -333,10 +341,13 @@ export function moduleTree(modules, first, onpick) {
     }
     at.module = one;
   }
-  const worst = node => Math.max(node.module?.worst_ratio ?? -1, ...[...node.children.values()].map(worst));
+  const worst = node => Math.max(ratioOf(node.module), ...[...node.children.values()].map(worst));
   const holds = node => node.module === first || [...node.children.values()].some(holds);
-  const line = node => [h("i", {class: "dot", style: `background:var(--${hueOf(worst(node) < 0 ? -1 : heightOf(worst(node), 1))})`}),
-    h("span", {class: "name"}, node.name), h("span", {class: "small"}, node.module?.class ?? ""), h("span", {class: "n small"}, worst(node) < 0 ? "-" : number(worst(node), 2) + "×")];
+  const line = node => {
+    const times = worst(node), hue = hueOf(times < 0 ? -1 : heightOf(times, 1));
+    return [h("i", {class: "dot", style: `background:var(--${hue})`}), h("span", {class: "name"}, node.name), h("span", {class: "small"}, node.module?.class ?? ""),
+      h("span", {class: "n small"}, w(TREE[hue]), times < 0 ? "" : ` ${Number.isFinite(times) ? number(times, 2) : "∞"}×`)];
+  };
   const draw = node => {
     const inner = [...node.children.values()];
     const pick = node.module && onpick && h("button", {type: "button", class: "plain", "aria-label": `${w("show_in_table")}: ${node.module.name}`, onclick: () => onpick(node.module.first_row)}, "→");

@@ -180,7 +180,7 @@ function drawRow(table, row, both, byLine, target) {
   for (const finding of findings) table.append(note(finding));
 }
 
-function half(number, tokens, kind, hue) {
+export function half(number, tokens, kind, hue) {
   return h("div", {class: `half ${kind}${hue ? " has" : ""}`}, h("span", {class: "no"}, number === null ? "" : String(number)), h("code", {}, spans(tokens)));
 }
 

@@ -46,7 +46,7 @@ export async function unpackTable(packed) {
 }
 
 // Draws a packed table. `at`: the row to be in sight and marked; `onpick` is told a row's number.
-export async function drawTable(into, packed, {at = null, onpick = null, label = "", all = false, details = true} = {}) {
+export async function drawTable(into, packed, {at = null, onpick = null, label = "", all = false, details = true, tall = 420} = {}) {
   const table = await unpackTable(packed);
   const several = details ? table.columns : table.columns.filter(column => !column.detail);
   // a column of a wide table that says the same in every row is told once
@@ -58,7 +58,7 @@ export async function drawTable(into, packed, {at = null, onpick = null, label =
     into.append(plain(table, columns, at, label), ...(notes ? [notes] : []));
     return null;
   }
-  const grid = virtual(into, table, columns, at, onpick, label);
+  const grid = virtual(into, table, columns, at, onpick, label, tall);
   if (table.left_out?.length) into.append(h("p", {class: "small"}, w("left_out", {columns: table.left_out.map(t).join(", ")})));
   if (notes) into.append(notes);
   return grid;
@@ -71,7 +71,7 @@ function plain(table, columns, at, label) {
       columns.map(column => h("td", {class: column.kind === "number" ? "n" : shown(column, row).length <= SHORT ? "s" : null}, content(column, row, true))))))));
 }
 
-function virtual(into, table, columns, at, onpick, label) {
+function virtual(into, table, columns, at, onpick, label, tall) {
   const rows = Array.from({length: table.count}, (_, row) => {
     const one = {id: row};
     for (const column of columns) one[column.name] = cell(column, row);
@@ -86,7 +86,7 @@ function virtual(into, table, columns, at, onpick, label) {
   const holder = h("div", {class: "grid"});
   into.append(h("div", {class: "bar"}, find, count), holder);
   const grid = new Tabulator(holder, {
-    data: rows, index: "id", layout: "fitDataFill", height: Math.min(420, 34 * (table.count + 1)), rowHeight: 32,
+    data: rows, index: "id", layout: "fitDataFill", height: Math.min(tall, 34 * (table.count + 1)), rowHeight: 32,
     columnDefaults: {headerSortTristate: true},
     columns: columns.map(column => ({
       title: t(column.title), field: column.name, sorter: column.kind === "number" || column.kind === "status" ? compare : compareText,

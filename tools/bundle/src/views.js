@@ -3,6 +3,7 @@
 import {asTold, card, chip, command, h, isDark, link, number, once, onceOrAbove, page, place, prose, STATUS, t, tag, unpack, w} from "./dom.js";
 import {areas, barcode, curve, drawChart, graph, KIND_HUES, memoryBar, miniBars, moduleTree, ranges, shareBar} from "./charts.js";
 import {cell, columnOf, drawTable, showRow, unpackTable} from "./table.js";
+import {culpritCard, histogramCard} from "./culprit.js";
 import {drawCode, excerpt, HUES} from "./code.js";
 import {mountTimeline} from "./timeline.js";
 import {LocalSource, RemoteSource} from "./timeline_source.js";
@@ -103,13 +104,14 @@ function nextCard(cards) {
     cards.length > 3 ? h("p", {class: "small"}, w("more", {count: cards.length - 3})) : null);
 }
 
-function head(tab, ...more) {
+// `later`: a verdict that stands further down, and so not here.
+function head(tab, later = null) {
   const answer = page.data.answers?.find(one => one.tab === tab), report = page.data.tabs[tab];
   const again = page.data.run?.stages.find(one => one.tab === tab);
   return h("div", {class: "head"}, h("h1", {}, w("tab." + tab), " ", chip(answer?.status ?? report?.status ?? 1)),
     answer?.simulated ?? report?.simulated ? tag(w("simulated_tag")) : null, again?.reused ? tag(w("reused")) : null, answer?.estimated ? tag(w("estimated")) : null,
     answer && report && answer.status !== report.status ? h("p", {class: "verdict"}, h("b", {}, prose(once(answer.title)))) : null,
-    h("p", {class: "verdict"}, prose(once(report ? report.verdict : answer?.title))), ...more);
+    report && later && t(report.verdict) === t(later) ? null : h("p", {class: "verdict"}, prose(once(report ? report.verdict : answer?.title))));
 }
 
 function missing(into, tab) {
@@ -161,13 +163,9 @@ async function code(into, target) {
 async function prec(into) {
   if (missing(into, "prec")) return;
   const curves = part("prec", "curves"), compared = part("prec", "divergence", "compare");
-  into.append(head("prec"));
-  const culprit = page.data.cards?.find(one => one.kind === "parts" && one.place);
-  if (culprit) {
-    const where = h("div", {class: "where"});
-    into.append(h("section", {class: "card first fix"}, h("div", {class: "what"}, culprit.remedy ? h("p", {}, prose(once(culprit.remedy))) : h("p", {}, place(culprit.place))), where));
-    excerpt(where, culprit.place);
-  }
+  const parts = compared?.table && typeof compared.facts?.row === "number";
+  into.append(head("prec", parts ? compared.verdict : null));
+  if (parts) await drawComparison(into, compared);
   if (curves?.table) {
     const table = await unpackTable(curves.table), both = h("div", {class: "pictures"}), losses = card(w("loss_both")), error = card(w("loss_error"));
     into.append(both);
@@ -178,32 +176,42 @@ async function prec(into) {
     if (series.length && allowed) series.push({name: w("allowed"), values: x.values.map(() => allowed), hue: "fix", dash: [4, 4], width: 1.5});
     if (!series.length || curve(error, x.values, series, {log: true, label: w("loss_error")}) === false) error.append(h("p", {}, w("no_error", {count: table.count})));
   }
-  if (compared?.table) await drawComparison(into, compared);
+  if (compared?.table && !parts) await drawComparison(into, compared);
   sections(into, page.data.tabs.prec, [curves?.id, compared?.id].filter(Boolean));
 }
 
+// Every comparison. Where one parts the runs it stands first: its code, the tree of modules open at it, its tensors on
+// both sides, its row; else the row of all.
 async function drawComparison(into, report) {
-  const table = await unpackTable(report.table), row = report.facts?.row ?? null;
-  const holder = card(w("all_comparisons", {count: table.count}), report.parts.length ? null : findingList(report));
+  const table = await unpackTable(report.table), row = report.facts?.row ?? null, parts = typeof row === "number" && row < table.count;
+  const {modules, edges, culprit} = report.facts ?? {};
   let grid = null;
   const pick = at => {
     if (!grid) return;
     showRow(grid, at, true);
     grid.element.scrollIntoView({block: "nearest"});
   };
-  const code_ = card(w("barcode_title"));
-  into.append(code_);
-  if (!barcode(code_, table, "error_out", "allowed", row, pick)) code_.remove();
-  const {modules, edges} = report.facts ?? {};
-  const pair = h("div", {class: "pictures"});
-  if (modules?.length) pair.append(card(w("modules"), moduleTree(modules, ownerOf(modules, table, row), pick)));
-  if (edges?.length && row !== null) {
-    const box = card(w("graph"));
-    if (graph(box, table, edges, row)) pair.append(box);
+  const holder = card(w("all_comparisons", {count: table.count}));
+  const bars = card(w("barcode_title")), pair = h("div", {class: "pictures"});
+  if (modules?.length) {
+    const tree = h("div", {class: parts ? "low" : null}, moduleTree(modules, ownerOf(modules, table, row), pick));
+    pair.append(card(w("modules"), tree));
+    requestAnimationFrame(() => { const mark = tree.querySelector(".mark"); if (parts && mark) tree.scrollTop = mark.offsetTop - tree.clientHeight / 2; });
   }
-  if (pair.children.length) into.append(pair);
-  into.append(holder);
-  grid = await drawTable(holder, report.table, {at: row, label: w("all_comparisons", {count: table.count}), all: true});
+  const flow = card(w("graph")), drawn = edges?.length && row !== null && graph(flow, table, edges, row);
+  const counted = parts && culprit?.tensors?.length ? histogramCard(culprit) : null;
+  if (counted) pair.append(counted); else if (drawn) pair.append(flow);
+  if (parts) {
+    const remedy = page.data.cards?.find(one => one.kind === "parts")?.remedy ?? report.findings.find(one => one.rule === "ACC230")?.hint;
+    into.append(culpritCard(culprit ?? {}, table, row, report.verdict, pick), pair, holder, bars);
+    if (remedy && once(remedy)) into.append(card(w("what_to_do"), h("p", {}, prose(t(remedy)))));
+    if (counted && drawn) into.append(flow);
+  } else into.append(bars, pair, holder);
+  if (!barcode(bars, table, "error_out", "allowed", row, pick)) bars.remove();
+  if (!pair.children.length) pair.remove();
+  const said = findingList(report);
+  if (said) into.append(card(null, said));
+  grid = await drawTable(holder, report.table, {at: row, label: w("all_comparisons", {count: table.count}), all: true, tall: parts ? 168 : 420});
 }
 
 function ownerOf(modules, table, row) {
@@ -308,6 +316,7 @@ async function drawTimeline(into, report) {
   box.append(root);
   into.append(box);
   const data = await unpack(report.facts.timeline);
+  if (!data?.sides) { root.append(h("p", {class: "small"}, w("timeline_older"))); return; }
   mountTimeline(root, data.sides.map((side, at) => new LocalSource(side, at)), timelineWords(), isDark, data.window);
 }
 
@@ -352,6 +361,14 @@ async function report(into, target) {
   if (page.data.tab === "planning") await drawPlanning(into, one);
   if (page.data.code.length) await drawCode(into, target);
   if (page.data.tab === "planning") return;
+  const compared = page.data.tab === "prec" ? part("prec", "divergence", "compare") : null;
+  if (compared?.table) {
+    await drawComparison(into, compared);
+    if (one === compared) return sections(into, one, [one.id]);
+    const own = await section({...one, parts: []}, true);
+    if (own) into.append(own);
+    return sections(into, one, [compared.id]);
+  }
   const timed = one.id === "timeline" ? one : null;
   if (timed?.facts?.timeline) await drawTimeline(into, timed);
   const own = await section({...one, parts: []}, true);

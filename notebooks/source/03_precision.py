@@ -29,6 +29,7 @@ fault: str = ""  # simulated NPU only: a fault to inject, written as shown below
 baseline: str = ""  # a baseline recorded elsewhere: a bundle or a capture's folder / 在别处录制的基线：基线包或采集目录
 numerics: str = "cpu"  # simulated NPU only: "ascend" rounds as its cube does / 仅模拟 NPU："ascend" 按矩阵单元舍入
 draws: str = "device"  # "host": dropout draws alike on both sides / "host"：两侧 dropout 的随机数相同
+watched: str = ""  # folder of a training under `ascend-workbook watch`, drawn live / `watch` 运行的目录，实时绘制
 fail_on: str = ""  # classes that make the run Fix: "unpaired,dtype" / 使运行待修的类别，如 "unpaired,dtype"
 
 # %% jupyter={"source_hidden": true}
@@ -42,7 +43,7 @@ form_box(globals(), "script", "device", "steps", "baseline", "fault", "numerics"
 from helpers import advise, capture, compare, curves, verify
 from helpers.boxes import tolerance_box
 from helpers.notebook import begin
-from helpers.precision import around, join
+from helpers.precision import around, follow_watched, join
 
 run = begin("precision", lang, run_dir, device)
 options = {"steps": steps, "dump_steps": sorted({0, min(1, steps - 1), steps - 1}), "force": True, "draws": draws}
@@ -234,6 +235,22 @@ run.save(many, "many_inputs")
 
 # %%
 tolerance_box(comparison, lang)
+
+# %% [markdown] lang="zh"
+# ## 监控中的训练
+#
+# 若 `watched` 给出 `ascend-workbook watch` 正在写入的目录，这里会随训练绘制损失、梯度范数与告警，
+# 直到运行结束；批量运行时留下最后一张图。
+
+# %% [markdown] lang="en"
+# ## A training that is watched
+#
+# Where `watched` names the folder that `ascend-workbook watch` writes to, its loss, gradient norm and alarms are drawn
+# here while the training goes on, until it ends; run headless, the last picture stays.
+
+# %%
+watched_report = follow_watched(run.place(watched), lang=lang) if watched else None
+watched_report
 
 # %% [markdown] lang="zh"
 # ## 结论

@@ -96,6 +96,14 @@ def test_near_is_told_by_what_is_common(tmp_path: Path, changed: int, is_near: b
     assert oddities_of(inspect_data([path])) == ({"near": 1} if is_near else {})
 
 
+def test_a_candidate_is_compared_before_it_is_called_near(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = write_text(1, 100).split()
+    other = [f"other{at}" if at % 12 == 0 else word for at, word in enumerate(words)]
+    path = write_lines(tmp_path / "a.jsonl", [{"text": " ".join(words)}, {"text": " ".join(other)}])
+    monkeypatch.setattr(judging, "find_leaders", lambda corpus: {1: 0})
+    assert oddities_of(inspect_data([path])) == {}
+
+
 def test_bands_find_near_pairs_and_few_others() -> None:
     found = {0.95: 0, 0.3: 0}
     for seed in range(200):

@@ -20,7 +20,7 @@ from typing import Any
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Column, Report, Table
-from ascend_workbook.findings.sentence import Scalar, say
+from ascend_workbook.findings.sentence import Scalar, Sentence, say
 from ascend_workbook.machine import device as devices
 from ascend_workbook.machine.launch import LaunchResult, LaunchSpec, Plugin, Progress, launch
 from ascend_workbook.machine.launch.enclosed import announce_guard, choose_enclosure, report_accounts
@@ -30,6 +30,10 @@ from ascend_workbook.precision.capturing import manifest, written
 from ascend_workbook.precision.capturing.manifest import choose_folder, hold_folder, replace_capture
 from ascend_workbook.precision.capturing.options import FINGERPRINTS, MIB, Options, check_room
 from ascend_workbook.precision.capturing.written import check_ran
+from ascend_workbook.precision.ranks.reading import read_records
+from ascend_workbook.precision.ranks.sides import find_faults
+from ascend_workbook.precision.ranks.telling import tell_faults
+from ascend_workbook.precision.state.reading import read_states
 from ascend_workbook.show.bar import Step
 
 PLUGIN = Path(__file__).parent / "child" / "capture_plugin.py"
@@ -295,6 +299,9 @@ def _report_success(whole: manifest.Manifest, parts: list[written.Part], result:
     }
     remarks = [*written.make_findings(whole, budget, cost, size), *written.ended_early(whole, result)]
     remarks += written.name_differences(result)
+    if int(whole.about["nproc"]) > 1:
+        faults = find_faults(read_records(whole.folder), read_states(whole.folder))
+        remarks += tell_faults(faults, whole.root, Sentence("precision.side_capture"))
     status = max((remark.status for remark in remarks), default=Status.GOOD)  # the result stays the headline
     findings = [Finding("ACC200", status, key, args, weight=100), *remarks]
     return Report("precision", "capture", tuple(findings), Table(columns, rows), facts=facts, tier=whole.tier)

@@ -277,7 +277,8 @@ def _examine_sides(
         )
     compared = Comparison(left, right, tuple(steps), numerics, different, selection, anyway, joined=joined)
     known = known_conditions(left.about, right.about, different, _find_parting(compared))
-    states = [joined.drop_consequences(judged) for judged in judge_states(left.states, right.states, known)]
+    parted = compared.first[0].step if compared.first else math.inf
+    states = [joined.drop_consequences(judged, parted) for judged in judge_states(left.states, right.states, known)]
     return replace(compared, states=tuple(states))
 
 

@@ -8,7 +8,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 from ascend_workbook.precision.ranks.laws import Fault
+from ascend_workbook.precision.ranks.reading import Call, Piece
 from ascend_workbook.precision.ranks.sides import Joined, Ranks
 from ascend_workbook.precision.ranks.states import Merged
 from ascend_workbook.precision.state.reading import States
@@ -28,16 +31,19 @@ def of(*faults: Fault, merged: bool = True, data: tuple[Any, ...] = (), **more: 
 
 def parting(partial: bool = False, **errors: float) -> Callable[[], Any]:
     """A first operator that parts, with the error of each rank's part."""
-    operator = SimpleNamespace(name="linear.0.forward", place=None)
+    operator = SimpleNamespace(name="linear.0.forward", place=None, order=0)
     run = SimpleNamespace(
-        run=SimpleNamespace(step=1),
-        partial=[(operator, "input.0")] if partial else [],
+        run=SimpleNamespace(step=1, operators=()),
+        partial=[(operator, "input.0", "sum")] if partial else [],
         blame={operator.name: {int(rank[1:]): error for rank, error in errors.items()}},
+        blame_inputs={},
+        unlike=[],
+        odd=[],
         how=Counter(),
         left_out=Counter(),
     )
     pair = SimpleNamespace(target=operator, baseline=operator)
-    judged = SimpleNamespace(agreement=SimpleNamespace(pair=pair, error_out=0.25))
+    judged = SimpleNamespace(outcome="own", agreement=SimpleNamespace(pair=pair, error_out=0.25))
 
     def make() -> Any:
         facts = of(runs=(run,))()
@@ -50,7 +56,9 @@ def parting(partial: bool = False, **errors: float) -> Callable[[], Any]:
 def merging(unmerged: dict[str, str] | None = None, **more: Any) -> Callable[[], Any]:
     """Two ranks, merged to three parameters."""
     own = Merged(States({}), how={"a": "copy", "b": "whole", "c": "0.1.1"}, unmerged=unmerged or {})
-    run = SimpleNamespace(how=Counter({"copy": 3, "laid": 2, "sum": 1}), left_out=Counter(more.pop("left_out", {})))
+    run = SimpleNamespace(
+        odd=[], how=Counter({"copy": 3, "laid": 2, "sum": 1}), left_out=Counter(more.pop("left_out", {}))
+    )
     ranks = Ranks(1), Ranks(2, merged=own, runs=(run,), **more)  # type: ignore[arg-type]
     joined = Joined(SIDE, SIDE, ranks, True)
     return lambda: SimpleNamespace(joined=joined, baseline=SIDE, target=SIDE)
@@ -65,6 +73,8 @@ ORDER = Fault(
     0, (0, 1), "order", "names", ("a",), LINE, {"operation": "all_reduce", "number": 1, "left": "a", "right": "b"}
 )
 ABSENT = Fault(3, (1,), "absent", "", (), LINE, {"operation": "all_reduce", "number": 0})
+PIECE = Piece("bfloat16", (2,), "", 1.0, np.zeros(32), np.zeros(2))
+HALF = Call(0, 1, 0, "all_reduce", (0, 1), "sum", LINE, (), (PIECE,), None, None)
 
 EXAMPLES: list[Example] = [
     ("ACC220", of(merged=False), []),
@@ -188,7 +198,16 @@ EXAMPLES: list[Example] = [
     (
         "ACC225",
         parting(partial=True, r0=0.1),
-        ["FIX ACC225.partial error=0.25 name=linear.0.forward others=0 ranks=[] step=1 weight=550"],
+        ["FIX ACC225.partial error=0.25 name=linear.0.forward others=0 ranks=[] step=1 weight=575"],
+    ),
+    ("ACC226", of(), []),
+    (
+        "ACC226",
+        of(coarse=(HALF,)),
+        [
+            "LOOK ACC226.coarse count=1 dtype=bfloat16 operation=all_reduce place=train.py:7 "
+            "side=precision.side_target() step=1 weight=330 @train.py:7"
+        ],
     ),
     ("ACC227", of(), []),
     (

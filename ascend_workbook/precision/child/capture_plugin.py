@@ -207,7 +207,7 @@ class _Capture:
 
     def update(self, optimizer: torch.optim.Optimizer, args: object, kwargs: object) -> None:
         self.stop_debugger()
-        if self.observer.active:
+        if self.observer.active and not self.observer.known.is_inner(optimizer):
             self.facts.update(self.iteration, optimizer)
             self.state.begin_update(optimizer)
 

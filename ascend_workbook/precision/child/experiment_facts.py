@@ -125,7 +125,9 @@ class Facts:
                 }
                 for group in optimizer.param_groups
             ]
-            self.told["optimizers"].append({"class": type(optimizer).__name__, "groups": groups})
+            inner = getattr(optimizer, "optim", None)
+            own = inner if isinstance(inner, torch.optim.Optimizer) else optimizer
+            self.told["optimizers"].append({"class": type(own).__name__, "groups": groups})
             alive = [scheduler for scheduler in (ref() for ref in self._schedulers) if scheduler is not None]
             self.told["schedulers"] = [
                 {

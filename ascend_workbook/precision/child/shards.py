@@ -36,24 +36,25 @@ class Shards:
         self.observer, self.sketching = observer, sketching
 
     def describe_parts(self, value: torch.Tensor, values: Any) -> list[list[Any]]:
-        """List [name, whole shape, place, norm, largest, base64] of every whole tensor that this may be a part of: the
-        only one (named "whole"), a flat parameter's parameters by their names, or possibilities (named by group and
-        dimension). Empty where it is no part, or too large to tell."""
+        """List [name, whole shape, place, norm, largest, base64, own shape] of all that this may be a part of.
+
+        That is the one whole tensor (named "whole"), a flat parameter's parameters by their names, or possibilities
+        (named by group and dimension). Empty where it is no part, or too large to tell."""
         if self.observer.world_size == 1:
             return []
         places = _place_of_dtensor(value)
         if places is not None:
-            return [self._pack("whole", *places, values)] if len(values) < MOST else []
+            return [self._pack("whole", *places[:2], values, places[2])] if len(values) < MOST else []
         flat = _find_flat(value, self.observer.models)
         if flat is not None:
             return [
-                self._pack(name, shape, [start], values[at : at + count])
+                self._pack(name, shape, [start], values[at : at + count], (count,))
                 for name, shape, start, at, count in flat
                 if count
             ]
         if not value.dim() or value.numel() != len(values) or value.numel() >= MOST:
             return []
-        return [self._pack(*place, values) for place in self._guess_places(list(value.shape))]
+        return [self._pack(*place, values, tuple(value.shape)) for place in self._guess_places(list(value.shape))]
 
     def _guess_places(self, shape: list[int]) -> Iterator[tuple[str, list[int], list[int]]]:
         for number, (place, size) in enumerate(dividing_groups(self.observer.models)):
@@ -66,7 +67,7 @@ class Shards:
                     at = [pieces, place, size]
                     yield f"{number}.0.{pieces}", [shape[0] * size, *shape[1:]], at
 
-    def _pack(self, name: str, whole: list[int], at: list[int], values: Any) -> list[Any]:
+    def _pack(self, name: str, whole: list[int], at: list[int], values: Any, local: tuple[int, ...]) -> list[Any]:
         finite = bool(np.isfinite(values).all())
         fused = name.count(".") == 2 and name[-1] != "1" and name[0].isdigit()
         total = math.prod(whole)
@@ -77,12 +78,11 @@ class Shards:
             rows = len(values) // math.prod(whole[1:])
             numbers = _number_fused(tuple(whole), rows, pieces, place, size)
         else:
-            rest = math.prod(whole[1:]) if len(whole) > 1 else 1
-            numbers = _number_block(tuple(whole), tuple(at), _local_shape(whole, at, len(values), rest))
+            numbers = _number_block(tuple(whole), tuple(at), local)
         packed = pack_at(self.sketching, values, numbers, total)
         norm = math.sqrt(float(np.square(values).sum())) if finite else None
         largest = float(np.abs(values).max()) if finite and len(values) else 0.0
-        return [name, whole, at, norm, largest, packed]
+        return [name, whole, at, norm, largest, packed, list(local)]
 
 
 def pack_at(sketching: ModuleType, values: Any, numbers: Any, total: int) -> str:
@@ -100,18 +100,6 @@ def pack_at(sketching: ModuleType, values: Any, numbers: Any, total: int) -> str
     chosen = (numbers % step == 0) & (numbers // step < len(sample))
     sample[numbers[chosen] // step] = values[chosen]
     return base64.b64encode(np.concatenate([sketch, sample]).astype("<f4").tobytes()).decode("ascii")
-
-
-def _local_shape(whole: list[int], at: list[int], count: int, rest: int) -> tuple[int, ...]:
-    """The shape of a block of a whole tensor: one dimension is divided, found by the number of elements."""
-    if math.prod(whole) == count:
-        return tuple(whole)
-    divided = [dim for dim, start in enumerate(at) if start] or list(range(len(whole)))
-    for dim in divided:
-        others = math.prod(size for number, size in enumerate(whole) if number != dim)
-        if others and count % others == 0 and at[dim] + count // others <= whole[dim]:
-            return (*whole[:dim], count // others, *whole[dim + 1 :])
-    raise ValueError(f"{count} elements are no block of {whole} at {at}")
 
 
 @functools.lru_cache(maxsize=256)
@@ -164,14 +152,14 @@ def _is_ddp(model: torch.nn.Module) -> bool:
     return isinstance(model, torch.nn.parallel.DistributedDataParallel)
 
 
-def _place_of_dtensor(value: Any) -> tuple[list[int], list[int]] | None:
-    """The whole shape of a DTensor and where this rank's part begins; None of any other tensor."""
+def _place_of_dtensor(value: Any) -> tuple[list[int], list[int], tuple[int, ...]] | None:
+    """The whole shape of a DTensor, where this rank's part begins and its shape; None of any other tensor."""
     if not hasattr(value, "to_local") or not hasattr(value, "placements"):
         return None
     from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
 
-    _, at = compute_local_shape_and_global_offset(value.shape, value.device_mesh, value.placements)
-    return list(value.shape), list(at)
+    local, at = compute_local_shape_and_global_offset(value.shape, value.device_mesh, value.placements)
+    return list(value.shape), list(at), tuple(local)
 
 
 def _find_flat(value: torch.Tensor, models: list[torch.nn.Module]) -> list[tuple[str, list[int], int, int, int]] | None:

@@ -113,7 +113,7 @@ class State:
             step = self._current()
             names = self._parameters()
             record: dict[str, Any] = {
-                "class": type(optimizer).__name__,
+                "class": type(_take_inner(optimizer)).__name__,
                 "place": find_place(),
                 "module": type(optimizer).__module__,
                 "groups": [],
@@ -318,7 +318,7 @@ class State:
         }
 
     def _pack_state(self, optimizer: torch.optim.Optimizer, parameter: torch.Tensor) -> dict[str, Any]:
-        state = optimizer.state.get(parameter) or {}
+        state = _take_inner(optimizer).state.get(parameter) or {}
         return {
             str(key): self._pack(value)
             if isinstance(value, torch.Tensor) and value.numel() > 1
@@ -384,6 +384,12 @@ class _Clock:
             self.state.error = f"{type(error).__name__}: {error}"[:300]
             return True
         return False
+
+
+def _take_inner(optimizer: torch.optim.Optimizer) -> torch.optim.Optimizer:
+    """The optimizer that another one (ZeroRedundancyOptimizer) calls for its share of the parameters, else itself."""
+    inner = getattr(optimizer, "optim", None)
+    return inner if isinstance(inner, torch.optim.Optimizer) else optimizer
 
 
 def _call_around(owner: Any, name: str, watch: Callable[..., Any]) -> None:

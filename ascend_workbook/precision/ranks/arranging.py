@@ -58,7 +58,8 @@ def list_arrangements(
     arrangements = []
     for actions in itertools.product(choices, repeat=len(axes)):
         laid = [action.dim for action in actions if action.kind == LAID]
-        if set(laid) != set(divided):
+        averaged = any(action.kind == MEAN and not axis.data for axis, action in zip(axes, actions))
+        if set(laid) != set(divided) or averaged:  # only ranks that read other data have parts of a mean
             continue
         even = all(
             local[dim] * math.prod(axis.size for axis, a in zip(axes, actions) if a.kind == LAID and a.dim == dim)

@@ -17,8 +17,7 @@ from ascend_workbook.precision.state.reading import Floats, States, Tensor
 #: Relative difference that rounding explains, by dtype: of a sum over few ranks.
 ROUNDING = {"float64": 1e-6, "float32": 2e-6, "float16": 4e-3, "bfloat16": 3e-2}
 COARSE = 0.02
-#: Operations that leave the same on every rank.
-KINDS = ("sequence", "kind", "shape", "names", "result", "absent", "weights", "gradient", "reduced")
+WIDE, HALVES = ("float32", "float64"), ("float16", "bfloat16")
 
 
 @dataclass(frozen=True)
@@ -154,6 +153,14 @@ def _expect_piece(calls: list[Call], at: int, number: int) -> Expected | None:
     except (IndexError, ValueError):
         return None
     return None
+
+
+def find_coarse(records: Mapping[int, Record], dtype: str) -> list[Call]:
+    """The first rank's reductions in a 16-bit format, where parameters are of a wider one."""
+    if dtype not in WIDE or not records:
+        return []
+    calls = records[min(records)].calls
+    return [call for call in calls if "reduce" in call.operation and call.kind[2] in HALVES and call.step >= 0]
 
 
 def _check_messages(records: Mapping[int, Record]) -> Iterator[Fault]:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ascend_workbook.findings.finding import Place
-from ascend_workbook.precision.state.judging import GRADIENT, Event
+from ascend_workbook.precision.divergence import JUMP, Judgement
+from ascend_workbook.precision.record import FORWARD
+from ascend_workbook.precision.state.judge import GRADIENT, Event
 from ascend_workbook.precision.state.reading import SKETCH, Step, Tensor
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ OUTSTANDING = 10.0
 @dataclass(frozen=True)
 class Blame:
     """A whole tensor and the ranks whose parts are far from the other side's; none where all are. `partial`: each rank
-    read a part of a sum."""
+    read a part of a sum, or of a mean."""
 
     name: str
     step: int
@@ -30,7 +32,7 @@ class Blame:
     error: float
     others: float
     place: Place | None = None
-    partial: bool = False
+    partial: str = ""
 
 
 def blame_rank(facts: Comparison) -> Blame | None:
@@ -45,18 +47,42 @@ def blame_rank(facts: Comparison) -> Blame | None:
                 name = judged.agreement.pair.target.name
                 other = judged.agreement.pair.baseline.name
                 place = judged.agreement.pair.target.place
-                for operator, _ in merged.partial:
+                for operator, _, kind in merged.partial:
                     if operator.name in (name, other):
-                        return Blame(name, step.step, (), judged.agreement.error_out or 0.0, 0.0, place, True)
-                errors = merged.blame.get(name) or merged.blame.get(other)
-                if errors:
-                    return _choose(name, step.step, errors, place)
+                        return Blame(name, step.step, (), judged.agreement.error_out or 0.0, 0.0, place, kind)
+                for table in (merged.blame_inputs, merged.blame) if _inherits(judged) else (merged.blame,):
+                    errors = table.get(name) or table.get(other)
+                    if errors:
+                        return _choose(name, step.step, errors, place)
     for event in (rank.first for rank in facts.states):
         if event is not None and event.names:
             blame = _blame_tensor(facts, event)
             if blame is not None:
                 return blame
     return None
+
+
+def find_unlike(facts: Comparison) -> Blame | None:
+    """The first operator of a forward pass whose copies differ between ranks; None where a part of a sum is read before
+    it, or none differs."""
+    for merged in (run for part in (facts.joined.ranks if facts.joined else ()) for run in part.runs):
+        backward = [op.order for op in merged.run.operators if op.direction != FORWARD]
+        last = min(backward, default=math.inf)
+        first = next(
+            (entry for entry in merged.unlike if entry[0].direction == FORWARD and entry[0].order < last), None
+        )
+        if first is None:
+            continue
+        if any(operator.order <= first[0].order for operator, _, _ in merged.partial):
+            return None
+        operator, slot, ranks = first
+        return Blame(f"{operator.name} {slot}", merged.run.step, ranks, 0.0, 0.0, operator.place)
+    return None
+
+
+def _inherits(judged: Judgement) -> bool:
+    """Whether the operator was handed what parts, by something that was not recorded."""
+    return judged.outcome == JUMP
 
 
 def _choose(name: str, step: int, errors: dict[int, float], place: Place | None) -> Blame | None:

@@ -32,6 +32,11 @@ from ascend_workbook.precision.tensors.tensorfile import read_tensor
 OF_RANKS = ("Distributed.", "MintDistributed.", "MintFunctional.distributed")
 #: An arrangement is right where it gives the reference to within this; beyond BROKEN another one is sought.
 NEAR, BROKEN = 1e-4, 5e-3
+#: What gives parts of a sum where its inputs are divided; of anything else that does, how its parts make up a whole is
+#: not known (a norm, a maximum).
+LINEAR = """
+linear matmul mm bmm addmm baddbmm einsum __matmul__ conv1d conv2d conv3d embedding sum mean
+""".split()  # noqa: SIM905 - a column of names reads better without quotes
 #: Differences of copies that rounding explains.
 OF_COPIES = 1e-6
 
@@ -39,24 +44,28 @@ OF_COPIES = 1e-6
 @dataclass
 class MergedRun:
     """`run` and `reference` hold what could be merged. `blame` has, of an operator whose merged output is far from the
-    reference, how far each rank's own part is; `partial` the inputs that are parts of a sum; `unlike` tensors whose
+    reference, how far each rank's own part is, `blame_inputs` the same of its inputs; `odd` are calls that some ranks
+    alone make; `partial` the inputs that are parts of a sum; `unlike` tensors whose
     copies differ, with the ranks; `left_out` counts reasons."""
 
     run: Run
     reference: Run
     how: Counter[str] = field(default_factory=Counter)
     blame: dict[str, dict[int, float]] = field(default_factory=dict)
-    partial: list[tuple[Operator, str]] = field(default_factory=list)
+    blame_inputs: dict[str, dict[int, float]] = field(default_factory=dict)
+    odd: list[tuple[Operator, tuple[int, ...]]] = field(default_factory=list)
+    partial: list[tuple[Operator, str, str]] = field(default_factory=list)
     unlike: list[tuple[Operator, str, tuple[int, ...]]] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
 
 
 class Merging:
     """Merges the steps of one side. What was once found (whether a gradient is a rank's own mean, the order of the
-    rows) holds for all that follows. Merged tensors are written below `folder`."""
+    rows) holds for all that follows. Merged tensors are written below `folder`. Operators of the modules `apart` are
+    left out: each rank calls others there."""
 
-    def __init__(self, axes: Sequence[Axis], folder: Path) -> None:
-        self.axes, self.folder = axes, folder
+    def __init__(self, axes: Sequence[Axis], folder: Path, apart: frozenset[str] = frozenset()) -> None:
+        self.axes, self.folder, self.apart = axes, folder, apart
         self.scales: tuple[float, ...] = (1.0,)
         data = [axis for axis in axes if axis.data]
         if data:
@@ -67,10 +76,16 @@ class Merging:
     def merge_runs(self, runs: Mapping[int, Run], reference: Run) -> MergedRun:
         """Merge one step."""
         first = runs[min(runs)]
-        own = [op for op in first.operators if not op.head.startswith(OF_RANKS)]
+        own = [op for op in first.operators if not op.head.startswith(OF_RANKS) and not self._is_apart(op)]
         alone = replace(first, operators=tuple(replace(op, order=at) for at, op in enumerate(own)))
+        theirs_alone = [op for op in reference.operators if not self._is_apart(op)]
+        left_out = len(reference.operators) - len(theirs_alone)
+        reference = replace(reference, operators=tuple(replace(op, order=at) for at, op in enumerate(theirs_alone)))
         pairing = pair_runs(alone, reference)
         merged = MergedRun(alone, reference)
+        if left_out:
+            merged.left_out["apart"] += left_out
+        merged.odd = _find_odd_calls(runs) if not self.apart else []
         mine: dict[str, Operator] = {}
         theirs: dict[str, Operator] = {}
         dropped: tuple[set[str], set[str]] = (set(), set())
@@ -90,13 +105,17 @@ class Merging:
         merged.reference = _rebuild(reference, theirs, dropped[1])
         return merged
 
+    def _is_apart(self, operator: Operator) -> bool:
+        path = operator.module.path if operator.module else ""
+        return any(path == other or path.startswith(f"{other}.") for other in self.apart)
+
     def _merge_operator(
         self, merged: MergedRun, first: Operator, local: Mapping[int, Operator], reference: Operator
     ) -> tuple[Operator, Operator] | None:
         """Both operators with the tensors that could be merged; None where no output could."""
         sides: list[list[tuple[TensorRecord, TensorRecord]]] = [[], []]
-        partial: list[str] = []
-        unlike = len(merged.unlike)
+        partial: list[tuple[str, str]] = []
+        unlike, divided = len(merged.unlike), False
         for at, part in enumerate(("inputs", "outputs")):
             partners = {record.slot: record for record in getattr(reference, part)}
             for record in getattr(first, part):
@@ -108,18 +127,25 @@ class Merging:
                 if partner is None or any(other is None for other in records.values()):
                     continue
                 whole = {rank: other for rank, other in records.items() if other is not None}
+                unlike_before = len(merged.unlike)
                 result = self._merge_tensor(merged, first, whole, partner, at == 1)
+                if result is not None and at == 0:
+                    divided = divided or result[0].shape != whole[min(whole)].shape
+                elif result is not None and divided and len(merged.unlike) > unlike_before:
+                    merged.unlike.pop()  # a norm or a maximum of each rank's part: no whole is known of it
+                    merged.blame.pop(first.name, None)
+                    result = None
                 if result is None:
                     merged.left_out["tensor"] += 1
                     continue
                 sides[at].append((result[0], partner))
                 if result[1] and at == 0 and first.direction == FORWARD:
-                    partial.append(record.slot)
+                    partial.append((record.slot, result[1]))
             if at == 0 and len(merged.unlike) > unlike:
                 return None  # its inputs differ already from rank to rank: what it gives tells nothing
         if not sides[1] and first.outputs:
             return None
-        merged.partial += [(first, slot) for slot in partial]
+        merged.partial += [(first, slot, kind) for slot, kind in partial]
         mine, theirs = (
             replace(op, inputs=tuple(p[n] for p in sides[0]), outputs=tuple(p[n] for p in sides[1]))
             for n, op in ((0, first), (1, reference))
@@ -133,8 +159,8 @@ class Merging:
         records: Mapping[int, TensorRecord],
         reference: TensorRecord,
         output: bool,
-    ) -> tuple[TensorRecord, bool] | None:
-        """The merged record, and whether it is a sum of the ranks'. None where it cannot be told."""
+    ) -> tuple[TensorRecord, str] | None:
+        """The merged record, and whether it is a sum or mean of the ranks'. None where it cannot be told."""
         shapes = {rank: record.shape for rank, record in records.items()}
         arrangements = list_arrangements(shapes, reference.shape, self.axes)
         first = records[min(records)]
@@ -150,19 +176,20 @@ class Merging:
         if wanted is None:
             return None
         backward = operator.direction != FORWARD
-        actions, array, error = self._choose(arrays, shapes, arrangements, wanted, backward)
+        linear = operator.api in LINEAR and output
+        actions, array, error = self._choose(arrays, shapes, arrangements, wanted, backward, linear)
         copied = all(action.kind == COPY for action in actions)
         kinds = [action.kind for action in actions]
         merged.how[" x ".join(kinds)] += 1
         if COPY in kinds:
-            self._note_copies(merged, operator, first.slot, arrays, actions)
-        if output and error > NEAR:
-            merged.blame.setdefault(operator.name, {}).update(
-                self._blame(arrays, shapes, wanted, actions, backward and not copied)
-            )
+            self._note_copies(merged, operator, first.slot, arrays, actions, wanted)
+        if error > NEAR:
+            table = merged.blame if output else merged.blame_inputs
+            errors = self._blame(arrays, shapes, wanted, actions, backward and not copied)
+            table.setdefault(operator.name, {}).update(errors)
         if copied:
-            return first, False
-        return self._write(first, array), SUM in kinds or MEAN in kinds
+            return first, ""
+        return self._write(first, array), next((kind for kind in kinds if kind in (SUM, MEAN)), "")
 
     def _choose(
         self,
@@ -171,6 +198,7 @@ class Merging:
         arrangements: list[Actions],
         wanted: Array,
         backward: bool,
+        linear: bool,
     ) -> tuple[Actions, Array, float]:
         tried: list[tuple[float, Actions, Array, float]] = []
         for scale in self.scales if backward else (1.0,):
@@ -193,8 +221,11 @@ class Merging:
         if tells and len(self.scales) > 1:
             self.scales = (best[3],)
         if best[0] > BROKEN:  # the plainest, so that no chance decides what is compared
-            array, error = self._try(arrays, arrangements[0], wanted, self.scales[0] if backward else 1.0)
-            return arrangements[0], array, error
+            plain = arrangements[0]
+            if linear and all(action.kind == COPY for action in plain) and not _are_equal(arrays):
+                plain = min(arrangements, key=lambda actions: self._try(arrays, actions, wanted, 1.0)[1])
+            array, error = self._try(arrays, plain, wanted, self.scales[0] if backward else 1.0)
+            return plain, array, error
         return best[1], best[2], best[0]
 
     def _try(self, arrays: Mapping[int, Array], actions: Actions, wanted: Array, scale: float) -> tuple[Array, float]:
@@ -223,14 +254,23 @@ class Merging:
         return ordered
 
     def _note_copies(
-        self, merged: MergedRun, operator: Operator, slot: str, arrays: Mapping[int, Array], actions: Actions
+        self,
+        merged: MergedRun,
+        operator: Operator,
+        slot: str,
+        arrays: Mapping[int, Array],
+        actions: Actions,
+        wanted: Array,
     ) -> None:
         for axis, action in zip(self.axes, actions):
             if action.kind != COPY:
                 continue
             for group in axis.groups:
                 unlike = tuple(rank for rank in group[1:] if relative_error(arrays[rank], arrays[group[0]]) > OF_COPIES)
+                errors = {rank: relative_error(arrays[rank], wanted) for rank in group}
+                far = tuple(rank for rank in group if errors[rank] > 10 * min(errors.values()) and errors[rank] > NEAR)
                 if unlike:
+                    unlike = far or unlike
                     merged.unlike.append((operator, slot, unlike))
                     return
 
@@ -264,12 +304,29 @@ class Merging:
         return TensorRecord(like.slot, like.dtype, tuple(array.shape), *statistics, file)
 
 
-def _merge_statistics(records: Mapping[int, TensorRecord], actions: Actions) -> tuple[TensorRecord, bool] | None:
+def _are_equal(arrays: Mapping[int, Array]) -> bool:
+    first = arrays[min(arrays)]
+    return all(relative_error(array, first) <= OF_COPIES for array in arrays.values())
+
+
+def _find_odd_calls(runs: Mapping[int, Run]) -> list[tuple[Operator, tuple[int, ...]]]:
+    """Calls that some ranks alone make, in order; those of torch.distributed are judged by themselves."""
+    ranks: dict[str, list[int]] = {}
+    operators: dict[str, Operator] = {}
+    for rank, run in runs.items():
+        for operator in run.operators:
+            ranks.setdefault(operator.name, []).append(rank)
+            operators.setdefault(operator.name, operator)
+    few = [name for name, own in ranks.items() if len(own) < len(runs) and not name.startswith(OF_RANKS)]
+    return [(operators[name], tuple(ranks[name])) for name in few]
+
+
+def _merge_statistics(records: Mapping[int, TensorRecord], actions: Actions) -> tuple[TensorRecord, str] | None:
     """Of dumps without values: a copy is the first rank's; pieces have the extremes and the norm of all."""
     first = records[min(records)]
     if all(action.kind == COPY for action in actions):
         same = {(record.maximum, record.minimum, record.norm) for record in records.values()}
-        return (first, False) if len(same) == 1 else None
+        return (first, "") if len(same) == 1 else None
     return None
 
 

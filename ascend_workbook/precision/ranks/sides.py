@@ -14,13 +14,14 @@ import numpy as np
 
 from ascend_workbook.precision.capturing.manifest import Manifest
 from ascend_workbook.precision.ranks.arranging import Axis
-from ascend_workbook.precision.ranks.laws import Fault, check_ranks
-from ascend_workbook.precision.ranks.reading import Record
+from ascend_workbook.precision.ranks.copies import check_copies
+from ascend_workbook.precision.ranks.laws import Fault, check_ranks, find_coarse
+from ascend_workbook.precision.ranks.reading import Call, Record
 from ascend_workbook.precision.ranks.runs import MergedRun, Merging
 from ascend_workbook.precision.ranks.states import COPY, Merged, merge_states
 from ascend_workbook.precision.record import FORWARD, Run
-from ascend_workbook.precision.state.judging import Judged
-from ascend_workbook.precision.state.reading import Tensor
+from ascend_workbook.precision.state.judge import Judged
+from ascend_workbook.precision.state.reading import States, Tensor
 
 if TYPE_CHECKING:
     from ascend_workbook.precision.comparison import Side
@@ -46,7 +47,8 @@ class Ranks:
     #: Some of its ranks did not dump.
     missing: bool = False
     errors: tuple[str, ...] = ()
-    recorded: bool = False
+    #: Reductions in a 16-bit format, of a model whose parameters are wider.
+    coarse: tuple[Call, ...] = ()
 
     @property
     def how(self) -> Counter[str]:
@@ -72,12 +74,14 @@ class Joined:
     #: Where merged tensors lie; gone with this.
     scratch: object = None
 
-    def drop_consequences(self, judged: Judged) -> Judged:
-        """Return what a merged step differs in before copies on the ranks do: from then on that is the cause."""
-        steps = [fault.step for part in self.ranks for fault in part.faults if fault.kind.startswith("copies_")]
-        if not self.merged or not steps:
+    def drop_consequences(self, judged: Judged, parted: float) -> Judged:
+        """Return what a merged step differs in before copies on the ranks do, and not after the step in which an
+        operator parts: from then on that is the cause."""
+        if not self.merged:
             return judged
-        return replace(judged, events=tuple(event for event in judged.events if event.step < min(steps)))
+        steps = [fault.step for part in self.ranks for fault in part.faults if fault.kind.startswith("copies_")]
+        last = min([parted, *(step - 1 for step in steps)])
+        return replace(judged, events=tuple(event for event in judged.events if event.step <= last))
 
 
 def join_sides(left: Side, right: Side, records: tuple[dict[int, Record], dict[int, Record]]) -> Joined:
@@ -88,9 +92,9 @@ def join_sides(left: Side, right: Side, records: tuple[dict[int, Record], dict[i
         Ranks(
             count,
             tuple(_find_axes(side, own, count)),
-            tuple(check_ranks(own, side.states)),
+            tuple(find_faults(own, side.states)),
             errors=tuple(record.error for record in own.values() if record.error),
-            recorded=bool(own),
+            coarse=tuple(find_coarse(own, _dtype_of(side))),
         )
         for side, own, count in zip(sides, records, counts)
     ]
@@ -99,7 +103,7 @@ def join_sides(left: Side, right: Side, records: tuple[dict[int, Record], dict[i
     divided = tuple(any(axis.data for axis in part.axes) for part in ranks)
     merged = merge_states(left.states, right.states, (divided[0], divided[1]))
     ranks = [
-        replace(part, merged=own, faults=tuple(sorted((*part.faults, *_find_faults(own)), key=lambda f: f.step)))
+        replace(part, merged=own, faults=_join_faults(part.faults, _find_faults(own)))
         for part, own in zip(ranks, merged)
     ]
     sides = (replace(left, states=merged[0].states), replace(right, states=merged[1].states))
@@ -112,6 +116,25 @@ def join_sides(left: Side, right: Side, records: tuple[dict[int, Record], dict[i
     if (left.about is None or right.about is None) and not any(kind.strip("copy x") for kind in how):
         return Joined(left, right, (ranks[0], ranks[1]))  # nothing is divided: a rank is missing
     return joined
+
+
+def _dtype_of(side: Side) -> str:
+    """The one dtype of the weights that were recorded; empty where there are several or none."""
+    steps = next(iter(side.states.ranks.values()), {})
+    first = next(iter(steps.values()), None)
+    dtypes = {tensor.dtype for update in (first.updates if first else ()) for tensor in update.weights.values()}
+    return dtypes.pop() if len(dtypes) == 1 else ""
+
+
+def find_faults(records: Mapping[int, Record], states: States) -> list[Fault]:
+    """All that the ranks of one run contradict each other in, the earliest first."""
+    return sorted((*check_ranks(records, states), *check_copies(records, states)), key=lambda fault: fault.step)
+
+
+def _join_faults(own: tuple[Fault, ...], merged: list[Fault]) -> tuple[Fault, ...]:
+    """Faults of a side with those that merging found, which know better what is a copy."""
+    others = [fault for fault in own if not fault.kind.startswith("copies_") or not merged]
+    return tuple(sorted((*others, *merged), key=lambda fault: fault.step))
 
 
 def _count_ranks(side: Side) -> int:
@@ -304,7 +327,8 @@ def _merge_operators(joined: Joined) -> Joined:
         sides = [replace(side, runs={}) for side in sides]
         return replace(joined, left=sides[0], right=sides[1])
     scratch = tempfile.TemporaryDirectory(prefix="merged-")  # lives as long as the comparison
-    merging = Merging(ranks[many].axes, Path(scratch.name))
+    divided = ranks[many].merged
+    merging = Merging(ranks[many].axes, Path(scratch.name), divided.divided if divided else frozenset())
     runs: list[dict[tuple[int, int], Run]] = [{}, {}]
     merged_runs: list[MergedRun] = []
     for step in sorted({step for step, _ in sides[0].runs} & {step for step, _ in sides[1].runs}):

@@ -34,21 +34,87 @@ class Merged:
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     unmerged: dict[str, str] = field(default_factory=dict)
     copies: list[tuple[int, str, str, tuple[int, ...]]] = field(default_factory=list)
+    #: Lists of modules that are divided among the ranks: the paths of the modules that hold them.
+    divided: frozenset[str] = frozenset()
     holders: dict[str, list[tuple[int, list[int], list[int]]]] = field(default_factory=dict)
 
 
 def merge_states(left: States, right: States, divided: tuple[bool, bool]) -> tuple[Merged, Merged]:
     """Merge both sides. `divided` says of each whether its ranks read different data: then gradients that differ before
     they are reduced are averaged, else added."""
+    lists = [_find_divided(left, right), _find_divided(right, left)]
+    left, right = _renumber(left, lists[0]), _renumber(right, lists[1])
     options = [_list_options(side) for side in (left, right)]
     plans: list[dict[str, str]] = [{}, {}]
     for name in options[0].keys() & options[1].keys():
         chosen = _choose(options[0][name], options[1][name])
         if chosen is not None:
             plans[0][name], plans[1][name] = chosen
-    return tuple(  # type: ignore[return-value]
+    merged = [
         _merge_side(side, plan, opts, mean) for side, plan, opts, mean in zip((left, right), plans, options, divided)
-    )
+    ]
+    for own, prefixes in zip(merged, lists):
+        own.divided = frozenset(prefix.rpartition(".")[0] for prefix in prefixes)
+    return merged[0], merged[1]
+
+
+def _find_divided(states: States, other: States) -> dict[str, int]:
+    """Find the lists of modules (experts) that are divided among the ranks, and how many each rank has: every rank as
+    many, and the other side as many as all ranks together."""
+    if len(states.ranks) == 1 or not other.ranks:
+        return {}
+    whole = _count_members(next(iter(other.ranks.values())))
+    members = [_count_members(steps) for steps in states.ranks.values()]
+    return {
+        prefix: count
+        for prefix, count in (members[0] if members else {}).items()
+        if all(own.get(prefix) == count for own in members) and whole.get(prefix) == count * len(members)
+    }
+
+
+def _renumber(states: States, divided: Mapping[str, int]) -> States:
+    """Give the modules of divided lists the numbers that they have in the whole, in the order of the ranks."""
+    if not divided:
+        return states
+    ranks = {
+        rank: {number: Step(_rename(step.raw, divided, at)) for number, step in steps.items()}
+        for at, (rank, steps) in enumerate(sorted(states.ranks.items()))
+    }
+    return States(ranks, states.troubles)
+
+
+def _count_members(steps: Mapping[int, Step]) -> dict[str, int]:
+    """How many numbered modules stand below each path: `blocks.0.experts` has 4."""
+    numbers: dict[str, set[int]] = defaultdict(set)
+    first = next(iter(steps.values()), None)
+    for update in first.raw["updates"] if first is not None else ():
+        for group in update["groups"]:
+            for name in group["names"]:
+                pieces = name.split(".")
+                for at, piece in enumerate(pieces):
+                    if piece.isdigit() and at:
+                        numbers[".".join(pieces[:at])].add(int(piece))
+    return {prefix: len(own) for prefix, own in numbers.items() if own == set(range(len(own)))}
+
+
+def _rename(value: Any, divided: Mapping[str, int], rank: int) -> Any:
+    """A record with the names of parameters changed."""
+    if isinstance(value, dict):
+        return {_number_name(key, divided, rank): _rename(item, divided, rank) for key, item in value.items()}
+    if isinstance(value, list) and value and isinstance(value[0], (dict, list)) and not isinstance(value[0], str):
+        return [_rename(item, divided, rank) for item in value]
+    if isinstance(value, list):
+        return [_number_name(item, divided, rank) if isinstance(item, str) else item for item in value]
+    return value
+
+
+def _number_name(name: str, divided: Mapping[str, int], rank: int) -> str:
+    pieces = name.split(".")
+    for at, piece in enumerate(pieces):
+        prefix = ".".join(pieces[:at])
+        if piece.isdigit() and prefix in divided:
+            pieces[at] = str(int(piece) + rank * divided[prefix])
+    return ".".join(pieces)
 
 
 @dataclass(frozen=True)
@@ -230,7 +296,7 @@ class _Merger:
             if at not in placed:
                 placed[at] = pack, part
                 if stage == "weight":
-                    self.merged.holders.setdefault(name, []).append((rank, list(pack[1]), list(at)))
+                    self.merged.holders.setdefault(name, []).append((rank, list(part[6]), list(at)))
             elif placed[at][1][5] != part[5]:
                 self._note_copy(stage, name, (rank,))
         parts = [part for _, part in placed.values()]

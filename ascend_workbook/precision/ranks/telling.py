@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ascend_workbook.findings.finding import Finding, Place, Status
@@ -9,6 +10,10 @@ from ascend_workbook.findings.sentence import Scalar
 from ascend_workbook.precision.ranks.laws import Fault
 
 SHOWN = 3
+#: Rules of faults, by their kinds.
+COPIES = ("copies_weight", "copies_gradient", "copies_update", "copies_optimizer_state")
+RULE_OF = {**dict.fromkeys(COPIES, "ACC221"), "reduced": "ACC222", "result": "ACC223", "order": "ACC224"}
+RULE_OF["absent"] = "ACC224"
 #: Causes before what follows from them.
 WEIGHTS = {"ACC221": 560.0, "ACC222": 570.0, "ACC223": 580.0, "ACC224": 590.0}
 AT_START = 605.0
@@ -24,15 +29,26 @@ def tell_fault(fault: Fault, rule: str, root: Path | None, side: Scalar, at: int
     key = f"{rule}.{fault.kind}_{fault.detail}" if fault.detail else f"{rule}.{fault.kind}"
     status = Status.LOOK if fault.detail == "coarse" else Status.FIX
     weight = AT_START if fault.kind == "copies_weight" else WEIGHTS[rule]
-    return Finding(rule, status, key, args, _place_of(fault.place, root), weight=weight - at - min(fault.step, 50))
+    return Finding(rule, status, key, args, place_of(fault.place, root), weight=weight - at - min(fault.step, 50))
+
+
+def tell_faults(faults: Iterable[Fault], root: Path | None, side: Scalar) -> Iterator[Finding]:
+    """Say of each rule the faults of the earliest step that has any."""
+    by_rule: dict[str, list[Fault]] = {}
+    for fault in faults:
+        by_rule.setdefault(RULE_OF[fault.kind], []).append(fault)
+    for rule, own in by_rule.items():
+        for at, fault in enumerate([fault for fault in own if fault.step == own[0].step][:SHOWN]):
+            yield tell_fault(fault, rule, root, side, at)
 
 
 def _shorten(text: str, root: Path | None) -> str:
-    place = _place_of(text, root)
+    place = place_of(text, root)
     return str(place) if place else text
 
 
-def _place_of(text: str, root: Path | None) -> Place | None:
+def place_of(text: str, root: Path | None) -> Place | None:
+    """Read `path:line`, the path below the script's folder; None where it is no such text."""
     path, _, line = text.rpartition(":")
     if not line.isdigit():
         return None

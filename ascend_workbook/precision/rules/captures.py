@@ -91,7 +91,9 @@ def check_partners(facts: Comparison) -> Iterator[Finding]:
                 for (head, why), count in heads.most_common(PARTNERS_SHOWN)
             ]
             args: dict[str, Scalar] = {"count": len(left), "names": shown, "side": Sentence(f"precision.side_{name}")}
-            few = len(left) <= REMARK * sum(len(step.pairing.target.operators) for step in facts.steps)
+            joined = getattr(facts, "joined", None)
+            divided = joined is not None and joined.merged  # which adds calls by nature
+            few = divided or len(left) <= REMARK * sum(len(step.pairing.target.operators) for step in facts.steps)
             yield Finding("ACC210", Status.NOTE if few else Status.LOOK, "ACC210.only", args, weight=len(left))
     renamed = [unpaired for step in facts.steps for unpaired in step.pairing.renamed_pairs]
     if renamed:

@@ -7,18 +7,16 @@ from collections.abc import Iterator
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.precision.comparison import Comparison
-from ascend_workbook.precision.ranks.laws import Fault
-from ascend_workbook.precision.ranks.locating import blame_rank
-from ascend_workbook.precision.ranks.sides import Joined, Ranks
-from ascend_workbook.precision.ranks.telling import tell_fault
+from ascend_workbook.precision.ranks.arranging import SUM
+from ascend_workbook.precision.ranks.locating import blame_rank, find_unlike
+from ascend_workbook.precision.ranks.sides import Joined
+from ascend_workbook.precision.ranks.telling import RULE_OF, place_of, tell_faults
 
 BASIS = "facts"
 SHOWN = 3
+#: What a forward pass did not add up is the cause of gradients that differ; a gradient that was not averaged, not.
+OF_COPY, OF_SUM, OF_MEAN = 578.0, 575.0, 550.0
 SIDES = ("baseline", "target")
-#: Rules of faults, by their kinds.
-COPIES = ("copies_weight", "copies_gradient", "copies_update", "copies_optimizer_state")
-RULE_OF = {**dict.fromkeys(COPIES, "ACC221"), "reduced": "ACC222", "result": "ACC223", "order": "ACC224"}
-RULE_OF["absent"] = "ACC224"
 
 
 def check_merging(facts: Comparison) -> Iterator[Finding]:
@@ -71,14 +69,8 @@ def check_faults(facts: Comparison, rule: str) -> Iterator[Finding]:
         return
     for side, part, name in zip((facts.baseline, facts.target), facts.joined.ranks, SIDES):
         root = side.about.root if side.about else None
-        for at, fault in enumerate(_first_faults(part, rule)):
-            yield tell_fault(fault, rule, root, Sentence(f"precision.side_{name}"), at)
-
-
-def _first_faults(part: Ranks, rule: str) -> list[Fault]:
-    """The faults of a rule at the earliest step that has any."""
-    own = [fault for fault in part.faults if RULE_OF[fault.kind] == rule]
-    return [fault for fault in own if fault.step == own[0].step][:SHOWN]
+        own = [fault for fault in part.faults if RULE_OF[fault.kind] == rule]
+        yield from tell_faults(own, root, Sentence(f"precision.side_{name}"))
 
 
 def check_copies(facts: Comparison) -> Iterator[Finding]:
@@ -105,16 +97,48 @@ def check_part(facts: Comparison) -> Iterator[Finding]:
     """ACC225: whose part of the first whole tensor that parts is to blame?"""
     if facts.joined is None or not facts.joined.merged:
         return
+    odd = [(run.run.step, *call) for part in facts.joined.ranks for run in part.runs for call in run.odd[:1]]
+    if odd:
+        step, operator, ranks = odd[0]
+        words: dict[str, Scalar] = {"name": operator.name, "step": step, "ranks": [*ranks]}
+        yield Finding("ACC225", Status.LOOK, "ACC225.odd", words, operator.place, weight=345)
+    unlike = find_unlike(facts)
+    if unlike is not None:
+        words = {"name": unlike.name, "step": unlike.step, "ranks": [*unlike.ranks]}
+        yield Finding("ACC225", Status.FIX, "ACC225.copy", words, unlike.place, weight=OF_COPY)
     blame = blame_rank(facts)
     if blame is not None:
         args: dict[str, Scalar] = {"name": blame.name, "step": blame.step, "ranks": [*blame.ranks]}
         args.update(error=blame.error, others=blame.others)
         if blame.partial:
-            yield Finding("ACC225", Status.FIX, "ACC225.partial", args, blame.place, weight=550)
+            yield Finding(
+                "ACC225",
+                Status.FIX,
+                "ACC225.partial",
+                args,
+                blame.place,
+                weight=OF_SUM if blame.partial == SUM else OF_MEAN,
+            )
         elif blame.ranks:
             yield Finding("ACC225", Status.LOOK, "ACC225.rank", args, blame.place, weight=340)
         else:
             yield Finding("ACC225", Status.NOTE, "ACC225.all", args, blame.place, weight=10)
+
+
+def check_formats(facts: Comparison) -> Iterator[Finding]:
+    """ACC226: does one side alone reduce in a 16-bit format what the other has in the parameters' own?"""
+    if facts.joined is None:
+        return
+    coarse = [part.coarse for part in facts.joined.ranks]
+    if bool(coarse[0]) == bool(coarse[1]):
+        return
+    side, calls = ("baseline", coarse[0]) if coarse[0] else ("target", coarse[1])
+    args: dict[str, Scalar] = {"count": len(calls), "dtype": calls[0].kind[2], "step": calls[0].step}
+    args.update(operation=calls[0].operation, side=Sentence(f"precision.side_{side}"))
+    about = (facts.baseline if side == "baseline" else facts.target).about
+    place = place_of(calls[0].place, about.root if about else None)
+    args["place"] = str(place) if place else "-"
+    yield Finding("ACC226", Status.LOOK, "ACC226.coarse", args, place, weight=330)
 
 
 def check_samples(facts: Comparison) -> Iterator[Finding]:
@@ -135,5 +159,6 @@ RULES = {
     "ACC223": check_results,
     "ACC224": check_order,
     "ACC225": check_part,
+    "ACC226": check_formats,
     "ACC227": check_samples,
 }

@@ -36,6 +36,9 @@ def test_a_divided_dimension_is_laid_side_by_side() -> None:
 
 def test_one_shape_may_be_a_copy_or_a_part_of_a_sum() -> None:
     kinds = [actions[0].kind for actions in list_arrangements({0: (3,), 1: (3,)}, (3,), PAIR)]
+    assert kinds == [COPY, SUM]
+    data = (Axis(PAIR[0].groups, True),)
+    kinds = [actions[0].kind for actions in list_arrangements({0: (3,), 1: (3,)}, (3,), data)]
     assert kinds == [COPY, "mean", SUM]
 
 

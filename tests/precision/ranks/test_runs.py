@@ -74,3 +74,20 @@ def test_a_missing_reduction_is_named_where_its_parts_are_read(tmp_path: Path) -
     assert (named.key, named.status) == ("ACC225.partial", Status.FIX)
     assert named.args["name"] == "Functional.softmax.0.forward"
     assert str(named.place).endswith("train.py:30")
+
+
+def test_copies_that_part_on_one_rank_are_named_with_that_rank(tmp_path: Path) -> None:
+    whole = Dump(tmp_path / "one")
+    total = X @ W.T
+    whole.forward("Functional.linear", [X, W], [total])
+    whole.forward("Functional.gelu", [total], [torch.nn.functional.gelu(total)], line=40)
+    whole.save()
+    for rank, factor in ((0, 1.01), (1, 1.0)):
+        dump = Dump(tmp_path / "two", rank=f"rank{rank}")
+        dump.forward("Functional.linear", [X, W.chunk(2, 0)[rank]], [X @ W.chunk(2, 0)[rank].T])
+        dump.forward("Functional.gelu", [total * factor], [torch.nn.functional.gelu(total * factor)], line=40)
+        dump.save()
+    report = compare(tmp_path / "one", tmp_path / "two", replaying=False)
+    named = next(finding for finding in report.findings if finding.key == "ACC225.copy")
+    assert named.args["ranks"] == [0]
+    assert str(named.place).endswith("train.py:40")

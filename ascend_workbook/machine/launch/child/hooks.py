@@ -72,6 +72,7 @@ def _hook_optimizers(observer: Observer) -> list[tuple[Optimizer, dict[str, obje
         if inside and any(optimizer is entered for entered, _ in inside):
             inside.clear()  # an earlier step raised and the script went on
         if inside:
+            observer.known.note_inner(optimizer)
             inside.append((optimizer, None))  # an optimiser that calls another one: the outer one counts
             return
         found_inf = getattr(optimizer, "found_inf", None)  # fused optimisers leave the update out by themselves

@@ -272,6 +272,7 @@ class Known:
         self._made: list[weakref.ref[Optimizer]] = []
         self._late: set[int] = set()
         self._names: dict[int, str] = {}
+        self._inner: set[int] = set()
         #: Called once, when the first is made.
         self.at_first: Callable[[], None] | None = None
 
@@ -284,6 +285,15 @@ class Known:
         if self.at_first is not None:
             call, self.at_first = self.at_first, None
             call()
+
+    def note_inner(self, optimizer: Optimizer) -> None:
+        """Count an optimiser no more that another one calls: ZeroRedundancyOptimizer's holds some of the parameters."""
+        self._inner.add(id(optimizer))
+        self._made = [ref for ref in self._made if ref() is not optimizer]
+
+    def is_inner(self, optimizer: Optimizer) -> bool:
+        """Return whether another optimiser calls this one."""
+        return id(optimizer) in self._inner
 
     @property
     def is_empty(self) -> bool:

@@ -137,7 +137,7 @@ def refold(actions: Actions, shapes: Mapping[int, tuple[int, ...]]) -> Iterator[
         if action.kind == LAID:
             size = local[action.dim]
             for folds in range(2, min(size, MOST_FOLDS) + 1):
-                if size % folds == 0:
+                if all(shape[action.dim] % folds == 0 for shape in shapes.values()):
                     yield (*actions[:at], Action(LAID, action.dim, folds), *actions[at + 1 :])
 
 

@@ -73,3 +73,9 @@ def test_query_key_and_value_in_one_weight_are_divided_each() -> None:
 def test_an_error_is_relative_to_the_reference(left: list[float], right: list[float], error: float) -> None:
     assert relative_error(np.array(left), np.array(right)) == error
     assert relative_error(np.array([1.0, np.inf]), np.array([1.0, 1.0])) == float("inf")
+
+
+def test_parts_of_other_sizes_are_folded_only_where_all_can_be() -> None:
+    folds = [actions[0].folds for actions in refold((Action(LAID, 0),), {0: (12, 2), 1: (11, 2)})]
+    assert folds == []
+    assert [actions[0].folds for actions in refold((Action(LAID, 0),), {0: (4, 2), 1: (2, 2)})] == [2]

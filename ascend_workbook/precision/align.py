@@ -33,6 +33,7 @@ def align(
     fail_on: Iterable[str] = (),
     anyway: bool = False,
     attempts: str | Path | None = None,
+    replay_budget: float | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
     """Compare the curves and the tensors of two captures in one report; options as of `curves` and `compare`. With
@@ -50,6 +51,7 @@ def align(
         seed=seed,
         anyway=anyway,
         attempts=attempts,
+        replay_budget=replay_budget,
         progress=progress,
     )
     try:

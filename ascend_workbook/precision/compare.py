@@ -54,6 +54,7 @@ def compare(
     anyway: bool = False,
     scheduler: str = "",
     replay_on: Sequence[str] | None = None,
+    replay_budget: float | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
     """Compares the target (NPU) with the baseline (GPU, or the CPU in its place).
@@ -67,8 +68,9 @@ def compare(
     run's folder that keeps this comparison beside earlier ones, so that it says whether a fix helped. `scheduler` is
     the address of a Dask cluster that reads the tensors in place of this machine's cores, with the same numbers. The
     first divergence is run again on the devices (tiers) `replay_on`; None: on the two that the captures were made on,
-    where they are two; an empty list: on none. Errors in the table are relative L2. Raises WorkbookError where a side
-    cannot be read or was killed."""
+    where they are two; an empty list: on none. `replay_budget` are the seconds of a processor that running operators
+    again may take in all (None: a fifth of what comparing takes, 30 at least); what is left then is judged by its
+    inputs. Errors in the table are relative L2. Raises WorkbookError where a side cannot be read or was killed."""
     if csv is not None:
         refuse_unwritable(csv)
     if attempts is not None:
@@ -83,6 +85,7 @@ def compare(
             replaying=replaying,
             selection=selection,
             anyway=anyway,
+            replay_seconds=replay_budget,
             tell=progress,
             measure=measure,
         )

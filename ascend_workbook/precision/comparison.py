@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -16,7 +17,13 @@ from ascend_workbook.precision import divergence
 from ascend_workbook.precision.capturing import manifest
 from ascend_workbook.precision.capturing.options import FINGERPRINTS
 from ascend_workbook.precision.divergence import Judgement, formats
-from ascend_workbook.precision.divergence.replay import Replays, replay_pairs
+from ascend_workbook.precision.divergence.replay import (
+    Budget,
+    Replays,
+    count_replayable,
+    estimate_seconds,
+    replay_pairs,
+)
 from ascend_workbook.precision.experiment import differences, measure_start, other_start, shared_draws, start
 from ascend_workbook.precision.experiment.start import Start
 from ascend_workbook.precision.experiment.told import Discrepancy
@@ -232,20 +239,23 @@ def examine_captures(
     replaying: bool = True,
     selection: Selection = EVERYTHING,
     anyway: bool = False,
+    replay_seconds: float | None = None,
     tell: Callable[[str], None] | None = None,
     measure: Measure = measure_all,
 ) -> Comparison:
     """Reads both sides, pairs and judges them, step after step; different experiments only where `anyway`. `measure`
-    reads the tensors. Sides of another number of ranks are merged to one rank each."""
+    reads the tensors. Sides of another number of ranks are merged to one rank each. `replay_seconds` bounds what
+    running operators again may take in all."""
     records = (read_records(baseline), read_records(target))
     joined = join_sides(read_side(baseline), read_side(target), records)
-    return _examine_sides(joined, replaying=replaying, selection=selection, anyway=anyway, tell=tell, measure=measure)
+    budget = Budget(replay_seconds) if replaying else None
+    return _examine_sides(joined, budget=budget, selection=selection, anyway=anyway, tell=tell, measure=measure)
 
 
 def _examine_sides(
     joined: Joined,
     *,
-    replaying: bool,
+    budget: Budget | None,
     selection: Selection,
     anyway: bool,
     tell: Callable[[str], None] | None,
@@ -272,11 +282,20 @@ def _examine_sides(
         reached = began if key[0] == 0 and not selection.names else math.inf
         steps.append(
             _compare_step(
-                right.runs[key], left.runs[key], numerics, recorded, replaying, reached, selection, measure, alike
+                right.runs[key],
+                left.runs[key],
+                numerics,
+                recorded,
+                budget,
+                reached,
+                selection,
+                measure,
+                alike,
+                tell,
             )
         )
     compared = Comparison(left, right, tuple(steps), numerics, different, selection, anyway, joined=joined)
-    known = known_conditions(left.about, right.about, different, _find_parting(compared))
+    known = known_conditions(left.about, right.about, different, _find_parting(compared), (left.states, right.states))
     parted = compared.first[0].step if compared.first else math.inf
     states = [joined.drop_consequences(judged, parted) for judged in judge_states(left.states, right.states, known)]
     return replace(compared, states=tuple(states))
@@ -293,12 +312,15 @@ def _compare_step(
     baseline: Run,
     numerics: dict[str, str],
     recorded: bool,
-    replaying: bool,
+    budget: Budget | None,
     reached: float,
     selection: Selection,
     measure: Measure,
     alike: bool,
+    tell: Callable[[str], None] | None,
 ) -> StepComparison:
+    """Pair and judge one step; `budget` is what may be spent on running operators again, None where none is."""
+    began = time.monotonic()
     pairing = selection.select_pairs(pair_runs(target, baseline))
     agreements = compare_all(pairing.pairs, selection.sample, measure)
     # where everything agrees to rounding there is nothing to look at again
@@ -308,8 +330,10 @@ def _compare_step(
         if max(agreement.error_in, agreement.error_out or 0.0) > tolerance.rounding_floor(agreement.dtypes)
     )
     replays = Replays({})
-    if replaying and doubtful:
-        replays = replay_pairs(pairing, numerics, recorded=recorded, doubtful=doubtful)
+    if budget is not None:
+        budget.compared += time.monotonic() - began
+    if budget is not None and doubtful:
+        replays = _replay_step(pairing, numerics, recorded, doubtful, budget, tell)
     numerics = {**numerics, **replays.seen}
     # in backward, where an API's entry is its last autograd node only, a module around nothing but APIs tells more
     # than they: the whole gradient
@@ -323,3 +347,22 @@ def _compare_step(
         agreements = [sound if agreement is guilty.agreement else agreement for agreement in agreements]
         judged = divergence.judge_operators(agreements, replays.found, numerics, containers, reached, possible, alike)
     return StepComparison(pairing, tuple(judged), replays)
+
+
+def _replay_step(
+    pairing: Pairing,
+    numerics: dict[str, str],
+    recorded: bool,
+    doubtful: frozenset[str],
+    budget: Budget,
+    tell: Callable[[str], None] | None,
+) -> Replays:
+    """Run the operators of a step again within the budget; what that takes is told first."""
+    count, size = count_replayable(pairing)
+    low, high = estimate_seconds(count, size)
+    if tell and count:
+        sizes = {"count": count, "low": round(low), "high": round(high), "left": round(budget.left)}
+        tell(say("precision.told.replay", None, step=pairing.target.step, rank=pairing.target.rank, **sizes))
+    replays = replay_pairs(pairing, numerics, recorded=recorded, doubtful=doubtful, seconds=budget.left)
+    budget.spent += replays.seconds
+    return replays

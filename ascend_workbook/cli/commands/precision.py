@@ -79,6 +79,7 @@ VERBS = {
         align,
         {
             "replaying": Row("--no-replay"),
+            "replay_budget": "S",
             "only": Row(metavar="NAME", nargs="+"),
             "sample": "SHARE",
             "attempts": "RUN",
@@ -118,6 +119,7 @@ VERBS = {
         compare,
         {
             "replaying": Row("--no-replay"),
+            "replay_budget": "S",
             "replay_on": Row(metavar="TIER", nargs="+", choices=(*TIERS, "none")),
             "only": Row(metavar="NAME", nargs="+"),
             "sample": "SHARE",

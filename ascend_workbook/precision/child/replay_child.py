@@ -14,6 +14,7 @@ import json
 import math
 import runpy
 import sys
+import time
 from collections import OrderedDict
 from pathlib import Path
 from typing import Any
@@ -188,18 +189,24 @@ class Side:
 
 def main(question: str, answer: str) -> None:
     job = json.loads(Path(question).read_text(encoding="utf-8"))
+    answered: Job
     if "device" in job:
         answered = answer_device(Side(job["folder"], job["allowed"], job["cut"]), job)
     else:
         sides = {name: Side(job[name], job["allowed"], name in job["cut"]) for name in ("target", "baseline")}
         errors: dict[str, list[list[float]]] = {}
         skipped: dict[str, str] = {}
+        end = job["seconds"] if job.get("seconds") is not None else math.inf
         for order in job["operators"]:
+            if time.process_time() > end:
+                skipped[order["target"]] = "budget"
+                continue
             try:
                 errors[order["target"]] = _measure_operator(sides, order)
             except FAILURES as why:
                 skipped[order["target"]] = str(why) if isinstance(why, CannotReplay) else "failed"
-        answered = {"found": errors, "skipped": skipped, "handed": answer_handings(sides, job["handings"])}
+        answered = {"found": errors, "skipped": skipped, "handed": answer_handings(sides, job["handings"], end)}
+    answered["seconds"] = time.process_time()
     Path(answer).write_text(json.dumps(answered), encoding="utf-8")
 
 
@@ -275,7 +282,7 @@ def _run_operator(side: Side, name: str, run: Given) -> list[torch.Tensor]:
     return [item.detach().cpu() for item in tensors if isinstance(item, torch.Tensor) and item.is_floating_point()]
 
 
-def answer_handings(sides: dict[str, Side], orders: list[Job]) -> list[dict[str, object] | None]:
+def answer_handings(sides: dict[str, Side], orders: list[Job], end: float = math.inf) -> list[dict[str, object] | None]:
     """Hold the gradient that one operator receives against what its takers' own inputs make of it.
 
     msprobe records of an API's backward the last autograd node alone, which is often a view. The gradient that such an
@@ -290,6 +297,8 @@ def answer_handings(sides: dict[str, Side], orders: list[Job]) -> list[dict[str,
     cannot be told."""
     answers: list[dict[str, object] | None] = [None] * len(orders)
     for at, order in enumerate(orders):
+        if time.process_time() > end:
+            break
         with contextlib.suppress(*FAILURES):
             answers[at] = _judge_handing(sides, order)
     return answers

@@ -102,6 +102,8 @@ class State:
                     f"{path}.{name}": self._pack(value) for path, copy in self.copies for name, value in _items_of(copy)
                 }
                 step["buffer_before"] = self._pack_buffers()
+                if self.observer.world_size > 1:
+                    step["other_weight"] = self._pack_other_weights()
 
     def begin_update(self, optimizer: torch.optim.Optimizer) -> None:
         """Before an update: what the optimizer reads."""
@@ -335,6 +337,14 @@ class State:
                 name = self.recorder.plain(path, prefixes)
                 packed[f"{number}:{name}" if name in packed else name] = self._pack(value)
         return packed
+
+    def _pack_other_weights(self) -> dict[str, Any]:
+        """Trained weights that no optimizer of this rank holds: another rank updates them."""
+        names = self._parameters()
+        optimizers = [optimizer for optimizer in (ref() for ref in self.observer.known._made) if optimizer is not None]
+        held = {id(value) for optimizer in optimizers for group in optimizer.param_groups for value in group["params"]}
+        others = {names[key]: value for key, value in self._all.items() if key not in held and value.requires_grad}
+        return {name: self._pack(value) for name, value in others.items()} if held else {}
 
     def _values(self, value: torch.Tensor) -> Any:
         """The elements that are read, flat, float64, on the host."""

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ascend_workbook.precision.divergence import formats
-from ascend_workbook.precision.divergence.arguments import different_arguments
+from ascend_workbook.precision.divergence.arguments import different_arguments, error_read
 from ascend_workbook.precision.divergence.drawn import draws_numbers, other_numbers
 from ascend_workbook.precision.divergence.replay import Own, Replay
 from ascend_workbook.precision.record import BACKWARD, FORWARD, PARAMETERS, TensorRecord
@@ -118,12 +118,12 @@ def judge_operators(
         elif judgement.outcome not in (STRUCTURE, CONTAINER) and different_arguments(agreement, reached):
             judgement = replace(judgement, outcome=ARGUMENT)
         if operator.direction != PARAMETERS:  # nothing is computed from them within the step
-            largest = max(largest, agreement.error_in, agreement.error_out or 0.0)
+            largest = max(largest, error_read(agreement), agreement.error_out or 0.0)
             any_compared = any_compared or agreement.error_out is not None
             reached = max(reached, largest)
         turned = turned or operator.direction == BACKWARD
         if operator.direction == FORWARD:
-            forward[call] = max(agreement.error_in, agreement.error_out or 0.0)
+            forward[call] = max(error_read(agreement), agreement.error_out or 0.0)
         judged.append(judgement)
     return judged
 
@@ -142,7 +142,7 @@ def _drew_numbers(judgement: Judgement) -> bool:
 def _inherited_error(agreement: Agreement, saved: float) -> float:
     """The error an operator begins with: of its inputs and, in backward, of what its forward saved."""
     kinked = agreement.pair.target.api in tolerance.KINKED and math.isfinite(saved)
-    return max(agreement.error_in, math.sqrt(saved) if kinked else saved)
+    return max(error_read(agreement), math.sqrt(saved) if kinked else saved)
 
 
 def first_parting(judged: Iterable[Judgement]) -> Judgement | None:
@@ -199,14 +199,17 @@ def _judge_by_amplification(
 ) -> Judgement:
     """Every output may have ten times the inherited error, more where it is a sum that nearly cancels."""
     outcome, allowed = AGREES, rounding
-    extremes = not _values_compared(agreement) and agreement.pair.target.direction != FORWARD
+    values = _values_compared(agreement)
+    extremes = not values and agreement.pair.target.direction != FORWARD
     # statistics compare extremes, which move more than a norm does
     times = tolerance.AMPLIFICATION_OF_STATISTICS if extremes else tolerance.AMPLIFICATION
     for slot in agreement.outputs:
         if slot.error is None or slot.error <= rounding:
             continue
         relief = cancellation_factor(agreement, slot, summed)
-        limit = times * inherited * relief
+        # where whole tensors were compared, twice the output's own size is what even another output would be off by
+        bounded = values and math.isfinite(inherited)
+        limit = (min(times * inherited, tolerance.UNRELATED) if bounded else times * inherited) * relief
         wide = max(limit, tolerance.reduced_floor(form) * relief)
         kind = EXPLAINED if slot.error <= limit else ALLOWED if slot.error <= wide else DIVERGES
         untold = max(wide, tolerance.reduced_floor(formats.COARSEST) * relief)

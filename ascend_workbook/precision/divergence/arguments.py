@@ -20,6 +20,23 @@ COARSE = 0.05
 FILL = 1e4
 
 
+#: Running statistics, by the API's head: in training they are updated, and nothing is computed from them.
+UPDATED = {
+    "Functional.batch_norm": ("input.1", "input.2"),
+    "Functional.instance_norm": ("input.1", "input.2"),
+    "Torch.batch_norm": ("input.3", "input.4"),
+}
+TRAINING = "input.5"
+
+
+def error_read(agreement: Agreement) -> float:
+    """Return the largest error of the inputs that the outputs are computed from."""
+    operator = agreement.pair.target
+    updates = dict(operator.arguments).get(TRAINING) is True
+    left_out = UPDATED.get(operator.head, ()) if updates and operator.direction == FORWARD else ()
+    return max((t.error for t in agreement.inputs if t.error is not None and t.slot not in left_out), default=0.0)
+
+
 def plain_arguments(part: object, slot: str) -> Iterator[tuple[str, Plain]]:
     """Numbers and flags among an entry's arguments, wherever they nest: `input.7` 1e-05."""
     if isinstance(part, list):

@@ -26,6 +26,12 @@ from ascend_workbook.precision.tensors import tolerance
 CHILD = Path(__file__).parents[1] / "child" / "replay_child.py"
 DATA = Path(__file__).parents[1] / "data" / "replayable.json"
 TIMEOUT_S = 600.0
+#: Unless asked otherwise replays take this share of what comparing takes, and LEAST_S at least.
+SHARE, LEAST_S = 0.2, 30.0
+#: Seconds of a processor, least and most: of the process with torch, of an operator, of a byte of its tensors.
+START_S, OPERATOR_S, BYTE_S = (1.5, 6.0), (0.002, 0.02), (5e-9, 1e-7)
+#: Of a tensor's element, where its dtype is not looked at.
+BYTES = 4
 #: An error of which a multiple of one maker's gradient leaves less than this share is that maker's.
 PROPORTIONAL = 0.1
 
@@ -98,6 +104,8 @@ class Replays:
     error: str = ""
     seen: dict[str, str] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
+    #: Of a processor, that it took.
+    seconds: float = 0.0
 
     def why_not(self, operator: Operator) -> str:
         """Why this operator was not run again: a word of precision.replay_*; `unclear` where its replay told nothing,
@@ -110,16 +118,49 @@ class Replays:
         return "unclear" if operator.name in self.found else self.skipped.get(operator.name, missing)
 
 
+@dataclass
+class Budget:
+    """Seconds of a processor that replays may take in all: `asked`, or a share of what comparing took so far
+    (`compared`), LEAST_S at least, so that small captures are judged by replay."""
+
+    asked: float | None = None
+    compared: float = 0.0
+    spent: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        return max(LEAST_S, SHARE * self.compared) if self.asked is None else self.asked
+
+    @property
+    def left(self) -> float:
+        return max(0.0, self.seconds - self.spent)
+
+
+def count_replayable(pairing: Pairing) -> tuple[int, int]:
+    """Count the operators that could be run again, and the bytes of their tensors on both sides."""
+    pairs = [pair for pair in pairing.pairs if _can_replay(pair)]
+    tensors = [t for pair in pairs for side in (pair.target, pair.baseline) for t in (*side.inputs, *side.outputs)]
+    return len(pairs), sum(math.prod(t.shape) * BYTES for t in tensors)
+
+
+def estimate_seconds(operators: int, size: int) -> tuple[float, float]:
+    """Estimate least and most seconds that a replay takes: START_S for its process, then by operators and bytes."""
+    times = [sum(map(math.prod, zip(rates, (1, operators, size)))) for rates in zip(START_S, OPERATOR_S, BYTE_S)]
+    return times[0], times[1]
+
+
 def replay_pairs(
     pairing: Pairing,
     numerics: dict[str, str],
     *,
     recorded: bool = True,
     doubtful: frozenset[str] = frozenset(),
+    seconds: float = math.inf,
     python: str = sys.executable,
 ) -> Replays:
     """Replays every pair that can be: tensors saved on both sides, and an API of replayable.json.
 
+    After `seconds` no further operator is begun; what differs beyond rounding comes first, in order of execution.
     `doubtful` are target names of backward entries whose incoming gradients differ: who handed them is looked at.
     `recorded`: both sides tell the formats in force (`numerics`); where one does not, they are looked for."""
     wanted = [replayed for replayed in pairing.pairs if _can_replay(replayed)]
@@ -132,7 +173,8 @@ def replay_pairs(
         "baseline": str(pairing.baseline.folder),
         "allowed": read_allowed(),
         "cut": [side for side, run in (("target", pairing.target), ("baseline", pairing.baseline)) if run.cut],
-        "operators": [_make_order(replayed) for replayed in wanted],
+        "operators": [_make_order(pair) for pair in sorted(wanted, key=lambda pair: pair.target.name not in doubtful)],
+        "seconds": None if math.isinf(seconds) else seconds,
         "handings": list_handings(pairing, doubtful, tolerance.reduced_unit(formats.MEASURED)),
     }
     content, error = ask_child(job, python)
@@ -148,6 +190,7 @@ def replay_pairs(
         error,
         unrecorded_formats,
         skipped,
+        float(content.get("seconds", 0.0)),
     )
 
 

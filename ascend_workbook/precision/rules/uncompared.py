@@ -57,6 +57,11 @@ def check_uncompared(facts: Comparison) -> Iterator[Finding]:
         yield Finding("ACC215", Status.NOTE, "ACC215.order")
     for error in {step.replays.error for step in facts.steps if step.replays.error}:
         yield Finding("ACC215", Status.NOT_LOOKED, "ACC215.replay", {"error": error})
+    cut = [name for step in facts.steps for name, why in step.replays.skipped.items() if why == "budget"]
+    if cut:
+        done = sum(len(step.replays.found) for step in facts.steps)
+        args = {"count": len(cut), "done": done, "names": cut[:SHOWN]}
+        yield Finding("ACC215", Status.NOT_LOOKED, "ACC215.replay_cut", args)
 
 
 def _is_forward(judgement: Judgement) -> bool:

@@ -6,7 +6,10 @@ import math
 from statistics import median
 from typing import Any
 
-from ascend_workbook.precision.state.judge import CHANGED, CLIP, UNSCALE, Judge
+import numpy as np
+
+from ascend_workbook.precision.state.gradients import measure_smallest
+from ascend_workbook.precision.state.judge import CHANGED, CLIP, ONE_FACTOR, READ, READ_TIMES, UNSCALE, Judge
 from ascend_workbook.precision.state.reading import Clip, Step, Tensor, Tensors
 from ascend_workbook.precision.state.sketches import (
     are_same_numbers,
@@ -97,8 +100,9 @@ def judge_changes(judge: Judge, left: Step, right: Step) -> None:
     """Gradients that were changed between the last stage that was seen and the optimizer, on one side alone."""
     number = left.number
     changes = [_changed_gradients(side) for side in (left, right)]
+    read = collect_gradients_read(left).keys() & collect_gradients_read(right).keys()
     for at, side in ((1, "target"), (0, "baseline")):
-        names = [name for name in changes[at] if name not in changes[1 - at]]
+        names = [name for name in changes[at] if name not in changes[1 - at] and (not read or name in read)]
         if not names:
             continue
         step = (left, right)[at]
@@ -128,6 +132,36 @@ def judge_changes(judge: Judge, left: Step, right: Step) -> None:
             spread = max(0.05, 20 * judge.noise)
             if abs(args["baseline"] - args["target"]) > spread * abs(args["baseline"]):
                 judge.tell(number, CHANGED, "both", differing, **args)
+
+
+def judge_gradients_read(judge: Judge, left: Step, right: Step) -> None:
+    """Gradients that agree after backward, and are others where the optimizer reads them, though both sides changed
+    them: an average over ranks that is a sum, or is made in another format."""
+    number = left.number
+    comparable = number < min(judge.known.data_from, judge.known.parted_from) and not judge.known.draws_differ
+    scaled = left.scale is not None or right.scale is not None
+    if judge.parted or not comparable or scaled and not (left.unscaled and right.unscaled):
+        return
+    mine, theirs = collect_gradients_read(left), collect_gradients_read(right)
+    common = [name for name in mine if name in theirs and mine[name].shape == theirs[name].shape and mine[name].finite]
+    common = [name for name in common if theirs[name].finite]
+    if not common:
+        return
+    smallest = measure_smallest(judge, [mine[name] for name in common], 1.0)
+    sizes = {name: max(mine[name].norm, theirs[name].norm, smallest * mine[name].size ** 0.5) for name in common}
+    errors = {name: mine[name].distance(theirs[name]) / size if size else 0.0 for name, size in sizes.items()}
+    allowed = max(READ[judge.level], READ_TIMES * judge.noise, *(3 * known for known in judge.backward_errors.values()))
+    wrong = sorted((name for name in common if errors[name] > allowed), key=lambda name: -errors[name])
+    if len(wrong) < max(2, len(common) // 2):
+        return
+    reference, other = (np.concatenate([side[name].sketch for name in common]) for side in (mine, theirs))
+    factor = find_factor(reference, other, ONE_FACTOR)
+    place = right.updates[0].place if right.updates else ""
+    args: dict[str, Any] = {"count": len(wrong), "of": len(common), "place": place}
+    if factor is not None and abs(factor - 1) > ONE_FACTOR:
+        judge.tell(number, CHANGED, "read_factor", wrong, factor=factor, **args)
+    else:
+        judge.tell(number, CHANGED, "read", wrong, error=errors[wrong[0]], allowed=allowed, **args)
 
 
 def _wrong_coefficient(clip: Clip) -> tuple[float, float] | None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 from ascend_workbook.precision.capturing.manifest import Manifest, load_manifest
-from ascend_workbook.precision.experiment import differences, measure_start
+from ascend_workbook.precision.experiment import differences, measure_start, shared_draws
 from ascend_workbook.precision.experiment.told import Discrepancy
-from ascend_workbook.precision.state.judge import Conditions, Event, Judged
-from ascend_workbook.precision.state.judging import judge_rank
+from ascend_workbook.precision.state.judge import KINDS, Conditions, Event, Judged
+from ascend_workbook.precision.state.judging import drop_consequences, judge_rank
+from ascend_workbook.precision.state.ranks import judge_between_ranks
 from ascend_workbook.precision.state.reading import States, read_states
+from ascend_workbook.precision.tensors.tolerance import reduced_unit
 
 #: Facts of the experiment that make other gradients, from the step that they name on.
 OF_DATA = ("batches", "batch_shapes", "samples", "order")
@@ -19,9 +22,13 @@ HALVES = ("float16", "bfloat16")
 
 
 def known_conditions(
-    left: Manifest | None, right: Manifest | None, discrepancies: tuple[Discrepancy, ...], parted_from: float = math.inf
+    left: Manifest | None,
+    right: Manifest | None,
+    discrepancies: tuple[Discrepancy, ...],
+    parted_from: float = math.inf,
+    states: tuple[States, ...] = (),
 ) -> Conditions:
-    """What the two manifests tell of their runs."""
+    """What the two manifests tell of their runs, and their recorded `states` of the device's random numbers."""
     sides = [next(iter(side.sides.values()), {}).get("experiment") or {} if side else {} for side in (left, right)]
     dtypes = {str(name) for side in sides for name in side.get("dtypes") or ()}
     dtypes |= {str(name) for side in sides for enabled, name in side.get("autocast") or () if enabled}
@@ -29,16 +36,34 @@ def known_conditions(
     begun = any(part.fact in OF_WEIGHTS for part in discrepancies)
     tiers = {_kind_of(side) for side in (left, right) if side}
     modules = [kind for side in sides for kind, _ in (side.get("modules") or {}).values()]
-    drops = any("Dropout" in str(kind) for kind in modules)
+    drops = any("Dropout" in str(kind) for kind in modules) or any(map(_draws_on_device, states))
     seeds = any(part.fact in ("seed", "option") for part in discrepancies)
     return Conditions(
         coarse=any(name in HALVES for name in dtypes),
         data_from=min([math.inf, *steps, *([0] if begun else [])]),
         parted_from=parted_from,
-        draws_differ=seeds or (len(tiers) > 1 and drops),
+        draws_differ=seeds or (len(tiers) > 1 and drops and not shared_draws(left, right)),
         same_streams=len(tiers) == 1 and not seeds,
         noise=measure_start(left, right),
+        reduced=max((_reduced_unit(side, modules) for side in (left, right) if side), default=0.0),
     )
+
+
+def _reduced_unit(side: Manifest, modules: list[Any]) -> float:
+    """The unit of the format that this side rounds inputs to; that of convolutions only where the model has one."""
+    convolves = any("Conv" in str(kind) for kind in modules)
+    forms = [form for kind, form in side.numerics.items() if form and (kind != "conv" or convolves)]
+    return max(map(reduced_unit, forms), default=0.0)
+
+
+def _draws_on_device(states: States) -> bool:
+    """Whether the device's own stream moved on from one step to the next: a dropout that is no module's, for one."""
+    for steps in states.ranks.values():
+        for kind in ("cuda", "npu"):
+            streams = [step.random[kind] for _, step in sorted(steps.items()) if kind in step.random]
+            if len(set(streams)) > 1:
+                return True
+    return False
 
 
 def _kind_of(side: Manifest) -> str:
@@ -49,15 +74,22 @@ def _kind_of(side: Manifest) -> str:
 def judge_states(baseline: States, target: States, known: Conditions) -> list[Judged]:
     """Hold every rank that both sides recorded against its like."""
     ranks = sorted(baseline.ranks.keys() & target.ranks.keys())
-    return [judge_rank(rank, baseline.ranks[rank], target.ranks[rank], known) for rank in ranks]
+    judged = [judge_rank(rank, baseline.ranks[rank], target.ranks[rank], known) for rank in ranks]
+    between = [event for event in judge_between_ranks(baseline, target) if event.step < known.parted_from]
+    if between:
+        first = judged[0]
+        events = sorted((*between, *first.events), key=lambda event: (event.step, KINDS.index(event.kind)))
+        judged[0] = Judged(first.rank, tuple(drop_consequences(events)), first.rows)
+    return judged
 
 
 def judge_folders(baseline: Path, target: Path) -> list[Event]:
     """The events of two captures' first rank, data that differ among them; the earliest first."""
     left, right = load_manifest(baseline), load_manifest(target)
     discrepancies = differences(left, right)
-    judged = judge_states(read_states(baseline), read_states(target), known_conditions(left, right, discrepancies))
-    events = [event for rank in judged for event in rank.events]
+    states = read_states(baseline), read_states(target)
+    judged = judge_states(*states, known_conditions(left, right, discrepancies, states=states))
+    events = sorted((event for rank in judged for event in rank.events), key=lambda event: event.step)
     data = [
         Event(int(part.name), "data", part.fact)
         for part in discrepancies

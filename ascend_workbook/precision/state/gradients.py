@@ -14,6 +14,7 @@ from ascend_workbook.precision.state.judge import (
     COUNT,
     GRADIENT,
     GROWTH,
+    NOTHING,
     ONE_FACTOR,
     OUTSTANDING,
     RECOMPUTE,
@@ -59,7 +60,7 @@ def _judge_gradients(judge: Judge, left: Step, right: Step) -> None:
     infinite = [name for name in common if mine[name].finite != theirs[name].finite]
     differences: dict[str, float] = {}
     zeros = []
-    smallest = _smallest(judge, [mine[name] for name in common], units[0])
+    smallest = measure_smallest(judge, [mine[name] for name in common], units[0])
     for name in common:
         if not (mine[name].finite and theirs[name].finite):
             continue
@@ -69,9 +70,14 @@ def _judge_gradients(judge: Judge, left: Step, right: Step) -> None:
             zeros.append(name)
     lacking = [name for name in mine if name not in theirs]
 
+    # what is nothing but rounding in the baseline (a bias that a normalisation follows) is so in the target too
+    nothing = smallest / SMALLEST[judge.level]
+    idle = {name for name in differences if mine[name].norm / units[0] < NOTHING * nothing * mine[name].size ** 0.5}
+
     def measure(smallest: float) -> dict[str, float]:
+        least = {name: max(smallest, SMALLEST[1] * nothing if name in idle else 0.0) for name in differences}
         sizes = {
-            name: max(mine[name].norm / units[0], theirs[name].norm / units[1], smallest * mine[name].size ** 0.5)
+            name: max(mine[name].norm / units[0], theirs[name].norm / units[1], least[name] * mine[name].size ** 0.5)
             for name in differences
         }
         return {name: differences[name] / size if size else 0.0 for name, size in sizes.items()}
@@ -81,6 +87,7 @@ def _judge_gradients(judge: Judge, left: Step, right: Step) -> None:
     wider = min(WIDER * middle, WIDEST) / SMALLEST[judge.level]
     if wider > 1:
         errors = measure(smallest * wider)
+    judge.backward_errors = errors
     allowed = _allowed_gradient(judge, number, middle)
     judge.add_row(number, "gradient", errors, allowed)
     wrong = sorted((name for name in errors if errors[name] > allowed), key=lambda name: -errors[name])
@@ -196,7 +203,7 @@ def _allowed_gradient(judge: Judge, number: int, middle: float) -> float:
     return max(floor, min(OUTSTANDING * middle, ceiling))
 
 
-def _smallest(judge: Judge, tensors: list[Tensor], unit: float) -> float:
+def measure_smallest(judge: Judge, tensors: list[Tensor], unit: float) -> float:
     """Root mean square of all gradients, times what a gradient of noise may be of it."""
     finite = [tensor for tensor in tensors if tensor.finite]
     size = sum(tensor.size for tensor in finite)

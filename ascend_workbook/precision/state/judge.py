@@ -13,24 +13,31 @@ from ascend_workbook.precision.state.reading import Step
 # ruff: noqa: SIM905 - a column of names reads better without quotes
 #: The kinds of events, in the order of a step.
 KINDS = """
-data random restored scale count recompute gradient unscale clip changed skipped parameters rate decay rule update
+data random ranks restored scale count recompute gradient unscale clip changed skipped parameters rate decay rule update
 buffer copy
 """.split()
-RESTORED, SCALE, COUNT, RECOMPUTE, GRADIENT, UNSCALE, CLIP, CHANGED, SKIPPED = KINDS[2:11]
-PARAMETERS, RATE, DECAY, RULE, UPDATE, BUFFER, COPY = KINDS[11:]
-RANDOM = "random"
+RESTORED, SCALE, COUNT, RECOMPUTE, GRADIENT, UNSCALE, CLIP, CHANGED, SKIPPED = KINDS[3:12]
+PARAMETERS, RATE, DECAY, RULE, UPDATE, BUFFER, COPY = KINDS[12:]
+RANDOM, RANKS = "random", "ranks"
 #: Judged on each side by itself: not a consequence of what came before in the step.
 BY_ITSELF = (RECOMPUTE, UNSCALE, CLIP, CHANGED, SKIPPED, PARAMETERS, RATE, DECAY, RULE, COUNT)
-#: Relative difference of a gradient that rounding explains at the first step, of float32 and of 16-bit formats; beyond
-#: CEILING it is none whatever the others do; between them it must stand out from the others by OUTSTANDING.
-FLOOR, CEILING, OUTSTANDING = (2e-4, 0.1), (2e-2, 0.6), 20.0
+#: Relative difference of a gradient that rounding explains at the first step and at later ones, of float32 and of
+#: 16-bit formats; beyond CEILING it is none whatever the others do; between them it must stand out from the others
+#: by OUTSTANDING.
+FLOOR, LATER, CEILING, OUTSTANDING = (2e-4, 0.15), (1e-3, 0.5), (2e-2, 0.6), 20.0
 #: A gradient's size is taken as at least this share of the average of all: what cancels to nothing is noise.
 SMALLEST = (1e-2, 0.2)
+#: So many units of a reduced format are a gradient's floor: what it moves across the kink of a relu grows.
+REDUCED = 20.0
+#: A gradient below this share of the average of all is nothing but rounding.
+NOTHING = 1e-4
 #: Where operators compute in a coarser format than their tensors have (HF32), what cancels keeps more noise: that share
 #: is then so many times the median error, WIDEST at most.
 WIDER, WIDEST = 200.0, 0.05
 #: Noise grows from step to step by so much at most.
 GROWTH = 30.0
+#: Gradients as the optimizer reads them may differ by so much, or by so many times what they do after backward.
+READ, READ_TIMES = (4e-4, 0.1), 30.0
 #: A factor that all gradients share.
 ONE_FACTOR = 0.02
 
@@ -77,7 +84,8 @@ class Judged:
 class Conditions:
     """What is known of the runs from elsewhere: `coarse` that they compute in a 16-bit format; `data_from` the step
     from which their batches differ, `parted_from` that from which an operator does; `draws_differ` that their masks do
-    by nature; `same_streams` that both draw from the same kind of device; `noise` of the initial weights."""
+    by nature; `same_streams` that both draw from the same kind of device; `noise` of the initial weights; `reduced` the
+    rounding unit of a reduced format that a side may round inputs of its convolutions or products to."""
 
     coarse: bool = False
     data_from: float = math.inf
@@ -85,6 +93,7 @@ class Conditions:
     draws_differ: bool = False
     same_streams: bool = True
     noise: float = 0.0
+    reduced: float = 0.0
 
 
 class Judge:
@@ -100,6 +109,7 @@ class Judge:
         self.left: Step | None = None
         self.right: Step | None = None
         self.parted = False
+        self.backward_errors: dict[str, float] = {}
 
     def tell(self, step: int, kind: str, detail: str = "", names: Iterable[str] = (), **rest: Any) -> None:
         place, side = rest.pop("place", ""), rest.pop("side", "target")
@@ -110,4 +120,6 @@ class Judge:
         self.rows.append(Row(number, stage, len(errors), worst, errors.get(worst, 0.0), allowed))
 
     def floor_at(self, number: int) -> float:
-        return FLOOR[self.level] * (1 if self.left is None else 5)
+        first = self.left is None
+        reduced = REDUCED * self.known.reduced * (1 if first else 5)
+        return max((FLOOR if first else LATER)[self.level], reduced)

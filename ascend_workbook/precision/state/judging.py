@@ -46,10 +46,10 @@ def judge_rank(rank: int, baseline: Mapping[int, Step], target: Mapping[int, Ste
             late if event.kind == GRADIENT and event.step in several else KINDS.index(event.kind),
         ),
     )
-    return Judged(rank, tuple(_drop_consequences(events)), tuple(judge.rows))
+    return Judged(rank, tuple(drop_consequences(events)), tuple(judge.rows))
 
 
-def _drop_consequences(events: list[Event]) -> Iterator[Event]:
+def drop_consequences(events: list[Event]) -> Iterator[Event]:
     """Keep the events of the earliest step; of those that another explains only the first."""
     first = events[0].step if events else 0
     explained = False

@@ -218,6 +218,11 @@ class Step:
         """Other copies of the weights, as they were when the step began."""
         return _read_tensors(self.raw.get("copy", {}))
 
+    @cached_property
+    def other_weights(self) -> dict[str, Tensor]:
+        """Of several ranks the trained weights that no optimizer of this rank holds."""
+        return _read_tensors(self.raw.get("other_weight", {}))
+
     @property
     def random(self) -> dict[str, str]:
         return dict(self.raw.get("random") or {})
@@ -238,6 +243,19 @@ class States:
         return any(self.ranks.values())
 
 
+def _drop_left_over(before: Mapping[str, Any], step: Mapping[str, Any]) -> None:
+    """Take out gradients that a model left behind which the script trains no more, having made it anew: no update
+    holds their parameters, and they are what they were after the step before."""
+    held = {name for update in step["updates"] for group in update["groups"] for name in group["names"]}
+    stages = [*before["gradients"][-1:], *(part["gradient"] for part in (*before["unscales"], *before["clips"]))]
+    stages += [update["gradient"] for update in before["updates"]]
+    later = [part["gradient"] for part in (*step["unscales"], *step["clips"])]
+    for gradients in (*step["gradients"], *later) if held else ():
+        for name in [name for name in gradients if name not in held]:
+            if any(stage.get(name) == gradients[name] for stage in stages):
+                del gradients[name]
+
+
 def read_states(folder: Path) -> States:
     """Read what lies in a capture's folder; empty where there is none. Raises WorkbookError where one is broken."""
     ranks: dict[int, dict[int, Step]] = {}
@@ -247,9 +265,12 @@ def read_states(folder: Path) -> States:
             content = json.loads(path.read_text(encoding="utf-8"))
             if content["schema"] != SCHEMA:
                 raise ValueError(f"schema {content['schema']!r}, expected {SCHEMA!r}")
+            for before, step in reversed([*zip(content["steps"], content["steps"][1:])]):
+                _drop_left_over(before, step)
             steps = [Step(step) for step in content["steps"]]
             for step in steps:  # everything is looked at once, so that what is broken is told here
-                _ = [(step.cumulated, step.unscaled, step.clips, step.buffers, step.buffers_before, step.copies)]
+                _ = [step.cumulated, step.unscaled, step.clips, step.buffers, step.buffers_before, step.copies]
+                _ = [step.other_weights]
                 _ = [(u.gradients, u.weights, u.updates, u.before, u.after) for u in step.updates]
             ranks[int(path.name.split(".")[1][4:])] = {step.number: step for step in steps}
             troubles += [str(content["error"])] if content.get("error") else []

@@ -28,7 +28,7 @@ def judge_start(judge: Judge, left: Step, right: Step) -> None:
 
 def _judge_state(judge: Judge, number: int, mine: Update, theirs: Update) -> None:
     """The optimizer's state before the update: what was restored, or what the step before left."""
-    before = [_find_update(side, update) for side, update in ((judge.left, mine), (judge.right, theirs))]
+    before = [_find_earlier(side, update) for side, update in ((judge.left, mine), (judge.right, theirs))]
     names, slots, missing = [], set(), ""
     errors: dict[str, float] = {}
     for name in [name for name in mine.before if name in theirs.before]:
@@ -47,8 +47,7 @@ def _judge_state(judge: Judge, number: int, mine: Update, theirs: Update) -> Non
                 missing = "target" if empty[1] else "baseline"
                 continue
             apart = measure_apart(sides[0], sides[1])
-            left_by = [update.after.get(name, {}).get(slot) if update else None for update in before]
-            inherited = measure_apart(*left_by)
+            inherited = measure_apart(*(_read_slot(earlier, name, slot) for earlier in before))
             if slot == "step" and apart and not inherited:
                 names.append(name)
                 slots.add(slot)
@@ -92,12 +91,18 @@ def _judge_weights(judge: Judge, number: int, mine: Update, theirs: Update) -> N
         judge.tell(number, RESTORED, "weights", odd, count=len(odd), side="target" if moved[1] else "baseline")
 
 
-def _find_update(step: Step | None, update: Update) -> Update | None:
-    """The update of the step before that holds the same parameters."""
+def _find_earlier(step: Step | None, update: Update) -> tuple[Update, dict[str, str]] | None:
+    """The update of the step before that holds the same parameters, and their names there where they are others."""
     if step is None:
         return None
     names = set(update.group_of)
-    return next((earlier for earlier in reversed(step.updates) if names & set(earlier.group_of)), None)
+    same = next((earlier for earlier in reversed(step.updates) if names & set(earlier.group_of)), None)
+    return (same, {}) if same is not None else _find_remade(step, update)
+
+
+def _read_slot(earlier: tuple[Update, dict[str, str]] | None, name: str, slot: str) -> Any:
+    """What the update before left in a slot of the parameter's state."""
+    return earlier[0].after.get(earlier[1].get(name, name), {}).get(slot) if earlier else None
 
 
 def _find_remade(step: Step, update: Update) -> tuple[Update, dict[str, str]] | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
-from ascend_workbook.precision.state.clipping import judge_changes
+from ascend_workbook.precision.state.clipping import judge_changes, judge_gradients_read
 from ascend_workbook.precision.state.fitting import Fit, fit_update
 from ascend_workbook.precision.state.judge import DECAY, PARAMETERS, RATE, RULE, SKIPPED, UPDATE, Judge
 from ascend_workbook.precision.state.reading import Step, Update
@@ -22,6 +22,9 @@ def judge_updates(judge: Judge, left: Step, right: Step) -> None:
     judge_changes(judge, left, right)
     for mine, theirs in zip(left.updates, right.updates):
         _judge_declared(judge, number, mine, theirs)
+    if not any(event.step == number for event in judge.events):
+        judge_gradients_read(judge, left, right)
+    for mine, theirs in zip(left.updates, right.updates):
         _judge_rule(judge, number, mine, theirs)
 
 

@@ -85,6 +85,46 @@ def test_amplification(error_in: float, error_out: float, outcome: str) -> None:
     assert one(agreement("Functional.gelu.0.forward", error_in, error_out)).outcome == outcome
 
 
+def batch_norm(name: str, errors: tuple[float, ...], error_out: float, training: bool) -> Agreement:
+    """A batch norm whose inputs are so far off: x, running_mean, running_var, weight, bias."""
+    found = agreement(name, errors[0], error_out)
+    inputs = tuple(TensorRecord(f"input.{at}", "float32", SHAPE, norm=4.0) for at in range(5))
+    operator = replace(found.pair.target, inputs=inputs, arguments=(("input.5", training), ("input.7", 1e-5)))
+    slots = tuple(TensorAgreement(f"input.{at}", "float32", SHAPE, error) for at, error in enumerate(errors))
+    return Agreement(Pair(operator, operator), slots, found.outputs)
+
+
+@pytest.mark.parametrize(
+    ("name", "errors", "training", "outcome"),
+    [
+        ("Functional.batch_norm.0.forward", (1e-6, 0.0, 0.5, 0.0, 0.0), True, DIVERGES),
+        ("Functional.batch_norm.0.forward", (1e-6, 0.0, 0.5, 0.0, 0.0), False, EXPLAINED),
+        ("Functional.batch_norm.0.forward", (1e-6, 0.0, 0.0, 0.5, 0.0), True, EXPLAINED),
+        ("Torch.batch_norm.0.forward", (1e-6, 0.0, 0.0, 0.0, 0.5), True, DIVERGES),
+        ("Functional.group_norm.0.forward", (1e-6, 0.0, 0.5, 0.0, 0.0), True, EXPLAINED),
+    ],
+)
+def test_a_stale_statistic_that_is_only_updated_excuses_nothing(
+    name: str, errors: tuple[float, ...], training: bool, outcome: str
+) -> None:
+    assert one(batch_norm(name, errors, 0.05, training)).outcome == outcome
+
+
+def test_such_a_statistic_excuses_nothing_later_either() -> None:
+    chain = [
+        statistics(batch_norm("Functional.batch_norm.0.forward", (0.0, 0.0, 0.5, 0.0, 0.0), 0.0, True)),
+        statistics(agreement("Functional.gelu.0.forward", 0.0, 0.05)),
+    ]
+    assert judge_operators(chain, {}, {}, reached=math.inf)[1].outcome == DIVERGES
+
+
+@pytest.mark.parametrize(("error_out", "outcome"), [(1.9, EXPLAINED), (2.1, DIVERGES)])
+def test_no_input_lifts_a_tolerance_beyond_twice_the_output(error_out: float, outcome: str) -> None:
+    """Ten times an input's error of 0.5 were 500 %."""
+    found = one(agreement("Functional.gelu.0.forward", 0.5, error_out))
+    assert (found.outcome, found.allowed) == (outcome, 2.0)
+
+
 def statistics(found: Agreement) -> Agreement:
     outputs = tuple(replace(record, file=None) for record in found.pair.target.outputs)
     return replace(found, pair=replace(found.pair, target=replace(found.pair.target, outputs=outputs)))

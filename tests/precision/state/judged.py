@@ -15,7 +15,7 @@ NAMES = ("right", "near", "wrong", "missed")
 DETAILS = {
     "one": lambda event: len(event.names) <= 4,
     "stale": lambda event: event.detail == "stale",
-    "factor": lambda event: event.detail == "factor",
+    "factor": lambda event: event.detail in ("factor", "read_factor"),
     "zero": lambda event: event.detail == "zero",
     "scaled": lambda event: event.detail == "scaled",
 }
@@ -28,21 +28,28 @@ class Verdict:
     words: str
 
 
-def judge_case(case: Case, root: Path) -> Verdict:
+def judge_case(case: Case, root: Path, simulated: running.Simulated | None = None) -> Verdict:
     """Record the target's side and hold it against the baseline's."""
-    place = root / case.half / case.name.replace(" ", "_").replace(":", "").replace("/", "_")
+    place = root / case.half / case.name.replace(" ", "_").replace(":", "").replace("/", "_").replace("'", "")
+    base = root / ("baseline" if case.draws == "device" else "baseline_host") / case.recipe
     try:
-        running.record_once(place, case.recipe, case.fault, case.start, case.noise)
+        running.record_once(base, case.recipe, seed=case.seed, draws=case.draws)
+        if simulated is not None and case.device != "cpu":
+            running.record_once(
+                place, case.recipe, case.fault, case.start, "none", case.seed, case.draws, record=simulated.record
+            )
+        else:
+            running.record_once(place, case.recipe, case.fault, case.start, case.noise, case.seed)
     except RuntimeError as error:  # the corpus is wrong, and not what is judged
         return Verdict(case, "broken", str(error).strip().splitlines()[-1])
-    found = events.judge_folders(root / "baseline" / case.recipe, place)
+    found = events.judge_folders(base, place)
     words = "; ".join(map(describe_event, found))
     first = found[0] if found else None
     if not case.fault:
         return Verdict(case, "flagged" if first else "quiet", words)
     if first is None:
         return Verdict(case, "missed", "")
-    label = cases.LABELS[case.fault]
+    label = case.label
     right_kind = first.kind in label.kinds
     detail = DETAILS[label.detail](first) if label.detail in DETAILS else True
     wanted = cases.first_step(case)

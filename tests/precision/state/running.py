@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import subprocess
 import sys
 import traceback
 import types
@@ -18,9 +19,10 @@ import torch._dynamo
 import torch.utils.checkpoint
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from ascend_workbook.machine import device
 from ascend_workbook.precision.capturing import manifest
 from ascend_workbook.precision.child import capture_plugin
-from tests.precision.state import trainings
+from tests.precision.state import ranks, trainings
 
 #: What a device computes with other roundings: forward and backward, not the optimizer's own arithmetic.
 # ruff: noqa: SIM905 - a column of names reads better without quotes
@@ -91,45 +93,79 @@ def noise_of(kind: str, seed: int) -> Iterator[None]:
         yield
 
 
-def record(folder: Path, name: str, fault: str = "", start: int = 1, noise: str = "none", seed: int = 0) -> Path:
-    """Train in a child; the capture of it."""
+def record(
+    folder: Path,
+    name: str,
+    fault: str = "",
+    start: int = 1,
+    noise: str = "none",
+    seed: int = 0,
+    draws: str = "device",
+) -> Path:
+    """Train in a child for each rank; the capture of it."""
     folder.mkdir(parents=True, exist_ok=True)
+    world = ranks.WORLD if name in ranks.RECIPES else 1
     sys.stdout.flush()
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            with contextlib.redirect_stdout(io.StringIO()):
-                _train(folder, name, fault, start, noise, seed)
-            code = 0
-        except BaseException:  # noqa: BLE001 - a child of a fork ends here, whatever happened
-            (folder / "trouble.txt").write_text(traceback.format_exc())
-        os._exit(code)
-    _, status = os.waitpid(pid, 0)
-    if status:
-        raise RuntimeError((folder / "trouble.txt").read_text())
-    sides = {"rank0": json.loads((folder / "side.rank0.json").read_text())}
-    about = {"tier": "cpu", "device": "cpu", "args": [], "seed": 1, "level": "L1", "task": "fingerprints"}
-    about.update(script="train.py", root=str(folder.parent), steps=trainings.STEPS, dump_steps=[0])
+    pids = []
+    for rank in range(world):
+        pid = os.fork()
+        if pid == 0:
+            _run_child(folder, name, fault, start, noise, seed, draws, rank, world)
+        pids.append(pid)
+    ends = [os.waitpid(pid, 0)[1] for pid in pids]
+    if any(ends):
+        raise RuntimeError("\n".join(path.read_text() for path in folder.glob("trouble*.txt")))
+    sides = {f"rank{rank}": json.loads((folder / f"side.rank{rank}.json").read_text()) for rank in range(world)}
+    tier = "npu-simulated" if trainings.DEVICE[0] == "npu" else "cpu"
+    about = {"tier": tier, "device": tier, "args": [], "seed": 1, "level": "L1", "task": "fingerprints"}
+    about.update(script="train.py", root=str(folder.parent), steps=trainings.STEPS, dump_steps=[0], nproc=world)
+    about.update({"draws": draws} if draws != "device" else {})
     manifest.Manifest(folder, True, about, manifest.list_files(folder), sides).write_file()
     return folder
 
 
-def _train(folder: Path, name: str, fault: str, start: int, noise: str, seed: int) -> None:
+def _run_child(
+    folder: Path, name: str, fault: str, start: int, noise: str, seed: int, draws: str, rank: int, world: int
+) -> None:
+    code = 1
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            if world > 1:
+                os.environ.update(RANK=str(rank), WORLD_SIZE=str(world), LOCAL_RANK=str(rank))
+                store = torch.distributed.FileStore(str(folder / "store"), world)
+                torch.distributed.init_process_group("gloo", store=store, rank=rank, world_size=world)
+            _train(folder, name, fault, start, noise, seed, draws, rank, world)
+        code = 0
+    except BaseException:  # noqa: BLE001 - a child of a fork ends here, whatever happened
+        (folder / f"trouble{rank}.txt").write_text(traceback.format_exc())
+    os._exit(code)
+
+
+def _train(
+    folder: Path, name: str, fault: str, start: int, noise: str, seed: int, draws: str, rank: int, world: int
+) -> None:
     from ascend_workbook.machine.launch.child import hooks
     from ascend_workbook.machine.launch.child.gpulog import GpuLog
     from ascend_workbook.machine.launch.child.observer import Observer
 
     torch.set_num_threads(1)
-    log = GpuLog(folder / "gpulog.json", {"parameter_devices": [], "seeds": [], "tier": "cpu"})
-    observer = Observer(log, folder, None, 0, 1, True)
+    if draws == "host":
+        from ascend_workbook.machine.launch.child.draws import install_draws
+
+        install_draws(draws, False, lambda *args, **kwargs: None)
+    log = GpuLog(folder / f"gpulog.rank{rank}.json", {"parameter_devices": [], "seeds": [], "tier": "cpu"})
+    observer = Observer(log, folder, None, rank, world, True)
     hooks.install_hooks(observer)
     hooks.force_seed(seed, False)
     config: Any = {"dumps": False, "iterations": list(range(trainings.STEPS))}
     config["settings_path"] = str(Path(settings_file()))
     capture_plugin.attach(observer, config)
     with noise_of(noise, seed + 7):
-        training = trainings.train(name, fault, start, seed, False if noise == "other loop" else None)
+        foreach = False if noise == "other loop" else None
+        if world > 1:
+            training = ranks.train(name, fault, start, seed, foreach, rank)
+        else:
+            training = trainings.train(name, fault, start, seed, foreach)
         for step in training:
             if step == 0 and noise == "start":
                 _perturb(training)
@@ -145,7 +181,8 @@ def _perturb(training: Any) -> None:
     with torch.no_grad():
         for model in [value for value in frame.f_locals.values() if isinstance(value, torch.nn.Module)]:
             for value in model.parameters():
-                value.mul_(1 + 2e-7 * torch.randint(-1, 2, value.shape, generator=draw))
+                own = value.to_local() if hasattr(value, "to_local") else value
+                own.mul_(1 + 2e-7 * torch.randint(-1, 2, own.shape, generator=draw).to(own.device))
 
 
 def settings_file() -> str:
@@ -154,8 +191,53 @@ def settings_file() -> str:
     return str(settings.__file__)
 
 
-def record_once(folder: Path, name: str, fault: str = "", start: int = 1, noise: str = "none") -> Path:
+def record_once(folder: Path, *args: Any, record: Any = record, **options: Any) -> Path:
     """Record where the folder holds no whole capture yet."""
     if not (folder / manifest.NAME).is_file():
-        record(folder, name, fault, start, noise)
+        record(folder, *args, **options)
     return folder
+
+
+class Simulated:
+    """A process that sees the simulated NPU, which records there what it is told, line by line."""
+
+    def __init__(self, numerics: str = "ascend") -> None:
+        environment = device.child_environment("npu-simulated", os.environ)
+        environment.update(ASCEND_WORKBOOK_SIM_NUMERICS=numerics, OMP_NUM_THREADS="1")
+        command = [sys.executable, "-m", "tests.precision.state.running"]
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment)
+
+    def record(self, folder: Path, *args: Any, **options: Any) -> Path:
+        """As `record`, on the simulated NPU."""
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.write(json.dumps([str(folder), args, options]) + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline().strip()
+        if answer != "done":
+            raise RuntimeError(json.loads(answer) if answer else "the simulated NPU's process ended")
+        return folder
+
+    def close(self) -> None:
+        """End the process."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait(timeout=60)
+
+
+def serve() -> None:
+    """Record on the simulated NPU what stdin asks for."""
+    import torch_npu  # noqa: F401
+
+    trainings.DEVICE[0] = "npu"
+    for line in sys.stdin:
+        folder, args, options = json.loads(line)
+        try:
+            record(Path(folder), *args, **options)
+            print("done", flush=True)
+        except RuntimeError as error:
+            print(json.dumps(str(error)), flush=True)
+
+
+if __name__ == "__main__":
+    serve()

@@ -37,6 +37,15 @@ def test_noise_is_no_fault(root: Path, noise: str) -> None:
     assert verdict.outcome == "quiet", verdict.words
 
 
+def test_a_run_draws_its_cases_and_a_pair_stays_in_its_half() -> None:
+    halves = {half: cases.draw_run(half, 7, 1000, 4) for half in (cases.WORKING, cases.HELD)}
+    pairs = {half: {(case.recipe, case.fault) for case in drawn if case.fault} for half, drawn in halves.items()}
+    assert not pairs[cases.WORKING] & pairs[cases.HELD] and min(map(len, pairs.values())) > 80
+    assert {fault for found in pairs.values() for _, fault in found} >= {*cases.MORE, *cases.OF_RANKS}
+    assert halves[cases.HELD] == cases.draw_run(cases.HELD, 7, 1000, 4) != cases.draw_run(cases.HELD, 8, 1000, 4)
+    assert all(case.label for drawn in halves.values() for case in drawn if case.fault)
+
+
 def test_every_case_has_a_label_and_both_halves_are_drawn_alike() -> None:
     drawn = cases.draw_cases()
     assert {case.fault for case in drawn if case.fault} == set(cases.LABELS)

@@ -9,7 +9,7 @@ import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.precision.child import sketch
-from ascend_workbook.precision.state.reading import read_states
+from ascend_workbook.precision.state.reading import _drop_left_over, read_states
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,17 @@ def test_sketches_are_as_far_apart_as_their_tensors() -> None:
         apart = np.linalg.norm(sketch.sketch(left + change) - sketch.sketch(left))
         assert apart == pytest.approx(np.linalg.norm(change), rel=1e-6 if size <= sketch.SIZE else 0.5)
     assert np.allclose(sketch.sketch(left) + sketch.sketch(change), sketch.sketch(left + change))
+
+
+def test_gradients_that_a_replaced_model_left_behind_are_none_of_the_steps() -> None:
+    """Those of parameters that no update holds and that are what they were; one that changed stays."""
+    old, new, other = (["float32", [1], 1.0, 1.0, text] for text in ("old", "new", "other"))
+    update = {"groups": [{"names": ["1:w"]}], "gradient": {"1:w": new}}
+    nothing: dict[str, list[object]] = {"unscales": [], "clips": []}
+    before = {"gradients": [{"w": other, "v": old}], "updates": [{"groups": [], "gradient": {"w": old}}], **nothing}
+    step = {"gradients": [{"1:w": old, "w": old, "v": new}], "updates": [update], **nothing}
+    _drop_left_over(before, step)
+    assert step["gradients"] == [{"1:w": old, "v": new}]
+    skipped = {"gradients": [{"w": old}], "updates": [], **nothing}
+    _drop_left_over(before, skipped)
+    assert skipped["gradients"] == [{"w": old}], "without an update nothing tells whose they are"

@@ -1,4 +1,4 @@
-"""Ten small trainings, each with a list of what may be planted in it.
+"""Small trainings, each with a list of what may be planted in it.
 
 A training is a function of its faults and its noise. It is written as scripts are: a loop with zero_grad, backward, a
 scaler or clipping where it has one, the update, a scheduler, an average of the weights. A fault is a word that one line
@@ -20,6 +20,8 @@ from torch import nn
 from tests.precision.state import optimizers
 
 STEPS = 5
+#: Where the trainings run: "npu" in the target of some cases.
+DEVICE = ["cpu"]
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class Recipe:
     drops: bool = False
     norm: bool = False
     groups: bool = False
+    ranks: str = ""
 
 
 RECIPES = {
@@ -57,6 +60,22 @@ RECIPES = {
         Recipe("resumed", "adamw", resumes=True, schedule="warmup"),
         Recipe("resumedscaled", "sgd", resumes=True, scaler=True, autocast="float16", schedule="step", norm=True),
         Recipe("rms", "rmsprop", clips=1.0, norm=True),
+        Recipe("resumedbf16", "adamw", resumes=True, autocast="bfloat16", clips=1.0, groups=True, schedule="cosine"),
+        Recipe(
+            "resumedconv16",
+            "adamw",
+            resumes=True,
+            scaler=True,
+            autocast="float16",
+            schedule="onecycle",
+            norm=True,
+            averages=True,
+        ),
+        Recipe("unet", "adam", schedule="exponential", clips=2.0),
+        Recipe("tower", "sgd", schedule="plateau", norm=True, micro=2),
+        Recipe("checkpointed16", "adamw", recomputes=True, drops=True, groups=True, autocast="bfloat16"),
+        Recipe("dropped", "rmsprop", drops=True, norm=True, schedule="multistep", averages=True),
+        Recipe("moe", "adamw", clips=1.0, groups=True, schedule="warmup"),
     )
 }
 
@@ -129,14 +148,79 @@ class Sequence(nn.Module):
         return self.head(self.gru(self.embed(x))[0])
 
 
+class UNet(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.down, self.norm = nn.Conv2d(1, 8, 3, stride=2, padding=1), nn.GroupNorm(2, 8)
+        self.deep, self.up = nn.Conv2d(8, 8, 3, padding=1), nn.ConvTranspose2d(8, 4, 2, 2)
+        self.last, self.head = nn.Conv2d(5, 4, 3, padding=1), nn.Linear(4, 5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        low = F.silu(self.norm(self.down(x)))
+        high = self.up(low + F.silu(self.deep(low)))
+        return self.head(F.silu(self.last(torch.cat([x, high], 1))).mean((2, 3)))
+
+
+class Tower(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.bags, self.norm = nn.EmbeddingBag(23, 12), nn.BatchNorm1d(12)
+        self.hidden, self.head = nn.Linear(12, 24), nn.Linear(24, 5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(torch.tanh(self.hidden(self.norm(self.bags(x)))))
+
+
+class Experts(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.gate = nn.Linear(width, 3)
+        self.experts = nn.ModuleList(
+            nn.Sequential(nn.Linear(width, 24), nn.GELU(), nn.Linear(24, width)) for _ in "abc"
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        weights = self.gate(x).softmax(-1)
+        return sum(weights[..., at : at + 1] * expert(x) for at, expert in enumerate(self.experts))  # type: ignore[return-value]
+
+
+class Mixture(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed, self.place = nn.Embedding(23, 16), nn.Parameter(0.1 * torch.randn(8, 16))
+        self.block, self.experts = Block(16, 0.0, True), Experts(16)
+        self.norm, self.head = nn.LayerNorm(16), nn.Linear(16, 23)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.block(self.embed(x) + self.place)
+        return self.head(self.norm(x + self.experts(x)))
+
+
 def build(recipe: Recipe) -> nn.Module:
-    """The network of a training."""
+    """The network of a training, where trainings run."""
+    return _build(recipe).to(DEVICE[0])
+
+
+def _build(recipe: Recipe) -> nn.Module:
     kind = recipe.name
-    if kind in ("mlp", "rms", "resumedscaled"):
+    others: dict[str, type[nn.Module]] = {"unet": UNet, "tower": Tower, "moe": Mixture}
+    if kind in others:
+        return others[kind]()
+    if kind == "dropped":
+        return nn.Sequential(
+            nn.Linear(12, 40),
+            nn.BatchNorm1d(40),
+            nn.ReLU(),
+            nn.Dropout(0.2),
+            nn.Linear(40, 24),
+            nn.Tanh(),
+            nn.Linear(24, 5),
+        )
+    if kind in ("mlp", "rms", "resumedscaled", "ddp"):
         return nn.Sequential(
             nn.Linear(12, 32), nn.BatchNorm1d(32), nn.ReLU(), nn.Linear(32, 24), nn.ReLU(), nn.Linear(24, 5)
         )
-    if kind in ("conv", "resnet16"):
+    if kind in ("conv", "resnet16", "resumedconv16", "averagedconv"):
         stem = nn.Conv2d(1, 8, 3, padding=1)
         return nn.Sequential(stem, Residual(8), Residual(8), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 5))
     if kind == "gru":
@@ -147,9 +231,16 @@ def build(recipe: Recipe) -> nn.Module:
 
 
 def batch_of(recipe: Recipe, draw: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-    if recipe.name in ("mlp", "rms", "resumedscaled"):
+    x, labels = _draw_batch(recipe, draw)
+    return x.to(DEVICE[0]), labels.to(DEVICE[0])
+
+
+def _draw_batch(recipe: Recipe, draw: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+    if recipe.name == "tower":
+        return torch.randint(0, 23, (16, 4), generator=draw), torch.randint(0, 5, (16,), generator=draw)
+    if recipe.name in ("mlp", "rms", "resumedscaled", "dropped", "ddp"):
         return torch.randn(16, 12, generator=draw), torch.randint(0, 5, (16,), generator=draw)
-    if recipe.name in ("conv", "resnet16", "vit"):
+    if recipe.name in ("conv", "resnet16", "vit", "unet", "resumedconv16", "averagedconv"):
         return torch.randn(8, 1, 8, 8, generator=draw), torch.randint(0, 5, (8,), generator=draw)
     tokens = torch.randint(0, 23, (6, 9), generator=draw)
     return tokens[:, :-1], tokens[:, 1:]
@@ -200,7 +291,7 @@ def train(name: str, fault: str = "", start: int = 1, seed: int = 0, foreach: bo
         model.checkpointing = True
     plant_hooks(model, on)
     optimizer, schedule = make_training(recipe, model, fault, on, foreach)
-    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0, growth_interval=3) if recipe.scaler else None
+    scaler = torch.amp.GradScaler(DEVICE[0], init_scale=1024.0, growth_interval=3) if recipe.scaler else None
     average = {key: value.detach().clone() for key, value in model.named_parameters()} if recipe.averages else {}
     draw = torch.Generator().manual_seed(seed + 99)
     plant_buffers(model, on)
@@ -210,23 +301,40 @@ def train(name: str, fault: str = "", start: int = 1, seed: int = 0, foreach: bo
         yield step
         if recipe.resumes and step == 2:
             model, optimizer, schedule, scaler = resume(recipe, fault, saved, foreach, on)
+            if fault == "average not restored":
+                average = {key: value.detach().clone() for key, value in model.named_parameters()}
+            if fault == "random state not restored":
+                torch.manual_seed(seed + 1)
+            if fault == "data position not restored":
+                draw = torch.Generator().manual_seed(seed + 99)
         if fault == "checkpoint mask" and recipe.recomputes:
             model.keeps = step < start
         if on("extra draw"):
             torch.rand(1)
         if on("other mask"):
             torch.manual_seed(seed + 5 + step)
+        if on("another dropout"):
+            change_dropout(model)
         if not on("gradients not cleared"):
             optimizer.zero_grad(set_to_none=True)
         for micro in range(recipe.micro):
+            if on("last batch dropped") and step == start and micro == 0:
+                batch_of(recipe, draw)
             x, labels = batch_of(recipe, draw)
+            if on("batches in another order"):
+                order = torch.arange(len(x) - 1, -1, -1, device=x.device)
+                x, labels = x[order], labels[order]
+            if on("normalised otherwise"):
+                x = (x - 0.1) / 1.1
             if on("augmentation"):
                 x = x.flip(-1)
             if on("labels shifted"):
                 labels = labels.roll(1, 0)
             if on("micro-batch left out") and micro == recipe.micro - 1:
                 continue
-            with torch.autocast("cpu", getattr(torch, recipe.autocast or "bfloat16"), enabled=bool(recipe.autocast)):
+            with torch.autocast(
+                DEVICE[0], getattr(torch, recipe.autocast or "bfloat16"), enabled=bool(recipe.autocast)
+            ):
                 output = model(x)
             loss = loss_of(output, labels, fault if step >= start else "")
             if not on("accumulation not divided"):
@@ -242,9 +350,13 @@ def train(name: str, fault: str = "", start: int = 1, seed: int = 0, foreach: bo
             list(model.parameters())[1].grad.data.mul_(0.0)
         if on("gradient of one parameter scaled"):
             list(model.parameters())[2].grad.mul_(1.3)
+        if schedule is not None and on("schedule before the update"):
+            step_schedule(recipe, schedule, loss)
         clip_and_step(recipe, model, optimizer, scaler, on)
-        if schedule is not None and not on("schedule not stepped"):
-            schedule.step()
+        if schedule is not None and not on("schedule not stepped") and not on("schedule before the update"):
+            step_schedule(recipe, schedule, loss)
+        if schedule is not None and on("schedule stepped twice") and step == start:
+            step_schedule(recipe, schedule, loss)
         for key, value in model.named_parameters() if average else ():
             if not on("average not updated"):
                 decay = 0.99 if on("average with another decay") else 0.9
@@ -257,6 +369,9 @@ def train(name: str, fault: str = "", start: int = 1, seed: int = 0, foreach: bo
                 "scaler": scaler.state_dict() if scaler is not None else None,
                 "random": torch.get_rng_state(),
             }
+            if fault == "weights rounded on saving":
+                for key, value in saved_now["model"].items():
+                    saved_now["model"][key] = value.bfloat16().float() if value.is_floating_point() else value
             saved = {"older": saved.get("newest", saved_now), "newest": saved_now}
 
 
@@ -264,7 +379,12 @@ def make_training(recipe: Recipe, model: nn.Module, fault: str, on: Planted, for
     """Optimizer and scheduler of a training."""
     groups = groups_of(recipe, model, fault if on.start == 0 or fault in WHOLE_RUN else "")
     optimizer = optimizers.make(recipe.optimizer, groups, on, foreach)
+    if fault == "rate scaled":
+        for group in optimizer.param_groups:
+            group["lr"] *= 2
     schedule: Any = None
+    if recipe.schedule in OTHER_SCHEDULES:
+        return optimizer, OTHER_SCHEDULES[recipe.schedule](optimizer)
     if recipe.schedule:
         # begun one step ahead or behind
         ahead = 1 if fault == "schedule off by one" else 0
@@ -276,6 +396,29 @@ def make_training(recipe: Recipe, model: nn.Module, fault: str, on: Planted, for
                 optimizer, lambda step: min(1.0, (step + 1 + ahead) / (4 * factor))
             )
     return optimizer, schedule
+
+
+schedulers = torch.optim.lr_scheduler
+OTHER_SCHEDULES: dict[str, Callable[[Any], Any]] = {
+    "cosine": lambda optimizer: schedulers.CosineAnnealingLR(optimizer, 6),
+    "onecycle": lambda optimizer: schedulers.OneCycleLR(optimizer, 0.01, total_steps=12),
+    "exponential": lambda optimizer: schedulers.ExponentialLR(optimizer, 0.8),
+    "multistep": lambda optimizer: schedulers.MultiStepLR(optimizer, [1, 2, 3], 0.5),
+    "plateau": lambda optimizer: schedulers.ReduceLROnPlateau(optimizer, patience=0, threshold=10.0),
+}
+
+
+def step_schedule(recipe: Recipe, schedule: Any, loss: torch.Tensor) -> None:
+    """ReduceLROnPlateau alone is told the loss; here it finds none good enough, so that it acts at each step."""
+    schedule.step(*([float(loss)] if recipe.schedule == "plateau" else []))
+
+
+def change_dropout(model: nn.Module) -> None:
+    for module in model.modules():
+        if isinstance(module, Block):
+            module.drop = 0.3
+        elif isinstance(module, nn.Dropout):
+            module.p = 0.4
 
 
 def clip_and_step(recipe: Recipe, model: nn.Module, optimizer: Any, scaler: Any, on: Planted) -> None:
@@ -357,7 +500,9 @@ def resume(recipe: Recipe, fault: str, saved: Any, foreach: bool | None, on: Pla
     """Everything made anew and loaded, as a second run of the script would."""
     state = saved["older" if fault == "older weights restored" else "newest"]
     model = build(recipe)
-    model.load_state_dict(state["model"])
+    if fault == "buffers not restored":
+        state = {**state, "model": {key: value for key, value in state["model"].items() if "running" not in key}}
+    model.load_state_dict(state["model"], strict=fault != "buffers not restored")
     plant_buffers(model, on)
     plant_hooks(model, on)
     optimizer, schedule = make_training(recipe, model, fault, on, foreach)
@@ -373,13 +518,13 @@ def resume(recipe: Recipe, fault: str, saved: Any, foreach: bool | None, on: Pla
         schedule.load_state_dict(saved["newest"]["schedule"])
         for group, rate in zip(optimizer.param_groups, schedule.get_last_lr()):
             group["lr"] = rate
-    elif schedule is not None:
+    elif schedule is not None and recipe.schedule not in OTHER_SCHEDULES:
         for group, base in zip(optimizer.param_groups, schedule.base_lrs):
             group["lr"] = base * schedule.lr_lambdas[0](0)
     scaler = None
     if recipe.scaler:
         scaler = torch.amp.GradScaler(
-            "cpu", init_scale=1024.0 if fault != "scaler not restored" else 256.0, growth_interval=3
+            DEVICE[0], init_scale=1024.0 if fault != "scaler not restored" else 256.0, growth_interval=3
         )
         if fault != "scaler not restored":
             scaler.load_state_dict(saved["newest"]["scaler"])
@@ -389,8 +534,8 @@ def resume(recipe: Recipe, fault: str, saved: Any, foreach: bool | None, on: Pla
 def train_gan(fault: str, start: int, seed: int, foreach: bool | None) -> Iterator[int]:
     torch.manual_seed(seed)
     on = Planted(fault, start)
-    maker = nn.Sequential(nn.Linear(6, 24), nn.BatchNorm1d(24), nn.ReLU(), nn.Linear(24, 12))
-    critic = nn.Sequential(nn.Linear(12, 24), nn.LeakyReLU(0.2), nn.Linear(24, 1))
+    maker = nn.Sequential(nn.Linear(6, 24), nn.BatchNorm1d(24), nn.ReLU(), nn.Linear(24, 12)).to(DEVICE[0])
+    critic = nn.Sequential(nn.Linear(12, 24), nn.LeakyReLU(0.2), nn.Linear(24, 1)).to(DEVICE[0])
     plant_buffers(maker, on)
     critic[2].weight.register_hook(watch_gradient(on, "gradient scaled by a hook", lambda gradient: gradient * 1.1))
     makers = optimizers.make("adam", [{"params": list(maker.parameters())}], on, foreach)
@@ -400,11 +545,12 @@ def train_gan(fault: str, start: int, seed: int, foreach: bool | None) -> Iterat
         on.step = step
         yield step
         real, noise = torch.randn(16, 12, generator=draw), torch.randn(16, 6, generator=draw)
+        real, noise = real.to(DEVICE[0]), noise.to(DEVICE[0])
         if on("augmentation"):
             noise = noise.flip(-1)
         critics.zero_grad()
         fake = maker(noise)
-        ones, zeros = torch.ones(16, 1), torch.zeros(16, 1)
+        ones, zeros = torch.ones(16, 1, device=DEVICE[0]), torch.zeros(16, 1, device=DEVICE[0])
         if on("labels shifted"):
             ones = ones * 0.9
         loss = F.binary_cross_entropy_with_logits(critic(real), ones)
@@ -414,7 +560,7 @@ def train_gan(fault: str, start: int, seed: int, foreach: bool | None) -> Iterat
         critics.step()
         if not on("gradients not cleared"):
             makers.zero_grad()
-        F.binary_cross_entropy_with_logits(critic(fake), torch.ones(16, 1)).backward()
+        F.binary_cross_entropy_with_logits(critic(fake), ones * 0 + 1).backward()
         if on("gradient of one parameter scaled"):
             maker[3].weight.grad.mul_(1.3)
         makers.step()
@@ -432,4 +578,10 @@ WHOLE_RUN = (
     "schedule not restored",
     "scaler not restored",
     "older weights restored",
+    "average not restored",
+    "random state not restored",
+    "data position not restored",
+    "weights rounded on saving",
+    "buffers not restored",
+    "rate scaled",
 )

@@ -101,7 +101,7 @@ def undeclared(folder: str) -> dict[str, list[str]]:
 #: Brought by a platform's own image and by no index; or a training's own, for which the simulator waits, or without
 #: which a plan's strategies of it are not rehearsed; a library that is stood in for where a training has it; or asked
 #: for by an option alone, and missed with one clear error.
-PLATFORM = {"moxing", "safetensors", "deepspeed", "tokenizers", "transformers", "datasets", "tensorboard"}
+PLATFORM = {"moxing", "safetensors", "deepspeed", "tokenizers", "transformers", "datasets", "pyarrow", "tensorboard"}
 
 
 @pytest.mark.parametrize("folder", DISTRIBUTIONS)

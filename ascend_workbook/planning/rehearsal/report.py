@@ -239,12 +239,17 @@ def _describe_fragmentation(memory: Memory, verdict: Status) -> Iterator[Finding
 def _describe_stand_ins(material: Material) -> Iterator[Finding]:
     """Say what was not here and was made up, each once over all ranks."""
     stand_ins = {(each.kind, each.name): each for run in material.runs for each in run.stand_ins}
-    for key, guessed in (("PLN509.guessed", True), ("PLN509.known", False)):
-        chosen = [each for each in stand_ins.values() if each.guessed is guessed]
+    older = [each for each in stand_ins.values() if each.kind == "older"]
+    others = [each for each in stand_ins.values() if each.kind != "older"]
+    for key, chosen in (
+        ("PLN509.older", older),
+        ("PLN509.guessed", [each for each in others if each.guessed]),
+        ("PLN509.known", [each for each in others if not each.guessed]),
+    ):
         what: list[Scalar] = [each.sentence for each in chosen[:SHOWN]]
         places: list[Scalar] = [f"{Path(each.file).name}:{each.line}" for each in chosen[:SHOWN] if each.file]
         if chosen:
-            status = Status.LOOK if guessed else Status.NOTE
+            status = Status.NOTE if key == "PLN509.known" else Status.LOOK
             yield Finding("PLN509", status, key, {"count": len(chosen), "what": what, "places": places or ["-"]})
 
 

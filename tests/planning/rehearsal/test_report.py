@@ -86,6 +86,17 @@ def test_made_up_data_is_told_and_no_plain_good_where_it_is_guessed(guessed: boo
     assert told.args["places"] == ["data.py:3"] and "500 x 375" in told.message("en")
 
 
+def test_a_name_that_is_gone_is_looked_at_whatever_fits() -> None:
+    gone = StandIn("older", "numpy.product", False, "model.py", 63, {"now": "numpy.prod"})
+    run = replace(make_run(make_memory(10.0)), stand_ins=(gone, stand_in(False)))
+    report = report_of(run)
+    told = {finding.key: finding for finding in report.findings if finding.rule == "PLN509"}
+    assert told["PLN509.older"].status is Status.LOOK
+    assert told["PLN509.older"].args["places"] == ["model.py:63"]
+    assert told["PLN509.known"].args["count"] == 1
+    assert report.status is Status.LOOK
+
+
 def test_a_run_that_ended_after_a_step_says_how_far_it_came() -> None:
     memory = replace(make_memory(10.0), steps=({"peak": 1},))
     report = report_of(make_run(memory, error=ChildError("IndexError", "invalid index", "train.py", 8)))

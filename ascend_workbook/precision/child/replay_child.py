@@ -187,7 +187,9 @@ class Side:
         return self._kept[name].detach()
 
 
-def main(question: str, answer: str) -> None:
+def main(question: str, answer: str, began: float | None = None) -> None:
+    """Answer a job's file. Its seconds are of this process' processor time since `began`: where none is given, from now."""
+    began = time.process_time() if began is None else began
     job = json.loads(Path(question).read_text(encoding="utf-8"))
     answered: Job
     if "device" in job:
@@ -196,7 +198,7 @@ def main(question: str, answer: str) -> None:
         sides = {name: Side(job[name], job["allowed"], name in job["cut"]) for name in ("target", "baseline")}
         errors: dict[str, list[list[float]]] = {}
         skipped: dict[str, str] = {}
-        end = job["seconds"] if job.get("seconds") is not None else math.inf
+        end = began + job["seconds"] if job.get("seconds") is not None else math.inf
         for order in job["operators"]:
             if time.process_time() > end:
                 skipped[order["target"]] = "budget"
@@ -206,7 +208,7 @@ def main(question: str, answer: str) -> None:
             except FAILURES as why:
                 skipped[order["target"]] = str(why) if isinstance(why, CannotReplay) else "failed"
         answered = {"found": errors, "skipped": skipped, "handed": answer_handings(sides, job["handings"], end)}
-    answered["seconds"] = time.process_time()
+    answered["seconds"] = time.process_time() - began
     Path(answer).write_text(json.dumps(answered), encoding="utf-8")
 
 
@@ -365,4 +367,4 @@ def _rest_of_error(error: torch.Tensor, gradient: torch.Tensor) -> float:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(*sys.argv[1:], began=0.0)  # loading torch counts

@@ -1,5 +1,7 @@
 """Trainings of two ranks: gradients averaged by DDP, by hand, shards of optimizer state, shards of weights."""
 
+from __future__ import annotations
+
 import contextlib
 from collections.abc import Iterator
 from typing import Any

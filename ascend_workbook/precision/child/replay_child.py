@@ -188,7 +188,7 @@ class Side:
 
 
 def main(question: str, answer: str, began: float | None = None) -> None:
-    """Answer a job's file. Its seconds are of this process' processor time since `began`: where none is given, from now."""
+    """Answer a job file; its seconds are processor time of this process since `began`, where none is given from now."""
     began = time.process_time() if began is None else began
     job = json.loads(Path(question).read_text(encoding="utf-8"))
     answered: Job
@@ -367,4 +367,4 @@ def _rest_of_error(error: torch.Tensor, gradient: torch.Tensor) -> float:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:], began=0.0)  # loading torch counts
+    main(sys.argv[1], sys.argv[2], 0.0)  # loading torch counts

@@ -46,6 +46,8 @@ WORDS, DIFFERENT, TOKENS, LARGEST = 400_000, 10_000, 1_000_000, 255
 _open = builtins.open
 #: Where stand-ins may lie: the launch's folder with the copy of the program's, and where that copy runs.
 _own_folders: list[Path] = []
+#: Files that the program names outside of those, and where their stand-ins lie.
+_moved: dict[str, str] = {}
 
 
 def attach(observer: Any, config: dict[str, Any]) -> None:
@@ -54,7 +56,7 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
     aside = Path(observer.out) / "stand_ins"
     _own_folders.extend((Path(observer.out).resolve(), Path.cwd().resolve()))
     make_files(notes, config.get("files", ()), aside)
-    patch_downloads(observer, notes)
+    patch_downloads(observer, notes, aside)
     watch_questions(observer, Path(observer.out) / "asked.jsonl")
     if config.get("pictures"):
         patch_glob(notes, aside)
@@ -69,7 +71,6 @@ def make_picture(size: tuple[int, int]) -> Any:
 
 def make_files(notes: Any, files: Sequence[str], aside: Path) -> None:
     """Make the files that a run before did not find; those outside of the run's own folder lie elsewhere."""
-    moved: dict[str, str] = {}
     for name in files:
         path = Path(name)
         if path.exists():
@@ -86,18 +87,23 @@ def make_files(notes: Any, files: Sequence[str], aside: Path) -> None:
                 notes.add("folder", name, guessed=True, **make_folder(path))
             continue
         content, facts = make_content(path)
-        try:
-            refuse_outside(path)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-        except OSError:
-            aside.mkdir(parents=True, exist_ok=True)
-            other = aside / f"{len(moved)}{path.suffix}"
-            other.write_bytes(content)
-            moved[os.path.normpath(path)] = str(other)
+        put_file(path, content, aside)
         notes.add("file", name, guessed=True, **facts)
-    if moved:
-        redirect_files(moved)
+
+
+def put_file(path: Path, content: bytes, aside: Path) -> None:
+    """Write a stand-in to the run's own folder; what lies outside of it lies aside, and is opened there."""
+    try:
+        refuse_outside(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    except OSError:
+        aside.mkdir(parents=True, exist_ok=True)
+        other = aside / f"{len(_moved)}{path.suffix}"
+        other.write_bytes(content)
+        if not _moved:
+            redirect_files()
+        _moved[os.path.normpath(path)] = str(other)
 
 
 def refuse_outside(path: Path) -> None:
@@ -142,7 +148,7 @@ def patch_glob(notes: Any, aside: Path) -> None:
     glob.glob = find  # type: ignore[assignment]
 
 
-def patch_downloads(observer: Any, notes: Any) -> None:
+def patch_downloads(observer: Any, notes: Any, aside: Path) -> None:
     """Give the program a text where it downloads one itself and cannot."""
 
     def stand_in(url: Any, problem: OSError) -> bytes:
@@ -173,7 +179,7 @@ def patch_downloads(observer: Any, notes: Any) -> None:
         except OSError as problem:
             content = stand_in(url, problem)
             target = filename or "text.txt"
-            Path(target).write_bytes(content)
+            put_file(Path(target), content, aside)
             return target, None
 
     def patch_requests(module: Any) -> None:
@@ -204,11 +210,11 @@ def make_archive(kind: str) -> bytes:
     return content.getvalue()
 
 
-def redirect_files(moved: dict[str, str]) -> None:
-    """Open other files than the program names."""
+def redirect_files() -> None:
+    """Open the stand-ins of files that the program names outside of the run's folders."""
 
     def find_other(file: Any) -> Any:
-        return moved.get(os.path.normpath(file), file) if isinstance(file, (str, os.PathLike)) else file
+        return _moved.get(os.path.normpath(file), file) if isinstance(file, (str, os.PathLike)) else file
 
     def wrap(ordinary: Callable[..., Any]) -> Callable[..., Any]:
         return functools.wraps(ordinary)(lambda file, *args, **kwargs: ordinary(find_other(file), *args, **kwargs))

@@ -40,6 +40,20 @@ def test_nothing_is_made_in_a_folder_of_the_users(tmp_path: Path, tmp_path_facto
     assert [each.name for each in stand_ins] == [names[0], names[1], names[3]] and not list(own.iterdir())
 
 
+def test_no_download_is_made_up_in_a_folder_of_the_users(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    own = tmp_path_factory.mktemp("own")
+    code = f"""
+import urllib.request, zipfile
+urllib.request.urlretrieve("https://127.0.0.1:9/data.zip", "{own}/data.zip")
+print(json.dumps([os.path.exists("{own}/data.zip"), zipfile.ZipFile("{own}/data.zip").namelist()]))
+"""
+    facts, stand_ins, errors = run(tmp_path, "import os\n" + code)
+    assert facts == [True, []], errors
+    assert [each.kind for each in stand_ins] == ["archive"] and not list(own.iterdir())
+
+
 def test_tokens_and_packed_texts(tmp_path: Path) -> None:
     code = """
 import gzip

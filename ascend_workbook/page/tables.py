@@ -12,7 +12,7 @@ from ascend_workbook.findings.finding import STATUS_OF_WORD
 from ascend_workbook.findings.report import Column, Table
 from ascend_workbook.findings.sentence import Scalar, title
 from ascend_workbook.page.texts import Text, in_both, is_long, number_of, title_both
-from ascend_workbook.show.cells import format_cell
+from ascend_workbook.show.cells import fit_units, format_cell
 
 #: A file and a line, as a column of places has it.
 PLACE = re.compile(r"[^\s:]+\.\w+:\d+")
@@ -26,6 +26,7 @@ def pack_table(table: Table, statuses: tuple[str, ...] = ()) -> dict[str, Any]:
     """Pack the table by column; a long text that a column repeats is a numbered note under the table.
 
     A column `status` holds statuses, and so do those of `statuses`. One that counts from 0 has its count alone."""
+    table = fit_units(table)
     notes: list[Text] = []
     kinds = {"status", *statuses}
     large = len(table.rows) > LARGE

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TypeGuard
 
 from ascend_workbook.findings.finding import STATUS_OF_WORD, Finding, Remarks, Status
 from ascend_workbook.findings.registry import REMARKS, find_entry
@@ -15,6 +17,8 @@ def format_cell(value: Scalar, column: Column, lang: str) -> str:
     if column.name == "status" and isinstance(value, str) and value in STATUS_OF_WORD:
         return STATUS_OF_WORD[value].word(lang)
     text = f"{value:.{column.digits}g}" if isinstance(value, float) else show(value, lang)
+    if isinstance(value, bool):
+        text = say("report.yes" if value else "report.no", lang)
     if column.name == "shape":  # a notation, the same in all languages
         text = text.replace("、", ", ")
     if column.unit and isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -116,8 +120,39 @@ def rows_near_mark(report: Report, limit: int) -> Table | None:
     return Table(table.columns, table.rows[begin : begin + limit])
 
 
+#: Units of bytes; each is 1024 of the next.
+UNITS_OF_BYTES = ("GiB", "MiB", "KiB")
+
+
+def fit_units(table: Table) -> Table:
+    """Return the table with sizes of a tenth of their unit at most in the next smaller one: 0.003 GiB are 3.072 MiB.
+
+    A column keeps one unit, that of its largest size; JSON keeps what was measured.
+    """
+    columns, factors = [], []
+    for column in table.columns:
+        sizes = [abs(value) for value in table.column_values(column.name) if _is_number(value)]
+        largest, unit, factor = max(sizes, default=0.0), column.unit, 1
+        while 0 < largest < 0.1 and unit in UNITS_OF_BYTES[:-1]:
+            largest, factor, unit = largest * 1024, factor * 1024, UNITS_OF_BYTES[UNITS_OF_BYTES.index(unit) + 1]
+        columns.append(replace(column, unit=unit))
+        factors.append(factor)
+    if not any(factor > 1 for factor in factors):
+        return table
+    rows = (
+        tuple(value * factor if factor > 1 and _is_number(value) else value for value, factor in zip(row, factors))
+        for row in table.rows
+    )
+    return Table(tuple(columns), tuple(rows))
+
+
+def _is_number(value: Scalar) -> TypeGuard[int | float]:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 def format_rows(table: Table, lang: str, limit: int) -> tuple[list[str], list[list[str]]]:
     """Format the headings and at most `limit` rows, all as text."""
+    table = fit_units(table)
     heads = [title(column.name, lang) for column in table.columns]
     rows = [
         [format_cell(value, column, lang) for value, column in zip(row, table.columns)] for row in table.rows[:limit]

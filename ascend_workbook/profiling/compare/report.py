@@ -97,7 +97,7 @@ def _describe_steps(trace: Trace) -> Scalar:
 
 def _show_value(value: str | int | bool) -> Scalar:
     """Return a value as the table shows it: a boolean as yes or no."""
-    return Sentence(f"compare.{'yes' if value else 'no'}") if isinstance(value, bool) else value or None
+    return value if isinstance(value, bool) else value or None
 
 
 def _report_kinds(comparison: Comparison, findings: list[Finding]) -> Report:

@@ -29,6 +29,17 @@ def of(*faults: Fault, merged: bool = True, data: tuple[Any, ...] = (), **more: 
     return lambda: SimpleNamespace(joined=joined, baseline=SIDE, target=SIDE, first=None, states=())
 
 
+def parted_before(*faults: Fault) -> Callable[[], Any]:
+    """Two sides of as many ranks, of which an operator parts in the step of these faults."""
+
+    def make() -> Any:
+        facts = of(*faults, merged=False)()
+        facts.first = (SimpleNamespace(step=2), None)
+        return facts
+
+    return make
+
+
 def parting(partial: bool = False, **errors: float) -> Callable[[], Any]:
     """A first operator that parts, with the error of each rank's part."""
     operator = SimpleNamespace(name="linear.0.forward", place=None, order=0)
@@ -116,7 +127,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "FIX ACC221.copies_weight count=2 names=[a, b] "
-                "of=3 place=- ranks=[1] side=precision.side_target() step=0 weight=605"
+                "of=3 place=- ranks=[1] side=precision.side_target() step=0 weight=608.889"
             ),
         ],
     ),
@@ -126,7 +137,17 @@ EXAMPLES: list[Example] = [
         [
             (
                 "FIX ACC221.copies_gradient count=1 names=[a] of=3 "
-                "place=- ranks=[1] side=precision.side_target() step=2 weight=558"
+                "place=- ranks=[1] side=precision.side_target() step=2 weight=573"
+            ),
+        ],
+    ),
+    (
+        "ACC221",
+        parted_before(GRADIENT),
+        [
+            (
+                "FIX ACC221.copies_gradient count=1 names=[a] of=3 "
+                "place=- ranks=[1] side=precision.side_target() step=2 weight=290"
             ),
         ],
     ),
@@ -137,7 +158,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "LOOK ACC222.reduced_coarse count=1 error=0.003 factor=1 names=[a] "
-                "of=3 place=- ranks=[0, 1] side=precision.side_target() step=1 weight=569"
+                "of=3 place=- ranks=[0, 1] side=precision.side_target() step=1 weight=576.957"
             ),
         ],
     ),
@@ -147,7 +168,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "FIX ACC222.reduced_factor count=3 error=1 factor=2 names=[a] "
-                "of=3 place=- ranks=[0, 1] side=precision.side_target() step=1 weight=569"
+                "of=3 place=- ranks=[0, 1] side=precision.side_target() step=1 weight=576.957"
             ),
         ],
     ),
@@ -159,7 +180,7 @@ EXAMPLES: list[Example] = [
             (
                 "FIX ACC223.result allowed=2e-06 error=0.5 names=- number=4 "
                 "operation=all_reduce place=train.py:7 ranks=[1] "
-                "side=precision.side_target() step=0 weight=580 @train.py:7"
+                "side=precision.side_target() step=0 weight=586 @train.py:7"
             ),
         ],
     ),
@@ -170,7 +191,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "FIX ACC224.order_names left=a names=[a] number=1 operation=all_reduce place=train.py:7 "
-                "ranks=[0, 1] right=b side=precision.side_target() step=0 weight=590 @train.py:7"
+                "ranks=[0, 1] right=b side=precision.side_target() step=0 weight=587.857 @train.py:7"
             ),
         ],
     ),
@@ -180,7 +201,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "FIX ACC224.absent names=- number=0 operation=all_reduce "
-                "place=train.py:7 ranks=[1] side=precision.side_target() step=3 weight=587 @train.py:7"
+                "place=train.py:7 ranks=[1] side=precision.side_target() step=3 weight=571.471 @train.py:7"
             ),
         ],
     ),
@@ -198,7 +219,7 @@ EXAMPLES: list[Example] = [
     (
         "ACC225",
         parting(partial=True, r0=0.1),
-        ["FIX ACC225.partial error=0.25 name=linear.0.forward others=0 ranks=[] step=1 weight=575"],
+        ["FIX ACC225.partial error=0.25 name=linear.0.forward others=0 ranks=[] step=1 weight=577.727"],
     ),
     ("ACC226", of(), []),
     (
@@ -216,13 +237,13 @@ EXAMPLES: list[Example] = [
         [
             (
                 "FIX ACC227.repeated left=8 ranks=[1] right=4 "
-                "shared=4 side=precision.side_target() step=1 steps=1 weight=610"
+                "shared=4 side=precision.side_target() step=1 steps=1 weight=580"
             ),
         ],
     ),
     (
         "ACC227",
         of(data=((1, "other", {"left": 8, "right": 8, "shared": 4}),)),
-        ["FIX ACC227.other left=8 right=8 shared=4 step=1 steps=1 weight=610"],
+        ["FIX ACC227.other left=8 right=8 shared=4 step=1 steps=1 weight=580"],
     ),
 ]

@@ -595,23 +595,6 @@ EXAMPLES: list[Example] = [
         of(PARTED, states=(Judged(0, (Event(0, "random", "", ("numpy",)),), ()),)),
         ["LOOK ACC237.random names=[numpy] place=- rank=0 side=precision.side_target() step=0 weight=160"],
     ),
-    (
-        "ACC237",
-        of(
-            PARTED,
-            states=(
-                Judged(
-                    0,
-                    (Event(1, "ranks", "gradients", ("w",), {"count": 1, "of": 9, "error": 0.5, "ranks": 2}),),
-                    (),
-                ),
-            ),
-        ),
-        [
-            "FIX ACC237.ranks_gradients count=1 error=0.5 names=[w] of=9 place=- rank=0 ranks=2"
-            " side=precision.side_target() step=1 weight=160"
-        ],
-    ),
     # what is advised
     (
         "ACC260",

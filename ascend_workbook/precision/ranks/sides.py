@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
@@ -20,7 +21,7 @@ from ascend_workbook.precision.ranks.reading import Call, Record
 from ascend_workbook.precision.ranks.runs import MergedRun, Merging
 from ascend_workbook.precision.ranks.states import COPY, Merged, merge_states
 from ascend_workbook.precision.record import FORWARD, Run
-from ascend_workbook.precision.state.judge import Judged
+from ascend_workbook.precision.state.judge import BY_ITSELF, RANDOM, Judged
 from ascend_workbook.precision.state.reading import States, Tensor
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 #: Initial weights that are the same to within this are told as the same.
 SAME_WEIGHT = 1e-6
 WRAPPER = "_fsdp_wrapped_module."
+#: Events of a step that copies which differ do not explain.
+BESIDE = (RANDOM, *BY_ITSELF)
 STATES_OF_COPIES = ("weight", "gradient", "update", "optimizer state")
 
 
@@ -75,13 +78,18 @@ class Joined:
     scratch: object = None
 
     def drop_consequences(self, judged: Judged, parted: float) -> Judged:
-        """Return what a merged step differs in before copies on the ranks do, and not after the step in which an
-        operator parts: from then on that is the cause."""
-        if not self.merged:
-            return judged
-        steps = [fault.step for part in self.ranks for fault in part.faults if fault.kind.startswith("copies_")]
-        last = min([parted, *(step - 1 for step in steps)])
-        return replace(judged, events=tuple(event for event in judged.events if event.step <= last))
+        """Return what a step differs in before copies on the ranks do, and, where steps were merged, not after the step
+        in which an operator parts: from then on that is the cause."""
+        copies = [[fault for fault in part.faults if fault.kind.startswith("copies_")] for part in self.ranks]
+        if self.merged:
+            last = min([parted, *(fault.step - 1 for own in copies for fault in own)])
+            return replace(judged, events=tuple(event for event in judged.events if event.step <= last))
+        copied = [{(fault.step, fault.kind, fault.names) for fault in own} for own in copies]
+        steps = [step for step, _, _ in copied[0] ^ copied[1]]  # what both sides have parts them not
+        first = min(steps, default=math.inf)
+        events = judged.events
+        others = (event for event in events if event.step < first or (event.step == first and event.kind in BESIDE))
+        return replace(judged, events=tuple(others))
 
 
 def join_sides(left: Side, right: Side, records: tuple[dict[int, Record], dict[int, Record]]) -> Joined:
@@ -92,11 +100,11 @@ def join_sides(left: Side, right: Side, records: tuple[dict[int, Record], dict[i
         Ranks(
             count,
             tuple(_find_axes(side, own, count)),
-            tuple(find_faults(own, side.states)),
+            tuple(find_faults(own, side.states, other.states if counts[0] == counts[1] else None)),
             errors=tuple(record.error for record in own.values() if record.error),
             coarse=tuple(find_coarse(own, _dtype_of(side))),
         )
-        for side, own, count in zip(sides, records, counts)
+        for side, own, count, other in zip(sides, records, counts, reversed(sides))
     ]
     if counts[0] == counts[1] or 0 in counts:
         return Joined(left, right, (ranks[0], ranks[1]))
@@ -126,9 +134,11 @@ def _dtype_of(side: Side) -> str:
     return dtypes.pop() if len(dtypes) == 1 else ""
 
 
-def find_faults(records: Mapping[int, Record], states: States) -> list[Fault]:
-    """All that the ranks of one run contradict each other in, the earliest first."""
-    return sorted((*check_ranks(records, states), *check_copies(records, states)), key=lambda fault: fault.step)
+def find_faults(records: Mapping[int, Record], states: States, other: States | None = None) -> list[Fault]:
+    """All that the ranks of one run contradict each other in, the earliest first. `other`: another run of as many
+    ranks, which tells what is a copy."""
+    faults = (*check_ranks(records, states), *check_copies(records, states, other))
+    return sorted(faults, key=lambda fault: fault.step)
 
 
 def _join_faults(own: tuple[Fault, ...], merged: list[Fault]) -> tuple[Fault, ...]:

@@ -11,12 +11,26 @@ from ascend_workbook.precision.ranks.laws import Fault
 
 SHOWN = 3
 #: Rules of faults, by their kinds.
-COPIES = ("copies_weight", "copies_gradient", "copies_update", "copies_optimizer_state")
+COPIES = ("copies_weight", "copies_gradient", "copies_update", "copies_optimizer_state", "copies_buffer")
 RULE_OF = {**dict.fromkeys(COPIES, "ACC221"), "reduced": "ACC222", "result": "ACC223", "order": "ACC224"}
 RULE_OF["absent"] = "ACC224"
-#: Causes before what follows from them.
-WEIGHTS = {"ACC221": 560.0, "ACC222": 570.0, "ACC223": 580.0, "ACC224": 590.0}
-AT_START = 605.0
+#: The stages of a step, in which what is told stands before what follows from it. A forward pass reads a part of a mean
+#: (a loss) where nothing is wrong too: then what else there is, is the cause.
+STAGES = """
+samples copies_weight order absent result partial copy reduced copies_gradient copies_optimizer_state copies_update
+copies_buffer partial_mean
+""".split()  # noqa: SIM905 - a column of names reads better without quotes
+#: Weights of what ranks contradict each other in, above those of one rank's operators: the first, and the span.
+FIRST, SPAN = 620.0, 60.0
+#: What a run begins with stands above initial weights that differ from the other side's, which follow from it.
+AT_START = 20.0
+
+
+def weigh_stage(step: int, stage: str, at: int = 0) -> float:
+    """A finding's weight: earlier steps first, within one the stages in their order, then as they are told (`at`)."""
+    order = step + 1 + (STAGES.index(stage) + at / 10) / len(STAGES)
+    began = step <= 0 and STAGES.index(stage) <= STAGES.index("copies_weight")
+    return FIRST - SPAN * order / (1 + order) + (AT_START if began else 0.0)
 
 
 def tell_fault(fault: Fault, rule: str, root: Path | None, side: Scalar, at: int = 0) -> Finding:
@@ -28,8 +42,8 @@ def tell_fault(fault: Fault, rule: str, root: Path | None, side: Scalar, at: int
         args["other_place"] = _shorten(str(args["other_place"]), root)
     key = f"{rule}.{fault.kind}_{fault.detail}" if fault.detail else f"{rule}.{fault.kind}"
     status = Status.LOOK if fault.detail == "coarse" else Status.FIX
-    weight = AT_START if fault.kind == "copies_weight" else WEIGHTS[rule]
-    return Finding(rule, status, key, args, place_of(fault.place, root), weight=weight - at - min(fault.step, 50))
+    weight = weigh_stage(fault.step, fault.kind, at)
+    return Finding(rule, status, key, args, place_of(fault.place, root), weight=weight)
 
 
 def tell_faults(faults: Iterable[Fault], root: Path | None, side: Scalar) -> Iterator[Finding]:

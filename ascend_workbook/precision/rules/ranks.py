@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.sentence import Scalar, Sentence
@@ -10,12 +11,12 @@ from ascend_workbook.precision.comparison import Comparison
 from ascend_workbook.precision.ranks.arranging import SUM
 from ascend_workbook.precision.ranks.locating import blame_rank, find_unlike
 from ascend_workbook.precision.ranks.sides import Joined
-from ascend_workbook.precision.ranks.telling import RULE_OF, place_of, tell_faults
+from ascend_workbook.precision.ranks.telling import RULE_OF, place_of, tell_faults, weigh_stage
 
 BASIS = "facts"
 SHOWN = 3
-#: What a forward pass did not add up is the cause of gradients that differ; a gradient that was not averaged, not.
-OF_COPY, OF_SUM, OF_MEAN = 578.0, 575.0, 550.0
+#: Below an operator that parts before.
+BELOW = 290.0
 SIDES = ("baseline", "target")
 
 
@@ -70,7 +71,16 @@ def check_faults(facts: Comparison, rule: str) -> Iterator[Finding]:
     for side, part, name in zip((facts.baseline, facts.target), facts.joined.ranks, SIDES):
         root = side.about.root if side.about else None
         own = [fault for fault in part.faults if RULE_OF[fault.kind] == rule]
-        yield from tell_faults(own, root, Sentence(f"precision.side_{name}"))
+        for finding in tell_faults(own, root, Sentence(f"precision.side_{name}")):
+            yield replace(finding, weight=BELOW) if _follows(facts, finding) else finding
+
+
+def _follows(facts: Comparison, finding: Finding) -> bool:
+    """Whether copies differ after an operator parted: an earlier step's, or the same step's forward or backward."""
+    if facts.first is None or finding.rule != "ACC221" or facts.joined is None or facts.joined.merged:
+        return False
+    step, parted = int(str(finding.args["step"])), facts.first[0].step
+    return parted < step or (parted == step and finding.key != "ACC221.copies_weight")
 
 
 def check_copies(facts: Comparison) -> Iterator[Finding]:
@@ -105,20 +115,14 @@ def check_part(facts: Comparison) -> Iterator[Finding]:
     unlike = find_unlike(facts)
     if unlike is not None:
         words = {"name": unlike.name, "step": unlike.step, "ranks": [*unlike.ranks]}
-        yield Finding("ACC225", Status.FIX, "ACC225.copy", words, unlike.place, weight=OF_COPY)
+        yield Finding("ACC225", Status.FIX, "ACC225.copy", words, unlike.place, weight=weigh_stage(unlike.step, "copy"))
     blame = blame_rank(facts)
     if blame is not None:
         args: dict[str, Scalar] = {"name": blame.name, "step": blame.step, "ranks": [*blame.ranks]}
         args.update(error=blame.error, others=blame.others)
         if blame.partial:
-            yield Finding(
-                "ACC225",
-                Status.FIX,
-                "ACC225.partial",
-                args,
-                blame.place,
-                weight=OF_SUM if blame.partial == SUM else OF_MEAN,
-            )
+            weight = weigh_stage(blame.step, "partial" if blame.partial == SUM else "partial_mean")
+            yield Finding("ACC225", Status.FIX, "ACC225.partial", args, blame.place, weight=weight)
         elif blame.ranks:
             yield Finding("ACC225", Status.LOOK, "ACC225.rank", args, blame.place, weight=340)
         else:
@@ -149,7 +153,7 @@ def check_samples(facts: Comparison) -> Iterator[Finding]:
     words: dict[str, Scalar] = {**args, "step": step, "steps": len(facts.joined.data)}
     if "side" in words:
         words["side"] = Sentence(f"precision.side_{words['side']}")
-    yield Finding("ACC227", Status.FIX, f"ACC227.{key}", words, weight=610)
+    yield Finding("ACC227", Status.FIX, f"ACC227.{key}", words, weight=weigh_stage(step, "samples"))
 
 
 RULES = {

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
-from ascend_workbook.precision.capturing.manifest import Manifest, load_manifest
-from ascend_workbook.precision.experiment import differences, measure_start, shared_draws
+from ascend_workbook.precision.capturing.manifest import Manifest
+from ascend_workbook.precision.experiment import measure_start, shared_draws
 from ascend_workbook.precision.experiment.told import Discrepancy
-from ascend_workbook.precision.state.judge import KINDS, Conditions, Event, Judged
-from ascend_workbook.precision.state.judging import drop_consequences, judge_rank
-from ascend_workbook.precision.state.ranks import judge_between_ranks
-from ascend_workbook.precision.state.reading import States, read_states
+from ascend_workbook.precision.state.judge import Conditions, Judged
+from ascend_workbook.precision.state.judging import judge_rank
+from ascend_workbook.precision.state.reading import States
 from ascend_workbook.precision.tensors.tolerance import reduced_unit
 
 #: Facts of the experiment that make other gradients, from the step that they name on.
@@ -74,27 +72,4 @@ def _kind_of(side: Manifest) -> str:
 def judge_states(baseline: States, target: States, known: Conditions) -> list[Judged]:
     """Hold every rank that both sides recorded against its like."""
     ranks = sorted(baseline.ranks.keys() & target.ranks.keys())
-    judged = [judge_rank(rank, baseline.ranks[rank], target.ranks[rank], known) for rank in ranks]
-    between = [event for event in judge_between_ranks(baseline, target) if event.step < known.parted_from]
-    if between:
-        first = judged[0]
-        events = sorted((*between, *first.events), key=lambda event: (event.step, KINDS.index(event.kind)))
-        judged[0] = Judged(first.rank, tuple(drop_consequences(events)), first.rows)
-    return judged
-
-
-def judge_folders(baseline: Path, target: Path) -> list[Event]:
-    """The events of two captures' first rank, data that differ among them; the earliest first."""
-    left, right = load_manifest(baseline), load_manifest(target)
-    discrepancies = differences(left, right)
-    states = read_states(baseline), read_states(target)
-    judged = judge_states(*states, known_conditions(left, right, discrepancies, states=states))
-    events = sorted((event for rank in judged for event in rank.events), key=lambda event: event.step)
-    data = [
-        Event(int(part.name), "data", part.fact)
-        for part in discrepancies
-        if part.fact in OF_DATA and part.name.isdigit()
-    ]
-    if data and (not events or data[0].step <= events[0].step):
-        return [*data, *events]
-    return events
+    return [judge_rank(rank, baseline.ranks[rank], target.ranks[rank], known) for rank in ranks]

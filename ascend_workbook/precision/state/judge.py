@@ -13,12 +13,12 @@ from ascend_workbook.precision.state.reading import Step
 # ruff: noqa: SIM905 - a column of names reads better without quotes
 #: The kinds of events, in the order of a step.
 KINDS = """
-data random ranks restored scale count recompute gradient unscale clip changed skipped parameters rate decay rule update
+data random restored scale count recompute gradient unscale clip changed skipped parameters rate decay rule update
 buffer copy
 """.split()
-RESTORED, SCALE, COUNT, RECOMPUTE, GRADIENT, UNSCALE, CLIP, CHANGED, SKIPPED = KINDS[3:12]
-PARAMETERS, RATE, DECAY, RULE, UPDATE, BUFFER, COPY = KINDS[12:]
-RANDOM, RANKS = "random", "ranks"
+RESTORED, SCALE, COUNT, RECOMPUTE, GRADIENT, UNSCALE, CLIP, CHANGED, SKIPPED = KINDS[2:11]
+PARAMETERS, RATE, DECAY, RULE, UPDATE, BUFFER, COPY = KINDS[11:]
+RANDOM = "random"
 #: Judged on each side by itself: not a consequence of what came before in the step.
 BY_ITSELF = (RECOMPUTE, UNSCALE, CLIP, CHANGED, SKIPPED, PARAMETERS, RATE, DECAY, RULE, COUNT)
 #: Relative difference of a gradient that rounding explains at the first step and at later ones, of float32 and of

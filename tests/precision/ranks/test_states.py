@@ -89,3 +89,17 @@ def test_one_run_alone_tells_its_copies_by_what_it_reduces(
     faults = list(check_copies(write_ranks(tmp_path, reduced), states))  # type: ignore[arg-type]
     assert [(fault.kind, fault.ranks, fault.names) for fault in faults] == ([(kind, (1,), ("w",))] if kind else [])
     assert not list(check_copies(write_ranks(tmp_path, [[], []]), states))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["weight", "gradient"])
+def test_what_is_alike_on_the_other_run_is_a_copy(kind: str) -> None:
+    alike, parted = [{"w": pack(WHOLE)}, {"w": pack(WHOLE)}], [{"w": pack(WHOLE)}, {"w": pack(WHOLE * 1.01)}]
+    other = record(alike)
+    states = record(parted, alike) if kind == "weight" else record(alike, parted)
+    faults = list(check_copies({}, states, other))
+    assert [(fault.kind, fault.ranks, fault.names) for fault in faults] == [(f"copies_{kind}", (1,), ("w",))]
+    assert not list(check_copies({}, states))
+    assert not list(check_copies({}, states, states))
+    near = record([{"w": pack(WHOLE)}, {"w": pack(WHOLE * (1 + 1e-5))}])
+    assert not list(check_copies({}, near, other))
+    assert not list(check_copies({}, states, record([{"w": pack(WHOLE)}])))

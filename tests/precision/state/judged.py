@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
+from ascend_workbook.precision.capturing.manifest import load_manifest
+from ascend_workbook.precision.comparison import Side
+from ascend_workbook.precision.experiment import differences
+from ascend_workbook.precision.ranks.copies import check_copies
+from ascend_workbook.precision.ranks.reading import Record, read_records
+from ascend_workbook.precision.ranks.sides import Joined, Ranks
 from ascend_workbook.precision.state import events
 from ascend_workbook.precision.state.judge import Event
+from ascend_workbook.precision.state.reading import States, read_states
 from tests.precision.state import cases, running
 from tests.precision.state.cases import Case
 
@@ -42,7 +50,7 @@ def judge_case(case: Case, root: Path, simulated: running.Simulated | None = Non
             running.record_once(place, case.recipe, case.fault, case.start, case.noise, case.seed)
     except RuntimeError as error:  # the corpus is wrong, and not what is judged
         return Verdict(case, "broken", str(error).strip().splitlines()[-1])
-    found = events.judge_folders(base, place)
+    found = judge_folders(base, place)
     words = "; ".join(map(describe_event, found))
     first = found[0] if found else None
     if not case.fault:
@@ -57,6 +65,39 @@ def judge_case(case: Case, root: Path, simulated: running.Simulated | None = Non
         return Verdict(case, "right", words)
     near = right_kind or first.kind in label.near or any(event.kind in label.kinds for event in found)
     return Verdict(case, "near" if near else "wrong", words)
+
+
+def join_copies(states: tuple[States, States], records: tuple[dict[int, Record], dict[int, Record]]) -> Joined:
+    """What `compare` knows of the copies of both sides' ranks."""
+    sides = [Side(Path(), {}, None, states=own) for own in states]
+    ranks = [
+        Ranks(len(own.ranks), faults=tuple(check_copies(record, own, other)))
+        for own, other, record in zip(states, reversed(states), records)
+    ]
+    return Joined(sides[0], sides[1], (ranks[0], ranks[1]))
+
+
+def judge_folders(baseline: Path, target: Path) -> list[Event]:
+    """The events of two captures' first rank, data and copies that differ among them; the earliest first."""
+    left, right = load_manifest(baseline), load_manifest(target)
+    discrepancies = differences(left, right)
+    states = read_states(baseline), read_states(target)
+    judged = events.judge_states(*states, events.known_conditions(left, right, discrepancies, states=states))
+    joined = join_copies(states, (read_records(baseline), read_records(target)))
+    kept = [event for rank in judged for event in joined.drop_consequences(rank, math.inf).events]
+    kept += [
+        Event(fault.step, "ranks", fault.kind[len("copies_") :], fault.names, fault.args, fault.place, side)
+        for side, part in zip(("baseline", "target"), joined.ranks)
+        for fault in part.faults
+        if fault.kind.startswith("copies_")
+    ]
+    found = sorted(kept, key=lambda event: (event.step, event.kind not in ("random", "ranks")))
+    data = [
+        Event(int(part.name), "data", part.fact)
+        for part in discrepancies
+        if part.fact in events.OF_DATA and part.name.isdigit()
+    ]
+    return [*data, *found] if data and (not found or data[0].step <= found[0].step) else found
 
 
 def describe_event(event: Event) -> str:

@@ -25,7 +25,8 @@ from ascend_workbook.profiling.readers.ascend import TIMELINE, output_of
 from ascend_workbook.profiling.readers.choice import ALL
 from ascend_workbook.profiling.readers.counters import Counters, collect_counters, read_database_counters
 from ascend_workbook.profiling.readers.database import find_database
-from ascend_workbook.profiling.readers.lines import add_sampled_lines, read_delays, without
+from ascend_workbook.profiling.readers.gradients import NO_LINKS, Links, read_gradients
+from ascend_workbook.profiling.readers.lines import add_sampled_lines, read_calm_step, read_delays, without
 from ascend_workbook.profiling.readers.tables import KernelTable, MemoryTables, read_kernel_table, read_memory_tables
 from ascend_workbook.profiling.trace import Trace
 
@@ -42,7 +43,9 @@ CALLS_THAT_WAIT = ("Synchronize", "aten::_local_scalar_dense")
 class Profile:
     """A trace and its breakdown. `tier` is empty where neither the record nor the trace tells it; `told` is what the
     profiler's own table says of each step (tables.step_times); `output` the folder in which its tables lie, `database`
-    the database that it was exported to; `delays` when other programs had the cores that its process wanted."""
+    the database that it was exported to; `delays` when other programs had the cores that its process wanted;
+    `calm_step_ns` what a step took that was not recorded, 0 where that is not known; `gradients` which rows of backward
+    belong to which of forward (n, 2)."""
 
     trace: Trace
     breakdown: Breakdown
@@ -53,6 +56,8 @@ class Profile:
     output: Path | None = None
     database: Path | None = None
     delays: Intervals = EMPTY
+    calm_step_ns: float = 0.0
+    gradients: Links = field(default_factory=lambda: NO_LINKS)
 
     @classmethod
     def from_trace(
@@ -123,7 +128,8 @@ class Profile:
         """Return this profile as it would be on a machine that does nothing else."""
         if not self.delays.start_ns.size:
             return self
-        return Profile.from_trace(without(self.trace, self.delays), self.record, self.told)
+        calm = Profile.from_trace(without(self.trace, self.delays), self.record, self.told)
+        return replace(calm, calm_step_ns=self.calm_step_ns, gradients=self.gradients)
 
     @cached_property
     def exposed(self) -> Exposed:
@@ -199,7 +205,10 @@ def load_profile(path: str | os.PathLike[str], steps: str = ALL) -> Profile:
     trace = add_sampled_lines(read_trace(profile_path, steps), profile_path)
     profile = Profile.from_trace(trace, record, table_times)
     database = find_database(profile_path) if profile_path.is_dir() else None
-    return replace(profile, output=output, database=database, delays=read_delays(profile_path))
+    profile = replace(profile, output=output, database=database, delays=read_delays(profile_path))
+    if not profile.simulated:
+        return profile
+    return replace(profile, calm_step_ns=read_calm_step(profile_path), gradients=read_gradients(trace))
 
 
 def tier_of(trace: Trace) -> str:

@@ -245,3 +245,35 @@ def test_a_profile_is_read_with_its_samples(tmp_path: Path) -> None:
     profile = load_profile(path)
     assert sampled_stacks(profile.trace) == 4
     assert (profile.breakdown.step_ns, profile.calm.breakdown.step_ns) == (100 * MS, 80 * MS)
+
+
+def test_calls_of_modules_have_their_lines_one_name_a_module(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    before = torch.nn.Module.__call__
+
+    class Own(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def forward(self, value: Any) -> Any:
+            return value
+
+    first, chain = torch.nn.Identity(), torch.nn.Sequential(Own(), torch.nn.Identity())
+    sampler = LineSampler()
+    sampler.start()
+    first(1), chain(2), first(3)
+    sampler.stop()
+    assert torch.nn.Module.__call__ is before
+    calls = noted_calls(sampler, tmp_path / "rank0.lines.json")
+    assert [name for _, _, _, name in calls] == ["module#0", "module#1", "module#2", "module#0"], "as they end"
+    assert {function for _, _, function, _ in calls} == {"test_calls_of_modules_have_their_lines_one_name_a_module"}
+
+
+def test_steps_that_were_not_recorded_are_told_without_what_they_waited(tmp_path: Path) -> None:
+    sampler = LineSampler()
+    sampler.start()
+    sampler.stop()
+    folder = tmp_path / "rank0_1_ascend_pt"
+    folder.mkdir()
+    assert lines.read_calm_step(folder) == 0
+    sampler.write_samples(tmp_path / "rank0.lines.json", [(9_000, 0), (8_000, 3_000), (7_000, 500)])
+    assert lines.read_calm_step(folder) == 5_000
+    (tmp_path / "rank0.lines.json").write_text("{")
+    assert lines.read_calm_step(folder) == 0

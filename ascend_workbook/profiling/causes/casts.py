@@ -31,8 +31,8 @@ def count_undone_casts(lines: Lines) -> Iterator[Cause]:
     numbers: dict[tuple[str, ...], int] = {}
     forth = np.array([numbers.setdefault(pair, len(numbers)) for pair in types] or [0])
     back = np.array([numbers.get(pair[::-1], -1) for pair in types] or [-1])
-    is_cast = np.array([_is_cast(pair) for pair in types] or [False])
-    is_copy = trace.mask_of_names(COPY.__eq__)[rows] & is_cast[trace.dtype[rows]]
+    of_cast = np.array([is_cast(pair) for pair in types] or [False])
+    is_copy = trace.mask_of_names(COPY.__eq__)[rows] & of_cast[trace.dtype[rows]]
     same = (trace.shape[rows][1:] == trace.shape[rows][:-1]) & (trace.step[rows][1:] == trace.step[rows][:-1])
     undone = is_copy[1:] & is_copy[:-1] & same & (forth[trace.dtype[rows]][1:] == back[trace.dtype[rows]][:-1])
     undone = _leave_out_next(undone)
@@ -42,7 +42,7 @@ def count_undone_casts(lines: Lines) -> Iterator[Cause]:
     pairs = np.flatnonzero(undone)
     copies = rows[np.union1d(pairs, pairs + 1)]
     where, part = lines.dearest_place(rows[pairs])
-    spent = _spend_in_casts(lines, own, copies)
+    spent = spend_in_casts(lines, own, copies)
     yield make_cause(lines, "casting", "undone", spent, where, part, calls=round(number))
 
 
@@ -55,13 +55,14 @@ def _leave_out_next(undone: Mask) -> Mask:
     return chosen
 
 
-def _is_cast(types: tuple[str, ...]) -> bool:
+def is_cast(types: tuple[str, ...]) -> bool:
+    """Return whether a copy between tensors of these types changes a float's type."""
     return len(types) == 2 and types[0] != types[1] and all("float" in name for name in types)
 
 
-def _spend_in_casts(lines: Lines, own: Mask, copies: npt.NDArray[np.intp]) -> float:
-    """Return the nanoseconds of a mean step that these copies take with the calls around them, and the gradients of as
-    many."""
+def spend_in_casts(lines: Lines, own: Mask, copies: npt.NDArray[np.intp], part: float = 1.0) -> float:
+    """Return the nanoseconds of a mean step that these copies take with the calls around them, and this part of the
+    gradients of casts."""
     trace = lines.trace
     calls = np.flatnonzero(own & trace.mask_of_names(CASTS.__contains__))
     begin, end = trace.start_ns[calls], trace.start_ns[calls] + trace.duration_ns[calls]
@@ -69,4 +70,4 @@ def _spend_in_casts(lines: Lines, own: Mask, copies: npt.NDArray[np.intp]) -> fl
     holding = calls[np.searchsorted(moments, end) > np.searchsorted(moments, begin)]
     spans = trace.intervals_of(np.isin(np.arange(len(trace)), np.union1d(holding, copies)))
     gradients = trace.mask_of_names(GRADIENT.__eq__) & lines.steady
-    return float(spans.length_ns + trace.duration_ns[gradients].sum()) / lines.steps
+    return float(spans.length_ns + part * trace.duration_ns[gradients].sum()) / lines.steps

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ascend_workbook.profiling.attribution import Nesting
 from ascend_workbook.profiling.causes.casts import count_undone_casts
-from ascend_workbook.profiling.causes.cause import Cause
+from ascend_workbook.profiling.causes.cause import TRUST, Cause
 from ascend_workbook.profiling.causes.lines import (
     BACKWARD,
     COPYING_WAITS,
@@ -25,8 +25,9 @@ from ascend_workbook.profiling.causes.lines import (
     find_launching,
     make_cause,
 )
-from ascend_workbook.profiling.causes.loops import count_loops
+from ascend_workbook.profiling.causes.loops import count_loops, move_to_loop
 from ascend_workbook.profiling.causes.marks import describe_frame, function_of
+from ascend_workbook.profiling.causes.needless import count_needless
 from ascend_workbook.profiling.causes.work import elements_of
 from ascend_workbook.profiling.intervals import I64, Intervals
 from ascend_workbook.profiling.readers.lines import COLLECTION
@@ -80,6 +81,8 @@ MOST_WORK = 0.5
 OWN_PART = 0.4
 #: A step is told of from so much on: a thread is looked at once a millisecond
 LEAST_NS = 1_000_000
+#: The line in a place, `train.py:41 save`
+LINE = re.compile(r":\d+ ")
 #: Causes that say by themselves why a line copies or reads
 TOLD = ("checkpoint", "logging", "loading", "preprocessing", "compiling")
 
@@ -104,8 +107,28 @@ def add_counted(profile: Profile, causes: tuple[Cause, ...]) -> tuple[Cause, ...
     rest = [cause for cause in rest if cause.kind != "loading" or _is_slow_loading(lines, cause)]
     # a copy within an operator of torch, as a gradient is put together: no line of the script asks for it
     rest = [cause for cause in rest if cause.kind != "blocked_copy" or PLACE.search(cause.where)]
-    named = [lines.predict(cause) for cause in (*counted, *rest)]
-    return tuple(sorted(named, key=lambda cause: -cause.weight))
+    named = [lines.predict(move_to_loop(lines, cause)) for cause in (*counted, *rest)]
+    return tuple(sorted(_say_once(lines, named), key=lambda cause: -cause.weight))
+
+
+def _say_once(lines: Lines, causes: list[Cause]) -> Iterator[Cause]:
+    """Yield one of those that tell of the same place, as sure as the surest of them: its gaps and its frames tell the
+    same time twice. A loop of it says more than that it is busy, else the dearest does. Of a function that holds the
+    loop of the steps the lines are apart."""
+    at_place: dict[tuple[str, str], list[Cause]] = {}
+    for cause in causes:
+        at_place.setdefault(_place_of(lines, cause), []).append(cause)
+    for (_, where), causes_there in at_place.items():
+        if where:
+            first = max(causes_there, key=lambda cause: (cause.evidence.key == "PRF316.loops", cause.weight))
+            yield replace(first, confidence=max((cause.confidence for cause in causes_there), key=TRUST.__getitem__))
+        else:
+            yield from causes_there
+
+
+def _place_of(lines: Lines, cause: Cause) -> tuple[str, str]:
+    """Return what kind of thing a cause tells of, and in which function, or at which line of the loop's."""
+    return cause.kind, cause.where if lines.is_of_loop(cause.where) else LINE.sub(" ", cause.where)
 
 
 def _is_slow_loading(lines: Lines, cause: Cause) -> bool:
@@ -133,6 +156,7 @@ def count_work(profile: Profile) -> dict[str, float]:
 def _count_causes(lines: Lines) -> Iterator[Cause]:
     yield from _count_copies(lines)
     yield from count_undone_casts(lines)
+    yield from count_needless(lines)
     yield from count_loops(lines)
     yield from _count_waits(lines)
     yield from _count_emptying(lines)

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ascend_workbook.findings.sentence import Scalar, Sentence
-from ascend_workbook.profiling.attribution import Nesting
+from ascend_workbook.profiling.attribution import Nesting, find_innermost, nest_by_lane
 from ascend_workbook.profiling.causes.cause import Cause, Range
 from ascend_workbook.profiling.causes.marks import COMPILED, describe_frame, function_of, is_own_frame
 from ascend_workbook.profiling.causes.work import families_of
-from ascend_workbook.profiling.intervals import I64, Intervals
+from ascend_workbook.profiling.intervals import EMPTY, I64, Intervals
 from ascend_workbook.profiling.trace import Step, Trace
 
 if TYPE_CHECKING:
@@ -35,13 +35,15 @@ BUSY_NS = 300_000
 COPYING_WAITS = ("Tensor.cpu", "Tensor.numpy", "Tensor.to", "Tensor.tolist")
 #: The script's thread waits here for the one that runs backward
 BACKWARD = ": _engine_run_backward"
-#: Causes without which a step is shorter by what goes on at their place, and of these such as are counted: what these
-#: are weighed by is no time that is saved
+#: Around each operator of backward
+NODE = "autograd::engine::evaluate_function: "
+#: Causes without which a step is shorter by what goes on at their place, and of these such as are told by what is
+#: called there, all over the function
 AT_PLACE = (
     *("preprocessing", "garbage", "checkpoint", "logging", "python", "compiling", "synchronisation", "blocked_copy"),
-    *("tiny_kernels", "computing", "allocation"),
+    *("tiny_kernels", "computing", "allocation", "fallback"),
 )
-HANDED_OUT = ("tiny_kernels", "computing")
+EXPLAINED_BY_NAME = ("preprocessing", "garbage", "checkpoint", "logging", "python", "compiling")
 #: What a frame's name can tell of its time
 EXPLAINED = ("garbage", "loading", "checkpoint", "logging", "compiling", "preprocessing", "profiler")
 EDGES = ("start_ns", "end_ns")
@@ -126,6 +128,13 @@ class Lines:
             return "", 0.0
         return describe_frame(self.trace.names[int(counts.argmax())]), float(counts.max()) / rows.size
 
+    def dearest_wait(self, rows: npt.NDArray[np.intp]) -> str:
+        """Return the line at which the script's thread is, and most often waits, when these events of other threads
+        begin; empty where none is known."""
+        names = self.lines_at(self.trace.start_ns[rows])
+        counts = np.bincount(names[names >= 0])
+        return describe_frame(self.trace.names[int(counts.argmax())]) if counts.size else ""
+
     @cached_property
     def alone(self) -> Intervals:
         """Return when the host hands out no work, waits for no loader and no backward, updates no parameter and does
@@ -200,6 +209,13 @@ class Lines:
             lasts[number] = Intervals.union_of(frames.start_ns[own], frames.end_ns[own]).length_ns
         held: Mask = (lasts >= enough)[function]
         return held
+
+    def is_of_loop(self, where: str) -> bool:
+        """Return whether a place is a line of a function that holds the loop."""
+        if self.frames is None:
+            return True
+        here = np.array([describe_frame(name) == where for name in self.trace.names])[self.trace.name[self.frames.rows]]
+        return bool(self.holds_loop[here].any())
 
     @property
     def handed_ns(self) -> float:
@@ -287,35 +303,88 @@ class Lines:
         return replace(cause, where=where, evidence=Sentence(cause.evidence.key, **args))
 
     def predict(self, cause: Cause) -> Cause:
-        """Return a cause with what the step would be shorter by without it: what goes on at its place, or, where its
-        kernels are all over the step, what they take and their part of what the host needs to hand them out."""
-        saved = cause.spent_ns
-        if cause.kind in AT_PLACE and cause.where:
-            at_place = self.spent_at(cause.where)
-            saved = at_place + self.backward_of(cause.where) if cause.kind in HANDED_OUT else max(saved, at_place)
-        elif cause.kind in ("layout", "casting") and not cause.evidence.key.endswith(".undone"):
-            rows = np.flatnonzero(self.trace.where(("compute",)) & self.steady)
-            part = float((families_of(self.trace, rows) == cause.kind).mean()) if rows.size else 0.0
-            saved += part * self.profile.breakdown.per_step_ns("free")
-        elif cause.predicted is not None or cause.kind not in ("fallback", "communication", "casting"):
+        """Return a cause with what the step would be shorter by without it: what goes on at its place, with the
+        gradients of what is called there; where its kernels are all over the step, what they take and their part of
+        what the host needs to hand them out. Without what recording adds, which no step takes that is not recorded."""
+        at = self._steady_at(cause.where) if cause.kind in AT_PLACE and cause.where else np.empty(0, np.intp)
+        if at.size:
+            saved = self.replay_without(self._spans_of(at))
+            if cause.kind in EXPLAINED_BY_NAME:
+                saved = max(saved, min(cause.spent_ns, self.calm_step_ns))
+        elif cause.predicted is not None:
             return cause
+        else:
+            saved = cause.spent_ns
+            if cause.kind in ("layout", "casting") and cause.evidence.key.endswith("_work"):
+                rows = np.flatnonzero(self.trace.where(("compute",)) & self.steady)
+                part = float((families_of(self.trace, rows) == cause.kind).mean()) if rows.size else 0.0
+                saved += part * self.profile.breakdown.per_step_ns("free")
+            saved *= self.calm_step_ns / self.profile.breakdown.step_ns
         return replace(cause, predicted=Range(saved, saved))
 
-    def backward_of(self, where: str) -> float:
-        """Return the nanoseconds of a mean step in which the gradients of what is called at a place are worked out: the
-        part of backward that these operators are of all that the script calls outside of updates."""
+    @property
+    def calm_step_ns(self) -> float:
+        """Return what a mean step takes that is not recorded, as far as that is known, and never more than one that
+        is."""
+        breakdown = self.profile.breakdown
+        usual = min(1.0, self.profile.calm_step_ns / max(1.0, breakdown.median_ns)) or 1.0
+        return usual * breakdown.step_ns
+
+    @cached_property
+    def event_cost_ns(self) -> float:
+        """Return what recording one operator adds to the step."""
+        events = int((self.trace.where(("host_op",)) & self.steady).sum()) / self.steps
+        return (self.profile.breakdown.step_ns - self.calm_step_ns) / max(1.0, events)
+
+    def spans_at(self, where: str) -> Intervals:
+        """Return when the script is in the function at a place in steady steps, or at that line of the loop's."""
+        return self._spans_of(self._steady_at(where))
+
+    def spent_with_gradients(self, where: str) -> float:
+        """Return the nanoseconds of the mean step at a place, and in the gradients of what is called there."""
+        spans = self.spans_at(where)
+        return float((spans | self._backward_of(spans)).length_ns) / self.steps
+
+    def replay_without(self, spans: Intervals) -> float:
+        """Return what a step would be shorter by without what the script's thread does in these intervals, and without
+        the gradients of what it calls there: nothing else runs meanwhile, for it waits for backward."""
+        trace = self.trace
+        removed = spans | self._backward_of(spans)
+        events = removed.cover_moments(trace.start_ns[trace.where(("host_op",)) & self.steady]).sum()
+        return max(0.0, float(removed.length_ns - self.event_cost_ns * int(events)) / self.steps)
+
+    def _backward_of(self, spans: Intervals) -> Intervals:
+        """Return when the gradients are worked out of what is called in these intervals."""
+        trace, links = self.trace, self.profile.gradients
+        if not links.size:
+            return self._usual_backward_of(spans)
+        begun = spans.cover_moments(trace.start_ns[links[:, 0]])
+        nodes = links[begun & self.steady[links[:, 1]], 1]
+        around = np.flatnonzero(trace.mask_of_names(lambda name: name.startswith(NODE)) & self.steady)
+        threads = nest_by_lane(trace.lane[around], trace.start_ns[around], trace.duration_ns[around], around)
+        rows = find_innermost(threads, trace.lane[nodes], trace.start_ns[nodes])
+        rows = np.union1d(nodes, rows[rows >= 0]).astype(np.intp)
+        return Intervals.union_of(trace.start_ns[rows], trace.start_ns[rows] + trace.duration_ns[rows])
+
+    def _usual_backward_of(self, spans: Intervals) -> Intervals:
+        """Return, where nothing links backward to forward, the part of it that these operators are of all that the
+        script calls outside of updates."""
         trace, rows = self.trace, self.script_rows
         if self.frames is None or not rows.size:
-            return 0.0
+            return EMPTY
         updates = trace.mask_of_names(lambda name: name.startswith("Optimizer.step#"))
         rows = rows[~updates[rows] & ~trace.intervals_of(updates).cover_moments(trace.start_ns[rows])]
-        waits = trace.mask_of_names(lambda name: BACKWARD in name) & self.steady
-        around = trace.intervals_of(waits)
+        around = trace.intervals_of(trace.mask_of_names(lambda name: BACKWARD in name) & self.steady)
         rows = rows[~around.cover_moments(trace.start_ns[rows])]
-        part = (
-            self._spans_of(self._find_frames_at(where)).cover_moments(trace.start_ns[rows]).mean() if rows.size else 0.0
-        )
-        return float(part) * around.length_ns / self.steps
+        part = float(spans.cover_moments(trace.start_ns[rows]).mean()) if rows.size else 0.0
+        lasts = np.round((around.end_ns - around.start_ns) * part).astype(np.int64)
+        return Intervals.union_of(around.start_ns, around.start_ns + lasts)
+
+    def _steady_at(self, where: str) -> npt.NDArray[np.intp]:
+        if self.frames is None:
+            return np.empty(0, np.intp)
+        at = self._find_frames_at(where)
+        return at[self.steady[self.frames.rows[at]]]
 
 
 def find_launching(trace: Trace, rows: npt.NDArray[np.intp]) -> I64:

@@ -9,19 +9,27 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.profiling.attribution import Nesting
 from ascend_workbook.profiling.causes.cause import Cause
 from ascend_workbook.profiling.causes.lines import Lines, make_cause
 from ascend_workbook.profiling.causes.marks import describe_frame, function_of
 from ascend_workbook.profiling.causes.work import elements_of
+from ascend_workbook.profiling.trace import Trace
 
 #: A function loops where it calls one operator, on small tensors of the same shapes, so many times a step
-ALIKE = 32
+ALIKE = 24
 #: Elements of a tensor from which it is not small: an operator may take as long as it takes to hand it out
 SMALL = 2**16
 #: Frames between a line and an operator: of these the line is not the one that calls it
 BETWEEN = re.compile(r"(^|/)torch/nn/modules/|-packages/(?!torch/|torch_npu/)")
 UPDATE = "Optimizer."
+#: How calls of modules are named, one name a module; the same one so often a step is called in a loop
+MODULE, SAME_MODULE = "module#", 16
+#: A module that calls so many times what is alike each time that it is called loops itself
+LOOPS_TOO = 4
+#: One call of a module that holds so many operators that are alike holds a loop; one that holds fewer is a layer
+IN_ONE_CALL = 8
 #: How the shape of a batch of one begins
 ONE_SAMPLE = "[1,"
 #: One in so many of the operators hands out a kernel, for others are views: it is kernels that are tiny, else Python
@@ -40,19 +48,81 @@ def count_loops(lines: Lines) -> Iterator[Cause]:
     numbers: dict[str, int] = {}
     function = np.array([numbers.setdefault(function_of(name), len(numbers)) for name in trace.names])[names]
     is_small = np.array([0 < elements_of(shape) < SMALL for shape in trace.shapes])[trace.shape[rows]]
-    alike = np.stack([function, trace.name[rows], trace.shape[rows]])[:, is_small]
+    alike = np.stack([function, trace.name[rows], trace.shape[rows]])[:, is_small & ~_are_of_layers(lines, rows)]
     groups, counts = np.unique(alike, axis=1, return_counts=True)
     if counts.max(initial=0) < ALIKE * lines.steps:
         return
     best = _go_down(lines, groups, counts, [*numbers])
     chosen = function == best
     by_line = np.bincount(names[chosen])
-    where = describe_frame(trace.names[int(by_line.argmax())])
+    where, part = describe_frame(trace.names[int(by_line.argmax())]), by_line.max() / chosen.sum()
     calls = int(chosen.sum())
-    spent = lines.spent_at(where) + lines.backward_of(where)
+    spent = lines.spent_with_gradients(where)
     kind = "tiny_kernels" if HANDED_OUT * int(lines.hands_out[rows[chosen]].sum()) >= calls else "python"
-    cause = make_cause(lines, kind, "loops", spent, where, by_line.max() / calls, calls=round(calls / lines.steps))
+    cause = make_cause(lines, kind, "loops", spent, where, part, calls=round(calls / lines.steps))
     yield replace(cause, confidence="likely")
+
+
+def move_to_loop(lines: Lines, cause: Cause) -> Cause:
+    """Return a cause that is told by what a layer calls with the line that calls the layer's model again and again,
+    where one does."""
+    if cause.kind not in ("tiny_kernels", "computing") or not cause.where:
+        return cause
+    trace, rows = lines.trace, lines.script_rows
+    loop = _find_module_loop(lines, rows[lines.spans_at(cause.where).cover_moments(trace.start_ns[rows])])
+    if loop in ("", cause.where):
+        return cause
+    spent = lines.spent_with_gradients(loop)
+    share = min(1.0, spent / lines.profile.breakdown.step_ns)
+    args = {**cause.evidence.args, "gain_ms": lines.profile.to_ms(spent), "share": round(100 * share, 1)}
+    args |= {"place": Sentence("profiling.cause_at", where=loop, part=100)} if "place" in args else {"where": loop}
+    return replace(cause, spent_ns=spent, share=share, where=loop, evidence=Sentence(cause.evidence.key, **args))
+
+
+def _find_module_loop(lines: Lines, rows: npt.NDArray[np.intp]) -> str:
+    """Return the line that calls one and the same module again and again, where these operators are such a module's and
+    not of a loop within it; empty where there is none. Of modules within each other it is the outer one."""
+    trace, calls = lines.trace, _find_module_calls(lines)
+    names, module, count = np.unique(trace.name[calls], return_inverse=True, return_counts=True)
+    repeated = calls[(count >= SAME_MODULE * lines.steps)[module]]
+    if not repeated.size:
+        return ""
+    nesting = Nesting(trace.start_ns[repeated], trace.duration_ns[repeated], repeated)
+    outer = nesting.rows[nesting.parent < 0].astype(np.intp)
+    spans = trace.intervals_of(_mask_of(trace, outer))
+    inside = int(spans.cover_moments(trace.start_ns[rows]).sum())
+    if 2 * inside < rows.size or inside >= ALIKE * outer.size * LOOPS_TOO:
+        return ""
+    dearest = int(np.bincount(trace.name[outer], trace.duration_ns[outer]).argmax())
+    return lines.dearest_line(calls[trace.name[calls] == dearest])
+
+
+def _find_module_calls(lines: Lines) -> npt.NDArray[np.intp]:
+    return np.flatnonzero(lines.trace.mask_of_names(lambda name: name.startswith(MODULE)) & lines.steady)
+
+
+def _mask_of(trace: Trace, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+    mask = np.zeros(len(trace), np.bool_)
+    mask[rows] = True
+    return mask
+
+
+def _are_of_layers(lines: Lines, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+    """Return which of these operators are of layers: the call of a module that holds one holds few that are alike, and
+    is in no loop."""
+    trace, calls = lines.trace, _find_module_calls(lines)
+    if not calls.size:
+        return np.zeros(rows.size, np.bool_)
+    nesting = Nesting(trace.start_ns[calls], trace.duration_ns[calls], calls)
+    around = nesting.innermost_at(trace.start_ns[rows])
+    _, group, count = np.unique(
+        np.stack([around, trace.name[rows], trace.shape[rows]]), axis=1, return_inverse=True, return_counts=True
+    )
+    often = np.bincount(trace.name[calls]) >= SAME_MODULE * lines.steps
+    repeated = _mask_of(trace, calls[often[trace.name[calls]]])
+    in_loop = trace.intervals_of(repeated).cover_moments(trace.start_ns[rows])
+    few: npt.NDArray[np.bool_] = (around >= 0) & (count[group.ravel()] < IN_ONE_CALL) & ~in_loop
+    return few
 
 
 def _go_down(lines: Lines, groups: npt.NDArray[np.integer], counts: npt.NDArray[np.integer], names: list[str]) -> int:

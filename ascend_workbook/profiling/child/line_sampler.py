@@ -19,6 +19,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -66,6 +67,7 @@ class LineSampler:
         self._delays: list[tuple[int, int, int, int, int]] = []
         self._queues = Queues(self._thread_id, self._native_id)
         self._replaced: list[tuple[Any, str, Any, bool]] = []
+        self._modules: dict[int, int] = {}
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         self._switch_s = sys.getswitchinterval()
@@ -99,8 +101,9 @@ class LineSampler:
         self._replaced.clear()
         sys.setswitchinterval(self._switch_s)
 
-    def write_samples(self, path: Path) -> None:
-        """Write what was seen: frames by number, stacks of them from the outermost, and when each stack was seen."""
+    def write_samples(self, path: Path, calm_steps: Sequence[tuple[int, int]] = ()) -> None:
+        """Write what was seen: frames by number, stacks of them from the outermost, and when each stack was seen; and
+        what steps took that were not recorded, and waited for a core: recording takes a time of its own."""
         numbers: dict[tuple[str, int, str], int] = {}
         stacks = []
         for stack in self._stacks:
@@ -121,6 +124,7 @@ class LineSampler:
             "collections": self._collections,
             "calls": calls,
             "delays": self._delays,
+            "calm_steps": list(calm_steps),
         }
         path.write_text(json.dumps(content, separators=(",", ":")), encoding="utf-8")
 
@@ -141,6 +145,37 @@ class LineSampler:
                     self._replaced.append((owner, name, call, name in vars(owner)))
                     short = f"{owner.__name__.rpartition('.')[2]}.{name}"
                     setattr(owner, name, self._note_call(call, short))
+        self._note_modules(torch)
+
+    def _note_modules(self, torch: Any) -> None:
+        """Replace how modules are called by what notes the lines of the script that do, and where its own classes are
+        called: one name a module."""
+        owner = getattr(getattr(torch, "nn", None), "Module", None)
+        if owner is None:
+            return
+        call, calls, ours, numbers = owner.__call__, self._calls, self._thread_id, self._modules
+        is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", bool)  # torch 2.3
+        own_classes: dict[type, bool] = {}
+
+        @functools.wraps(call)
+        def call_and_note(module: Any, *args: Any, **kwargs: Any) -> Any:
+            if is_compiling():
+                return call(module, *args, **kwargs)
+            frame: FrameType = sys._getframe(1)
+            own = own_classes.get(type(module))
+            if own is None:
+                own = own_classes[type(module)] = _is_own_class(type(module))
+            if threading.get_ident() != ours or not (own or _is_own(frame.f_code)):
+                return call(module, *args, **kwargs)
+            frame = _find_caller(frame)
+            at, begin = frame.f_lasti, time.time_ns()
+            result = call(module, *args, **kwargs)
+            name = f"module#{numbers.setdefault(id(module), len(numbers))}"
+            calls.append((begin, time.time_ns() - begin, frame.f_code, at, name))
+            return result
+
+        self._replaced.append((owner, "__call__", call, True))
+        owner.__call__ = call_and_note
 
     def _note_call(self, call: Any, name: str) -> Any:
         calls, ours = self._calls, self._thread_id
@@ -204,9 +239,19 @@ class LineSampler:
 def _find_caller(frame: FrameType) -> FrameType:
     """Return the nearest frame of no installed package and not ours, else the frame itself."""
     near: FrameType | None = frame
-    while near is not None and (PACKAGES in near.f_code.co_filename or near.f_code.co_filename.startswith(OURS)):
+    while near is not None and not _is_own(near.f_code):
         near = near.f_back
     return near or frame
+
+
+def _is_own(code: CodeType) -> bool:
+    """Return whether code is the script's own."""
+    return not (PACKAGES in code.co_filename or code.co_filename.startswith(OURS))
+
+
+def _is_own_class(module: type) -> bool:
+    code = getattr(getattr(module, "forward", None), "__code__", None)
+    return code is not None and _is_own(code)
 
 
 def _comes_to_host(tensor: Any, result: Any) -> bool:

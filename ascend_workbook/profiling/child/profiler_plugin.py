@@ -11,6 +11,8 @@ import functools
 import importlib.util
 import json
 import shutil
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -114,8 +116,11 @@ class Recording:
         self._lines = Path(config["folder"], f"rank{rank}.lines.json") if config["lines"] else None
         self._begin = config["wait"] + config["warmup"]
         self._end = self._begin + config["steps"]
+        self._wait = config["wait"]
         self._steps = 0
         self._sampler: Any = None
+        self._calm: list[tuple[int, int]] = []
+        self._begun: tuple[int, int] | None = None
 
     @property
     def complete(self) -> bool:
@@ -128,12 +133,16 @@ class Recording:
         self._sample()
 
     def step(self) -> None:
-        """End a step."""
+        """End a step; of those before the profiler begins note how long they take, and wait for a core of that."""
+        now_ns, waited_ns = time.time_ns(), _read_waited_ns()
         self._steps += 1
+        if self._begun and self._steps <= self._wait:
+            self._calm.append((now_ns - self._begun[0], waited_ns - self._begun[1]))
         if self._steps >= self._end:  # before the profiler writes what it has
             self._stop_sampling()
         self._profiler.step()
         self._sample()
+        self._begun = time.time_ns(), _read_waited_ns()
 
     def stop(self) -> None:
         """End the recording, where not all steps came."""
@@ -148,8 +157,16 @@ class Recording:
     def _stop_sampling(self) -> None:
         if self._sampler is not None and self._lines is not None:
             self._sampler.stop()
-            self._sampler.write_samples(self._lines)
+            self._sampler.write_samples(self._lines, self._calm)
             self._lines = self._sampler = None
+
+
+def _read_waited_ns() -> int:
+    """Return how long this thread has waited for a core so far; 0 where the system does not tell it."""
+    try:
+        return int(Path(f"/proc/self/task/{threading.get_native_id()}/schedstat").read_text().split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
 
 
 def make(config: dict[str, Any], rank: int) -> Recording:

@@ -29,7 +29,10 @@ def find_rank_causes(
     first = _find_different(cluster, reports) if cluster.is_simulated else _find_awaited(cluster, judged)
     if first is None:
         return own
-    return [first, *(cause for cause in own if cause["kind"] != "communication")]
+    causes = [first, *(cause for cause in own if cause["kind"] != "communication")]
+    if cluster.is_simulated and first["kind"] == "rank_host":  # what all wait for may be less than what each does
+        causes.sort(key=lambda cause: -float(str(cause["share"])))
+    return causes
 
 
 def _own_causes(cluster: Cluster, reports: Mapping[int, Report]) -> list[dict[str, Any]]:

@@ -60,6 +60,17 @@ def read_delays(profile_path: Path) -> Intervals:
         return EMPTY
 
 
+def read_calm_step(profile_path: Path) -> float:
+    """Return the nanoseconds of the shortest of the steps that went by before the recording began, without what the
+    thread waited for a core; 0 where none is known."""
+    path = find_samples(profile_path)
+    try:
+        content = json.loads(path.read_text(encoding="utf-8")) if path else {}
+        return float(min((int(took) - int(waited) for took, waited in content.get("calm_steps", ())), default=0))
+    except (OSError, ValueError, TypeError, AttributeError):  # add_sampled_lines tells of it
+        return 0.0
+
+
 def find_lost_times(delays: Sequence[Sequence[int]]) -> Intervals:
     """Return when a thread could have gone on and did not, by the rows of LineSampler.delays. What a look finds waited
     lies directly before it. Where the thread rests it may wait for another, and for that one's core."""

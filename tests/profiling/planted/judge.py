@@ -21,6 +21,7 @@ from typing import Any
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.profiling.answers import analyse
 from ascend_workbook.profiling.causes import Cause, Range
+from ascend_workbook.profiling.causes.lines import Lines
 from ascend_workbook.machine import device
 from ascend_workbook.profiling.collecting import profile, runs
 from ascend_workbook.profiling.facts import load_profile
@@ -54,13 +55,15 @@ def record_scripts(folder: Path, scripts: Mapping[str, Path]) -> None:
 
 
 def find_profile_causes(data: Path) -> tuple[tuple[Cause, ...], float]:
-    """Return the causes that the analysis of all ranks names, and the milliseconds of a mean step."""
+    """Return the causes that the analysis of all ranks names, and the milliseconds of a mean step that is not recorded:
+    of such a one savings are told."""
     profiles = sorted(data.glob("rank*_ascend_pt"))
+    loaded = load_profile(profiles[0] if profiles else data)
+    step_ms = Lines(loaded.calm).calm_step_ns / 1e6
     if len(profiles) > 1:
         facts: Any = analyse(data).facts
-        return tuple(map(_read_cause, facts["causes"])), facts["step_ms"]
-    loaded = load_profile(profiles[0] if profiles else data)
-    return loaded.causes, loaded.calm.breakdown.step_ns / 1e6
+        return tuple(map(_read_cause, facts["causes"])), step_ms
+    return loaded.causes, step_ms
 
 
 def _read_cause(told: dict[str, Any]) -> Cause:
@@ -92,12 +95,12 @@ def read_saving(
 
 
 def read_step_ms(data: Path) -> float | None:
-    """Return the milliseconds of the median step of a recording, None where there is none that can be read."""
+    """Return the milliseconds of a mean step that is not recorded, None where there is none that can be read."""
     profiles = sorted(data.glob("rank*_ascend_pt"))
     if len(profiles) != 1:
         return None
     try:
-        return load_profile(profiles[0]).calm.breakdown.median_ns / 1e6
+        return Lines(load_profile(profiles[0]).calm).calm_step_ns / 1e6
     except WorkbookError:
         return None
 

@@ -1,0 +1,113 @@
+"""Loops that call a module again and again, layers that are none, and what a step is shorter by without a place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ascend_workbook.findings.sentence import Sentence
+from ascend_workbook.profiling.causes.cause import Cause
+from ascend_workbook.profiling.causes.counted import add_counted
+from ascend_workbook.profiling.causes.lines import Lines
+from ascend_workbook.profiling.facts import Profile
+from ascend_workbook.profiling.trace import Event, build_trace
+
+US = 1000
+OWN, BACKWARD, DEVICE = "Python 7", "Python 8", "Ascend Hardware 1"
+MAIN, LOOP, LAYER = (f"/a/train.py({line}): {name}" for line, name in ((9, "main"), (12, "generate"), (3, "forward")))
+
+
+def called(modules: int, calls: int, alike: int, where: str = LOOP) -> Profile:
+    """Four steps in which so many modules are called in turn at a line, so many times in all, each with so many
+    additions that are alike."""
+    events: list[Event] = []
+    for number in range(4):
+        begin = 20_000 * number
+        events.append(Event(f"ProfilerStep#{number}", "step", OWN, begin * US, 20_000 * US))
+        events.append(Event(MAIN, "python", OWN, begin * US, 19_999 * US))
+        for call in range(calls):
+            at, lasts = (begin + 100 + 300 * call) * US, 290 * US
+            events.append(Event(where, "python", OWN, at, lasts))
+            events.append(Event(f"module#{call % modules}", "python", OWN, at, lasts))
+            events.append(Event(LAYER, "python", OWN, at + US, lasts - 2 * US))
+            for part in range(alike):
+                start = at + (2 + 10 * part) * US
+                events.append(Event("aten::add", "host_op", OWN, start, 9 * US, shape="[8]"))
+                events.append(Event("add", "compute", DEVICE, start, 5 * US, launched_by=len(events) - 1))
+    return Profile.from_trace(build_trace(events, source="made", dialect="ascend"), {"tier": "npu-simulated"})
+
+
+def loops_in(profile: Profile) -> list[Cause]:
+    return [cause for cause in add_counted(profile, ()) if cause.evidence.key == "PRF316.loops"]
+
+
+def test_a_module_that_is_called_again_and_again_is_told_at_the_line_that_does() -> None:
+    (told,) = loops_in(called(modules=1, calls=40, alike=2))
+    assert (told.where, told.kind) == ("a/train.py:12 generate", "tiny_kernels")
+    assert told.share == pytest.approx(40 * 290 / 20_000, abs=0.01)
+
+
+def test_a_loop_within_a_module_is_told_where_it_is() -> None:
+    (told,) = loops_in(called(modules=4, calls=4, alike=24))
+    assert told.where == "a/train.py:3 forward"
+
+
+@pytest.mark.parametrize(("modules", "calls", "alike"), [(40, 40, 2), (12, 24, 7), (1, 15, 2)])
+def test_many_layers_are_no_loop(modules: int, calls: int, alike: int) -> None:
+    assert not loops_in(called(modules, calls, alike))
+
+
+def stepped() -> Profile:
+    """Four steps of 10 ms: a part of forward of 2 ms whose gradients take 3 ms, another of 1 ms and 1 ms."""
+    events: list[Event] = []
+    for number in range(4):
+        begin = 10_000 * number
+        rows = [
+            (f"ProfilerStep#{number}", "step", OWN, 0, 10_000),
+            (MAIN, "python", OWN, 0, 9_999),
+            (LAYER, "python", OWN, 1_000, 2_000),
+            ("aten::mul", "host_op", OWN, 1_500, 100),
+            ("aten::exp", "host_op", OWN, 3_500, 100),
+            ("autograd::engine::evaluate_function: ExpBackward0", "host_op", BACKWARD, 5_000, 1_000),
+            ("ExpBackward0", "host_op", BACKWARD, 5_100, 800),
+            ("autograd::engine::evaluate_function: MulBackward0", "host_op", BACKWARD, 6_000, 3_000),
+            ("MulBackward0", "host_op", BACKWARD, 6_100, 2_800),
+        ]
+        events += [Event(name, kind, lane, (begin + at) * US, lasts * US) for name, kind, lane, at, lasts in rows]
+    trace = build_trace(events, source="made", dialect="ascend")
+    forward, backward = (np.flatnonzero(trace.mask_of_names(name.__eq__)) for name in ("aten::mul", "MulBackward0"))
+    profile = Profile.from_trace(trace, {"tier": "npu-simulated"})
+    return replace(profile, gradients=np.stack([forward, backward], 1))
+
+
+def test_a_place_is_taken_away_with_the_gradients_of_what_is_called_there() -> None:
+    lines = Lines(stepped())
+    assert lines.spent_with_gradients("a/train.py:3 forward") == pytest.approx(5_000 * US)
+    assert lines.replay_without(lines.spans_at("a/train.py:3 forward")) == pytest.approx(5_000 * US)
+
+
+def test_what_recording_adds_is_not_saved() -> None:
+    lines = Lines(replace(stepped(), calm_step_ns=4_000 * US))
+    assert lines.event_cost_ns == pytest.approx(6_000 * US / 6), "six operators a step"
+    saved = lines.replay_without(lines.spans_at("a/train.py:3 forward"))
+    assert saved == pytest.approx((5_000 - 3 * 1_000) * US), "of them one is there, two are its gradient's"
+    cause = Cause("tiny_kernels", 5e6, 0.5, "a/train.py:3 forward", Sentence("PRF316.none"))
+    predicted = lines.predict(cause).predicted
+    assert predicted is not None and predicted.most_ns == pytest.approx(2_000 * US)
+
+
+def test_the_same_place_is_told_once_as_sure_as_the_surest() -> None:
+    profile = called(modules=1, calls=2, alike=1)
+    python = {"gain_ms": 1.0, "share": 1.0, "place": Sentence("profiling.cause_nowhere")}
+    causes = tuple(
+        Cause("logging", 1e6, share, where, Sentence("PRF316.logging", **python), confidence)
+        for share, where, confidence in (
+            (0.5, "a/train.py:3 forward", "likely"),
+            (0.4, "a/train.py:4 forward", "sure"),
+            (0.3, "a/train.py:3 other", "likely"),
+        )
+    )
+    told = [(cause.where, cause.confidence) for cause in add_counted(profile, causes) if cause.kind == "logging"]
+    assert told == [("a/train.py:3 forward", "sure"), ("a/train.py:3 other", "likely")]

@@ -1,0 +1,52 @@
+"""Which operators of backward a timeline links to which of forward."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ascend_workbook.profiling.readers.gradients import read_gradients
+from ascend_workbook.profiling.trace import Event, Trace, build_trace
+
+US = 1000
+
+
+def written(path: Path, links: list[dict[str, object]]) -> Trace:
+    rows = [("aten::mul", 100), ("aten::exp", 200), ("ExpBackward0", 300), ("MulBackward0", 400)]
+    events = [Event("ProfilerStep#0", "step", "Python 7", 0, 1000 * US)]
+    events += [Event(name, "host_op", "Python 7", at * US, 50 * US) for name, at in rows]
+    path.write_text(json.dumps([{"ph": "X", "name": "aten::mul"}, *links]))
+    return replace(build_trace(events, source="made", dialect="ascend"), source=str(path))
+
+
+def link(phase: str, number: int, moment: str) -> dict[str, object]:
+    return {"ph": phase, "bp": "e", "name": "fwdbwd", "id": number, "ts": moment, "cat": "fwdbwd"}
+
+
+def test_ends_of_the_same_number_are_linked(tmp_path: Path) -> None:
+    links = [link("s", 7, "100.000"), link("f", 7, "400.000"), link("s", 8, "200.000"), link("f", 8, "300")]
+    trace = written(tmp_path / "trace_view.json", links)
+    told = {tuple(trace.names[trace.name[row]] for row in pair) for pair in read_gradients(trace).tolist()}
+    assert told == {("aten::mul", "MulBackward0"), ("aten::exp", "ExpBackward0")}
+
+
+@pytest.mark.parametrize(
+    "links",
+    [
+        [],
+        [link("s", 7, "100.000"), link("f", 8, "400.000")],
+        [link("s", 7, "100.001"), link("f", 7, "400.000")],
+        [link("s", 7, "soon"), link("f", 7, "400.000")],
+    ],
+    ids=["none", "half", "elsewhere", "no moment"],
+)
+def test_what_is_not_linked_is_none(tmp_path: Path, links: list[dict[str, object]]) -> None:
+    assert not read_gradients(written(tmp_path / "trace_view.json", links)).size
+
+
+def test_a_file_that_is_gone_links_nothing(tmp_path: Path) -> None:
+    trace = written(tmp_path / "trace_view.json", [])
+    assert not read_gradients(replace(trace, source=str(tmp_path / "gone.json"))).size

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.precision.corpus.judging import Corpus, walk_again
-from ascend_workbook.precision.corpus.reading import format_of, table_head
+from ascend_workbook.precision.corpus.reading import CHUNK, format_of, table_head
 from ascend_workbook.redaction.exits import redact
 
 DROPPED = "dropped.jsonl"
@@ -81,7 +81,7 @@ class _Writer:
         import pyarrow
         import pyarrow.parquet
 
-        source, at = pyarrow.parquet.ParquetFile(self.source), 0
+        source, at = pyarrow.parquet.ParquetFile(self.source, buffer_size=CHUNK, pre_buffer=False), 0
         with pyarrow.parquet.ParquetWriter(self.target, source.schema_arrow) as writer:
             for batch in source.iter_batches(batch_size=1000):
                 mask = pyarrow.array(self.keep[at : at + batch.num_rows], pyarrow.bool_())

@@ -159,7 +159,7 @@ def measure_corpus(
                 if progress and len(corpus) % TELL_EVERY == 0:
                     progress(say("data.told", None, records=len(corpus)))
         except WorkbookError as error:
-            if error.key == "data.no_column":
+            if error.key == "data.no_column" or (len(files) == 1 and not len(corpus)):
                 raise
             corpus.errors[str(path)] = error.message()
     if corpus.errors and not len(corpus):

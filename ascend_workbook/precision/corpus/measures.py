@@ -105,7 +105,7 @@ def find_language(text: str) -> str:
     if counts and max(counts.values()) * 4 >= letters:
         return max(counts, key=lambda name: counts[name])
     words = WORD.findall(text.lower())
-    hits = {name: sum(word in listed for word in words) for name, listed in _stop_words().items()}
+    hits = {name: sum(map(listed.__contains__, words)) for name, listed in _stop_words().items()}
     best = max(hits, key=lambda name: hits[name])
     others = max(count for name, count in hits.items() if name != best)
     return best if hits[best] >= max(2, len(words) // 12) and hits[best] > others else UNKNOWN

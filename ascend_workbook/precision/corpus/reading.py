@@ -6,6 +6,7 @@ import codecs
 import csv
 import gzip
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -21,6 +22,7 @@ NO_TEXT = frozenset(
 )
 FORMATS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".txt", ".text", ".md")
 ENCODING, SYNTAX, FIELD = "encoding", "syntax", "field"
+HALF_PAIR = re.compile("[\ud800-\udfff]")
 CHUNK = 1 << 20
 #: The longest line, cell or element that is read; a longer one is broken, so that memory stays bounded.
 LONGEST = 64 << 20
@@ -106,7 +108,7 @@ def _from_value(number: int, value: Any, field: str, raw: Any) -> Record:
 
 def _is_whole(text: str) -> bool:
     """Return whether no half of a surrogate pair stands alone, which JSON's escapes allow."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
+    return HALF_PAIR.search(text) is None
 
 
 def text_of(value: Any, field: str = "") -> str | None:
@@ -216,11 +218,11 @@ def _read_parquet(path: Path, field: str) -> Iterator[Record]:
     import pyarrow.parquet
 
     try:
-        file = pyarrow.parquet.ParquetFile(path)
+        file = pyarrow.parquet.ParquetFile(path, buffer_size=CHUNK, pre_buffer=False)
         if field and field.split(".")[0] not in file.schema_arrow.names:
             raise WorkbookError("data.no_column", path=str(path), field=field, columns=file.schema_arrow.names)
         number = 0
-        for batch in file.iter_batches(batch_size=1000):
+        for batch in file.iter_batches(batch_size=1000, use_threads=False):
             for value in batch.to_pylist():
                 number += 1
                 yield _from_value(number, value, field, None)

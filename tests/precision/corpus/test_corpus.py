@@ -145,6 +145,14 @@ def test_what_comes_before_a_broken_line_and_after_it_is_read(tmp_path: Path) ->
     assert read[-1].text == write_text(2)
 
 
+def test_a_half_of_a_surrogate_pair_is_broken(tmp_path: Path) -> None:
+    lines = [
+        rb'{"text": "one %s end"}' % code for code in (rb"\ud7ff", rb"\ud800", rb"\udfff", rb"\ue000", rb"\ud83d\ude00")
+    ]
+    read = list(reading.read_records(write_lines(tmp_path / "a.jsonl", lines)))
+    assert [record.broken for record in read] == ["", "encoding", "encoding", "", ""]
+
+
 @pytest.mark.parametrize("chunk", [7, 64, 1 << 20])
 def test_a_list_is_read_in_pieces_as_json_reads_it(tmp_path: Path, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "CHUNK", chunk)
@@ -189,6 +197,16 @@ def test_parquet_is_read_and_filtered(tmp_path: Path) -> None:
     report = inspect_data([tmp_path / "a.parquet"], out=tmp_path / "out")
     assert oddities_of(report) == {"short": 1, "duplicate": 1}
     assert parquet.read_table(tmp_path / "out/a.parquet").to_pydict()["n"] == [0, 1, 2, 3, 4]
+
+
+def test_parquet_without_its_package_says_which(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "find_spec", lambda name: None)
+    path, other = tmp_path / "a.parquet", write_lines(tmp_path / "b.jsonl", [{"text": write_text(1)}])
+    path.write_bytes(b"PAR1")
+    with pytest.raises(WorkbookError, match=r"a\.parquet: parquet needs the package pyarrow\nInstall it: .*pyarrow"):
+        inspect_data([path])
+    report = inspect_data([path, other])
+    assert report.facts["records"] == 1 and "ACC301.file" in keys_of(report)
 
 
 def test_nothing_is_written_over(tmp_path: Path) -> None:
@@ -236,8 +254,8 @@ def test_a_file_that_ends_too_early_is_named_and_the_others_are_read(tmp_path: P
     report = inspect_data([cut, whole], out=tmp_path / "out")
     assert report.facts["records"] >= 5 and "ACC301.file" in keys_of(report)
     assert (tmp_path / "out/a.jsonl").read_bytes() == whole.read_bytes()
-    with pytest.raises(WorkbookError, match="nothing could be read"):
-        inspect_data([tmp_path / "absent.jsonl"])
+    with pytest.raises(WorkbookError, match=r"nothing could be read: .*absent.* cannot be read.*gone"):
+        inspect_data([tmp_path / "absent.jsonl", tmp_path / "gone.jsonl"])
 
 
 def test_what_was_not_asked_is_said(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ class Facts:
         self.told.update({name: [] for name in ("optimizers", "schedulers", "autocast", "loaders", "imported")})
         self._calls: list[dict[str, object]] = []
         self._schedulers: list[weakref.ref[object]] = []
-        self._updated: list[int] = []
+        self._updated: list[weakref.ref[torch.optim.Optimizer]] = []
 
     def install(self) -> None:
         """Watches what a script makes: autocast, scalers, schedulers, loaders, generators of numpy, losses."""
@@ -116,8 +116,9 @@ class Facts:
         """Before an update."""
         rates = [_to_json_value(group.get("lr")) for group in optimizer.param_groups]
         self.told["rates"].setdefault(str(iteration), []).extend(rates)
-        if id(optimizer) not in self._updated:
-            self._updated.append(id(optimizer))
+        # by reference: the number of one that is gone is given to the next
+        if not any(ref() is optimizer for ref in self._updated):
+            self._updated.append(weakref.ref(optimizer))
             groups = [
                 {
                     **{name: _to_json_value(group[name]) for name in group if name not in ("params", "param_names")},
@@ -128,8 +129,10 @@ class Facts:
             inner = getattr(optimizer, "optim", None)
             own = inner if isinstance(inner, torch.optim.Optimizer) else optimizer
             self.told["optimizers"].append({"class": type(own).__name__, "groups": groups})
+            # each once: how long one that the script dropped lives on is the collector's affair
             alive = [scheduler for scheduler in (ref() for ref in self._schedulers) if scheduler is not None]
-            self.told["schedulers"] = [
+            self._schedulers.clear()
+            self.told["schedulers"] += [
                 {
                     "class": type(scheduler).__name__,
                     **{

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ascend_workbook.precision.divergence import replay
+from ascend_workbook.precision.divergence import DIVERGES, EXPLAINED, Judgement, judge_operators, replay
 from ascend_workbook.precision.divergence.nonfinite import _describe_record
 from ascend_workbook.precision.divergence.replay import (
     Own,
@@ -55,6 +56,22 @@ def test_the_limits_of_an_output() -> None:
 )
 def test_a_replay_is_believed_where_one_side_agrees_with_every_output(owns: list[Own], conclusive: bool) -> None:
     assert Replay(tuple(owns)).is_conclusive(0.1) is conclusive
+
+
+def judge_bias(size_out: float, *own: float, shape: tuple[int, ...] = (4,)) -> Judgement:
+    """The gradient of a bias, a sum over 4096 numbers, that a replay found so far off."""
+    found = agreement(
+        "Functional.conv2d.0.backward", 1e-7, 0.7, shape=shape, size_in=1e-2, size_out=size_out, incoming=(64, 4, 16)
+    )
+    (judged,) = judge_operators([found], {found.pair.target.name: Replay((Own(*own),))}, {}, reached=math.inf)
+    return judged
+
+
+def test_a_sum_that_cancels_to_nothing_is_rounding_however_lucky_the_shaking_was() -> None:
+    assert judge_bias(3e-8, 0.8, 7.0, 1.8).outcome == EXPLAINED
+    assert judge_bias(3e-8, 1e4, 0.5, 1.8).outcome == DIVERGES, "what is larger than rounding of its terms is not"
+    assert judge_bias(1e-2, 0.02, 1e-7, 1e-6).outcome == DIVERGES, "a sum that does not cancel has no such room"
+    assert judge_bias(3e-8, 0.02, 7e-7, 1e-6, shape=(2, 2)).outcome == DIVERGES, "nor has what is no plain sum"
 
 
 def test_the_worst_output_is_that_which_exceeds_its_own_limit_most() -> None:

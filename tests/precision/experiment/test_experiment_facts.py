@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
@@ -70,6 +71,21 @@ def test_a_run_under_amp_with_a_schedule_is_read(recorder: Any) -> None:
     assert told["loaders"][0]["generator"] == 9 and told["loaders"][0]["sampler"] == "RandomSampler"
     assert {"call": "numpy.random.default_rng", "seed": 7} in told["seeds"]["calls"]
     assert told["modules"] == {"": ["Linear", "in_features=3, out_features=2, bias=True"]}
+
+
+def test_what_a_script_made_anew_is_told_whether_the_first_is_collected_or_not(recorder: Any) -> None:
+    """A resume makes optimizer and schedule again; the first ones may live on in a cycle, or leave their number."""
+    kept = []
+    for keeps in (True, False):
+        recorder.told.update(optimizers=[], schedulers=[])
+        for _ in range(3):
+            optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(2))], lr=0.5)
+            schedule = torch.optim.lr_scheduler.StepLR(optimizer, step_size=3)
+            recorder.update(0, optimizer)
+            kept += [schedule] if keeps else []
+            del optimizer, schedule
+            gc.collect()
+        assert [len(recorder.told[name]) for name in ("optimizers", "schedulers")] == [3, 3]
 
 
 def test_each_sample_has_its_own_fingerprint() -> None:

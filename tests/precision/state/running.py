@@ -23,6 +23,7 @@ from ascend_workbook.machine import device
 from ascend_workbook.precision.capturing import manifest
 from ascend_workbook.precision.child import capture_plugin
 from tests.precision.state import ranks, trainings
+from tests.precision.state.dumping import Dumps
 
 #: What a device computes with other roundings: forward and backward, not the optimizer's own arithmetic.
 # ruff: noqa: SIM905 - a column of names reads better without quotes
@@ -101,8 +102,9 @@ def record(
     noise: str = "none",
     seed: int = 0,
     draws: str = "device",
+    dumps: Dumps | None = None,
 ) -> Path:
-    """Train in a child for each rank; the capture of it."""
+    """Train in a child for each rank; the capture of it, its operators too where there are `dumps`."""
     folder.mkdir(parents=True, exist_ok=True)
     world = ranks.WORLD if name in ranks.RECIPES else 1
     sys.stdout.flush()
@@ -110,7 +112,7 @@ def record(
     for rank in range(world):
         pid = os.fork()
         if pid == 0:
-            _run_child(folder, name, fault, start, noise, seed, draws, rank, world)
+            _run_child(folder, name, fault, start, noise, seed, draws, rank, world, dumps)
         pids.append(pid)
     ends = [os.waitpid(pid, 0)[1] for pid in pids]
     if any(ends):
@@ -120,12 +122,23 @@ def record(
     about = {"tier": tier, "device": tier, "args": [], "seed": 1, "level": "L1", "task": "fingerprints"}
     about.update(script="train.py", root=str(folder.parent), steps=trainings.STEPS, dump_steps=[0], nproc=world)
     about.update({"draws": draws} if draws != "device" else {})
+    if dumps is not None:
+        about.update(task=dumps.task, dump_steps=list(range(trainings.STEPS)))
     manifest.Manifest(folder, True, about, manifest.list_files(folder), sides).write_file()
     return folder
 
 
 def _run_child(
-    folder: Path, name: str, fault: str, start: int, noise: str, seed: int, draws: str, rank: int, world: int
+    folder: Path,
+    name: str,
+    fault: str,
+    start: int,
+    noise: str,
+    seed: int,
+    draws: str,
+    rank: int,
+    world: int,
+    dumps: Dumps | None,
 ) -> None:
     code = 1
     try:
@@ -134,7 +147,7 @@ def _run_child(
                 os.environ.update(RANK=str(rank), WORLD_SIZE=str(world), LOCAL_RANK=str(rank))
                 store = torch.distributed.FileStore(str(folder / "store"), world)
                 torch.distributed.init_process_group("gloo", store=store, rank=rank, world_size=world)
-            _train(folder, name, fault, start, noise, seed, draws, rank, world)
+            _train(folder, name, fault, start, noise, seed, draws, rank, world, dumps)
         code = 0
     except BaseException:  # noqa: BLE001 - a child of a fork ends here, whatever happened
         (folder / f"trouble{rank}.txt").write_text(traceback.format_exc())
@@ -142,7 +155,16 @@ def _run_child(
 
 
 def _train(
-    folder: Path, name: str, fault: str, start: int, noise: str, seed: int, draws: str, rank: int, world: int
+    folder: Path,
+    name: str,
+    fault: str,
+    start: int,
+    noise: str,
+    seed: int,
+    draws: str,
+    rank: int,
+    world: int,
+    dumps: Dumps | None,
 ) -> None:
     from ascend_workbook.machine.launch.child import hooks
     from ascend_workbook.machine.launch.child.gpulog import GpuLog
@@ -169,6 +191,10 @@ def _train(
         for step in training:
             if step == 0 and noise == "start":
                 _perturb(training)
+            if dumps is not None:
+                dumps.begin_step(folder, step, rank)
+        if dumps is not None:
+            dumps.end_step()
     observer.finish("finished", None)
 
 

@@ -1,0 +1,64 @@
+"""The whole command on one training: what `align` names first, an operator or a stage beside them, and neither."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ascend_workbook.findings.finding import Status
+from benchmarks.matrix.replaying import in_this_process
+from tests.precision.state import whole
+from tests.precision.state.cases import WORKING, Case, half_of
+from tests.precision.state.whole import Named, Struck, judge_case, judge_named
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("whole")
+
+
+@pytest.mark.parametrize(
+    ("fault", "operator", "noise", "outcome"),
+    [
+        ("scaled by 1.02", "Functional.linear.1", "ulp", "right"),
+        ("eps inside the root", "", "ulp", "right"),
+        ("", "", "update", "quiet"),
+    ],
+)
+def test_an_operator_a_stage_and_nothing(root: Path, fault: str, operator: str, noise: str, outcome: str) -> None:
+    struck = Struck(Case("rms", fault, 1, noise, WORKING), "tensor", operator)
+    with in_this_process():
+        judged, words = judge_case(struck, root)
+    assert judged == outcome, words
+
+
+OPERATOR = Struck(Case("rms", "scaled by 1.02", 1, "ulp", WORKING), "tensor", "Functional.linear.1")
+STAGE = Struck(Case("rms", "gradient zeroed", 1, "ulp", WORKING), "tensor")
+NAME = "Functional.linear.1.forward"
+
+
+@pytest.mark.parametrize(
+    ("struck", "named", "outcome"),
+    [
+        (OPERATOR, Named(Status.FIX, "ACC230.replayed", (NAME,), 1), "right"),
+        (OPERATOR, Named(Status.FIX, "ACC230.several", ("Functional.relu.0.forward", NAME), 1), "near"),
+        (OPERATOR, Named(Status.FIX, "ACC230.replayed", (NAME,), 0), "near"),
+        (OPERATOR, Named(Status.FIX, "ACC237.gradient_other", (), 1), "wrong"),
+        (OPERATOR, Named(Status.GOOD, "ACC230.none"), "missed"),
+        (STAGE, Named(Status.FIX, "ACC237.changed_zero", (), 1), "right"),
+        (STAGE, Named(Status.FIX, "ACC237.changed_zero", (), 2), "near"),
+        (STAGE, Named(Status.FIX, "ACC237.gradient_zeroed", (), 1), "near"),
+        (STAGE, Named(Status.FIX, "ACC230.replayed", (NAME,), 1), "wrong"),
+        (STAGE, Named(Status.GOOD, "ACC230.none"), "missed"),
+    ],
+)
+def test_what_naming_something_first_is_worth(struck: Struck, named: Named, outcome: str) -> None:
+    assert judge_named(struck, named, 0.02) == outcome
+
+
+def test_a_run_draws_both_kinds_and_keeps_its_half(root: Path) -> None:
+    drawn = whole.draw_run(WORKING, 7, 4, 2, "tensor", root)
+    assert [bool(struck.operator) for struck in drawn] == [True, True, False, False, False, False]
+    assert drawn == whole.draw_run(WORKING, 7, 4, 2, "tensor", root)
+    assert all(half_of(one.case.recipe, one.case.fault) == WORKING for one in drawn if one.case.fault)

@@ -102,6 +102,7 @@ def undeclared(folder: str) -> dict[str, list[str]]:
 #: which a plan's strategies of it are not rehearsed; a library that is stood in for where a training has it; or asked
 #: for by an option alone, and missed with one clear error.
 PLATFORM = {"moxing", "safetensors", "deepspeed", "tokenizers", "transformers", "datasets", "pyarrow", "tensorboard"}
+PLATFORM |= {"torch_geometric"}
 
 
 @pytest.mark.parametrize("folder", DISTRIBUTIONS)

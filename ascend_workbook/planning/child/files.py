@@ -20,6 +20,7 @@ import io
 import json
 import os
 import random
+import sys
 import tarfile
 import urllib.request
 import zipfile
@@ -151,13 +152,14 @@ def patch_glob(notes: Any, aside: Path) -> None:
 def patch_downloads(observer: Any, notes: Any, aside: Path) -> None:
     """Give the program a text where it downloads one itself and cannot."""
 
-    def stand_in(url: Any, problem: OSError) -> bytes:
+    def stand_in(url: Any, problem: OSError, through: str = "") -> bytes:
         name = str(getattr(url, "full_url", url))
         kind = name.split("?")[0].lower()
-        if kind.endswith(ARCHIVES) and not observer.is_library(observer.find_asker()):
+        by_library = observer.is_library(find_asker_outside(through) if through else observer.find_asker())
+        if kind.endswith(ARCHIVES) and not by_library:
             notes.add("archive", name, guessed=True)
             return make_archive(kind)
-        if not kind.endswith(".txt") or observer.is_library(observer.find_asker()):
+        if not kind.endswith(".txt") or by_library:
             raise problem
         content, facts = make_content(Path("text.txt"))
         notes.add("download", name, guessed=True, **facts)
@@ -196,8 +198,31 @@ def patch_downloads(observer: Any, notes: Any, aside: Path) -> None:
 
         module.get = get
 
+    def patch_fsspec(module: Any) -> None:
+        ordinary_find = module.HTTPFileSystem._open
+
+        @functools.wraps(ordinary_find)
+        def _open(self: Any, path: str, *args: Any, **kwargs: Any) -> Any:
+            try:
+                return ordinary_find(self, path, *args, **kwargs)
+            except OSError as problem:
+                return io.BytesIO(stand_in(path, problem, through="fsspec"))
+
+        module.HTTPFileSystem._open = _open
+
     urllib.request.urlopen, urllib.request.urlretrieve = urlopen, urlretrieve
-    observer.after_import({"requests": patch_requests})
+    observer.after_import({"requests": patch_requests, "fsspec.implementations.http": patch_fsspec})
+
+
+def find_asker_outside(package: str) -> str:
+    """Return the file of the innermost frame that is neither this plugin's nor of the package's."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        top = frame.f_globals.get("__name__", "").partition(".")[0]
+        if not frame.f_globals.get("PASSES_THROUGH") and top != package:
+            return frame.f_code.co_filename
+        frame = frame.f_back  # type: ignore[assignment]
+    return ""
 
 
 def make_archive(kind: str) -> bytes:

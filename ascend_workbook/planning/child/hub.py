@@ -46,6 +46,9 @@ def _t5(layers: int, width: int, inner: int, heads: int) -> dict[str, object]:
 OTHERS: dict[str, dict[str, object]] = {
     "bert-large": _bert("bert", 24, 1024, 30522),
     "roberta-base": _bert("roberta", 12, 768, 50265, max_position_embeddings=514, type_vocab_size=1, pad_token_id=1),
+    "distilroberta-base": _bert(
+        "roberta", 6, 768, 50265, max_position_embeddings=514, type_vocab_size=1, pad_token_id=1
+    ),
     "roberta-large": _bert("roberta", 24, 1024, 50265, max_position_embeddings=514, type_vocab_size=1, pad_token_id=1),
     "distilbert-base": {"model_type": "distilbert", "n_layers": 6, "dim": 768, "n_heads": 12, "vocab_size": 30522},
     "gpt2-medium": _gpt2(24, 1024),
@@ -63,6 +66,9 @@ OTHERS: dict[str, dict[str, object]] = {
 #: Sets of texts by what their name holds: the columns, and which of them are numbers (of so many classes).
 TEXTS: tuple[tuple[str, tuple[str, ...], dict[str, int]], ...] = (
     ("alpaca", ("instruction", "input", "output", "text"), {}),
+    ("metamath", ("query", "response"), {}),
+    ("ultrafeedback|binarized|preference|hh-rlhf|orca-dpo", ("chosen", "rejected"), {}),
+    ("capybara|ultrachat|no_robots|smoltalk", ("messages",), {}),
     ("dolly", ("instruction", "context", "response"), {}),
     ("glue.*/(cola|sst)", ("sentence",), {"label": 2, "idx": 1}),
     ("glue.*/qqp", ("question1", "question2"), {"label": 2, "idx": 1}),
@@ -74,11 +80,18 @@ TEXTS: tuple[tuple[str, tuple[str, ...], dict[str, int]], ...] = (
     ("all-nli/triplet", ("anchor", "positive", "negative"), {}),
     ("all-nli/pair-class|/nli|snli", ("premise", "hypothesis"), {"label": 3}),
     ("squad", ("id", "title", "context", "question"), {}),
-    ("beans|flowers|cifar|mnist|imagenet|food101|pets|butterfl|pokemon|naruto|celeb|dog", ("text",), {"label": 2}),
+    ("cifar", ("img",), {"label": 10, "fine_label": 100}),
+    ("beans|flowers|mnist|imagenet|food101|pets|butterfl|pokemon|naruto|celeb|dog", ("image", "text"), {"label": 2}),
     ("ag_news", ("text",), {"label": 4}),
     ("cnn_dailymail", ("article", "highlights"), {}),
     ("xsum|samsum", ("document", "dialogue", "summary"), {}),
     ("", ("text", "prompt", "response"), {"label": 2}),
+)
+#: Tokens that trainings on talks ask for by name, and how a talk is written with them.
+OF_CHATS = ("<|im_start|>", "<|im_end|>", "<|endoftext|>")
+CHAT = (
+    "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>\n' }}"
+    "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 )
 #: Options of asking the hub: who takes a configuration does not see them.
 OF_THE_HUB = (
@@ -99,6 +112,11 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
     notes = observer.open_notes("stand_ins.jsonl")
     known = {simplify(name): each["config"] for each in config.get("models", ()) for name in each["names"]}
     known |= {simplify(name): each for name, each in OTHERS.items()}
+    for each in config.get("pipelines", ()):
+        for part, settings in each["parts"].items():
+            if part.startswith("text_encoder"):
+                names = (part, part.replace("text_encoder", "tokenizer"))
+                known |= {f"{simplify(name)}/{folder}": settings for name in each["names"] for folder in names}
     for variable in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE"):  # nobody answers: asked once, not for minutes
         if config.get("offline", True):
             os.environ.setdefault(variable, "1")
@@ -107,6 +125,7 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
         "transformers.modeling_utils": functools.partial(patch_models, notes),
         "transformers.tokenization_utils_base": functools.partial(patch_tokenizers, notes, known),
         "transformers.models.auto.tokenization_auto": functools.partial(patch_auto_tokenizer, notes, known),
+        "timm.models._builder": functools.partial(patch_timm, notes),
         "datasets.load": functools.partial(patch_texts, notes, config),
         "datasets": functools.partial(patch_texts, notes, config),
         "evaluate": functools.partial(patch_metrics, notes),
@@ -124,9 +143,13 @@ def simplify(name: str) -> str:
     return re.sub(r"[-_.]", "", last)
 
 
-def find_configuration(known: dict[str, Any], name: str) -> dict[str, Any] | None:
-    """Return the configuration of a model by its name; None where it is not known."""
-    config = known.get(simplify(name))
+def find_configuration(
+    known: dict[str, Any], name: str, settings: dict[str, Any] | None = None
+) -> dict[str, Any] | None:
+    """Return the configuration of a model by its name, or of the part of it that is asked for; None where it is not
+    known."""
+    folder = (settings or {}).get("subfolder")
+    config = known.get(f"{simplify(name)}/{folder}" if folder else simplify(name))
     return None if config is None else {**config}
 
 
@@ -140,7 +163,7 @@ def patch_configurations(known: dict[str, Any], module: ModuleType) -> None:
         try:
             return ordinary(own, name, **kwargs)
         except OSError:
-            config = find_configuration(known, str(name))
+            config = find_configuration(known, str(name), kwargs)
             if config is None:
                 raise
             name_architecture(config)
@@ -173,14 +196,32 @@ def patch_models(notes: Any, module: ModuleType) -> None:
             if name is None or os.path.isdir(str(name)):  # noqa: PTH112
                 raise
             if config is None or isinstance(config, (str, os.PathLike)):
-                settings = {key: value for key, value in kwargs.items() if key in ("num_labels", "use_cache")}
+                settings = {
+                    key: value for key, value in kwargs.items() if key in ("num_labels", "use_cache", "subfolder")
+                }
                 config = own.config_class.from_pretrained(config or name, **settings)
             dtype = kwargs.get("dtype", kwargs.get("torch_dtype"))
             model = own._from_config(config, **({"dtype": dtype} if dtype not in (None, "auto") else {}))
+            model.name_or_path = model.config._name_or_path = str(name)  # who has the model asks for what goes with it
             notes.add("model", str(name), guessed=False, parameters=sum(each.numel() for each in model.parameters()))
             return model.eval()
 
     cls.from_pretrained = classmethod(from_pretrained)
+
+
+def patch_timm(notes: Any, module: ModuleType) -> None:
+    """Let a model of timm keep the weights it was built with, where those of its name are not to be had."""
+    ordinary = module.load_pretrained
+
+    @functools.wraps(ordinary)
+    def load_pretrained(model: Any, *args: Any, **kwargs: Any) -> None:
+        try:
+            ordinary(model, *args, **kwargs)
+        except OSError:
+            name = (getattr(model, "pretrained_cfg", None) or {}).get("architecture", type(model).__name__)
+            notes.add("weights", f"timm {name}", guessed=False)
+
+    module.load_pretrained = load_pretrained  # type: ignore[attr-defined]
 
 
 def patch_tokenizers(notes: Any, known: dict[str, Any], module: ModuleType) -> None:
@@ -222,7 +263,7 @@ def patch_auto_tokenizer(notes: Any, known: dict[str, Any], module: ModuleType) 
 
 def replace_empty(notes: Any, known: dict[str, Any], name: str, settings: dict[str, Any], tokenizer: Any) -> Any:
     """Return a tokenizer as it was given; where it was made of no file, and has next to no tokens, a stand-in."""
-    config = find_configuration(known, name)
+    config = find_configuration(known, name, settings)
     if config is None or os.path.isdir(name) or len(tokenizer) * 2 > int(config.get("vocab_size", 0)):  # noqa: PTH112
         return tokenizer
     return make_tokenizer(notes, known, name, settings)
@@ -230,7 +271,7 @@ def replace_empty(notes: Any, known: dict[str, Any], name: str, settings: dict[s
 
 def make_tokenizer(notes: Any, known: dict[str, Any], name: str, settings: dict[str, Any]) -> Any:
     """Return a tokenizer of bytes with as many tokens as the model of that name; None where the name is not known."""
-    config = find_configuration(known, name)
+    config = find_configuration(known, name, settings)
     if config is None:
         return None
     import tokenizers
@@ -239,7 +280,7 @@ def make_tokenizer(notes: Any, known: dict[str, Any], name: str, settings: dict[
     count = int(config.get("vocab_size", 32000))
     special = {"unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"}
     special |= {"cls_token": "[CLS]", "sep_token": "[SEP]", "mask_token": "[MASK]"}
-    names = [*special.values(), *sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())]
+    names = [*special.values(), *OF_CHATS, *sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())]
     vocabulary = {token: number for number, token in enumerate(names)}
     vocabulary |= {f"<token {number}>": number for number in range(len(vocabulary), count)}
     inner = tokenizers.Tokenizer(tokenizers.models.BPE(vocab=vocabulary, merges=[], unk_token="<unk>"))
@@ -248,6 +289,8 @@ def make_tokenizer(notes: Any, known: dict[str, Any], name: str, settings: dict[
     longest = settings.get("model_max_length") or config.get("max_position_embeddings") or 2048
     tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=inner, model_max_length=longest, **special)
     tokenizer.padding_side = settings.get("padding_side", "right")
+    if config["model_type"].startswith("qwen") or re.search(r"instruct|chat|-it\b", name.lower()):
+        tokenizer.chat_template = CHAT
     if config["model_type"] in ("llama", "gpt2", "opt", "mistral", "qwen2", "qwen3"):
         tokenizer.pad_token = None if config["model_type"] != "opt" else "<pad>"
     notes.add("tokenizer", name, guessed=True, tokens=count)

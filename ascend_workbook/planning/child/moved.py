@@ -58,12 +58,19 @@ class MovesOperands(TorchFunctionMode):  # type: ignore[misc]
         if name in READ_ON_HOST:
             args = tree_map_only(torch.Tensor, lambda tensor: tensor.cpu(), args)
         elif name not in LEFT_ALONE:
-            args, kwargs = move_operands(args, kwargs)
+            args, kwargs = move_operands(args, kwargs, writes=writes_in_place(name))
         return function(*args, **kwargs)
 
 
-def move_operands(args: Any, kwargs: Any) -> tuple[Any, Any]:
-    """Return operands with those of the host on the NPU, where one of them lies there and one does not."""
+def writes_in_place(name: str) -> bool:
+    """Return whether an operator of that name writes to its first operand."""
+    return name == "__setitem__" or name.endswith("_") and not name.endswith("__")
+
+
+def move_operands(args: Any, kwargs: Any, *, writes: bool = False) -> tuple[Any, Any]:
+    """Return operands with those of the host on the NPU, where one of them lies there and one does not.
+
+    One that is written to (`writes`: the first) moves itself, so that who holds it has what was written."""
     places: set[tuple[str, bool]] = set()
 
     def look(tensor: torch.Tensor) -> torch.Tensor:
@@ -73,6 +80,12 @@ def move_operands(args: Any, kwargs: Any) -> tuple[Any, Any]:
     tree_map_only(torch.Tensor, look, (args, kwargs))
     if not any(place == "npu" for place, _ in places) or ("cpu", False) not in places:
         return args, kwargs
+    written = args[0] if writes and args and isinstance(args[0], torch.Tensor) else None
+    if written is not None and written.device.type == "cpu":
+        if written._is_view() or not written.is_leaf:  # what shares its storage would not see what is written
+            held: tuple[Any, Any] = tree_map_only(torch.Tensor, lambda tensor: tensor.cpu(), (args, kwargs))
+            return held
+        written.data = written.data.to("npu")
     move = lambda tensor: tensor.to("npu") if tensor.device.type == "cpu" else tensor  # noqa: E731
     moved: tuple[Any, Any] = tree_map_only(torch.Tensor, move, (args, kwargs))
     return moved

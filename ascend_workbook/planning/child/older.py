@@ -10,6 +10,7 @@ in the user's process by path and imports nothing of the workbook.
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import functools
 import inspect
 import os
@@ -74,7 +75,7 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
         "PIL.Image": lambda module: fill_names(notes, module, {"ANTIALIAS": _of("PIL.Image", "LANCZOS")}),
         "fractions": lambda module: fill_names(notes, module, {"gcd": _of("math", "gcd")}),
         "transformers": functools.partial(give_optimizer, notes),
-        "transformers.training_args": lambda module: accept_older(notes, module.TrainingArguments, OF_ARGUMENTS),
+        "transformers.training_args": functools.partial(accept_older_arguments, notes),
         "transformers.trainer": lambda module: accept_older(notes, module.Trainer, OF_TRAINER),
     }
     observer.after_import(calls)
@@ -122,6 +123,22 @@ def give_optimizer(notes: Any, module: ModuleType) -> None:
             super().__init__(*args, **{name: value for name, value in kwargs.items() if name not in OF_ADAMW})
 
     module.AdamW = AdamW  # type: ignore[attr-defined]
+
+
+def accept_older_arguments(notes: Any, module: ModuleType) -> None:
+    """The same for TrainingArguments, and for what a program makes of them: a dataclass has a beginning of its own."""
+    base = module.TrainingArguments
+    accept_older(notes, base, OF_ARGUMENTS)
+    ordinary = dataclasses._process_class  # type: ignore[attr-defined]
+
+    @functools.wraps(ordinary)
+    def process_class(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        arguments = ordinary(cls, *args, **kwargs)
+        if isinstance(arguments, type) and issubclass(arguments, base) and "__init__" in vars(arguments):
+            accept_older(notes, arguments, OF_ARGUMENTS)
+        return arguments
+
+    dataclasses._process_class = process_class  # type: ignore[attr-defined]
 
 
 def accept_older(notes: Any, cls: Any, names: dict[str, str]) -> None:

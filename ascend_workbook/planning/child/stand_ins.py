@@ -64,7 +64,21 @@ KNOWN = {
     "Caltech256": Known(30_607, 30_607, (300, 200), 257, True),
     "LSUN": Known(3_033_042, 300, (341, 256), 1, True),
     "Omniglot": Known(19_280, 13_180, (105, 105), 964, True),
+    "EuroSAT": Known(27_000, 27_000, (64, 64), 10, True),
+    "DTD": Known(1_880, 1_880, (500, 500), 47, True),
+    "FGVCAircraft": Known(3_334, 3_333, (1024, 768), 100, True),
+    "GTSRB": Known(26_640, 12_630, (64, 64), 43, True),
+    "PCAM": Known(262_144, 32_768, (96, 96), 2, True),
+    "Imagenette": Known(9_469, 3_925, (500, 375), 10, True),
+    "CelebA": Known(162_770, 19_962, (178, 218), 40, True),
+    "VOCDetection": Known(5_717, 5_823, (500, 375), 20, True),
+    "VOCSegmentation": Known(1_464, 1_449, (500, 375), 21, True),
 }
+#: What Pascal VOC marks.
+VOC = (
+    *("aeroplane", "bicycle", "bird", "boat", "bottle", "bus", "car", "cat", "chair", "cow", "diningtable", "dog"),
+    *("horse", "motorbike", "person", "pottedplant", "sheep", "sofa", "train", "tvmonitor"),
+)
 #: Classes that read a folder of pictures, and what is made up where that is not there.
 FOLDERS = ("DatasetFolder", "ImageFolder")
 FOLDER = Known(10_000, 10_000, (500, 375), 1000, True)
@@ -96,7 +110,7 @@ def patch_datasets(notes: Any, module: ModuleType) -> None:
 
 def patch_dataset(notes: Any, cls: Any) -> None:
     """Let a class, and those that are made of it, make up examples that are not found; of a folder where it is not."""
-    if "__init__" not in vars(cls):
+    if "__init__" not in vars(cls) and any(base.__name__ in (*KNOWN, *FOLDERS) for base in cls.__mro__[1:]):
         return
     ordinary = cls.__init__
     signature = inspect.signature(ordinary)
@@ -135,7 +149,7 @@ def is_training(values: dict[str, Any]) -> bool:
     """Return whether the part to train on is asked for."""
     if isinstance(values.get("train"), bool):
         return bool(values["train"])
-    split = values.get("split", values.get("background", "train"))
+    split = values.get("split", values.get("image_set", values.get("background", "train")))
     return split is True or not (split is False or str(split).lower() in ("test", "val", "valid"))
 
 
@@ -186,13 +200,30 @@ def fill_files(facts: Known, self: Any, values: dict[str, Any]) -> None:
     count, classes = count_examples(facts, values), facts.classes
     name_classes(facts, self)
     picture = make_picture((facts.size[0], facts.size[1]), "L" if "Omniglot" in str(type(self)) else "RGB")
+    make_target: Callable[[int], Any] = TARGETS.get(type(self).__name__, int)
 
     def give_example(self: Any, index: int) -> tuple[Any, Any]:
-        image, target = picture.copy(), index % classes
+        image, target = picture.copy(), make_target(index % classes)
         return self.transforms(image, target) if self.transforms is not None else (image, target)
 
     methods = {"__len__": lambda self: count, "__getitem__": give_example}
     self.__class__ = type(type(self).__name__, (type(self),), methods)
+
+
+def mark_things(kind: int) -> dict[str, Any]:
+    """Return what a file of Pascal VOC says of a picture with one thing."""
+    size = dict(zip(("width", "height", "depth"), ("500", "375", "3")))
+    box = dict(zip(("xmin", "ymin", "xmax", "ymax"), ("100", "80", "300", "280")))
+    thing = {"name": VOC[kind % len(VOC)], "pose": "Frontal", "truncated": "0", "difficult": "0", "bndbox": box}
+    return {"annotation": {"folder": "VOC2012", "filename": "0.jpg", "size": size, "segmented": "0", "object": [thing]}}
+
+
+#: What is told of an example, where it is no class.
+TARGETS: dict[str, Callable[[int], Any]] = {
+    "VOCDetection": mark_things,
+    "VOCSegmentation": lambda kind: make_picture((500, 375), "L"),
+    "CelebA": lambda kind: torch.arange(40) % 2,
+}
 
 
 def name_classes(facts: Known, self: Any) -> None:

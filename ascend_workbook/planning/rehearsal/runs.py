@@ -27,6 +27,7 @@ from ascend_workbook.planning.rehearsal.stand_ins import (
     StandIn,
     configure,
     configure_hub,
+    configure_pipelines,
     find_missing,
     load_stand_ins,
 )
@@ -45,6 +46,8 @@ FILES = CHILD / "files.py"
 LOGGERS = CHILD / "loggers.py"
 OLDER = CHILD / "older.py"
 HUB = CHILD / "hub.py"
+GRAPHS = CHILD / "graphs.py"
+PIPELINES = CHILD / "pipelines.py"
 MOVED = CHILD / "moved.py"
 LEAN_LOADING = CHILD / "lean_loading.py"
 MIB = 1 << 20
@@ -142,8 +145,9 @@ class Rehearsal:
         peers = Plugin(PEERS, {"folder": str(folder / TOLD)})
         plugins = [Plugin(WATCH, config), peers, Plugin(LEAN_LOADING, early=True)]
         if self.stand_ins:
-            plugins += [Plugin(file, early=True) for file in (STAND_INS, LOGGERS, OLDER)]
+            plugins += [Plugin(file, early=True) for file in (STAND_INS, LOGGERS, OLDER, GRAPHS)]
             plugins.append(Plugin(FILES, configure(self.files), early=True))
+            plugins.append(Plugin(PIPELINES, configure_pipelines(), early=True))
             plugins.append(Plugin(HUB, configure_hub(self.plan.network, self.files), early=True))
         result = sides.run_side(
             self.plan,

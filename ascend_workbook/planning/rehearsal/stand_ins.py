@@ -19,6 +19,7 @@ MOST_FILES = 8
 NEAR = 2
 #: Models by name, with their configurations.
 MODELS = Path(__file__).parents[1] / "strategy" / "models.json"
+PIPELINES = Path(__file__).with_name("pipelines.json")
 #: Kinds that are told in the words of another one.
 KINDS = {"pictures": "folder", "download": "file"}
 #: What torch says of a data set without an example; and what is made up then: pictures where a pattern finds none.
@@ -26,7 +27,10 @@ EMPTY = "num_samples should be a positive integer value, but got num_samples=0"
 PICTURES = "pictures"
 #: What is missing of rows that stood in: a column, or more rows; and what the launcher sets. Before a name each.
 COLUMN, MORE_ROWS, LAUNCHER = "column ", "rows ", "launcher"
-NO_COLUMN = re.compile(r"^Column '?(\w+)'? doesn't exist|^'(\w+)'$|olumn (?:name )?\[?'(\w+)'\]? not in the dataset")
+NO_COLUMN = re.compile(
+    r"^Column '?(\w+)'? doesn't exist|^'(\w+)'$|olumn (?:name )?\[?'(\w+)'\]? not in the dataset"
+    r"|column'? value '(\w+)' needs to be one of"
+)
 NO_ROW = re.compile(r"Index (\d+) out of range for dataset of size")
 MOST_TEXT_ROWS = 200_000
 NO_LAUNCHER = re.compile(r"environment variable (RANK|WORLD_SIZE|MASTER_ADDR)|^'(RANK|WORLD_SIZE|LOCAL_RANK)'$")
@@ -41,7 +45,7 @@ ADDRESS = re.compile(r"host='([^']+)'|(https?://[^\s,'\")]+)")
 
 @dataclass(frozen=True)
 class StandIn:
-    """kind: dataset, folder, pictures, weights, file, download, logger, model, tokenizer, texts.
+    """kind: dataset, folder, pictures, weights, file, download, logger, model, tokenizer, texts, graphs.
 
     guessed: its sizes are not known to be those of the real one."""
 
@@ -61,6 +65,8 @@ class StandIn:
         if self.kind in ("dataset", "folder", "pictures"):
             size = " x ".join(str(number) for number in self.facts["size"])
             args |= {"examples": int(self.facts["examples"]), "size": size, "classes": int(self.facts["classes"])}
+        if self.kind == "graphs":
+            args |= {name: int(self.facts[name]) for name in ("examples", "nodes", "edges", "features", "classes")}
         for fact in ("parameters", "tokens", "rows"):
             if self.kind in ("model", "tokenizer", "texts") and fact in self.facts:
                 args[fact] = int(self.facts[fact])
@@ -145,9 +151,16 @@ def configure_hub(network: bool, missing: Sequence[str] = ()) -> dict[str, objec
     what rows lacked in runs before."""
     models = json.loads(MODELS.read_text(encoding="utf-8"))["models"]
     known = [{"names": each["names"], "config": each["config"]} for each in models]
+    pipelines = configure_pipelines()
     columns = [name.removeprefix(COLUMN) for name in missing if name.startswith(COLUMN)]
     rows = [int(name.removeprefix(MORE_ROWS)) for name in missing if name.startswith(MORE_ROWS)]
-    return {"models": known, "offline": not network, "columns": columns, **({"rows": max(rows)} if rows else {})}
+    plain = {"models": known, **pipelines, "offline": not network, "columns": columns}
+    return {**plain, **({"rows": max(rows)} if rows else {})}
+
+
+def configure_pipelines() -> dict[str, object]:
+    """Return what the plugin that stands in for pipelines of diffusers is told."""
+    return {"pipelines": json.loads(PIPELINES.read_text(encoding="utf-8"))["pipelines"]}
 
 
 def configure(missing: Sequence[str]) -> dict[str, object]:

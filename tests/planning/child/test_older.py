@@ -73,3 +73,28 @@ print(json.dumps([world.Get_rank(), world.size, world.bcast("seed"), world.allga
     facts, stand_ins, errors = running.run(tmp_path, code, OLDER)
     assert facts == [0, 1, "seed", [3], [1.0, 1.0]], errors
     assert [(each.kind, each.line) for each in stand_ins] == [("mpi", 2)]
+
+
+def test_older_arguments_of_a_dataclass_that_a_program_makes(tmp_path: Path) -> None:
+    library = tmp_path / "site-packages" / "transformers"
+    library.mkdir(parents=True)
+    (library / "__init__.py").write_text("")
+    (library / "training_args.py").write_text(TRAINER)
+    code = """
+from dataclasses import dataclass
+from transformers.training_args import TrainingArguments
+@dataclass
+class Own(TrainingArguments):
+    rank: int = 8
+@dataclass
+class Other:
+    rank: int = 8
+made = Own("out", evaluation_strategy="epoch", rank=4)
+try:
+    Other(evaluation_strategy="epoch")
+except TypeError as problem:
+    print(json.dumps([made.eval_strategy, made.rank, "evaluation_strategy" in str(problem)]))
+"""
+    facts, stand_ins, errors = running.run(tmp_path, code, OLDER, library="site-packages")
+    assert facts == ["epoch", 4, True], errors
+    assert [each.name for each in stand_ins] == ["Own(evaluation_strategy=)"]

@@ -262,7 +262,7 @@ def test_calls_of_modules_have_their_lines_one_name_a_module(tmp_path: Path) -> 
     sampler.stop()
     assert torch.nn.Module.__call__ is before
     calls = noted_calls(sampler, tmp_path / "rank0.lines.json")
-    assert [name for _, _, _, name in calls] == ["module#0", "module#1", "module#2", "module#0"], "as they end"
+    assert [name for _, _, _, name in calls] == ["module#0", "module#1 own", "module#2", "module#0"], "as they end"
     assert {function for _, _, function, _ in calls} == {"test_calls_of_modules_have_their_lines_one_name_a_module"}
 
 

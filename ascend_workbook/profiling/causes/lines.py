@@ -47,6 +47,8 @@ EXPLAINED_BY_NAME = ("preprocessing", "garbage", "checkpoint", "logging", "pytho
 #: What a frame's name can tell of its time
 EXPLAINED = ("garbage", "loading", "checkpoint", "logging", "compiling", "preprocessing", "profiler")
 EDGES = ("start_ns", "end_ns")
+#: The call of a module of a class of the script's own
+OWN_MODULE = re.compile(r"^module#\d+ own$")
 #: A loader that starts its workers is in none of its own events
 LOADER_STARTS = re.compile(r"utils/data/dataloader\.py\(\d+\): (__iter__|_get_iterator)$")
 #: A loader with worker processes, and what each of its batches needs to come through their queue
@@ -119,14 +121,28 @@ class Lines:
     def dearest_place(self, rows: npt.NDArray[np.intp]) -> tuple[str, float]:
         """Return the line from which most of these events of the host come, and their part; empty where none is known.
         Those of the script's own thread tell it: the backward ones have no line of their own."""
-        if self.frames is not None and self.frames.rows.size:
+        if self.frames is None:
+            return "", 0.0
+        if self.frames.rows.size:
             own = rows[self.trace.lane[rows] == self.trace.lane[self.frames.rows[0]]]
             rows = own if own.size else rows
         names = self.lines_at(self.trace.start_ns[rows])
-        counts = np.bincount(names[names >= 0])
+        inside = (names >= 0) & ~self._is_in_callee(self.trace.start_ns[rows])
+        counts = np.bincount(names[inside if inside.any() else names >= 0])
         if not counts.size:
             return "", 0.0
         return describe_frame(self.trace.names[int(counts.argmax())]), float(counts.max()) / rows.size
+
+    def _is_in_callee(self, moments_ns: I64) -> Mask:
+        """Return for each moment whether the line seen last calls a module of the script's own, whose lines were not
+        seen yet."""
+        assert self.frames is not None
+        trace = self.trace
+        of_own = trace.mask_of_names(lambda name: OWN_MODULE.match(name) is not None)
+        spans = set(zip(trace.start_ns[of_own].tolist(), trace.duration_ns[of_own].tolist()))
+        rows = np.maximum(self.frames.innermost_at(moments_ns), 0)
+        seen = zip(trace.start_ns[rows].tolist(), trace.duration_ns[rows].tolist())
+        return np.array([span in spans for span in seen], np.bool_)
 
     def dearest_wait(self, rows: npt.NDArray[np.intp]) -> str:
         """Return the line at which the script's thread is, and most often waits, when these events of other threads
@@ -320,6 +336,7 @@ class Lines:
                 part = float((families_of(self.trace, rows) == cause.kind).mean()) if rows.size else 0.0
                 saved += part * self.profile.breakdown.per_step_ns("free")
             saved *= self.calm_step_ns / self.profile.breakdown.step_ns
+        saved = min(saved, self.calm_step_ns)
         return replace(cause, predicted=Range(saved, saved))
 
     @property

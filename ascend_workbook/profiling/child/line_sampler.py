@@ -170,7 +170,7 @@ class LineSampler:
             frame = _find_caller(frame)
             at, begin = frame.f_lasti, time.time_ns()
             result = call(module, *args, **kwargs)
-            name = f"module#{numbers.setdefault(id(module), len(numbers))}"
+            name = f"module#{numbers.setdefault(id(module), len(numbers))}{' own' * own}"
             calls.append((begin, time.time_ns() - begin, frame.f_code, at, name))
             return result
 

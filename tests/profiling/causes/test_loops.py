@@ -111,3 +111,15 @@ def test_the_same_place_is_told_once_as_sure_as_the_surest() -> None:
     )
     told = [(cause.where, cause.confidence) for cause in add_counted(profile, causes) if cause.kind == "logging"]
     assert told == [("a/train.py:3 forward", "sure"), ("a/train.py:3 other", "likely")]
+
+
+def test_what_a_module_of_the_scripts_own_does_before_it_is_seen_is_not_its_callers() -> None:
+    events = [Event("ProfilerStep#0", "step", OWN, 0, 10_000 * US), Event(MAIN, "python", OWN, 0, 9_999 * US)]
+    rows = [(LOOP, 1_000, 2_000), ("module#0 own", 1_000, 2_000), (LAYER, 2_500, 400)]
+    events += [Event(name, "python", OWN, at * US, lasts * US) for name, at, lasts in rows]
+    begins = (1_100, 1_300, 2_600)
+    events += [Event("aten::mul", "host_op", OWN, at * US, 50 * US) for at in begins]
+    lines = Lines(Profile.from_trace(build_trace(events, source="made", dialect="ascend"), {"tier": "npu-simulated"}))
+    products = np.flatnonzero(lines.trace.mask_of_names("aten::mul".__eq__))
+    assert lines.dearest_line(products) == "a/train.py:3 forward"
+    assert lines.dearest_line(products[:2]) == "a/train.py:12 generate", "nothing else is known"

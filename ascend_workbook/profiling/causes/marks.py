@@ -36,14 +36,15 @@ PATTERNS = {
     r"|distributed/checkpoint/|<built-in method (write|flush|fsync) of|<built-in function (open|fsync)>"
     r"|<built-in method (write_record|dump) ",
     "logging": r"logging/__init__\.py\(|<built-in function print>|tensorboard|wandb|tqdm|loguru|mlflow|swanlab"
-    r"|PIL/Image\.py\(\d+\): save$|matplotlib/|: save_image$|: imwrite$|: imsave$"
+    r"|PIL/Image\.py\(\d+\): save$|matplotlib/|: ([\w.]+\.)?(save_image|imwrite|imsave)$"
     r"|torch/_tensor_str\.py|_tensor\.py\(\d+\): __(repr|format)__",
     "compiling": r"Compile(?!d|AndExecute)|compile_inner|_dynamo/(convert_frame|symbolic_convert|output_graph)\.py"
     r"|_inductor/(compile_fx|graph|scheduler|codecache|async_compile|lowering)\.py|_inductor/codegen/|triton/compiler/"
     r"|torch/jit/_(script|trace|recursive)\.py",
     "preprocessing": r"(^|/)PIL/|torchvision/(transforms|io)|image_processing|image_transforms|feature_extraction"
     r"|video_processing|(^|/)cv2|albumentations|tokenization_|read_video|(^|/)av/|decord|librosa|imageio|skimage"
-    r"|numpy/|numpy\.|torchaudio/(transforms|load)|: (_?preprocess(?!_mask)|collate|tokenize)|: encode_plus|scipy/",
+    r"|numpy/|numpy\.|torchaudio/(transforms|load)|: ([\w.]+\.)?(_?preprocess(?!_mask)|collate|tokenize|encode_plus)"
+    r"|scipy/",
     "profiler": r"torch/profiler/|torch_npu/profiler/|autograd/profiler\.py\(\d+\): (_?start_trace|_stop|__exit__)"
     r"|^Activity Buffer Request|cuptiActivity|Instrumentation|_(enable|disable)_profiler|^Resource Overhead",
     "start_up": r"GetStreamPriorityRange|(cuda|hip)StreamCreate|(cuda|hip)GetDeviceProp|(cuda|hip)Init\b|cuInit"

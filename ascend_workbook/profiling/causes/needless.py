@@ -1,17 +1,20 @@
 """Work that is asked for more often, or on more, than it is needed: orders in memory that are turned and turned back,
 weights that are cast again and again, gradients that are reduced for each part of one update, large tensors that are
-made anew for a few values in them."""
+made anew for a few values in them or made on the host in each layer, a forward pass that is computed twice, float64."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
+from ascend_workbook.profiling.attribution import Nesting
 from ascend_workbook.profiling.causes.casts import is_cast, spend_in_casts
 from ascend_workbook.profiling.causes.cause import Cause
-from ascend_workbook.profiling.causes.lines import Lines, make_cause
+from ascend_workbook.profiling.causes.lines import COPYING_WAITS, OWN_MODULE, Lines, make_cause
+from ascend_workbook.profiling.causes.marks import describe_frame
 from ascend_workbook.profiling.causes.work import elements_of
 
 #: Operators of the script that write a tensor anew in another order, and what runs backward for them
@@ -31,6 +34,17 @@ ROUNDS, WORTH_REDUCED = 2, 0.05
 #: this part of all that the forward pass works on
 SPREADS = re.compile(r"^aten::scatter(_add)?_?$")
 TIMES_VALUES, MANY_SPREAD, PART_SPREAD = 64, 8, 0.15
+#: Copies of one shape to the device that modules of the script make, so often a step: what never changes is a buffer
+MANY_BUILT = 4
+READS = ("aten::_local_scalar_dense",)
+#: Operators that backward calls only where it computes the forward pass again; so many a step, and part of all
+OF_FORWARD = re.compile(
+    r"^aten::(linear|layer_norm|group_norm|batch_norm|conv[123]d|scaled_dot_product_attention|gelu)$"
+)
+MANY_AGAIN, PART_AGAIN = 4, 0.25
+RECOMPUTES = re.compile(r"torch/utils/checkpoint\.py\(")
+#: An NPU has few kernels for these: so many a step, and this part of the operators that the script calls
+DOUBLE, MANY_DOUBLES, PART_DOUBLES = "float64", 4, 0.05
 
 
 def count_needless(lines: Lines) -> Iterator[Cause]:
@@ -41,6 +55,9 @@ def count_needless(lines: Lines) -> Iterator[Cause]:
     yield from _count_weight_casts(lines)
     yield from _count_reductions(lines)
     yield from _count_spreads(lines)
+    yield from _count_built(lines)
+    yield from _count_recomputed(lines)
+    yield from _count_doubles(lines)
 
 
 def _count_orders(lines: Lines) -> Iterator[Cause]:
@@ -123,3 +140,78 @@ def _elements_of(shapes: str, at: int) -> int:
     """Return the elements of one of the tensors in a column's text, 0 where there is none."""
     tensors = shapes.split(" ")
     return elements_of(tensors[at]) if at < len(tensors) else 0
+
+
+def _count_built(lines: Lines) -> Iterator[Cause]:
+    """Count tensors of one shape that modules make on the host and copy to the device."""
+    trace, frames = lines.trace, lines.frames
+    assert frames is not None
+    copies = trace.launched_by[trace.where(("copy",)) & lines.steady & (trace.launched_by >= 0)]
+    rows = np.unique(copies).astype(np.intp)
+    rows = rows[(trace.lane[rows] == trace.lane[frames.rows[0]]) & ~trace.mask_of_names(READS.__contains__)[rows]]
+    modules = trace.intervals_of(trace.mask_of_names(lambda name: OWN_MODULE.match(name) is not None) & lines.steady)
+    fetches = trace.intervals_of(trace.mask_of_names(COPYING_WAITS.__contains__) & trace.where(("python",)))
+    at = trace.start_ns[rows]
+    rows = rows[modules.cover_moments(at) & ~fetches.cover_moments(at)]
+    if not rows.size:
+        return
+    shape = int(np.bincount(trace.shape[rows]).argmax())
+    rows = rows[trace.shape[rows] == shape]
+    calls = rows.size / lines.steps
+    if calls < MANY_BUILT or not trace.shapes[shape]:
+        return
+    where, part = lines.dearest_place(rows)
+    there = lines.spans_at(where)
+    on_host = trace.intervals_of(trace.where(("host_op",)) & ~lines.hands_out & lines.steady)
+    spent = float(trace.duration_ns[rows].sum() + on_host.common_ns(there)) / lines.steps
+    cause = make_cause(lines, "blocked_copy", "built", spent, where, part, calls=round(calls))
+    yield replace(cause, confidence="likely")
+
+
+def _count_recomputed(lines: Lines) -> Iterator[Cause]:
+    """Count operators of forward that backward calls."""
+    trace, frames = lines.trace, lines.frames
+    assert frames is not None
+    own = trace.lane == trace.lane[frames.rows[0]]
+    forward = trace.mask_of_names(lambda name: OF_FORWARD.match(name) is not None) & trace.where(("host_op",))
+    again, first = (np.flatnonzero(forward & lines.steady & lane) for lane in (~own, own))
+    calls = again.size / lines.steps
+    if calls < MANY_AGAIN or again.size < PART_AGAIN * first.size:
+        return
+    rows = lines.script_rows
+    usual = float(trace.duration_ns[first].sum()) / max(1, int(trace.duration_ns[rows].sum()))
+    spent = float(trace.duration_ns[again].sum()) / max(usual, PART_AGAIN) / lines.steps
+    cause = make_cause(lines, "computing", "recomputed", spent, _find_recomputing(lines), calls=round(calls))
+    yield replace(cause, confidence="likely")
+
+
+def _find_recomputing(lines: Lines) -> str:
+    """Return the line of the script that asks for a part to be computed again; empty where none was seen."""
+    trace, frames = lines.trace, lines.frames
+    assert frames is not None
+    asks = trace.mask_of_names(lambda name: RECOMPUTES.search(name) is not None) & trace.where(("python",))
+    near = np.union1d(frames.rows, np.flatnonzero(asks & lines.steady))
+    nesting = Nesting(trace.start_ns[near], trace.duration_ns[near], near)
+    above = nesting.parent[asks[nesting.rows]]
+    callers = nesting.rows[above[above >= 0]]
+    names = trace.name[callers[~asks[callers]]]
+    return describe_frame(trace.names[int(np.bincount(names).argmax())]) if names.size else ""
+
+
+def _count_doubles(lines: Lines) -> Iterator[Cause]:
+    """Count operators that compute in float64."""
+    trace = lines.trace
+    rows = lines.script_rows
+    texts = zip(trace.shape[rows].tolist(), trace.dtype[rows].tolist())
+    rows = rows[np.array([_is_double(trace.shapes[shape], trace.dtypes[types]) for shape, types in texts], np.bool_)]
+    calls = rows.size / lines.steps
+    if calls >= MANY_DOUBLES and calls >= PART_DOUBLES * lines.operators:
+        where, part = lines.dearest_place(rows)
+        spent = float(trace.duration_ns[rows].sum()) / lines.steps
+        cause = make_cause(lines, "casting", "doubles", spent, where, part, calls=round(calls))
+        yield replace(cause, confidence="likely")
+
+
+def _is_double(shapes: str, types: str) -> bool:
+    """Return whether a tensor is in float64: a number of Python's has that type too, and no shape."""
+    return DOUBLE in types.split(" ")[: len(shapes.split())]

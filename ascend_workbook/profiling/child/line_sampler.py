@@ -107,11 +107,11 @@ class LineSampler:
         numbers: dict[tuple[str, int, str], int] = {}
         stacks = []
         for stack in self._stacks:
-            frames = [(code.co_filename, find_line(code, at), code.co_name) for code, at in reversed(stack)]
+            frames = [(code.co_filename, find_line(code, at), name_function(code)) for code, at in reversed(stack)]
             stacks.append([numbers.setdefault(frame, len(numbers)) for frame in frames])
         calls = []
         for begin, length, code, at, name in self._calls:
-            frame = (code.co_filename, find_line(code, at), code.co_name)
+            frame = (code.co_filename, find_line(code, at), name_function(code))
             calls.append((begin, length, numbers.setdefault(frame, len(numbers)), name))
         content = {
             "version": 1,
@@ -333,6 +333,12 @@ def _read_words(path: str) -> list[str]:
         return Path(path).read_text(encoding="ascii").split()
     except OSError:
         return []
+
+
+def name_function(code: CodeType) -> str:
+    """Return a function's name, of the script's own methods with their class: two of one name are apart."""
+    name: str = getattr(code, "co_qualname", code.co_name) if _is_own(code) else code.co_name  # Python 3.11
+    return name.rpartition("<locals>.")[2]
 
 
 def find_line(code: CodeType, at: int) -> int:

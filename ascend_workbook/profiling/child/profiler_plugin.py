@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torch.optim import Optimizer
 
@@ -120,7 +120,7 @@ class Recording:
         self._steps = 0
         self._sampler: Any = None
         self._calm: list[tuple[int, int]] = []
-        self._begun: tuple[int, int] | None = None
+        self._begun: Usage | None = None
 
     @property
     def complete(self) -> bool:
@@ -134,15 +134,15 @@ class Recording:
 
     def step(self) -> None:
         """End a step; of those before the profiler begins note how long they take, and wait for a core of that."""
-        now_ns, waited_ns = time.time_ns(), _read_waited_ns()
+        ended = read_usage()
         self._steps += 1
         if self._begun and self._steps <= self._wait:
-            self._calm.append((now_ns - self._begun[0], waited_ns - self._begun[1]))
+            self._calm.append((ended.at_ns - self._begun.at_ns, find_waited(self._begun, ended)))
         if self._steps >= self._end:  # before the profiler writes what it has
             self._stop_sampling()
         self._profiler.step()
         self._sample()
-        self._begun = time.time_ns(), _read_waited_ns()
+        self._begun = read_usage()
 
     def stop(self) -> None:
         """End the recording, where not all steps came."""
@@ -161,12 +161,34 @@ class Recording:
             self._lines = self._sampler = None
 
 
-def _read_waited_ns() -> int:
-    """Return how long this thread has waited for a core so far; 0 where the system does not tell it."""
+class Usage(NamedTuple):
+    """When it was read; how long the thread had run and waited for a core until then, and each other of its process had
+    waited for one, by its number. Nanoseconds."""
+
+    at_ns: int
+    ran_ns: int
+    waited_ns: int
+    others_ns: dict[str, int]
+
+
+def read_usage() -> Usage:
+    """Read how this process's threads have run so far; what the system does not tell is 0."""
+    waited = {}
     try:
-        return int(Path(f"/proc/self/task/{threading.get_native_id()}/schedstat").read_text().split()[1])
+        for task in Path("/proc/self/task").iterdir():
+            waited[task.name] = int((task / "schedstat").read_text().split()[1])
     except (OSError, ValueError, IndexError):
-        return 0
+        pass
+    own = waited.pop(str(threading.get_native_id()), 0)
+    return Usage(time.time_ns(), time.thread_time_ns(), own, waited)
+
+
+def find_waited(begun: Usage, ended: Usage) -> int:
+    """Return how long the thread could have gone on and did not, for it or what it rests for waited for a core."""
+    own = ended.waited_ns - begun.waited_ns
+    rested = max(0, ended.at_ns - begun.at_ns - (ended.ran_ns - begun.ran_ns) - own)
+    others = [waited - begun.others_ns.get(thread, waited) for thread, waited in ended.others_ns.items()]
+    return own + min(rested, max(others, default=0))
 
 
 def make(config: dict[str, Any], rank: int) -> Recording:

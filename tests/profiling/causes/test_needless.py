@@ -135,3 +135,66 @@ def test_a_few_or_dense_or_small_ones_are_none(count: int, shape: str, others: i
     calls = spread("aten::scatter", count, shape=shape, types="float32 int64")
     calls += [("aten::mm", 1_300 + 50 * at, 20, "[64,64]", "float32", True) for at in range(others)]
     assert not [cause for cause in told_of(recorded(calls), "computing") if cause.evidence.key == "PRF316.rebuilt"]
+
+
+def built(count: int, noted: str = "module#0 own", fetched: bool = False, shape: str = "[4,8,8]") -> Profile:
+    """Four steps in which a layer copies so many tensors to the device, each after 50 us of the host's own."""
+    events: list[Event] = []
+    for number in range(4):
+        begin = 10_000 * number
+        events.append(Event(f"ProfilerStep#{number}", "step", OWN, begin * US, 10_000 * US))
+        events.append(Event(MAIN, "python", OWN, begin * US, 9_999 * US))
+        events += [Event(name, "python", OWN, (begin + 100) * US, 5_000 * US) for name in (noted, LAYER)]
+        for at in range(count):
+            start = (begin + 200 + 200 * at) * US
+            events.append(Event("aten::triu", "host_op", OWN, start, 50 * US, shape=shape))
+            events += [Event("Tensor.cpu", "python", OWN, start + 55 * US, 60 * US)] * fetched
+            events.append(Event("aten::copy_", "host_op", OWN, start + 60 * US, 40 * US, shape=shape))
+            events.append(Event("M", "copy", DEVICE, start + 61 * US, 5 * US, launched_by=len(events) - 1))
+    return Profile.from_trace(build_trace(events, source="made", dialect="ascend"), {"tier": "npu-simulated"})
+
+
+def test_tensors_that_layers_make_on_the_host_are_told_with_what_makes_them() -> None:
+    (told,) = [cause for cause in told_of(built(4), "blocked_copy") if cause.evidence.key == "PRF316.built"]
+    assert (told.where, told.evidence.args["calls"]) == ("a/train.py:3 forward", 4)
+    assert told.spent_ns == pytest.approx(4 * (50 + 40) * US)
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [built(3), built(4, noted="module#0"), built(4, fetched=True), built(4, shape="")],
+    ids=["few", "not in a layer of the script's", "to the host", "values"],
+)
+def test_few_copies_or_outside_of_layers_or_to_the_host_are_none(profile: Profile) -> None:
+    assert not [cause for cause in told_of(profile, "blocked_copy") if cause.evidence.key == "PRF316.built"]
+
+
+def linear(count: int, begin: int) -> list[Call]:
+    return [("aten::linear", begin + 100 * at, 80, "[8,16]", "float32", True) for at in range(count)]
+
+
+def test_a_forward_pass_that_backward_computes_again_is_told() -> None:
+    (told,) = [
+        cause
+        for cause in told_of(recorded(linear(8, 200), linear(6, 5_500)), "computing")
+        if cause.evidence.key == "PRF316.recomputed"
+    ]
+    assert (told.evidence.args["calls"], told.spent_ns) == (6, pytest.approx(6 * 80 * US))
+
+
+@pytest.mark.parametrize(("first", "again"), [(8, 3), (20, 4)])
+def test_a_few_of_forwards_operators_in_backward_are_none(first: int, again: int) -> None:
+    causes = told_of(recorded(linear(first, 200), linear(again, 5_500)), "computing")
+    assert "PRF316.recomputed" not in {cause.evidence.key for cause in causes}
+
+
+def test_operators_in_float64_are_told_and_numbers_of_python_are_none() -> None:
+    def doubles(types: str, count: int = 4, shape: str = "[8,16]") -> list[Cause]:
+        profile = recorded([(name, *rest[:2], shape, types, True) for name, *rest in spread("aten::sin", count)])  # type: ignore[misc]
+        return [cause for cause in told_of(profile, "casting") if cause.evidence.key == "PRF316.doubles"]
+
+    (told,) = doubles("float64")
+    assert (told.where, told.evidence.args["calls"]) == ("a/train.py:3 forward", 4)
+    assert told.spent_ns == pytest.approx(4 * 90 * US)
+    assert doubles("float32 float64", shape="[8,16] [16]") and not doubles("float32 float64")
+    assert not doubles("float64", count=3)

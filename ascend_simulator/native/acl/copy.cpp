@@ -1,8 +1,9 @@
-// Copies and fills. Each is done when the call returns; the asynchronous ones may therefore never be seen unfinished.
+// Copies and fills. Each is done when the call returns (and again in a graph); the asynchronous ones may therefore never be seen unfinished.
 #include "runtime.h"
 
 #include <cstring>
 
+#include "../recording/graphs.h"
 #include "../shapes_only/contents.h"
 
 namespace {
@@ -69,27 +70,49 @@ aclError fill(const char* function, void* to, size_t room, int32_t value, size_t
   return ACL_SUCCESS;
 }
 
+// Work on a stream: done at once, and again whenever the graph runs that the stream is captured for.
+template <class Work>
+aclError issue(const char* name, aclrtStream stream, void* to, size_t size, const Work& work) {
+  sim::Graph* const graph = sim::find_graph(stream);
+  if (graph == nullptr) return work();
+  sim::Block block{};
+  if (to != nullptr && (!sim::find_block(to, &block) || size <= sim::room_from(to))) sim::keep_before_write(graph, to, size);
+  const aclError code = work();
+  if (code == ACL_SUCCESS) sim::add_to_graph(graph, stream, name, work);
+  return code;
+}
+
 }  // namespace
 
 aclError aclrtMemcpy(void* to, size_t room, const void* from, size_t size, aclrtMemcpyKind kind) {
+  if (const int code = sim::refuse_blocking(__func__)) return code;
   return copy(__func__, to, room, from, size, kind);
 }
 
 aclError aclrtMemcpyAsync(void* to, size_t room, const void* from, size_t size, aclrtMemcpyKind kind, aclrtStream stream) {
   SIM_CHECK_STREAM(stream);
-  return copy(__func__, to, room, from, size, kind);
+  return issue("MEMCPY_ASYNC", stream, to, size, [=, function = __func__] {
+    return copy(function, to, room, from, size, kind);
+  });
 }
 
 // "With condition": CANN decides by the kind of memory whether the call waits. Here it always has.
 aclError aclrtMemcpyAsyncWithCondition(void* to, size_t room, const void* from, size_t size, aclrtMemcpyKind kind,
                                        aclrtStream stream) {
   SIM_CHECK_STREAM(stream);
-  return copy(__func__, to, room, from, size, kind);
+  return issue("MEMCPY_ASYNC", stream, to, size, [=, function = __func__] {
+    return copy(function, to, room, from, size, kind);
+  });
 }
 
-aclError aclrtMemset(void* to, size_t room, int32_t value, size_t size) { return fill(__func__, to, room, value, size); }
+aclError aclrtMemset(void* to, size_t room, int32_t value, size_t size) {
+  if (const int code = sim::refuse_blocking(__func__)) return code;
+  return fill(__func__, to, room, value, size);
+}
 
 aclError aclrtMemsetAsync(void* to, size_t room, int32_t value, size_t size, aclrtStream stream) {
   SIM_CHECK_STREAM(stream);
-  return fill(__func__, to, room, value, size);
+  return issue("MEMSET_ASYNC", stream, to, size, [=, function = __func__] {
+    return fill(function, to, room, value, size);
+  });
 }

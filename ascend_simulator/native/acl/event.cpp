@@ -1,4 +1,5 @@
 // Events: the host's clock at the moment of recording, by which time all work issued before is done.
+#include "../recording/graphs.h"
 #include "../recording/recording.h"
 #include "runtime.h"
 
@@ -45,6 +46,7 @@ aclError aclrtCreateEventExWithFlag(aclrtEvent* event, uint32_t flags) { return 
 
 aclError aclrtDestroyEvent(aclrtEvent event) {
   SIM_FIND_EVENT(found, event);
+  sim::forget_event(event);
   delete static_cast<char*>(event);
   events.erase(event);
   return ACL_SUCCESS;
@@ -53,6 +55,7 @@ aclError aclrtDestroyEvent(aclrtEvent event) {
 aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
   SIM_CHECK_STREAM(stream);
   SIM_FIND_EVENT(found, event);
+  if (sim::capturing()) sim::record_in_graph(event, stream);
   found->recorded = true;
   found->recorded_ms = sim::now_ms();
   found->mark = sim::recording() ? ++last_mark : 0;
@@ -70,6 +73,7 @@ aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
 // An event that was never recorded counts as complete, as with AscendCL's aclrtCreateEventExWithFlag.
 aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* status) {
   SIM_FIND_EVENT(found, event);
+  if (const int code = sim::refuse_event(__func__, event)) return code;
   return sim::tell(__func__, "status", status, ACL_EVENT_RECORDED_STATUS_COMPLETE);
 }
 
@@ -80,6 +84,7 @@ aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus* statu
 
 aclError aclrtSynchronizeEvent(aclrtEvent event) {
   SIM_FIND_EVENT(found, event);
+  if (const int code = sim::refuse_event(__func__, event)) return code;
   if (sim::recording() && found->mark != 0) sim::record_order(sim::Task::host_wait, sim::every_stream, found->mark);
   return sim::check_tasks();  // all work before the record was done when it was recorded
 }
@@ -87,6 +92,7 @@ aclError aclrtSynchronizeEvent(aclrtEvent event) {
 aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
   SIM_CHECK_STREAM(stream);
   SIM_FIND_EVENT(found, event);
+  if (const int code = sim::wait_in_graph(__func__, stream, event, found->recorded)) return code;
   if (sim::recording() && found->mark != 0) sim::record_order(sim::Task::wait, sim::stream_number(stream), found->mark);
   return sim::nothing_to_do("all work before the record was done when it was recorded");
 }

@@ -1,5 +1,6 @@
 // Streams. Work is done in the order in which it is issued, all streams together, before each call returns:
 // a program that orders its streams rightly sees the values it must, and a stream is always idle when asked.
+#include "../recording/graphs.h"
 #include "../recording/recording.h"
 #include "runtime.h"
 
@@ -84,26 +85,31 @@ aclError wait_on_host(int32_t stream) {
 // Work is done when its call returns, so that what waits, with or without a limit, only asks for the task that failed.
 aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t) {
   SIM_CHECK_STREAM(stream);
+  if (const int code = sim::refuse_wait(__func__, stream)) return code;
   return wait_on_host(sim::stream_number(stream));
 }
 
 aclError aclrtSynchronizeDeviceWithTimeout(int32_t) {
   SIM_REQUIRE(sim::current_device() >= 0, ACL_ERROR_RT_CONTEXT_NULL, "this thread has set no device");
+  if (const int code = sim::refuse_blocking(__func__)) return code;
   return wait_on_host(sim::every_stream);
 }
 
 aclError aclrtSynchronizeStream(aclrtStream stream) {
   SIM_CHECK_STREAM(stream);
+  if (const int code = sim::refuse_wait(__func__, stream)) return code;
   return wait_on_host(sim::stream_number(stream));
 }
 
 aclError aclrtSynchronizeDevice() {
   SIM_REQUIRE(sim::current_device() >= 0, ACL_ERROR_RT_CONTEXT_NULL, "this thread has set no device");
+  if (const int code = sim::refuse_blocking(__func__)) return code;
   return wait_on_host(sim::every_stream);
 }
 
 aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
   SIM_CHECK_STREAM(stream);
+  if (const int code = sim::refuse_wait(__func__, stream)) return code;
   return sim::tell(__func__, "status", status, ACL_STREAM_STATUS_COMPLETE);
 }
 
@@ -115,6 +121,16 @@ aclError aclrtStreamGetId(aclrtStream stream, int32_t* id) {
 aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t) {
   SIM_CHECK_STREAM(stream);
   return sim::nothing_to_do("tells what becomes of later tasks after one fails; here a failing call returns its error");
+}
+
+// Of the attributes CANN's profiler, a graph's report of shapes and the order of waiting work ask: nothing of it is here.
+aclError aclrtSetStreamAttribute(aclrtStream stream, aclrtStreamAttr attribute, aclrtStreamAttrValue* value) {
+  SIM_CHECK_STREAM(stream);
+  SIM_REQUIRE(value != nullptr, ACL_ERROR_RT_PARAM_INVALID, "value is null");
+  SIM_REQUIRE(attribute >= ACL_STREAM_ATTR_FAILURE_MODE && attribute <= ACL_STREAM_ATTR_PRIORITY,
+              ACL_ERROR_RT_PARAM_INVALID, "%d is no attribute of a stream", static_cast<int>(attribute));
+  if (attribute == ACL_STREAM_ATTR_FLOAT_OVERFLOW_CHECK) return aclrtSetStreamOverflowSwitch(stream, value->overflowSwitch);
+  return sim::nothing_to_do("a failing call returns its error, work is done when it is issued, and no shapes are cached");
 }
 
 aclError aclrtSetStreamOverflowSwitch(aclrtStream stream, uint32_t value) {

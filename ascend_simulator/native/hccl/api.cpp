@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 
+#include "../recording/graphs.h"
 #include "../shapes_only/contents.h"
 #include "calls.h"
 #include "runtime.h"
@@ -72,7 +73,9 @@ Call call_of(const char* name, uint64_t count, HcclDataType type, int32_t op, ui
   return call;
 }
 
-HcclResult on(HcclComm handle, const char* function, aclrtStream stream, const std::function<void(Communicator&)>& work) {
+namespace {
+
+HcclResult run(HcclComm handle, const char* function, aclrtStream stream, const std::function<void(Communicator&)>& work) {
   sim::count_collective();
   const uint64_t called_ns = sim::recording() ? sim::record_clock_ns() : 0;
   const std::shared_ptr<Communicator> group = find(handle);
@@ -93,6 +96,25 @@ HcclResult on(HcclComm handle, const char* function, aclrtStream stream, const s
     group->broken = failure.code;
     return report(function, failure);
   }
+}
+
+}  // namespace
+
+HcclResult on(HcclComm handle, const char* function, aclrtStream stream, const std::function<void(Communicator&)>& work) {
+  if (sim::find_graph(stream) != nullptr) {
+    return report(function, Failure(HCCL_E_NOT_SUPPORT, "the simulator captures no call whose sizes are listed"));
+  }
+  return run(handle, function, stream, work);
+}
+
+HcclResult on_graph(HcclComm handle, const char* function, aclrtStream stream, std::function<void(Communicator&)> work) {
+  sim::Graph* const graph = sim::find_graph(stream);
+  if (graph == nullptr) return run(handle, function, stream, work);
+  if (!alive(handle)) return report(function, Failure(HCCL_E_PTR, "the communicator is null or destroyed"));
+  sim::add_to_graph(graph, stream, function, [=, name = std::string(function)] {
+    return static_cast<int>(run(handle, name.c_str(), stream, work));
+  });
+  return HCCL_SUCCESS;
 }
 
 }  // namespace sim_hccl

@@ -15,6 +15,10 @@ namespace sim_hccl {
 // calls fail with the same reason, as after an error of a real HCCL communicator.
 HcclResult on(HcclComm handle, const char* function, aclrtStream stream, const std::function<void(Communicator&)>& work);
 
+// The same for a call that a graph can hold: where the stream is captured, `work` is done whenever the graph runs, and so
+// owns what it needs. Other calls are refused there.
+HcclResult on_graph(HcclComm handle, const char* function, aclrtStream stream, std::function<void(Communicator&)> work);
+
 // Whether the handle is a communicator that was made and not destroyed.
 bool alive(HcclComm handle);
 

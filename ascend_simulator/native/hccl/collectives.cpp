@@ -180,7 +180,7 @@ char* bytes_at(Pointer* pointer) {
 
 HcclResult HcclAllReduce(void* input, void* output, uint64_t count, HcclDataType type, HcclReduceOp op, HcclComm comm,
                          aclrtStream stream) {
-  return on(comm, __func__, stream, [&](Communicator& group) {
+  return on_graph(comm, __func__, stream, [=](Communicator& group) {
     check_buffers(input, output, count);
     check_reduction(type, op);
     group.agree(call_of("HcclAllReduce", count, type, op), prepare_input(input, count, type));
@@ -190,7 +190,7 @@ HcclResult HcclAllReduce(void* input, void* output, uint64_t count, HcclDataType
 
 HcclResult HcclReduce(void* input, void* output, uint64_t count, HcclDataType type, HcclReduceOp op, uint32_t root,
                       HcclComm comm, aclrtStream stream) {
-  return on(comm, __func__, stream, [&](Communicator& group) {
+  return on_graph(comm, __func__, stream, [=](Communicator& group) {
     require(root < group.size(), "root " + std::to_string(root) + " is no rank of the group");
     check_buffers(input, group.rank() == root ? output : input, count);
     check_reduction(type, op);
@@ -200,7 +200,7 @@ HcclResult HcclReduce(void* input, void* output, uint64_t count, HcclDataType ty
 }
 
 HcclResult HcclBroadcast(void* buffer, uint64_t count, HcclDataType type, uint32_t root, HcclComm comm, aclrtStream stream) {
-  return on(comm, __func__, stream, [&](Communicator& group) {
+  return on_graph(comm, __func__, stream, [=](Communicator& group) {
     require(root < group.size(), "root " + std::to_string(root) + " is no rank of the group");
     check_buffers(buffer, buffer, count);
     group.agree(call_of("HcclBroadcast", count, type, -1, root), prepare_input(buffer, count, type));
@@ -210,7 +210,7 @@ HcclResult HcclBroadcast(void* buffer, uint64_t count, HcclDataType type, uint32
 
 HcclResult HcclScatter(void* input, void* output, uint64_t count, HcclDataType type, uint32_t root, HcclComm comm,
                        aclrtStream stream) {
-  return on(comm, __func__, stream, [&](Communicator& group) {
+  return on_graph(comm, __func__, stream, [=](Communicator& group) {
     require(root < group.size(), "root " + std::to_string(root) + " is no rank of the group");
     check_buffers(group.rank() == root ? input : output, output, count);
     const uint64_t all = group.rank() == root ? count * group.size() : 0;
@@ -237,7 +237,7 @@ HcclResult HcclScatter(void* input, void* output, uint64_t count, HcclDataType t
 }
 
 HcclResult HcclAllGather(void* input, void* output, uint64_t count, HcclDataType type, HcclComm comm, aclrtStream stream) {
-  return on(comm, __func__, stream, [&](Communicator& group) {
+  return on_graph(comm, __func__, stream, [=](Communicator& group) {
     check_buffers(input, output, count);
     group.agree(call_of("HcclAllGather", count, type), prepare_input(input, count, type));
     const size_t bytes = count * size_of(type);
@@ -257,7 +257,7 @@ HcclResult HcclAllGatherV(void* input, uint64_t count, void* output, const void*
 
 HcclResult HcclReduceScatter(void* input, void* output, uint64_t count, HcclDataType type, HcclReduceOp op, HcclComm comm,
                              aclrtStream stream) {
-  return on(comm, __func__, stream, [&](Communicator& group) {
+  return on_graph(comm, __func__, stream, [=](Communicator& group) {
     check_buffers(input, output, count);
     check_reduction(type, op);
     group.agree(call_of("HcclReduceScatter", count, type, op), prepare_input(input, count * group.size(), type));
@@ -279,7 +279,7 @@ HcclResult HcclReduceScatterV(void* input, const void* counts, const void* place
 
 HcclResult HcclAlltoAll(const void* input, uint64_t send_count, HcclDataType send_type, const void* output,
                         uint64_t receive_count, HcclDataType receive_type, HcclComm comm, aclrtStream stream) {
-  return on(comm, __func__, stream, [&](Communicator& group) {
+  return on_graph(comm, __func__, stream, [=](Communicator& group) {
     check_buffers(input, output, send_count);
     group.agree(call_of("HcclAlltoAll", send_count, send_type), prepare_input(input, send_count * group.size(), send_type));
     all_to_all(group, bytes_at(input), equal_parts(group.size(), send_count * size_of(send_type)), bytes_at(output),
@@ -299,6 +299,6 @@ HcclResult HcclAlltoAllV(const void* input, const void* send_counts, const void*
 }
 
 HcclResult HcclBarrier(HcclComm comm, aclrtStream stream) {
-  return on(comm, __func__, stream,
+  return on_graph(comm, __func__, stream,
             [](Communicator& group) { group.agree(call_of("HcclBarrier", 0, HCCL_DATA_TYPE_RESERVED)); });
 }

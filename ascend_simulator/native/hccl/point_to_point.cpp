@@ -115,12 +115,12 @@ bool note(HcclComm comm, aclrtStream stream, const HcclSendRecvItem& item) {
 
 HcclResult HcclSend(void* buffer, uint64_t count, HcclDataType type, uint32_t to, HcclComm comm, aclrtStream stream) {
   if (note(comm, stream, {HCCL_SEND, buffer, count, type, to})) return HCCL_SUCCESS;
-  return on(comm, __func__, stream, [&](Communicator& group) { send(group, to, buffer, count, type, false); });
+  return on_graph(comm, __func__, stream, [=](Communicator& group) { send(group, to, buffer, count, type, false); });
 }
 
 HcclResult HcclRecv(void* buffer, uint64_t count, HcclDataType type, uint32_t from, HcclComm comm, aclrtStream stream) {
   if (note(comm, stream, {HCCL_RECV, buffer, count, type, from})) return HCCL_SUCCESS;
-  return on(comm, __func__, stream, [&](Communicator& group) { receive(group, from, buffer, count, type, false); });
+  return on_graph(comm, __func__, stream, [=](Communicator& group) { receive(group, from, buffer, count, type, false); });
 }
 
 HcclResult HcclBatchSendRecv(HcclSendRecvItem* items, uint32_t count, HcclComm comm, aclrtStream stream) {

@@ -61,6 +61,7 @@ CpuKernel::CpuKernel(const c10::OperatorHandle& op)
       call_check_(call_check(op)),
       matrix_unit_(matrix_unit_of(op)),
       recorded_(!moves_no_data(op.schema())),
+      waits_(has_trait("waits", c10::toString(op.operator_name()))),
       mixes_half_(mixes_half(op)),
       factor_(factor_argument(op)),
       in_float_(rounds_between(op)),
@@ -194,6 +195,17 @@ void CpuKernel::widen(at::IValue& value, size_t nbytes) {
   value.toTensor().unsafeGetTensorImpl()->set_sizes_and_strides(narrow.sizes(), narrow.strides(), 0);
 }
 
+void CpuKernel::run(const c10::OperatorHandle& op, torch::jit::Stack* stack, c10::Device device) const {
+  if (shapes_only_) {
+    shapes_only_->run(op, stack, [&] { compute(op, stack, device); });
+  } else {
+    compute(op, stack, device);
+  }
+  if (!faults_.empty()) {
+    apply_faults(faults_, name_, stack, return_count_);
+  }
+}
+
 void CpuKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
   if (!limits_ && !used_.exchange(true, std::memory_order_relaxed)) {
     note_unknown(name_);
@@ -215,12 +227,16 @@ void CpuKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, t
   if (list_limits_) {
     check_lists(*list_limits_, *stack, first);
   }
+  std::optional<GraphTask> graph_task;
+  if (sim::capturing() && recorded_) {
+    graph_task = GraphTask::begin(*this, op, *stack, *call.device);
+  }
   for (size_t i = 0; i < arguments_.size(); ++i) {
     take(call, (*stack)[first + i], i);
   }
   if (generator_) {
     auto& value = (*stack)[first + *generator_];
-    value = generator_for_call(value.toOptional<at::Generator>(), *call.device);
+    value = graph_task ? generator_of_capture() : generator_for_call(value.toOptional<at::Generator>(), *call.device);
   }
   {
     c10::impl::ExcludeDispatchKeyGuard keys_guard(kAboveKernels);
@@ -229,16 +245,9 @@ void CpuKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, t
       launch->begin();
     }
     const size_t kept = kept_for_gradient(*stack, first);
-    if (shapes_only_) {
-      shapes_only_->run(op, stack, [&] { compute(op, stack, *call.device); });
-    } else {
-      compute(op, stack, *call.device);
-    }
+    run(op, stack, *call.device);
     if (kept > 0) {
       widen(stack->back(), kept);
-    }
-    if (!faults_.empty()) {
-      apply_faults(faults_, name_, stack, return_count_);
     }
     if (launch) {
       launch->end(*stack, return_count_);
@@ -250,6 +259,9 @@ void CpuKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, t
   call.faces.sync();
   for (size_t i = stack->size() - return_count_; i < stack->size(); ++i) {
     give(call, (*stack)[i]);
+  }
+  if (graph_task) {
+    graph_task->end(*stack);
   }
 }
 

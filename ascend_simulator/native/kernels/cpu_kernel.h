@@ -13,6 +13,7 @@
 #include "dtype_limits.h"
 #include "faces.h"
 #include "faults.h"
+#include "graph_task.h"
 #include "list_limits.h"
 #include "numerics.h"
 #include "shapes_only.h"
@@ -35,6 +36,10 @@ class CpuKernel : public c10::OperatorKernel {
 
  private:
   struct Call;
+  friend class GraphTask;
+
+  // Computes on faces and applies faults, as the call does and each run of its graph.
+  void run(const c10::OperatorHandle& op, torch::jit::Stack* stack, c10::Device device) const;
 
   void compute_half(const c10::OperatorHandle& op, torch::jit::Stack* stack, at::ScalarType type) const;
   void take(Call& call, c10::IValue& value, size_t argument) const;
@@ -58,7 +63,8 @@ class CpuKernel : public c10::OperatorKernel {
   CallCheck call_check_;
   std::atomic<bool> used_{false};  // and noted, where the data types are not known
   std::optional<MatrixUnit> matrix_unit_;
-  bool recorded_;  // by the profiler: not what only describes memory anew
+  bool recorded_;  // by the profiler and in graphs: not what only describes memory anew
+  bool waits_;     // for the device
   bool mixes_half_;
   std::optional<size_t> factor_;
   mutable std::atomic<bool> in_float_;  // half precision: learnt from the first call that the CPU kernel refuses

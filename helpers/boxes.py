@@ -13,6 +13,7 @@ _BOXES = {
     "form_box": "ascend_workbook.show.form",
     "findings_box": "ascend_workbook.migration.views.findings",
     "tolerance_box": "ascend_workbook.precision.views.factors",
+    "replay_box": "ascend_workbook.precision.views.replaying",
     "LiveScale": "ascend_workbook.precision.views.live_scale",
     "timeline_view": "ascend_workbook.show.timeline_page",
 }

@@ -10,6 +10,7 @@ from ascend_workbook.precision.halves import gradient_exponents, scale_history, 
 from ascend_workbook.precision.layouts import read_dump
 from ascend_workbook.precision.verify import verify
 from ascend_workbook.precision.views.layers import fixed_limits
+from ascend_workbook.precision.views.replaying import replay_row
 from ascend_workbook.precision.watching import follow_watched
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "join",
     "read_curve",
     "read_dump",
+    "replay_row",
     "scale_history",
     "scale_moves",
     "verify",

@@ -30,6 +30,8 @@ baseline: str = ""  # a baseline recorded elsewhere: a bundle or a capture's fol
 numerics: str = "cpu"  # simulated NPU only: "ascend" rounds as its cube does / 仅模拟 NPU："ascend" 按矩阵单元舍入
 draws: str = "device"  # "host": dropout draws alike on both sides / "host"：两侧 dropout 的随机数相同
 watched: str = ""  # folder of a training under `ascend-workbook watch`, drawn live / `watch` 运行的目录，实时绘制
+replayed: str = ""  # row of the comparison to run again; empty: the culprit / 要重算的比对行，留空为首个差异处
+corpus: str = ""  # files of the training corpus to look at, blanks between / 要检查的训练语料文件，以空格分隔
 fail_on: str = ""  # classes that make the run Fix: "unpaired,dtype" / 使运行待修的类别，如 "unpaired,dtype"
 
 # %% jupyter={"source_hidden": true}
@@ -40,8 +42,8 @@ form_box(globals(), "script", "device", "steps", "baseline", "fault", "numerics"
 
 # %% jupyter={"source_hidden": true} tags=["nbval-ignore-output"]
 # Start: verbs, the folder of results, the place of the verdict / 开始：导入、结果目录、结论的位置
-from helpers import advise, capture, compare, curves, verify
-from helpers.boxes import tolerance_box
+from helpers import advise, capture, compare, curves, inspect_data, verify
+from helpers.boxes import replay_box, tolerance_box
 from helpers.notebook import begin
 from helpers.precision import around, follow_watched, join
 
@@ -183,6 +185,20 @@ print(*(f"{name}: {count}" for name, count in comparison.facts["outcomes"].items
 run.note(formats=comparison.facts["numerics"], first=comparison.facts["first_divergence"])
 
 # %% [markdown] lang="zh"
+# 选一行并点击按钮，就重算该算子：用各侧记录的输入以 float64 重算，再在有误一侧的设备上重算一次，
+# 从而区分误差是在此产生、由输入带来，还是不能再现。
+# 下方（无界面运行时仅有这部分）是 `replayed` 所指的行；留空则为最先出现差异的算子。
+
+# %% [markdown] lang="en"
+# Choose a row and press the button to run its operator again: in float64 from the inputs that each side recorded, and
+# once more on the device of the side that is off. So an error made here is told from one that came with the inputs,
+# and from one that does not come again. Below, and alone in a run without a reader, stands the row that `replayed`
+# names, or the first operator to part.
+
+# %%
+replay_box(comparison, replayed, lang)
+
+# %% [markdown] lang="zh"
 # ## 建议
 #
 # 十种已知原因逐一检查：采集数据中看到了什么、应改的代码行或环境变量及其来源。缺少数据的会说明“未检查”，
@@ -251,6 +267,24 @@ tolerance_box(comparison, lang)
 # %%
 watched_report = follow_watched(run.place(watched), lang=lang) if watched else None
 watched_report
+
+# %% [markdown] lang="zh"
+# ## 训练语料
+#
+# 损失尖峰与坏结果也可能来自数据。若 `corpus` 给出语料文件（例如 `train.jsonl`），这里会逐条检查：损坏、重复、近似重复、
+# 语言、长度与符号，并指出文件与行；原文件不会改动。
+
+# %% [markdown] lang="en"
+# ## The training corpus
+#
+# Spikes and bad results may come from the data too. Where `corpus` names files (`train.jsonl`, say), each record is
+# looked at: broken, the same, nearly the same, language, length, symbols, with file and line. Nothing is written to
+# the files.
+
+# %%
+corpus_files = [run.place(name) for name in corpus.split()]
+corpus_report = run.save(inspect_data(corpus_files), "corpus") if corpus_files else None
+corpus_report
 
 # %% [markdown] lang="zh"
 # ## 结论

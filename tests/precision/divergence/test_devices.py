@@ -98,7 +98,7 @@ def test_only_a_single_operator_that_a_replay_blames_is_confirmed(
     assert facts.first is not None
     step, judged = facts.first
     first = step, dataclasses.replace(judged, outcome=outcome)
-    monkeypatch.setattr(devices, "_run_on_device", lambda tier, *_: Again(tier, 1.0, 1.0))
+    monkeypatch.setattr(devices, "run_on_device", lambda tier, *_: Again(tier, 1.0, 1.0))
     told: Any = SimpleNamespace(first=first, named=names, baseline=facts.baseline, target=facts.target)
     answer = devices.confirm_divergence(told, ("cpu", "cpu", "npu"))
     assert (answer is not None) is confirmed

@@ -99,13 +99,27 @@ assert torch.npu.memory_reserved() == 0 and free == total, (free, total)
 """
 
 
+WHOLE_NUMBERS = """
+import torch, torch_npu
+x = torch.randint(-5, 9, (200,), generator=torch.Generator().manual_seed(0)).int()
+for edges in ((4,), (7, -3, 6), (3, 2, 2)):
+    counted = torch.histc(x.npu(), *edges)
+    assert counted.dtype == torch.int32 and counted.cpu().equal(torch.histc(x.double(), *edges).int()), edges
+out = torch.zeros(4, dtype=torch.int32).npu()
+assert torch.histc(x.npu(), 4, out=out) is out and out.cpu().equal(torch.histc(x.double(), 4).int())
+assert torch.histc(torch.rand(9).npu(), 3).dtype == torch.float32
+"""
+
+
 def run(code: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", code]
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=200, check=False)
 
 
 @pytest.mark.parametrize(
-    "code", [SAVE_AND_LOAD, LOADER, LAYOUT, AMP, DEVICES], ids=["save", "loader", "layout", "amp", "devices"]
+    "code",
+    [SAVE_AND_LOAD, LOADER, LAYOUT, AMP, DEVICES, WHOLE_NUMBERS],
+    ids=["save", "loader", "layout", "amp", "devices", "whole_numbers"],
 )
 def test_a_script_runs_and_ends_well(simulator_env: dict[str, str], code: str) -> None:
     """The exit code counts: a crash after the last line is a failure too."""

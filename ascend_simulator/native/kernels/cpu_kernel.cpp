@@ -1,6 +1,7 @@
 #include "cpu_kernel.h"
 
 #include <ATen/core/op_registration/adaption.h>
+#include <ATen/native/Resize.h>
 #include <ATen/ops/empty.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
@@ -62,6 +63,7 @@ CpuKernel::CpuKernel(const c10::OperatorHandle& op)
       matrix_unit_(matrix_unit_of(op)),
       recorded_(!moves_no_data(op.schema())),
       waits_(has_trait("waits", c10::toString(op.operator_name()))),
+      counts_(has_trait("counts", c10::toString(op.operator_name()))),
       mixes_half_(mixes_half(op)),
       factor_(factor_argument(op)),
       in_float_(rounds_between(op)),
@@ -149,6 +151,9 @@ void CpuKernel::find_device(Call& call, const torch::jit::Stack& stack) const {
 
 void CpuKernel::compute(const c10::OperatorHandle& op, torch::jit::Stack* stack, c10::Device) const {
   const size_t first = stack->size() - arguments_.size();
+  if (counts_ && (*stack)[first].toTensor().scalar_type() == at::kInt) {
+    return count_whole(op, stack);
+  }
   if (matrix_unit_) {
     round_inputs(*matrix_unit_, stack, first);
   }
@@ -159,6 +164,27 @@ void CpuKernel::compute(const c10::OperatorHandle& op, torch::jit::Stack* stack,
   op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
   if (rounded) {
     stack->back() = stack->back().toTensor().to(*rounded);
+  }
+}
+
+void CpuKernel::count_whole(const c10::OperatorHandle& op, torch::jit::Stack* stack) const {
+  auto& values = stack->at(stack->size() - arguments_.size());
+  std::optional<at::Tensor> out;
+  {
+    AllocateOnNpu host(false);
+    values = values.toTensor().to(at::kDouble);
+    if (written_.back()) {
+      out = stack->back().toTensor();
+      stack->back() = at::empty({0}, out->options().dtype(at::kDouble));
+    }
+    op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  }
+  if (out) {
+    at::native::resize_output(*out, stack->back().toTensor().sizes());
+    out->copy_(stack->back().toTensor());
+    stack->back() = std::move(*out);
+  } else {
+    stack->back() = stack->back().toTensor().to(at::kInt);
   }
 }
 

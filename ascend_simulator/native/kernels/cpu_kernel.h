@@ -41,6 +41,8 @@ class CpuKernel : public c10::OperatorKernel {
   // Computes on faces and applies faults, as the call does and each run of its graph.
   void run(const c10::OperatorHandle& op, torch::jit::Stack* stack, c10::Device device) const;
 
+  // Of an int32 tensor in float64; the result is int32 too.
+  void count_whole(const c10::OperatorHandle& op, torch::jit::Stack* stack) const;
   void compute_half(const c10::OperatorHandle& op, torch::jit::Stack* stack, at::ScalarType type) const;
   void take(Call& call, c10::IValue& value, size_t argument) const;
   at::Tensor take_tensor(Call& call, const at::Tensor& tensor, size_t argument) const;
@@ -65,6 +67,7 @@ class CpuKernel : public c10::OperatorKernel {
   std::optional<MatrixUnit> matrix_unit_;
   bool recorded_;  // by the profiler and in graphs: not what only describes memory anew
   bool waits_;     // for the device
+  bool counts_;    // whole numbers
   bool mixes_half_;
   std::optional<size_t> factor_;
   mutable std::atomic<bool> in_float_;  // half precision: learnt from the first call that the CPU kernel refuses

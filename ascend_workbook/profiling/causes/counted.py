@@ -81,6 +81,8 @@ MOST_WORK = 0.5
 OWN_PART = 0.4
 #: A step is told of from so much on: a thread is looked at once a millisecond
 LEAST_NS = 1_000_000
+#: These say that a place is busy, and not with what
+GENERAL = ("PRF316.computes", "PRF316.function", "PRF316.python", "PRF316.on_host")
 #: The line in a place, `train.py:41 save`
 LINE = re.compile(r":\d+ ")
 #: Causes that say by themselves why a line copies or reads
@@ -120,10 +122,16 @@ def _say_once(lines: Lines, causes: list[Cause]) -> Iterator[Cause]:
         at_place.setdefault(_place_of(lines, cause), []).append(cause)
     for (_, where), causes_there in at_place.items():
         if where:
-            first = max(causes_there, key=lambda cause: (cause.evidence.key == "PRF316.loops", cause.weight))
+            first = max(causes_there, key=_rank_of)
             yield replace(first, confidence=max((cause.confidence for cause in causes_there), key=TRUST.__getitem__))
         else:
             yield from causes_there
+
+
+def _rank_of(cause: Cause) -> tuple[bool, bool, float]:
+    """Return how much a cause says beside others of its kind and place."""
+    key = cause.evidence.key
+    return key == "PRF316.loops", key not in GENERAL, cause.weight
 
 
 def _place_of(lines: Lines, cause: Cause) -> tuple[str, str]:

@@ -359,7 +359,10 @@ class Lines:
 
     def spent_with_gradients(self, where: str) -> float:
         """Return the nanoseconds of the mean step at a place, and in the gradients of what is called there."""
-        spans = self.spans_at(where)
+        return self.spent_with_gradients_in(self.spans_at(where))
+
+    def spent_with_gradients_in(self, spans: Intervals) -> float:
+        """Return the nanoseconds of the mean step in these intervals, and in the gradients of what is called there."""
         return float((spans | self._backward_of(spans)).length_ns) / self.steps
 
     def replay_without(self, spans: Intervals) -> float:

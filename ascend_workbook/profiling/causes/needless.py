@@ -16,6 +16,7 @@ from ascend_workbook.profiling.causes.cause import Cause
 from ascend_workbook.profiling.causes.lines import COPYING_WAITS, OWN_MODULE, Lines, make_cause
 from ascend_workbook.profiling.causes.marks import describe_frame
 from ascend_workbook.profiling.causes.work import elements_of
+from ascend_workbook.profiling.intervals import Intervals
 
 #: Operators of the script that write a tensor anew in another order, and what runs backward for them
 ORDERING = ("aten::contiguous", "aten::reshape")
@@ -45,6 +46,12 @@ MANY_AGAIN, PART_AGAIN = 4, 0.25
 RECOMPUTES = re.compile(r"torch/utils/checkpoint\.py\(")
 #: An NPU has few kernels for these: so many a step, and this part of the operators that the script calls
 DOUBLE, MANY_DOUBLES, PART_DOUBLES = "float64", 4, 0.05
+#: Worked out step by step, on an NPU by its slow general cores or the host; from this part of the step on
+DECOMPOSES = re.compile(
+    r"^aten::(linalg_(svd|svdvals|eigh?|eigvalsh?|qr|cholesky|lu|inv|pinv|solve|lstsq|matrix_exp|matrix_rank)"
+    r"|svd|qr|inverse|pinverse|cholesky|lstsq)$"
+)
+WORTH_DECOMPOSED = 0.08
 
 
 def count_needless(lines: Lines) -> Iterator[Cause]:
@@ -58,6 +65,7 @@ def count_needless(lines: Lines) -> Iterator[Cause]:
     yield from _count_built(lines)
     yield from _count_recomputed(lines)
     yield from _count_doubles(lines)
+    yield from _count_decompositions(lines)
 
 
 def _count_orders(lines: Lines) -> Iterator[Cause]:
@@ -215,3 +223,18 @@ def _count_doubles(lines: Lines) -> Iterator[Cause]:
 def _is_double(shapes: str, types: str) -> bool:
     """Return whether a tensor is in float64: a number of Python's has that type too, and no shape."""
     return DOUBLE in types.split(" ")[: len(shapes.split())]
+
+
+def _count_decompositions(lines: Lines) -> Iterator[Cause]:
+    """Count matrices that are decomposed, with their gradients."""
+    trace = lines.trace
+    rows = lines.script_rows
+    rows = rows[trace.mask_of_names(lambda name: DECOMPOSES.match(name) is not None)[rows]]
+    begin = trace.start_ns[rows]
+    spent = lines.spent_with_gradients_in(Intervals.union_of(begin, begin + trace.duration_ns[rows]))
+    if rows.size and spent >= WORTH_DECOMPOSED * lines.profile.breakdown.step_ns:
+        where, part = lines.dearest_place(rows)
+        calls = max(1, round(rows.size / lines.steps))
+        yield replace(
+            make_cause(lines, "computing", "decomposed", spent, where, part, calls=calls), confidence="likely"
+        )

@@ -198,3 +198,20 @@ def test_operators_in_float64_are_told_and_numbers_of_python_are_none() -> None:
     assert told.spent_ns == pytest.approx(4 * 90 * US)
     assert doubles("float32 float64", shape="[8,16] [16]") and not doubles("float32 float64")
     assert not doubles("float64", count=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "length", "is_told"),
+    [
+        ("aten::linalg_svdvals", 900, True),
+        ("aten::linalg_svdvals", 300, False),
+        ("aten::linalg_vector_norm", 900, False),
+    ],
+)
+def test_matrices_that_are_decomposed_are_told(name: str, length: int, is_told: bool) -> None:
+    calls: list[Call] = [(name, 300 + 1_000 * at, length, "[64,64]", "float32", True) for at in range(2)]
+    causes = told_of(recorded(calls), "computing")
+    decomposed = [cause for cause in causes if cause.evidence.key == "PRF316.decomposed"]
+    assert [(cause.where, cause.evidence.args["calls"], cause.spent_ns) for cause in decomposed] == (
+        [("a/train.py:3 forward", 2, pytest.approx(2 * 900 * US))] if is_told else []
+    )

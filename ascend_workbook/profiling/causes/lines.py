@@ -321,23 +321,26 @@ class Lines:
     def predict(self, cause: Cause) -> Cause:
         """Return a cause with what the step would be shorter by without it: what goes on at its place, with the
         gradients of what is called there; where its kernels are all over the step, what they take and their part of
-        what the host needs to hand them out. Without what recording adds, which no step takes that is not recorded."""
+        what the host needs to hand them out. What recording adds, which no step takes that is not recorded, is taken
+        out: as much for each operator, or as much for each moment, whichever is less, and more."""
+        usual = self.calm_step_ns / self.profile.breakdown.step_ns
         at = self._steady_at(cause.where) if cause.kind in AT_PLACE and cause.where else np.empty(0, np.intp)
         if at.size:
-            saved = self.replay_without(self._spans_of(at))
+            spans = self._spans_of(at)
+            saved = [self.replay_without(spans), usual * self.spent_with_gradients_in(spans)]
             if cause.kind in EXPLAINED_BY_NAME:
-                saved = max(saved, min(cause.spent_ns, self.calm_step_ns))
+                saved = [max(each, min(cause.spent_ns, self.calm_step_ns)) for each in saved]
         elif cause.predicted is not None:
             return cause
         else:
-            saved = cause.spent_ns
+            spent = cause.spent_ns
             if cause.kind in ("layout", "casting") and cause.evidence.key.endswith("_work"):
                 rows = np.flatnonzero(self.trace.where(("compute",)) & self.steady)
                 part = float((families_of(self.trace, rows) == cause.kind).mean()) if rows.size else 0.0
-                saved += part * self.profile.breakdown.per_step_ns("free")
-            saved *= self.calm_step_ns / self.profile.breakdown.step_ns
-        saved = min(saved, self.calm_step_ns)
-        return replace(cause, predicted=Range(saved, saved))
+                spent += part * self.profile.breakdown.per_step_ns("free")
+            saved = [usual * spent]
+        least, most = (min(end, self.calm_step_ns) for end in (min(saved), max(saved)))
+        return replace(cause, predicted=Range(least, most))
 
     @property
     def calm_step_ns(self) -> float:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -53,11 +54,17 @@ PPI_PARTS = (20, 2, 2)
 TRAINED, JUDGED, TESTED = 20, 500, 1_000
 
 
+#: Sets that were made up.
+_made_up: list[str] = []
+
+
 def attach(observer: Any, config: dict[str, Any]) -> None:
     """Stand in for sets of graphs from now on."""
     notes = observer.open_notes("stand_ins.jsonl")
+    folders = (Path(observer.out).resolve(), Path.cwd().resolve())
     observer.after_import(
         {
+            "torch_geometric.io.fs": functools.partial(save_aside, folders),
             "torch_geometric.datasets.planetoid": functools.partial(patch_planetoid, notes),
             "torch_geometric.datasets.tu_dataset": functools.partial(patch_tu, notes),
             "torch_geometric.datasets.ppi": functools.partial(patch_ppi, notes),
@@ -136,8 +143,29 @@ def pass_over_downloads(cls: Any, known: dict[str, Graphs] | None) -> None:
     cls.download = download
 
 
+def save_aside(folders: tuple[Path, Path], module: ModuleType) -> None:
+    """Keep what a set saves out of folders of the user's, once one was made up: its next run would take it for real."""
+    moved: dict[str, str] = {}
+    ordinary_save, ordinary_load = module.torch_save, module.torch_load
+
+    @functools.wraps(ordinary_save)
+    def torch_save(data: Any, path: str, *args: Any, **kwargs: Any) -> None:
+        if _made_up and not any(folder in Path(path).resolve().parents for folder in folders):
+            aside = folders[0] / "stand_ins"
+            aside.mkdir(parents=True, exist_ok=True)
+            path = moved.setdefault(str(path), str(aside / f"graphs{len(moved)}.pt"))
+        ordinary_save(data, path, *args, **kwargs)
+
+    @functools.wraps(ordinary_load)
+    def torch_load(path: str, *args: Any, **kwargs: Any) -> Any:
+        return ordinary_load(moved.get(str(path), path), *args, **kwargs)
+
+    module.torch_save, module.torch_load = torch_save, torch_load  # type: ignore[attr-defined]
+
+
 def tell(notes: Any, name: str, graphs: Graphs, *, guessed: bool) -> None:
     """Write down what stands in."""
+    _made_up.append(name)
     sizes = {"nodes": graphs.nodes, "edges": graphs.edges, "features": graphs.features, "classes": graphs.classes}
     notes.add("graphs", name, guessed=guessed, examples=graphs.number, **sizes)
 

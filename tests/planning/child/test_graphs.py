@@ -32,9 +32,19 @@ class Planetoid:
 """
 
 
+FS = """
+def torch_save(data, path):
+    open(path, "w").write(str(data))
+def torch_load(path):
+    return open(path).read()
+"""
+
+
 def run(folder: Path, code: str) -> tuple[object, list[StandIn], str]:
     library = folder / "site-packages" / "torch_geometric"
     (library / "datasets").mkdir(parents=True)
+    (library / "io").mkdir()
+    (library / "io" / "fs.py").write_text(FS)
     (library / "data.py").write_text(DATA)
     (library / "datasets" / "planetoid.py").write_text(PLANETOID_FILE)
     facts, stand_ins, errors = running.run(folder, code, GRAPHS, library="site-packages")
@@ -55,6 +65,24 @@ except OSError as problem:
     assert facts == [[2708, 1433], [2, 10556], 6, [140, 500, 1000], "no network"], errors
     told = [(each.kind, each.name, each.guessed, each.sentence.args["edges"]) for each in stand_ins]
     assert told == [("graphs", "Cora", False, 10556)]
+
+
+def test_what_was_made_up_is_saved_in_no_folder_of_the_users(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    own = tmp_path_factory.mktemp("own")
+    code = f"""
+from torch_geometric.io import fs
+from torch_geometric.datasets.planetoid import Planetoid
+fs.torch_save("real", "{own}/before.pt")
+Planetoid("{own}", "Cora")
+fs.torch_save("made up", "{own}/data.pt")
+fs.torch_save("here", "data.pt")
+print(json.dumps([fs.torch_load("{own}/data.pt"), fs.torch_load("{own}/before.pt"), Path("data.pt").read_text()]))
+"""
+    facts, _, errors = run(tmp_path, code)
+    assert facts == ["made up", "real", "here"], errors
+    assert [path.name for path in own.iterdir()] == ["before.pt"]
 
 
 @pytest.mark.parametrize("graphs", [*PLANETOID.values(), *TU.values()])

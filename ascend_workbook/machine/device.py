@@ -22,6 +22,9 @@ from ascend_workbook.machine import bounded, cann, simulator
 TIMEOUT_S = 120.0
 PROBE = Path(__file__).with_name("device_probe.py")
 
+#: How many devices the simulator shows, and how many where nobody asks.
+SIM_DEVICES, SIMULATED_DEVICES = "ASCEND_WORKBOOK_SIM_DEVICES", 2
+
 
 @dataclass(frozen=True)
 class Device:
@@ -99,6 +102,12 @@ def child_environment(tier: str, base: Mapping[str, str] | None = None) -> dict[
         return clean
     clean["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
     return clean
+
+
+def show_devices(environment: Mapping[str, str], count: int) -> dict[str, str]:
+    """Return the environment in which the simulator shows at least so many devices: a rank needs one of its own."""
+    shown = int(environment.get(SIM_DEVICES) or SIMULATED_DEVICES)
+    return {**environment, SIM_DEVICES: str(max(count, shown))} if count > shown else dict(environment)
 
 
 def ask_tier(tier: str, python: str = sys.executable) -> dict[str, Any]:

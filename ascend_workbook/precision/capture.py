@@ -29,6 +29,7 @@ from ascend_workbook.machine.settings.child import settings as settings_reader
 from ascend_workbook.precision.capturing import manifest, written
 from ascend_workbook.precision.capturing.manifest import choose_folder, hold_folder, replace_capture
 from ascend_workbook.precision.capturing.options import FINGERPRINTS, MIB, Options, check_room
+from ascend_workbook.precision.capturing.standing import check_standing
 from ascend_workbook.precision.capturing.written import check_ran
 from ascend_workbook.precision.ranks.reading import read_records
 from ascend_workbook.precision.ranks.sides import find_faults
@@ -155,6 +156,8 @@ def capture_run(
         spec = replace(
             spec, nproc=options.nproc, env=environment, steps=options.steps, seed=about["seed"], deterministic=True
         ).on(chosen)
+        if chosen.tier == "npu-simulated":
+            spec = replace(spec, env=devices.show_devices(environment, options.nproc))
         spec = replace(spec, draws=options.draws, rm_dropout=options.rm_dropout)
         with _dump_folder(folder) as dump:
             aside = (dump.parent,) if dump.parent != folder else ()
@@ -239,6 +242,7 @@ def _report_capture(folder: Path, about: dict[str, Any], result: LaunchResult, *
     if (folder / "over_limit.json").is_file():
         wrote = json.loads((folder / "over_limit.json").read_text(encoding="utf-8"))["bytes"] // MIB
         raise WorkbookError("precision.over_limit", limit_mib=about["limit_mib"], wrote_mib=wrote, path=str(folder))
+    check_standing(folder, result, Path(about["root"]))
     check_ran(result, about["tier"])
     _check_fault_struck(result.output_path, int(about["nproc"]))
     parts = [] if about["task"] == FINGERPRINTS else written.read_parts(folder / manifest.DUMP, about)

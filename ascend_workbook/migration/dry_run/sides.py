@@ -25,8 +25,6 @@ from ascend_workbook.migration.rewrite.explicit.calls import rewrite_arguments
 from ascend_workbook.migration.rules.environment import RENAMED
 
 CHILD = Path(__file__).parents[1] / "child"
-#: What the simulator shows where nobody asks (ASCEND_WORKBOOK_SIM_DEVICES).
-SIMULATED_DEVICES = 2
 #: Beside a side's work folder: what of the user's lies in it, and what was left out.
 WORK_LIST = "work.json"
 Told = Callable[[str, Progress], None]
@@ -156,8 +154,8 @@ def _make_environment(where: Device, plan: Plan, work: Path, *, migrated: bool) 
     env = devices.child_environment(where.tier)
     for name, value in plan.original.environment.items():
         env[RENAMED.get(name, name) if migrated else name] = value
-    if where.simulated and plan.original.nproc > int(env.get("ASCEND_WORKBOOK_SIM_DEVICES") or SIMULATED_DEVICES):
-        env["ASCEND_WORKBOOK_SIM_DEVICES"] = str(plan.original.nproc)
+    if where.simulated:
+        env = devices.show_devices(env, plan.original.nproc)
     around = plan.original.layout
     module_paths = [str(work / path.relative_to(around.root)) for path in around.paths]
     module_paths += map(str, plan.original.libraries)

@@ -21,6 +21,9 @@ from ascend_workbook.precision.layouts import read_dump
 #: The simulated NPU says on a line of its own which of its settings it cannot take; what torch_npu raises names none.
 REFUSED = re.compile(r"NPU simulator: cannot start: (ASCEND_WORKBOOK_SIM_\w+: .+)")
 
+#: Errors of programs that found no network.
+OF_NETWORK = re.compile(r"URLError|HTTP|gaierror|resolve|[Nn]etwork|ConnectionRefused|offline|unreachable")
+
 
 def check_ran(result: LaunchResult, tier: str, output: Path | None = None) -> None:
     """Raises WorkbookError where the run failed. `output` is what it printed, where it was put elsewhere."""
@@ -31,7 +34,9 @@ def check_ran(result: LaunchResult, tier: str, output: Path | None = None) -> No
         raise WorkbookError("precision.simulator_refused", message=refused.group(1).strip())
     kind, message = (result.error.type, result.error.message) if result.error else ("", "")
     key = "precision.file_missing" if kind == "FileNotFoundError" else "precision.capture_failed"
-    if result.account and result.account.refused_sends:
+    # torchrun and its ranks ask for the name of the machine in any case
+    several = len(result.logs) > 1 and not OF_NETWORK.search(f"{kind} {message}")
+    if result.account and result.account.refused_sends and not several:
         key = "precision.network_refused"
     elif result.account and result.account.guard == LANDLOCK and "Permission denied" in message:
         key = "precision.write_refused"

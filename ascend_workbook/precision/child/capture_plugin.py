@@ -111,7 +111,7 @@ def _load_file(path: Path) -> ModuleType:
 
 
 collecting = _load_file(Path(__file__).parents[2] / "machine" / "launch" / "child" / "collecting.py")
-facts, dry, release, module_calls, recorder, state, shards, collectives = (
+facts, dry, release, module_calls, recorder, state, shards, collectives, standing = (
     _load_file(Path(__file__).with_name(f"{name}.py"))
     for name in (
         "experiment_facts",
@@ -122,6 +122,7 @@ facts, dry, release, module_calls, recorder, state, shards, collectives = (
         "state",
         "shards",
         "collectives",
+        "standing",
     )
 )
 
@@ -152,6 +153,8 @@ class _Capture:
             self.state.shards = shards.Shards(observer, facts.sketching)
             self.collectives = collectives.Collectives(observer, self.state, facts.sketching, shards.list_groups)
             self.collectives.find_line = state.find_place
+            told = (observer.out, observer.rank, observer.world_size, self.keep_records, state.find_place)
+            self.collectives.standing = standing.Standing(*told)
         self.iteration = 0
         self.running = False
         self.side: dict[str, Any] = {
@@ -174,6 +177,7 @@ class _Capture:
         self.state.install()
         if self.collectives is not None:
             self.collectives.install()
+            self.collectives.standing.start()
 
     def read_model(self, model: torch.nn.Module) -> None:
         seeds = [dict(seed) for seed in self.observer.log.content["meta"]["seeds"]]
@@ -238,15 +242,23 @@ class _Capture:
                 self.debugger.calls.remove()
             nothing = {"replaced": 0, "hooks": 0, "left": []}  # msprobe never came
             self.side["hooks"] = self.kept.restore(self.observer.model) if self.kept else nothing
+            if self.collectives is not None:
+                self.collectives.install()
 
     def finish(self, status: str) -> None:
         self.stop_debugger()
         self.release()
         self.side["status"] = status
+        self.keep_records()
+        if self.collectives is not None:
+            self.collectives.standing.end(status)
+        _write_json(self.observer.out / f"side.rank{self.observer.rank}.json", self.side)
+
+    def keep_records(self) -> None:
+        """Write what the steps did and what the ranks gave to one another, as far as it is recorded."""
         self.state.write(self.observer.out / f"state.rank{self.observer.rank}.json")
         if self.collectives is not None:
             self.collectives.write(self.observer.out / f"ranks.rank{self.observer.rank}.json")
-        _write_json(self.observer.out / f"side.rank{self.observer.rank}.json", self.side)
 
 
 def _end_over_limit(config: Config, out: Path) -> None:

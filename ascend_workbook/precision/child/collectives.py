@@ -30,6 +30,7 @@ PASSES_THROUGH = True
 SCHEMA = "ascend-workbook/ranks/1"
 #: Calls that are kept: of one step, and before the first.
 MOST_CALLS = 2000
+WATCHED = "_workbook_watched"
 
 _base = torch._C.TensorBase
 _detach, _to, _reshape, _numpy = _base.detach, _base.to, _base.reshape, _base.numpy
@@ -97,13 +98,15 @@ class Collectives:
         self.error = ""
         self.local: dict[int, dict[str, Any]] = {}
         self.hooked: set[int] = set()
+        #: Tells where this rank stands; None in tests of the recording alone.
+        self.standing: Any = None
         self.around: dict[str, Any] = {"groups": [], "backend": "", "wrapped": []}
 
     def install(self) -> None:
-        """Watch the functions of torch.distributed."""
+        """Watch the functions of torch.distributed; again, where msprobe put back those that it found."""
         for name in FUNCTIONS:
             original = getattr(dist, name, None)
-            if original is None:
+            if original is None or hasattr(original, WATCHED):
                 continue
             watched = self._watch(name, original)
             for owner in (dist, dist.distributed_c10d):
@@ -113,7 +116,7 @@ class Collectives:
 
         for name in FUNCTIONAL:
             original = getattr(functional, name, None)
-            if original is not None:
+            if original is not None and not hasattr(original, WATCHED):
                 setattr(functional, name, self._watch_functional(name, original))
 
     def begin_iteration(self) -> None:
@@ -197,9 +200,17 @@ class Collectives:
 
         @functools.wraps(original)
         def call(*args: Any, **kwargs: Any) -> Any:
-            if self.inside or not self._records():
+            if self.inside:
                 return original(*args, **kwargs)
             named = {**dict(zip(order, args)), **kwargs}
+            self._enter(operation, named)
+            result = record_call(named, args, kwargs)
+            self._leave()
+            return result
+
+        def record_call(named: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            if not self._records():
+                return original(*args, **kwargs)
             record = self._begin(operation, named, named.get(source), how_given)
             self.inside = True
             try:
@@ -215,6 +226,7 @@ class Collectives:
             self._end(record, named, outputs, how_received)
             return result
 
+        setattr(call, WATCHED, True)
         return call
 
     def _watch_functional(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -231,6 +243,7 @@ class Collectives:
             dim = kwargs.get("gather_dim", kwargs.get("scatter_dim", dims[0] if dims else 0))
             group = kwargs.get("group", next((v for v in args if not isinstance(v, (str, int))), None))
             named["group"] = group
+            self._enter(operation, named)
             self.inside = True
             try:
                 result = original(tensor, *args, **kwargs)
@@ -246,9 +259,24 @@ class Collectives:
                     self.inside = False
                 received = plain.movedim(dim, 0) if how_received == SPLIT and dim else plain
                 self._end(record, named, received, how_received)
+            self._leave()
             return result
 
+        setattr(call, WATCHED, True)
         return call
+
+    def _enter(self, operation: str, named: dict[str, Any]) -> None:
+        """Tell that the script is in a collective. What fails there leaves it told."""
+        if self.standing is not None:
+            members = _members(named.get("group"))
+            if members is not None and self.observer.rank in members:
+                step = self.state.iteration if self.begun else -1
+                self.standing.enter(operation, members, step, _find_peer(named, members))
+
+    def _leave(self) -> None:
+        """It came back."""
+        if self.standing is not None:
+            self.standing.leave()
 
     def _begin(self, operation: str, named: dict[str, Any], source: Any, how: str) -> dict[str, Any] | None:
         """The record of a call, with what it is given; None where it is not kept."""
@@ -270,11 +298,9 @@ class Collectives:
                 "names": self._name_memory(source),
                 "in": self._pack_pieces(source, how, len(members), named.get("input_split_sizes")),
             }
-            for end in ("src", "dst"):
-                if named.get(end) is not None:
-                    record["peer"] = int(named[end])
-                elif named.get(f"group_{end}") is not None:
-                    record["peer"] = members[int(named[f"group_{end}"])]
+            peer = _find_peer(named, members)
+            if peer is not None:
+                record["peer"] = peer
             self.calls.append(record)
             return record
         except Exception as error:  # noqa: BLE001 - an error of the recording's own never ends the script
@@ -356,6 +382,16 @@ class Waited:
     @property  # type: ignore[misc]
     def __class__(self) -> type:
         return type(self._work)
+
+
+def _find_peer(named: dict[str, Any], members: list[int]) -> int | None:
+    """The rank that a call sends to or receives from, or whose tensor it hands on."""
+    for end in ("src", "dst"):
+        if named.get(end) is not None:
+            return int(named[end])
+        if named.get(f"group_{end}") is not None:
+            return members[int(named[f"group_{end}"])]
+    return None
 
 
 def _local(value: Any) -> torch.Tensor:

@@ -419,9 +419,10 @@ def _classes_of_scaler() -> list[type]:
     return classes
 
 
-def find_place() -> str:
-    """`train.py:33`: the script's line that called; the nearest line outside torch where it is a library's."""
-    frame: Any = sys._getframe(1)
+def find_place(frame: Any = None) -> str:
+    """`train.py:33`: the script's line that called, or that a thread's `frame` runs; the nearest line outside torch
+    where it is a library's."""
+    frame = frame or sys._getframe(1)
     while frame is not None:
         module = str(frame.f_globals.get("__name__", "")).partition(".")[0]
         path = frame.f_code.co_filename

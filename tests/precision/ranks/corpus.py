@@ -1,8 +1,11 @@
-"""The corpus that the judgement of several ranks is held to: `python -m tests.precision.ranks.corpus FOLDER HALF`.
+"""The corpus that the judgement of several ranks is held to: `python -m tests.precision.ranks.corpus FOLDER HALF
+[DEVICE]`, where HALF is working, held, further-working or further-held.
 
 Trainings of scripts/ divided in the ways that torch and people divide them, against one process, healthy and with
 faults; labels stand in LABELS, written from how each fault was planted. Half of the cases was looked at while the judge
-was written, the other half is drawn by SEED from the rest, with other weights and data."""
+was written, the other half is drawn by SEED from the rest, with other weights and data. The further cases are other
+models with other faults, halved by FURTHER: their held half has kinds of faults that the other does not have. On
+DEVICE npu-simulated the divided side runs there, with HCCL and the rounding of the hardware."""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import os
 import random
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ascend_workbook.findings.errors import WorkbookError
@@ -19,7 +22,7 @@ from ascend_workbook.findings.report import Report
 from ascend_workbook.precision.compare import compare
 
 SCRIPTS = Path(__file__).parent / "scripts"
-SEED, HELD = 20261128, 32
+SEED, HELD, FURTHER = 20261128, 32, 20261301
 HEALTHY = ""
 #: What a fault's first finding must be, by the beginning of its key; what has a rank to name must name rank 1.
 LABELS: dict[str, tuple[str, ...]] = {
@@ -38,8 +41,38 @@ LABELS: dict[str, tuple[str, ...]] = {
     "gather_order": ("ACC230",),
     "shards_swapped": ("ACC205.weights",),
     "misrouted": ("ACC230", "ACC237.gradient"),
+    "vocabulary_offset": ("ACC225", "ACC230"),
+    "missing_gather": ("ACC225", "ACC230"),
+    "dropout_seed": ("ACC225.copy",),
+    "own_norm": ("ACC221.copies_gradient", "ACC237.clip", "ACC237.changed"),
+    "wrong_group": ("ACC225", "ACC230"),
+    "norm_not_reduced": ("ACC221.copies_gradient",),
+    "summed_twice": ("ACC230", "ACC237.gradient"),
+    "never_synchronised": ("ACC221.copies_gradient",),
+    "undivided": ("ACC230", "ACC237.gradient_factor"),
+    "halved_weights": ("ACC221.copies_weight",),
+    "divided_twice": ("ACC237.changed_factor", "ACC237.changed_read_factor"),
+    "scaled_rate": ("ACC205", "ACC237.rate"),
+    "stale_buffer": ("ACC237.buffer",),
+    "unequal_batches": ("ACC222", "ACC230", "ACC237.gradient"),
+    "resumed_elsewhere": ("ACC204", "ACC205", "ACC227.other"),
+    "wrong_owner": ("ACC237.parameters", "ACC237.restored", "ACC237.skipped", "ACC237.update"),
+    "state_offset": ("ACC237.restored", "ACC237.rule", "ACC237.update"),
+    "old_activation": ("ACC223", "ACC230", "ACC237.gradient"),
+    "gradient_doubled": ("ACC230", "ACC237.gradient"),
 }
-NAMES_RANK = ("faulty_operator", "data_repeated", "stale_weights", "no_broadcast")
+NAMES_RANK = ("faulty_operator", "data_repeated", "stale_weights", "no_broadcast", "halved_weights")
+#: The further cases: ways, ranks, faults.
+WAYS = {
+    "tp": (2, "vocabulary_offset missing_gather dropout_seed own_norm"),
+    "tp_dp": (4, "wrong_group own_norm"),
+    "sequence": (2, "norm_not_reduced summed_twice scaled_rate"),
+    "gru": (2, "never_synchronised undivided halved_weights divided_twice"),
+    "centred": (2, "stale_buffer unequal_batches divided_twice resumed_elsewhere halved_weights"),
+    "owners": (2, "wrong_owner state_offset scaled_rate"),
+    "stages": (2, "old_activation gradient_doubled"),
+}
+ON_NPU = ("--device", "npu-simulated", "--numerics", "ascend")
 
 
 @dataclass(frozen=True)
@@ -52,10 +85,12 @@ class Case:
     model: str
     ranks: int
     seed: int
+    device: str = "baseline"
 
     @property
     def name(self) -> str:
-        return f"{self.way}-{self.fault or 'healthy'}-{self.model or 'own'}-{self.ranks}-{self.seed}"
+        where = "" if self.device == "baseline" else f"{self.device}-"
+        return f"{where}{self.way}-{self.fault or 'healthy'}-{self.model or 'own'}-{self.ranks}-{self.seed}"
 
     @property
     def arguments(self) -> list[str]:
@@ -90,8 +125,22 @@ def list_cases(seed: int) -> list[Case]:
     return cases
 
 
+def list_further() -> list[Case]:
+    """The further cases of both halves, each with its half's weights and data."""
+    cases = [
+        Case("further.py", way, fault, "", ranks, 0)
+        for way, (ranks, faults) in WAYS.items()
+        for fault in ("", *faults.split())
+    ]
+    return random.Random(FURTHER).sample(cases, len(cases))
+
+
 def draw_cases(half: str) -> list[Case]:
     """The cases of a half."""
+    if half.startswith("further-"):
+        cases = list_further()
+        middle = len(cases) // 2
+        return cases[:middle] if half == "further-working" else [replace(case, seed=7) for case in cases[middle:]]
     if half == "held":
         return random.Random(SEED).sample(list_cases(7), HELD)
     return random.Random(SEED + 1).sample(list_cases(0), HELD)
@@ -102,7 +151,8 @@ def capture_case(folder: Path, case: Case) -> Path:
     out = folder / case.name
     if not (out / "capture.json").is_file():
         command = [sys.executable, "-m", "ascend_workbook", "capture", "--no-estimate", "--nproc", str(case.ranks)]
-        command += ["--device", "baseline", "--steps", "2", "--dump-steps", "0,1", "--force", "--out", str(out)]
+        command += ON_NPU if case.device == "npu-simulated" else ("--device", "baseline")
+        command += ["--steps", "2", "--dump-steps", "0,1", "--force", "--out", str(out)]
         command += [str(SCRIPTS / case.script), "--", *case.arguments]
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
@@ -126,10 +176,10 @@ def judge_case(case: Case, report: Report) -> str:
 
 def main() -> None:
     """Run a half and print what became of each case."""
-    folder, half = Path(sys.argv[1]), sys.argv[2]
+    folder, half, device = Path(sys.argv[1]), sys.argv[2], (*sys.argv[3:], "baseline")[0]
     folder.mkdir(parents=True, exist_ok=True)
     counts: dict[tuple[bool, str], int] = {}
-    for case in draw_cases(half):
+    for case in (replace(case, device=device) for case in draw_cases(half)):
         try:
             report = compare(capture_case(folder, case.whole), capture_case(folder, case), replaying=False)
         except (OSError, subprocess.SubprocessError, WorkbookError) as error:

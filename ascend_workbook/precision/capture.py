@@ -29,6 +29,7 @@ from ascend_workbook.machine.settings.child import settings as settings_reader
 from ascend_workbook.precision.capturing import manifest, written
 from ascend_workbook.precision.capturing.manifest import choose_folder, hold_folder, replace_capture
 from ascend_workbook.precision.capturing.options import FINGERPRINTS, MIB, Options, check_room
+from ascend_workbook.precision.capturing.standing import FILES as STANDING
 from ascend_workbook.precision.capturing.standing import check_standing
 from ascend_workbook.precision.capturing.written import check_ran
 from ascend_workbook.precision.ranks.reading import read_records
@@ -258,6 +259,8 @@ def _report_capture(folder: Path, about: dict[str, Any], result: LaunchResult, *
         recorded = {step for side in sides.values() for step in side["iterations"]}
     if wanted - recorded:
         raise WorkbookError("precision.steps_missing", missing=sorted(wanted - recorded), recorded=sorted(recorded))
+    for path in folder.glob(STANDING):
+        path.unlink()
     about = {**about, "parameter_devices": result.parameter_devices, "simulator": result.simulator}
     whole = manifest.Manifest(folder, True, about, manifest.list_files(folder), sides)
     whole.write_file()

@@ -84,6 +84,7 @@ ORDER = Fault(
     0, (0, 1), "order", "names", ("a",), LINE, {"operation": "all_reduce", "number": 1, "left": "a", "right": "b"}
 )
 ABSENT = Fault(3, (1,), "absent", "", (), LINE, {"operation": "all_reduce", "number": 0})
+MORE = Fault(1, (0,), "one_side", "", ("a",), LINE, {"operation": "all_reduce", "number": 2})
 PIECE = Piece("bfloat16", (2,), "", 1.0, np.zeros(32), np.zeros(2))
 HALF = Call(0, 1, 0, "all_reduce", (0, 1), "sum", LINE, (), (PIECE,), None, None)
 
@@ -127,7 +128,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "FIX ACC221.copies_weight count=2 names=[a, b] "
-                "of=3 place=- ranks=[1] side=precision.side_target() step=0 weight=608.889"
+                "of=3 place=- ranks=[1] side=precision.side_target() step=0 weight=609.268"
             ),
         ],
     ),
@@ -137,7 +138,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "FIX ACC221.copies_gradient count=1 names=[a] of=3 "
-                "place=- ranks=[1] side=precision.side_target() step=2 weight=573"
+                "place=- ranks=[1] side=precision.side_target() step=2 weight=573.483"
             ),
         ],
     ),
@@ -158,7 +159,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "LOOK ACC222.reduced_coarse count=1 error=0.003 factor=1 names=[a] "
-                "of=3 place=- ranks=[0, 1] side=precision.side_target() step=1 weight=576.957"
+                "of=3 place=- ranks=[0, 1] side=precision.side_target() step=1 weight=577.647"
             ),
         ],
     ),
@@ -168,7 +169,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "FIX ACC222.reduced_factor count=3 error=1 factor=2 names=[a] "
-                "of=3 place=- ranks=[0, 1] side=precision.side_target() step=1 weight=576.957"
+                "of=3 place=- ranks=[0, 1] side=precision.side_target() step=1 weight=577.647"
             ),
         ],
     ),
@@ -180,7 +181,7 @@ EXAMPLES: list[Example] = [
             (
                 "FIX ACC223.result allowed=2e-06 error=0.5 names=- number=4 "
                 "operation=all_reduce place=train.py:7 ranks=[1] "
-                "side=precision.side_target() step=0 weight=586 @train.py:7"
+                "side=precision.side_target() step=0 weight=586.667 @train.py:7"
             ),
         ],
     ),
@@ -191,7 +192,7 @@ EXAMPLES: list[Example] = [
         [
             (
                 "FIX ACC224.order_names left=a names=[a] number=1 operation=all_reduce place=train.py:7 "
-                "ranks=[0, 1] right=b side=precision.side_target() step=0 weight=587.857 @train.py:7"
+                "ranks=[0, 1] right=b side=precision.side_target() step=0 weight=588.571 @train.py:7"
             ),
         ],
     ),
@@ -201,7 +202,17 @@ EXAMPLES: list[Example] = [
         [
             (
                 "FIX ACC224.absent names=- number=0 operation=all_reduce "
-                "place=train.py:7 ranks=[1] side=precision.side_target() step=3 weight=571.471 @train.py:7"
+                "place=train.py:7 ranks=[1] side=precision.side_target() step=3 weight=571.65 @train.py:7"
+            ),
+        ],
+    ),
+    (
+        "ACC224",
+        of(MORE),
+        [
+            (
+                "LOOK ACC224.one_side names=[a] number=2 operation=all_reduce "
+                "place=train.py:7 ranks=[0] side=precision.side_target() step=1 weight=578.75 @train.py:7"
             ),
         ],
     ),
@@ -219,7 +230,7 @@ EXAMPLES: list[Example] = [
     (
         "ACC225",
         parting(partial=True, r0=0.1),
-        ["FIX ACC225.partial error=0.25 name=linear.0.forward others=0 ranks=[] step=1 weight=577.727"],
+        ["FIX ACC225.partial error=0.25 name=linear.0.forward others=0 ranks=[] step=1 weight=578.182"],
     ),
     ("ACC226", of(), []),
     (

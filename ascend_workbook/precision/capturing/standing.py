@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.findings.sentence import Sentence
+from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine.launch import LaunchResult
 from ascend_workbook.precision.child.standing import FAILED, meets
 
@@ -58,7 +58,11 @@ def find_parted(stands: Stands) -> bool:
 
 def describe_stand(stand: Mapping[str, Any], root: Path) -> Sentence:
     """Say where a rank stood."""
-    args = {"rank": int(stand["rank"]), "step": int(stand["step"]), "place": _shorten(str(stand["place"]), root) or "-"}
+    args: dict[str, Scalar] = {
+        "rank": int(stand["rank"]),
+        "step": int(stand["step"]),
+        "place": _shorten(str(stand["place"]), root) or "-",
+    }
     if "op" not in stand:
         return Sentence(f"precision.stand_{stand['status']}", **args)
     group = [int(rank) for rank in stand["group"]]

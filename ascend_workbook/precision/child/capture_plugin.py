@@ -153,9 +153,12 @@ class _Capture:
             self.state.shards = shards.Shards(observer, facts.sketching)
             self.collectives = collectives.Collectives(observer, self.state, facts.sketching, shards.list_groups)
             self.collectives.find_line = state.find_place
-            told = (observer.out, observer.rank, observer.world_size, self.keep_records, state.find_place)
-            self.collectives.standing = standing.Standing(*told)
+            self.collectives.standing = standing.Standing(
+                observer.out, observer.rank, observer.world_size, self.keep_records, state.find_place
+            )
         self.iteration = 0
+        #: The iteration and the module whose batch was fingerprinted last.
+        self.fed = (-1, 0)
         self.running = False
         self.side: dict[str, Any] = {
             "rank": observer.rank,
@@ -188,7 +191,11 @@ class _Capture:
 
     def begin_forward(self, module: torch.nn.Module) -> None:
         """Before an outermost forward; one without gradients is an evaluation and no part of a step."""
-        if self.running or not torch.is_grad_enabled():
+        if not torch.is_grad_enabled():
+            return
+        if self.fed == (self.iteration, id(module)):
+            self.further = module.register_forward_pre_hook(self.add_batch, with_kwargs=True)
+        if self.running:
             return
         if self.collectives is not None:
             self.collectives.begin_iteration()
@@ -204,10 +211,17 @@ class _Capture:
         """Fingerprints the batch, then starts msprobe: what it hooks from here on is the forward itself."""
         self.once.remove()
         tensors = [leaf for leaf in facts.list_leaves([args, kwargs]) if isinstance(leaf, torch.Tensor)]
+        self.fed = (self.iteration, id(module))
         self.side["batches"].setdefault(str(self.iteration), [facts.fingerprint(tensor) for tensor in tensors])
         self.facts.batch(self.iteration, tensors)
         if self.running and self.debugger:
             self.debugger.start(model=self.observer.model or module)
+
+    def add_batch(self, module: torch.nn.Module, args: object, kwargs: object) -> None:
+        """The samples of a further small batch."""
+        self.further.remove()
+        leaves = facts.list_leaves([args, kwargs])
+        self.facts.add_batch(self.iteration, [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)])
 
     def update(self, optimizer: torch.optim.Optimizer, args: object, kwargs: object) -> None:
         self.stop_debugger()

@@ -62,6 +62,7 @@ class Facts:
         self.observer = observer
         self.told: dict[str, Any] = {"loss": None}
         mappings = ("seeds", "modules", "dtypes", "weights", "sketches", "batches", "rates", "scaler")
+        mappings += ("further_samples",)
         self.told.update({name: {} for name in mappings})
         self.told.update({name: [] for name in ("optimizers", "schedulers", "autocast", "loaders", "imported")})
         self._calls: list[dict[str, object]] = []
@@ -111,6 +112,12 @@ class Facts:
         if len(self.told["batches"]) < MOST_ITERATIONS:
             prints_of_batch = [{"samples": hash_samples(tensor), "numbers": list_numbers(tensor)} for tensor in tensors]
             self.told["batches"].setdefault(str(iteration), prints_of_batch)
+
+    def add_batch(self, iteration: int, tensors: list[torch.Tensor]) -> None:
+        """What a further forward of the same module is given in an iteration: a step of several small batches."""
+        if str(iteration) in self.told["batches"]:
+            samples = next((own for own in map(hash_samples, tensors) if own), [])
+            self.told["further_samples"].setdefault(str(iteration), []).extend(samples)
 
     def update(self, iteration: int, optimizer: torch.optim.Optimizer) -> None:
         """Before an update."""

@@ -78,11 +78,11 @@ class Standing:
     def describe(self) -> dict[str, Any]:
         """Where this rank stands now."""
         call = self.call
-        told: dict[str, Any] = {"rank": self.rank, "status": self.status, "step": self.step, "now": time.time()}
+        stand: dict[str, Any] = {"rank": self.rank, "status": self.status, "step": self.step, "now": time.time()}
         if call is not None:
-            return {**told, "status": WAITING if self.status == RUNNING else self.status, **call}
+            return {**stand, "status": WAITING if self.status == RUNNING else self.status, **call}
         frame = sys._current_frames().get(self.main or 0)
-        return {**told, "place": self.find_line(frame) if frame is not None else ""}
+        return {**stand, "place": self.find_line(frame) if frame is not None else ""}
 
     def find_hang(self, stands: Mapping[int, Stand]) -> bool:
         """Whether this rank waits for one that will never come: all stand still, and one of its group elsewhere."""

@@ -3,7 +3,7 @@ that must be equal, gradients against the mean of the ranks' own."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -161,6 +161,24 @@ def find_coarse(records: Mapping[int, Record], dtype: str) -> list[Call]:
         return []
     calls = records[min(records)].calls
     return [call for call in calls if "reduce" in call.operation and call.kind[2] in HALVES and call.step >= 0]
+
+
+def find_one_sided(own: Mapping[int, Record], other: Mapping[int, Record]) -> Fault | None:
+    """The first call that a run makes more often in a step than another run of as many ranks, on its lowest rank."""
+    ranks = own.keys() & other.keys()
+    if own.keys() != other.keys() or any(
+        part.left_out or part.error for side in (own, other) for part in side.values()
+    ):
+        return None
+    for rank in sorted(ranks):
+        there = Counter(call.sort for call in other[rank].calls)
+        steps = {call.step for call in other[rank].calls}
+        for call in own[rank].calls:
+            there[call.sort] -= 1
+            if there[call.sort] < 0 and call.step in steps:
+                args: dict[str, Scalar] = {"operation": call.operation, "number": call.order}
+                return Fault(call.step, (rank,), "one_side", "", call.names, call.place, args)
+    return None
 
 
 def _check_messages(records: Mapping[int, Record]) -> Iterator[Fault]:

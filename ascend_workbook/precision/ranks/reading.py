@@ -62,6 +62,11 @@ class Call:
         pieces = self.given or self.received or ()
         return (self.operation, self.reduction, pieces[0].dtype if pieces else "")
 
+    @property
+    def sort(self) -> tuple[int, str, tuple[int, ...], str, tuple[str, ...]]:
+        """What two runs of the same script have alike of it."""
+        return (self.step, self.operation, self.group, self.reduction, self.names)
+
 
 @dataclass(frozen=True)
 class Local:

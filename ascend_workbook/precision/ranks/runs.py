@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -37,6 +38,10 @@ NEAR, BROKEN = 1e-4, 5e-3
 LINEAR = """
 linear matmul mm bmm addmm baddbmm einsum __matmul__ conv1d conv2d conv3d embedding sum mean
 """.split()  # noqa: SIM905 - a column of names reads better without quotes
+#: A tensor below this share of the median tensor's norm cancels to nothing (a bias before a softmax).
+NOTHING = 1e-7
+#: Dtypes of indices and masks.
+COUNTED = ("int", "uint", "bool")
 #: Differences of copies that rounding explains.
 OF_COPIES = 1e-6
 
@@ -57,6 +62,8 @@ class MergedRun:
     partial: list[tuple[Operator, str, str]] = field(default_factory=list)
     unlike: list[tuple[Operator, str, tuple[int, ...]]] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
+    #: The operator that is being merged reads indices or a mask of its rank's own.
+    apart: bool = False
 
 
 class Merging:
@@ -71,6 +78,8 @@ class Merging:
         if data:
             self.scales = (1.0 / data[0].size, 1.0)
         self.order: Array | None = None
+        #: Tensors of the step that are smaller are nothing but rounding.
+        self.nothing = 0.0
         self.count = 0
 
     def merge_runs(self, runs: Mapping[int, Run], reference: Run) -> MergedRun:
@@ -81,6 +90,8 @@ class Merging:
         theirs_alone = [op for op in reference.operators if not self._is_apart(op)]
         left_out = len(reference.operators) - len(theirs_alone)
         reference = replace(reference, operators=tuple(replace(op, order=at) for at, op in enumerate(theirs_alone)))
+        sizes = sorted(_size_of(record) for op in reference.operators for record in (*op.inputs, *op.outputs))
+        self.nothing = NOTHING * sizes[len(sizes) // 2] if sizes else 0.0
         pairing = pair_runs(alone, reference)
         merged = MergedRun(alone, reference)
         if left_out:
@@ -101,6 +112,11 @@ class Merging:
                 dropped[1].add(pair.baseline.name)
             else:
                 mine[pair.target.name], theirs[pair.baseline.name] = result
+        # what no partner was found for on either side would be paired anew among what is left
+        heads = {op.head for op in pairing.only_target} & {op.head for op in pairing.only_baseline}
+        for names, lonely in zip(dropped, (pairing.only_target, pairing.only_baseline)):
+            names.update(op.name for op in lonely if op.head in heads)
+        merged.left_out["unpaired"] += sum(op.head in heads for op in pairing.only_baseline)
         merged.run = _rebuild(alone, mine, dropped[0])
         merged.reference = _rebuild(reference, theirs, dropped[1])
         return merged
@@ -116,6 +132,7 @@ class Merging:
         sides: list[list[tuple[TensorRecord, TensorRecord]]] = [[], []]
         partial: list[tuple[str, str]] = []
         unlike, divided = len(merged.unlike), False
+        merged.apart = False
         for at, part in enumerate(("inputs", "outputs")):
             partners = {record.slot: record for record in getattr(reference, part)}
             for record in getattr(first, part):
@@ -141,7 +158,7 @@ class Merging:
                 sides[at].append((result[0], partner))
                 if result[1] and at == 0 and first.direction == FORWARD:
                     partial.append((record.slot, result[1]))
-            if at == 0 and len(merged.unlike) > unlike:
+            if at == 0 and (len(merged.unlike) > unlike or merged.apart):
                 return None  # its inputs differ already from rank to rank: what it gives tells nothing
         if not sides[1] and first.outputs:
             return None
@@ -164,7 +181,8 @@ class Merging:
         shapes = {rank: record.shape for rank, record in records.items()}
         arrangements = list_arrangements(shapes, reference.shape, self.axes)
         first = records[min(records)]
-        if not arrangements:
+        size = max(_size_of(reference), *map(_size_of, records.values()))
+        if not arrangements or 0 < size < self.nothing:
             return None
         if any(record.file is None for record in (*records.values(), reference)):
             return _merge_statistics(records, arrangements[0])
@@ -181,6 +199,9 @@ class Merging:
         copied = all(action.kind == COPY for action in actions)
         kinds = [action.kind for action in actions]
         merged.how[" x ".join(kinds)] += 1
+        if COPY in kinds and first.dtype.startswith(COUNTED) and not _are_equal(arrays):
+            merged.apart = True  # each rank's own place, as where words are divided
+            return None
         if COPY in kinds:
             self._note_copies(merged, operator, first.slot, arrays, actions, wanted)
         if error > NEAR:
@@ -302,6 +323,11 @@ class Merging:
         numbers = array.astype(np.float64) if array.size and array.dtype.kind != "c" else np.zeros(1)
         statistics = (float(numbers.max()), float(numbers.min()), float(numbers.mean()), float(np.linalg.norm(numbers)))
         return TensorRecord(like.slot, like.dtype, tuple(array.shape), *statistics, file)
+
+
+def _size_of(record: TensorRecord) -> float:
+    """The norm, zero where it is not known."""
+    return float(record.norm or 0.0) if math.isfinite(record.norm or 0.0) else math.inf
 
 
 def _are_equal(arrays: Mapping[int, Array]) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 from ascend_workbook.precision.capturing.manifest import Manifest
 from ascend_workbook.precision.ranks.arranging import Axis
 from ascend_workbook.precision.ranks.copies import check_copies
-from ascend_workbook.precision.ranks.laws import Fault, check_ranks, find_coarse
+from ascend_workbook.precision.ranks.laws import Fault, check_ranks, find_coarse, find_one_sided
 from ascend_workbook.precision.ranks.reading import Call, Record
 from ascend_workbook.precision.ranks.runs import MergedRun, Merging
 from ascend_workbook.precision.ranks.states import COPY, Merged, merge_states
@@ -32,6 +32,8 @@ SAME_WEIGHT = 1e-6
 WRAPPER = "_fsdp_wrapped_module."
 #: Events of a step that copies which differ do not explain.
 BESIDE = (RANDOM, *BY_ITSELF)
+#: The small batches of a step have the same samples together, but not one by one.
+REGROUPED = "regrouped"
 STATES_OF_COPIES = ("weight", "gradient", "update", "optimizer state")
 
 
@@ -107,6 +109,11 @@ def join_sides(left: Side, right: Side, records: tuple[dict[int, Record], dict[i
         for side, own, count, other in zip(sides, records, counts, reversed(sides))
     ]
     if counts[0] == counts[1] or 0 in counts:
+        more = [find_one_sided(records[0], records[1]), find_one_sided(records[1], records[0])]
+        ranks = [
+            replace(part, faults=(*part.faults, *([fault] if fault is not None else [])))
+            for part, fault in zip(ranks, more)
+        ]
         return Joined(left, right, (ranks[0], ranks[1]))
     divided = tuple(any(axis.data for axis in part.axes) for part in ranks)
     merged = merge_states(left.states, right.states, (divided[0], divided[1]))
@@ -119,6 +126,12 @@ def join_sides(left: Side, right: Side, records: tuple[dict[int, Record], dict[i
     if left.about is not None and right.about is not None:
         abouts, data = _merge_manifests(left.about, right.about, merged)
         sides = (replace(sides[0], about=abouts[0]), replace(sides[1], about=abouts[1]))
+    regrouped = {step for step, key, _ in data if key == REGROUPED}
+    if regrouped:  # an operator of one small batch has other rows there
+        left_runs, right_runs = (
+            {key: run for key, run in side.runs.items() if key[0] not in regrouped} for side in (left, right)
+        )
+        sides = (replace(sides[0], runs=left_runs), replace(sides[1], runs=right_runs))
     joined = _merge_operators(Joined(sides[0], sides[1], (ranks[0], ranks[1]), True, tuple(data)))
     how = joined.ranks[0].how + joined.ranks[1].how
     if (left.about is None or right.about is None) and not any(kind.strip("copy x") for kind in how):
@@ -287,6 +300,11 @@ def _merge_batches(
         side["experiment"]["batches"] = {}
     for step in sorted(rows[0].keys() & rows[1].keys(), key=int):
         mine, theirs = (Counter(row for rank in side[step].values() for row in rank) for side in rows)
+        if mine != theirs:
+            counts = [_count_step(about, step) for about in (left, right)]
+            if counts[0] == counts[1] and counts[0] != mine:
+                differing.append((int(step), REGROUPED, {}))
+                mine = theirs
         if not mine or not theirs:
             continue
         for side in sides:
@@ -308,6 +326,16 @@ def _rows_by_step(about: Manifest) -> dict[str, dict[int, list[str]]]:
             elif samples:
                 rows[step].setdefault(-1 - int(name[4:]), [])
     return rows
+
+
+def _count_step(about: Manifest, step: str) -> Counter[str]:
+    """The samples of all small batches of a step; of ranks that were given the same, once."""
+    batches = set()
+    for side in about.sides.values():
+        own = side.get("experiment", {})
+        first = next((tensor["samples"] for tensor in own.get("batches", {}).get(step, []) if tensor["samples"]), [])
+        batches.add((*first, *own.get("further_samples", {}).get(step, [])))
+    return Counter(row for rows in batches for row in rows)
 
 
 def _describe_samples(left: Mapping[int, list[str]], right: Mapping[int, list[str]]) -> tuple[str, Mapping[str, Any]]:

@@ -13,22 +13,22 @@ SHOWN = 3
 #: Rules of faults, by their kinds.
 COPIES = ("copies_weight", "copies_gradient", "copies_update", "copies_optimizer_state", "copies_buffer")
 RULE_OF = {**dict.fromkeys(COPIES, "ACC221"), "reduced": "ACC222", "result": "ACC223", "order": "ACC224"}
-RULE_OF["absent"] = "ACC224"
+RULE_OF["absent"] = RULE_OF["one_side"] = "ACC224"
 #: The stages of a step, in which what is told stands before what follows from it. A forward pass reads a part of a mean
 #: (a loss) where nothing is wrong too: then what else there is, is the cause.
 STAGES = """
-samples copies_weight order absent result partial copy reduced copies_gradient copies_optimizer_state copies_update
-copies_buffer partial_mean
+samples copies_weight order absent one_side result partial copy reduced copies_gradient copies_optimizer_state
+copies_update copies_buffer partial_mean
 """.split()  # noqa: SIM905 - a column of names reads better without quotes
-#: Weights of what ranks contradict each other in, above those of one rank's operators: the first, and the span.
-FIRST, SPAN = 620.0, 60.0
+#: Weights of what ranks contradict each other in, above those of one operator: the first, the span, room for stages.
+FIRST, SPAN, MOST_STAGES = 620.0, 60.0, 20
 #: What a run begins with stands above initial weights that differ from the other side's, which follow from it.
 AT_START = 20.0
 
 
 def weigh_stage(step: int, stage: str, at: int = 0) -> float:
     """A finding's weight: earlier steps first, within one the stages in their order, then as they are told (`at`)."""
-    order = step + 1 + (STAGES.index(stage) + at / 10) / len(STAGES)
+    order = step + 1 + (STAGES.index(stage) + at / 10) / MOST_STAGES
     began = step <= 0 and STAGES.index(stage) <= STAGES.index("copies_weight")
     return FIRST - SPAN * order / (1 + order) + (AT_START if began else 0.0)
 
@@ -41,7 +41,7 @@ def tell_fault(fault: Fault, rule: str, root: Path | None, side: Scalar, at: int
     if "other_place" in args:
         args["other_place"] = _shorten(str(args["other_place"]), root)
     key = f"{rule}.{fault.kind}_{fault.detail}" if fault.detail else f"{rule}.{fault.kind}"
-    status = Status.LOOK if fault.detail == "coarse" else Status.FIX
+    status = Status.LOOK if fault.detail == "coarse" or fault.kind == "one_side" else Status.FIX
     weight = weigh_stage(fault.step, fault.kind, at)
     return Finding(rule, status, key, args, place_of(fault.place, root), weight=weight)
 

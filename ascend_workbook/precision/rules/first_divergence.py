@@ -139,6 +139,8 @@ def _report_healthy(facts: Comparison) -> Iterator[Finding]:
         yield _make_drawn(facts.steps)
         return
     compared = [judgement for judgement in judged if judgement.outcome in (AGREES, EXPLAINED, ALLOWED, POSSIBLE)]
+    if not judged and facts.joined is not None and facts.joined.merged:
+        return  # ACC220 says why no operator of the merged ranks was compared
     if not compared:
         yield Finding(CODE, Status.FIX, "ACC230.nothing", {"count": len(judged)}, weight=100)
         return

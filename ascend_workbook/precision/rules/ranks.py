@@ -10,7 +10,7 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.precision.comparison import Comparison
 from ascend_workbook.precision.ranks.arranging import SUM
 from ascend_workbook.precision.ranks.locating import blame_rank, find_unlike
-from ascend_workbook.precision.ranks.sides import Joined
+from ascend_workbook.precision.ranks.sides import REGROUPED, Joined
 from ascend_workbook.precision.ranks.telling import RULE_OF, place_of, tell_faults, weigh_stage
 
 BASIS = "facts"
@@ -52,6 +52,8 @@ def check_merging(facts: Comparison) -> Iterator[Finding]:
     if left_out:
         count: dict[str, Scalar] = {"count": sum(left_out.values())}
         yield Finding("ACC220", Status.NOTE, "ACC220.left_out", count, weight=16)
+    if any(part[1] == REGROUPED for part in joined.data):
+        yield Finding("ACC220", Status.NOT_LOOKED, "ACC220.regrouped", {}, weight=19)
     if any(part.stages for part in joined.ranks):
         yield Finding("ACC220", Status.NOT_LOOKED, "ACC220.stages", {}, weight=19)
     elif any(part.missing for part in joined.ranks):
@@ -147,10 +149,11 @@ def check_formats(facts: Comparison) -> Iterator[Finding]:
 
 def check_samples(facts: Comparison) -> Iterator[Finding]:
     """ACC227: are the samples of all ranks together those of the other side?"""
-    if facts.joined is None or not facts.joined.data:
+    data = [part for part in facts.joined.data if part[1] != REGROUPED] if facts.joined is not None else []
+    if not data:
         return
-    step, key, args = facts.joined.data[0]
-    words: dict[str, Scalar] = {**args, "step": step, "steps": len(facts.joined.data)}
+    step, key, args = data[0]
+    words: dict[str, Scalar] = {**args, "step": step, "steps": len(data)}
     if "side" in words:
         words["side"] = Sentence(f"precision.side_{words['side']}")
     yield Finding("ACC227", Status.FIX, f"ACC227.{key}", words, weight=weigh_stage(step, "samples"))

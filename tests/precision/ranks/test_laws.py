@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ascend_workbook.precision.ranks.laws import check_ranks
+from ascend_workbook.precision.ranks.laws import check_ranks, find_one_sided
 from ascend_workbook.precision.state.reading import States
 from tests.precision.ranks.records import call, write_ranks
 
@@ -80,3 +80,18 @@ def test_a_broken_record_is_named(tmp_path: Path) -> None:
     (tmp_path / "ranks.rank0.json").write_text('{"schema": "other"}', encoding="utf-8")
     with pytest.raises(WorkbookError, match=r"ranks\.rank0\.json"):
         write_ranks(tmp_path, [])
+
+
+def test_a_call_of_one_side_alone_is_named(tmp_path: Path) -> None:
+    def run(name: str, *names: str, step: int = 0) -> Any:
+        (tmp_path / name).mkdir()
+        calls = [call("all_reduce", [A], [A + B], step=step, reduce="sum", names=(own,)) for own in names]
+        return write_ranks(tmp_path / name, [calls, calls])
+
+    both, one = run("both", "a.grad", "b.grad"), run("one", "a.grad")
+    fault = find_one_sided(both, one)
+    assert fault is not None
+    assert (fault.step, fault.kind, fault.names, fault.args["number"]) == (0, "one_side", ("b.grad",), 1)
+    assert find_one_sided(one, both) is None
+    assert find_one_sided(both, both) is None
+    assert find_one_sided(run("later", "a.grad", step=5), one) is None

@@ -255,7 +255,7 @@ def main() -> None:
     torch.manual_seed(SEED + 2)
     for step in range(STEPS):
         x, y = (share(tensor).cuda() for tensor in make_batch(generator, step))
-        optimizer.zero_grad()
+        model.zero_grad()
         loss = run_stages(model, x, y, step) if WAY == "stages" and WORLD > 1 else run_whole(net, x, y)
         reduce_gradients(model)
         if WAY != "stages":

@@ -64,14 +64,14 @@ def parting(partial: bool = False, **errors: float) -> Callable[[], Any]:
     return make
 
 
-def merging(unmerged: dict[str, str] | None = None, **more: Any) -> Callable[[], Any]:
+def merging(unmerged: dict[str, str] | None = None, data: tuple[Any, ...] = (), **more: Any) -> Callable[[], Any]:
     """Two ranks, merged to three parameters."""
     own = Merged(States({}), how={"a": "copy", "b": "whole", "c": "0.1.1"}, unmerged=unmerged or {})
     run = SimpleNamespace(
         odd=[], how=Counter({"copy": 3, "laid": 2, "sum": 1}), left_out=Counter(more.pop("left_out", {}))
     )
     ranks = Ranks(1), Ranks(2, merged=own, runs=(run,), **more)  # type: ignore[arg-type]
-    joined = Joined(SIDE, SIDE, ranks, True)
+    joined = Joined(SIDE, SIDE, ranks, True, data)
     return lambda: SimpleNamespace(joined=joined, baseline=SIDE, target=SIDE)
 
 
@@ -119,6 +119,14 @@ EXAMPLES: list[Example] = [
         [
             "GOOD ACC220.merged copies=3 laid=2 left=1 parameters=3 right=2 sums=1 tensors=6 weight=12",
             "NOT_LOOKED ACC220.missing weight=19",
+        ],
+    ),
+    (
+        "ACC220",
+        merging(data=((0, "regrouped", {}),)),
+        [
+            "GOOD ACC220.merged copies=3 laid=2 left=1 parameters=3 right=2 sums=1 tensors=6 weight=12",
+            "NOT_LOOKED ACC220.regrouped weight=19",
         ],
     ),
     ("ACC221", of(), []),
@@ -242,6 +250,7 @@ EXAMPLES: list[Example] = [
         ],
     ),
     ("ACC227", of(), []),
+    ("ACC227", of(data=((0, "regrouped", {}),)), []),
     (
         "ACC227",
         of(data=((1, "repeated", {"ranks": [1], "side": "target", "left": 8, "right": 4, "shared": 4}),)),

@@ -62,8 +62,7 @@ class Facts:
         self.observer = observer
         self.told: dict[str, Any] = {"loss": None}
         mappings = ("seeds", "modules", "dtypes", "weights", "sketches", "batches", "rates", "scaler")
-        mappings += ("further_samples",)
-        self.told.update({name: {} for name in mappings})
+        self.told.update({name: {} for name in (*mappings, "further_samples")})
         self.told.update({name: [] for name in ("optimizers", "schedulers", "autocast", "loaders", "imported")})
         self._calls: list[dict[str, object]] = []
         self._schedulers: list[weakref.ref[object]] = []

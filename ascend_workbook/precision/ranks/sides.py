@@ -333,7 +333,8 @@ def _count_step(about: Manifest, step: str) -> Counter[str]:
     batches = set()
     for side in about.sides.values():
         own = side.get("experiment", {})
-        first = next((tensor["samples"] for tensor in own.get("batches", {}).get(step, []) if tensor["samples"]), [])
+        tensors = own.get("batches", {}).get(step, [])
+        first: list[str] = next((tensor["samples"] for tensor in tensors if tensor["samples"]), [])
         batches.add((*first, *own.get("further_samples", {}).get(step, [])))
     return Counter(row for rows in batches for row in rows)
 

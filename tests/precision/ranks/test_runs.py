@@ -91,3 +91,41 @@ def test_copies_that_part_on_one_rank_are_named_with_that_rank(tmp_path: Path) -
     named = next(finding for finding in report.findings if finding.key == "ACC225.copy")
     assert named.args["ranks"] == [0]
     assert str(named.place).endswith("train.py:40")
+
+
+def test_indices_of_a_ranks_own_are_no_copies_that_differ(tmp_path: Path) -> None:
+    words, x = torch.randn(6, 4, generator=torch.Generator().manual_seed(5)), torch.tensor([0, 5, 2, 3])
+    whole = Dump(tmp_path / "one")
+    whole.forward("Functional.embedding", [x, words], [words[x]])
+    whole.forward("Functional.relu", [words[x]], [torch.relu(words[x])])
+    whole.save()
+    for rank in (0, 1):
+        there = (x >= 3 * rank) & (x < 3 * rank + 3)
+        own = torch.where(there, x - 3 * rank, torch.zeros_like(x))
+        dump = Dump(tmp_path / "two", rank=f"rank{rank}")
+        dump.forward(
+            "Functional.embedding", [own, words[3 * rank : 3 * rank + 3]], [words[3 * rank : 3 * rank + 3][own]]
+        )
+        dump.forward("Functional.relu", [words[x]], [torch.relu(words[x])])
+        dump.save()
+    report = compare(tmp_path / "one", tmp_path / "two", replaying=False)
+    assert report.facts["outcomes"] == {"agrees": 1}
+    assert not [finding.key for finding in report.findings if finding.rule == "ACC225"]
+
+
+def test_what_cancels_to_nothing_is_not_judged(tmp_path: Path) -> None:
+    noise = torch.randn(2, 8, generator=torch.Generator().manual_seed(6)) * 1e-10
+
+    def write(dump: Dump, tensor: torch.Tensor, w: torch.Tensor) -> None:
+        dump.forward("Tensor.square", [tensor], [tensor.square()])
+        dump.forward("Functional.gelu", [w], [torch.nn.functional.gelu(w)])
+        dump.save()
+
+    write(Dump(tmp_path / "one"), noise[0], W)
+    for rank in (0, 1):
+        write(Dump(tmp_path / "two", rank=f"rank{rank}"), noise[1].chunk(2)[rank], W.chunk(2)[rank])
+    report = compare(tmp_path / "one", tmp_path / "two", replaying=False)
+    assert report.facts["outcomes"] == {"agrees": 1}
+    assert [finding.args["count"] for finding in report.findings if finding.key == "ACC220.left_out"] == [
+        3
+    ]  # two tensors, and so the operator

@@ -8,7 +8,7 @@ import sys
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from .alone import imagine_peers
-from .formulas import infer_by_formulas
+from .formulas import infer_by_formulas, mend_shapes
 from .host_values import patch_values
 from .native import Native
 from .reads import Reads
@@ -38,3 +38,4 @@ def install() -> None:
     native, reads = _started[0]
     patch_save(native, reads)  # torch_npu brings a torch.save of its own when it is imported
     patch_safetensors(native, reads)
+    mend_shapes()

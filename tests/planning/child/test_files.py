@@ -90,6 +90,30 @@ def test_a_text_that_is_downloaded(tmp_path: Path, line: str) -> None:
     assert "ConnectionError" in run(tmp_path, other)[2]
 
 
+def test_a_text_that_is_opened_by_its_address(tmp_path: Path) -> None:
+    """As much of fsspec as is asked for; a library that asks by itself hears what it would."""
+    library = tmp_path / "site-packages"
+    (library / "fsspec" / "implementations").mkdir(parents=True)
+    for folder in ("fsspec", "fsspec/implementations"):
+        (library / folder / "__init__.py").write_text("")
+    (library / "fsspec" / "implementations" / "http.py").write_text(
+        "class HTTPFileSystem:\n    def _open(self, path):\n        raise FileNotFoundError(path)\n"
+        "def read(path):\n    return HTTPFileSystem()._open(path).read()\n"
+    )
+    (library / "reader.py").write_text("from fsspec.implementations.http import read\nask = lambda path: read(path)\n")
+    code = """
+from fsspec.implementations.http import read
+import reader
+try:
+    reader.ask("https://nowhere.invalid/input.txt")
+except FileNotFoundError as problem:
+    print(json.dumps([len(read("https://nowhere.invalid/input.txt")), str(problem)]))
+"""
+    facts, stand_ins, errors = running.run(tmp_path, code, ("files.py", {"files": []}), library="site-packages")
+    assert facts and facts[0] > 1_000_000 and facts[1] == "https://nowhere.invalid/input.txt", errors
+    assert [(each.kind, each.line) for each in stand_ins] == [("download", 7)]
+
+
 def test_a_picture_is_made_where_a_run_before_did_not_find_it(tmp_path: Path) -> None:
     code = """
 from PIL import Image

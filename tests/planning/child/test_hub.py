@@ -74,6 +74,24 @@ print(json.dumps([model.num_parameters(), len(tokenizer), list(batch["input_ids"
     assert all(each.sentence.args for each in stand_ins)
 
 
+def test_weights_of_timm_stay_as_they_were_built(tmp_path: Path) -> None:
+    library = tmp_path / "site-packages" / "timm" / "models"
+    library.mkdir(parents=True)
+    (library / "_builder.py").write_text("def load_pretrained(model, strict=True):\n    raise OSError('no network')\n")
+    code = """
+import torch
+from timm.models import _builder
+model = torch.nn.Linear(2, 3)
+model.pretrained_cfg = {"architecture": "vgg19"}
+before = model.weight.clone()
+_builder.load_pretrained(model, strict=False)
+print(json.dumps(torch.equal(model.weight, before)))
+"""
+    facts, stand_ins, errors = running.run(tmp_path, code, ("hub.py", configure_hub(False)), library="site-packages")
+    assert facts is True, errors
+    assert [(each.kind, each.name, each.guessed) for each in stand_ins] == [("weights", "timm vgg19", False)]
+
+
 def test_rows_have_the_columns_and_the_number_that_a_run_before_missed(tmp_path: Path) -> None:
     code = """
 import evaluate

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from ascend_workbook.planning.rehearsal.stand_ins import StandIn
 from tests.planning.child import running
 
@@ -33,6 +35,13 @@ class CIFAR10(MNIST):
         super().__init__(root, train, transform, target_transform, download)
 
 class CIFAR100(CIFAR10):
+    pass
+
+class Voc(VisionDataset):
+    def __init__(self, root, year="2012", image_set="train", download=False, transform=None, target_transform=None):
+        raise URLError("no network")
+
+class VOCDetection(Voc):
     pass
 
 class DatasetFolder(VisionDataset):
@@ -79,6 +88,20 @@ print(json.dumps([list(train.data.shape), list(test.data.shape), int(train.targe
         ("dataset", "CIFAR100", False, 6),
     ]
     assert stand_ins[0].sentence.args == {"name": "MNIST", "examples": 60000, "size": "28 x 28", "classes": 10}
+
+
+def test_a_data_set_whose_beginning_is_that_of_its_base_tells_things_and_boxes(tmp_path: Path) -> None:
+    pytest.importorskip("PIL")
+    code = """
+from torchvision import datasets
+parts = [datasets.VOCDetection("data", image_set=name) for name in ("train", "val")]
+image, target = parts[1][5]
+thing = target["annotation"]["object"][0]
+print(json.dumps([[len(part) for part in parts], list(image.size), thing["name"], sorted(thing["bndbox"])]))
+"""
+    facts, stand_ins, errors = run(tmp_path, code)
+    assert facts == [[5717, 5823], [500, 375], "bus", ["xmax", "xmin", "ymax", "ymin"]], errors
+    assert [(each.kind, each.name, each.guessed) for each in stand_ins] == [("dataset", "VOCDetection", False)]
 
 
 def test_data_that_is_there_is_read(tmp_path: Path) -> None:

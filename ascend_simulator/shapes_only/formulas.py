@@ -47,10 +47,10 @@ def mend_shapes() -> None:
 
 
 def infer_geglu_gradient(
-    gradient: torch.Tensor, given: torch.Tensor, gelu: torch.Tensor, dim: int = -1, *options: object
+    gradient: torch.Tensor, operand: torch.Tensor, gelu: torch.Tensor, dim: int = -1, *options: object
 ) -> torch.Tensor:
     """Return a tensor as large as what geglu was given."""
-    return torch.empty_like(given)
+    return torch.empty_like(operand)
 
 
 def ask_formula(name: str) -> Callable[..., Any]:

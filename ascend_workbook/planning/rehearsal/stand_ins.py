@@ -35,9 +35,10 @@ NO_ROW = re.compile(r"Index (\d+) out of range for dataset of size")
 MOST_TEXT_ROWS = 200_000
 NO_LAUNCHER = re.compile(r"environment variable (RANK|WORLD_SIZE|MASTER_ADDR)|^'(RANK|WORLD_SIZE|LOCAL_RANK)'$")
 MISSING = re.compile(r"No such file or directory: '(.+)'|^(\S+) not found\.$")
-#: How Python's and requests' errors begin where a name or a host is not to be reached, and the host or address there.
+#: What Python, requests and the Hugging Face hub say where a name or a host is not to be reached, and which it is.
 UNREACHED = re.compile(
     r"[Nn]ame resolution|NameResolutionError|Name or service not known|Network is unreachable|urlopen"
+    r"|[Cc]ouldn't connect to 'http|to locate the file on the Hub|OfflineModeIsEnabled|HF_HUB_OFFLINE"
 )
 UNKNOWN = "-"
 ADDRESS = re.compile(r"host='([^']+)'|(https?://[^\s,'\")]+)")

@@ -123,6 +123,12 @@ def test_memory_that_was_never_asked_for_is_no_answer() -> None:
             "https://a.b/mnist/",
         ),
         ("<urlopen error [Errno -3] Temporary failure in name resolution>", "-"),
+        (
+            "We couldn't connect to 'https://huggingface.co' to load the files, and couldn't find them in the cached "
+            "files.\nCheck your internet connection or see how to run the library in offline mode",
+            "https://huggingface.co",
+        ),
+        ("An error happened while trying to locate the file on the Hub and we cannot find the requested files", "-"),
         ("no such thing", ""),
     ],
 )

@@ -282,7 +282,8 @@ class Lines:
         return at
 
     def _spans_of(self, at: npt.NDArray[np.intp]) -> Intervals:
-        assert self.frames is not None
+        if self.frames is None:
+            return EMPTY
         return Intervals.union_of(self.frames.start_ns[at], self.frames.end_ns[at])
 
     def weigh_loading(self, cause: Cause) -> Cause:

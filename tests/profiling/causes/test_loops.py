@@ -126,3 +126,17 @@ def test_what_a_module_of_the_scripts_own_does_before_it_is_seen_is_not_its_call
     products = np.flatnonzero(lines.trace.mask_of_names("aten::mul".__eq__))
     assert lines.dearest_line(products) == "a/train.py:3 forward"
     assert lines.dearest_line(products[:2]) == "a/train.py:12 generate", "nothing else is known"
+
+
+def test_a_profile_without_lines_has_causes_all_the_same() -> None:
+    events = [Event("ProfilerStep#0", "step", OWN, 0, 10_000 * US)]
+    events += [Event("aten::mul", "host_op", OWN, at * US, 50 * US) for at in (1_000, 2_000)]
+    profile = Profile.from_trace(build_trace(events, source="made", dialect="ascend"), {"tier": "npu-simulated"})
+    causes = tuple(
+        Cause(kind, 1e6, 0.5, "aten::mul", Sentence("PRF316.none"))
+        for kind in ("tiny_kernels", "computing", "synchronisation", "python", "layout")
+    )
+    causes_told = {cause.kind: cause for cause in add_counted(profile, causes)}
+    assert {"tiny_kernels", "computing", "synchronisation", "layout"} <= set(causes_told)
+    predicted = causes_told["tiny_kernels"].predicted
+    assert predicted is not None and predicted.most_ns == 1e6, "nothing more is known than what it takes"

@@ -103,6 +103,7 @@ def join_sides(left: Side, right: Side, records: tuple[dict[int, Record], dict[i
             count,
             tuple(_find_axes(side, own, count)),
             tuple(find_faults(own, side.states, other.states if counts[0] == counts[1] else None)),
+            stages=_are_stages(side.states),
             errors=tuple(record.error for record in own.values() if record.error),
             coarse=tuple(find_coarse(own, _dtype_of(side))),
         )
@@ -124,7 +125,8 @@ def join_sides(left: Side, right: Side, records: tuple[dict[int, Record], dict[i
     sides = (replace(left, states=merged[0].states), replace(right, states=merged[1].states))
     data: list[tuple[int, str, Mapping[str, Any]]] = []
     if left.about is not None and right.about is not None:
-        abouts, data = _merge_manifests(left.about, right.about, merged)
+        staged = any(part.stages for part in ranks)
+        abouts, data = _merge_manifests(left.about, right.about, merged, staged)
         sides = (replace(sides[0], about=abouts[0]), replace(sides[1], about=abouts[1]))
     regrouped = {step for step, key, _ in data if key == REGROUPED}
     if regrouped:  # an operator of one small batch has other rows there
@@ -237,7 +239,7 @@ def _find_faults(merged: Merged) -> list[Fault]:
 
 
 def _merge_manifests(
-    left: Manifest, right: Manifest, merged: tuple[Merged, Merged]
+    left: Manifest, right: Manifest, merged: tuple[Merged, Merged], staged: bool
 ) -> tuple[tuple[Manifest, Manifest], list[tuple[int, str, Mapping[str, Any]]]]:
     """Manifests of one rank each that say what can be said of whole tensors: initial weights, and the samples of all
     ranks."""
@@ -262,7 +264,7 @@ def _merge_manifests(
             loader.pop("batch_size", None)
             loader.pop("sampler", None)
     _keep_common_modules(sides)
-    data = _merge_batches(left, right, sides)
+    data = _merge_batches(left, right, sides, staged)
     abouts = [replace(about, sides={"rank0": side}) for about, side in zip((left, right), sides)]
     return (abouts[0], abouts[1]), data
 
@@ -290,9 +292,10 @@ def _first_weights(merged: Merged) -> dict[str, Tensor]:
 
 
 def _merge_batches(
-    left: Manifest, right: Manifest, sides: list[dict[str, Any]]
+    left: Manifest, right: Manifest, sides: list[dict[str, Any]], staged: bool = False
 ) -> list[tuple[int, str, Mapping[str, Any]]]:
-    """Give both sides the same batches where the samples of all ranks are the same; tell of the others."""
+    """Give both sides the same batches where the samples of all ranks are the same; tell of the others. `staged`: later
+    stages of a pipeline are given what an earlier one made, not samples."""
     rows = [_rows_by_step(about) for about in (left, right)]
     differing: list[tuple[int, str, Mapping[str, Any]]] = []
     for side in sides:
@@ -300,6 +303,8 @@ def _merge_batches(
         side["experiment"]["batches"] = {}
     for step in sorted(rows[0].keys() & rows[1].keys(), key=int):
         mine, theirs = (Counter(row for rank in side[step].values() for row in rank) for side in rows)
+        if staged and mine & theirs in (mine, theirs):
+            mine = theirs
         if mine != theirs:
             counts = [_count_step(about, step) for about in (left, right)]
             if counts[0] == counts[1] and counts[0] != mine:
@@ -358,8 +363,7 @@ def _merge_operators(joined: Joined) -> Joined:
     sides, ranks = [joined.left, joined.right], list(joined.ranks)
     many = 0 if ranks[0].count > ranks[1].count else 1
     few = 1 - many
-    if any(_are_stages(side) for side in sides):
-        ranks = [replace(part, stages=True) for part in ranks]
+    if any(part.stages for part in ranks):
         sides = [replace(side, runs={}) for side in sides]
         return replace(joined, left=sides[0], right=sides[1], ranks=(ranks[0], ranks[1]))
     if ranks[few].count > 1:
@@ -384,11 +388,12 @@ def _merge_operators(joined: Joined) -> Joined:
     return replace(joined, left=sides[0], right=sides[1], ranks=(ranks[0], ranks[1]), scratch=scratch)
 
 
-def _are_stages(side: Side) -> bool:
-    """Whether the ranks hold other parameters: stages of a pipeline."""
+def _are_stages(states: States) -> bool:
+    """Whether the ranks hold other parameters, updated by their own optimizer or not: stages of a pipeline."""
     names: list[set[str]] = []
-    for steps in side.states.ranks.values():
+    for steps in states.ranks.values():
         first = next(iter(steps.values()), None)
         if first is not None:
-            names.append({name for update in first.updates for name in update.group_of})
+            own = {name for update in first.updates for name in update.group_of}
+            names.append(own | first.other_weights.keys())
     return len(names) > 1 and any(not (names[0] & other) for other in names[1:])

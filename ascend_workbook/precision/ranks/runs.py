@@ -66,13 +66,30 @@ class MergedRun:
     apart: bool = False
 
 
+class TensorStore:
+    """Writes merged tensors below a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.count = folder, 0
+
+    def write_array(self, like: TensorRecord, array: Array) -> TensorRecord:
+        """Write an array, and return its record."""
+        self.count += 1
+        file = self.folder / f"{self.count}.npy"
+        plain = array.astype(np.float32) if array.dtype == np.float64 and like.dtype != "float64" else array
+        np.save(file, plain)
+        numbers = array.astype(np.float64) if array.size and array.dtype.kind != "c" else np.zeros(1)
+        statistics = (float(numbers.max()), float(numbers.min()), float(numbers.mean()), float(np.linalg.norm(numbers)))
+        return TensorRecord(like.slot, like.dtype, tuple(array.shape), *statistics, file)
+
+
 class Merging:
     """Merges the steps of one side. What was once found (whether a gradient is a rank's own mean, the order of the
-    rows) holds for all that follows. Merged tensors are written below `folder`. Operators of the modules `apart` are
+    rows) holds for all that follows. Merged tensors are written to `store`. Operators of the modules `apart` are
     left out: each rank calls others there."""
 
-    def __init__(self, axes: Sequence[Axis], folder: Path, apart: frozenset[str] = frozenset()) -> None:
-        self.axes, self.folder, self.apart = axes, folder, apart
+    def __init__(self, axes: Sequence[Axis], store: TensorStore, apart: frozenset[str] = frozenset()) -> None:
+        self.axes, self.store, self.apart = axes, store, apart
         self.scales: tuple[float, ...] = (1.0,)
         data = [axis for axis in axes if axis.data]
         if data:
@@ -80,7 +97,6 @@ class Merging:
         self.order: Array | None = None
         #: Tensors of the step that are smaller are nothing but rounding.
         self.nothing = 0.0
-        self.count = 0
 
     def merge_runs(self, runs: Mapping[int, Run], reference: Run) -> MergedRun:
         """Merge one step."""
@@ -199,7 +215,7 @@ class Merging:
         copied = all(action.kind == COPY for action in actions)
         kinds = [action.kind for action in actions]
         merged.how[" x ".join(kinds)] += 1
-        if COPY in kinds and first.dtype.startswith(COUNTED) and not _are_equal(arrays):
+        if COPY in kinds and first.dtype.startswith(COUNTED) and not are_equal(arrays):
             merged.apart = True  # each rank's own place, as where words are divided
             return None
         if COPY in kinds:
@@ -210,7 +226,7 @@ class Merging:
             table.setdefault(operator.name, {}).update(errors)
         if copied:
             return first, ""
-        return self._write(first, array), next((kind for kind in kinds if kind in (SUM, MEAN)), "")
+        return self.store.write_array(first, array), next((kind for kind in kinds if kind in (SUM, MEAN)), "")
 
     def _choose(
         self,
@@ -243,7 +259,7 @@ class Merging:
             self.scales = (best[3],)
         if best[0] > BROKEN:  # the plainest, so that no chance decides what is compared
             plain = arrangements[0]
-            if linear and all(action.kind == COPY for action in plain) and not _are_equal(arrays):
+            if linear and all(action.kind == COPY for action in plain) and not are_equal(arrays):
                 plain = min(arrangements, key=lambda actions: self._try(arrays, actions, wanted, 1.0)[1])
             array, error = self._try(arrays, plain, wanted, self.scales[0] if backward else 1.0)
             return plain, array, error
@@ -315,22 +331,13 @@ class Merging:
             errors[rank] = relative_error(array * scale if scale != 1.0 else array, part)
         return errors
 
-    def _write(self, like: TensorRecord, array: Array) -> TensorRecord:
-        self.count += 1
-        file = self.folder / f"{self.count}.npy"
-        plain = array.astype(np.float32) if array.dtype == np.float64 and like.dtype != "float64" else array
-        np.save(file, plain)
-        numbers = array.astype(np.float64) if array.size and array.dtype.kind != "c" else np.zeros(1)
-        statistics = (float(numbers.max()), float(numbers.min()), float(numbers.mean()), float(np.linalg.norm(numbers)))
-        return TensorRecord(like.slot, like.dtype, tuple(array.shape), *statistics, file)
-
 
 def _size_of(record: TensorRecord) -> float:
     """The norm, zero where it is not known."""
     return float(record.norm or 0.0) if math.isfinite(record.norm or 0.0) else math.inf
 
 
-def _are_equal(arrays: Mapping[int, Array]) -> bool:
+def are_equal(arrays: Mapping[int, Array]) -> bool:
     first = arrays[min(arrays)]
     return all(relative_error(array, first) <= OF_COPIES for array in arrays.values())
 

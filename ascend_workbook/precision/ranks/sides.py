@@ -18,8 +18,9 @@ from ascend_workbook.precision.ranks.arranging import Axis
 from ascend_workbook.precision.ranks.copies import check_copies
 from ascend_workbook.precision.ranks.laws import Fault, check_ranks, find_coarse, find_one_sided
 from ascend_workbook.precision.ranks.reading import Call, Record
-from ascend_workbook.precision.ranks.runs import MergedRun, Merging
+from ascend_workbook.precision.ranks.runs import MergedRun, Merging, TensorStore
 from ascend_workbook.precision.ranks.states import COPY, Merged, merge_states
+from ascend_workbook.precision.ranks.whole import make_whole
 from ascend_workbook.precision.record import FORWARD, Run
 from ascend_workbook.precision.state.judge import BY_ITSELF, RANDOM, Judged
 from ascend_workbook.precision.state.reading import States, Tensor
@@ -366,20 +367,20 @@ def _merge_operators(joined: Joined) -> Joined:
     if any(part.stages for part in ranks):
         sides = [replace(side, runs={}) for side in sides]
         return replace(joined, left=sides[0], right=sides[1], ranks=(ranks[0], ranks[1]))
-    if ranks[few].count > 1:
-        sides = [replace(side, runs={}) for side in sides]
-        return replace(joined, left=sides[0], right=sides[1])
     scratch = tempfile.TemporaryDirectory(prefix="merged-")  # lives as long as the comparison
+    store = TensorStore(Path(scratch.name))
     divided = ranks[many].merged
-    merging = Merging(ranks[many].axes, Path(scratch.name), divided.divided if divided else frozenset())
+    merging = Merging(ranks[many].axes, store, divided.divided if divided else frozenset())
     runs: list[dict[tuple[int, int], Run]] = [{}, {}]
     merged_runs: list[MergedRun] = []
     for step in sorted({step for step, _ in sides[0].runs} & {step for step, _ in sides[1].runs}):
         own = {rank: run for (at, rank), run in sides[many].runs.items() if at == step}
-        reference = next(run for (at, _), run in sides[few].runs.items() if at == step)
-        if len(own) < ranks[many].count:
-            ranks[many] = replace(ranks[many], missing=True)
+        others = {rank: run for (at, rank), run in sides[few].runs.items() if at == step}
+        lacking = [at for at, runs_there in ((many, own), (few, others)) if len(runs_there) < ranks[at].count]
+        if lacking:
+            ranks[lacking[0]] = replace(ranks[lacking[0]], missing=True)
             continue
+        reference = make_whole(others, ranks[few].axes, store) if ranks[few].count > 1 else others[min(others)]
         merged = merging.merge_runs(own, reference)
         merged_runs.append(merged)
         runs[many][step, 0], runs[few][step, 0] = merged.run, merged.reference

@@ -287,6 +287,7 @@ class _Merger:
         if way == COPY:
             return self._merge_copies(name, packs, stage)
         placed: dict[tuple[int, ...], tuple[Packed, Packed]] = {}
+        others: dict[tuple[int, ...], list[Packed]] = defaultdict(list)
         for rank, pack in packs.items():
             part = next((part for part in _parts_of(pack) if part[0] == way), None)
             if part is None:
@@ -297,15 +298,29 @@ class _Merger:
                 placed[at] = pack, part
                 if stage == "weight":
                     self.merged.holders.setdefault(name, []).append((rank, list(part[6]), list(at)))
-            elif placed[at][1][5] != part[5]:
-                self._note_copy(stage, name, (rank,))
+            elif placed[at][1][5] != part[5] or others[at]:
+                others[at].append(part)
+                if stage != AFTER:
+                    self._note_copy(stage, name, (rank,))
         parts = [part for _, part in placed.values()]
+        if stage == AFTER:  # each rank's own, which is reduced later
+            parts = [self._reduce_parts([pack[1], *others[at]]) for at, pack in placed.items()]
         numbers = [_unpack(part[5]) for part in parts]
         sketch = np.sum([number[:SKETCH] for number in numbers], axis=0)
         samples = np.stack([number[SKETCH:] for number in numbers])
         with np.errstate(all="ignore"):
             sample = np.where(np.isnan(samples).all(0), np.nan, np.nansum(samples, axis=0))
         return _pack(next(iter(packs.values()))[0], parts[0][1], parts, sketch, np.nan_to_num(sample))
+
+    def _reduce_parts(self, parts: list[Packed]) -> Packed:
+        """One part of which several ranks hold their own: their mean, or their sum."""
+        if len(parts) == 1:
+            return parts[0]
+        numbers = np.stack([_unpack(part[5]) for part in parts])
+        total = numbers.mean(0) if self.mean else numbers.sum(0)
+        norm = float(np.linalg.norm(total[:SKETCH]))
+        largest = float(np.nanmax(np.abs(total[SKETCH:]), initial=0.0))
+        return [*parts[0][:3], norm if math.isfinite(norm) else None, largest, _encode(total), *parts[0][6:]]
 
     def _merge_copies(self, name: str, packs: Packs, stage: str) -> Packed | None:
         first = next(iter(packs.values()))

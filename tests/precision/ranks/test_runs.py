@@ -129,3 +129,33 @@ def test_what_cancels_to_nothing_is_not_judged(tmp_path: Path) -> None:
     assert [finding.args["count"] for finding in report.findings if finding.key == "ACC220.left_out"] == [
         3
     ]  # two tensors, and so the operator
+
+
+def write_rows(folder: Path, count: int, *, wrong: int = -1) -> Path:
+    """Data parallel: every rank has its rows."""
+    for rank in range(count):
+        x = X.chunk(count)[rank]
+        h = x @ W.T
+        g = torch.nn.functional.gelu(h) * (1.01 if rank == wrong else 1.0)
+        dump = Dump(folder, rank=f"rank{rank}")
+        dump.forward("Functional.linear", [x, W], [h])
+        dump.forward("Functional.gelu", [h], [g])
+        dump.forward("Tensor.mean", [g], [g.mean()])
+        dump.save()
+    return folder
+
+
+def test_several_ranks_agree_with_several_others(tmp_path: Path) -> None:
+    two = write_rows(tmp_path / "two", 2)
+    report = compare(two, write_rows(tmp_path / "four", 4), replaying=False)
+    assert report.facts["outcomes"] == {"agrees": 2}
+    assert "ACC220.both" in [finding.key for finding in report.findings]
+    report = compare(two, write_rows(tmp_path / "wrong", 4, wrong=3), replaying=False)
+    assert str(report.facts["first_divergence"]).startswith("Functional.gelu.0.forward")
+    named = next(finding for finding in report.findings if finding.key == "ACC225.rank")
+    assert named.args["ranks"] == [3]
+
+
+def test_rows_of_two_wrong_ranks_are_seen_from_the_other_side_too(tmp_path: Path) -> None:
+    report = compare(write_rows(tmp_path / "two", 2, wrong=1), write_rows(tmp_path / "four", 4), replaying=False)
+    assert str(report.facts["first_divergence"]).startswith("Functional.gelu.0.forward")

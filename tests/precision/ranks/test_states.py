@@ -103,3 +103,22 @@ def test_what_is_alike_on_the_other_run_is_a_copy(kind: str) -> None:
     near = record([{"w": pack(WHOLE)}, {"w": pack(WHOLE * (1 + 1e-5))}])
     assert not list(check_copies({}, near, other))
     assert not list(check_copies({}, states, record([{"w": pack(WHOLE)}])))
+
+
+def test_shards_that_two_ranks_hold_with_other_data_are_averaged() -> None:
+    ranks = []
+    for rank in range(4):
+        piece = WHOLE[3 * (rank % 2) : 3 * (rank % 2) + 3]
+        ranks.append((piece, piece * (1.5 if rank < 2 else 0.5)))
+    packs = [
+        [{"w": pack(value, [part("0.0.1", (6, 4), (3 * (rank % 2), 0), value)])} for value in values]
+        for rank, values in enumerate(ranks)
+    ]
+    states = record([weight for weight, _ in packs])
+    for rank, (_, gradient) in enumerate(packs):
+        states.ranks[rank][0].raw["gradients"] = [gradient]
+    left, right = merge_states(record([{"w": pack(WHOLE)}]), states, (False, True))
+    tensors = [merged.states.ranks[0][0].gradients["w"] for merged in (left, right)]
+    assert tensors[0].distance(tensors[1]) < 1e-6
+    assert tensors[1].norm == pytest.approx(np.linalg.norm(right.states.ranks[0][0].gradients["w"].sketch))
+    assert not right.copies

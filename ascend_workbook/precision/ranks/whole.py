@@ -18,7 +18,7 @@ def make_whole(runs: Mapping[int, Run], axes: Sequence[Axis], store: TensorStore
     """Return the forward operators that every rank calls, with the tensors that are the same on all ranks or that are
     laid along the batch. What is left out is not compared."""
     first = runs[min(runs)]
-    operators = []
+    operators: list[Operator] = []
     for operator in first.operators:
         local = [run.by_name.get(operator.name) for _, run in sorted(runs.items())]
         if operator.direction != FORWARD or operator.head.startswith(OF_RANKS):

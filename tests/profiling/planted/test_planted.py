@@ -17,8 +17,8 @@ from tests.profiling.planted.measure import HERE, MEASURED, find_scripts, list_f
 #: Of the draw, and how many are worked on
 SEED, WORKING = 20261127, 12
 NAMES = list_faults()
-#: The third set, with its draw
-THIRD, THIRD_SEED, THIRD_WORKING = HERE / "third", 20261201, 13
+#: The sets of a third and a fourth hand, with the seeds of their draws, and how many are worked on
+OTHERS, OTHERS_WORKING = {"third": 20261201, "fourth": 20261301}, 13
 
 
 def read_labels() -> dict[str, dict[str, object]]:
@@ -45,13 +45,14 @@ def test_a_label_says_what_and_where(name: str) -> None:
         assert file == f"{name}.py" and fault.splitlines()[int(line) - 1].strip(), place
 
 
-def test_the_third_set_is_whole_and_divided_by_its_draw() -> None:
-    halves = {half: json.loads((THIRD / half / LABELS.name).read_text()) for half in ("working", "held")}
+@pytest.mark.parametrize("hand", OTHERS)
+def test_another_hands_set_is_whole_and_divided_by_its_draw(hand: str) -> None:
+    halves = {half: json.loads((HERE / hand / half / LABELS.name).read_text()) for half in ("working", "held")}
     drawn = sorted(name for labels in halves.values() for name in labels)
-    random.Random(THIRD_SEED).shuffle(drawn)
-    assert (len(drawn), set(halves["working"])) == (26, set(drawn[:THIRD_WORKING]))
+    random.Random(OTHERS[hand]).shuffle(drawn)
+    assert (len(drawn), set(halves["working"])) == (26, set(drawn[:OTHERS_WORKING]))
     for half, labels in halves.items():
-        faults, twins = find_scripts(THIRD / half)
+        faults, twins = find_scripts(HERE / hand / half)
         assert list(faults) == sorted(labels)
         for name, label in labels.items():
             fault = faults[name].read_text()

@@ -94,7 +94,7 @@ def _find_module_loop(lines: Lines, rows: npt.NDArray[np.intp]) -> str:
     if 2 * inside < rows.size or inside >= ALIKE * outer.size * LOOPS_TOO:
         return ""
     dearest = int(np.bincount(trace.name[outer], trace.duration_ns[outer]).argmax())
-    return lines.dearest_line(calls[trace.name[calls] == dearest])
+    return lines.dearest_wait(calls[trace.name[calls] == dearest])
 
 
 def _find_module_calls(lines: Lines) -> npt.NDArray[np.intp]:

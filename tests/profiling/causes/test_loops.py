@@ -19,7 +19,7 @@ OWN, BACKWARD, DEVICE = "Python 7", "Python 8", "Ascend Hardware 1"
 MAIN, LOOP, LAYER = (f"/a/train.py({line}): {name}" for line, name in ((9, "main"), (12, "generate"), (3, "forward")))
 
 
-def called(modules: int, calls: int, alike: int, where: str = LOOP) -> Profile:
+def called(modules: int, calls: int, alike: int, own: str = "") -> Profile:
     """Four steps in which so many modules are called in turn at a line, so many times in all, each with so many
     additions that are alike."""
     events: list[Event] = []
@@ -29,8 +29,10 @@ def called(modules: int, calls: int, alike: int, where: str = LOOP) -> Profile:
         events.append(Event(MAIN, "python", OWN, begin * US, 19_999 * US))
         for call in range(calls):
             at, lasts = (begin + 100 + 300 * call) * US, 290 * US
-            events.append(Event(where, "python", OWN, at, lasts))
-            events.append(Event(f"module#{call % modules}", "python", OWN, at, lasts))
+            events.append(Event(LOOP, "python", OWN, at, lasts))
+            events.append(Event(f"module#{call % modules}{own}", "python", OWN, at, lasts))
+            if not call:  # a line that was seen late
+                events.append(Event(LAYER, "python", OWN, at, US))
             events.append(Event(LAYER, "python", OWN, at + US, lasts - 2 * US))
             for part in range(alike):
                 start = at + (2 + 10 * part) * US
@@ -43,8 +45,9 @@ def loops_in(profile: Profile) -> list[Cause]:
     return [cause for cause in add_counted(profile, ()) if cause.evidence.key == "PRF316.loops"]
 
 
-def test_a_module_that_is_called_again_and_again_is_told_at_the_line_that_does() -> None:
-    (told,) = loops_in(called(modules=1, calls=40, alike=2))
+@pytest.mark.parametrize("own", ["", " own"])
+def test_a_module_that_is_called_again_and_again_is_told_at_the_line_that_does(own: str) -> None:
+    (told,) = loops_in(called(modules=1, calls=40, alike=2, own=own))
     assert (told.where, told.kind) == ("a/train.py:12 generate", "tiny_kernels")
     assert told.share == pytest.approx(40 * 290 / 20_000, abs=0.01)
 

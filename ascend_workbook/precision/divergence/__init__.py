@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 from ascend_workbook.precision.divergence import formats
 from ascend_workbook.precision.divergence.arguments import different_arguments, error_read
+from ascend_workbook.precision.divergence.carrying import find_carried
 from ascend_workbook.precision.divergence.drawn import draws_numbers, other_numbers
 from ascend_workbook.precision.divergence.replay import Own, Replay
 from ascend_workbook.precision.record import BACKWARD, FORWARD, PARAMETERS, TensorRecord
@@ -46,8 +47,9 @@ FEWEST = 2
 @dataclass(frozen=True)
 class Judgement:
     """One operator judged; DRAWN where it gave other random numbers. `allowed` is the error that rounding and inputs
-    explain; `form` a reduced format that explains it; `own` the replayed output that is furthest off, `side` whose
-    arithmetic made it so. `handed_by`: the wrong values are a gradient that one of these hands back."""
+    explain; `form` a reduced format that explains it; `because` the input that explains most of it; `own` the replayed
+    output that is furthest off, `side` whose arithmetic made it so. `handed_by`: the wrong values are a gradient that
+    one of these hands back."""
 
     agreement: Agreement
     outcome: str
@@ -56,6 +58,7 @@ class Judgement:
     own: Own | None = None
     side: str = ""
     handed_by: tuple[str, ...] = ()
+    because: str = ""
 
     @property
     def name(self) -> str:
@@ -216,8 +219,9 @@ def _structural_outcome(agreement: Agreement) -> str:
 def _judge_by_amplification(
     agreement: Agreement, inherited: float, rounding: float, form: str, possible: bool, summed: Sequence[TensorRecord]
 ) -> Judgement:
-    """Every output may have ten times the inherited error, more where it is a sum that nearly cancels."""
-    outcome, allowed = AGREES, rounding
+    """Every output may have ten times the inherited error, more where it is a sum that nearly cancels; no more than the
+    errors of its inputs make of it, where that is known."""
+    outcome, allowed, because = AGREES, rounding, ""
     values = _values_compared(agreement)
     extremes = not values and agreement.pair.target.direction != FORWARD
     # statistics compare extremes, which move more than a norm does
@@ -229,6 +233,9 @@ def _judge_by_amplification(
         # where whole tensors were compared, twice the output's own size is what even another output would be off by
         bounded = values and math.isfinite(inherited)
         limit = (min(times * inherited, tolerance.UNRELATED) if bounded else times * inherited) * relief
+        carried = find_carried(agreement, slot.slot) if bounded else None
+        if carried is not None:
+            limit = min(limit, carried.allowed + times * rounding)
         wide = max(limit, tolerance.reduced_floor(form) * relief)
         kind = EXPLAINED if slot.error <= limit else ALLOWED if slot.error <= wide else DIVERGES
         untold = max(wide, tolerance.reduced_floor(formats.COARSEST) * relief)
@@ -236,7 +243,8 @@ def _judge_by_amplification(
             kind, wide = POSSIBLE, untold
         if SEVERITY.index(kind) > SEVERITY.index(outcome):
             outcome, allowed = kind, limit if kind == EXPLAINED else wide
-    return Judgement(agreement, outcome, allowed, form)
+            because = carried.slot if carried is not None else ""
+    return Judgement(agreement, outcome, allowed, form, because=because)
 
 
 def _values_compared(agreement: Agreement) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Union
 
 from ascend_workbook.precision.record import FORWARD
-from ascend_workbook.precision.tensors.agreement import ONLY_BASELINE, ONLY_TARGET, Agreement
+from ascend_workbook.precision.tensors.agreement import ONLY_BASELINE, ONLY_TARGET, Agreement, TensorAgreement
 
 Plain = Union[bool, int, float]
 PLAIN = ("bool", "int", "float")
@@ -31,10 +31,15 @@ TRAINING = "input.5"
 
 def error_read(agreement: Agreement) -> float:
     """Return the largest error of the inputs that the outputs are computed from."""
+    return max((t.error for t in read_slots(agreement) if t.error is not None), default=0.0)
+
+
+def read_slots(agreement: Agreement) -> list[TensorAgreement]:
+    """Return the inputs that the outputs are computed from."""
     operator = agreement.pair.target
     updates = dict(operator.arguments).get(TRAINING) is True
     left_out = UPDATED.get(operator.head, ()) if updates and operator.direction == FORWARD else ()
-    return max((t.error for t in agreement.inputs if t.error is not None and t.slot not in left_out), default=0.0)
+    return [slot for slot in agreement.inputs if slot.slot not in left_out]
 
 
 def plain_arguments(part: object, slot: str) -> Iterator[tuple[str, Plain]]:

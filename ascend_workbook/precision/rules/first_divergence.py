@@ -71,7 +71,10 @@ def check(facts: Comparison) -> Iterator[Finding]:
         args.update(operator=list(facts.named), kernels=_kernels_of_names(step, facts.named))
     if key == "amplified" and not (step.pairing.target.replayable or judged.agreement.inputs):
         key = "value"
-    if key in ("replayed", "handed_back", "amplified"):
+    if key == "amplified" and judged.because:
+        key, errors = "amplified_by", {slot.slot: slot.error for slot in judged.agreement.inputs}
+        args.update(input=judged.because, input_error=errors[judged.because])
+    if key in ("replayed", "handed_back", "amplified", "amplified_by"):
         args["next"] = _suggest_next_step(facts, step, judged)
     yield Finding(CODE, Status.FIX, f"ACC230.{key}", args, judged.agreement.pair.target.place, weight=300)
 

@@ -40,11 +40,11 @@ def parted_before(*faults: Fault) -> Callable[[], Any]:
     return make
 
 
-def parting(partial: bool = False, **errors: float) -> Callable[[], Any]:
+def parting(partial: bool = False, late: bool = False, **errors: float) -> Callable[[], Any]:
     """A first operator that parts, with the error of each rank's part."""
     operator = SimpleNamespace(name="linear.0.forward", place=None, order=0)
     run = SimpleNamespace(
-        run=SimpleNamespace(step=1, operators=()),
+        run=SimpleNamespace(step=1, operators=(SimpleNamespace(direction="backward", order=-1 if late else 9),)),
         partial=[(operator, "input.0", "sum")] if partial else [],
         blame={operator.name: {int(rank[1:]): error for rank, error in errors.items()}},
         blame_inputs={},
@@ -239,6 +239,11 @@ EXAMPLES: list[Example] = [
         "ACC225",
         parting(partial=True, r0=0.1),
         ["FIX ACC225.partial error=0.25 name=linear.0.forward others=0 ranks=[] step=1 weight=578.182"],
+    ),
+    (
+        "ACC225",
+        parting(partial=True, late=True, r0=0.1),
+        ["FIX ACC225.partial error=0.25 name=linear.0.forward others=0 ranks=[] step=1 weight=576.438"],
     ),
     ("ACC226", of(), []),
     (

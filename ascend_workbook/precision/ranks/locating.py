@@ -10,7 +10,7 @@ import numpy as np
 
 from ascend_workbook.findings.finding import Place
 from ascend_workbook.precision.divergence import JUMP, Judgement
-from ascend_workbook.precision.record import FORWARD
+from ascend_workbook.precision.record import FORWARD, Run
 from ascend_workbook.precision.state.judge import GRADIENT, Event
 from ascend_workbook.precision.state.reading import SKETCH, Step, Tensor
 
@@ -24,7 +24,7 @@ OUTSTANDING = 10.0
 @dataclass(frozen=True)
 class Blame:
     """A whole tensor and the ranks whose parts are far from the other side's; none where all are. `partial`: each rank
-    read a part of a sum, or of a mean."""
+    read a part of a sum, or of a mean; `late`: after the backward pass, as where gradients are clipped by hand."""
 
     name: str
     step: int
@@ -33,6 +33,7 @@ class Blame:
     others: float
     place: Place | None = None
     partial: str = ""
+    late: bool = False
 
 
 def blame_rank(facts: Comparison) -> Blame | None:
@@ -49,7 +50,8 @@ def blame_rank(facts: Comparison) -> Blame | None:
                 place = judged.agreement.pair.target.place
                 for operator, _, kind in merged.partial:
                     if operator.name in (name, other):
-                        return Blame(name, step.step, (), judged.agreement.error_out or 0.0, 0.0, place, kind)
+                        late = operator.order > _find_backward(merged.run)
+                        return Blame(name, step.step, (), judged.agreement.error_out or 0.0, 0.0, place, kind, late)
                 for table in (merged.blame_inputs, merged.blame) if _inherits(judged) else (merged.blame,):
                     errors = table.get(name) or table.get(other)
                     if errors:
@@ -66,8 +68,7 @@ def find_unlike(facts: Comparison) -> Blame | None:
     """The first operator of a forward pass whose copies differ between ranks; None where a part of a sum is read before
     it, or none differs."""
     for merged in (run for part in (facts.joined.ranks if facts.joined else ()) for run in part.runs):
-        backward = [op.order for op in merged.run.operators if op.direction != FORWARD]
-        last = min(backward, default=math.inf)
+        last = _find_backward(merged.run)
         first = next(
             (entry for entry in merged.unlike if entry[0].direction == FORWARD and entry[0].order < last), None
         )
@@ -78,6 +79,11 @@ def find_unlike(facts: Comparison) -> Blame | None:
         operator, slot, ranks = first
         return Blame(f"{operator.name} {slot}", merged.run.step, ranks, 0.0, 0.0, operator.place)
     return None
+
+
+def _find_backward(run: Run) -> float:
+    """Where the backward pass begins."""
+    return min((op.order for op in run.operators if op.direction != FORWARD), default=math.inf)
 
 
 def _inherits(judged: Judgement) -> bool:

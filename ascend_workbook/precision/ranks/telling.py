@@ -18,7 +18,7 @@ RULE_OF["absent"] = RULE_OF["one_side"] = "ACC224"
 #: (a loss) where nothing is wrong too: then what else there is, is the cause.
 STAGES = """
 samples copies_weight order absent one_side result partial copy reduced copies_gradient copies_optimizer_state
-copies_update copies_buffer partial_mean
+copies_update copies_buffer partial_late partial_mean
 """.split()  # noqa: SIM905 - a column of names reads better without quotes
 #: Weights of what ranks contradict each other in, above those of one operator: the first, the span, room for stages.
 FIRST, SPAN, MOST_STAGES = 620.0, 60.0, 20

@@ -123,7 +123,8 @@ def check_part(facts: Comparison) -> Iterator[Finding]:
         args: dict[str, Scalar] = {"name": blame.name, "step": blame.step, "ranks": [*blame.ranks]}
         args.update(error=blame.error, others=blame.others)
         if blame.partial:
-            weight = weigh_stage(blame.step, "partial" if blame.partial == SUM else "partial_mean")
+            forward = "partial" if blame.partial == SUM else "partial_mean"
+            weight = weigh_stage(blame.step, "partial_late" if blame.late else forward)
             yield Finding("ACC225", Status.FIX, "ACC225.partial", args, blame.place, weight=weight)
         elif blame.ranks:
             yield Finding("ACC225", Status.LOOK, "ACC225.rank", args, blame.place, weight=340)

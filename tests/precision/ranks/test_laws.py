@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from ascend_workbook.precision.child import sketch
 from ascend_workbook.precision.ranks.laws import check_ranks, find_one_sided
+from ascend_workbook.precision.ranks.reading import read_records
 from ascend_workbook.precision.state.reading import States
 from tests.precision.ranks.records import call, write_ranks
+from tests.precision.ranks.states import pack, record
 
 A, B = np.linspace(-1, 1, 50), np.linspace(3, 0, 50)
 Calls = list[list[dict[str, Any]]]
@@ -95,3 +100,28 @@ def test_a_call_of_one_side_alone_is_named(tmp_path: Path) -> None:
     assert find_one_sided(one, both) is None
     assert find_one_sided(both, both) is None
     assert find_one_sided(run("later", "a.grad", step=5), one) is None
+
+
+@pytest.mark.parametrize(
+    ("after", "details"),
+    [
+        ((0.5 * (A + B), 0.5 * (A + B)), []),
+        ((A + B, A + B), ["other"]),
+        ((A, B), []),
+        ((A, A), ["other"]),
+    ],
+)
+def test_a_gradient_is_the_mean_of_the_ranks_own(tmp_path: Path, after: Any, details: list[str]) -> None:
+    def keep(values: Any) -> Any:
+        return base64.b64encode(sketch.sketch(values).astype("<f4").tobytes()).decode("ascii")
+
+    wrapped = [{"kind": "ddp", "ranks": [0, 1]}]
+    write_ranks(tmp_path, [[], []], wrapped=wrapped)
+    for rank, own in enumerate((A, B)):
+        path = tmp_path / f"ranks.rank{rank}.json"
+        content = json.loads(path.read_text(encoding="utf-8"))
+        content["local"] = [{"step": 0, "gradients": {"w": ["float32", 1, True, keep(own)]}}]
+        path.write_text(json.dumps(content), encoding="utf-8")
+    states = record([{"w": pack(value)} for value in after])
+    faults = [fault for fault in check_ranks(read_records(tmp_path), states) if fault.kind == "reduced"]
+    assert [fault.detail for fault in faults] == details

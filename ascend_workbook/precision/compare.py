@@ -21,6 +21,7 @@ from ascend_workbook.precision.baselines.judging import add_bundle_findings
 from ascend_workbook.precision.baselines.reading import open_side
 from ascend_workbook.precision.comparison import Comparison, Selection, StepComparison, examine_captures
 from ascend_workbook.precision.divergence import ALLOWED, PARTING, Judgement, devices
+from ascend_workbook.precision.pairing.cells import read_cells
 from ascend_workbook.precision.pairing.reasons import find_reasons
 from ascend_workbook.precision.tensors.agreement import TensorAgreement
 from ascend_workbook.precision.tensors.measuring import Sample
@@ -55,6 +56,7 @@ def compare(
     scheduler: str = "",
     replay_on: Sequence[str] | None = None,
     replay_budget: float | None = None,
+    cells: str | Path | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
     """Compares the target (NPU) with the baseline (GPU, or the CPU in its place).
@@ -70,13 +72,15 @@ def compare(
     first divergence is run again on the devices (tiers) `replay_on`; None: on the two that the captures were made on,
     where they are two; an empty list: on none. `replay_budget` are the seconds of a processor that running operators
     again may take in all (None: a fifth of what comparing takes, 30 at least); what is left then is judged by its
-    inputs. Errors in the table are relative L2. Raises WorkbookError where a side cannot be read or was killed."""
+    inputs. `cells` is a file of names where modules have others on the two sides (pairing/cells.py), as
+    MindSpore's have. Errors in the table are relative L2. Raises WorkbookError where a side cannot be read or was
+    killed."""
     if csv is not None:
         refuse_unwritable(csv)
     if attempts is not None:
         refuse_unwritable(Path(attempts) / "attempts" / "0001.json.part")
     wanted = parse_fail_on(fail_on, OF_COMPARE)
-    selection = Selection(tuple(only), Sample(sample, seed))
+    selection = Selection(tuple(only), Sample(sample, seed), read_cells(Path(cells)) if cells is not None else {})
     selection.sample.check()
     with open_side(baseline) as left, open_side(target) as right, open_cluster(scheduler) as measure:
         facts = examine_captures(
@@ -196,6 +200,7 @@ def _collect_facts(facts: Comparison, mark: Scalar) -> dict[str, object]:
         "target": str(facts.target.folder),
         "steps": sorted({step.step for step in facts.steps}),
         "numerics": dict(facts.numerics),
+        **({"cells": dict(facts.selection.cells)} if facts.selection.cells else {}),
         "simulator": join_simulator_parts(side.about.about for side in (facts.baseline, facts.target) if side.about),
         "outcomes": dict(counts),
         "unpaired": [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
@@ -53,6 +53,8 @@ class Selection:
 
     names: tuple[str, ...] = ()
     sample: Sample = WHOLE
+    #: The baseline's names of the target's modules, where they have others (pairing/cells.py).
+    cells: Mapping[str, str] = field(default_factory=dict)
 
     def select_pairs(self, pairing: Pairing) -> Pairing:
         """Return the pairing with the operators that are asked for. Raises WorkbookError where there is none."""
@@ -321,7 +323,7 @@ def _compare_step(
 ) -> StepComparison:
     """Pair and judge one step; `budget` is what may be spent on running operators again, None where none is."""
     began = time.monotonic()
-    pairing = selection.select_pairs(pair_runs(target, baseline))
+    pairing = selection.select_pairs(pair_runs(target, baseline, selection.cells))
     agreements = compare_all(pairing.pairs, selection.sample, measure)
     # where everything agrees to rounding there is nothing to look at again
     doubtful = frozenset(

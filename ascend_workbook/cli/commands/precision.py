@@ -121,6 +121,7 @@ VERBS = {
             "replaying": Row("--no-replay"),
             "replay_budget": "S",
             "replay_on": Row(metavar="TIER", nargs="+", choices=(*TIERS, "none")),
+            "cells": "FILE",
             "only": Row(metavar="NAME", nargs="+"),
             "sample": "SHARE",
             "csv": "FILE",

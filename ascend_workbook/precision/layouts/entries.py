@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ascend_workbook.findings.finding import Place
 from ascend_workbook.precision.divergence.arguments import plain_arguments
+from ascend_workbook.precision.pairing.cells import PARAMETERS as MINDSPORE_PARAMETERS
 from ascend_workbook.precision.record import BACKWARD, FORWARD, PARAMETERS, Module, Operator, TensorRecord
 
 KINDS = ("Functional", "Tensor", "Torch", "Distributed", "Aten", "NPU", "VF")
@@ -204,6 +205,21 @@ def saved_operator(name: str, entry: Any, order: int, files: Path) -> Operator:
     if kind != "debug":
         raise ValueError(f"{name}: expected <name>.<call>.debug")
     return Operator(name, head, int(call), FORWARD, order, (), tuple(_find_tensors(entry, "output", files)), None)
+
+
+def rename_parameters(operator: Operator) -> Operator:
+    """Return a cell with torch's names of its parameters: MindSpore's gamma is a weight."""
+    if not operator.is_module:
+        return operator
+
+    def rename_slot(record: TensorRecord) -> TensorRecord:
+        parts = record.slot.split(".")
+        is_parameter = parts[0] == "parameters" or operator.direction == PARAMETERS
+        slot = ".".join(MINDSPORE_PARAMETERS.get(part, part) for part in parts) if is_parameter else record.slot
+        return replace(record, slot=slot)
+
+    inputs, outputs = (tuple(map(rename_slot, records)) for records in (operator.inputs, operator.outputs))
+    return replace(operator, inputs=inputs, outputs=outputs)
 
 
 def split_name(name: str) -> tuple[str, str, int]:

@@ -22,6 +22,7 @@ from ascend_workbook.precision.layouts.entries import (
     read_operator,
     read_places,
     read_sources,
+    rename_parameters,
     saved_operator,
 )
 from ascend_workbook.precision.layouts.salvage import whole
@@ -31,6 +32,7 @@ from ascend_workbook.storage import Storage
 NAME = "msprobe"
 #: Level debug has DEBUG in place of DUMP: what the script itself gave to PrecisionDebugger.save.
 DEBUG = "debug.json"
+MINDSPORE = "mindspore"
 DUMP, STACK, CONSTRUCT, TENSORS = "dump.json", "stack.json", "construct.json", "dump_tensor_data"
 #: What made each call's inputs; msprobe itself writes none.
 EDGES = "edges.json"
@@ -68,6 +70,9 @@ def _read_rank(storage: Storage, name: str, root: Path | None, troubles: list[Wo
             saved_operator if debug else partial(read_operator, places=beside.places, modules=beside.modules)
         )
         operators = tuple(make_operator(key, entry, order, files) for order, (key, entry) in enumerate(data))
+        framework = str(content.get("framework", "")).lower()
+        if framework == MINDSPORE:
+            operators = tuple(map(rename_parameters, operators))
         run = Run(
             files.parent,
             *folders.step_and_rank_of(storage, name),
@@ -76,7 +81,7 @@ def _read_rank(storage: Storage, name: str, root: Path | None, troubles: list[Wo
             operators,
             *beside.containers,
             cut=cut is not None,
-            replayable=not debug,
+            replayable=not debug and framework != MINDSPORE,
             around=beside.around,
             sources=beside.sources,
         )

@@ -8,9 +8,10 @@ Source: E. W. Myers, An O(ND) difference algorithm, Algorithmica 1 (1986)."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ascend_workbook.precision.pairing.cells import common_head
 from ascend_workbook.precision.record import FORWARD, Module, Operator, Run
 
 #: Differences up to which the whole is aligned at once; elements of a window; how much of it counts as certain.
@@ -133,9 +134,9 @@ class Pairing:
         return tuple(pair for pair in self.pairs if pair.target.head != pair.baseline.head)
 
 
-def pair_runs(target: Run, baseline: Run) -> Pairing:
-    """Pairs two runs of the same step and rank."""
-    calls = _forward_calls(target, baseline)
+def pair_runs(target: Run, baseline: Run, cells: Mapping[str, str] | None = None) -> Pairing:
+    """Pairs two runs of the same step and rank; `cells` tells the baseline's names of the target's modules."""
+    calls = _forward_calls(target, baseline, cells or {})
     pairs = []
     for operator in target.operators:
         head, call = calls.get((operator.head, operator.call), ("", 0))
@@ -150,34 +151,45 @@ def pair_runs(target: Run, baseline: Run) -> Pairing:
     return Pairing(target, baseline, tuple(pairs), *rest)
 
 
-def _forward_calls(target: Run, baseline: Run) -> dict[tuple[str, int], tuple[str, int]]:
+def _forward_calls(target: Run, baseline: Run, cells: Mapping[str, str]) -> dict[tuple[str, int], tuple[str, int]]:
     """Map each target call to its baseline call, from the forward sequences; backward and parameter gradients follow
     them. Calls without a forward entry (parameter gradients, or a backward-only dump) keep their own name."""
     left, right = ([op for op in run.operators if op.direction == FORWARD] for run in (target, baseline))
     known = {(op.head, op.call) for op in left}
-    calls = {call: call for op in target.operators if (call := (op.head, op.call)) not in known}
-    same = [op.head for op in left] == [op.head for op in right]
-    for mine, other in zip(left, right) if same else _align_calls(left, right):
+    heads = {common_head(op.head, {}): op.head for op in baseline.operators}
+    calls = {
+        (op.head, op.call): (heads.get(common_head(op.head, cells), op.head), op.call)
+        for op in target.operators
+        if (op.head, op.call) not in known
+    }
+    same = [common_head(op.head, cells) for op in left] == [common_head(op.head, {}) for op in right]
+    for mine, other in zip(left, right) if same else _align_calls(left, right, cells):
         calls[mine.head, mine.call] = other.head, other.call
     return calls
 
 
-def _align_calls(left: list[Operator], right: list[Operator]) -> list[tuple[Operator, Operator]]:
+def _align_calls(
+    left: list[Operator], right: list[Operator], cells: Mapping[str, str]
+) -> list[tuple[Operator, Operator]]:
     """By name and output shapes; inside what is left by name alone (a shape may be the fault), and then by what the
     call is (a renamed module, an API by another path), its shapes first."""
     matches: Matches = []
     rest = [(0, len(left), 0, len(right))]
     for by_name, with_shapes in ((True, True), (True, False), (False, True), (False, False)):
-        mine, theirs = ([_key_of_call(op, by_name, with_shapes) for op in side] for side in (left, right))
+        mine, theirs = (
+            [_key_of_call(op, common_head(op.head, names), by_name, with_shapes) for op in side]
+            for side, names in ((left, cells), (right, {}))
+        )
         more = [(a + i, c + j) for a, b, c, d in rest for i, j in align_keys(mine[a:b], theirs[c:d])]
         matches = sorted(matches + more)
         rest = find_gaps(matches, len(left), len(right))
     return [(left[i], right[j]) for i, j in matches]
 
 
-def _key_of_call(operator: Operator, by_name: bool, with_shapes: bool) -> Hashable:
+def _key_of_call(operator: Operator, head: str, by_name: bool, with_shapes: bool) -> Hashable:
     """Return the call's name, or else what it is: a module's class, or an API's name without underscores
     (`Torch.relu` and `Tensor.relu_` are one kind)."""
-    kind = operator.is_module, operator.api if operator.is_module else operator.api.strip("_").lower()
+    api = head.rpartition(".")[2]
+    kind = operator.is_module, api if operator.is_module else api.strip("_").lower()
     shapes = tuple(record.shape for record in operator.outputs) if with_shapes else ()
-    return operator.head if by_name else kind, shapes
+    return head if by_name else kind, shapes

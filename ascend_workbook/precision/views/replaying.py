@@ -153,7 +153,7 @@ def _find_pair(comparison: Report, step: int, rank: int, name: str) -> tuple[Pai
     runs = [side.runs.get((step, rank)) for side in (joined.right, joined.left)]
     if runs[0] is None or runs[1] is None:
         raise WorkbookError("replay.gone", path=str(folders[1 if runs[0] is None else 0]))
-    pairing = pair_runs(runs[0], runs[1])
+    pairing = pair_runs(runs[0], runs[1], comparison.facts.get("cells"))
     return pairing, next((pair for pair in pairing.pairs if pair.target.name == name), None)
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from ascend_workbook.precision.divergence import formats
 from ascend_workbook.precision.divergence.arguments import different_arguments, error_read
-from ascend_workbook.precision.divergence.carrying import find_carried
+from ascend_workbook.precision.divergence.carrying import find_carried, selects_a_part
 from ascend_workbook.precision.divergence.drawn import draws_numbers, other_numbers
 from ascend_workbook.precision.divergence.replay import Own, Replay
 from ascend_workbook.precision.record import BACKWARD, FORWARD, PARAMETERS, TensorRecord
@@ -223,7 +223,9 @@ def _judge_by_amplification(
     errors of its inputs make of it, where that is known."""
     outcome, allowed, because = AGREES, rounding, ""
     values = _values_compared(agreement)
-    extremes = not values and agreement.pair.target.direction != FORWARD
+    # and those of the whole may hide what a part is off by
+    operator = agreement.pair.target
+    extremes = not values and (operator.direction != FORWARD or selects_a_part(operator.api))
     # statistics compare extremes, which move more than a norm does
     times = tolerance.AMPLIFICATION_OF_STATISTICS if extremes else tolerance.AMPLIFICATION
     for slot in agreement.outputs:

@@ -65,6 +65,11 @@ def find_carried(agreement: Agreement, slot: str) -> Carried | None:
     return Carried(sum(part.allowed for part in parts), largest.slot)
 
 
+def selects_a_part(api: str) -> bool:
+    """Return whether the API computes nothing and hands on what it was given, or a part of it."""
+    return ROLES.get(api) == "s"
+
+
 def _role(roles: str, slot: str) -> str:
     place = slot.split(".")[1]
     if not place.isdigit():

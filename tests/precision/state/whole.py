@@ -42,7 +42,7 @@ IN_OPERATORS = {
 }
 #: Faults that the record of the experiment tells, by its fact: it is told first, and names what is declared otherwise.
 IN_EXPERIMENT = {
-    "hyper": ("rate", "decay", "rule"),
+    "hyper": ("rate", "decay", "rule", "parameters"),
     "schedule": ("rate",),
     "optimizer": ("rule",),
     "scaler": ("scale",),

@@ -360,6 +360,11 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "MOST_TEST_PIECES = 16 << 20",
         "MOST_TEST_PIECES = 16 << 21",
     ): "how much memory a test set may take: a choice, which 128 MiB of pieces would be needed to see",
+    (
+        "ascend_workbook/precision/corpus/measures.py",
+        "part ^= part >> np.uint64(31)",
+        "part ^= part >> np.uint64(32)",
+    ): "mixes the high bits into the low ones: by which of two halves does not matter",
     **{
         (
             "ascend_workbook/precision/corpus/measures.py",

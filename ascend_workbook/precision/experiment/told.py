@@ -10,7 +10,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Optional, TypedDict
+from typing import Any, Optional, TypedDict, TypeVar
 
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.precision.tensors import tolerance
@@ -342,6 +342,7 @@ FOLLOWS = "ReduceLROnPlateau"
 
 
 def compare_hyperparameters(left: Told, right: Told) -> Iterator[Discrepancy]:
+    left, right = _leave_out_unseen(left, right), _leave_out_unseen(right, left)
     discrepancies = [*_compare_optimizers(left.optimizers, right.optimizers)]
     yield from discrepancies
     classes = [[scheduler["class"] for scheduler in side.schedulers] for side in (left, right)]
@@ -359,6 +360,24 @@ def compare_hyperparameters(left: Told, right: Told) -> Iterator[Discrepancy]:
     if left.loss and right.loss and left.loss != right.loss:
         decides = bool(LOSS.search(left.loss) and LOSS.search(right.loss))
         yield Discrepancy("loss", "-", left.loss, right.loss, decides=decides)
+
+
+def _leave_out_unseen(side: Told, other: Told) -> Told:
+    """Return a side without the last optimizers and schedulers that the other one, which left updates out, never came
+    to use: each is seen at its first update."""
+    if not side.rates.keys() - other.rates.keys():
+        return side
+    optimizers = _take_seen(side.optimizers, other.optimizers)
+    return replace(side, optimizers=optimizers, schedulers=_take_seen(side.schedulers, other.schedulers))
+
+
+_Facts = TypeVar("_Facts", bound=Mapping[str, Any])
+
+
+def _take_seen(own: list[_Facts], seen: Sequence[_Facts]) -> list[_Facts]:
+    """Return as many as the other side has seen, where those are of the same classes."""
+    first = own[: len(seen)]
+    return first if [each["class"] for each in first] == [each["class"] for each in seen] else own
 
 
 def _compare_optimizers(left: list[Optimizer], right: list[Optimizer]) -> Iterator[Discrepancy]:

@@ -277,3 +277,17 @@ def test_a_small_real_difference_is_judged_anyway_where_that_is_asked() -> None:
     for anyway, status in ((False, Status.FIX), (True, Status.LOOK)):
         facts: Any = SimpleNamespace(**sides, differences=differences(left, right), anyway=anyway)
         assert max(found.status for found in experiment.check_experiment(facts)) is status
+
+
+def test_an_optimizer_that_skipped_updates_never_came_to_is_no_other_one() -> None:
+    """Each is seen at its first update, and a step whose gradients are not finite has none: the second optimizer of a
+    run that was resumed is then never seen."""
+    one, other = ({"class": name, "groups": [{"lr": 0.1}]} for name in ("AdamW", "SGD"))
+    rates = {"0": [0.1], "1": [0.1], "2": [0.1], "3": [0.1]}
+    whole = told(optimizers=[one, one], schedulers=[{"class": "StepLR"}, {"class": "StepLR"}], rates=rates)
+    skips = told(optimizers=[one], schedulers=[{"class": "StepLR"}], rates={"0": [0.1], "1": [0.1]})
+    assert facts_of(whole, skips) == facts_of(skips, whole) == []
+    updates = told(optimizers=[one], schedulers=[{"class": "StepLR"}], rates=rates)
+    assert [fact for fact, _ in facts_of(whole, updates)] == ["optimizer", "schedule"]
+    begins = told(optimizers=[other], schedulers=[{"class": "StepLR"}], rates={"0": [0.1], "1": [0.1]})
+    assert [fact for fact, _ in facts_of(whole, begins)] == ["optimizer"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TypeGuard
 
 from ascend_workbook.findings.finding import STATUS_OF_WORD, Finding, Remarks, Status
 from ascend_workbook.findings.registry import REMARKS, find_entry
@@ -131,7 +130,7 @@ def fit_units(table: Table) -> Table:
     """
     columns, factors = [], []
     for column in table.columns:
-        sizes = [abs(value) for value in table.column_values(column.name) if _is_number(value)]
+        sizes = [abs(size) for size in map(_size_of, table.column_values(column.name)) if size is not None]
         largest, unit, factor = max(sizes, default=0.0), column.unit, 1
         while 0 < largest < 0.1 and unit in UNITS_OF_BYTES[:-1]:
             largest, factor, unit = largest * 1024, factor * 1024, UNITS_OF_BYTES[UNITS_OF_BYTES.index(unit) + 1]
@@ -139,15 +138,17 @@ def fit_units(table: Table) -> Table:
         factors.append(factor)
     if not any(factor > 1 for factor in factors):
         return table
-    rows = (
-        tuple(value * factor if factor > 1 and _is_number(value) else value for value, factor in zip(row, factors))
-        for row in table.rows
-    )
+    rows = (tuple(_multiply(value, factor) for value, factor in zip(row, factors)) for row in table.rows)
     return Table(tuple(columns), tuple(rows))
 
 
-def _is_number(value: Scalar) -> TypeGuard[int | float]:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def _size_of(value: Scalar) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _multiply(value: Scalar, factor: int) -> Scalar:
+    size = _size_of(value)
+    return value if factor == 1 or size is None else size * factor
 
 
 def format_rows(table: Table, lang: str, limit: int) -> tuple[list[str], list[list[str]]]:

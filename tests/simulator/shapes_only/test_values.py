@@ -212,13 +212,17 @@ print(json.dumps([list(each.shape) for each in given] + [str(gradient.dtype)]))
 
 
 def test_shapes_of_the_gradient_of_geglu(simulator_env: dict[str, str], tmp_path: Path) -> None:
-    """What diffusers asks for where there is an NPU, of more bytes than are computed."""
-    code = """import json, torch, torch_npu
+    """What diffusers asks for where there is an NPU, of more bytes than are computed.
+
+    A process that ends while a thread of autograd still lets go of a Python function is ended by PyTorch (SIGABRT:
+    PyEval_AcquireThread in a destructor, once the interpreter is gone): this one gives it time."""
+    code = """import json, time, torch, torch_npu
 x = torch.randn(4096, 2, 2560, device="npu", requires_grad=True)
 for dim, approximate in ((-1, 1), (2, 0)):
     y, _ = torch_npu.npu_geglu(x, dim=dim, approximate=approximate)
     y.mean().backward()
 print(json.dumps([list(y.shape), list(x.grad.shape), str(x.grad.dtype)]))
+time.sleep(0.05)
 """
     run = run_shapes_only(simulator_env, tmp_path, code)
     assert run.facts == [[4096, 2, 1280], [4096, 2, 2560], "torch.float32"], run.stderr[-3000:]

@@ -162,15 +162,6 @@ aclError tasks_of(const char* function, aclmdlRI model, std::vector<Captured>* t
   return ACL_SUCCESS;
 }
 
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (const char letter : text) {
-    if (letter == '"' || letter == '\\') result += '\\';
-    result += letter;
-  }
-  return result + '"';
-}
-
 }  // namespace
 
 Graph* find_graph(void* stream) {

@@ -14,13 +14,6 @@ namespace sim {
 
 std::atomic<bool> recording_now{false};
 
-namespace {
-
-std::mutex mutex;
-std::atomic<bool> operands{false};
-
-auto& tasks = *new std::vector<Task>;  // other threads may still record while statics are destroyed
-
 std::string quoted(const std::string& text) {
   std::string result = "\"";
   for (const char letter : text) {
@@ -29,6 +22,13 @@ std::string quoted(const std::string& text) {
   }
   return result + '"';
 }
+
+namespace {
+
+std::mutex mutex;
+std::atomic<bool> operands{false};
+
+auto& tasks = *new std::vector<Task>;  // other threads may still record while statics are destroyed
 
 std::string field(const char* name, const std::string& text) { return ", \"" + std::string(name) + "\": " + quoted(text); }
 std::string field(const char* name, uint64_t value) { return ", \"" + std::string(name) + "\": " + std::to_string(value); }

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #define SIM_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -40,6 +41,9 @@ int device_count();          // as many as ASCEND_WORKBOOK_SIM_DEVICES and ASCEN
 bool valid_device(int device);
 SIM_SHARED int current_device();        // -1 where this thread has set none
 size_t device_memory();      // bytes of each device
+
+// A text in JSON.
+std::string quoted(const std::string& text);
 
 double now_ms();
 

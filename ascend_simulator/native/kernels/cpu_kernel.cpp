@@ -22,11 +22,6 @@
 namespace npu_sim {
 namespace {
 
-// Below autograd and autocast: a kernel's own calls are neither recorded nor cast again.
-const c10::DispatchKeySet kAboveKernels =
-    c10::autograd_dispatch_keyset_with_ADInplaceOrView |
-    c10::DispatchKeySet({c10::DispatchKey::AutocastCPU, c10::DispatchKey::AutocastPrivateUse1});
-
 // torch_npu/csrc/aten/ops/op_api/CopyKernelOpApi.cpp: between devices, or of nothing, a copy asks CANN nothing.
 bool within_device(const torch::jit::Stack& stack, size_t first) {
   const at::Tensor &self = stack[first].toTensor(), &source = stack[first + 1].toTensor();

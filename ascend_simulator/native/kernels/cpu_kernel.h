@@ -20,6 +20,11 @@
 
 namespace npu_sim {
 
+// Below autograd and autocast: a kernel's own calls are neither recorded nor cast again.
+inline const c10::DispatchKeySet kAboveKernels =
+    c10::autograd_dispatch_keyset_with_ADInplaceOrView |
+    c10::DispatchKeySet({c10::DispatchKey::AutocastCPU, c10::DispatchKey::AutocastPrivateUse1});
+
 class CpuKernel : public c10::OperatorKernel {
  public:
   explicit CpuKernel(const c10::OperatorHandle& op);

@@ -5,7 +5,6 @@
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
-#include <dlfcn.h>
 
 #include "by_hand.h"
 #include "cpu_kernel.h"
@@ -65,13 +64,6 @@ at::IValue hold(at::IValue value, bool is_copy) {
     return is_copy ? tensor : tensor.clone();
   });
   return value;
-}
-
-[[noreturn]] void raise_recent(const std::string& name, int code) {
-  using Message = const char* (*)();
-  static void* const library = dlopen("libascendcl.so", RTLD_LAZY | RTLD_NOLOAD);
-  static const auto message = reinterpret_cast<Message>(dlsym(library, "aclGetRecentErrMsg"));
-  TORCH_CHECK(false, name, ": NPU function error: AclrtSynchronizeStreamWithTimeout, error code is ", code, "\n", message());
 }
 
 bool reads_or_writes_host(const torch::jit::Stack& stack, size_t first) {
@@ -137,7 +129,9 @@ std::optional<GraphTask> GraphTask::begin(const CpuKernel& kernel, const c10::Op
   const bool is_copy = op.operator_name().name == "aten::copy_";
   const bool blocks = is_copy ? !stack[first + 2].toBool() : true;
   if (kernel.waits_ || waits_with(op.operator_name().name, &stack[first]) || (blocks && reads_or_writes_host(stack, first))) {
-    raise_recent(kernel.name_, sim::refuse_wait("aclrtSynchronizeStreamWithTimeout", task.stream_));
+    const int code = sim::refuse_wait("aclrtSynchronizeStreamWithTimeout", task.stream_);
+    TORCH_CHECK(false, kernel.name_, ": NPU function error: AclrtSynchronizeStreamWithTimeout, error code is ", code, "\n",
+                recent_message());
   }
   task.given_.assign(stack.begin() + static_cast<std::ptrdiff_t>(first), stack.end());
   const auto* unsaid = find_trait("written_unsaid", op.operator_name().name);
@@ -201,9 +195,7 @@ int GraphTask::run() const {
     }
     stack.push_back(std::move(value));
   }
-  c10::impl::ExcludeDispatchKeyGuard keys_guard(
-      c10::autograd_dispatch_keyset_with_ADInplaceOrView |
-      c10::DispatchKeySet({c10::DispatchKey::AutocastCPU, c10::DispatchKey::AutocastPrivateUse1}));
+  c10::impl::ExcludeDispatchKeyGuard keys_guard(kAboveKernels);
   kernel_->run(op_, &stack, device_);
   for (size_t i = 0; i < results_.size(); ++i) {
     const auto& computed = stack[stack.size() - results_.size() + i];

@@ -27,16 +27,20 @@ void* torch_npu_symbol(const char* name) {
 
 // A kernel must not run on what a failed copy or collective left behind.
 void check_tasks() {
-  using Message = const char* (*)();
-  static void* const library = dlopen("libascendcl.so", RTLD_LAZY | RTLD_NOLOAD);
-  static const auto message = reinterpret_cast<Message>(dlsym(library, "aclGetRecentErrMsg"));
-  if (sim::check_earlier_tasks() != 0) TORCH_CHECK(false, message());
+  if (sim::check_earlier_tasks() != 0) TORCH_CHECK(false, recent_message());
 }
 
 constexpr unsigned long kPollingSlackNs = 2'000'000;
 thread_local long own_slack_ns = 0;
 
 }  // namespace
+
+const char* recent_message() {
+  using Message = const char* (*)();
+  static void* const library = dlopen("libascendcl.so", RTLD_LAZY | RTLD_NOLOAD);
+  static const auto message = reinterpret_cast<Message>(dlsym(library, "aclGetRecentErrMsg"));
+  return message();
+}
 
 void let_torch_npu_poll_slowly() {
   own_slack_ns = prctl(PR_GET_TIMERSLACK);

@@ -12,6 +12,9 @@ namespace npu_sim {
 // Waits until the task queue of this device is empty; its current stream. The device must be the current one.
 void* drain_queue(c10::Device device);
 
+// This thread's recent error message of CANN (aclGetRecentErrMsg).
+const char* recent_message();
+
 // Runs `work` where torch_npu runs the operator of that name: on its consumer thread, or here with TASK_QUEUE_ENABLE=0.
 void run_in_queue(const std::string& name, const std::function<int()>& work);
 

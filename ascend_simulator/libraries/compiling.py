@@ -40,7 +40,7 @@ class Job:
 
 def compile_all(plan: Plan, objects: Path, stubs: dict[str, Path]) -> list[Job]:
     """Compile every source in parallel, the longest first."""
-    sources = [(part, path) for part in ("hccl", "acl") for path in sorted(NATIVE.glob(f"{part}/*.cpp"))]
+    sources = [(part, path) for part in ("hccl", "acl", "mspti") for path in sorted(NATIVE.glob(f"{part}/*.cpp"))]
     kernels = [("kernels", unit) for unit in kernel_units(objects)]
     jobs = [make_job(plan, part, source, objects) for part, source in [*kernels, *stubs.items(), *sources]]
     due = [job for job in jobs if not job.target.is_file()]
@@ -69,7 +69,9 @@ def make_job(plan: Plan, part: str, source: Path, objects: Path) -> Job:
     flags = ["-fPIC", f"-std={plan.standard}", "-fvisibility=hidden", abi]
     flags += torch_flags(plan) if part == "kernels" else cann_flags(plan)
     beside = (
-        ("kernels", "recording", "shapes_only") if part == "kernels" else ("acl", "hccl", "recording", "shapes_only")
+        ("kernels", "recording", "shapes_only")
+        if part == "kernels"
+        else ("acl", "hccl", "mspti", "recording", "shapes_only")
     )
     kinds = ("*.h", "*.cpp") if part == "kernels" else ("*.h",)
     beside_it = [path for folder in beside for kind in kinds for path in sorted(NATIVE.glob(f"{folder}/{kind}"))]
@@ -106,11 +108,14 @@ def cann_flags(plan: Plan) -> list[str]:
 
 
 def link_all(plan: Plan, jobs: list[Job], libraries: Path) -> None:
-    parts = {part: [job.target for job in jobs if job.part == part] for part in ("acl", "atb", "hccl", "kernels")}
+    parts = {
+        part: [job.target for job in jobs if job.part == part] for part in ("acl", "atb", "hccl", "mspti", "kernels")
+    }
     beside = [f"-L{libraries}", "-Wl,-rpath,$ORIGIN", "-Wl,--no-as-needed", "-lascendcl"]
     link_library(plan, libraries, "ascendcl", parts["acl"], ["-ldl", "-lpthread"])
     link_library(plan, libraries, "atb", parts["atb"], [])
     link_library(plan, libraries, "hccl", parts["hccl"], [*beside, "-lpthread"])
+    link_library(plan, libraries, "mspti", parts["mspti"], [*beside, "-lpthread"])
     for name in ALIASES:
         link_library(plan, libraries, name, [], beside)
     link_library(plan, libraries, "hcomm", [], [*beside, "-lhccl"])

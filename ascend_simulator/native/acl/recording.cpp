@@ -26,7 +26,9 @@ std::string quoted(const std::string& text) {
 namespace {
 
 std::mutex mutex;
-std::atomic<bool> operands{false};
+std::atomic<bool> operands{false}, filing{false};  // filing: between aclprofStart and aclprofStop
+std::atomic<Watcher> watching{nullptr};
+std::atomic<void (*)()> called_on_watch{nullptr};
 
 auto& tasks = *new std::vector<Task>;  // other threads may still record while statics are destroyed
 
@@ -82,8 +84,24 @@ int32_t stream_number(void* stream) {
 bool recording_operands() { return operands.load(std::memory_order_relaxed); }
 
 void record(Task task) {
+  if (const Watcher watcher = watching.load()) watcher(task);
   std::lock_guard<std::mutex> lock(mutex);
-  if (recording()) tasks.push_back(std::move(task));
+  if (filing) tasks.push_back(std::move(task));
+}
+
+void watch_tasks(Watcher watcher) {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    watching = watcher;
+    recording_now = filing || watcher != nullptr;
+  }
+  const auto call = called_on_watch.load();
+  if (watcher != nullptr && call != nullptr) call();
+}
+
+void on_watch(void (*call)()) {
+  called_on_watch = call;
+  if (watching.load() != nullptr) call();
 }
 
 int check_earlier_tasks() { return check_tasks(); }
@@ -97,15 +115,17 @@ void record_order(Task::Kind kind, int32_t stream, uint64_t number) {
 }
 
 void start_recording(bool with_operands) {
+  std::lock_guard<std::mutex> lock(mutex);
   operands = with_operands;
-  recording_now = true;
+  recording_now = filing = true;
 }
 
 bool stop_recording(const std::string& file) {
   std::vector<Task> recorded;
   {
     std::lock_guard<std::mutex> lock(mutex);
-    recording_now = false;
+    operands = filing = false;
+    recording_now = watching.load() != nullptr;
     recorded.swap(tasks);
   }
   std::FILE* out = std::fopen(file.c_str(), "a");

@@ -85,6 +85,13 @@ bool is_copy(const std::string& name, const torch::jit::Stack& stack, size_t cou
   return name == "aten::_local_scalar_dense" || (name == "aten::copy_" && touches_host(stack, count));
 }
 
+// What a copy between host and device moves, and which way.
+void describe_copy(sim::Task& task, const torch::jit::Stack& stack, size_t count) {
+  const at::Tensor& first = stack[stack.size() - count].toTensor();
+  task.bytes = first.numel() * first.element_size();
+  task.to_host = task.name == "aten::_local_scalar_dense" || first.is_cpu();
+}
+
 struct Moment {
   uint64_t called_ns = 0, returned_ns = 0;
   long thread = 0;
@@ -95,7 +102,11 @@ struct Moment {
 Launch::Launch(const std::string& name, c10::Device device, const torch::jit::Stack& stack, size_t arguments) {
   const bool copy = is_copy(name, stack, arguments);
   task_.kind = copy ? sim::Task::copy : sim::Task::kernel;
-  task_.name = copy ? "MEMCPY_ASYNC" : name;
+  task_.name = name;
+  if (copy) {
+    describe_copy(task_, stack, arguments);
+    task_.name = "MEMCPY_ASYNC";
+  }
   task_.api = copy ? "aclrtMemcpyAsync" : "launch";
   task_.device = device.index();
   const auto moment = std::make_shared<Moment>();

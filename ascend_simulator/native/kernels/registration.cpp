@@ -22,6 +22,7 @@
 #include "queue_order.h"
 #include "reads.h"
 #include "reference_kernel.h"
+#include "torch_profiler.h"
 #include "traits.h"
 
 namespace npu_sim {
@@ -173,6 +174,7 @@ void install() {
   register_gradients(libraries.autograd);
   register_npu_operators(libraries.npu);
   announce_faults();
+  name_device_in_traces();
   let_torch_npu_poll_slowly();
   if (sim::shapes_only()) {
     start_shapes_only();

@@ -1,5 +1,5 @@
-// What the profiler is told of the device's work: between aclprofStart and aclprofStop every kernel, copy and collective
-// leaves one Task, and so does what puts streams and the host in order: an event recorded on a stream (mark), a stream
+// What the profiler is told of the device's work: between aclprofStart and aclprofStop, and while libmspti.so watches,
+// every kernel, copy and collective leaves one Task, and so does what puts streams and the host in order: an event recorded on a stream (mark), a stream
 // that waits for one, a host that waits. While nothing is profiled the price is one relaxed load (recording()).
 //
 // All times are nanoseconds of CLOCK_MONOTONIC_RAW, the clock of torch_npu's own host-side data
@@ -43,6 +43,8 @@ struct Task {
   uint64_t start_ns = 0, end_ns = 0;          // the work
   Operands inputs, outputs;
 
+  uint64_t bytes = 0;  // that a copy moves, and whether to the host
+  bool to_host = false;
   uint64_t number = 0;  // of the mark that is set or waited for, 0 for the whole stream
   // Collectives only.
   std::string group, data_type;
@@ -61,6 +63,12 @@ constexpr int32_t every_stream = -1;
 // What a synchronization returns, for those of the simulator's own: no wait of the program's, so none is recorded.
 SIM_RECORDING int check_earlier_tasks();
 SIM_RECORDING void record_order(Task::Kind kind, int32_t stream, uint64_t number);
+
+// Tells each task as it ends to libmspti.so too, until this is called with nullptr.
+using Watcher = void (*)(const Task& task);
+SIM_RECORDING void watch_tasks(Watcher watcher);
+// What is called whenever somebody begins to watch, and at once where somebody does.
+SIM_RECORDING void on_watch(void (*call)());
 
 // The two ends of a recording, for the profiler's functions in the same library.
 void start_recording(bool with_operands);

@@ -218,7 +218,7 @@ def tier_of(trace: Trace) -> str:
     if trace.dialect == "ascend":
         return "npu" if trace.on_device else ""
     if trace.on_device:
-        return "cuda"
+        return "npu" if trace.about.get("npu") else "cuda"
     # launches, cards, or events of a device that is not known here: its part is missing, and a CPU's is no answer
     devices = trace.count_events("runtime") or trace.about.get("deviceProperties") or "foreign_device" in trace.left_out
     return "cpu" if trace.count_events("host_op") and not devices else ""

@@ -33,6 +33,7 @@ CATEGORIES = {
     "gpu_memcpy": "copy",
     "gpu_memset": "copy",
     "mtia_ccp_events": "compute",
+    "collective_comm": "communication",
     "python_function": "python",
     "user_annotation": "annotation",
     "runtime": "runtime",
@@ -51,6 +52,8 @@ BEFORE_KINETO = {"CPU functions": "host_op", "CUDA functions": "compute"}
 #: Members of the file beside its events: the rank among others, and the machine's name
 ABOUT = ("distributedInfo", "host_name", "trace_id", "deviceProperties")
 COLLECTIVES = ("nccl", "rccl", "hccl", "oneccl")
+#: What the simulated NPU writes beside the events, and how torch_npu calls an NPU's lanes, a real one's or not
+SIMULATED, LANES = "simulated_npu", "NPU"
 #: Operators whose kernels are collectives, whatever these are called
 #: https://docs.pytorch.org/docs/stable/symmetric_memory.html; the servers' own as public traces name them
 COLLECTIVE_OPERATORS = re.compile(
@@ -107,10 +110,12 @@ def read_timeline(loaded: Loaded) -> Trace:
         left_out=dict(loaded.left_out),
         memory_records=events.memory_records,
         cut_at=loaded.cut_at,
+        simulated=SIMULATED in loaded.members,
         damage=loaded.damage,
         slower=loaded.slower,
         detail=(events.details, columns.detail),
-        about={name: loaded.members[name] for name in ABOUT if name in loaded.members},
+        about={name: loaded.members[name] for name in ABOUT if name in loaded.members}
+        | ({"npu": True} if LANES in events.processes.values() else {}),
         launch_ns=launch_ns,
         dtype=Texts(called.dtypes, called.code),
         stack=Texts(called.stacks, called.code),
@@ -165,11 +170,12 @@ def _format_shape(dims: object) -> str:
 
 def _find_launches(loaded: Loaded, columns: Columns, kind: I8, lane: I32) -> tuple[I32, I64]:
     """Find for device events the operator that launched them, by external id, else by where its call was made; and when
-    that call began. -1 where that is not known."""
+    that call began. -1 where that is not known. A simulated NPU's kernels begin with their call."""
     hosts, calls = (np.flatnonzero(kind == KINDS.index(name)) for name in ("host_op", "runtime"))
     device = np.flatnonzero(np.isin(kind, number_kinds(ON_DEVICE)))
     launcher = match_numbers(columns.external, hosts, device)
-    call = match_numbers(columns.correlation, calls, device)
+    number = columns.start_ns if SIMULATED in loaded.members else columns.correlation
+    call = match_numbers(number, calls, device)
     threads = nest_by_lane(lane[hosts], columns.start_ns[hosts], columns.duration_ns[hosts], hosts)
     moment = np.full(kind.size, UNTOLD, np.int64)
     moment[device[call >= 0]] = columns.start_ns[call[call >= 0]]

@@ -23,7 +23,8 @@ def check_memory_peak(profile: Profile) -> Iterator[Finding]:
     """How much memory did the step take at its peak, and how much more was reserved for it?"""
     tables = read_memory(profile)
     if tables is None:
-        raise CannotCheck("PRF324.absent" if profile.trace.dialect == "ascend" else "PRF324.no_table")
+        of_torch = "PRF324.no_table_npu" if profile.trace.about.get("npu") else "PRF324.no_table"
+        raise CannotCheck("PRF324.absent" if profile.trace.dialect == "ascend" else of_torch)
     peak = peak_of(tables)
     first = next(iter(peak.holders), None)
     args: dict[str, Scalar] = {

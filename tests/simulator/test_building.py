@@ -117,7 +117,7 @@ def test_how_the_installed_torch_was_compiled() -> None:
 def test_a_lacking_function_becomes_a_stub(simulator_env: dict[str, str]) -> None:
     text = stubs.unsupported_functions(find_package("torch_npu", simulator.simulator_location() / "python"))
     assert 'int rtKernelLaunch() { return sim::unsupported("rtKernelLaunch"); }' in text
-    assert 'int HcclCommInitAll() { sim::unsupported("HcclCommInitAll"); return 5; }' in text
+    assert 'int HcclAlltoAllVC() { sim::unsupported("HcclAlltoAllVC"); return 5; }' in text
     assert "aclrtMalloc()" not in text
 
 

@@ -99,6 +99,49 @@ assert torch.npu.memory_reserved() == 0 and free == total, (free, total)
 """
 
 
+DATA_PARALLEL = """
+import torch, torch.nn as nn
+
+def train(parallel):
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 3)).npu()
+    model = nn.DataParallel(net, device_ids=[0, 1]) if parallel else net
+    optimizer = torch.optim.SGD(net.parameters(), 0.1)
+    losses = []
+    for step in range(3):
+        x = torch.randn(8, 8, generator=torch.Generator().manual_seed(step)).npu()
+        out = model(x)
+        assert out.device == torch.device("npu:0") and out.shape == (8, 3)
+        loss = nn.functional.cross_entropy(out, torch.arange(8).npu() % 3)
+        optimizer.zero_grad(); loss.backward(); optimizer.step()
+        losses.append(loss.item())
+    return torch.tensor(losses)
+
+assert torch.allclose(train(True), train(False), rtol=1e-6, atol=0), (train(True), train(False))
+copies = torch.nn.parallel.comm.broadcast(torch.arange(3.).npu(), [0, 1])
+assert [str(copy.device) for copy in copies] == ["npu:0", "npu:1"]
+assert all(copy.tolist() == [0, 1, 2] for copy in copies)
+"""
+
+BEFORE_FIRST_USE = """
+import torch
+free, total = torch.npu.mem_get_info()
+assert free == total == torch.npu.mem_get_info(1)[1] > 0
+assert torch.npu.utilization() == 0
+assert torch.npu.current_device() == 0
+torch.npu.set_device(1)
+assert torch.npu.current_device() == 1
+"""
+
+WORDS = """
+import torch
+try:
+    torch.bincount(torch.tensor([1., 2.]).npu())
+except NotImplementedError as error:
+    said = str(error)
+assert "_cpu" not in said and "[simulated NPU]" in said and "Float" in said and "torch.bincount" in said, said
+"""
+
 WHOLE_NUMBERS = """
 import torch, torch_npu
 x = torch.randint(-5, 9, (200,), generator=torch.Generator().manual_seed(0)).int()
@@ -118,8 +161,8 @@ def run(code: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize(
     "code",
-    [SAVE_AND_LOAD, LOADER, LAYOUT, AMP, DEVICES, WHOLE_NUMBERS],
-    ids=["save", "loader", "layout", "amp", "devices", "whole_numbers"],
+    [SAVE_AND_LOAD, LOADER, LAYOUT, AMP, DEVICES, WHOLE_NUMBERS, DATA_PARALLEL, BEFORE_FIRST_USE, WORDS],
+    ids=["save", "loader", "layout", "amp", "devices", "whole_numbers", "data_parallel", "before_first_use", "words"],
 )
 def test_a_script_runs_and_ends_well(simulator_env: dict[str, str], code: str) -> None:
     """The exit code counts: a crash after the last line is a failure too."""
@@ -131,8 +174,6 @@ def test_a_script_runs_and_ends_well(simulator_env: dict[str, str], code: str) -
 
 LACKS = {
     "torch.multiprocessing.reductions.reduce_tensor(x)": "aclrtIpcMemGetExportKey",
-    "torch.npu.utilization(0)": "aclrtGetDeviceUtilizationRate",
-    "torch.nn.DataParallel(torch.nn.Linear(3, 3).npu(), [0, 1])(x)": "HcclCommInitAll",
     "torch.npu.set_device(7)": "expected 0 to 1",
 }
 

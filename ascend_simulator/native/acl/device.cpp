@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -17,6 +18,7 @@ namespace {
 
 constexpr int kMaxDevices = 64;
 thread_local int device_of_thread = -1;
+std::atomic<int> default_device{-1};  // of threads that set none, where aclInit's file names one
 
 long number_from(const char* name, long otherwise, long least, long most) {
   const char* text = std::getenv(name);
@@ -76,7 +78,8 @@ namespace sim {
 
 int device_count() { return static_cast<int>(devices().size()); }
 bool valid_device(int device) { return device >= 0 && device < device_count(); }
-int current_device() { return device_of_thread; }
+int current_device() { return device_of_thread >= 0 ? device_of_thread : default_device.load(); }
+void set_default_device(int device) { default_device = device; }
 
 // Half of the host's memory, shared by the devices, unless ASCEND_WORKBOOK_SIM_MEMORY_MIB names the MiB of each.
 size_t device_memory() {
@@ -112,8 +115,8 @@ aclError aclrtSetDevice(int32_t device) {
 }
 
 aclError aclrtGetDevice(int32_t* device) {
-  SIM_REQUIRE(device_of_thread >= 0, ACL_ERROR_RT_CONTEXT_NULL, "this thread has set no device");
-  return sim::tell(__func__, "device", device, device_of_thread);
+  SIM_REQUIRE(sim::current_device() >= 0, ACL_ERROR_RT_CONTEXT_NULL, "this thread has set no device");
+  return sim::tell(__func__, "device", device, sim::current_device());
 }
 
 aclError aclrtResetDevice(int32_t device) {
@@ -125,8 +128,8 @@ aclError aclrtResetDevice(int32_t device) {
 // One context a device: the handle is the device's number plus one, so that it is never null.
 aclError aclrtGetCurrentContext(aclrtContext* context) {
   SIM_REQUIRE(context != nullptr, ACL_ERROR_RT_PARAM_INVALID, "context is null");
-  SIM_REQUIRE(device_of_thread >= 0, ACL_ERROR_RT_CONTEXT_NULL, "this thread has set no device");
-  *context = reinterpret_cast<aclrtContext>(static_cast<intptr_t>(device_of_thread) + 1);
+  SIM_REQUIRE(sim::current_device() >= 0, ACL_ERROR_RT_CONTEXT_NULL, "this thread has set no device");
+  *context = reinterpret_cast<aclrtContext>(static_cast<intptr_t>(sim::current_device()) + 1);
   return ACL_SUCCESS;
 }
 
@@ -140,7 +143,7 @@ aclError aclrtSetCurrentContext(aclrtContext context) {
 aclError aclrtGetPrimaryCtxState(int32_t device, uint32_t* flags, int32_t* active) {
   SIM_REQUIRE(valid_device(device), ACL_ERROR_RT_INVALID_DEVICEID, "device %d", device);
   if (flags != nullptr) *flags = 0;
-  return sim::tell(__func__, "active", active, device == device_of_thread);
+  return sim::tell(__func__, "active", active, device == sim::current_device());
 }
 
 aclError aclrtGetRunMode(aclrtRunMode* mode) {
@@ -197,9 +200,17 @@ aclError aclrtDeviceCanAccessPeer(int32_t* can, int32_t device, int32_t peer) {
 }
 
 aclError aclrtDeviceEnablePeerAccess(int32_t peer, uint32_t flags) {
-  SIM_REQUIRE(valid_device(peer) && peer != device_of_thread, ACL_ERROR_RT_INVALID_DEVICEID, "peer device %d", peer);
+  SIM_REQUIRE(valid_device(peer) && peer != sim::current_device(), ACL_ERROR_RT_INVALID_DEVICEID, "peer device %d", peer);
   SIM_REQUIRE(flags == 0, ACL_ERROR_RT_PARAM_INVALID, "flags %u: expected 0", flags);
   return sim::nothing_to_do("every device's memory is host memory that every thread can reach already");
+}
+
+// -1: not supported, as torch_npu reads it (torch_npu/csrc/npu/Module.cpp); there are no cores that could be busy.
+aclError aclrtGetDeviceUtilizationRate(int32_t device, aclrtUtilizationInfo* info) {
+  SIM_REQUIRE(valid_device(device), ACL_ERROR_RT_INVALID_DEVICEID, "device %d", device);
+  SIM_REQUIRE(info != nullptr, ACL_ERROR_RT_PARAM_INVALID, "utilizationInfo is null");
+  info->cubeUtilization = info->vectorUtilization = info->aicpuUtilization = info->memoryUtilization = -1;
+  return ACL_SUCCESS;
 }
 
 // Outside of a container the two process numbers are the same; inside, only a driver could tell.

@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iterator>
+#include <regex>
 #include <string>
 
 #include "../shapes_only/contents.h"
@@ -138,14 +140,29 @@ aclError load_operators(const char* function) {
   return sim::fail(ACL_ERROR_RT_INTERNAL_ERROR, function, "the operators could not be registered (see above)");
 }
 
+// The device of threads that set none, which the configuration names: {"defaultDevice": {"default_device": "0"}}
+// (https://www.hiascend.com/document, aclrtGetDevice: enabling a default device by aclInit). torch_npu gives its own file, which
+// it looks for beside torch; where it lies elsewhere, as beside the simulator, the file is beside its library.
+void read_default_device(const char* told) {
+  const bool none = told == nullptr || *told == '\0';
+  std::ifstream file(none ? package_of("libtorch_npu.so") + "/acl_default.json" : told);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  static const std::regex named(R"re("defaultDevice"\s*:\s*\{[^{}]*"default_device"\s*:\s*"?(\d{1,4}))re");
+  std::smatch found;
+  if (!std::regex_search(text, found, named)) return;
+  const int device = std::stoi(found[1]);
+  if (sim::valid_device(device)) sim::set_default_device(device);  // else the first call that needs one says so
+}
+
 }  // namespace
 
-aclError aclInit(const char*) {
+aclError aclInit(const char* configuration) {
   SIM_REQUIRE(!initialised.exchange(true), ACL_ERROR_REPEAT_INITIALIZE, "called twice");
   const double started_ms = sim::now_ms();
   aclError code = check_no_real_cann(__func__);
   if (code == ACL_SUCCESS) code = check_build(__func__);
   if (code == ACL_SUCCESS) code = load_operators(__func__);
+  if (code == ACL_SUCCESS) read_default_device(configuration);
   if (code != ACL_SUCCESS) initialised = false;
   if (std::getenv("ASCEND_WORKBOOK_SIM_TIMES") != nullptr) {
     std::fprintf(stderr, "[simulated NPU] aclInit took %.1f ms\n", sim::now_ms() - started_ms);

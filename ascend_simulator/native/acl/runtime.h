@@ -39,7 +39,8 @@ aclError tell(const char* function, const char* name, Target* target, Value valu
 
 int device_count();          // as many as ASCEND_WORKBOOK_SIM_DEVICES and ASCEND_RT_VISIBLE_DEVICES leave
 bool valid_device(int device);
-SIM_SHARED int current_device();        // -1 where this thread has set none
+SIM_SHARED int current_device();        // -1 where this thread has set none and there is no default
+void set_default_device(int device);
 size_t device_memory();      // bytes of each device
 
 // A text in JSON.

@@ -8,6 +8,9 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
+#include <thread>
+#include <vector>
 
 #include "../recording/graphs.h"
 #include "../shapes_only/contents.h"
@@ -32,14 +35,19 @@ HcclResult report(const char* function, const Failure& failure) {
   return failure.code;
 }
 
+HcclComm make(const HcclRootInfo& root, uint32_t rank, uint32_t size, const std::string& name) {
+  auto made = std::make_shared<Communicator>(root, rank, size, name);
+  std::lock_guard<std::mutex> lock(mutex);
+  const HcclComm handle = made.get();
+  living[handle] = std::move(made);
+  return handle;
+}
+
 HcclResult create(const char* function, const HcclRootInfo* root, uint32_t rank, uint32_t size, const std::string& name,
                   HcclComm* handle) {
   if (root == nullptr || handle == nullptr) return report(function, Failure(HCCL_E_PTR, "rootInfo or comm is null"));
   try {
-    auto made = std::make_shared<Communicator>(*root, rank, size, name);
-    std::lock_guard<std::mutex> lock(mutex);
-    *handle = made.get();
-    living[*handle] = std::move(made);
+    *handle = make(*root, rank, size, name);
     return HCCL_SUCCESS;
   } catch (const Failure& failure) {
     return report(function, failure);
@@ -139,6 +147,37 @@ HcclResult HcclCommInitRootInfoConfig(uint32_t size, const HcclRootInfo* root, u
   if (config == nullptr) return sim_hccl::report(__func__, Failure(HCCL_E_PTR, "config is null"));
   const std::string name(config->hcclCommName, strnlen(config->hcclCommName, sizeof config->hcclCommName));
   return sim_hccl::create(__func__, root, rank, size, name, comm);
+}
+
+// One process that holds all ranks, a device each, as DataParallel asks for: they meet on threads of their own. torch_npu tests
+// it (test/distributed/test_data_parallel.py), Ascend's migration guide calls it not supported: said, once.
+HcclResult HcclCommInitAll(uint32_t size, int32_t* devices, HcclComm* comms) {
+  static std::once_flag told;
+  std::call_once(told, [] {
+    std::fputs("[simulated NPU] several NPUs in one process (torch.nn.DataParallel): it works here, and Ascend's migration guide "
+               "calls it not supported on an NPU (https://www.hiascend.com/document/redirect/pytorchMigrationAnalysis); use "
+               "DistributedDataParallel\n", stderr);
+  });
+  if (devices == nullptr || comms == nullptr) return sim_hccl::report(__func__, Failure(HCCL_E_PTR, "devices or comms is null"));
+  HcclRootInfo root;
+  sim_hccl::make_root_info(&root);
+  std::vector<std::optional<Failure>> failures(size);
+  std::vector<std::thread> ranks;
+  for (uint32_t rank = 0; rank < size; ++rank) {
+    ranks.emplace_back([&, rank] {
+      try {
+        if (aclrtSetDevice(devices[rank]) != ACL_SUCCESS) throw Failure(HCCL_E_PARA, aclGetRecentErrMsg());
+        comms[rank] = sim_hccl::make(root, rank, size, "");
+      } catch (const Failure& failure) {
+        failures[rank] = failure;
+      }
+    });
+  }
+  for (std::thread& rank : ranks) rank.join();
+  for (const auto& failure : failures) {
+    if (failure) return sim_hccl::report(__func__, *failure);
+  }
+  return HCCL_SUCCESS;
 }
 
 HcclResult HcclCommDestroy(HcclComm comm) {

@@ -266,7 +266,12 @@ void CpuKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, t
       launch->begin();
     }
     const size_t kept = kept_for_gradient(*stack, first);
-    run(op, stack, *call.device);
+    try {
+      run(op, stack, *call.device);
+    } catch (const c10::Error& error) {
+      refuse_lacking(limits_.get(), name_, error);
+      throw;
+    }
     if (kept > 0) {
       widen(stack->back(), kept);
     }

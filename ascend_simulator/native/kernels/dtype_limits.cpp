@@ -191,6 +191,20 @@ std::shared_ptr<const DtypeLimits> dtype_limits(const c10::OperatorHandle& op) {
   return limits;
 }
 
+void refuse_lacking(const DtypeLimits* limits, const std::string& op, const c10::Error& error) {
+  static const std::string lacks = "not implemented for '";
+  const std::string text = error.what_without_backtrace();
+  const size_t at = text.find(lacks);
+  if (at == std::string::npos) {
+    return;
+  }
+  const size_t begin = at + lacks.size();
+  const std::string type = text.substr(begin, text.find('\'', begin) - begin);
+  const std::string known = limits == nullptr ? "whether a real NPU does is not known here: no public list of its types was found"
+                                              : "a real NPU may: its types are those of " + limits->source;
+  TORCH_CHECK_NOT_IMPLEMENTED(false, op, ": [simulated NPU] it does not compute ", type, " here; ", known);
+}
+
 void note_unknown(const std::string& op) {
   const std::lock_guard<std::mutex> lock(unknown_mutex);
   unknown += op + "\n";

@@ -39,6 +39,10 @@ const char* unknown_in_use();
 [[noreturn]] void refuse_tensor(const DtypeLimits& limits, const std::string& op, const std::string& argument,
                                 size_t index, const at::Tensor& tensor);
 
+// Raises, in words of its own, where PyTorch's CPU kernel lacks a data type ("... not implemented for 'Float'"): what an NPU
+// does is said as far as it is known. Other errors are left to the caller.
+void refuse_lacking(const DtypeLimits* limits, const std::string& op, const c10::Error& error);
+
 // For operators registered by hand: refuses the tensor, if need be. Reads the operator's line anew.
 void check_argument(const char* op, size_t index, const at::Tensor& tensor);
 

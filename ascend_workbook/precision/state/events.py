@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import Any
 
 from ascend_workbook.precision.capturing.manifest import Manifest
@@ -11,7 +12,7 @@ from ascend_workbook.precision.experiment.told import Discrepancy
 from ascend_workbook.precision.state.judge import Conditions, Judged
 from ascend_workbook.precision.state.judging import judge_rank
 from ascend_workbook.precision.state.reading import States
-from ascend_workbook.precision.tensors.tolerance import reduced_unit
+from ascend_workbook.precision.tensors.tolerance import CONVOLUTIONS, MATMULS, reduced_unit
 
 #: Facts of the experiment that make other gradients, from the step that they name on.
 OF_DATA = ("batches", "batch_shapes", "samples", "order")
@@ -33,9 +34,11 @@ def known_conditions(
     steps = [int(part.name) for part in discrepancies if part.fact in OF_DATA and part.name.isdigit()]
     begun = any(part.fact in OF_WEIGHTS for part in discrepancies)
     tiers = {_kind_of(side) for side in (left, right) if side}
-    modules = [kind for side in sides for kind, _ in (side.get("modules") or {}).values()]
-    drops = any("Dropout" in str(kind) for kind in modules) or any(map(_draws_on_device, states))
+    modules = [[kind for kind, _ in (side.get("modules") or {}).values()] for side in sides]
+    drops = any("Dropout" in str(kind) for kinds in modules for kind in kinds) or any(map(_draws_on_device, states))
     seeds = any(part.fact in ("seed", "option") for part in discrepancies)
+    # the wrappers of a divided model may hide its modules: the longer list is the model's
+    reduced = [_reduced_layers(side, max(modules, key=len)) for side in (left, right) if side]
     return Conditions(
         coarse=any(name in HALVES for name in dtypes),
         data_from=min([math.inf, *steps, *([0] if begun else [])]),
@@ -43,15 +46,20 @@ def known_conditions(
         draws_differ=seeds or (len(tiers) > 1 and drops and not shared_draws(left, right)),
         same_streams=len(tiers) == 1 and not seeds,
         noise=measure_start(left, right),
-        reduced=max((_reduced_unit(side, modules) for side in (left, right) if side), default=0.0),
+        reduced=max((reduced_unit(form) for layers in reduced for form in layers), default=0.0),
+        depth=max([1, *(sum(layers.values()) for layers in reduced)]),
     )
 
 
-def _reduced_unit(side: Manifest, modules: list[Any]) -> float:
-    """The unit of the format that this side rounds inputs to; that of convolutions only where the model has one."""
-    convolves = any("Conv" in str(kind) for kind in modules)
-    forms = [form for kind, form in side.numerics.items() if form and (kind != "conv" or convolves)]
-    return max(map(reduced_unit, forms), default=0.0)
+def _reduced_layers(side: Manifest, modules: list[Any]) -> Counter[str]:
+    """The formats that this side rounds inputs to, each with in how many modules; of convolutions only where the model
+    has one."""
+    found: Counter[str] = Counter()
+    for kind, names in (("conv", CONVOLUTIONS), ("matmul", MATMULS)):
+        form, count = side.numerics.get(kind, ""), sum(str(module) in names for module in modules)
+        if form and (count or kind != "conv"):
+            found[form] += max(1, count)
+    return found
 
 
 def _draws_on_device(states: States) -> bool:

@@ -88,7 +88,8 @@ def _judge_gradients(judge: Judge, left: Step, right: Step) -> None:
     if wider > 1:
         errors = measure(smallest * wider)
     judge.backward_errors = errors
-    allowed = _allowed_gradient(judge, number, middle)
+    carried = _measure_weights(left, right, [name for name in differences if name not in idle])
+    allowed = max(_allowed_gradient(judge, number, middle), judge.folded_floor(carried))
     judge.add_row(number, "gradient", errors, allowed)
     wrong = sorted((name for name in errors if errors[name] > allowed), key=lambda name: -errors[name])
     judge.noise = max(judge.noise, middle)
@@ -201,6 +202,17 @@ def _allowed_gradient(judge: Judge, number: int, middle: float) -> float:
     floor = max(judge.floor_at(number), 10 * judge.known.noise)
     ceiling = max(CEILING[judge.level], min(grown, 0.9))
     return max(floor, min(OUTSTANDING * middle, ceiling))
+
+
+def _measure_weights(left: Step, right: Step, names: list[str]) -> float:
+    """By how much the weights that these gradients were made with differ, relative to all of them."""
+    apart, size = 0.0, 0.0
+    for mine, theirs in zip(left.updates, right.updates):
+        for name in names:
+            if name in mine.weights and name in theirs.weights:
+                apart += mine.weights[name].distance(theirs.weights[name]) ** 2
+                size += mine.weights[name].norm ** 2
+    return math.sqrt(apart / size) if 0 < apart < math.inf and 0 < size < math.inf else 0.0
 
 
 def measure_smallest(judge: Judge, tensors: list[Tensor], unit: float) -> float:

@@ -29,6 +29,10 @@ FLOOR, LATER, CEILING, OUTSTANDING = (2e-4, 0.15), (1e-3, 0.5), (2e-2, 0.6), 20.
 SMALLEST = (1e-2, 0.2)
 #: So many units of a reduced format are a gradient's floor: what it moves across the kink of a relu grows.
 REDUCED = 20.0
+#: A gradient may be off by so many times the square root of what a reduced format and the weights' own difference do to
+#: each layer: about that share of a relu's numbers falls on its other side, and takes its part of the gradient along.
+#: Measured on 240 pairs of 2 to 20 convolutions: at most 4.6 where the rest of the gradient is not as far off.
+FOLDED, MOST_FOLDED = 5.0, 0.9
 #: A gradient below this share of the average of all is nothing but rounding.
 NOTHING = 1e-4
 #: Where operators compute in a coarser format than their tensors have (HF32), what cancels keeps more noise: that share
@@ -85,7 +89,8 @@ class Conditions:
     """What is known of the runs from elsewhere: `coarse` that they compute in a 16-bit format; `data_from` the step
     from which their batches differ, `parted_from` that from which an operator does; `draws_differ` that their masks do
     by nature; `same_streams` that both draw from the same kind of device; `noise` of the initial weights; `reduced` the
-    rounding unit of a reduced format that a side may round inputs of its convolutions or products to."""
+    rounding unit of a reduced format that a side may round inputs of its convolutions or products to, and `depth` how
+    many layers it does so in."""
 
     coarse: bool = False
     data_from: float = math.inf
@@ -94,6 +99,7 @@ class Conditions:
     same_streams: bool = True
     noise: float = 0.0
     reduced: float = 0.0
+    depth: int = 1
 
 
 class Judge:
@@ -123,3 +129,8 @@ class Judge:
         first = self.left is None
         reduced = REDUCED * self.known.reduced * (1 if first else 5)
         return max((FLOOR if first else LATER)[self.level], reduced)
+
+    def folded_floor(self, carried: float) -> float:
+        """What a reduced format makes of one gradient in a network with kinks, whose weights differ by `carried`."""
+        share = self.known.depth * (self.known.reduced + carried) if self.known.reduced else 0.0
+        return min(FOLDED * math.sqrt(share), MOST_FOLDED)

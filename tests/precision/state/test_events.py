@@ -45,3 +45,11 @@ def test_draws_of_the_host_are_the_same_everywhere() -> None:
 )
 def test_a_reduced_format_counts_where_the_model_convolves(kind: str, form: str, unit: float) -> None:
     assert known_conditions(side("cpu", kind), side("npu", kind, form), ()).reduced == unit
+
+
+def test_the_layers_that_a_format_rounds_in_are_counted() -> None:
+    modules = {name: [kind, {}] for name, kind in zip("abcd", ("Conv2d", "ConvTranspose2d", "Linear", "BatchNorm2d"))}
+    for forms, depth in (({"conv": "hf32"}, 2), ({"conv": "hf32", "matmul": "hf32"}, 3), ({"matmul": "tf32"}, 1)):
+        facts = {"experiment": {"modules": modules}, "numerics": forms}
+        target = Manifest(Path(), True, {"tier": "npu"}, {}, {"rank0": facts})
+        assert known_conditions(side("cpu"), target, ()).depth == depth, forms

@@ -1,0 +1,50 @@
+"""What a reduced format, its layers and the weights' own difference make of the gradients of a step."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from ascend_workbook.precision.state.judge import Conditions, Judged
+from ascend_workbook.precision.state.judging import judge_rank
+from tests.precision.ranks import states
+
+NAMES = ("first", "second", "third", "fourth", "idle")
+HF32 = 2.0**-12
+
+
+def judge_pair(known: Conditions, gradient_off: float, weights_off: float = 0.0, idle_off: float = 0.0) -> Judged:
+    """One step in which one gradient of several differs, and the weights that it was made with."""
+    draw = np.random.default_rng(0)
+    weights = {name: draw.normal(size=400) for name in NAMES}
+    gradients = {name: draw.normal(size=400) * (1e-8 if name == "idle" else 1.0) for name in NAMES}
+    others = {name: value * (1 + weights_off) for name, value in weights.items()}
+    others["idle"] = weights["idle"] * (1 + idle_off)
+    moved = {**gradients, "third": gradients["third"] + gradient_off * np.roll(gradients["third"], 1)}
+    sides = [
+        states.record(
+            [{name: states.pack(value) for name, value in of.items()}], [dict(zip(by, map(states.pack, by.values())))]
+        )
+        for of, by in ((weights, gradients), (others, moved))
+    ]
+    return judge_rank(0, sides[0].ranks[0], sides[1].ranks[0], known)
+
+
+@pytest.mark.parametrize(
+    ("depth", "off", "told"),
+    [(0, 0.03, True), (1, 0.05, False), (1, 0.3, True), (3, 0.2, True), (12, 0.2, False), (12, 0.5, True)],
+)
+def test_deeper_networks_are_allowed_more_under_a_reduced_format(depth: int, off: float, told: bool) -> None:
+    judged = judge_pair(Conditions(reduced=HF32 if depth else 0.0, depth=depth), off)
+    assert [event.kind for event in judged.events] == (["gradient"] if told else [])
+
+
+@pytest.mark.parametrize(("weights_off", "idle_off"), [(0.0, 0.0), (1e-3, 0.0), (0.0, 0.1)])
+def test_weights_carry_their_own_difference_but_not_those_without_a_gradient(
+    weights_off: float, idle_off: float
+) -> None:
+    judged = judge_pair(Conditions(reduced=HF32, depth=2), 0.01, weights_off, idle_off)
+    allowed = next(row.allowed for row in judged.rows if row.stage == "gradient")
+    assert allowed == pytest.approx(5 * math.sqrt(2 * (HF32 + weights_off)), rel=0.05)

@@ -44,7 +44,7 @@ def known_conditions(
         data_from=min([math.inf, *steps, *([0] if begun else [])]),
         parted_from=parted_from,
         draws_differ=seeds or (len(tiers) > 1 and drops and not shared_draws(left, right)),
-        same_streams=len(tiers) == 1 and not seeds,
+        same_streams=(len(tiers) == 1 or shared_draws(left, right)) and not seeds,
         noise=measure_start(left, right),
         reduced=max((reduced_unit(form) for layers in reduced for form in layers), default=0.0),
         depth=max([1, *(sum(layers.values()) for layers in reduced)]),

@@ -14,7 +14,8 @@ from ascend_workbook.precision.state.sketches import is_empty, measure_apart
 def judge_start(judge: Judge, left: Step, right: Step) -> None:
     number = left.number
     drawn = [name for name in left.random if name in right.random and left.random[name] != right.random[name]]
-    drawn = [name for name in drawn if judge.known.same_streams or name in ("python", "numpy")]
+    of_host = ("python", "numpy", "torch") if _stood_still(judge, left, right) else ("python", "numpy")
+    drawn = [name for name in drawn if judge.known.same_streams or name in of_host]
     if judge.left is not None and judge.right is not None:  # that a stream began otherwise is told by the experiment
         drawn = [name for name in drawn if judge.left.random.get(name) == judge.right.random.get(name)]
         if drawn:
@@ -24,6 +25,20 @@ def judge_start(judge: Judge, left: Step, right: Step) -> None:
     for mine, theirs in zip(left.updates, right.updates):
         _judge_state(judge, number, mine, theirs)
         _judge_weights(judge, number, mine, theirs)
+
+
+def _stood_still(judge: Judge, left: Step, right: Step) -> bool:
+    """Whether no device drew in the step before, and one has a stream of its own: then the host's stream, which a CPU
+    that stands in for one draws from too, is the script's alone."""
+    pairs = ((judge.left, left), (judge.right, right))
+    streams = [
+        (before.random[kind], step.random[kind])
+        for before, step in pairs
+        if before is not None
+        for kind in ("cuda", "npu")
+        if kind in before.random and kind in step.random
+    ]
+    return bool(streams) and all(before == after for before, after in streams)
 
 
 def _judge_state(judge: Judge, number: int, mine: Update, theirs: Update) -> None:

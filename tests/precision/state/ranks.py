@@ -112,7 +112,8 @@ def _wrap_ddp(plain: nn.Module, on: Planted) -> nn.Module:
     model = DistributedDataParallel(plain)
 
     if on.fault == "summed for averaged":
-        model.register_comm_hook(on, _combine)
+        # torch refuses annotations that are words
+        model.register_comm_hook(on, lambda on, bucket: _combine(on, bucket))
     return model
 
 

@@ -37,7 +37,9 @@ def test_masks_differ_where_a_device_draws_its_own(target: Manifest, drawn: Stat
 
 def test_draws_of_the_host_are_the_same_everywhere() -> None:
     both = (side("cpu", "Dropout", draws="host"), side("npu", "Dropout", draws="host"))
-    assert not known_conditions(*both, (), states=(streams(npu=("a", "b")),)).draws_differ
+    known = known_conditions(*both, (), states=(streams(npu=("a", "b")),))
+    assert not known.draws_differ and known.same_streams
+    assert not known_conditions(both[0], side("npu"), ()).same_streams
 
 
 @pytest.mark.parametrize(

@@ -54,12 +54,12 @@ def known_conditions(
 def _reduced_layers(side: Manifest, modules: list[Any]) -> Counter[str]:
     """The formats that this side rounds inputs to, each with in how many modules; of convolutions only where the model
     has one."""
-    found: Counter[str] = Counter()
+    layers: Counter[str] = Counter()
     for kind, names in (("conv", CONVOLUTIONS), ("matmul", MATMULS)):
         form, count = side.numerics.get(kind, ""), sum(str(module) in names for module in modules)
         if form and (count or kind != "conv"):
-            found[form] += max(1, count)
-    return found
+            layers[form] += max(1, count)
+    return layers
 
 
 def _draws_on_device(states: States) -> bool:

@@ -24,6 +24,7 @@ _VERBS = {
     "assess": "ascend_workbook.migration.assess",
     "dry_run": "ascend_workbook.migration.dry_run",
     "operators": "ascend_workbook.migration.operators",
+    "migrate": "ascend_workbook.migration.loop",
     "capture": "ascend_workbook.precision.capture",
     "baseline": "ascend_workbook.precision.baselines.verb",
     "align": "ascend_workbook.precision.align",

@@ -11,7 +11,7 @@ from pathlib import Path
 MODULES = {
     "environment": ("check", "setup", "launch-facts"),
     "migration": ("scan", "rewrite", "assess"),
-    "dry_run": ("dry-run", "operators"),
+    "dry_run": ("dry-run", "operators", "migrate"),
     "precision": ("advise", "align", "attempts", "baseline", "capture", "compare", "verify", "watch"),
     "curves": ("curves",),
     "corpus": ("inspect-data",),

@@ -1,4 +1,4 @@
-"""The command lines of `dry-run` and `operators`, which run a script."""
+"""The command lines of `dry-run`, `operators` and `migrate`, which run a script."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ascend_workbook.machine.launch.enclosed import announce_guard
 from ascend_workbook.machine.launch.spec import DRAWS
 from ascend_workbook.machine.sandbox import find_guard
 from ascend_workbook.migration.dry_run import dry_run
+from ascend_workbook.migration.loop import migrate
 from ascend_workbook.migration.operators import operators
 from ascend_workbook.migration.rewrite.change import MODES
 
@@ -55,6 +56,19 @@ VERBS = {
             "timeout_s": Row("--timeout", metavar="S"),
             "seed": None,
             **dict.fromkeys(("steps", "warmup", "nproc"), "N"),
+        },
+        run_script,
+    ),
+    "migrate": Verb(
+        migrate,
+        {
+            "mode": Row(choices=MODES),
+            **dict.fromkeys(("out", "root"), "FOLDER"),
+            "branch": "NAME",
+            "skip": Row(metavar="CURE"),
+            "timeout_s": Row("--timeout", metavar="S"),
+            "loss_regex": "PATTERN",
+            **dict.fromkeys(("steps", "nproc", "rounds", "seed"), "N"),
         },
         run_script,
     ),

@@ -135,15 +135,16 @@ def dry_run(
         if before.ok and target.accelerator == "npu":
             watch = {**watch, "device": target.accelerator}
             after = sides.run_side(plan, "target", target, on_progress, [Plugin(WATCH, watch)])
-        report = _make_report(plan, base, target, before, after)
+        report = make_report(plan, base, target, before, after)
         if out is None and all(result.ok for result in (before, after) if result):
             shutil.rmtree(out_folder, ignore_errors=True)
         return report
 
 
-def _make_report(
+def make_report(
     plan: sides.Plan, base: Device, target: Device, before: LaunchResult, after: LaunchResult | None
 ) -> Report:
+    """Make the report of both sides, as far as they ran."""
     pairs = judge.pair_losses(before.losses, after.losses if after else [])
     dtype = judge.choose_narrowest_type(_low_precision(before) | (_low_precision(after) if after else set()))
     findings = [*find_failures(plan, before, after), *sides.report_surroundings(plan, before, after)]

@@ -98,7 +98,7 @@ def _folders_above(folder: Path) -> list[Path]:
     """The script's folder and those above it, up to the repository's root."""
     folders: list[Path] = []
     for above in (folder, *list(folder.parents)[:LEVELS]):
-        if folders and _is_too_wide(above):
+        if folders and is_too_wide(above):
             break
         folders.append(above)
         if any((above / mark).exists() for mark in MARKS):
@@ -106,8 +106,8 @@ def _folders_above(folder: Path) -> list[Path]:
     return folders
 
 
-def _is_too_wide(folder: Path) -> bool:
-    """The machine's root, a home, the folder of temporary files: no one's repository."""
+def is_too_wide(folder: Path) -> bool:
+    """Return whether a folder is no one's repository: the root, a home, the folder of temporary files."""
     return folder in (Path(folder.anchor), Path.home(), Path(tempfile.gettempdir()), Path("/home"))
 
 
@@ -117,7 +117,7 @@ def _common_folder(paths: Iterable[Path]) -> Path | None:
         common = Path(os.path.commonpath(list(paths)))
     except ValueError:
         return None  # of different drives
-    return None if _is_too_wide(common) else common
+    return None if is_too_wide(common) else common
 
 
 def _imported_top_names(script: Path, tree: ast.Module | None, modules: Sequence[Path]) -> set[str]:

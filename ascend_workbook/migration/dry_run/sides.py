@@ -46,6 +46,9 @@ class Plan:
     network: bool = False
     draws: str = "device"
     rm_dropout: bool = False
+    #: What the migrated side has in place of the user's files, where that is not for `mode` to say; and the baseline's.
+    migrated: Mapping[Path, bytes] | None = None
+    mended: Mapping[Path, bytes] = field(default_factory=dict)
     #: The user's own files that a side has changed through a link, by side.
     touched: dict[str, list[Path]] = field(default_factory=dict)
     #: What each side's work folder was made of.
@@ -89,7 +92,10 @@ def run_side(
         work.unlink()
     shutil.rmtree(work, ignore_errors=True)
     migrated = side != "baseline" and where.accelerator == "npu"
-    contents = original.migrate_texts(plan.mode) if migrated else original.texts
+    contents: Mapping[Path, bytes] = {**original.texts, **plan.mended}
+    if migrated:
+        given = plan.migrated
+        contents = original.migrate_texts(plan.mode) if given is None else {**original.texts, **given}
     script, copies = make_mirror(original.script, work, contents, around.root, (around.cwd, *around.paths))
     spec = LaunchSpec(
         out=into,

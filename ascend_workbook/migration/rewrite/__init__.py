@@ -169,9 +169,7 @@ def rewrite(
         raise WorkbookError("migration.two_places")
     gate_classes = parse_fail_on(fail_on, CLASSES)
     work = Work(_exclude_out_folder(collect_files(path, imports=imports), out), mode)
-    for judged in (_rewrite_python_files, _rewrite_text_files, _rewrite_notebooks):
-        judged(work, single=len(work.where.scanned_files) == 1 and Path(path).is_file())
-    work.left += _no_script(work)
+    plan_changes(work, single=len(work.where.scanned_files) == 1 and Path(path).is_file())
     work.left += writing.report_links(work.where, work.changes.values())
     failed = writing.check_expected(expect, work.where, work.changes.values()) if expect is not None else []
     writing.check(work.where, Path(out) if out is not None else None, Path(patch) if patch is not None else None)
@@ -193,6 +191,13 @@ def rewrite(
         written_count = len(work.changes) - writing.not_written(unwritten)
     places = {"out": out, "patch": patch, "in_place": in_place, "written": written_count}
     return report_of(path, work, failed, gate_classes, places)
+
+
+def plan_changes(work: Work, *, single: bool = False) -> None:
+    """Judge every file of the work's tree: what is to be changed goes to its `changes`, what is left to its `left`."""
+    for judged in (_rewrite_python_files, _rewrite_text_files, _rewrite_notebooks):
+        judged(work, single=single)
+    work.left += _no_script(work)
 
 
 def migrate_source(source: Source, *, alone: bool = True, mode: str = INJECT) -> tuple[str, list[Finding]]:
@@ -268,7 +273,8 @@ def _rewrite_python_files(work: Work, *, single: bool) -> None:
                 continue
             text, encoding, bom = decode_bytes(data)
             source = parse_text(text, name, encoding=encoding, bom=bom, file=file)
-            alone = len(work.where.python) == 1 or entry.is_entry(source, unnamed=not heard[file.stem])
+            known = len(work.where.python) == 1 or file in work.scripts
+            alone = known or entry.is_entry(source, unnamed=not heard[file.stem])
             applied_findings, left = choose_edits(source, alone=alone, mode=work.mode, root=work.where.root, work=work)
             work.left += _findings_left(left)
             after = _apply_findings(source, applied_findings)

@@ -29,6 +29,8 @@ class Work:
 
     where: Tree
     mode: str
+    #: Files that are known to be started, whatever stands in them.
+    scripts: frozenset[Path] = frozenset()
     changes: dict[str, Change] = field(default_factory=dict)
     left: list[Finding] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)

@@ -1,0 +1,122 @@
+"""The registry of cures: each file of `cures` knows one kind of cause and proposes the edits that mend it."""
+
+from __future__ import annotations
+
+import ast
+import pkgutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from ascend_workbook.findings.finding import Edit
+from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.migration.loop import cures
+from ascend_workbook.migration.loop.failure import Failure
+from ascend_workbook.migration.reading.source import Source, parse_text
+from ascend_workbook.migration.reading.undecoded import Unreadable
+from ascend_workbook.migration.rewrite.change import apply_edits
+from ascend_workbook.migration.rewrite.entry import transfer_edit
+
+Edits = Mapping[str, Iterable[Edit]]
+
+
+@dataclass(frozen=True)
+class Cure:
+    """What one file of the registry says: edits by file name, which must not be empty, and the words for them."""
+
+    name: str
+    reason: Sentence
+    source: str
+    contents: Mapping[str, bytes]
+    holds_everywhere: bool = False
+
+
+@cache
+def list_cures() -> tuple[ModuleType, ...]:
+    """Return the modules of the registry, in order of their names."""
+    names = sorted(entry.name for entry in pkgutil.iter_modules(cures.__path__))
+    return tuple(import_module(f"{cures.__name__}.{name}") for name in names)
+
+
+def find_cure(failure: Failure, tried: Iterable[str] = ()) -> Cure | None:
+    """Return the first cure that knows the cause and has something to change; `tried` are names that did not help."""
+    for module in list_cures():
+        name = module.__name__.rpartition(".")[2]
+        everywhere = bool(getattr(module, "HOLDS_EVERYWHERE", False))
+        if name in tried or (failure.neutral and not everywhere) or not module.knows(failure):
+            continue
+        contents = apply_all(failure, module.propose(failure))
+        if contents:
+            count = len(contents)
+            args: dict[str, Scalar] = {"files": count, "first": next(iter(contents))}
+            return Cure(name, Sentence(f"cure.{name}", **args), module.SOURCE, contents, everywhere)
+    return None
+
+
+def apply_all(failure: Failure, proposed: Iterable[tuple[Source, Iterable[Edit]]]) -> dict[str, bytes]:
+    """Apply the edits of each file; a file whose result would not parse is left as it is."""
+    edits: dict[str, list[Edit]] = {}
+    for source, some in proposed:
+        edits.setdefault(source.path, []).extend(some)
+    contents: dict[str, bytes] = {}
+    for name, of_file in edits.items():
+        read = failure.read(name)
+        if read is None or not of_file:
+            continue
+        text = apply_edits(read, drop_overlapping(of_file))
+        try:
+            parse_text(text, name)
+            data = read.encode_text(text)
+        except (Unreadable, UnicodeEncodeError):
+            continue
+        if data != failure.contents.get(name):
+            contents[name] = data
+    return contents
+
+
+def drop_overlapping(edits: Iterable[Edit]) -> list[Edit]:
+    """Keep the outer of edits that lie in one another."""
+    kept: list[Edit] = []
+    for edit in sorted(set(edits), key=lambda edit: (edit.start, -edit.end)):
+        if not kept or edit.start >= kept[-1].end:
+            kept.append(edit)
+    return kept
+
+
+def replace_node(source: Source, node: ast.AST, text: str) -> Edit:
+    """Return the edit that puts a text in a node's place."""
+    start, end = source.span_of(node)
+    return Edit(start, end, text)
+
+
+def drop_statement(source: Source, call: ast.AST) -> Edit | None:
+    """Return the edit that makes a call that stands alone `pass`; None where its value is used."""
+    statement = source.names.parent_of(call)
+    return replace_node(source, statement, "pass") if isinstance(statement, ast.Expr) else None
+
+
+def import_lines(source: Source, *lines: str) -> Edit:
+    """Return the edit that imports what an edit needs, before the first import that may bring torch."""
+    edit, _ = transfer_edit(source, lines)
+    return edit
+
+
+def walk_calls(failure: Failure, *names: str) -> Iterable[tuple[Source, ast.Call]]:
+    """Yield every call of these names in the repository's files, the failing files first."""
+    for source in failure.walk_sources(*(name.rpartition(".")[2] for name in names)):
+        for call in source.nodes_of_type(ast.Call):
+            if source.names.resolve_call(call) in names:
+                yield source, call
+
+
+def keyword_of(call: ast.Call, name: str) -> ast.keyword | None:
+    """Return an argument by keyword."""
+    return next((pair for pair in call.keywords if pair.arg == name), None)
+
+
+def is_true(node: Any) -> bool:
+    """Return whether a node is the constant True."""
+    return isinstance(node, ast.Constant) and node.value is True

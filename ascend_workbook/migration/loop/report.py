@@ -1,0 +1,112 @@
+"""The report of the loop: a verdict, its rounds, what a person must decide, and what the copy does not hold."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.report import Column, Report, Table
+from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.migration.dry_run import judge
+from ascend_workbook.migration.loop.repository import ORIGINAL, Result
+from ascend_workbook.migration.loop.rounds import Verdict, args_of_round, key_of_round
+from ascend_workbook.migration.loop.state import AGREES, EDITED, FAILED, Round, State
+
+WEIGHT = 2000.0
+#: Characters of a diff that the JSON keeps of a round; names shown of many.
+LONGEST, SHOWN = 64 << 10, 6
+COLUMNS = (
+    *map(Column, ("round", "side", "outcome", "place")),
+    *(Column("cause", wrap=50), Column("cure"), Column("commit"), Column("worst_error")),
+)
+
+
+def make_report(result: Result, state: State, verdict: Verdict, root: Path, tier: str) -> Report:
+    """Make the report of a call that ended."""
+    findings = [_summarise(result, state, verdict), *map(_tell_round, state.rounds)]
+    if verdict.key != "agrees":
+        findings += _list_decisions(verdict)
+    findings += _describe_copy(state)
+    rows = tuple(map(_make_row, state.rounds))
+    facts: dict[str, Any] = {
+        "verdict": verdict.key,
+        "root": str(root),
+        "script": state.source["script"],
+        "mode": state.source["mode"],
+        "out": str(result.folder),
+        "branch": result.branch,
+        "original": ORIGINAL,
+        "head": result.head,
+        "changed": result.list_changed(),
+        "rewritten": state.rewritten,
+        "rounds": [_describe_round(result, made) for made in state.rounds],
+        "by_hand": state.by_hand,
+        "left_out": state.left,
+    }
+    last = (verdict.last,) if verdict.last is not None else ()
+    table = Table(COLUMNS, rows) if rows else None
+    return Report("migration", "migrate", tuple(findings), table, facts=facts, tier=tier, parts=last)
+
+
+def _summarise(result: Result, state: State, verdict: Verdict) -> Finding:
+    cured = sum(bool(made.cure) for made in state.rounds)
+    last = state.rounds[-1] if state.rounds else None
+    args: dict[str, Scalar] = {
+        "rounds": len(state.rounds),
+        "cured": cured,
+        "files": len(result.list_changed()),
+        "out": str(result.folder),
+        "quoted": shlex.quote(str(result.folder)),
+        "cause": last.cause if last else "",
+        "at": f" ({last.place})" if last and last.place else "",
+        "steps": sum(loss is not None for loss in last.losses.get("target", [])) if last else 0,
+        "branch": Sentence("MIG300.branch", branch=result.branch) if result.branch else "",
+    }
+    status = Status.GOOD if verdict.key == "agrees" else Status.FIX
+    return Finding("MIG300", status, f"MIG300.{verdict.key}", args, last.place if last else None, WEIGHT)
+
+
+def _tell_round(made: Round) -> Finding:
+    key = key_of_round(made)
+    status = Status.GOOD if made.outcome in (AGREES, EDITED) or made.cure else Status.FIX
+    return Finding("MIG301", status, f"MIG301.{key}", args_of_round(made), made.place)
+
+
+def _list_decisions(verdict: Verdict) -> Iterator[Finding]:
+    """What the last run says of the cause, for a person to decide upon."""
+    for finding in verdict.last.findings if verdict.last is not None else ():
+        if finding.status is Status.FIX and finding.key not in ("MIG140.failed", "MIG140.log"):
+            said = Sentence(finding.key, **finding.args)
+            yield Finding("MIG302", Status.FIX, "MIG302.decide", {"what": said}, finding.place)
+
+
+def _describe_copy(state: State) -> Iterator[Finding]:
+    for kind, names in state.left.items():
+        if names:
+            shown: list[Scalar] = [*names[:SHOWN], *(["…"] if len(names) > SHOWN else [])]
+            yield Finding("MIG303", Status.NOTE, f"MIG303.{kind}", {"count": len(names), "names": shown})
+    if state.by_hand:
+        places: list[Scalar] = [*state.by_hand[:SHOWN], *(["…"] if len(state.by_hand) > SHOWN else [])]
+        yield Finding("MIG303", Status.NOTE, "MIG303.by_hand", {"count": len(state.by_hand), "places": places})
+
+
+def _make_row(made: Round) -> tuple[Scalar, ...]:
+    side: Scalar = Sentence(f"migration.side.{made.side}") if made.side else None
+    pairs = judge.pair_losses(made.losses.get("baseline", []), made.losses.get("target", []))
+    far = judge.find_worst_step(pairs)
+    worst = far.error if far is not None else None
+    place = str(made.place) if made.place else None
+    outcome = Sentence(f"loop.outcome.{made.outcome}")
+    return (made.number, side, outcome, place, made.cause or None, made.cure or None, made.commit[:10] or None, worst)
+
+
+def _describe_round(result: Result, made: Round) -> dict[str, Any]:
+    diff = ""
+    if made.commit:
+        diff = result.show_diff(made.commit).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    data = made.to_dict()
+    data.pop("signature")
+    return {**data, "diff": diff[:LONGEST], "failed": made.outcome == FAILED}

@@ -94,8 +94,7 @@ def run_side(
     migrated = side != "baseline" and where.accelerator == "npu"
     contents: Mapping[Path, bytes] = {**original.texts, **plan.mended}
     if migrated:
-        given = plan.migrated
-        contents = original.migrate_texts(plan.mode) if given is None else {**original.texts, **given}
+        contents = original.migrate_texts(plan.mode) if plan.migrated is None else {**original.texts, **plan.migrated}
     script, copies = make_mirror(original.script, work, contents, around.root, (around.cwd, *around.paths))
     spec = LaunchSpec(
         out=into,

@@ -49,9 +49,7 @@ class Files:
         return total.hexdigest()
 
 
-def list_files(
-    root: Path, *, repository: bool, without: Iterable[Path] = (), submodules: bool = True
-) -> Files:
+def list_files(root: Path, *, repository: bool, without: Iterable[Path] = (), submodules: bool = True) -> Files:
     """List the files of a repository, or of a folder that is none; folders in `without` are none of it."""
     files = Files(root)
     left_out = [path.resolve() for path in without]

@@ -79,11 +79,11 @@ def apply_all(failure: Failure, proposed: Iterable[tuple[Source, Iterable[Edit]]
 
 def drop_overlapping(edits: Iterable[Edit]) -> list[Edit]:
     """Keep the outer of edits that lie in one another."""
-    kept: list[Edit] = []
+    outer: list[Edit] = []
     for edit in sorted(set(edits), key=lambda edit: (edit.start, -edit.end)):
-        if not kept or edit.start >= kept[-1].end:
-            kept.append(edit)
-    return kept
+        if not outer or edit.start >= outer[-1].end:
+            outer.append(edit)
+    return outer
 
 
 def replace_node(source: Source, node: ast.AST, text: str) -> Edit:

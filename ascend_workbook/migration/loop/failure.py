@@ -1,4 +1,4 @@
-"""What a failed run says of its cause: the message, the user's own places on the way to it, and the modules that ran."""
+"""What a failed run says of its cause: the message, the user's own places on the way to it, and the files around."""
 
 from __future__ import annotations
 
@@ -94,11 +94,11 @@ def list_spots(result: LaunchResult, work: Path, root: Path, top: Path) -> tuple
     error = result.error
     if error is None:
         return ()
-    found = [(match["path"], int(match["line"])) for match in FRAME.finditer("\n".join(error.traceback))]
-    if error.path and (error.path, error.line) not in found:
-        found.append((error.path, error.line or 0))
+    frames = [(match["path"], int(match["line"])) for match in FRAME.finditer("\n".join(error.traceback))]
+    if error.path and (error.path, error.line) not in frames:
+        frames.append((error.path, error.line or 0))
     spots = []
-    for path, line in found:
+    for path, line in frames:
         for base in (work, root.resolve()):
             if Path(path).is_relative_to(base):
                 there = root / Path(path).relative_to(base)

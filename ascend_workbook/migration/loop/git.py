@@ -36,11 +36,13 @@ def run_git(folder: Path, *words: str, data: bytes | None = None, check: bool = 
 def read_git(folder: Path, *words: str, data: bytes | None = None, check: bool = True) -> bytes:
     """Run git as `run_git` does, and return the bytes that it printed."""
     settings = [word for name, value in SETTINGS.items() for word in ("-c", f"{name}={value}")]
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    kept |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_LITERAL_PATHSPECS": "1", "LC_ALL": "C"}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_LITERAL_PATHSPECS": "1", "LC_ALL": "C"}
     command = ["git", *settings, "-C", str(folder), *words]
     try:
-        done = subprocess.run(command, input=data or b"", capture_output=True, env=kept, timeout=TIMEOUT_S, check=False)
+        done = subprocess.run(
+            command, input=data or b"", capture_output=True, env=environment, timeout=TIMEOUT_S, check=False
+        )
     except FileNotFoundError as cause:
         raise WorkbookError("loop.no_git") from cause
     except subprocess.TimeoutExpired as cause:

@@ -42,17 +42,19 @@ def make_report(result: Result, state: State, verdict: Verdict, root: Path, tier
         "head": result.head,
         "changed": result.list_changed(),
         "rewritten": state.rewritten,
-        "rounds": [_describe_round(result, made) for made in state.rounds],
+        "rounds": [_describe_round(result, entry) for entry in state.rounds],
         "by_hand": state.by_hand,
         "left_out": state.left,
     }
     last = (verdict.last,) if verdict.last is not None else ()
     table = Table(COLUMNS, rows) if rows else None
-    return Report("migration", "migrate", tuple(findings), table, facts=facts, tier=tier, parts=last)
+    return Report(
+        "migration", "migrate", tuple(findings), table, facts=facts, tier=tier, parts=last, answers=("MIG300",)
+    )
 
 
 def _summarise(result: Result, state: State, verdict: Verdict) -> Finding:
-    cured = sum(bool(made.cure) for made in state.rounds)
+    cured = sum(bool(entry.cure) for entry in state.rounds)
     last = state.rounds[-1] if state.rounds else None
     args: dict[str, Scalar] = {
         "rounds": len(state.rounds),
@@ -69,18 +71,19 @@ def _summarise(result: Result, state: State, verdict: Verdict) -> Finding:
     return Finding("MIG300", status, f"MIG300.{verdict.key}", args, last.place if last else None, WEIGHT)
 
 
-def _tell_round(made: Round) -> Finding:
-    key = key_of_round(made)
-    status = Status.GOOD if made.outcome in (AGREES, EDITED) or made.cure else Status.FIX
-    return Finding("MIG301", status, f"MIG301.{key}", args_of_round(made), made.place)
+def _tell_round(entry: Round) -> Finding:
+    key = key_of_round(entry)
+    status = Status.GOOD if entry.outcome in (AGREES, EDITED) or entry.cure else Status.FIX
+    return Finding("MIG301", status, f"MIG301.{key}", args_of_round(entry), entry.place)
 
 
 def _list_decisions(verdict: Verdict) -> Iterator[Finding]:
     """What the last run says of the cause, for a person to decide upon."""
     for finding in verdict.last.findings if verdict.last is not None else ():
         if finding.status is Status.FIX and finding.key not in ("MIG140.failed", "MIG140.log"):
-            said = Sentence(finding.key, **finding.args)
-            yield Finding("MIG302", Status.FIX, "MIG302.decide", {"what": said}, finding.place)
+            yield Finding(
+                "MIG302", Status.FIX, "MIG302.decide", {"what": Sentence(finding.key, **finding.args)}, finding.place
+            )
 
 
 def _describe_copy(state: State) -> Iterator[Finding]:
@@ -93,20 +96,21 @@ def _describe_copy(state: State) -> Iterator[Finding]:
         yield Finding("MIG303", Status.NOTE, "MIG303.by_hand", {"count": len(state.by_hand), "places": places})
 
 
-def _make_row(made: Round) -> tuple[Scalar, ...]:
-    side: Scalar = Sentence(f"migration.side.{made.side}") if made.side else None
-    pairs = judge.pair_losses(made.losses.get("baseline", []), made.losses.get("target", []))
+def _make_row(entry: Round) -> tuple[Scalar, ...]:
+    side: Scalar = Sentence(f"migration.side.{entry.side}") if entry.side else None
+    pairs = judge.pair_losses(entry.losses.get("baseline", []), entry.losses.get("target", []))
     far = judge.find_worst_step(pairs)
     worst = far.error if far is not None else None
-    place = str(made.place) if made.place else None
-    outcome = Sentence(f"loop.outcome.{made.outcome}")
-    return (made.number, side, outcome, place, made.cause or None, made.cure or None, made.commit[:10] or None, worst)
+    place = str(entry.place) if entry.place else None
+    outcome = Sentence(f"loop.outcome.{entry.outcome}")
+    words = (entry.cause or None, entry.cure or None, entry.commit[:10] or None)
+    return (entry.number, side, outcome, place, *words, worst)
 
 
-def _describe_round(result: Result, made: Round) -> dict[str, Any]:
+def _describe_round(result: Result, entry: Round) -> dict[str, Any]:
     diff = ""
-    if made.commit:
-        diff = result.show_diff(made.commit).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    data = made.to_dict()
+    if entry.commit:
+        diff = result.show_diff(entry.commit).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    data = entry.to_dict()
     data.pop("signature")
-    return {**data, "diff": diff[:LONGEST], "failed": made.outcome == FAILED}
+    return {**data, "diff": diff[:LONGEST], "failed": entry.outcome == FAILED}

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Callable
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.migration.loop.copying import Files, copy_files
@@ -76,7 +77,7 @@ class Result:
         """Hand the commits to the user's repository as its branch; nothing else of it changes."""
         if self.user is not None:
             where = f"HEAD:refs/heads/{self.branch}"
-            words = ("fetch", "-q", "--no-write-fetch-head", "--no-tags", "--no-recurse-submodules")
+            words = ("fetch", "-q", "--no-write-fetch-head", "--no-tags", "--no-recurse-submodules", "--update-shallow")
             run_git(self.user, *words, str(self.folder), where)
 
     def read_file(self, commit: str, name: str) -> bytes | None:
@@ -102,8 +103,10 @@ class Result:
         return bool(run_git(self.folder, "status", "--porcelain", "-z"))
 
 
-def make_result(files: Files, folder: Path, user: Path | None, branch: str, message: str) -> Result:
-    """Make the result with its first commit. Raises WorkbookError where the folder is not new or empty."""
+def make_result(
+    files: Files, folder: Path, user: Path | None, branch: str, message: str, keep: Callable[[Path], None]
+) -> Result:
+    """Make the result with its first commit; `keep` writes into its own folder what a next call asks for. Raises WorkbookError where the folder is not new or empty."""
     if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
         raise WorkbookError("loop.foreign_out", path=str(folder))
     if branch and user is not None:
@@ -116,19 +119,20 @@ def make_result(files: Files, folder: Path, user: Path | None, branch: str, mess
         (aside / ".git" / "info").mkdir(exist_ok=True)
         (aside / ".git" / "info" / "exclude").write_text(NOT_OURS, encoding="utf-8")
         if branch and user is not None:
-            run_git(aside, "fetch", "-q", "--no-tags", str(user), "HEAD")
+            run_git(aside, "fetch", "-q", "--no-tags", "--update-shallow", str(user), "HEAD")
             run_git(aside, "update-ref", "HEAD", "FETCH_HEAD")
             run_git(aside, "read-tree", "HEAD")
         else:
             (aside / ".git" / "info" / "attributes").write_text(EXACT, encoding="utf-8")
         copy_files(files, aside)
-        made = Result(aside)
-        made.own_folder.mkdir()
+        result = Result(aside)
+        result.own_folder.mkdir()
         run_git(aside, "add", "-A", *(() if branch else ("-f",)))
         if not branch or run_git(aside, "status", "--porcelain", "-z", "--untracked-files=no"):
             run_git(aside, "commit", "-q", "--allow-empty", "-F", "-", data=os.fsencode(redact(message)))
         run_git(aside, "tag", ORIGINAL)
         run_git(aside, "tag", BASELINE)
+        keep(result.own_folder)
         if folder.exists():
             folder.rmdir()
         aside.rename(folder)

@@ -28,21 +28,24 @@ def commit_rewrite(result: Result, mode: str, entries: list[str]) -> tuple[list[
     changes = [change for change in work.changes.values() if is_own_file(result.folder, change.name)]
     links = sorted(change.name for change in work.changes.values() if change not in changes)
     commits: list[dict[str, Any]] = []
-    rules = sorted({rule for change in changes for rule in _rules_of(change)}, key=lambda rule: (rule != "MIG131", rule))
+    rules = sorted(
+        {rule for change in changes for rule in _rules_of(change)}, key=lambda rule: (rule != "MIG131", rule)
+    )
     for number, rule in enumerate(rules):
         done = set(rules[: number + 1])
         mine = [change for change in changes if rule in _rules_of(change)]
         for change in mine:
             write_whole(change.file, _apply_rules(change, done))
-        made = [finding for change in mine for finding in change.made if finding.rule == rule or _is_notebook(change)]
-        source = next((str(f.args["link"]) for f in made if str(f.args.get("link", "")).startswith("http")), "")
+        every = [(change, finding) for change in mine for finding in change.made]
+        of_rule = [finding for change, finding in every if finding.rule == rule or _is_notebook(change)]
+        source = next((str(f.args["link"]) for f in of_rule if str(f.args.get("link", "")).startswith("http")), "")
         source = source or (TRANSFER if rule == "MIG131" else "")
-        title = made[0].message() if made else say("loop.commit.rewritten")
-        places = [f"{finding.place}: {finding.message()}" for finding in made]
+        title = of_rule[0].message() if of_rule else say("loop.commit.rewritten")
+        places = [f"{finding.place}: {finding.message()}" for finding in of_rule]
         files = [change.name for change in mine]
         commit = result.commit_files(files, write_message(f"{rule}: {title}", "", source, places))
         if commit:
-            commits.append({"rule": rule, "commit": commit, "places": len(made), "files": files, "source": source})
+            commits.append({"rule": rule, "commit": commit, "places": len(of_rule), "files": files, "source": source})
     left = list(work.left)
     return commits, [finding for finding in left if not finding.place or finding.place.path not in links]
 
@@ -71,6 +74,6 @@ def _apply_rules(change: Change, rules: set[str]) -> bytes:
     for finding in change.made:
         edits[finding.rule in rules].extend(finding.edits)
     decode = decode_bytes if change.file.suffix in (".py", ".pyw") else decode_text
-    source = text_source((read := decode(change.before))[0], change.name, *read[1:])
+    text, encoding, bom = decode(change.before)
+    source = text_source(text, change.name, encoding, bom)
     return source.encode_text(apply_edits(source, edits[True]))
-

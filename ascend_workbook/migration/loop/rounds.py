@@ -102,11 +102,11 @@ class Loop:
                 self._keep(Round(self._next, "", EDITED, commit=commit, files=files))
         self._note(writing=False)
 
-    def _keep(self, made: Round) -> None:
-        self.state.rounds.append(made)
+    def _keep(self, entry: Round) -> None:
+        self.state.rounds.append(entry)
         self._note(writing=False)
         if self.tell is not None:
-            self.tell(describe_round(made))
+            self.tell(describe_round(entry))
 
     def _note(self, *, writing: bool) -> None:
         """Note where the result stands: a call that ends while `writing` is taken back to there by the next."""
@@ -162,7 +162,7 @@ class Loop:
             self._keep(Round(self._next, "target", outcome, seconds, cause, losses=_losses(before, after)))
             return {AGREES: "agrees", DIFFERS: "differs", UNPROVEN: "unproven"}[outcome]
         failure = self._read_failure(plan, "target", after)
-        if any(made.side == "target" and made.signature == failure.signature for made in self._since_edited()):
+        if any(entry.side == "target" and entry.signature == failure.signature for entry in self._since_edited()):
             self._note_failure("target", seconds, failure, None, after, before)
             return "came_back"
         cure = find_cure(failure, self.skip)
@@ -171,9 +171,9 @@ class Loop:
 
     def _since_edited(self) -> list[Round]:
         """The rounds since a person has last edited the result, of those that were mended."""
-        made = self.state.rounds
-        edited = max((number for number, one in enumerate(made) if one.outcome == EDITED), default=-1)
-        return [one for one in made[edited + 1 :] if one.cure]
+        rounds = self.state.rounds
+        edited = max((number for number, entry in enumerate(rounds) if entry.outcome == EDITED), default=-1)
+        return [entry for entry in rounds[edited + 1 :] if entry.cure]
 
     @property
     def _next(self) -> int:
@@ -232,16 +232,16 @@ class Loop:
         before: LaunchResult | None = None,
     ) -> None:
         cause = describe_cause(failure.kind, failure.message)
-        made = Round(self._next, side, FAILED, seconds, cause, failure.place, failure.code, failure.signature)
+        entry = Round(self._next, side, FAILED, seconds, cause, failure.place, failure.code, failure.signature)
         if cure is not None:
-            subject = say("loop.commit.cure", number=made.number, cure=cure.name)
+            subject = say("loop.commit.cure", number=entry.number, cure=cure.name)
             places = [f"{failure.place or ''}: {failure.code}", f"{failure.kind}: {failure.message}"]
             reason = say(cure.reason.key, **cure.reason.args)
             self._note(writing=True)
             commit = self.result.commit_changes(cure.contents, write_message(subject, reason, cure.source, places))
-            extra = {"cure": cure.name, "reason": cure.reason, "source": cure.source, "commit": commit}
-            made = replace(made, files=tuple(sorted(cure.contents)), **extra)
-        self._keep(replace(made, losses=_losses(before or ran, ran if before is not None else None)))
+            files = tuple(sorted(cure.contents))
+            entry = replace(entry, cure=cure.name, reason=cure.reason, source=cure.source, commit=commit, files=files)
+        self._keep(replace(entry, losses=_losses(before or ran, ran if before is not None else None)))
 
 
 def _read_line(contents: Mapping[str, bytes], spot: Spot) -> str:
@@ -271,28 +271,27 @@ def _name_difference(report: Report) -> Scalar:
     return Sentence(worst.key, **worst.args) if worst is not None else ""
 
 
-def describe_round(made: Round) -> str:
+def describe_round(entry: Round) -> str:
     """Describe a round in one line."""
-    return say(f"MIG301.{key_of_round(made)}", **args_of_round(made))
+    return say(f"MIG301.{key_of_round(entry)}", **args_of_round(entry))
 
 
-def key_of_round(made: Round) -> str:
+def key_of_round(entry: Round) -> str:
     """Return which sentence a round is told by."""
-    if made.outcome == FAILED:
-        return "cured" if made.cure else "failed"
-    return made.outcome
+    if entry.outcome == FAILED:
+        return "cured" if entry.cure else "failed"
+    return entry.outcome
 
 
-def args_of_round(made: Round) -> dict[str, Any]:
+def args_of_round(entry: Round) -> dict[str, Any]:
     """Return the arguments of a round's sentence."""
     return {
-        "number": made.number,
-        "side": Sentence(f"migration.side.{made.side}") if made.side else "",
-        "cause": made.cause,
-        "at": f" ({made.place})" if made.place else "",
-        "reason": made.reason,
-        "commit": made.commit[:10],
-        "count": len(made.files),
-        "steps": len([loss for loss in made.losses.get("target", []) if loss is not None]),
+        "number": entry.number,
+        "side": Sentence(f"migration.side.{entry.side}") if entry.side else "",
+        "cause": entry.cause,
+        "at": f" ({entry.place})" if entry.place else "",
+        "reason": entry.reason,
+        "commit": entry.commit[:10],
+        "count": len(entry.files),
+        "steps": len([loss for loss in entry.losses.get("target", []) if loss is not None]),
     }
-

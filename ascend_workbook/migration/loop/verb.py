@@ -75,9 +75,8 @@ def migrate(
         if earlier is not None:
             return earlier
         limit = memory.limit_mib(original.nproc)
-        plan = sides.Plan(
-            original, result.own_folder / "runs", steps, seed, python, timeout_s, loss_regex, limit, mode, network, "host"
-        )
+        runs = result.own_folder / "runs"
+        plan = sides.Plan(original, runs, steps, seed, python, timeout_s, loss_regex, limit, mode, network, "host")
         loop = looping.Loop(result, state, plan, base, target, files.root, rounds, tuple(skip), on_progress, tell)
         verdict = loop.run()
         report = make_report(result, state, verdict, files.root, target.tier)
@@ -90,7 +89,7 @@ def migrate(
 def _find_places(
     original: Original, root: str | Path | None, out: str | Path | None, branch: str | None
 ) -> tuple[Path | None, Files, Path]:
-    """The repository's top (None: a folder that is none), its files, and the folder of the result."""
+    """Find the repository's top (None: a folder that is none), its files, and the folder of the result."""
     start = original.layout.root.resolve()
     top = find_top(start) if root is None or branch else None
     if top is not None and is_too_wide(top):
@@ -127,16 +126,20 @@ def _open_result(
 ) -> tuple[Result, states.State]:
     """The earlier result of the same files, or a new one."""
     name = original.given.resolve().relative_to(files.root).as_posix()
-    source = {"root": str(files.root), "script": name, "sha256": files.hash_state(), "branch": branch or "", "mode": mode}
+    source = {
+        "root": str(files.root),
+        "script": name,
+        "sha256": files.hash_state(),
+        "branch": branch or "",
+        "mode": mode,
+    }
     left = {"private": files.private, "large": files.large, "modules": files.modules}
     fresh = states.State(source, left=left)
     result = Result(folder, top if branch else None, branch or "")
     earlier = states.load_state(result.own_folder)
     if earlier is None:
         message = say("loop.commit.original", root=files.root.name)
-        result = make_result(files, folder, top, branch or "", message)
-        fresh.save(result.own_folder)
-        return result, fresh
+        return make_result(files, folder, top, branch or "", message, fresh.save), fresh
     for part in source:
         if earlier.source.get(part) != source[part]:
             was, now = str(earlier.source.get(part, "")), source[part]
@@ -151,4 +154,3 @@ def _finished_before(result: Result, state: states.State) -> Report | None:
     if state.head and state.head == result.head and not result.is_dirty:
         return load_report(result.own_folder / REPORT)
     return None
-

@@ -19,7 +19,7 @@ INSTEAD = "(8, 0)"
 
 
 def knows(failure: Failure) -> bool:
-    calls = [source.names.resolve_call(node) for source, node in failure.find_nodes(ast.Call)]  # type: ignore[arg-type]
+    calls = [source.names.resolve_call(node) for source, node in failure.find_nodes(ast.Call)]
     return any(message in failure.message for message in MESSAGES) and any(name in NAMES for name in calls)
 
 

@@ -106,7 +106,9 @@ class Result:
 def make_result(
     files: Files, folder: Path, user: Path | None, branch: str, message: str, keep: Callable[[Path], None]
 ) -> Result:
-    """Make the result with its first commit; `keep` writes into its own folder what a next call asks for. Raises WorkbookError where the folder is not new or empty."""
+    """Make the result with its first commit; `keep` writes into its own folder what a next call asks for.
+
+    Raises WorkbookError where the folder is not new or empty."""
     if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
         raise WorkbookError("loop.foreign_out", path=str(folder))
     if branch and user is not None:

@@ -20,9 +20,9 @@ class Smiles(nn.Module):
 
 
 def agree(model):
-    """Let all ranks go on with the weights of the first."""
+    """Let all ranks go on with the mean of their weights."""
     for parameter in model.parameters():
-        dist.broadcast(parameter.data, src=0)
+        dist.all_reduce(parameter.data.div_(dist.get_world_size()))
 
 
 def main():

@@ -1,0 +1,1 @@
+"""Runs public training repositories on the simulated NPU and compares what fails with what `scan` said before."""

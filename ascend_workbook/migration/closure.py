@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ascend_workbook.migration.reading.source import read_source
 from ascend_workbook.migration.reading.undecoded import Unreadable
+
+#: Folders of a repository that hold its packages.
+HOMES = ("", "src", "lib", "python")
 
 
 def walk_imports(script: Path, *more: Path, tree: ast.Module | None = None) -> Iterator[Path]:
@@ -22,6 +25,23 @@ def walk_imports(script: Path, *more: Path, tree: ast.Module | None = None) -> I
                 discovered.append(module)
                 todo.append(module)
                 yield module
+
+
+def map_imports(scripts: Iterable[Path], roots: tuple[Path, ...]) -> dict[Path, list[Path]]:
+    """Map scripts and every module that they import from the folders `roots`, directly or not, to what each imports."""
+    edges: dict[Path, list[Path]] = {}
+    todo = list(scripts)
+    while todo:
+        file = todo.pop()
+        if file not in edges:
+            edges[file] = list_imports(file, _parse_file(file), roots)
+            todo += edges[file]
+    return edges
+
+
+def list_imports(file: Path, tree: ast.Module, roots: tuple[Path, ...]) -> list[Path]:
+    """List the modules that a tree, which stands in `file`, imports from the folders `roots`, each once."""
+    return list(dict.fromkeys(_local_imports(file, tree, roots)))
 
 
 def _parse_file(file: Path) -> ast.Module:

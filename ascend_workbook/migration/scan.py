@@ -6,6 +6,7 @@ import os
 import shlex
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Callable
@@ -16,6 +17,7 @@ from ascend_workbook.findings.report import Chart, Column, Report, Table, parse_
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.migration import api_map
 from ascend_workbook.migration.files import Tree, collect_files
+from ascend_workbook.migration.reach import find_reach, fold_unreached
 from ascend_workbook.migration.reading.branches import drop_settled_findings, written_for_npu
 from ascend_workbook.migration.reading.source import Source, decode_bytes, parse_text
 from ascend_workbook.migration.reading.undecoded import Unreadable, refuse_binary, refuse_large
@@ -139,9 +141,16 @@ PARSED = 1000
 Found = tuple[list[Finding], str]
 
 
-def scan(path: str | os.PathLike[str], fail_on: Iterable[str] = (), *, imports: bool = False) -> Report:
+def scan(
+    path: str | os.PathLike[str],
+    fail_on: Iterable[str] = (),
+    *,
+    imports: bool = False,
+    entry: str | os.PathLike[str] | None = None,
+) -> Report:
     """Scans a Python file or a folder of them. With `fail_on` (classes) the status is Fix where one of them occurs.
     With `imports` a script brings the modules that it imports from its folder, and requirements and texts beside it.
+    With `entry`, a script of the folder, what its imports do not reach is folded into one line and does not count.
 
     The report's table has a row per use, what needs work first, then in the order of the files; `parts[0]` counts them
     by class and has the chart. Every finding with a place carries its class in `args["class"]`, beside it `confidence`,
@@ -160,7 +169,11 @@ def scan(path: str | os.PathLike[str], fail_on: Iterable[str] = (), *, imports: 
         if sha256:
             hashes[name] = sha256
     findings = [*settings.fold_unjudged(findings), *no_file(path, where), *not_python(where)]
-    return _make_report(path, where, findings, hashes, gate_classes)
+    facts: dict[str, object] = {}
+    if entry is not None:
+        findings, facts["unreached"] = fold_unreached(find_reach(where, os.fspath(entry)), findings)
+    report = _make_report(path, where, findings, hashes, gate_classes)
+    return replace(report, facts={**report.facts, **facts})
 
 
 def _scan_job(job: tuple[Callable[[Path, str], Found], Path, str]) -> Found:

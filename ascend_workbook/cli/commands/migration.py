@@ -59,7 +59,7 @@ def run_looked(call: partial[Report]) -> Report:
 
 
 VERBS = {
-    "scan": Verb(scan, {"fail_on": FAIL_ON}, run_looked, details="--details"),
+    "scan": Verb(scan, {"fail_on": FAIL_ON, "entry": "SCRIPT"}, run_looked, details="--details"),
     "rewrite": Verb(
         rewrite,
         {"mode": Row(choices=MODES), "patch": "FILE", "out": "FOLDER", "expect": "SCAN.JSON", "fail_on": FAIL_ON},
@@ -67,5 +67,5 @@ VERBS = {
         show_rewrite,
         last_rewrite,
     ),
-    "assess": Verb(assess, {"fail_on": FAIL_ON, "prices": "FILE"}, run_looked),
+    "assess": Verb(assess, {"fail_on": FAIL_ON, "entry": "SCRIPT", "prices": "FILE"}, run_looked),
 }

@@ -21,6 +21,7 @@ from ascend_workbook.migration.assess import effort
 from ascend_workbook.migration.assess.cost import report_cost
 from ascend_workbook.migration.assess.effort import REPEATED, Kind, Risk, kinds_of, make_wrapped_columns, rank_risks
 from ascend_workbook.migration.files import collect_files
+from ascend_workbook.migration.reach import FOLDED, OPEN
 from ascend_workbook.migration.reading.undecoded import Unreadable
 from ascend_workbook.migration.repair import CLASSES, CONFIDENCE, MANUAL, REWRITE, UNSUPPORTED, VERSIONS
 from ascend_workbook.migration.scan import scan
@@ -126,16 +127,21 @@ STEPS = tuple("unsupported pins early baseline versions rewrite dry_run precisio
 
 
 def assess(
-    path: str | os.PathLike[str], fail_on: Iterable[str] = (), *, prices: str | os.PathLike[str] | None = None
+    path: str | os.PathLike[str],
+    fail_on: Iterable[str] = (),
+    *,
+    entry: str | os.PathLike[str] | None = None,
+    prices: str | os.PathLike[str] | None = None,
 ) -> Report:
-    """The assessment of a file or folder. With `fail_on` (classes) the status is Fix where one of them occurs. `prices`
-    is a file of prices (estimates/prices.py), by which hours become person-days and money.
+    """The assessment of a file or folder. With `fail_on` (classes) the status is Fix where one of them occurs. With
+    `entry`, a script of the folder, hours and risks are of what its imports reach. `prices` is a file of prices
+    (estimates/prices.py), by which hours become person-days and money.
 
     `facts` has `counts` and `effort_h` (repairs) by class, `estimate_h` (testing and the range), `versions`, `risks`
     and `libraries`, as a CI job reads them. Raises WorkbookError for an unknown class or a path that does not exist."""
     gate_classes = parse_fail_on(fail_on, CLASSES)
     priced = load_prices(prices)
-    scanned, where = scan(path), collect_files(path)
+    scanned, where = scan(path, entry=entry), collect_files(path)
     kinds = kinds_of(scanned.findings)
     lines = effort.lines_of(kinds)
     sums = effort.sums_of(lines)
@@ -151,7 +157,9 @@ def assess(
     tensorflow = scanned.facts.get("tensorflow", {"counts": {}})["counts"]  # counted apart by the scan
     counts = {name: count + tensorflow.get(name, 0) for name, count in scanned.facts["counts"].items()}
     headline, *scan_findings = scanned.findings
-    untold = [finding for finding in scan_findings if finding.status is Status.NOT_LOOKED]
+    untold = [
+        finding for finding in scan_findings if finding.status is Status.NOT_LOOKED or finding.rule in (FOLDED, OPEN)
+    ]
     summary_args: dict[str, Scalar] = {
         "grave": describe_grave_findings(scan_findings),
         "unread": describe_unread_files(scan_findings),
@@ -192,7 +200,8 @@ def assess(
             }
             for risk in risks
         ],
-        "unread": len(untold),
+        "unread": sum(finding.status is Status.NOT_LOOKED for finding in untold),
+        **{name: scanned.facts[name] for name in ("unreached",) if name in scanned.facts},
     }
     findings = (
         _summarize_assessment(facts, summary_args, headline.status),

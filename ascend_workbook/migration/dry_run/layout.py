@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ascend_workbook.migration.closure import walk_imports
+from ascend_workbook.migration.closure import HOMES, walk_imports
 from ascend_workbook.migration.reading.names import list_imported_names
 from ascend_workbook.migration.reading.source import read_source
 from ascend_workbook.migration.reading.undecoded import Unreadable
@@ -22,8 +22,6 @@ from ascend_workbook.migration.reading.undecoded import Unreadable
 #: Mark a repository's root: nothing above it is looked at.
 MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 LEVELS = 4
-#: Folders of a repository that hold its packages.
-HOMES = ("", "src", "lib", "python")
 
 
 @dataclass(frozen=True)

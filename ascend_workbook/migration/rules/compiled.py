@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 
 from ascend_workbook.migration import api_map
 from ascend_workbook.migration.reading.calls import dynamic_module, method_name
@@ -50,6 +51,8 @@ PATTERN = r"(?<!torch\.)\b_C\b|_cuda(?:_|\b)|\b_ext\b|\b(?:Inplace)?Function\b" 
 KNOWN = Known(INFERRED, extension.PAGE, hours={"module": 40.0, "call": 1.0})
 #: First words of modules and functions that only talk about CUDA.
 HELPERS = tuple(api_map.list_names("cuda_helpers"))
+#: Settings of yacs and its like, that are called _C by custom.
+SETTINGS = re.compile(r"^_C\s*=\s*(?:CN|\w*(?:Cfg|Config)\w*)\(", re.MULTILINE)
 #: What the two kernels of an operator are called.
 LAUNCHED = re.compile(r"(forward|backward|fwd|bwd)", re.IGNORECASE)
 #: Packages whose own compiled part is no matter of CUDA, or that have NPU builds.
@@ -63,7 +66,7 @@ def check(source: Source) -> Findings:
     built, pairs = extension.list_built_modules(source), find_paired_modules(source)
     module_of_name: dict[str, str] = {}
     for node in source.imports:
-        for module, local, is_module in _find_compiled_modules(node, "torch" in source.text):
+        for module, local, is_module in _find_compiled_modules(source, node):
             if is_module or local in (launched if "_cuda_" in module else called):
                 module_of_name[local] = module
                 yield finding_at(source, node, "MIG137.module", UNSUPPORTED, name=module)
@@ -86,7 +89,7 @@ def check(source: Source) -> Findings:
 
 def list_compiled_names(source: Source) -> set[str]:
     """List what this file calls the compiled modules that it imports."""
-    return {local for node in source.imports for _, local, _ in _find_compiled_modules(node, "torch" in source.text)}
+    return {local for node in source.imports for _, local, _ in _find_compiled_modules(source, node)}
 
 
 def _root_of_call(call: ast.Call) -> str:
@@ -97,8 +100,9 @@ def _root_of_call(call: ast.Call) -> str:
     return f"{func.id}()" if isinstance(func, ast.Name) else ""
 
 
-def _find_compiled_modules(node: Import, with_torch: bool) -> Iterator[tuple[str, str, bool]]:
+def _find_compiled_modules(source: Source, node: Import) -> Iterator[tuple[str, str, bool]]:
     """Such modules of an import: what they are called, by what root calls name them, and whether that is sure."""
+    with_torch = "torch" in source.text
     if isinstance(node, ast.Import):
         for name in node.names:
             if _is_kernels(name.name):
@@ -110,7 +114,8 @@ def _find_compiled_modules(node: Import, with_torch: bool) -> Iterator[tuple[str
                 yield name.name, name.asname, False
         return
     module = node.module or ""
-    for name in node.names if module.split(".")[0] not in PLAIN else ():
+    plain = module.split(".")[0] in PLAIN or _holds_settings(source, node)
+    for name in () if plain else node.names:
         local = name.asname or name.name
         if _is_kernels(module):
             yield module, f"{local}()", True
@@ -119,6 +124,17 @@ def _find_compiled_modules(node: Import, with_torch: bool) -> Iterator[tuple[str
         elif with_torch and module.split(".")[-1] == "_ext":
             yield module, local, False
             yield module, f"{local}()", False
+
+
+def _holds_settings(source: Source, node: ast.ImportFrom) -> bool:
+    """`from .defaults import _C` of a file defaults.py that says `_C = CfgNode()`: settings, and no compiled part."""
+    if not node.level or not node.module or source.file is None:
+        return False
+    for folder in source.file.resolve().parents[node.level - 1 : node.level]:
+        with suppress(OSError):
+            text = (folder / f"{node.module.replace('.', '/')}.py").read_text(encoding="utf-8", errors="replace")
+            return SETTINGS.search(text) is not None
+    return False
 
 
 def _is_kernels(module: str) -> bool:

@@ -1,7 +1,8 @@
 """Triton kernels: written for NVIDIA's compiler. triton-ascend exists; every kernel needs a review.
 
 Found are the imports, what makes a kernel (`@triton.jit`), what launches one (`kernel[grid](...)`) and what calls
-a function that a module named for Triton gives.
+a function that a module named for Triton gives. Where the project itself names triton-ascend among what it needs, its
+kernels have a compiler for NPUs: that is said at the imports, once each, and nothing else.
 """
 
 from __future__ import annotations
@@ -9,17 +10,23 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
 
 from ascend_workbook.findings.finding import Finding
 from ascend_workbook.migration.reading.source import Import, Source
-from ascend_workbook.migration.repair import DOCUMENTED, UNSUPPORTED, Findings, Known, finding_at
+from ascend_workbook.migration.repair import ADVICE, DOCUMENTED, UNSUPPORTED, Findings, Known, finding_at
 
 CODE = "MIG112"
 WORDS = ("triton",)
-HOURS = {"kernel": 16.0, "definition": 8.0, "call": 1.0}
+HOURS = {"kernel": 16.0, "definition": 8.0, "call": 1.0, "ascend": 0.0}
 KNOWN = Known(DOCUMENTED, "https://pypi.org/project/triton-ascend/", hours=HOURS)
 #: NVIDIA's inference server, an HTTP service of the same name.
 SERVERS = {"triton_python_backend_utils", "tritonclient"}
+#: The package that compiles Triton for NPUs, and where a project says what it needs; how far up that is looked for.
+ASCEND = re.compile(rb"triton[-_]ascend", re.IGNORECASE)
+NEEDS = ("pyproject.toml", "setup.py", "setup.cfg", "requirements*.txt", "requirements/*.txt")
+LEVELS = 8
 #: Functions that only tell whether Triton is there.
 ASKS = re.compile(r"^(?:is|has|have|can|use|uses|require|requires|check)_|availab|installed|version|supported")
 
@@ -45,6 +52,10 @@ def _kernel_names(node: ast.ImportFrom) -> set[str]:
 
 def check(source: Source) -> Findings:
     uses = False
+    if is_compiled_for_npu(source):
+        for node in filter(imports_kernels, source.imports):
+            yield finding_at(source, node, "MIG112.ascend", ADVICE)
+        return
     for node in source.imports:
         if imports_kernels(node):
             uses = True
@@ -59,6 +70,20 @@ def check(source: Source) -> Findings:
             base = call.func.value
             name = base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")
             yield finding_at(source, call, "MIG112.call", UNSUPPORTED, name=name or "[grid]")
+
+
+def is_compiled_for_npu(source: Source) -> bool:
+    """Return whether the project that a file belongs to names triton-ascend among what it needs."""
+    return source.file is not None and any(map(_needs_ascend, source.folders[:LEVELS]))
+
+
+@lru_cache(maxsize=4096)
+def _needs_ascend(folder: Path) -> bool:
+    lists = (file for pattern in NEEDS for file in sorted(folder.glob(pattern)) if file.is_file())
+    try:
+        return any(ASCEND.search(file.read_bytes()) for file in lists)
+    except OSError:
+        return False
 
 
 def _check_definitions(source: Source) -> Iterator[Finding]:
@@ -106,4 +131,5 @@ def _is_triton(module: str) -> bool:
     parts = module.split(".")
     if parts[0] in SERVERS:
         return False
-    return parts[0] == "triton" or any(part.startswith("triton_") or part.endswith("_triton") for part in parts)
+    named = [part for part in parts if part != "triton_ascend"]  # kernels that were written for NPUs
+    return parts[0] == "triton" or any(part.startswith("triton_") or part.endswith("_triton") for part in named)

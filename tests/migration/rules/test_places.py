@@ -376,3 +376,51 @@ def test_a_package_of_the_project_is_found_four_folders_up(tmp_path: Path) -> No
     (tmp_path / "own").mkdir()
     assert [str(f.place) for f in _judge("MIG108", text, file)] == ["a.py:1:21"], "the fifth is too far"
     assert not _judge("MIG108", text, file.parent.with_name("t.py"))
+
+
+@pytest.mark.parametrize(
+    ("needs", "text", "key"),
+    [
+        ("pyproject.toml", '[project.optional-dependencies]\nnpu = ["triton-ascend==3.2.1"]\n', "ascend"),
+        ("requirements-npu.txt", "triton_ascend\n", "ascend"),
+        ("requirements/npu.txt", "Triton-Ascend\n", "ascend"),
+        ("requirements.txt", "triton\n", "kernel"),
+        ("README.md", "triton-ascend\n", "kernel"),
+    ],
+)
+def test_triton_of_a_project_that_needs_triton_ascend_has_a_compiler(
+    tmp_path: Path, needs: str, text: str, key: str
+) -> None:
+    listed, file = tmp_path / needs, tmp_path / "包" / "ops" / "k.py"
+    for path in (listed, file):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    listed.write_text(text, encoding="utf-8")
+    code = "import triton\n@triton.jit\ndef k(x):\n    pass\nk[(1,)](x)\n"
+    file.write_text(code, encoding="utf-8")
+    found = _judge("MIG112", code, file)
+    assert found[0].key == f"MIG112.{key}"
+    assert len(found) == (1 if key == "ascend" else 3)
+    assert class_of(found[0]) == ("advice" if key == "ascend" else "unsupported")
+
+
+def test_kernels_written_for_triton_ascend_are_no_kernels_of_cuda() -> None:
+    assert not _judge("MIG112", "from .backends.triton_ascend import norm\nnorm(x)\n")
+    assert _judge("MIG112", "from .backends.triton_cuda import norm\nnorm(x)\n")
+
+
+@pytest.mark.parametrize(
+    ("module", "compiled"),
+    [
+        ("_C = CN()\n_C.LR = 0.1  # 学习率\n", False),
+        ("_C = CfgNode(new_allowed=True)\n", False),
+        ("_C = edict_config.Config(\n)\n", True),
+        ("_C = load_extension('k')\n", True),
+        ("def f():\n    _C = CN()\n", True),
+    ],
+)
+def test_settings_called_c_are_no_compiled_part(tmp_path: Path, module: str, compiled: bool) -> None:
+    (tmp_path / "defaults.py").write_text(module, encoding="utf-8")
+    code = "import torch\nfrom .defaults import _C\ncfg = _C.clone()\n"
+    assert [finding.key for finding in _judge("MIG137", code, tmp_path / "config.py")] == (
+        ["MIG137.module", "MIG137.call"] if compiled else []
+    )

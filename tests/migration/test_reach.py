@@ -1,0 +1,119 @@
+"""What an entry script reaches of a folder: the rest is folded, and what is carried to its imports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.finding import Status
+from ascend_workbook.findings.report import Report
+from ascend_workbook.migration.assess import assess
+from ascend_workbook.migration.scan import scan
+
+CUDA = "import torch\nx = torch.zeros(1).cuda()\n"
+PARALLEL = "import torch\nm = torch.nn.DataParallel(m)  # 并行\n"
+BUILDS = "from torch.utils.cpp_extension import load\nkernels = load('k', sources=['k.cpp', 'k.cu'])\n"
+
+
+def _write(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+    return root
+
+
+def _places(report: Report) -> set[str]:
+    return {str(finding.place) for finding in report.findings if finding.place and finding.args.get("class")}
+
+
+def test_what_is_not_imported_is_folded(tmp_path: Path) -> None:
+    files = {"tools/训练.py": "import pkg.a\n" + CUDA, "pkg/__init__.py": "", "pkg/a.py": CUDA, "pkg/b.py": PARALLEL}
+    report = scan(_write(tmp_path, files), entry="tools/训练.py")
+    assert _places(report) == {"tools/训练.py:3:5", "pkg/a.py:2:5"}
+    assert report.facts["counts"] == {"auto": 2, "rewrite": 0, "manual": 0, "unsupported": 0, "advice": 0}
+    assert report.facts["unreached"] == {
+        "entry": "tools/训练.py",
+        "reached": 3,
+        "auto": 0,
+        "rewrite": 0,
+        "manual": 0,
+        "unsupported": 1,
+        "advice": 0,
+    }
+    (folded,) = (finding for finding in report.findings if finding.rule == "MIG320")
+    assert (folded.args["count"], folded.args["files"], folded.args["unsupported"]) == (1, 1, 1)
+    assert report.status is Status.GOOD or report.status is Status.NOTE
+    assert "unreached" not in scan(tmp_path).facts
+
+
+def test_a_src_layout_and_relative_imports_are_followed(tmp_path: Path) -> None:
+    files = {"run.py": "from net.model import M\n", "src/net/__init__.py": "", "src/net/model.py": "from . import op\n"}
+    report = scan(
+        _write(tmp_path, {**files, "src/net/op.py": CUDA, "src/net/other.py": CUDA}), entry=tmp_path / "run.py"
+    )
+    assert _places(report) == {"src/net/op.py:2:5"}
+
+
+def test_texts_count_where_a_person_reads_them_before_the_run(tmp_path: Path) -> None:
+    pins = "flash-attn==2.5\n"
+    files = {"a/train.py": "x = 1\n", "requirements.txt": pins, "a/requirements.txt": pins, "b/requirements.txt": pins}
+    assert _places(scan(_write(tmp_path, files), entry="a/train.py")) == {
+        "requirements.txt:1:1",
+        "a/requirements.txt:1:1",
+    }
+
+
+def test_what_imports_by_a_made_name_brings_its_folder(tmp_path: Path) -> None:
+    opening = "import importlib\ndef get(name):\n    return importlib.import_module('.' + name, __name__)\n"
+    files = {"t.py": "import zoo\n", "zoo/__init__.py": opening, "zoo/net.py": CUDA, "far/net.py": CUDA}
+    report = scan(_write(tmp_path, files), entry="t.py")
+    assert _places(report) == {"zoo/net.py:2:5"}
+    (open_finding,) = (finding for finding in report.findings if finding.rule == "MIG321")
+    assert (open_finding.args["count"], open_finding.args["first"]) == (1, "zoo/__init__.py:3:12")
+    fixed = opening.replace("'.' + name, __name__", "'json'")
+    _write(tmp_path, {"zoo/__init__.py": fixed})
+    report = scan(tmp_path, entry="t.py")
+    assert not _places(report) and all(finding.rule != "MIG321" for finding in report.findings)
+
+
+@pytest.mark.parametrize(
+    ("module", "key"),
+    [
+        (BUILDS, "MIG322.import"),
+        ("def build():\n    " + BUILDS.replace("\n", "\n    "), "MIG322.calls"),
+        ("try:\n    " + BUILDS.replace("\n", "\n    ") + "\nexcept OSError:\n    kernels = None\n", "MIG322.calls"),
+    ],
+)
+def test_built_from_cuda_is_carried_to_the_import_once_a_package(tmp_path: Path, module: str, key: str) -> None:
+    files = {"t.py": "import os\nimport ops.fast\nfrom ops import fast\nimport plain\n", "plain.py": "", "k.cu": ""}
+    report = scan(_write(tmp_path, {**files, "ops/__init__.py": "", "ops/fast.py": module}), entry="t.py")
+    (carried,) = (finding for finding in report.findings if finding.rule == "MIG322")
+    assert (carried.key, str(carried.place), carried.args["name"]) == (key, "t.py:2:1", "ops")
+    assert carried.args["effort_h"] == 0.0, "the kernels are counted where they stand"
+    assert carried.args["class"] == ("unsupported" if key.endswith("import") else "manual")
+
+
+def test_kernels_that_nothing_reached_builds_are_folded(tmp_path: Path) -> None:
+    files = {"t.py": CUDA, "ops/build.py": BUILDS, "ops/k.cu": ""}
+    report = scan(_write(tmp_path, files), entry="t.py")
+    assert all(finding.key != "MIG100.cuda_sources" for finding in report.findings)
+    assert report.facts["unreached"]["unsupported"] == 2  # the build, and the source
+    assert any(finding.key == "MIG100.cuda_sources" for finding in scan(tmp_path).findings)
+
+
+def test_hours_are_those_of_what_is_reached(tmp_path: Path) -> None:
+    _write(tmp_path, {"t.py": CUDA, "other.py": PARALLEL})
+    whole, reached = assess(tmp_path), assess(tmp_path, entry="t.py")
+    assert whole.facts["effort_h"]["unsupported"] > 0 == reached.facts["effort_h"]["unsupported"]
+    assert reached.facts["unreached"]["unsupported"] == 1 and reached.facts["unread"] == 0
+    assert any(finding.rule == "MIG320" for finding in reached.findings)
+
+
+@pytest.mark.parametrize("entry", ["没有.py", "notes.txt", "/etc/hostname"])
+def test_an_entry_that_is_no_script_of_the_folder_is_refused(tmp_path: Path, entry: str) -> None:
+    _write(tmp_path, {"t.py": CUDA, "notes.txt": ""})
+    with pytest.raises(WorkbookError) as error:
+        scan(tmp_path, entry=entry)
+    assert error.value.key == "migration.no_entry" and entry in str(error.value)

@@ -25,7 +25,14 @@ from ascend_workbook.profiling.readers.ascend import TIMELINE, output_of
 from ascend_workbook.profiling.readers.choice import ALL
 from ascend_workbook.profiling.readers.counters import Counters, collect_counters, read_database_counters
 from ascend_workbook.profiling.readers.database import find_database
-from ascend_workbook.profiling.readers.gradients import NO_LINKS, Links, read_gradients
+from ascend_workbook.profiling.readers.gradients import (
+    NO_LINKS,
+    NO_NUMBERS,
+    Links,
+    Numbers,
+    read_gradients,
+    read_numbers,
+)
 from ascend_workbook.profiling.readers.lines import add_sampled_lines, read_calm_step, read_delays, without
 from ascend_workbook.profiling.readers.tables import KernelTable, MemoryTables, read_kernel_table, read_memory_tables
 from ascend_workbook.profiling.trace import Trace
@@ -45,7 +52,7 @@ class Profile:
     profiler's own table says of each step (tables.step_times); `output` the folder in which its tables lie, `database`
     the database that it was exported to; `delays` when other programs had the cores that its process wanted;
     `calm_step_ns` what a step took that was not recorded, 0 where that is not known; `gradients` which rows of backward
-    belong to which of forward (n, 2)."""
+    belong to which of forward (n, 2), `numbers` which operators have which number in the order of forward."""
 
     trace: Trace
     breakdown: Breakdown
@@ -58,6 +65,7 @@ class Profile:
     delays: Intervals = EMPTY
     calm_step_ns: float = 0.0
     gradients: Links = field(default_factory=lambda: NO_LINKS)
+    numbers: Numbers = NO_NUMBERS
 
     @classmethod
     def from_trace(
@@ -129,7 +137,7 @@ class Profile:
         if not self.delays.start_ns.size:
             return self
         calm = Profile.from_trace(without(self.trace, self.delays), self.record, self.told)
-        return replace(calm, calm_step_ns=self.calm_step_ns, gradients=self.gradients)
+        return replace(calm, calm_step_ns=self.calm_step_ns, gradients=self.gradients, numbers=self.numbers)
 
     @cached_property
     def exposed(self) -> Exposed:
@@ -208,7 +216,8 @@ def load_profile(path: str | os.PathLike[str], steps: str = ALL) -> Profile:
     profile = replace(profile, output=output, database=database, delays=read_delays(profile_path))
     if not profile.simulated:
         return profile
-    return replace(profile, calm_step_ns=read_calm_step(profile_path), gradients=read_gradients(trace))
+    numbers = read_numbers(trace)
+    return replace(profile, calm_step_ns=read_calm_step(profile_path), gradients=read_gradients(trace), numbers=numbers)
 
 
 def tier_of(trace: Trace) -> str:

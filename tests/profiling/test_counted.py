@@ -52,7 +52,7 @@ def test_a_function_that_computes_in_python_is_named_at_its_line() -> None:
 @pytest.mark.parametrize(
     "rows",
     [
-        [("python", SAVE, 1000, 1000)],
+        [("python", SAVE, 1000, 800)],
         [("python", SAVE, 1000, 4000), ("host_op", "aten::conv2d", 1000, 3900), ("copy", "MEMCPY_ASYNC", 1200, 10)],
         [("python", SAVE, 1000, 4000), ("loading", "enumerate(DataLoader)#x.__next__", 1000, 3900)],
     ],

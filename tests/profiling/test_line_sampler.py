@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ascend_workbook.profiling.child import line_sampler
 from ascend_workbook.profiling.child.line_sampler import LineSampler, _holds_mask, find_line
 from ascend_workbook.profiling.facts import load_profile
 from ascend_workbook.profiling.intervals import Intervals
@@ -277,3 +279,88 @@ def test_steps_that_were_not_recorded_are_told_without_what_they_waited(tmp_path
     assert lines.read_calm_step(folder) == 5_000
     (tmp_path / "rank0.lines.json").write_text("{")
     assert lines.read_calm_step(folder) == 0
+
+
+def train_two(torch: Any, shares: bool) -> list[tuple[int, str, str]]:
+    """Train two layers behind each other, the second by a pass that goes through the first, or does not: what was
+    noted of emptying, as (line, function, call)."""
+    first, second = torch.nn.Linear(3, 5), torch.nn.Linear(5, 1)
+    updates = [torch.optim.SGD(layer.parameters(), lr=0.1) for layer in (first, second)]
+    sampler = LineSampler()
+    sampler.start()
+    for _ in range(3):
+        middle = first(torch.ones(2, 3))
+        updates[1].zero_grad()
+        second(middle if shares else middle.detach()).mean().backward(retain_graph=True)
+        updates[1].step()
+        updates[0].zero_grad()
+        middle.mean().backward()
+        updates[0].step()
+    sampler.stop()
+    return [(*name_at(code, at), call) for _, _, code, at, call, *_ in sampler._calls if call.startswith("unused")]
+
+
+def name_at(code: Any, at: int) -> tuple[int, str]:
+    return find_line(code, at), code.co_name
+
+
+def test_gradients_that_are_emptied_before_an_update_used_them_are_noted() -> None:
+    torch = pytest.importorskip("torch")
+    line = train_two.__code__.co_firstlineno + 12
+    assert train_two(torch, shares=True) == [(line, "train_two", "unused gradients: [5,3] [5]")] * 2
+    assert not train_two(torch, shares=False)
+    assert not hasattr(torch.nn.Module.zero_grad, "__wrapped__"), "put back"
+
+
+def test_gradients_that_no_update_uses_are_listed(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    base, head = torch.nn.Linear(3, 5), torch.nn.Linear(5, 1)
+    update = torch.optim.SGD(head.parameters(), lr=0.1)
+    sampler = LineSampler()
+    sampler.start()
+    for _ in range(2):
+        head(base(torch.ones(2, 3))).mean().backward()
+        update.step()
+    sampler.stop()
+    sampler.write_samples(tmp_path / "rank0.lines.json")
+    content = json.loads((tmp_path / "rank0.lines.json").read_text())
+    assert content["never_used"] == "[5,3] [5]"
+
+
+def test_modules_on_the_same_tensor_are_noted_as_such() -> None:
+    torch = pytest.importorskip("torch")
+    heads, given = [torch.nn.Linear(3, 2) for _ in range(3)], torch.ones(2, 3)
+    sampler = LineSampler()
+    sampler.start()
+    for head in heads:
+        head(given)
+    for head in heads:
+        head(given + 1)
+    sampler.stop()
+    noted = [names for _, _, _, _, *names in sampler._calls]
+    same = [len(names) == 2 for names in noted if names[0].startswith("module#")]
+    assert same == [False, True, True, False, False, False]
+
+
+def test_what_watches_python_is_listed_with_the_line_that_began_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    import tracemalloc
+
+    monkeypatch.setattr(tracemalloc, "start", tracemalloc.start)
+    monkeypatch.setattr(sys, "setprofile", sys.setprofile)
+    monkeypatch.setattr(sys, "settrace", sys.settrace)
+    line_sampler.note_tools()
+    assert not [tool for tool, *_ in line_sampler.list_tools() if tool == "tracemalloc"]
+    tracemalloc.start()
+    try:
+        told = [rest for tool, *rest in line_sampler.list_tools() if tool == "tracemalloc"]
+    finally:
+        tracemalloc.stop()
+    here = test_what_watches_python_is_listed_with_the_line_that_began_it.__code__
+    assert told == [[here.co_filename, here.co_firstlineno + 8, here.co_name]]
+
+
+def test_what_watches_and_what_is_never_used_comes_with_the_trace(tmp_path: Path) -> None:
+    tools = [["tracemalloc", "/a/train.py", 33, "main"], ["sys.settrace", "", 0, ""]]
+    trace = add_sampled_lines(make_trace(), make_samples(tmp_path, tools=tools, never_used="[4] [4,4]"))
+    assert trace.about[lines.WATCHED] == [("tracemalloc", "/a/train.py(33): main"), ("sys.settrace", "")]
+    assert trace.about[lines.NEVER_USED] == "[4] [4,4]"

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ascend_workbook.profiling.attribution import Nesting
+from ascend_workbook.profiling.causes.account import account_for_functions, tell_watching
 from ascend_workbook.profiling.causes.casts import count_undone_casts
 from ascend_workbook.profiling.causes.cause import TRUST, Cause
 from ascend_workbook.profiling.causes.lines import (
@@ -25,9 +26,10 @@ from ascend_workbook.profiling.causes.lines import (
     find_launching,
     make_cause,
 )
-from ascend_workbook.profiling.causes.loops import count_loops, move_to_loop
+from ascend_workbook.profiling.causes.loops import count_alike_modules, count_loops, move_to_loop
 from ascend_workbook.profiling.causes.marks import describe_frame, function_of
 from ascend_workbook.profiling.causes.needless import count_needless
+from ascend_workbook.profiling.causes.passes import count_vain_gradients
 from ascend_workbook.profiling.causes.work import elements_of
 from ascend_workbook.profiling.intervals import I64, Intervals
 from ascend_workbook.profiling.readers.lines import COLLECTION
@@ -100,7 +102,7 @@ def add_counted(profile: Profile, causes: tuple[Cause, ...]) -> tuple[Cause, ...
     causes = tuple(cause for cause in causes if cause.kind != "python" or lines.recurs(cause.where))
     causes = tuple(lines.tell_from_samples(cause) if cause.kind == "preprocessing" else cause for cause in causes)
     told_lines = {cause.where for cause in causes if cause.kind in TOLD}
-    counted = [cause for cause in _count_causes(lines) if cause.where not in told_lines]
+    counted = [cause for cause in _count_causes(lines) if cause.where not in told_lines or cause.kind == "loading"]
     kinds = {cause.kind for cause in counted}
     if lines.operators < MANY_OPERATORS:
         causes = tuple(cause for cause in causes if cause.evidence.key != "PRF316.kernels")
@@ -115,10 +117,17 @@ def add_counted(profile: Profile, causes: tuple[Cause, ...]) -> tuple[Cause, ...
 
 def _say_once(lines: Lines, causes: list[Cause]) -> Iterator[Cause]:
     """Yield one of those that tell of the same place, as sure as the surest of them: its gaps and its frames tell the
-    same time twice. A loop of it says more than that it is busy, else the dearest does. Of a function that holds the
-    loop of the steps the lines are apart."""
+    same time twice. A loop of it says more than that it is busy, which is not told where what it does takes twice that;
+    else the dearest does. Of a function that holds the loop of the steps the lines are apart."""
     at_place: dict[tuple[str, str], list[Cause]] = {}
+    share_at: dict[str, float] = {}
     for cause in causes:
+        if cause.evidence.key not in GENERAL and cause.where:
+            place = _place_of(lines, cause)[1]
+            share_at[place] = max(cause.share, share_at.get(place, 0.0))
+    for cause in causes:
+        if cause.evidence.key in GENERAL and 2 * cause.share <= share_at.get(_place_of(lines, cause)[1], 0.0):
+            continue  # what it is busy with is told
         at_place.setdefault(_place_of(lines, cause), []).append(cause)
     for (_, where), causes_there in at_place.items():
         if where:
@@ -166,12 +175,18 @@ def _count_causes(lines: Lines) -> Iterator[Cause]:
     yield from count_undone_casts(lines)
     yield from count_needless(lines)
     yield from count_loops(lines)
+    yield from count_alike_modules(lines)
     yield from _count_waits(lines)
     yield from _count_emptying(lines)
     yield from _count_collections(lines)
     yield from _count_fallbacks(lines)
     yield from _count_collectives(lines)
-    yield from _count_busy_functions(lines)
+    yield from tell_watching(lines)
+    yield from count_vain_gradients(lines)
+    functions = list(account_for_functions(lines))
+    places = {LINE.sub(" ", cause.where) for cause in functions}
+    yield from functions
+    yield from (cause for cause in _count_busy_functions(lines) if LINE.sub(" ", cause.where) not in places)
     yield from _count_computing(lines)
 
 

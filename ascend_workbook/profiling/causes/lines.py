@@ -46,6 +46,11 @@ AT_PLACE = (
 EXPLAINED_BY_NAME = ("preprocessing", "garbage", "checkpoint", "logging", "python", "compiling")
 #: What a frame's name can tell of its time
 EXPLAINED = ("garbage", "loading", "checkpoint", "logging", "compiling", "preprocessing", "profiler")
+#: Recording one operator adds so much at most: where steps before the recording were shorter still, less went on beside
+#: them on the machine
+MOST_EVENT_NS = 15_000
+#: What is counted with what it would save
+WEIGHED = ("PRF316.again", "PRF316.unused", "PRF316.alike", "PRF316.objects", "PRF316.samples", "PRF316.function")
 EDGES = ("start_ns", "end_ns")
 #: The call of a module of a class of the script's own
 OWN_MODULE = re.compile(r"^module#\d+ own$")
@@ -324,6 +329,8 @@ class Lines:
         gradients of what is called there; where its kernels are all over the step, what they take and their part of
         what the host needs to hand them out. What recording adds, which no step takes that is not recorded, is taken
         out: as much for each operator, or as much for each moment, whichever is less, and more."""
+        if cause.predicted is not None and cause.evidence.key in WEIGHED:
+            return cause
         usual = self.calm_step_ns / self.profile.breakdown.step_ns
         at = self._steady_at(cause.where) if cause.kind in AT_PLACE and cause.where else np.empty(0, np.intp)
         if at.size:
@@ -349,13 +356,17 @@ class Lines:
         is."""
         breakdown = self.profile.breakdown
         usual = min(1.0, self.profile.calm_step_ns / max(1.0, breakdown.median_ns)) or 1.0
-        return usual * breakdown.step_ns
+        return max(usual * breakdown.step_ns, breakdown.step_ns - MOST_EVENT_NS * self.events)
+
+    @cached_property
+    def events(self) -> float:
+        """Return how many operators are recorded in a step."""
+        return int((self.trace.where(("host_op",)) & self.steady).sum()) / self.steps
 
     @cached_property
     def event_cost_ns(self) -> float:
         """Return what recording one operator adds to the step."""
-        events = int((self.trace.where(("host_op",)) & self.steady).sum()) / self.steps
-        return (self.profile.breakdown.step_ns - self.calm_step_ns) / max(1.0, events)
+        return (self.profile.breakdown.step_ns - self.calm_step_ns) / max(1.0, self.events)
 
     def spans_at(self, where: str) -> Intervals:
         """Return when the script is in the function at a place in steady steps, or at that line of the loop's."""
@@ -372,8 +383,11 @@ class Lines:
     def replay_without(self, spans: Intervals) -> float:
         """Return what a step would be shorter by without what the script's thread does in these intervals, and without
         the gradients of what it calls there: nothing else runs meanwhile, for it waits for backward."""
+        return self.leave_out(spans | self._backward_of(spans))
+
+    def leave_out(self, removed: Intervals) -> float:
+        """Return what a step would be shorter by without these intervals, and without what recording adds in them."""
         trace = self.trace
-        removed = spans | self._backward_of(spans)
         events = removed.cover_moments(trace.start_ns[trace.where(("host_op",)) & self.steady]).sum()
         return max(0.0, float(removed.length_ns - self.event_cost_ns * int(events)) / self.steps)
 
@@ -383,7 +397,11 @@ class Lines:
         if not links.size:
             return self._usual_backward_of(spans)
         begun = spans.cover_moments(trace.start_ns[links[:, 0]])
-        nodes = links[begun & self.steady[links[:, 1]], 1]
+        return self.spans_of_nodes(links[begun & self.steady[links[:, 1]], 1])
+
+    def spans_of_nodes(self, nodes: npt.NDArray[np.int64]) -> Intervals:
+        """Return when these operators of backward run, with what the engine does around each."""
+        trace = self.trace
         around = np.flatnonzero(trace.mask_of_names(lambda name: name.startswith(NODE)) & self.steady)
         threads = nest_by_lane(trace.lane[around], trace.start_ns[around], trace.duration_ns[around], around)
         rows = find_innermost(threads, trace.lane[nodes], trace.start_ns[nodes])

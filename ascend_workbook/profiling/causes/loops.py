@@ -11,10 +11,11 @@ import numpy.typing as npt
 
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.profiling.attribution import Nesting
-from ascend_workbook.profiling.causes.cause import Cause
+from ascend_workbook.profiling.causes.cause import Cause, Range
 from ascend_workbook.profiling.causes.lines import Lines, make_cause
 from ascend_workbook.profiling.causes.marks import describe_frame, function_of
 from ascend_workbook.profiling.causes.work import elements_of
+from ascend_workbook.profiling.intervals import Intervals
 from ascend_workbook.profiling.trace import Trace
 
 #: A function loops where it calls one operator, on small tensors of the same shapes, so many times a step
@@ -30,6 +31,8 @@ MODULE, SAME_MODULE = "module#", 16
 LOOPS_TOO = 4
 #: One call of a module that holds so many operators that are alike holds a loop; one that holds fewer is a layer
 IN_ONE_CALL = 8
+#: Of the calls at a line so many a run are on the same tensor, and so many a step; of the step, from here on a word
+SAME_INPUT, RUN, ALIKE_MODULES, WORTH_ALIKE = "module on the same input", 4, 8, 0.15
 #: How the shape of a batch of one begins
 ONE_SAMPLE = "[1,"
 #: One in so many of the operators hands out a kernel, for others are views: it is kernels that are tiny, else Python
@@ -61,6 +64,36 @@ def count_loops(lines: Lines) -> Iterator[Cause]:
     kind = "tiny_kernels" if HANDED_OUT * int(lines.hands_out[rows[chosen]].sum()) >= calls else "python"
     cause = make_cause(lines, kind, "loops", spent, where, part, calls=round(calls / lines.steps))
     yield replace(cause, confidence="likely")
+
+
+def count_alike_modules(lines: Lines) -> Iterator[Cause]:
+    """Count modules of one class that a line calls one after the other on the same tensor, as heads: one product could
+    compute all of them."""
+    trace, frames = lines.trace, lines.frames
+    if frames is None or not frames.rows.size:
+        return
+    rows = np.flatnonzero(trace.mask_of_names(SAME_INPUT.__eq__) & lines.steady)
+    calls = _find_module_calls(lines)
+    names, all_names = lines.lines_at(trace.start_ns[rows]), lines.lines_at(trace.start_ns[calls])
+    best: Cause | None = None
+    for name in np.unique(names[names >= 0]).tolist():
+        own, together = rows[names == name], calls[all_names == name]
+        if RUN * (together.size - own.size) > together.size or together.size < ALIKE_MODULES * lines.steps:
+            continue
+        spans = Intervals.union_of(trace.start_ns[together], (trace.start_ns + trace.duration_ns)[together])
+        spent = lines.spent_with_gradients_in(spans) * own.size / together.size
+        if best is None or spent > best.spent_ns:
+            where = describe_frame(trace.names[name])
+            best = make_cause(lines, "tiny_kernels", "alike", spent, where, calls=round(together.size / lines.steps))
+            ends = sorted(part * own.size / together.size for part in _weigh_alike(lines, spans))
+            best = replace(best, confidence="likely", predicted=Range(*ends))
+    if best is not None and best.share >= WORTH_ALIKE:
+        yield best
+
+
+def _weigh_alike(lines: Lines, spans: Intervals) -> tuple[float, float]:
+    usual = lines.calm_step_ns / lines.profile.breakdown.step_ns
+    return lines.replay_without(spans), usual * lines.spent_with_gradients_in(spans)
 
 
 def move_to_loop(lines: Lines, cause: Cause) -> Cause:

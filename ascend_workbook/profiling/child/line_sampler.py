@@ -19,7 +19,9 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Sequence
+import tracemalloc
+import weakref
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -46,7 +48,14 @@ INDEXING = ("__getitem__", "__setitem__")
 COLLECTIVES = (
     *("all_reduce", "all_gather", "all_gather_into_tensor", "reduce_scatter", "reduce_scatter_tensor"),
     *("broadcast", "all_to_all_single", "barrier"),
+    *("all_gather_object", "gather_object", "broadcast_object_list", "scatter_object_list"),
 )
+#: Passes through the graph of what was computed
+PASSES = ("backward", "grad")
+#: Beside a module's call: the call before it at this line was of another module of its class, on the same tensor
+SAME_INPUT = "module on the same input"
+#: Beside the call that empties gradients: the shapes of those that no update had used, of parameters that updates use
+UNUSED = "unused gradients: "
 #: Of these only such as bring a tensor to the host are noted
 MOVE = "Tensor.to"
 DEVICES, OF_DEVICE, OF_CLASSES = ("npu", "cuda"), ("synchronize", "empty_cache"), ("Event", "Stream")
@@ -63,11 +72,15 @@ class LineSampler:
         self._stacks: dict[Stack, int] = {}
         self._collections: list[tuple[int, int, int]] = []
         self._collecting_since = 0
-        self._calls: list[tuple[int, int, CodeType, int, str]] = []
+        self._calls: list[tuple[Any, ...]] = []
         self._delays: list[tuple[int, int, int, int, int]] = []
         self._queues = Queues(self._thread_id, self._native_id)
         self._replaced: list[tuple[Any, str, Any, bool]] = []
         self._modules: dict[int, int] = {}
+        self._inputs: dict[tuple[CodeType, int], tuple[int, type, Any]] = {}
+        self._owners: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._used: dict[int, tuple[Any, int]] = {}
+        self._hook: Any = None
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         self._switch_s = sys.getswitchinterval()
@@ -99,6 +112,8 @@ class LineSampler:
         for owner, name, original, own in reversed(self._replaced):
             setattr(owner, name, original) if own else delattr(owner, name)
         self._replaced.clear()
+        if self._hook is not None:
+            self._hook.remove()
         sys.setswitchinterval(self._switch_s)
 
     def write_samples(self, path: Path, calm_steps: Sequence[tuple[int, int]] = ()) -> None:
@@ -110,9 +125,9 @@ class LineSampler:
             frames = [(code.co_filename, find_line(code, at), name_function(code)) for code, at in reversed(stack)]
             stacks.append([numbers.setdefault(frame, len(numbers)) for frame in frames])
         calls = []
-        for begin, length, code, at, name in self._calls:
+        for begin, length, code, at, *called in self._calls:
             frame = (code.co_filename, find_line(code, at), name_function(code))
-            calls.append((begin, length, numbers.setdefault(frame, len(numbers)), name))
+            calls.append((begin, length, numbers.setdefault(frame, len(numbers)), *called))
         content = {
             "version": 1,
             "pid": os.getpid(),
@@ -125,6 +140,8 @@ class LineSampler:
             "calls": calls,
             "delays": self._delays,
             "calm_steps": list(calm_steps),
+            "tools": list_tools(),
+            "never_used": self._list_never_used(),
         }
         path.write_text(json.dumps(content, separators=(",", ":")), encoding="utf-8")
 
@@ -135,6 +152,7 @@ class LineSampler:
             (getattr(torch, "Tensor", None), (*READS, *INDEXING)),
             (torch, SELECTING),
             (sys.modules.get("torch.distributed"), COLLECTIVES),
+            (getattr(torch, "autograd", None), PASSES),
         ]
         for device in (getattr(torch, name, None) for name in DEVICES):
             asked += [(device, OF_DEVICE), *((getattr(device, name, None), ("synchronize",)) for name in OF_CLASSES)]
@@ -146,6 +164,7 @@ class LineSampler:
                     short = f"{owner.__name__.rpartition('.')[2]}.{name}"
                     setattr(owner, name, self._note_call(call, short))
         self._note_modules(torch)
+        self._note_unused(torch)
 
     def _note_modules(self, torch: Any) -> None:
         """Replace how modules are called by what notes the lines of the script that do, and where its own classes are
@@ -167,15 +186,70 @@ class LineSampler:
                 own = own_classes[type(module)] = _is_own_class(type(module))
             if threading.get_ident() != ours or not (own or _is_own(frame.f_code)):
                 return call(module, *args, **kwargs)
+            self._owners.add(module)
             frame = _find_caller(frame)
             at, begin = frame.f_lasti, time.time_ns()
             result = call(module, *args, **kwargs)
-            name = f"module#{numbers.setdefault(id(module), len(numbers))}{' own' * own}"
-            calls.append((begin, time.time_ns() - begin, frame.f_code, at, name))
+            names = [f"module#{numbers.setdefault(id(module), len(numbers))}{' own' * own}"]
+            if self._is_same_input((frame.f_code, at), module, args):
+                names.append(SAME_INPUT)
+            calls.append((begin, time.time_ns() - begin, frame.f_code, at, *names))
             return result
 
         self._replaced.append((owner, "__call__", call, True))
         owner.__call__ = call_and_note
+
+    def _is_same_input(self, place: tuple[CodeType, int], module: Any, args: tuple[Any, ...]) -> bool:
+        """Return whether the call before at this place was of another module of this class on the same tensor."""
+        before = self._inputs.get(place)
+        try:
+            self._inputs[place] = (id(module), type(module), weakref.ref(args[0]))
+        except (IndexError, TypeError):  # called by names, or on what is no tensor
+            self._inputs.pop(place, None)
+            return False
+        if before is None:
+            return False
+        number, kind, tensor = before
+        return number != id(module) and kind is type(module) and tensor() is args[0]
+
+    def _note_unused(self, torch: Any) -> None:
+        """Note where gradients are emptied that no update has used."""
+        register = getattr(sys.modules.get("torch.optim.optimizer"), "register_optimizer_step_pre_hook", None)
+        if register is None:  # not loaded, or older than torch 2.0
+            return
+        self._hook = register(lambda optimizer, *_: self._keep_used(_list_parameters(optimizer)))
+        for owner in (torch.optim.Optimizer, torch.nn.Module):
+            self._replaced.append((owner, "zero_grad", owner.zero_grad, True))
+            owner.zero_grad = self._note_emptying(owner.zero_grad)
+
+    def _list_never_used(self) -> str:
+        """Return the shapes of the gradients of modules' parameters that no update has used, where others are."""
+        parameters = {id(parameter): parameter for owner in self._owners for parameter in owner.parameters()}
+        unused = [value.grad for number, value in parameters.items() if self._used and number not in self._used]
+        return _list_shapes([grad for grad in unused if grad is not None])
+
+    def _keep_used(self, parameters: Iterable[Any]) -> None:
+        for parameter in parameters:
+            if parameter.grad is not None:
+                self._used[id(parameter)] = (weakref.ref(parameter.grad), parameter.grad._version)
+
+    def _note_emptying(self, empty: Any) -> Any:
+        @functools.wraps(empty)
+        def empty_and_note(owner: Any, *args: Any, **kwargs: Any) -> Any:
+            parameters = [parameter for parameter in _list_parameters(owner) if id(parameter) in self._used]
+            grads = [(self._used[id(parameter)], parameter.grad) for parameter in parameters]
+            grads = [(used, grad) for used, grad in grads if grad is not None]
+            unused = [grad for (used, version), grad in grads if used() is not grad or version != grad._version]
+            name = UNUSED + _list_shapes(unused)
+            begin = time.time_ns()
+            result = empty(owner, *args, **kwargs)
+            if unused and threading.get_ident() == self._thread_id:
+                frame = _find_caller(sys._getframe(1))
+                self._calls.append((begin, time.time_ns() - begin, frame.f_code, frame.f_lasti, name))
+            self._keep_used(parameters)
+            return result
+
+        return empty_and_note
 
     def _note_call(self, call: Any, name: str) -> Any:
         calls, ours = self._calls, self._thread_id
@@ -236,6 +310,38 @@ class LineSampler:
             self._keep_own_stack()
 
 
+def note_tools() -> None:
+    """Note from now on the lines that begin what watches each of Python's allocations or calls."""
+    for owner, name, tool in ((tracemalloc, "start", "tracemalloc"), (sys, "setprofile", "sys.setprofile")):
+        setattr(owner, name, _note_tool(getattr(owner, name), tool))
+    sys.settrace = _note_tool(sys.settrace, "sys.settrace")
+
+
+def _note_tool(begin: Any, tool: str) -> Any:
+    @functools.wraps(begin)
+    def begin_and_note(*args: Any, **kwargs: Any) -> Any:
+        frame = _find_caller(sys._getframe(1))
+        _begun[tool] = (frame.f_code.co_filename, frame.f_lineno, name_function(frame.f_code))
+        return begin(*args, **kwargs)
+
+    return begin_and_note
+
+
+#: Where a tool was begun: file, line, function
+_begun: dict[str, tuple[str, int, str]] = {}
+
+
+def list_tools() -> list[tuple[str, str, int, str]]:
+    """Return what watches each of Python's allocations or calls at this moment, and where it was begun: a file, a line
+    and a function, empty where that is not known."""
+    going = {
+        "tracemalloc": tracemalloc.is_tracing(),
+        "sys.settrace": sys.gettrace() is not None,
+        "sys.setprofile": sys.getprofile() is not None,
+    }
+    return [(tool, *_begun.get(tool, ("", 0, ""))) for tool, is_on in going.items() if is_on]
+
+
 def _find_caller(frame: FrameType) -> FrameType:
     """Return the nearest frame of no installed package and not ours, else the frame itself."""
     near: FrameType | None = frame
@@ -247,6 +353,18 @@ def _find_caller(frame: FrameType) -> FrameType:
 def _is_own(code: CodeType) -> bool:
     """Return whether code is the script's own."""
     return not (PACKAGES in code.co_filename or code.co_filename.startswith(OURS))
+
+
+def _list_shapes(tensors: list[Any]) -> str:
+    return " ".join(str(list(tensor.shape)).replace(" ", "") for tensor in tensors)
+
+
+def _list_parameters(owner: Any) -> list[Any]:
+    """Return the parameters of an optimizer or a module."""
+    groups = getattr(owner, "param_groups", None)
+    return (
+        list(owner.parameters()) if groups is None else [parameter for group in groups for parameter in group["params"]]
+    )
 
 
 def _is_own_class(module: type) -> bool:

@@ -41,6 +41,8 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
     """Start before the first forward, when the script has chosen its device; mark a step at each update."""
     if config["ranks"] is not None and observer.rank not in config["ranks"]:
         return
+    if config["lines"]:
+        line_sampler.note_tools()
     running: list[Recording] = []
     marks = Marks(lambda: running[0].step())
 

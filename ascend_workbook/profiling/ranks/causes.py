@@ -31,8 +31,20 @@ def find_rank_causes(
         return own
     causes = [first, *(cause for cause in own if cause["kind"] != "communication")]
     if cluster.is_simulated and first["kind"] == "rank_host":  # what all wait for may be less than what each does
+        causes += _find_named_so(reports, str(first["where"]), own)
         causes.sort(key=lambda cause: -float(str(cause["share"])))
     return causes
+
+
+def _find_named_so(
+    reports: Mapping[int, Report], where: str, own: Sequence[Mapping[str, Any]]
+) -> list[dict[str, object]]:
+    """Return the cause of the rank's own that `PLACE, rank N` tells of, where the others do not have it."""
+    place, _, rank = where.rpartition(", rank ")
+    causes = _read_fact(reports[int(rank)], "causes", [])
+    places = {cause["where"] for cause in own}
+    chosen = [cause for cause in causes if cause["where"] == place] if isinstance(causes, list) else []
+    return [dict(cause) for cause in chosen if place not in places]
 
 
 def _own_causes(cluster: Cluster, reports: Mapping[int, Report]) -> list[dict[str, Any]]:

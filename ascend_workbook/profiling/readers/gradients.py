@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +16,21 @@ from ascend_workbook.profiling.trace import Trace
 LINK = re.compile(rb'\{[^{}]*"fwdbwd"[^{}]*\}')
 #: A larger timeline is not read twice for it
 LARGEST = 2**28
+#: An operator's beginning, its number in the order of forward, and whether it is of backward: not 0 then
+NUMBERED = re.compile(rb'"ts": "([\d.]+)"[^{}]*"args": \{"Sequence number": (\d+), "Fwd thread id": (\d+)')
 Links = npt.NDArray[np.int64]
 NO_LINKS: Links = np.empty((0, 2), np.int64)
+
+
+class Numbers(NamedTuple):
+    """Operators, columns (n,): their rows, their numbers in the order of forward, and whether they are of backward."""
+
+    rows: npt.NDArray[np.int64]
+    number: npt.NDArray[np.int64]
+    of_backward: npt.NDArray[np.bool_]
+
+
+NO_NUMBERS = Numbers(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.bool_))
 
 
 def read_gradients(trace: Trace) -> Links:
@@ -40,6 +54,28 @@ def read_gradients(trace: Trace) -> Links:
     rows = [_find_rows(trace, hosts, np.array([ends[phase][number] for number in both], np.int64)) for phase in "sf"]
     links = np.stack(rows, 1)
     return links[(links >= 0).all(1)]
+
+
+def read_numbers(trace: Trace) -> Numbers:
+    """Return the operators that have a number in the order of forward: those of backward have that of the operator
+    whose gradient they work out, as often as they do; none where the timeline tells none, or cannot be read again."""
+    path = Path(trace.source)
+    try:
+        if path.suffix != ".json" or path.stat().st_size > LARGEST:
+            return NO_NUMBERS
+        events = [
+            (_read_ns(at.decode()), int(number), of != b"0") for at, number, of in NUMBERED.findall(path.read_bytes())
+        ]
+    except (OSError, ValueError):
+        return NO_NUMBERS
+    hosts = np.flatnonzero(trace.where(("host_op",)))
+    hosts = hosts[np.argsort(trace.start_ns[hosts], kind="stable")]
+    if not events or not hosts.size:
+        return NO_NUMBERS
+    moments, numbers, of_backward = (np.array(column) for column in zip(*events))
+    rows = _find_rows(trace, hosts, moments.astype(np.int64))
+    known = rows >= 0
+    return Numbers(rows[known], numbers[known].astype(np.int64), of_backward[known].astype(np.bool_))
 
 
 def _find_rows(trace: Trace, hosts: npt.NDArray[np.intp], moments_ns: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -20,6 +20,9 @@ from ascend_workbook.profiling.trace import KINDS, UNTOLD, Trace
 
 #: In a Trace's `about`: how many stacks were sampled, and how many of its python events are made of them
 SAMPLED, SPANS = "sampled_stacks", "sampled_spans"
+#: The same: the shapes of gradients that no update ever uses; what watches each of Python's allocations or calls, and
+#: the line that began it, empty where that is not known
+NEVER_USED, WATCHED = "never_used", "watched"
 RANK_OF_DATA = re.compile(r"(rank\d+)(?:\.pt\.trace\.json|_.*_ascend_pt)")
 #: A collection of Python's garbage, as torch_npu calls it
 COLLECTION = "GC"
@@ -40,13 +43,18 @@ def add_sampled_lines(trace: Trace, profile_path: Path) -> Trace:
         for begin, ns, frame, *called in content.get("calls", ()):
             spans += [(name, begin, begin + ns) for name in (names[frame], *called)]
         count, thread = len(content["samples"]), int(content["tid"])
+        about: dict[str, object] = {SAMPLED: count, NEVER_USED: str(content.get("never_used", ""))}
+        watched = [
+            (tool, f"{file}({line}): {name}" if file else "") for tool, file, line, name in content.get("tools", ())
+        ]
     except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         why = f"{type(error).__name__}: {error}"
         unread = Sentence("profiling.unreadable", path=str(path), error=why)
         return replace(trace, remarks=(*trace.remarks, unread))
     begin, end = int(trace.start_ns.min()), int((trace.start_ns + trace.duration_ns).max())
     inside = [span for span in spans if span[2] > begin and span[1] < end]
-    return replace(_append_spans(trace, inside, thread), about={**trace.about, SAMPLED: count, SPANS: len(inside)})
+    about |= {SPANS: len(inside), WATCHED: watched}
+    return replace(_append_spans(trace, inside, thread), about={**trace.about, **about})
 
 
 def read_delays(profile_path: Path) -> Intervals:

@@ -94,14 +94,47 @@ def test_a_place_is_taken_away_with_the_gradients_of_what_is_called_there() -> N
 
 
 def test_what_recording_adds_is_not_saved() -> None:
-    lines = Lines(replace(stepped(), calm_step_ns=4_000 * US))
-    assert lines.event_cost_ns == pytest.approx(6_000 * US / 8), "eight operators a step"
+    lines = Lines(replace(stepped(), calm_step_ns=9_920 * US))
+    assert lines.event_cost_ns == pytest.approx(10 * US), "eight operators a step"
     saved = lines.replay_without(lines.spans_at("a/train.py:3 forward"))
-    assert saved == pytest.approx((5_000 - 3 * 750) * US), "of them one is there, two are its gradient's"
+    assert saved == pytest.approx((5_000 - 3 * 10) * US), "of them one is there, two are its gradient's"
     cause = Cause("tiny_kernels", 5e6, 0.5, "a/train.py:3 forward", Sentence("PRF316.none"))
     predicted = lines.predict(cause).predicted
     assert predicted is not None, "as much for each moment, and as much for each operator"
-    assert (predicted.least_ns, predicted.most_ns) == (pytest.approx(2_000 * US), pytest.approx(2_750 * US))
+    assert (predicted.least_ns, predicted.most_ns) == (pytest.approx(4_960 * US), pytest.approx(4_970 * US))
+
+
+def test_recording_one_operator_adds_so_much_at_most() -> None:
+    lines = Lines(replace(stepped(), calm_step_ns=4_000 * US))
+    assert (lines.events, lines.event_cost_ns) == (8, pytest.approx(15 * US))
+    assert lines.calm_step_ns == pytest.approx((10_000 - 8 * 15) * US), "what else was slower then is in both"
+
+
+def heads(run: int, count: int, lasts: int = 400) -> Profile:
+    """Four steps in which a line calls so many modules, in runs of so many on one tensor."""
+    events: list[Event] = []
+    for number in range(4):
+        begin = 10_000 * number
+        events.append(Event(f"ProfilerStep#{number}", "step", OWN, begin * US, 10_000 * US))
+        events.append(Event(MAIN, "python", OWN, begin * US, 9_999 * US))
+        for call in range(count):
+            at = (begin + 100 + 500 * call) * US
+            names = [LOOP, f"module#{call} own", *(["module on the same input"] if call % run else [])]
+            events += [Event(name, "python", OWN, at, lasts * US) for name in names]
+            events.append(Event("aten::mm", "host_op", OWN, at + 10 * US, 20 * US, shape="[8,8] [8,8]"))
+    return Profile.from_trace(build_trace(events, source="made", dialect="ascend"), {"tier": "npu-simulated"})
+
+
+def test_modules_of_one_class_on_the_same_tensor_are_told_at_the_line_that_calls_them() -> None:
+    (told,) = [cause for cause in add_counted(heads(8, 16), ()) if cause.evidence.key == "PRF316.alike"]
+    assert (told.where, told.evidence.args["calls"]) == ("a/train.py:12 generate", 16)
+    assert told.spent_ns == pytest.approx(16 * 400 * US * 14 / 16), "one of each run is needed"
+    assert told.predicted is not None and told.predicted.most_ns == pytest.approx(told.spent_ns)
+
+
+@pytest.mark.parametrize(("run", "count", "lasts"), [(1, 16, 400), (3, 15, 400), (4, 4, 400), (8, 16, 100)])
+def test_layers_few_heads_or_cheap_ones_are_none(run: int, count: int, lasts: int) -> None:
+    assert not [cause for cause in add_counted(heads(run, count, lasts), ()) if cause.evidence.key == "PRF316.alike"]
 
 
 def test_the_same_place_is_told_once_as_sure_as_the_surest() -> None:

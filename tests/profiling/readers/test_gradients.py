@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ascend_workbook.profiling.readers.gradients import read_gradients
+from ascend_workbook.profiling.readers.gradients import read_gradients, read_numbers
 from ascend_workbook.profiling.trace import Event, Trace, build_trace
 
 US = 1000
@@ -50,3 +50,26 @@ def test_what_is_not_linked_is_none(tmp_path: Path, links: list[dict[str, object
 def test_a_file_that_is_gone_links_nothing(tmp_path: Path) -> None:
     trace = written(tmp_path / "trace_view.json", [])
     assert not read_gradients(replace(trace, source=str(tmp_path / "gone.json"))).size
+
+
+def numbered(name: str, moment: str, number: int, of: int) -> dict[str, object]:
+    told = {"Sequence number": number, "Fwd thread id": of, "Input Dims": "8,16"}
+    return {"ph": "X", "name": name, "pid": 7, "tid": 7, "ts": moment, "dur": 50.0, "cat": "cpu_op", "args": told}
+
+
+def test_operators_have_their_numbers_and_those_of_backward_that_of_their_operator(tmp_path: Path) -> None:
+    rows = [numbered("aten::mul", "100.000", 7, 0), numbered("MulBackward0", "400.000", 7, 1)]
+    rows += [numbered("aten::exp", "200.000", -1, 0), numbered("gone", "999.000", 3, 0)]
+    trace = written(tmp_path / "trace_view.json", rows)
+    told = read_numbers(trace)
+    names = [trace.names[trace.name[row]] for row in told.rows.tolist()]
+    assert list(zip(names, told.number.tolist(), told.of_backward.tolist())) == [
+        ("aten::mul", 7, False),
+        ("MulBackward0", 7, True),
+    ]
+
+
+def test_a_file_that_is_gone_or_tells_no_numbers_has_none(tmp_path: Path) -> None:
+    trace = written(tmp_path / "trace_view.json", [])
+    assert not read_numbers(trace).rows.size
+    assert not read_numbers(replace(trace, source=str(tmp_path / "gone.json"))).rows.size

@@ -1,0 +1,137 @@
+"""What a step takes besides what every training must have, by functions of the script: all that goes on outside of its
+modules' forward, of backward and of updates is somebody's, however little each line of it takes.
+
+It is weighed by the step that is not recorded: recording makes operators slower, and Python next to nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from ascend_workbook.findings.sentence import Sentence
+from ascend_workbook.profiling.causes.cause import Cause, Range
+from ascend_workbook.profiling.causes.lines import BACKWARD, Lines, Mask, make_cause
+from ascend_workbook.profiling.causes.loops import MODULE
+from ascend_workbook.profiling.causes.marks import describe_frame, function_of
+from ascend_workbook.profiling.causes.passes import PASSES
+from ascend_workbook.profiling.intervals import I64, Intervals
+from ascend_workbook.profiling.readers.lines import WATCHED
+
+#: Of a step that is not recorded: a function takes this much besides, of its own or in a loader
+WORTH = 0.09
+#: A function that is called holds what its caller is told for, where it takes this part of it
+MOST = 0.5
+#: A function sends objects where this part of its time goes by in such calls
+SENDS = 0.4
+OBJECTS = ("all_gather_object", "gather_object", "broadcast_object_list", "scatter_object_list")
+
+
+def account_for_functions(lines: Lines) -> Iterator[Cause]:
+    """Name the functions of the script that take a part of the step besides what a training must have."""
+    if lines.frames is None or not lines.frames.rows.size:
+        return
+    besides = find_besides(lines)
+    loading = lines.trace.intervals_of(lines.trace.where(("loading",)) & lines.steady)
+    for spans, in_loader in ((besides, False), (loading, True)):
+        spent = np.where(lines.steady[lines.frames.rows], _spend(lines, spans), 0)
+        for outer, inner in _choose_functions(lines, spent):
+            yield _name_function(lines, outer, inner, spent, in_loader)
+
+
+def find_besides(lines: Lines) -> Intervals:
+    """Return when the script's thread does nothing that every training does: no operator that hands out, no forward of
+    a module, no backward, update or loader, and nothing that has a cause of its own."""
+    trace = lines.trace
+    must = trace.mask_of_names(lambda name: BACKWARD in name or name in PASSES or name.startswith(MODULE))
+    return lines.alone - trace.intervals_of(must & lines.steady)
+
+
+def _spend(lines: Lines, spans: Intervals) -> I64:
+    assert lines.frames is not None
+    spent: I64 = spans.before_ns(lines.frames.end_ns) - spans.before_ns(lines.frames.start_ns)
+    return spent
+
+
+def _choose_functions(lines: Lines, spent: I64) -> Iterator[tuple[Mask, Mask]]:
+    """Yield the frames of each function that the loop's lines call and that takes enough, and of the one called there
+    that takes most of it, else the same."""
+    frames = lines.frames
+    assert frames is not None
+    numbers: dict[str, int] = {}
+    function = np.array([numbers.setdefault(function_of(name), len(numbers)) for name in lines.trace.names])
+    function = function[lines.trace.name[frames.rows]]
+    has_caller = frames.parent >= 0
+    called = ~lines.holds_loop & has_caller & lines.holds_loop[np.maximum(frames.parent, 0)]
+    enough = WORTH * lines.calm_step_ns * lines.steps
+    for number in np.unique(function[called & (spent > 0)]).tolist():
+        chosen = outer = called & (function == number)
+        if spent[chosen].sum() < enough or not _recurs(lines, chosen, spent):
+            continue
+        while True:
+            inner = np.isin(frames.parent, np.flatnonzero(chosen)) & (function != number)
+            if not inner.any():
+                break
+            number = int(np.bincount(function[inner], spent[inner]).argmax())
+            inner &= function == number
+            if spent[inner].sum() < MOST * spent[chosen].sum():
+                break
+            chosen = inner
+        yield outer, chosen
+
+
+def _recurs(lines: Lines, chosen: Mask, spent: I64) -> bool:
+    """Return whether more than half of the steady steps have their part of it."""
+    assert lines.frames is not None
+    step = lines.trace.step[lines.frames.rows[chosen]]
+    by_step = np.bincount(step[step >= 0], spent[chosen][step >= 0], 1)
+    return bool(2 * int((by_step >= WORTH / 2 * lines.calm_step_ns).sum()) > lines.steps)
+
+
+def _name_function(lines: Lines, outer: Mask, inner: Mask, spent: I64, in_loader: bool) -> Cause:
+    """Return the cause of all that a function takes, at the line of it, or of the one called there, that is the
+    dearest."""
+    frames, trace = lines.frames, lines.trace
+    assert frames is not None
+    took = float(spent[outer].sum()) / lines.steps
+    by_line = np.bincount(trace.name[frames.rows[inner]], weights=spent[inner])
+    where, part = describe_frame(trace.names[int(by_line.argmax())]), float(by_line.max() / lines.steps / took)
+    kind, key = _classify(lines, outer, spent, where, in_loader)
+    cause = make_cause(lines, kind, key, took, where, part)
+    share = min(1.0, took / lines.calm_step_ns)
+    evidence = Sentence(cause.evidence.key, **{**cause.evidence.args, "share": round(100 * share, 1)})
+    at = outer & lines.steady[frames.rows]
+    ends = (
+        took,
+        took if in_loader else lines.replay_without(Intervals.union_of(frames.start_ns[at], frames.end_ns[at])),
+    )
+    least, most = (min(end, lines.calm_step_ns) for end in sorted(ends))
+    return replace(cause, share=share, evidence=evidence, confidence="likely", predicted=Range(least, most))
+
+
+def _classify(lines: Lines, chosen: Mask, spent: I64, where: str, in_loader: bool) -> tuple[str, str]:
+    """Return the kind of a function's time, by what goes on below it, and the key of what is said of it."""
+    frames, trace = lines.frames, lines.trace
+    assert frames is not None
+    if in_loader:
+        return "loading", "samples"
+    begin, end, total = frames.start_ns[chosen], frames.end_ns[chosen], max(1.0, float(spent[chosen].sum()))
+    sends = trace.mask_of_names(lambda name: name.rpartition(".")[2] in OBJECTS) & lines.steady
+    objects = trace.intervals_of(sends)
+    if float((objects.before_ns(end) - objects.before_ns(begin)).sum()) >= SENDS * total:
+        return "communication", "objects"
+    on_host = trace.intervals_of(trace.where(("host_op",)) & ~lines.hands_out & lines.steady)
+    if 2 * float((on_host.before_ns(end) - on_host.before_ns(begin)).sum()) >= total and not lines.fetches(where):
+        return "preprocessing", "on_host"
+    return "python", "function"
+
+
+def tell_watching(lines: Lines) -> Iterator[Cause]:
+    """Tell of what watches each of Python's allocations or calls: it slows all of them, here and there."""
+    watched = lines.trace.about.get(WATCHED)
+    for tool, frame in watched if isinstance(watched, list) else ():
+        spent = float(lines.alone.length_ns) / max(1, len(lines.trace.steps))
+        where = describe_frame(frame)
+        cause = make_cause(lines, "profiler", "watched", spent, where, tool=tool)
+        yield replace(cause, confidence="likely")

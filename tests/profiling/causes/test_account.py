@@ -1,0 +1,78 @@
+"""Functions of the script that take a part of the step besides what a training must have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ascend_workbook.profiling.causes.cause import Cause
+from ascend_workbook.profiling.causes.counted import add_counted
+from ascend_workbook.profiling.facts import Profile
+from ascend_workbook.profiling.readers.lines import WATCHED
+from ascend_workbook.profiling.trace import Event, build_trace
+
+US = 1000
+OWN = "Python 7"
+MAIN, SCORE, RANK = "/a/train.py(50): main", "/a/train.py(20): score", "/a/train.py({line}): rank"
+LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+
+
+def recorded(*extra: tuple[str, str, int, int], lines: int = 10, lasts: int = 120, steps: int = 4) -> Profile:
+    """Four steps of 10 ms: a forward, a backward, and in `score` so many lines of `rank` that each take a little; in
+    the first of `steps` alone."""
+    events: list[Event] = []
+    for number in range(4):
+        begin = 10_000 * number
+        rows = [(f"ProfilerStep#{number}", "step", 0, 10_000), (MAIN, "python", 0, 9_999)]
+        rows += [("module#0 own", "python", 200, 2_000), ("autograd.backward", "python", 2_500, 3_500)]
+        rows += [("aten::mm", "host_op", 300, 1_800), ("aten::mm", "host_op", 2_600, 3_300)]
+        if number < steps:
+            rows.append((SCORE, "python", 7_000, lines * lasts))
+            rows += [(RANK.format(line=at + 2), "python", 7_000 + lasts * at, lasts) for at in range(lines)]
+        for name, kind, start, length in (*rows, *extra):
+            events.append(Event(name, kind, OWN, (begin + start) * US, length * US))
+    profile = Profile.from_trace(build_trace(events, source="made", dialect="ascend"), {"tier": "npu-simulated"})
+    return replace(profile, calm_step_ns=9_990 * US)
+
+
+def told_of(profile: Profile) -> list[Cause]:
+    return [cause for cause in add_counted(profile, ()) if cause.evidence.key != "PRF316.computes"]
+
+
+def test_a_function_whose_lines_each_take_little_is_told_with_all_that_it_takes() -> None:
+    (told,) = told_of(recorded())
+    assert (told.kind, told.evidence.key) == ("python", "PRF316.function")
+    assert told.where.startswith("a/train.py:") and told.where.endswith(" rank")
+    assert told.spent_ns == pytest.approx(1_200 * US) and told.share == pytest.approx(0.12, abs=0.001)
+    assert told.predicted is not None and told.predicted.least_ns == pytest.approx(1_200 * US)
+
+
+@pytest.mark.parametrize(("lines", "steps"), [(7, 4), (10, 2)])
+def test_one_that_takes_little_or_only_here_and_there_is_not(lines: int, steps: int) -> None:
+    assert not told_of(recorded(lines=lines, steps=steps))
+
+
+def test_a_function_within_a_loader_is_what_the_loop_waits_for() -> None:
+    (told,) = told_of(recorded((LOADER, "loading", 6_990, 1_300)))
+    assert (told.kind, told.evidence.key) == ("loading", "PRF316.samples") and told.where.endswith(" rank")
+
+
+def test_a_function_that_sends_objects_communicates() -> None:
+    (told,) = told_of(recorded(("distributed.all_gather_object", "python", 7_100, 900)))
+    assert (told.kind, told.evidence.key) == ("communication", "PRF316.objects")
+
+
+def test_one_that_works_on_the_hosts_own_tensors_prepares() -> None:
+    profile = recorded(("aten::sort", "host_op", 7_100, 900), lines=10)
+    events = profile.trace.where(("host_op",)).sum()
+    assert events == 12 and not told_of(profile), "nothing tells which operators hand out: all may"
+
+
+def test_what_watches_python_is_told_at_the_line_that_began_it() -> None:
+    profile = recorded(lines=1)
+    watched = [("tracemalloc", "/a/train.py(33): main")]
+    trace = replace(profile.trace, about={**profile.trace.about, WATCHED: watched})
+    (told,) = told_of(replace(profile, trace=trace))
+    assert (told.kind, told.where) == ("profiler", "a/train.py:33 main")
+    assert told.evidence.args["tool"] == "tracemalloc" and not told_of(profile)

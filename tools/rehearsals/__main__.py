@@ -6,6 +6,7 @@
     python -m tools.rehearsals run FOLDER OUT --set 1         # the first set, of which both halves have been looked at
     python -m tools.rehearsals run FOLDER OUT --set 3         # the third set's working half; writes its samples of data
     python -m tools.rehearsals run FOLDER OUT --set 4         # the fourth set's working half
+    python -m tools.rehearsals run FOLDER OUT --set 5         # the fifth set's working half
     python -m tools.rehearsals figures OUT                    # what came of it, script by script
 
 FOLDER holds OWNER/NAME as a clone of that repository has it; a script is run only where its checksum is that of the
@@ -173,7 +174,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     run = commands.add_parser("run")
     run.add_argument("folder", type=Path)
     run.add_argument("out", type=Path)
-    run.add_argument("--set", type=int, default=2, choices=(1, 2, 3, 4))
+    run.add_argument("--set", type=int, default=2, choices=(1, 2, 3, 4, 5))
     run.add_argument("--half", default="working", choices=("working", "held"))
     run.add_argument("--only", type=int, nargs="*", default=[])
     figures = commands.add_parser("figures")

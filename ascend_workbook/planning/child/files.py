@@ -2,7 +2,7 @@
 
     file      a text, tokens or a folder of pictures that the launch was told to make (configuration `files`); guessed
     pictures  pictures in a folder that a pattern names and that is not there (configuration `pictures`); guessed
-    download  a text that the program downloads itself; guessed
+    download  a text or a picture that the program downloads, itself, by a library or by wget or curl; guessed
     archive   a packed folder that it downloads: it holds nothing, and what is missed of it is made up; guessed
 
 What a program asks for and does not find is written down (asked.jsonl), for one that gives up often names no file.
@@ -20,12 +20,16 @@ import io
 import json
 import os
 import random
+import re
+import shlex
+import subprocess
 import sys
 import tarfile
 import urllib.request
 import zipfile
 from array import array
 from collections.abc import Callable, Iterator, Sequence
+from email.message import Message
 from pathlib import Path
 from typing import Any
 
@@ -37,16 +41,30 @@ FOUND, PICTURE = 64, (256, 256)
 MOST_QUESTIONS = 200
 #: Names of single pictures end so.
 PHOTOGRAPHS = (".jpg", ".jpeg", ".png", ".bmp", ".ppm")
-#: Packed folders end so.
+#: Packed folders end so, texts so.
 ARCHIVES = (".tar.gz", ".tgz", ".tar", ".zip")
+PLAIN_TEXTS = (".txt", ".text", ".tokens", ".raw")
+#: Packages whose data and weights are made up elsewhere, where a download fails: they hear that it did.
+ANSWERED = frozenset(
+    {
+        *("torch", "torchvision", "torchaudio", "torch_geometric", "timm", "tiktoken", "huggingface_hub"),
+        *("transformers", "datasets", "diffusers", "evaluate", "sentence_transformers"),
+    }
+)
+#: Modules that download for whoever asks them, without more.
+CARRIERS = ("requests", "urllib", "fsspec", "torch.hub", "torchvision.datasets.utils")
 #: Texts without a suffix.
 PLAIN = ("enwik8", "text8")
 #: The words of a made-up text and how many different ones there are; tokens of a made-up list and the largest.
 WORDS, DIFFERENT, TOKENS, LARGEST = 400_000, 10_000, 1_000_000, 255
 
-_open = builtins.open
+_open, is_there = builtins.open, os.path.exists
 #: Where stand-ins may lie: the launch's folder with the copy of the program's, and where that copy runs.
 _own_folders: list[Path] = []
+#: The last parts of addresses that something stood in for: nobody knows its checksum.
+_downloaded: set[str] = set()
+#: Where files are kept that the program would write outside of its own folders, once a download was made up.
+_kept: list[Path] = []
 #: Files that the program names outside of those, and where their stand-ins lie.
 _moved: dict[str, str] = {}
 
@@ -58,9 +76,11 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
     _own_folders.extend((Path(observer.out).resolve(), Path.cwd().resolve()))
     make_files(notes, config.get("files", ()), aside)
     patch_downloads(observer, notes, aside)
+    if config.get("offline", True):
+        patch_commands(notes, aside)
     watch_questions(observer, Path(observer.out) / "asked.jsonl")
     if config.get("pictures"):
-        patch_glob(notes, aside)
+        patch_searches(notes, aside)
 
 
 def make_picture(size: tuple[int, int]) -> Any:
@@ -85,7 +105,7 @@ def make_files(notes: Any, files: Sequence[str], aside: Path) -> None:
             continue
         if not path.suffix and path.name not in PLAIN:
             with contextlib.suppress(OSError):
-                notes.add("folder", name, guessed=True, **make_folder(path))
+                notes.add("folder", name, guessed=True, **put_pictures(path, aside))
             continue
         content, facts = make_content(path)
         put_file(path, content, aside)
@@ -102,9 +122,7 @@ def put_file(path: Path, content: bytes, aside: Path) -> None:
         aside.mkdir(parents=True, exist_ok=True)
         other = aside / f"{len(_moved)}{path.suffix}"
         other.write_bytes(content)
-        if not _moved:
-            redirect_files()
-        _moved[os.path.normpath(path)] = str(other)
+        redirect(path, other)
 
 
 def refuse_outside(path: Path) -> None:
@@ -128,41 +146,101 @@ def _draw_pictures(folder: Path) -> dict[str, object]:
     return {"examples": FOUND, "size": [*PICTURE], "classes": 1}
 
 
-def patch_glob(notes: Any, aside: Path) -> None:
-    """Let a pattern find pictures, where the folder that it names is not there."""
-    ordinary = glob.glob
+def patch_searches(notes: Any, aside: Path) -> None:
+    """Let a search find pictures, where the folder that it looks through is not there."""
 
-    @functools.wraps(ordinary)
-    def find(pattern: Any, *args: Any, **kwargs: Any) -> Any:
-        files = ordinary(pattern, *args, **kwargs)
+    def fill(folder: Path, pattern: str) -> None:
+        if folder.exists() or any(letter in str(folder) for letter in "*?["):
+            return
+        notes.add("pictures", pattern, guessed=True, **put_pictures(folder, aside))
+
+    ordinary_glob, ordinary_walk, ordinary_scan = glob.iglob, os.walk, Path.rglob
+
+    @functools.wraps(ordinary_glob)
+    def iglob(pattern: Any, *args: Any, **kwargs: Any) -> Any:
         folder = Path(os.fspath(pattern)).parent
-        if files or folder.exists() or any(letter in str(folder) for letter in "*?["):
-            return files
-        try:
-            facts = make_folder(folder)
-        except OSError:
-            folder = aside / str(folder).replace(os.sep, "_")
-            facts = _draw_pictures(folder)
-        notes.add("pictures", os.fspath(pattern), guessed=True, **facts)
-        return ordinary(str(folder / Path(os.fspath(pattern)).name)) or ordinary(str(folder / "*.jpg"))
+        fill(folder, os.fspath(pattern))
+        return iter([*ordinary_glob(pattern, *args, **kwargs)] or ordinary_glob(f"{folder}/*.jpg"))
 
-    glob.glob = find  # type: ignore[assignment]
+    @functools.wraps(ordinary_walk)
+    def walk(top: Any, *args: Any, **kwargs: Any) -> Any:
+        fill(Path(os.fspath(top)), os.fspath(top))
+        return ordinary_walk(top, *args, **kwargs)
+
+    def search(ordinary: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(ordinary)
+        def find(self: Path, pattern: Any, *args: Any, **kwargs: Any) -> Any:
+            fill(self, f"{self}/{pattern}")
+            return iter([*ordinary(self, pattern, *args, **kwargs)] or ordinary_scan(self, "*.jpg"))
+
+        return find
+
+    glob.iglob, glob.glob, os.walk = iglob, lambda *args, **kwargs: [*iglob(*args, **kwargs)], walk
+    Path.glob, Path.rglob = search(Path.glob), search(Path.rglob)  # type: ignore[method-assign]
+
+
+def put_pictures(folder: Path, aside: Path) -> dict[str, object]:
+    """Put pictures into a folder of the run's own; for one outside of it aside, where it is then looked for."""
+    try:
+        return make_folder(folder)
+    except OSError:
+        other = aside / f"folder{len(_moved)}"
+        redirect(folder, other)
+        return _draw_pictures(other)
+
+
+class Answer(io.BytesIO):
+    """What a host would have answered."""
+
+    status = code = 200
+
+    def __init__(self, url: str, content: bytes) -> None:
+        super().__init__(content)
+        self.url, self.length, self.headers = url, len(content), Message()
+        self.headers["Content-Length"] = str(len(content))
+
+    def info(self) -> Message:
+        return self.headers
+
+    def geturl(self) -> str:
+        return self.url
+
+    def getcode(self) -> int:
+        return self.status
+
+
+def make_download(notes: Any, url: str) -> bytes | None:
+    """Return what stands in for an address, written down; None where its kind cannot be made up."""
+    path = url.split("?")[0].split("#")[0].lower()
+    name = path.rpartition("/")[2]
+    suffix = Path(name.removesuffix(".gz")).suffix
+    if name.endswith(ARCHIVES):
+        notes.add("archive", url, guessed=True)
+        content = make_archive(name)
+    elif suffix in PLAIN_TEXTS or name.removesuffix(".gz") in PLAIN:
+        content, facts = make_content(Path("text.gz" if name.endswith(".gz") else "text.txt"))
+        notes.add("download", url, guessed=True, **facts)
+    elif suffix in PHOTOGRAPHS and not name.endswith(".gz"):
+        packed = io.BytesIO()
+        make_picture(PICTURE).save(packed, "JPEG")
+        notes.add("picture", url, guessed=True, size=[*PICTURE])
+        content = packed.getvalue()
+    else:
+        return None
+    _downloaded.add(name)
+    return content
 
 
 def patch_downloads(observer: Any, notes: Any, aside: Path) -> None:
-    """Give the program a text where it downloads one itself and cannot."""
+    """Give the program a text, a picture or an empty archive where it downloads one and cannot."""
 
-    def stand_in(url: Any, problem: OSError, through: str = "") -> bytes:
-        name = str(getattr(url, "full_url", url))
-        kind = name.split("?")[0].lower()
-        by_library = observer.is_library(find_asker_outside(through) if through else observer.find_asker())
-        if kind.endswith(ARCHIVES) and not by_library:
-            notes.add("archive", name, guessed=True)
-            return make_archive(kind)
-        if not kind.endswith(".txt") or by_library:
+    retrieving: list[str] = []
+
+    def stand_in(url: Any, problem: OSError) -> bytes:
+        content = None if retrieving or find_asking_package() in ANSWERED else make_download(notes, str(url))
+        if content is None:
             raise problem
-        content, facts = make_content(Path("text.txt"))
-        notes.add("download", name, guessed=True, **facts)
+        keep_writes(aside)
         return content
 
     ordinary_open, ordinary_fetch = urllib.request.urlopen, urllib.request.urlretrieve
@@ -172,31 +250,38 @@ def patch_downloads(observer: Any, notes: Any, aside: Path) -> None:
         try:
             return ordinary_open(url, *args, **kwargs)
         except OSError as problem:
-            return io.BytesIO(stand_in(url, problem))
+            address = str(getattr(url, "full_url", url))
+            return Answer(address, stand_in(address, problem))
 
     @functools.wraps(ordinary_fetch)
     def urlretrieve(url: str, filename: Any = None, *args: Any, **kwargs: Any) -> Any:
         try:
-            return ordinary_fetch(url, filename, *args, **kwargs)
+            retrieving.append(url)  # what it opens in turn it would write where it is told
+            try:
+                return ordinary_fetch(url, filename, *args, **kwargs)
+            finally:
+                retrieving.pop()
         except OSError as problem:
             content = stand_in(url, problem)
             target = filename or "text.txt"
             put_file(Path(target), content, aside)
-            return target, None
+            return target, Answer(url, content).headers
 
     def patch_requests(module: Any) -> None:
-        ordinary_get = module.get
+        ordinary_request = module.Session.request
 
-        @functools.wraps(ordinary_get)
-        def get(url: str, *args: Any, **kwargs: Any) -> Any:
+        @functools.wraps(ordinary_request)
+        def request(self: Any, method: str, url: str, *args: Any, **kwargs: Any) -> Any:
             try:
-                return ordinary_get(url, *args, **kwargs)
+                return ordinary_request(self, method, url, *args, **kwargs)
             except OSError as problem:
                 response = module.Response()
-                response._content, response.status_code, response.encoding = stand_in(url, problem), 200, "utf-8"
+                response._content = stand_in(url, problem)
+                response.status_code, response.encoding, response.url = 200, "utf-8", str(url)
+                response.headers["content-length"] = str(len(response.content))
                 return response
 
-        module.get = get
+        module.Session.request = request
 
     def patch_fsspec(module: Any) -> None:
         ordinary_find = module.HTTPFileSystem._open
@@ -206,23 +291,102 @@ def patch_downloads(observer: Any, notes: Any, aside: Path) -> None:
             try:
                 return ordinary_find(self, path, *args, **kwargs)
             except OSError as problem:
-                return io.BytesIO(stand_in(path, problem, through="fsspec"))
+                return Answer(path, stand_in(path, problem))
 
         module.HTTPFileSystem._open = _open
 
     urllib.request.urlopen, urllib.request.urlretrieve = urlopen, urlretrieve
-    observer.after_import({"requests": patch_requests, "fsspec.implementations.http": patch_fsspec})
+    observer.after_import(
+        {
+            "requests": patch_requests,
+            "fsspec.implementations.http": patch_fsspec,
+            "torchvision.datasets.utils": trust_downloads,
+        }
+    )
 
 
-def find_asker_outside(package: str) -> str:
-    """Return the file of the innermost frame that is neither this plugin's nor of the package's."""
+def trust_downloads(module: Any) -> None:
+    """Let torchvision pass a file that something stood in for, though its checksum is another."""
+    ordinary = module.check_integrity
+
+    @functools.wraps(ordinary)
+    def check_integrity(fpath: Any, md5: str | None = None) -> bool:
+        return bool(ordinary(fpath, None if os.path.basename(fpath).lower() in _downloaded else md5))  # noqa: PTH119
+
+    module.check_integrity = check_integrity
+
+
+def find_asking_package() -> str:
+    """Return the package of the innermost frame that is neither a plugin's nor of what downloads for others."""
     frame = sys._getframe(1)
     while frame is not None:
-        top = frame.f_globals.get("__name__", "").partition(".")[0]
-        if not frame.f_globals.get("PASSES_THROUGH") and top != package:
-            return frame.f_code.co_filename
+        name = frame.f_globals.get("__name__", "")
+        carries = any(f"{name}.".startswith(f"{carrier}.") for carrier in CARRIERS)
+        if not frame.f_globals.get("PASSES_THROUGH") and not carries:
+            return str(name).partition(".")[0]
         frame = frame.f_back  # type: ignore[assignment]
     return ""
+
+
+def patch_commands(notes: Any, aside: Path) -> None:
+    """Let wget and curl, which reach nobody, give what they are asked for."""
+    ordinary_system, ordinary_popen = os.system, subprocess.Popen
+
+    def replace(command: Any, folder: Any = None) -> Any:
+        if isinstance(command, str):
+            parts = re.split(r"(\s*(?:&&|;|\n)\s*)", command)
+            place = Path(folder or ".")
+            for number, part in enumerate(parts):
+                try:
+                    words = shlex.split(part)
+                except ValueError:
+                    continue
+                if len(words) == 2 and words[0] == "cd":
+                    place = place / words[1]
+                elif fetch_by_command(notes, aside, words, place):
+                    parts[number] = "true"
+            return "".join(parts)
+        if isinstance(command, (list, tuple)) and all(isinstance(word, (str, os.PathLike)) for word in command):
+            words = [*map(os.fspath, command)]
+            return ["true"] if fetch_by_command(notes, aside, words, Path(folder or ".")) else command
+        return command
+
+    class Popen(ordinary_popen):  # type: ignore[type-arg,misc,valid-type]
+        """Runs a command, but for one that only downloads what is made up."""
+
+        def __init__(self, args: Any, *rest: Any, **kwargs: Any) -> None:
+            super().__init__(replace(args, kwargs.get("cwd")), *rest, **kwargs)
+
+    os.system = functools.wraps(ordinary_system)(lambda command: ordinary_system(replace(command)))
+    subprocess.Popen = Popen  # type: ignore[misc]
+
+
+def fetch_by_command(notes: Any, aside: Path, words: Sequence[str], folder: Path) -> bool:
+    """Make what a command of wget or curl would download; return whether it was all made up."""
+    program = os.path.basename(words[0]) if words else ""  # noqa: PTH119
+    urls = [word for word in words[1:] if "://" in word]
+    if program not in ("wget", "curl") or not urls:
+        return False
+    target, place = "", folder
+    for flag, value in zip(words, [*words[1:], ""]):
+        name, _, given = flag.partition("=")
+        if (
+            name in ("-O", "--output-document")
+            and program == "wget"
+            or name in ("-o", "--output")
+            and program == "curl"
+        ):
+            target = given or value
+        elif name in ("-P", "--directory-prefix") and program == "wget":
+            place = folder / (given or value)
+    if program == "curl" and not target and not {"-O", "--remote-name"} & {*words}:
+        return False  # to its output
+    contents = [make_download(notes, url) for url in urls]
+    if None in contents:
+        return False
+    for url, content in zip(urls, contents):
+        put_file(place / (target or url.split("?")[0].rpartition("/")[2]), content or b"", aside)
+    return True
 
 
 def make_archive(kind: str) -> bytes:
@@ -235,17 +399,57 @@ def make_archive(kind: str) -> bytes:
     return content.getvalue()
 
 
+def redirect(path: Path, other: Path) -> None:
+    """Let a file or a folder that the program names be another one."""
+    if not _moved:
+        redirect_files()
+    _moved[os.path.normpath(path)] = str(other)
+
+
+def keep_writes(aside: Path) -> None:
+    """Keep new files out of folders of the user's, once a download was made up: the next run would take it for real."""
+    if _kept:
+        return
+    _kept.append(aside)
+    ordinary = builtins.open
+
+    @functools.wraps(ordinary)
+    def open_aside(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
+        if isinstance(file, (str, os.PathLike)) and {*mode} & {*"wxa"} and not is_there(file):
+            path = Path(os.fsdecode(file))
+            try:
+                refuse_outside(path)
+            except PermissionError:
+                aside.mkdir(parents=True, exist_ok=True)
+                other = aside / f"{len(_moved)}{path.suffix}"
+                redirect(path, other)
+                file = other
+        return ordinary(file, mode, *args, **kwargs)
+
+    builtins.open = io.open = open_aside
+
+
 def redirect_files() -> None:
     """Open the stand-ins of files that the program names outside of the run's folders."""
 
     def find_other(file: Any) -> Any:
-        return _moved.get(os.path.normpath(file), file) if isinstance(file, (str, os.PathLike)) else file
+        if not isinstance(file, (str, os.PathLike)) or not isinstance(name := os.fspath(file), str):
+            return file
+        name = os.path.normpath(name)
+        if name in _moved.values():
+            return file
+        for path, other in _moved.items():
+            if name == path or name.startswith(f"{path}{os.sep}"):
+                return other + name[len(path) :]
+        return file
 
     def wrap(ordinary: Callable[..., Any]) -> Callable[..., Any]:
-        return functools.wraps(ordinary)(lambda file, *args, **kwargs: ordinary(find_other(file), *args, **kwargs))
+        return functools.wraps(ordinary)(lambda file=".", *args, **kwargs: ordinary(find_other(file), *args, **kwargs))
 
     builtins.open = io.open = wrap(builtins.open)
-    for name in ("exists", "isfile", "getsize"):
+    for name in ("stat", "listdir", "scandir"):
+        setattr(os, name, wrap(getattr(os, name)))
+    for name in ("exists", "isfile", "isdir", "getsize"):
         setattr(os.path, name, wrap(getattr(os.path, name)))
 
 
@@ -253,25 +457,55 @@ def watch_questions(observer: Any, path: Path) -> None:
     """Write down which files the program asks for and does not find: one that gives up then often names none."""
     asked: set[tuple[str, str, int]] = set()
 
+    def write(name: Any, **facts: object) -> None:
+        entry = (str(name), *observer.find_caller())
+        if entry not in asked and len(asked) < MOST_QUESTIONS:
+            asked.add(entry)
+            with _open(path, "a", encoding="utf-8") as out:
+                out.write(json.dumps({**dict(zip(("name", "file", "line"), entry)), **facts}) + "\n")
+
     def wrap(ordinary: Callable[..., bool]) -> Callable[..., bool]:
         @functools.wraps(ordinary)
         def ask(name: Any, **kwargs: Any) -> bool:
             there = ordinary(name, **kwargs)
-            if there or len(asked) >= MOST_QUESTIONS or not isinstance(name, (str, os.PathLike)):
-                return there
-            entry = (str(name), *observer.find_caller())
-            if entry not in asked and not observer.is_library(observer.find_asker()):
-                asked.add(entry)
-                with _open(path, "a", encoding="utf-8") as out:
-                    out.write(json.dumps(dict(zip(("name", "file", "line"), entry))) + "\n")
+            if not there and isinstance(name, (str, os.PathLike)) and not observer.is_library(observer.find_asker()):
+                write(name)
             return there
 
         return ask
+
+    def wrap_search(ordinary: Callable[..., Any], find_folder: Callable[[str], str]) -> Callable[..., Any]:
+        @functools.wraps(ordinary)
+        def search(name: Any, *args: Any, **kwargs: Any) -> Any:
+            if isinstance(name, (str, os.PathLike)) and isinstance(text := os.fspath(name), str):
+                folder = find_folder(text)
+                if not is_there(folder) and (is_argument(folder) or not observer.is_library(observer.find_asker())):
+                    write(folder, searched=True)
+            return ordinary(name, *args, **kwargs)
+
+        return search
 
     for name in ("exists", "isfile", "isdir"):
         setattr(os.path, name, wrap(getattr(os.path, name)))
     for name in ("exists", "is_file", "is_dir"):
         setattr(Path, name, wrap(getattr(Path, name)))
+    for owner, name, find_folder in SEARCHES:
+        setattr(owner, name, wrap_search(getattr(owner, name), find_folder))
+
+
+#: What looks through a folder: who has it, its name, and the folder of what it is given.
+SEARCHES: tuple[tuple[Any, str, Callable[[str], str]], ...] = (
+    (glob, "glob", os.path.dirname),
+    (glob, "iglob", os.path.dirname),
+    (os, "walk", str),
+    (Path, "glob", str),
+    (Path, "rglob", str),
+)
+
+
+def is_argument(folder: str) -> bool:
+    """Return whether a folder is, or lies in, one that the program's command names."""
+    return any(argument and f"{folder}/".startswith(f"{argument.rstrip('/')}/") for argument in sys.argv[1:])
 
 
 def make_content(path: Path) -> tuple[bytes, dict[str, object]]:

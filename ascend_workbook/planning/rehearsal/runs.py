@@ -146,7 +146,7 @@ class Rehearsal:
         plugins = [Plugin(WATCH, config), peers, Plugin(LEAN_LOADING, early=True)]
         if self.stand_ins:
             plugins += [Plugin(file, early=True) for file in (STAND_INS, LOGGERS, OLDER, GRAPHS)]
-            plugins.append(Plugin(FILES, configure(self.files), early=True))
+            plugins.append(Plugin(FILES, configure(self.files, self.plan.network), early=True))
             plugins.append(Plugin(PIPELINES, configure_pipelines(), early=True))
             plugins.append(Plugin(HUB, configure_hub(self.plan.network, self.files), early=True))
         result = sides.run_side(

@@ -115,7 +115,22 @@ def find_missing(result: LaunchResult, folder: Path | None = None) -> str | None
     if not name and folder is not None and error.type == "AssertionError":
         name = _find_asked(folder / "asked.jsonl", error.path or "", error.line or 0)
     suffix = Path(name).suffix.lower()
-    return name if name and (suffix in MADE_UP or not suffix) else None
+    if name and (suffix in MADE_UP or not suffix):
+        return name
+    return PICTURES if folder is not None and _searched_in_vain(folder) else None
+
+
+def _searched_in_vain(folder: Path) -> bool:
+    """Return whether the program looked through a folder that is not there, and no pictures stood in for it yet."""
+    if any(stand_in.kind == "pictures" for stand_in in load_stand_ins(folder / "stand_ins.jsonl")):
+        return False
+    return any(entry.get("searched") for entry in _load_questions(folder / "asked.jsonl"))
+
+
+def _load_questions(path: Path) -> list[dict[str, Any]]:
+    """Read what the program asked for and did not find."""
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def _find_rows(message: str, folder: Path) -> str:
@@ -131,8 +146,7 @@ def _find_rows(message: str, folder: Path) -> str:
 def _find_asked(path: Path, file: str, line: int) -> str:
     """Return what the program asked for, and did not find, where it failed; empty where nothing."""
     names = [""]
-    for text in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else ():
-        entry = json.loads(text)
+    for entry in _load_questions(path):
         if file and str(entry["file"]).endswith(file) and 0 <= line - int(entry["line"]) <= NEAR:
             names.append(str(entry["name"]))
     return names[-1]
@@ -164,7 +178,8 @@ def configure_pipelines() -> dict[str, object]:
     return {"pipelines": json.loads(PIPELINES.read_text(encoding="utf-8"))["pipelines"]}
 
 
-def configure(missing: Sequence[str]) -> dict[str, object]:
-    """Return what the plugin that stands in for files is told: those that runs before did not find."""
+def configure(missing: Sequence[str], network: bool = False) -> dict[str, object]:
+    """Return what the plugin that stands in for files is told: those that runs before did not find, and whether what
+    downloads reaches anybody."""
     files = [name for name in missing if not name.startswith((COLUMN, MORE_ROWS)) and name not in (PICTURES, LAUNCHER)]
-    return {"files": files, "pictures": PICTURES in missing}
+    return {"files": files, "pictures": PICTURES in missing, "offline": not network}

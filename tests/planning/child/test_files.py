@@ -34,10 +34,57 @@ def test_nothing_is_made_in_a_folder_of_the_users(tmp_path: Path, tmp_path_facto
     own = tmp_path_factory.mktemp("own")
     names = [f"{own}/input.txt", f"../{own.name}/up.txt", f"{own}/pictures", "linked/input.txt"]
     (tmp_path / "linked").symlink_to(own)
-    code = f"print(json.dumps([len(open(name).read()) > 1_000_000 for name in {[names[0], names[1], names[3]]!r}]))"
+    code = f"""
+import os
+print(json.dumps([*(len(open(name).read()) > 1_000_000 for name in {[names[0], names[1], names[3]]!r}),
+                  len(os.listdir({names[2]!r})), Path({names[2]!r}, "picture_0.jpg").is_file()]))
+"""
     facts, stand_ins, errors = run(tmp_path, code, files=names)
-    assert facts == [True, True, True], errors
-    assert [each.name for each in stand_ins] == [names[0], names[1], names[3]] and not list(own.iterdir())
+    assert facts == [True, True, True, 64, True], errors
+    assert [each.name for each in stand_ins] == names and not list(own.iterdir())
+
+
+def make_torchvision(folder: Path) -> None:
+    """Write as much of torchvision as is asked for."""
+    (folder / "torchvision" / "datasets").mkdir(parents=True)
+    for name in ("torchvision", "torchvision/datasets"):
+        (folder / name / "__init__.py").write_text("")
+    (folder / "torchvision" / "datasets" / "utils.py").write_text(
+        "import hashlib, os, urllib.request\n"
+        "def check_integrity(fpath, md5=None):\n"
+        "    return md5 is None or hashlib.md5(open(fpath, 'rb').read()).hexdigest() == md5\n"
+        "def download_url(url, root, md5=None):\n"
+        "    os.makedirs(root, exist_ok=True)\n"
+        "    file = os.path.join(root, os.path.basename(url))\n"
+        "    with urllib.request.urlopen(url) as answer, open(file, 'wb') as out:\n"
+        "        assert answer.length\n"
+        "        while part := answer.read(4096):\n"
+        "            out.write(part)\n"
+        "    if not check_integrity(file, md5):\n"
+        "        raise RuntimeError('corrupted')\n"
+    )
+
+
+@pytest.mark.parametrize("library", [False, True])
+def test_what_is_made_of_a_download_is_not_written_to_a_folder_of_the_users(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, library: bool
+) -> None:
+    own = tmp_path_factory.mktemp("own")
+    (own / "log.txt").write_text("old ")
+    make_torchvision(tmp_path / "site-packages")
+    get = f"download_url('https://nowhere.invalid/a.txt', {str(own)!r})" if library else "Path(text).write_bytes(words)"
+    code = f"""
+import urllib.request
+from torchvision.datasets.utils import download_url
+words, text = urllib.request.urlopen("https://nowhere.invalid/a.txt").read(), {str(own / "a.txt")!r}
+{get}
+with open({str(own / "log.txt")!r}, "a") as log:
+    log.write("new")
+print(json.dumps([len(open(text).read()) > 1_000_000, Path(text).is_file()]))
+"""
+    facts, _, errors = running.run(tmp_path, code, ("files.py", {}), library="site-packages")
+    assert facts == [True, True], errors
+    assert [each.name for each in own.iterdir()] == ["log.txt"] and (own / "log.txt").read_text() == "old new"
 
 
 def test_no_download_is_made_up_in_a_folder_of_the_users(
@@ -91,7 +138,7 @@ def test_a_text_that_is_downloaded(tmp_path: Path, line: str) -> None:
 
 
 def test_a_text_that_is_opened_by_its_address(tmp_path: Path) -> None:
-    """As much of fsspec as is asked for; a library that asks by itself hears what it would."""
+    """As much of fsspec as is asked for; a library whose weights stand in elsewhere hears what it would."""
     library = tmp_path / "site-packages"
     (library / "fsspec" / "implementations").mkdir(parents=True)
     for folder in ("fsspec", "fsspec/implementations"):
@@ -100,18 +147,105 @@ def test_a_text_that_is_opened_by_its_address(tmp_path: Path) -> None:
         "class HTTPFileSystem:\n    def _open(self, path):\n        raise FileNotFoundError(path)\n"
         "def read(path):\n    return HTTPFileSystem()._open(path).read()\n"
     )
-    (library / "reader.py").write_text("from fsspec.implementations.http import read\nask = lambda path: read(path)\n")
+    (library / "timm.py").write_text("from fsspec.implementations.http import read\nask = lambda path: read(path)\n")
     code = """
 from fsspec.implementations.http import read
-import reader
+import timm
 try:
-    reader.ask("https://nowhere.invalid/input.txt")
+    timm.ask("https://nowhere.invalid/input.txt")
 except FileNotFoundError as problem:
     print(json.dumps([len(read("https://nowhere.invalid/input.txt")), str(problem)]))
 """
     facts, stand_ins, errors = running.run(tmp_path, code, ("files.py", {"files": []}), library="site-packages")
     assert facts and facts[0] > 1_000_000 and facts[1] == "https://nowhere.invalid/input.txt", errors
     assert [(each.kind, each.line) for each in stand_ins] == [("download", 7)]
+
+
+SEARCHES = {
+    'glob.glob("data/A/*.*")': "data/A",
+    'list(glob.iglob("data/A/*.*"))': "data/A",
+    'list(Path("data/A").glob("*.png"))': "data/A",
+    'list(Path("data").rglob("*.jpg"))': "data",
+    '[name for _, _, names in os.walk("/nowhere/data") for name in names]': "/nowhere/data",
+    'list(Path("/nowhere/data").glob("*.jpg"))': "/nowhere/data",
+}
+
+
+@pytest.mark.parametrize(("search", "folder"), SEARCHES.items())
+def test_a_search_finds_pictures_once_a_run_found_none(tmp_path: Path, search: str, folder: str) -> None:
+    code = f"import glob, os\nprint(json.dumps(len({search})))"
+    assert run(tmp_path, code)[0] == 0
+    asked = [json.loads(line) for line in (tmp_path / "out" / "asked.jsonl").read_text().splitlines()]
+    assert [each["name"] for each in asked if each.get("searched")] == [folder]
+    facts, stand_ins, errors = run(tmp_path, code, pictures=True)
+    assert facts == 64, errors
+    assert [each.kind for each in stand_ins] == ["pictures"] and not Path("/nowhere").exists()
+
+
+def test_a_search_that_a_library_makes_for_itself_is_none_of_the_programs(tmp_path: Path) -> None:
+    (tmp_path / "site-packages").mkdir()
+    (tmp_path / "site-packages" / "fonts.py").write_text("import os\nfind = lambda: list(os.walk('/nowhere/fonts'))\n")
+    running.run(tmp_path, "import fonts\nfonts.find()", ("files.py", {"files": []}), library="site-packages")
+    assert not (tmp_path / "out" / "asked.jsonl").exists()
+
+
+COMMANDS = {
+    'os.system("wget -q https://nowhere.invalid/verdict.txt -O v.txt")': "v.txt",
+    'os.system("mkdir -p data && cd data && wget -c https://nowhere.invalid/v.txt")': "data/v.txt",
+    'subprocess.run(["wget", "-P", "data", "https://nowhere.invalid/v.txt"], check=True)': "data/v.txt",
+    'subprocess.check_call("curl -L https://nowhere.invalid/verdict.txt -o v.txt", shell=True)': "v.txt",
+    'subprocess.call(["curl", "-LO", "https://nowhere.invalid/v.txt"], cwd="data")': "",
+    'subprocess.check_output(["curl", "-L", "-O", "https://nowhere.invalid/v.txt"])': "v.txt",
+}
+
+
+@pytest.mark.parametrize(("command", "name"), COMMANDS.items())
+def test_what_wget_and_curl_are_asked_for(tmp_path: Path, command: str, name: str) -> None:
+    code = f"import os, subprocess\n{command}\nprint(json.dumps(len(Path({name!r}).read_text())))"
+    facts, stand_ins, errors = run(tmp_path, code)
+    if not name:  # flags in one word are not taken apart, and what is not understood runs
+        assert facts is None and not stand_ins
+        return
+    assert facts and facts > 1_000_000, errors
+    assert [(each.kind, each.line) for each in stand_ins] == [("download", 2)]
+
+
+@pytest.mark.parametrize(
+    "command", ["wget https://nowhere.invalid/data.csv", "curl https://nowhere.invalid/v.txt", "echo https://a.b/v.txt"]
+)
+def test_what_cannot_be_made_up_is_left_to_the_command(tmp_path: Path, command: str) -> None:
+    code = f"import os\nprint(json.dumps([os.system({command!r} + ' > out/said.txt 2>&1'), os.listdir()]))"
+    facts, stand_ins, errors = run(tmp_path, code)
+    assert facts and "data.csv" not in facts[1] and not stand_ins, errors
+
+
+def test_what_a_library_downloads_for_its_demonstration(tmp_path: Path) -> None:
+    (tmp_path / "site-packages").mkdir()
+    (tmp_path / "site-packages" / "demos.py").write_text(
+        "import requests\ndef read():\n"
+        "    with requests.get('https://nowhere.invalid/words/train.txt', stream=True) as answer:\n"
+        "        answer.raise_for_status()\n"
+        "        return b''.join(answer.iter_content(4096))\n"
+    )
+    code = "import demos\nprint(json.dumps(len(demos.read())))"
+    facts, stand_ins, errors = running.run(tmp_path, code, ("files.py", {}), library="site-packages")
+    assert facts and facts > 1_000_000, errors
+    assert [(each.kind, each.name) for each in stand_ins] == [("download", "https://nowhere.invalid/words/train.txt")]
+
+
+def test_an_archive_by_torchvision_has_no_checksum_to_hold(tmp_path: Path) -> None:
+    make_torchvision(tmp_path / "site-packages")
+    code = """
+from torchvision.datasets.utils import download_url
+download_url("https://nowhere.invalid/set.tar.gz", "data", md5="0" * 32)
+try:
+    download_url("https://nowhere.invalid/set.csv", "data")
+except OSError as problem:
+    print(json.dumps([sorted(each.name for each in Path("data").iterdir()), type(problem).__name__]))
+"""
+    facts, stand_ins, errors = running.run(tmp_path, code, ("files.py", {}), library="site-packages")
+    assert facts == [["set.tar.gz"], "URLError"], errors
+    assert [each.kind for each in stand_ins] == ["archive"]
 
 
 def test_a_picture_is_made_where_a_run_before_did_not_find_it(tmp_path: Path) -> None:

@@ -58,6 +58,18 @@ def test_what_an_assertion_was_about_is_what_was_asked_for_beside_it(tmp_path: P
     assert find_missing(ended("AssertionError", "")) is None
 
 
+def test_a_folder_that_was_searched_in_vain_is_made_once(tmp_path: Path) -> None:
+    (tmp_path / "asked.jsonl").write_text(
+        '{"name": "data", "file": "/run/train.py", "line": 3, "searched": true}\n'
+        '{"name": "data/train.txt", "file": "/run/train.py", "line": 7}\n'
+    )
+    assert find_missing(ended("IndexError", "list index out of range"), tmp_path) == PICTURES
+    (tmp_path / "stand_ins.jsonl").write_text(
+        '{"kind": "pictures", "name": "data/*", "guessed": true, "file": "train.py", "line": 3}\n'
+    )
+    assert find_missing(ended("IndexError", "list index out of range"), tmp_path) is None
+
+
 def launches_of(*results: LaunchResult, allowed: bool = True) -> tuple[Any, list[dict[str, object]]]:
     """Run a rank whose launches end so, one after another; return its result and what each launch was given."""
     given, waiting = [], list(results)
@@ -84,9 +96,9 @@ def test_it_is_run_again_with_what_was_missing() -> None:
     run, given = launches_of(TEXT, ended("ValueError", EMPTY), FINE)
     assert run.result is FINE
     assert given == [
-        {"files": [], "pictures": False},
-        {"files": ["input.txt"], "pictures": False},
-        {"files": ["input.txt"], "pictures": True},
+        {"files": [], "pictures": False, "offline": True},
+        {"files": ["input.txt"], "pictures": False, "offline": True},
+        {"files": ["input.txt"], "pictures": True, "offline": True},
     ]
 
 
@@ -137,7 +149,7 @@ def test_what_rows_that_stood_in_lack(tmp_path: Path, kind: str, message: str, m
 
 def test_what_was_missing_goes_to_whom_it_concerns() -> None:
     missing = ["input.txt", "column messages", "rows 300", "rows 20", PICTURES, LAUNCHER]
-    assert configure(missing) == {"files": ["input.txt"], "pictures": True}
+    assert configure(missing) == {"files": ["input.txt"], "pictures": True, "offline": True}
     told = configure_hub(True, missing)
     assert (told["columns"], told["rows"], told["offline"]) == (["messages"], 300, False)
     assert "rows" not in configure_hub(True, [])

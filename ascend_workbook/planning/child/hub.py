@@ -1,6 +1,7 @@
 """A launch plugin: stand-ins for what the Hugging Face hub would give, where it cannot be reached.
 
     model      the model of a known name, as its configuration builds it; known are those of `plan` and OTHERS
+    documented the model that a configuration's defaults build, where transformers names that model beside them; guessed
     tokenizer  a tokenizer of bytes with as many tokens as the model's vocabulary
     texts      rows of text, pictures or talks under the columns that trainings on such a set read; guessed
     metric     a measure of the library evaluate, which counts nothing
@@ -16,6 +17,7 @@ import os
 import re
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -61,8 +63,18 @@ OTHERS: dict[str, dict[str, object]] = {
     "t5-small": _t5(6, 512, 2048, 8),
     "t5-base": _t5(12, 768, 3072, 12),
     "t5-large": _t5(24, 1024, 4096, 16),
-    "vit-base-patch16-224": {"model_type": "vit"},
 }
+#: Names of vision transformers, and their sizes.
+VIT = re.compile(r"vit-(small|base|large|huge)-patch(\d+)-(\d+)")
+VIT_SIZES = {"small": (12, 384, 6), "base": (12, 768, 12), "large": (24, 1024, 16), "huge": (32, 1280, 16)}
+#: How many words models of the kind of bert know, by what their names hold.
+VOCABULARIES = (("multilingual-uncased", 105879), ("multilingual", 119547), ("-cased", 28996))
+#: A configuration's file names the model that its defaults were taken from, and its kind.
+DOCUMENTED = re.compile(
+    r"""checkpoint=["']([^"']+)["'](?:(?!checkpoint=).)*?model_type = ["']([\w-]+)["']""", re.DOTALL
+)
+#: Models that were built of defaults.
+_documented: set[str] = set()
 #: Sets of texts by what their name holds: the columns, and which of them are numbers (of so many classes).
 TEXTS: tuple[tuple[str, tuple[str, ...], dict[str, int]], ...] = (
     ("alpaca", ("instruction", "input", "output", "text"), {}),
@@ -104,6 +116,9 @@ PICTURES = ("image", "img", "pixel_values", "picture", "photo")
 TALKS = ("messages", "conversations", "conversation", "chosen", "rejected")
 NUMBERS = ("label", "labels", "score", "scores", "similarity", "similarity_score", "idx", "target", "fine_label")
 PICTURE = (256, 256)
+#: Columns whose numbers are classes with names; the parts of a set.
+CLASSES = ("label", "labels", "fine_label")
+SPLITS = ("train", "validation", "test")
 ROWS, WORDS = 2000, "the training of a model takes memory for its weights and what it keeps of each step "
 
 
@@ -127,6 +142,7 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
         "transformers.models.auto.tokenization_auto": functools.partial(patch_auto_tokenizer, notes, known),
         "timm.models._builder": functools.partial(patch_timm, notes),
         "datasets.load": functools.partial(patch_texts, notes, config),
+        "datasets.inspect": patch_lists,
         "datasets": functools.partial(patch_texts, notes, config),
         "evaluate": functools.partial(patch_metrics, notes),
     }
@@ -150,7 +166,49 @@ def find_configuration(
     known."""
     folder = (settings or {}).get("subfolder")
     config = known.get(f"{simplify(name)}/{folder}" if folder else simplify(name))
-    return None if config is None else {**config}
+    if config is None:
+        return None if folder else (make_vision(name) or find_documented(name))
+    if config.get("vocab_size") == 30522:
+        words = next((count for part, count in VOCABULARIES if part in name.lower()), 30522)
+        return {**config, "vocab_size": words}
+    return {**config}
+
+
+def make_vision(name: str) -> dict[str, Any] | None:
+    """Return the configuration of a vision transformer, which its name tells; None where it is none."""
+    match = VIT.search(name.lower())
+    if match is None or "google/" not in name:
+        return None
+    layers, width, heads = VIT_SIZES[match[1]]
+    sizes = {"num_hidden_layers": layers, "hidden_size": width, "num_attention_heads": heads}
+    return {"model_type": "vit", **sizes, "intermediate_size": 4 * width} | {
+        "patch_size": int(match[2]),
+        "image_size": int(match[3]),
+    }
+
+
+@functools.cache
+def list_documented() -> dict[str, str]:
+    """Return which kind of model transformers names beside the defaults of a configuration, by the model's name."""
+    transformers: Any = import_module("transformers")
+    files = sorted((Path(transformers.__file__).parent / "models").glob("*/configuration_*.py"))
+    pairs = [pair for file in files for pair in DOCUMENTED.findall(file.read_text(encoding="utf-8", errors="replace"))]
+    return {name.lower(): kind for name, kind in reversed(pairs)}
+
+
+def find_documented(name: str) -> dict[str, Any] | None:
+    """Return a configuration's defaults, where transformers names that model beside them; None where it does not."""
+    kind = list_documented().get(name.lower())
+    if kind is None:
+        return None
+    _documented.add(name)
+    config = import_module("transformers").AutoConfig.for_model(kind)
+    text = config.get_text_config()
+    facts = {name: getattr(text, name, None) for name in ("vocab_size", "max_position_embeddings")}
+    return {
+        "model_type": kind,
+        **{name: value for name, value in facts.items() if value is not None and text is config},
+    }
 
 
 def patch_configurations(known: dict[str, Any], module: ModuleType) -> None:
@@ -203,7 +261,8 @@ def patch_models(notes: Any, module: ModuleType) -> None:
             dtype = kwargs.get("dtype", kwargs.get("torch_dtype"))
             model = own._from_config(config, **({"dtype": dtype} if dtype not in (None, "auto") else {}))
             model.name_or_path = model.config._name_or_path = str(name)  # who has the model asks for what goes with it
-            notes.add("model", str(name), guessed=False, parameters=sum(each.numel() for each in model.parameters()))
+            count, guessed = sum(each.numel() for each in model.parameters()), str(name) in _documented
+            notes.add("documented" if guessed else "model", str(name), guessed=guessed, parameters=count)
             return model.eval()
 
     cls.from_pretrained = classmethod(from_pretrained)
@@ -312,10 +371,42 @@ def patch_texts(notes: Any, settings: dict[str, Any], module: ModuleType) -> Non
                 raise
             split = kwargs.get("split", args[3] if len(args) > 3 else None)
             part = kwargs.get("name", args[0] if args else None)
-            return make_texts(notes, settings, f"{path}/{part}" if part else str(path), split)
+            rows = make_texts(notes, settings, f"{path}/{part}" if part else str(path), split)
+            return make_stream(rows) if kwargs.get("streaming") else rows
 
     load_dataset.stands_in = True  # type: ignore[attr-defined]
     module.load_dataset = load_dataset  # type: ignore[attr-defined]
+
+
+def make_stream(rows: Any) -> Any:
+    """Return sets as they come where they are read while they are loaded."""
+    if isinstance(rows, list):
+        return [each.to_iterable_dataset() for each in rows]
+    if isinstance(rows, dict):
+        return import_module("datasets").IterableDatasetDict({name: make_stream(each) for name, each in rows.items()})
+    return rows.to_iterable_dataset()
+
+
+def patch_lists(module: ModuleType) -> None:
+    """Name the parts of a set that is not to be had."""
+    for name, answer in (("get_dataset_config_names", ["default"]), ("get_dataset_split_names", [*SPLITS])):
+        setattr(module, name, answer_offline(getattr(module, name), answer))
+        setattr(import_module("datasets"), name, getattr(module, name))
+
+
+def answer_offline(ordinary: Callable[..., Any], answer: list[str]) -> Callable[..., Any]:
+    """Return a function that answers where the hub does not."""
+
+    @functools.wraps(ordinary)
+    def ask(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return ordinary(*args, **kwargs)
+        except Exception as problem:
+            if not isinstance(problem, OSError) and type(problem).__name__ != "DatasetNotFoundError":
+                raise
+            return [*answer]
+
+    return ask
 
 
 def make_texts(notes: Any, settings: dict[str, Any], name: str, split: Any) -> Any:
@@ -328,10 +419,13 @@ def make_texts(notes: Any, settings: dict[str, Any], name: str, split: Any) -> A
     columns: dict[str, Any] = {column: make_column(column, count) for column in names}
     columns |= {column: [row % classes for row in range(count)] for column, classes in numbers.items()}
     rows = datasets.Dataset.from_dict(columns)
+    for column, classes in numbers.items():
+        if column in CLASSES and classes > 1 and hasattr(datasets, "ClassLabel"):
+            rows = rows.cast_column(column, datasets.ClassLabel(names=[str(number) for number in range(classes)]))
     notes.add("texts", name, guessed=True, rows=count, words=6 * len(WORDS.split()), columns=sorted(columns))
     if isinstance(split, (list, tuple)):
         return [rows] * len(split)
-    return rows if split is not None else datasets.DatasetDict(dict.fromkeys(("train", "validation", "test"), rows))
+    return rows if split is not None else datasets.DatasetDict(dict.fromkeys(SPLITS, rows))
 
 
 def make_column(name: str, count: int) -> list[Any]:

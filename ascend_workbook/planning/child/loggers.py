@@ -1,11 +1,16 @@
 """A launch plugin: stand-ins for packages that only tell others of a run (wandb), and that are not installed.
 
-Such a package does nothing to a training; each that stood in is written down (stand_ins.jsonl). Runs in the user's
-process by path and imports nothing of the workbook.
+Such a package does nothing to a training; each that stood in is written down (stand_ins.jsonl). Those that are
+installed are switched off where they would ask for an account, which nobody can give here (configuration `offline`).
+torch.utils.tensorboard stands on the package tensorboard, and writes nothing where that is not installed.
+
+Runs in the user's process by path and imports nothing of the workbook.
 """
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
@@ -30,11 +35,21 @@ LOGGERS = frozenset(
         "aim",
     }
 )
+#: What torch gives a program that writes curves, and what it stands on.
+WRITER, WRITTEN_BY = "torch.utils.tensorboard", "tensorboard"
+#: Settings of packages that ask for an account, as a program may set them itself.
+OFF = {"WANDB_MODE": "disabled", "SWANLAB_MODE": "disabled", "COMET_MODE": "disabled", "CLEARML_OFFLINE_MODE": "1"}
 
 
 def attach(observer: Any, config: dict[str, Any]) -> None:
     """Answer for such packages from now on."""
-    sys.meta_path.append(Loggers(observer))
+    loggers = Loggers(observer)
+    sys.meta_path.append(loggers)
+    if importlib.util.find_spec(WRITTEN_BY) is None:
+        sys.meta_path.insert(0, Writer(observer))
+    if config.get("offline", True):
+        for name, value in OFF.items():
+            os.environ.setdefault(name, value)
 
 
 class Loggers(MetaPathFinder, Loader):
@@ -55,6 +70,16 @@ class Loggers(MetaPathFinder, Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         module.__path__ = []
+
+
+class Writer(Loggers):
+    """Answers for what torch writes curves with."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:
+        if name != WRITER or not is_asked_by_program(self._observer):
+            return None
+        self._notes.add("logger", WRITTEN_BY, guessed=False)
+        return ModuleSpec(name, self, is_package=True)
 
 
 def is_asked_by_program(observer: Any) -> bool:

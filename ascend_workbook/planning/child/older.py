@@ -30,6 +30,7 @@ PASSES_THROUGH = True
 #: Names of numpy that are gone, and those of today; the first are Python's own.
 OF_PYTHON = ("bool", "int", "float", "complex", "object", "str")
 OF_NUMPY = {
+    "bool8": "bool_",
     "product": "prod",
     "cumproduct": "cumprod",
     "alltrue": "all",
@@ -57,6 +58,8 @@ OF_ARGUMENTS = {
     **dict.fromkeys(("logging_dir", "overwrite_output_dir", "save_safetensors", "group_by_length"), ""),
     **dict.fromkeys(("half_precision_backend", "fp16_opt_level", "fp16_backend", "push_to_hub_token"), ""),
 }
+#: What prepares pictures for a model of transformers was named XFeatureExtractor.
+OF_PICTURES = ("Beit", "CLIP", "Deit", "Detr", "DPT", "Segformer", "ViT", "ViTMAE", "Yolos", "ConvNext", "MobileViT")
 OF_TRAINER = {"tokenizer": "processing_class"}
 OF_ADAMW = {"correct_bias": "", "no_deprecation_warning": ""}
 
@@ -65,16 +68,17 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
     """Answer for what is gone from now on."""
     notes = observer.open_notes("stand_ins.jsonl")
     numpy_names = {name: functools.partial(getattr, builtins, name) for name in OF_PYTHON}
-    fill_names(notes, sys.modules["collections"], {name: _of("collections.abc", name) for name in OF_COLLECTIONS})
-    fill_names(notes, inspect, {"getargspec": _of("inspect", "getfullargspec")})
-    fill_names(notes, time, {"clock": _of("time", "perf_counter")})
+    fill = functools.partial(fill_names, notes, observer)
+    fill(sys.modules["collections"], {name: _of("collections.abc", name) for name in OF_COLLECTIONS})
+    fill(inspect, {"getargspec": _of("inspect", "getfullargspec")})
+    fill(time, {"clock": _of("time", "perf_counter")})
     calls: dict[str, Callable[[ModuleType], None]] = {
-        "numpy": lambda module: fill_names(
-            notes, module, {**numpy_names, **{old: _of("numpy", new) for old, new in OF_NUMPY.items()}}
+        "numpy": lambda module: fill(
+            module, {**numpy_names, **{old: _of("numpy", new) for old, new in OF_NUMPY.items()}}
         ),
-        "PIL.Image": lambda module: fill_names(notes, module, {"ANTIALIAS": _of("PIL.Image", "LANCZOS")}),
-        "fractions": lambda module: fill_names(notes, module, {"gcd": _of("math", "gcd")}),
-        "transformers": functools.partial(give_optimizer, notes),
+        "PIL.Image": lambda module: fill(module, {"ANTIALIAS": _of("PIL.Image", "LANCZOS")}),
+        "fractions": lambda module: fill(module, {"gcd": _of("math", "gcd")}),
+        "transformers": functools.partial(complete_transformers, notes, fill),
         "transformers.training_args": functools.partial(accept_older_arguments, notes),
         "transformers.trainer": lambda module: accept_older(notes, module.Trainer, OF_TRAINER),
     }
@@ -88,12 +92,12 @@ def _of(module: str, name: str) -> Callable[[], Any]:
     return find
 
 
-def fill_names(notes: Any, module: ModuleType, names: dict[str, Callable[[], Any]]) -> None:
-    """Let a module answer for names that it lacks."""
+def fill_names(notes: Any, observer: Any, module: ModuleType, names: dict[str, Callable[[], Any]]) -> None:
+    """Let a module answer the program for names that it lacks; a library often only looks what there is."""
     ordinary = module.__dict__.get("__getattr__")
 
     def find_older(name: str) -> Any:
-        if name in names:
+        if name in names and not observer.is_library(observer.find_asker()):
             value = names[name]()
             notes.add("older", f"{module.__name__}.{name}", guessed=False, now=describe(value))
             return value
@@ -108,6 +112,14 @@ def describe(value: Any) -> str:
     """Return a name for what stands in."""
     name = getattr(value, "__name__", None)
     return str(name if name is not None else value)
+
+
+def complete_transformers(notes: Any, fill: Callable[..., None], module: ModuleType) -> None:
+    """Give what transformers had: its optimizer, and what prepares pictures."""
+    give_optimizer(notes, module)
+    names = {f"{kind}FeatureExtractor": f"{kind}ImageProcessor" for kind in OF_PICTURES}
+    names["ViTMAEFeatureExtractor"] = "ViTImageProcessor"
+    fill(module, {old: _of("transformers", new) for old, new in names.items()})
 
 
 def give_optimizer(notes: Any, module: ModuleType) -> None:

@@ -30,9 +30,10 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
 
 
 def find_part(known: dict[str, Any], name: Any, settings: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the configuration of a pipeline's part that is asked for; None where it is not known."""
+    """Return the configuration of a pipeline's part that is asked for, or of a model by its own name; None where it is
+    not known."""
     last = str(name).rstrip("/").rpartition("/")[2].lower()
-    part: dict[str, Any] | None = known.get(last, {}).get(settings.get("subfolder"))
+    part: dict[str, Any] | None = known.get(last, {}).get(settings.get("subfolder") or "")
     return part
 
 
@@ -53,7 +54,9 @@ def patch_models(notes: Any, known: dict[str, Any], module: ModuleType) -> None:
             dtype = kwargs.get("torch_dtype", kwargs.get("dtype"))
             model = model.to(dtype) if dtype not in (None, "auto") else model
             count = sum(each.numel() for each in model.parameters())
-            notes.add("model", f"{name}/{kwargs['subfolder']}", guessed=False, parameters=count)
+            notes.add(
+                "model", "/".join(filter(None, (str(name), kwargs.get("subfolder")))), guessed=False, parameters=count
+            )
             return model.eval()
 
     cls.from_pretrained = classmethod(from_pretrained)

@@ -47,6 +47,7 @@ LOGGERS = CHILD / "loggers.py"
 OLDER = CHILD / "older.py"
 HUB = CHILD / "hub.py"
 GRAPHS = CHILD / "graphs.py"
+PROCESSORS = CHILD / "processors.py"
 PIPELINES = CHILD / "pipelines.py"
 MOVED = CHILD / "moved.py"
 LEAN_LOADING = CHILD / "lean_loading.py"
@@ -145,7 +146,8 @@ class Rehearsal:
         peers = Plugin(PEERS, {"folder": str(folder / TOLD)})
         plugins = [Plugin(WATCH, config), peers, Plugin(LEAN_LOADING, early=True)]
         if self.stand_ins:
-            plugins += [Plugin(file, early=True) for file in (STAND_INS, LOGGERS, OLDER, GRAPHS)]
+            plugins += [Plugin(file, early=True) for file in (STAND_INS, OLDER, GRAPHS, PROCESSORS)]
+            plugins.append(Plugin(LOGGERS, {"offline": not self.plan.network}, early=True))
             plugins.append(Plugin(FILES, configure(self.files, self.plan.network), early=True))
             plugins.append(Plugin(PIPELINES, configure_pipelines(), early=True))
             plugins.append(Plugin(HUB, configure_hub(self.plan.network, self.files), early=True))

@@ -46,7 +46,7 @@ ADDRESS = re.compile(r"host='([^']+)'|(https?://[^\s,'\")]+)")
 
 @dataclass(frozen=True)
 class StandIn:
-    """kind: dataset, folder, pictures, weights, file, download, logger, model, tokenizer, texts, graphs.
+    """kind: dataset, folder, pictures, weights, file, download, logger, model, documented, tokenizer, texts, graphs.
 
     guessed: its sizes are not known to be those of the real one."""
 
@@ -69,7 +69,7 @@ class StandIn:
         if self.kind == "graphs":
             args |= {name: int(self.facts[name]) for name in ("examples", "nodes", "edges", "features", "classes")}
         for fact in ("parameters", "tokens", "rows"):
-            if self.kind in ("model", "tokenizer", "texts") and fact in self.facts:
+            if self.kind in ("model", "documented", "tokenizer", "texts") and fact in self.facts:
                 args[fact] = int(self.facts[fact])
         if self.kind == "older":
             args["now"] = str(self.facts["now"])

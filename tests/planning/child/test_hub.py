@@ -16,8 +16,17 @@ pytest.importorskip("transformers")
 DATASETS = """
 class Dataset(dict):
     from_dict = classmethod(lambda cls, columns: cls(columns))
+    to_iterable_dataset = lambda self: iter([dict(zip(self, row)) for row in zip(*self.values())])
+    def cast_column(self, column, kind):
+        self.kinds = {**getattr(self, "kinds", {}), column: kind.names}
+        return self
+class ClassLabel:
+    def __init__(self, names):
+        self.names = names
+class IterableDatasetDict(dict):
+    pass
 DatasetDict = dict
-def load_dataset(path, name=None, split=None):
+def load_dataset(path, name=None, split=None, streaming=False):
     raise ConnectionError("no network")
 """
 
@@ -124,3 +133,50 @@ def test_a_name_that_nobody_knows_is_not_answered(tmp_path: Path) -> None:
     code = "from transformers import AutoModel\nAutoModel.from_pretrained('someone/something-own')"
     facts, stand_ins, errors = run(tmp_path, code)
     assert "OSError" in errors and stand_ins == []
+
+
+def test_rows_that_come_while_they_are_loaded_and_classes_with_names(tmp_path: Path) -> None:
+    code = """
+from datasets import load_dataset
+rows = load_dataset("someone/imdb", streaming=True)
+part = load_dataset("someone/imdb", split="train", streaming=True)
+kinds = load_dataset("someone/imdb", split="train").kinds
+print(json.dumps([next(rows["train"])["label"], sorted(next(part)), kinds]))
+"""
+    facts, _, errors = run(tmp_path, code)
+    assert facts == [0, ["label", "text"], {"label": ["0", "1"]}], errors[-2000:]
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        ("google-bert/bert-base-uncased", [30522, 768]),
+        ("bert-base-cased", [28996, 768]),
+        ("google-bert/bert-base-multilingual-cased", [119547, 768]),
+        ("google/vit-large-patch32-384", [32, 1024]),
+        ("google/vit-base-patch16-224-in21k", [16, 768]),
+    ],
+)
+def test_what_a_name_tells_of_a_model(tmp_path: Path, name: str, sizes: list[int]) -> None:
+    code = f"""
+from transformers import AutoConfig
+config = AutoConfig.from_pretrained({name!r})
+print(json.dumps([getattr(config, "vocab_size", None) or config.patch_size, config.hidden_size]))
+"""
+    facts, _, errors = run(tmp_path, code)
+    assert facts == sizes, errors[-2000:]
+
+
+def test_a_model_that_transformers_names_beside_defaults(tmp_path: Path) -> None:
+    code = """
+import torch
+from transformers import AutoModel, AutoTokenizer, ModernBertConfig
+name = "answerdotai/ModernBERT-base"
+with torch.device("meta"):
+    model = AutoModel.from_pretrained(name)
+print(json.dumps([type(model).__name__, len(AutoTokenizer.from_pretrained(name)) == ModernBertConfig().vocab_size]))
+"""
+    facts, stand_ins, errors = run(tmp_path, code)
+    assert facts == ["ModernBertModel", True], errors[-2000:]
+    assert [(each.kind, each.guessed) for each in stand_ins] == [("documented", True), ("tokenizer", True)]
+    assert all(each.sentence.args for each in stand_ins)

@@ -40,3 +40,23 @@ print(json.dumps([framework.has, step(), len(wandb.config.names)]))
 
 def test_other_packages_are_missed(tmp_path: Path) -> None:
     assert "No module named 'lion_pytorch'" in run(tmp_path, "import lion_pytorch")[2]
+
+
+def test_installed_ones_are_switched_off_where_nobody_can_sign_in(tmp_path: Path) -> None:
+    code = "import os\nprint(json.dumps([os.environ.get('WANDB_MODE'), os.environ.get('SWANLAB_MODE')]))"
+    assert run(tmp_path, code)[0] == ["disabled", "disabled"]
+    assert running.run(tmp_path, code, ("loggers.py", {"offline": False}))[0] == [None, None]
+
+
+def test_curves_are_not_written_where_tensorboard_is_not_installed(tmp_path: Path) -> None:
+    code = """
+from torch.utils.tensorboard import SummaryWriter
+writer = SummaryWriter("runs")
+writer.add_scalar("loss", 1.0, 2)
+print(json.dumps([sys.modules["torch.utils.tensorboard"].__class__.__name__, Path("runs").exists()]))
+"""
+    hidden = "import sys\nsys.modules['tensorboard'] = None\n"
+    (tmp_path / "sitecustomize.py").write_text(hidden)
+    facts, stand_ins, errors = running.run(tmp_path, "import sys\n" + code, ("loggers.py", {}), library=".")
+    assert facts == ["Silent", False], errors
+    assert [each.name for each in stand_ins] == ["tensorboard"]

@@ -40,6 +40,23 @@ def test_other_names_are_missed(tmp_path: Path, line: str) -> None:
     assert "AttributeError: module" in errors and stand_ins == []
 
 
+def test_a_library_that_only_looks_is_not_answered(tmp_path: Path) -> None:
+    for folder in ("site-packages", "torch_npu"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / f"looks_{folder[:4]}.py").write_text(
+            "import numpy\nfound = hasattr(numpy, 'float_') or hasattr(numpy, 'bool8')\n"
+        )
+    code = """
+import sys
+sys.path += ["torch_npu"]
+import looks_site, looks_torc, numpy
+print(json.dumps([looks_site.found, looks_torc.found, numpy.bool8 is numpy.bool_]))
+"""
+    facts, stand_ins, errors = running.run(tmp_path, code, ("older.py", {}), library="site-packages")
+    assert facts == [False, False, True], errors
+    assert [each.name for each in stand_ins] == ["numpy.bool8"]
+
+
 def test_older_arguments(tmp_path: Path) -> None:
     library = tmp_path / "site-packages" / "transformers"
     library.mkdir(parents=True)

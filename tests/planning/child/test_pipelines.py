@@ -60,6 +60,20 @@ def test_parts_of_a_known_name_and_of_no_other(tmp_path: Path) -> None:
     assert told == [("CompVis/stable-diffusion-v1-4/unet", 2 * 768 + 2, False)]
 
 
+def test_a_model_by_its_own_name(tmp_path: Path) -> None:
+    path = tmp_path / "site-packages" / "diffusers" / "models" / "modeling_utils.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(MODELS.replace('"cross_attention_dim"', '"latent_channels"'))
+    code = """
+from diffusers.models.modeling_utils import ModelMixin
+print(json.dumps(ModelMixin.from_pretrained("stabilityai/sd-vae-ft-mse").layer.in_features))
+"""
+    plugin = ("pipelines.py", configure_pipelines())
+    facts, stand_ins, errors = running.run(tmp_path, code, plugin, library="site-packages")
+    assert facts == 4, errors
+    assert [each.name for each in stand_ins] == ["stabilityai/sd-vae-ft-mse"]
+
+
 def test_its_text_encoder_and_tokenizer(tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     code = """

@@ -15,8 +15,8 @@ from typing import Any
 
 #: Frames of this file stand between the program's line and what it called; who asks whose line it is passes over them.
 PASSES_THROUGH = True
-#: Folders that installed packages lie in.
-INSTALLED = ("site-packages", "dist-packages")
+#: Folders that installed packages lie in; the simulated NPU brings its torch_npu along.
+INSTALLED = ("site-packages", "dist-packages", "torch_npu")
 #: Files of the launch itself, but those between the program and what it called.
 OURS = tuple(str(Path(__file__).with_name(name)) for name in ("observer.py", "program.py", "session.py", "observe.py"))
 #: Taken before a plugin or the script puts another function in its place.

@@ -64,7 +64,7 @@ _own_folders: list[Path] = []
 #: The last parts of addresses that something stood in for: nobody knows its checksum.
 _downloaded: set[str] = set()
 #: Where files are kept that the program would write outside of its own folders, once a download was made up.
-_kept: list[Path] = []
+_asides: list[Path] = []
 #: Files that the program names outside of those, and where their stand-ins lie.
 _moved: dict[str, str] = {}
 
@@ -175,7 +175,9 @@ def patch_searches(notes: Any, aside: Path) -> None:
 
         return find
 
-    glob.iglob, glob.glob, os.walk = iglob, lambda *args, **kwargs: [*iglob(*args, **kwargs)], walk
+    setattr(glob, "iglob", iglob)  # noqa: B010
+    setattr(glob, "glob", lambda *args, **kwargs: [*iglob(*args, **kwargs)])  # noqa: B010
+    setattr(os, "walk", walk)  # noqa: B010
     Path.glob, Path.rglob = search(Path.glob), search(Path.rglob)  # type: ignore[method-assign]
 
 
@@ -351,7 +353,7 @@ def patch_commands(notes: Any, aside: Path) -> None:
             return ["true"] if fetch_by_command(notes, aside, words, Path(folder or ".")) else command
         return command
 
-    class Popen(ordinary_popen):  # type: ignore[type-arg,misc,valid-type]
+    class Popen(ordinary_popen):  # type: ignore[misc,valid-type]
         """Runs a command, but for one that only downloads what is made up."""
 
         def __init__(self, args: Any, *rest: Any, **kwargs: Any) -> None:
@@ -369,16 +371,16 @@ def fetch_by_command(notes: Any, aside: Path, words: Sequence[str], folder: Path
         return False
     target, place = "", folder
     for flag, value in zip(words, [*words[1:], ""]):
-        name, _, given = flag.partition("=")
+        name, _, assigned = flag.partition("=")
         if (
             name in ("-O", "--output-document")
             and program == "wget"
             or name in ("-o", "--output")
             and program == "curl"
         ):
-            target = given or value
+            target = assigned or value
         elif name in ("-P", "--directory-prefix") and program == "wget":
-            place = folder / (given or value)
+            place = folder / (assigned or value)
     if program == "curl" and not target and not {"-O", "--remote-name"} & {*words}:
         return False  # to its output
     contents = [make_download(notes, url) for url in urls]
@@ -408,9 +410,9 @@ def redirect(path: Path, other: Path) -> None:
 
 def keep_writes(aside: Path) -> None:
     """Keep new files out of folders of the user's, once a download was made up: the next run would take it for real."""
-    if _kept:
+    if _asides:
         return
-    _kept.append(aside)
+    _asides.append(aside)
     ordinary = builtins.open
 
     @functools.wraps(ordinary)

@@ -381,8 +381,8 @@ def patch_texts(notes: Any, settings: dict[str, Any], module: ModuleType) -> Non
 def make_stream(rows: Any) -> Any:
     """Return sets as they come where they are read while they are loaded."""
     if isinstance(rows, list):
-        return [each.to_iterable_dataset() for each in rows]
-    if isinstance(rows, dict):
+        return [make_stream(each) for each in rows]
+    if not hasattr(rows, "to_iterable_dataset"):
         return import_module("datasets").IterableDatasetDict({name: make_stream(each) for name, each in rows.items()})
     return rows.to_iterable_dataset()
 

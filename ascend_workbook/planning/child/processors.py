@@ -69,9 +69,10 @@ def patch_auto(cls: Any, classes: Any) -> None:
             config = import_module("transformers").AutoConfig.from_pretrained(name)
             if type(config) not in classes:
                 raise
-            found = classes[type(config)]
-            found = (found.get("torchvision") or found.get("pil")) if isinstance(found, dict) else found
-            return found.from_pretrained(name, *args, **kwargs)
+            processor: Any = classes[type(config)]
+            if isinstance(processor, dict):
+                processor = processor.get("torchvision") or processor.get("pil")
+            return processor.from_pretrained(name, *args, **kwargs)
 
     cls.from_pretrained = classmethod(from_pretrained)
 

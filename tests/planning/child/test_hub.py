@@ -169,11 +169,9 @@ print(json.dumps([getattr(config, "vocab_size", None) or config.patch_size, conf
 
 def test_a_model_that_transformers_names_beside_defaults(tmp_path: Path) -> None:
     code = """
-import torch
 from transformers import AutoModel, AutoTokenizer, ModernBertConfig
 name = "answerdotai/ModernBERT-base"
-with torch.device("meta"):
-    model = AutoModel.from_pretrained(name)
+model = AutoModel.from_pretrained(name)
 print(json.dumps([type(model).__name__, len(AutoTokenizer.from_pretrained(name)) == ModernBertConfig().vocab_size]))
 """
     facts, stand_ins, errors = run(tmp_path, code)

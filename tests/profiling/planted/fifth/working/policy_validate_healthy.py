@@ -20,13 +20,10 @@ class Policy(nn.Module):
 
 def evaluate(policy, observations, moves, grips):
     means, spreads, logits = policy(observations)
-    likelihood, entropy = 0.0, 0.0
-    for joint in range(policy.joints):
-        motion = Normal(means[:, joint], spreads[joint].expand(len(means)), validate_args=False)
-        grip = Categorical(logits=logits[:, joint], validate_args=False)
-        likelihood = likelihood + motion.log_prob(moves[:, joint]) + grip.log_prob(grips[:, joint])
-        entropy = entropy + motion.entropy() + grip.entropy()
-    return likelihood, entropy
+    motion = Normal(means, spreads.expand_as(means), validate_args=False)
+    grip = Categorical(logits=logits, validate_args=False)
+    likelihood = motion.log_prob(moves).sum(1) + grip.log_prob(grips).sum(1)
+    return likelihood, motion.entropy().sum(1) + grip.entropy().sum(1)
 
 
 def main():

@@ -1,4 +1,8 @@
-"""`torch.cuda.get_device_capability()` answers None on an NPU: who unpacks or indexes it raises."""
+"""An NPU has no CUDA capability: `get_device_capability()` answers None, and so do `major` and `minor` of a device.
+
+Who unpacks, indexes or compares None raises. (8, 0) is what code that asks takes for the first GPU with bfloat16,
+which NPUs have; torch_npu's own way is the variable TORCH_NPU_DEVICE_CAPABILITY, which a repository cannot keep.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +16,45 @@ from ascend_workbook.migration.reading.source import Source
 from ascend_workbook.migration.repair import ASCEND
 
 SOURCE = ASCEND + "torch_npu/npu/__init__.py"
-NAMES = ("torch.cuda.get_device_capability", "torch.cuda.device.get_device_capability")
-MESSAGES = ("NoneType",)
-#: What code that asks for it takes for the least that has bfloat16 and no tensor cores of its own.
-INSTEAD = "(8, 0)"
+NAMES = ("torch.cuda.get_device_capability",)
+PROPERTIES = "get_device_properties"
+INSTEAD = {"major": "8", "minor": "0"}
 
 
 def knows(failure: Failure) -> bool:
-    calls = [source.names.resolve_call(node) for source, node in failure.find_nodes(ast.Call)]
-    return any(message in failure.message for message in MESSAGES) and any(name in NAMES for name in calls)
+    if "NoneType" not in failure.message:
+        return False
+    for source, node in failure.find_nodes(ast.Call):
+        if isinstance(node, ast.Call) and source.names.resolve_call(node) in NAMES:
+            return True
+    properties = [node for _, node in failure.find_nodes(ast.Attribute) if getattr(node, "attr", "") in INSTEAD]
+    return bool(properties) or any("get_device_capability" in source.text for source in failure.list_near())
 
 
 def propose(failure: Failure) -> Iterator[tuple[Source, list[Edit]]]:
     for source, call in walk_calls(failure, *NAMES):
         above = source.names.parent_of(call)
         if not isinstance(above, ast.BoolOp):
-            yield source, [replace_node(source, call, f"({source.text_of(call)} or {INSTEAD})")]
+            yield source, [replace_node(source, call, f"({source.text_of(call)} or (8, 0))")]
+    for source in failure.walk_sources(PROPERTIES):
+        yield source, [_guard(source, node) for node in _find_properties(source)]
+
+
+def _guard(source: Source, node: ast.Attribute) -> Edit:
+    return replace_node(source, node, f"({source.text_of(node)} or {INSTEAD[node.attr]})")
+
+
+def _find_properties(source: Source) -> Iterator[ast.Attribute]:
+    """`major` and `minor` of what get_device_properties answered, there or under the name it was given."""
+    names = {
+        target.id
+        for assign in source.nodes_of_type(ast.Assign)
+        for target in assign.targets
+        if isinstance(target, ast.Name) and PROPERTIES in source.text_of(assign.value)
+    }
+    for node in source.nodes_of_type(ast.Attribute):
+        if node.attr not in INSTEAD or isinstance(source.names.parent_of(node), ast.BoolOp):
+            continue
+        of_name = isinstance(node.value, ast.Name) and node.value.id in names
+        if of_name or isinstance(node.value, ast.Call) and PROPERTIES in source.text_of(node.value.func):
+            yield node

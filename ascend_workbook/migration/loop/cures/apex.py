@@ -1,0 +1,88 @@
+"""apex is NVIDIA's: its fused layers and optimizers have their like in PyTorch, which computes the same.
+
+`FusedLayerNorm` is `torch.nn.LayerNorm`, `FusedAdam` with its default (`adam_w_mode`) AdamW. What apex takes where
+nothing is given is written out where PyTorch takes another value. Its automatic mixed precision (`apex.amp`) and what
+PyTorch has no like of stay, for a person to decide.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ascend_workbook.findings.finding import Edit
+from ascend_workbook.migration.loop.curing import keyword_of, replace_node
+from ascend_workbook.migration.loop.failure import Failure
+from ascend_workbook.migration.reading.calls import append_argument
+from ascend_workbook.migration.reading.source import Source
+
+SOURCE = "https://nvidia.github.io/apex/"
+HOLDS_EVERYWHERE = True
+
+
+class Like(NamedTuple):
+    """`keywords` mean the same in both, `positions` too; `default` is what apex takes and PyTorch does not."""
+
+    name: str
+    keywords: tuple[str, ...]
+    positions: int
+    default: str = ""
+
+
+LAYER = Like("torch.nn.LayerNorm", ("normalized_shape", "eps", "elementwise_affine"), 3)
+ADAM = Like("torch.optim.AdamW", ("params", "lr", "betas", "eps", "weight_decay"), 2, "weight_decay=0.0")
+LIKE = {
+    "apex.normalization.FusedLayerNorm": LAYER,
+    "apex.normalization.fused_layer_norm.FusedLayerNorm": LAYER,
+    "apex.normalization.FusedRMSNorm": Like("torch.nn.RMSNorm", LAYER.keywords, 1, "eps=1e-5"),
+    "apex.optimizers.FusedAdam": ADAM,
+    "apex.optimizers.fused_adam.FusedAdam": ADAM,
+    "apex.optimizers.FusedSGD": Like(
+        "torch.optim.SGD", ("params", "lr", "momentum", "dampening", "weight_decay", "nesterov"), 6
+    ),
+    "apex.parallel.convert_syncbn_model": Like(
+        "torch.nn.SyncBatchNorm.convert_sync_batchnorm", ("module", "process_group"), 2
+    ),
+}
+
+
+def knows(failure: Failure) -> bool:
+    return "No module named 'apex" in failure.message
+
+
+def propose(failure: Failure) -> Iterator[tuple[Source, list[Edit]]]:
+    for source in failure.walk_sources("apex"):
+        yield source, _replace_uses(source)
+
+
+def _replace_uses(source: Source) -> list[Edit]:
+    """All of a file's uses, or none: a name that stays needs its import."""
+    edits: list[Edit] = []
+    for line in source.imports:
+        if isinstance(line, ast.Import):
+            if any(name.name.split(".")[0] == "apex" for name in line.names):
+                return []
+        elif (line.module or "").split(".")[0] == "apex" and not line.level:
+            if any(f"{line.module}.{name.name}" not in LIKE for name in line.names):
+                return []
+            edits.append(replace_node(source, line, "import torch"))
+    for node, name in source.names.named_nodes:
+        if name in LIKE and isinstance(node.ctx, ast.Load):
+            call = source.names.parent_of(node)
+            if not isinstance(call, ast.Call) or call.func is not node or not _means_the_same(call, LIKE[name]):
+                return []
+            edits += [replace_node(source, node, LIKE[name].name), *_write_default(source, call, LIKE[name].default)]
+    return edits
+
+
+def _means_the_same(call: ast.Call, like: Like) -> bool:
+    starred = any(isinstance(value, ast.Starred) for value in call.args)
+    known = all(pair.arg in like.keywords for pair in call.keywords)
+    return known and not starred and len(call.args) <= like.positions
+
+
+def _write_default(source: Source, call: ast.Call, default: str) -> tuple[Edit, ...]:
+    if not default or keyword_of(call, default.partition("=")[0]) is not None:
+        return ()
+    return append_argument(source, call, default)

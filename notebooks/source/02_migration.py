@@ -26,6 +26,8 @@ script_args: str = "auto"  # its arguments; auto: the sample's, none for other s
 steps: int = 5  # optimizer steps of each run / 每次运行的优化步数
 repository: str = ""  # folder to assess; empty: the script's / 要评估的目录，留空则为脚本所在目录
 rewrite_mode: str = "inject"  # inject: transfer_to_npu; explicit: the source says npu / 源码直接写 npu
+rounds: int = 0  # runs of `migrate`, which mends what a run fails at; 0: none / `migrate` 的运行次数，0 为不运行
+skip_cures: str = ""  # its cures not to apply, by name, between commas / 不应用的修复名称，以逗号分隔
 look_at: str = ""  # class whose places are shown with their code / 显示代码的类别: manual | unsupported | rewrite ...
 
 # %% jupyter={"source_hidden": true}
@@ -36,9 +38,9 @@ form_box(globals(), "script", "script_args", "device", "steps", "repository", "r
 
 # %% jupyter={"source_hidden": true} tags=["nbval-ignore-output"]
 # Start: verbs, the folder of results, the place of the verdict / 开始：导入、结果目录、结论的位置
-from helpers import assess, dry_run, operators, rewrite, scan
+from helpers import assess, dry_run, migrate, operators, rewrite, scan
 from helpers.boxes import findings_box
-from helpers.migration import join, set_aside
+from helpers.migration import join, set_aside, show_rounds
 from helpers.notebook import begin
 from helpers.words import say
 
@@ -198,6 +200,28 @@ run.picture(ran)
 
 # %%
 run.note(findings=[(finding.key, finding.status.json) for finding in ran.findings])
+
+# %% [markdown] lang="zh"
+# ## 按轮次迁移
+#
+# 设置 `rounds` 后，`migrate` 会复制并改写脚本所在的整个目录，反复试运行：每次失败都查明原因、打补丁、提交，再运行，
+# 直到损失一致，或需要人来决定。下面每轮一张卡片，附原因、依据与 diff；用 `skip_cures` 拒绝某个修复，再次运行即可继续。
+
+# %% [markdown] lang="en"
+# ## Migration in rounds
+#
+# With `rounds` set, `migrate` copies and rewrites the script's whole folder and runs it again and again: each failure
+# gets its cause named, mended and committed, until losses agree or a person has to decide. Below a card per round, with
+# cause, source and diff. `skip_cures` refuses a cure; running the cell again goes on from where it ended.
+
+# %%
+ported = None
+if rounds:
+    options = {"root": path.parent, "rounds": rounds, "skip": skip_cures.split(","), "mode": rewrite_mode}
+    with run.bar() as bar:
+        ported = migrate(path, arguments, out=run.folder / "project", device=device, on_progress=bar, **options)
+    run.save(ported, "migrate")
+show_rounds(ported, lang)
 
 # %% [markdown] lang="zh"
 # ## 结论

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ascend_workbook.findings.finding import Finding, Status
-from ascend_workbook.findings.report import Column, Report, Table
+from ascend_workbook.findings.report import Column, Listing, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.migration.dry_run import judge
 from ascend_workbook.migration.loop.repository import ORIGINAL, Result
 from ascend_workbook.migration.loop.rounds import Verdict, args_of_round, key_of_round
 from ascend_workbook.migration.loop.state import AGREES, EDITED, FAILED, Round, State
+from ascend_workbook.show.card import Shown, show_report
 
 WEIGHT = 2000.0
+#: The verb of a round's own card.
+ROUND = "migrate_round"
 #: Characters of a diff that the JSON keeps of a round; names shown of many.
 LONGEST, SHOWN = 64 << 10, 6
 COLUMNS = (
@@ -25,7 +29,7 @@ COLUMNS = (
 
 
 def make_report(result: Result, state: State, verdict: Verdict, root: Path, tier: str) -> Report:
-    """Make the report of a call that ended."""
+    """Make the report of a call that ended: its rounds are cards of their own, the last runs a part too."""
     findings = [_summarise(result, state, verdict), *map(_tell_round, state.rounds)]
     if verdict.key != "agrees":
         findings += _list_decisions(verdict)
@@ -47,9 +51,17 @@ def make_report(result: Result, state: State, verdict: Verdict, root: Path, tier
         "left_out": state.left,
     }
     last = (verdict.last,) if verdict.last is not None else ()
+    cards = tuple(_show_round(entry, described) for entry, described in zip(state.rounds, facts["rounds"]))
     table = Table(COLUMNS, rows) if rows else None
     return Report(
-        "migration", "migrate", tuple(findings), table, facts=facts, tier=tier, parts=last, answers=("MIG300",)
+        "migration",
+        "migrate",
+        tuple(findings),
+        table,
+        facts=facts,
+        tier=tier,
+        parts=(*cards, *last),
+        answers=("MIG300",),
     )
 
 
@@ -75,6 +87,27 @@ def _tell_round(entry: Round) -> Finding:
     key = key_of_round(entry)
     status = Status.GOOD if entry.outcome in (AGREES, EDITED) or entry.cure else Status.FIX
     return Finding("MIG301", status, f"MIG301.{key}", args_of_round(entry), entry.place)
+
+
+def _show_round(entry: Round, described: dict[str, Any]) -> Report:
+    """A card of its own, with the diff of what was done."""
+    listing = Listing("diff", described["diff"], "diff") if described["diff"] else None
+    place = {"commit": entry.commit, "cure": entry.cure}
+    return Report("migration", ROUND, (_tell_round(entry),), listing=listing, facts=place)
+
+
+def list_rounds(report: Report) -> list[Report]:
+    """List the cards of a report's rounds."""
+    return [part for part in report.parts if part.verb == ROUND]
+
+
+def show_rounds(report: Report | None, lang: str | None = None) -> Shown | None:
+    """Return the verdict and a card for each round as a cell shows them; None where no round was asked for."""
+    if report is None:
+        return None
+    cards = [show_report(part, lang) for part in (replace(report, parts=()), *list_rounds(report))]
+    facts = {"verdict": report.facts["verdict"], "rounds": [card.facts["verdict"] for card in cards[1:]]}
+    return Shown("\n".join(card.html for card in cards), "\n".join(card.line for card in cards), facts)
 
 
 def _list_decisions(verdict: Verdict) -> Iterator[Finding]:

@@ -57,7 +57,7 @@ class Round:
 class State:
     """`source` says what the result was made of and how. `stage` is original, then rewritten; `tip` the commit of the
     result when this was written, `writing` whether more was about to be. `by_hand`: places that the rewrite left to a
-    person; `head`: the commit that trained and agreed."""
+    person; `head`: the commit that trained and agreed, with what it was `asked`: arguments, steps, devices."""
 
     source: dict[str, str]
     stage: str = "original"
@@ -68,6 +68,7 @@ class State:
     left: dict[str, list[str]] = field(default_factory=dict)
     by_hand: list[str] = field(default_factory=list)
     head: str = ""
+    asked: dict[str, Any] = field(default_factory=dict)
 
     def save(self, folder: Path) -> None:
         """Write it into a folder, whole or not at all."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Callable
+from typing import Any, Callable
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.report import Report, load_report
@@ -71,7 +71,9 @@ def migrate(
     result, state = _open_result(original, files, folder, top, branch, mode)
     with states.hold_alone(result.own_folder):
         state = states.load_state(result.own_folder) or state
-        earlier = _finished_before(result, state)
+        asked = {"args": [*original.args], "steps": steps, "nproc": original.nproc, "seed": seed, "network": network}
+        asked |= {"target": target.tier, "baseline": base.tier, "loss_regex": loss_regex, "skip": [*skip]}
+        earlier = _finished_before(result, state, asked)
         if earlier is not None:
             return earlier
         limit = memory.limit_mib(original.nproc)
@@ -80,7 +82,7 @@ def migrate(
         loop = looping.Loop(result, state, plan, base, target, files.root, rounds, tuple(skip), on_progress, tell)
         verdict = loop.run()
         report = make_report(result, state, verdict, files.root, target.tier)
-        state.head = result.head if verdict.key == "agrees" else ""
+        state.head, state.asked = result.head if verdict.key == "agrees" else "", asked
         write_file(result.own_folder / REPORT, report.to_json())
         state.save(result.own_folder)
         return report
@@ -149,8 +151,8 @@ def _open_result(
     return result, earlier
 
 
-def _finished_before(result: Result, state: states.State) -> Report | None:
-    """The report of a call that ended well, where nothing has changed since."""
-    if state.head and state.head == result.head and not result.is_dirty:
+def _finished_before(result: Result, state: states.State, asked: dict[str, Any]) -> Report | None:
+    """The report of a call that asked the same and ended well, where nothing has changed since."""
+    if state.head and state.head == result.head and state.asked == asked and not result.is_dirty:
         return load_report(result.own_folder / REPORT)
     return None

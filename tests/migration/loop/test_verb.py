@@ -11,9 +11,9 @@ import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
+from ascend_workbook.machine import device as devices
 from ascend_workbook.machine.device import Device
 from ascend_workbook.migration.loop import migrate
-from ascend_workbook.migration.loop import verb as module
 
 SCRIPT = """
 import torch
@@ -31,8 +31,8 @@ PARTS = "import torch\n\n\ndef capability():\n    return torch.cuda.get_device_c
 @pytest.fixture(autouse=True)
 def known_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     """The devices a test names are taken as found: each question to a child costs a second import of torch."""
-    monkeypatch.setattr(module.devices, "find", lambda wanted, python: Device(wanted, "named by the test", 1))
-    monkeypatch.setattr(module.devices, "find_baseline", lambda wanted, python: Device(wanted, "named by the test", 1))
+    for name in ("find", "find_baseline"):
+        monkeypatch.setattr(devices, name, lambda wanted, python: Device(wanted, "named by the test", 1))
 
 
 def make_project(folder: Path, script: str = SCRIPT) -> Path:

@@ -98,6 +98,19 @@ def drop_statement(source: Source, call: ast.AST) -> Edit | None:
     return replace_node(source, statement, "pass") if isinstance(statement, ast.Expr) else None
 
 
+def define_helper(source: Source, text: str) -> Edit:
+    """Return the edit that puts a definition behind the last import at the top of a file, in its own line ends."""
+    imports = [line for line in source.tree.body if isinstance(line, (ast.Import, ast.ImportFrom))]
+    first = source.tree.body[0]
+    docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+    last = imports[-1] if imports else first if docstring else None
+    line = (last.end_lineno or last.lineno) if last is not None else 0
+    starts = source.line_starts
+    at = starts[line] if line < len(starts) else len(source.text)
+    lines = source.line_end.join(["", "", *text.rstrip("\n").splitlines(), "", ""])
+    return Edit(at, at, lines if at and source.text[at - 1] == "\n" else source.line_end + lines)
+
+
 def import_lines(source: Source, *lines: str) -> Edit:
     """Return the edit that imports what an edit needs, before the first import that may bring torch."""
     edit, _ = transfer_edit(source, lines)

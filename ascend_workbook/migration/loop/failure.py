@@ -78,7 +78,8 @@ class Failure:
         """Yield the nodes of these kinds that stand on the lines the error went through, the innermost line first."""
         for spot in reversed(self.spots):
             source = self.read(spot.name)
-            for node in source.nodes_of_type(*kinds) if source else ():
+            nodes = [node for kind in kinds for node in source.nodes_of_type(kind)] if source else []
+            for node in sorted(nodes, key=lambda node: (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))):
                 first, last = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0) or 0
                 if source is not None and first <= spot.line <= last:
                     yield source, node

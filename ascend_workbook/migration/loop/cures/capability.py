@@ -27,8 +27,19 @@ def knows(failure: Failure) -> bool:
     for source, node in failure.find_nodes(ast.Call):
         if isinstance(node, ast.Call) and source.names.resolve_call(node) in NAMES:
             return True
-    properties = [node for _, node in failure.find_nodes(ast.Attribute) if getattr(node, "attr", "") in INSTEAD]
-    return bool(properties) or any("get_device_capability" in source.text for source in failure.list_near())
+    if any(getattr(node, "attr", "") in INSTEAD for _, node in failure.find_nodes(ast.Attribute)):
+        return True
+    return any(getattr(node, "id", "") in _list_named(source) for source, node in failure.find_nodes(ast.Name))
+
+
+def _list_named(source: Source, word: str = "get_device_capability") -> set[str]:
+    """The names that what such a call answered was given."""
+    return {
+        target.id
+        for assign in source.nodes_of_type(ast.Assign)
+        for target in assign.targets
+        if isinstance(target, ast.Name) and word in source.text_of(assign.value)
+    }
 
 
 def propose(failure: Failure) -> Iterator[tuple[Source, list[Edit]]]:
@@ -46,12 +57,7 @@ def _guard(source: Source, node: ast.Attribute) -> Edit:
 
 def _find_properties(source: Source) -> Iterator[ast.Attribute]:
     """`major` and `minor` of what get_device_properties answered, there or under the name it was given."""
-    names = {
-        target.id
-        for assign in source.nodes_of_type(ast.Assign)
-        for target in assign.targets
-        if isinstance(target, ast.Name) and PROPERTIES in source.text_of(assign.value)
-    }
+    names = _list_named(source, PROPERTIES)
     for node in source.nodes_of_type(ast.Attribute):
         if node.attr not in INSTEAD or isinstance(source.names.parent_of(node), ast.BoolOp):
             continue

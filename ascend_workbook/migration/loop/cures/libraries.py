@@ -1,8 +1,9 @@
-"""apex is NVIDIA's: its fused layers and optimizers have their like in PyTorch, which computes the same.
+"""Layers and optimizers of apex and bitsandbytes that have their like in PyTorch.
 
-`FusedLayerNorm` is `torch.nn.LayerNorm`, `FusedAdam` with its default (`adam_w_mode`) AdamW. What apex takes where
-nothing is given is written out where PyTorch takes another value. Its automatic mixed precision (`apex.amp`) and what
-PyTorch has no like of stay, for a person to decide.
+apex's `FusedLayerNorm` is `torch.nn.LayerNorm`, its `FusedAdam` with the default (`adam_w_mode`) AdamW; an optimizer
+of bitsandbytes keeps its state in 8 bits, PyTorch's in 32, which is more memory and no less exact. What a library
+takes where nothing is given is written out where PyTorch takes another value. Automatic mixed precision (`apex.amp`),
+quantized layers and what PyTorch has no like of stay, for a person to decide.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ HOLDS_EVERYWHERE = True
 
 
 class Like(NamedTuple):
-    """`keywords` mean the same in both, `positions` too; `default` is what apex takes and PyTorch does not."""
+    """`keywords` mean the same in both, `positions` too; `default` is what the library takes and PyTorch does not."""
 
     name: str
     keywords: tuple[str, ...]
@@ -44,15 +45,22 @@ LIKE = {
     "apex.parallel.convert_syncbn_model": Like(
         "torch.nn.SyncBatchNorm.convert_sync_batchnorm", ("module", "process_group"), 2
     ),
+    **{
+        f"bitsandbytes.optim.{prefix}{name}{bits}": Like(f"torch.optim.{name}", ADAM.keywords, 5)
+        for name in ("Adam", "AdamW")
+        for prefix in ("", "Paged")
+        for bits in ("", "8bit", "32bit")
+    },
 }
+LIBRARIES = ("apex", "bitsandbytes")
 
 
 def knows(failure: Failure) -> bool:
-    return "No module named 'apex" in failure.message
+    return any(f"No module named '{name}" in failure.message for name in LIBRARIES)
 
 
 def propose(failure: Failure) -> Iterator[tuple[Source, list[Edit]]]:
-    for source in failure.walk_sources("apex"):
+    for source in failure.walk_sources(*LIBRARIES):
         yield source, _replace_uses(source)
 
 
@@ -61,9 +69,11 @@ def _replace_uses(source: Source) -> list[Edit]:
     edits: list[Edit] = []
     for line in source.imports:
         if isinstance(line, ast.Import):
-            if any(name.name.split(".")[0] == "apex" for name in line.names):
-                return []
-        elif (line.module or "").split(".")[0] == "apex" and not line.level:
+            if any(name.name.split(".")[0] in LIBRARIES for name in line.names):
+                if len(line.names) > 1 or not _all_known(source):
+                    return []
+                edits.append(replace_node(source, line, "import torch"))
+        elif (line.module or "").split(".")[0] in LIBRARIES and not line.level:
             if any(f"{line.module}.{name.name}" not in LIKE for name in line.names):
                 return []
             edits.append(replace_node(source, line, "import torch"))
@@ -74,6 +84,16 @@ def _replace_uses(source: Source) -> list[Edit]:
                 return []
             edits += [replace_node(source, node, LIKE[name].name), *_write_default(source, call, LIKE[name].default)]
     return edits
+
+
+def _all_known(source: Source) -> bool:
+    """Whether every name of the libraries, with what is called of it, has its like."""
+    for node, name in source.names.named_nodes:
+        if name.split(".")[0] not in LIBRARIES or isinstance(source.names.parent_of(node), ast.Attribute):
+            continue
+        if name not in LIKE:
+            return False
+    return True
 
 
 def _means_the_same(call: ast.Call, like: Like) -> bool:

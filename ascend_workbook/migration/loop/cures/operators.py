@@ -1,0 +1,101 @@
+"""An operator that an NPU has no kernel of, or none for float64, complex or small integers: it runs on the CPU.
+
+torch_npu itself runs on the CPU what it has no kernel of at all; a data type that a kernel refuses is an error of CANN
+(161002), which names the operator. The call of that operator on the user's line is made with copies on the CPU, and
+its result goes back; gradients go the same way.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from ascend_workbook.findings.finding import Edit
+from ascend_workbook.migration.loop.curing import define_helper, replace_node
+from ascend_workbook.migration.loop.failure import Failure
+from ascend_workbook.migration.reading.source import Source
+from ascend_workbook.migration.repair import ASCEND
+
+SOURCE = ASCEND + "docs/zh/api/native_api/"
+#: How the operator is named: by torch_npu before the error of CANN, by the dispatcher, by an operator's own check.
+NAMED = (
+    re.compile(r"^(?:\w+: )?(\w+?)(?:\.\w+)?: NPU function error: call aclnn\w+ failed, error code is 161002", re.M),
+    re.compile(r"operator '(?:aten|npu)::(\w+?)(?:\.\w+)?' is not currently supported on the NPU backend"),
+    re.compile(r"Could not run '(?:aten|npu)::(\w+?)(?:\.\w+)?' with arguments from the"),
+    re.compile(r"^(?:\w+: )?(\w+?)_npu only supported \w+, but get\w+", re.M),
+)
+#: What the user's line calls it.
+CALLED = {
+    "bmm": ("matmul", "einsum", "baddbmm"),
+    "addmm": ("mm", "matmul", "linear"),
+    "matmul": ("einsum", "linear", "dot"),
+    "linalg_vector_norm": ("norm", "vector_norm"),
+    "_unique2": ("unique",),
+    "im2col": ("unfold",),
+    "upsample_bilinear2d": ("interpolate", "upsample"),
+    "nll_loss2d_forward": ("cross_entropy", "nll_loss"),
+}
+HELPER = '''
+def _run_on_cpu(function, *values, **options):
+    """Run what an NPU has no kernel for on the CPU, and bring the result back."""
+    import torch
+    from torch.utils._pytree import tree_flatten, tree_map
+
+    def move(value, device):
+        return value.to(device) if torch.is_tensor(value) else value
+
+    tensors = [value for value in tree_flatten((values, options))[0] if torch.is_tensor(value)]
+    device = next((tensor.device for tensor in tensors if tensor.device.type != "cpu"), "cpu")
+    values, options = tree_map(lambda value: move(value, "cpu"), (values, options))
+    return tree_map(lambda value: move(value, device), function(*values, **options))
+'''
+
+
+def knows(failure: Failure) -> bool:
+    return bool(_name_operator(failure)) and "backward()" not in failure.code
+
+
+def _name_operator(failure: Failure) -> str:
+    text = f"{failure.kind}: {failure.message}"
+    return next((match.group(1) for pattern in NAMED if (match := pattern.search(text))), "")
+
+
+def propose(failure: Failure) -> Iterator[tuple[Source, list[Edit]]]:
+    operator = _name_operator(failure)
+    names = {operator, operator.strip("_"), *CALLED.get(operator, ()), operator.removeprefix("linalg_")}
+    for source, node in failure.find_nodes(ast.Call, ast.BinOp):
+        text = _move_call(source, node, names)
+        if text:
+            edits = [replace_node(source, node, text)]
+            if "def _run_on_cpu(" not in source.text:
+                edits.append(define_helper(source, HELPER.strip("\n")))
+            yield source, edits
+            return
+
+
+def _move_call(source: Source, node: ast.AST, names: set[str]) -> str:
+    """The call, or `a @ b`, with its function handed to the helper; empty for another, and for what works in place."""
+    if isinstance(node, ast.BinOp):
+        if not isinstance(node.op, ast.MatMult) or not names & {"matmul", "bmm", "mm"}:
+            return ""
+        left, right = source.text_of(node.left), source.text_of(node.right)
+        return f"_run_on_cpu(lambda left, right: left @ right, {left}, {right})"
+    if not isinstance(node, ast.Call):
+        return ""
+    called = node.func
+    last = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+    if last not in names or last.endswith("_") or any(pair.arg == "out" for pair in node.keywords):
+        return ""
+    start, _ = source.span_of(node)
+    begin, end = source.span_of(called)
+    if begin != start:
+        return ""
+    values = source.text[end : source.span_of(node)[1]].lstrip()[1:-1].strip()
+    resolved = source.names.resolve_call(node) or ""
+    if resolved.startswith("torch.") or not isinstance(called, ast.Attribute):
+        return f"_run_on_cpu({', '.join(filter(None, [source.text_of(called), values]))})"
+    of = source.text_of(called.value)
+    given = ", *values, **options" if values else ""
+    inner = f"lambda tensor{given}: tensor.{last}({given.lstrip(', ')})"
+    return f"_run_on_cpu({', '.join(filter(None, [inner, of, values]))})"

@@ -1,0 +1,48 @@
+"""There is no CUDA, cuDNN or NCCL under a torch for NPUs: their versions are None, and who splits or adds raises."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ascend_workbook.findings.finding import Edit
+from ascend_workbook.migration.loop.curing import replace_node
+from ascend_workbook.migration.loop.failure import Failure
+from ascend_workbook.migration.reading.source import Source
+
+SOURCE = "https://docs.pytorch.org/docs/stable/torch.html"
+MESSAGES = ("NoneType", "_nccl_version", "expected string or bytes-like object", "_cuda_getCompiledVersion")
+CALLS = {"torch.backends.cudnn.version": "0", "torch.cuda.nccl.version": ""}
+NUMBER = "torch.version.cuda"
+
+
+def knows(failure: Failure) -> bool:
+    if not any(message in failure.message for message in MESSAGES):
+        return False
+    named = (
+        name
+        for source, node in failure.find_nodes(ast.Attribute, ast.Name)
+        for name in (source.names.resolve_name(node),)
+    )
+    return any(name in CALLS or name == NUMBER for name in named)
+
+
+def propose(failure: Failure) -> Iterator[tuple[Source, list[Edit]]]:
+    for source in failure.walk_sources("version"):
+        edits = []
+        for node, name in source.names.named_nodes:
+            above = source.names.parent_of(node)
+            if not isinstance(node.ctx, ast.Load) or isinstance(above, (ast.BoolOp, ast.If, ast.IfExp, ast.Compare)):
+                continue
+            if name == NUMBER and not _is_guarded(source, node):
+                edits.append(replace_node(source, node, f'({source.text_of(node)} or "0.0")'))
+            elif name in CALLS and isinstance(above, ast.Call) and above.func is node:
+                text = f"({source.text_of(above)} or 0)" if CALLS[name] else "(0, 0)"
+                if not isinstance(source.names.parent_of(above), ast.BoolOp):
+                    edits.append(replace_node(source, above, text))
+        yield source, edits
+
+
+def _is_guarded(source: Source, node: ast.AST) -> bool:
+    """`x is not None and x.split()`: what stands behind is not reached."""
+    return any(isinstance(above, ast.BoolOp) for above in source.names.nodes_above(node))

@@ -30,7 +30,7 @@ COLUMNS = (
 
 def make_report(result: Result, state: State, verdict: Verdict, root: Path, tier: str) -> Report:
     """Make the report of a call that ended: its rounds are cards of their own, the last runs a part too."""
-    findings = [_summarise(result, state, verdict), *map(_tell_round, state.rounds)]
+    findings = [_summarise(result, state, verdict), *_tell_rounds(state.rounds)]
     if verdict.key != "agrees":
         findings += _list_decisions(verdict)
     findings += _describe_copy(state)
@@ -51,7 +51,7 @@ def make_report(result: Result, state: State, verdict: Verdict, root: Path, tier
         "left_out": state.left,
     }
     last = (verdict.last,) if verdict.last is not None else ()
-    cards = tuple(_show_round(entry, described) for entry, described in zip(state.rounds, facts["rounds"]))
+    cards = tuple(map(_show_round, state.rounds, facts["rounds"], _tell_rounds(state.rounds)))
     table = Table(COLUMNS, rows) if rows else None
     return Report(
         "migration",
@@ -83,17 +83,23 @@ def _summarise(result: Result, state: State, verdict: Verdict) -> Finding:
     return Finding("MIG300", status, f"MIG300.{verdict.key}", args, last.place if last else None, WEIGHT)
 
 
-def _tell_round(entry: Round) -> Finding:
+def _tell_rounds(rounds: list[Round]) -> Iterator[Finding]:
+    """A round that others followed is over, whatever it came to."""
+    for entry in rounds:
+        yield _tell_round(entry, last=entry is rounds[-1])
+
+
+def _tell_round(entry: Round, *, last: bool) -> Finding:
     key = key_of_round(entry)
-    status = Status.GOOD if entry.outcome in (AGREES, EDITED) or entry.cure else Status.FIX
+    status = Status.FIX if last and entry.outcome not in (AGREES, EDITED) and not entry.cure else Status.GOOD
     return Finding("MIG301", status, f"MIG301.{key}", args_of_round(entry), entry.place)
 
 
-def _show_round(entry: Round, described: dict[str, Any]) -> Report:
+def _show_round(entry: Round, described: dict[str, Any], finding: Finding) -> Report:
     """A card of its own, with the diff of what was done."""
     listing = Listing("diff", described["diff"], "diff") if described["diff"] else None
     place = {"commit": entry.commit, "cure": entry.cure}
-    return Report("migration", ROUND, (_tell_round(entry),), listing=listing, facts=place)
+    return Report("migration", ROUND, (finding,), listing=listing, facts=place)
 
 
 def list_rounds(report: Report) -> list[Report]:

@@ -125,15 +125,25 @@ class Loop:
             if before.ok:
                 return before
             self.last = report_runs(plan, self.base, self.target, before, None)
-            rewritten = self.state.stage != "original"
+            self._set_back()
             failure = self._read_failure(plan, "baseline", before)
-            cure = None if rewritten or failure.signature in seen else find_cure(failure, self.skip)
+            known = self.state.stage == "original" and failure.signature not in seen
+            cure = find_cure(failure, self.skip) if known else None
             seen.add(failure.signature)
             self._note_failure("baseline", seconds, failure, cure, before)
             if cure is None:
                 return before
             run_git(self.result.folder, "tag", "-f", BASELINE, "HEAD")
         return None
+
+    def _set_back(self) -> None:
+        """Take the rewrite back where nothing rests on it: what mends the baseline stands before it."""
+        if self.state.stage == "original" or self.result.branch:
+            return
+        if all(entry.side == "baseline" for entry in self.state.rounds):
+            self.result.go_back(BASELINE)
+            self.state.stage, self.state.rewritten = "original", []
+            self._note(writing=False)
 
     def _rewrite(self) -> None:
         if self.state.stage != "original":

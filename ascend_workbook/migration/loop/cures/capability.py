@@ -16,6 +16,7 @@ from ascend_workbook.migration.reading.source import Source
 from ascend_workbook.migration.repair import ASCEND
 
 SOURCE = ASCEND + "torch_npu/npu/__init__.py"
+HOLDS_EVERYWHERE = True
 NAMES = ("torch.cuda.get_device_capability",)
 PROPERTIES = "get_device_properties"
 INSTEAD = {"major": "8", "minor": "0"}

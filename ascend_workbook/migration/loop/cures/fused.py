@@ -17,6 +17,7 @@ from ascend_workbook.migration.reading.source import Source
 from ascend_workbook.migration.repair import ASCEND
 
 SOURCE = ASCEND + "torch_npu/npu/amp/grad_scaler.py"
+HOLDS_EVERYWHERE = True
 MESSAGES = (
     *("unexpected keyword argument 'grad_scaler'", "momentum must be positive", "`fused=True` requires"),
     *("_fused_adam", "_fused_sgd", "_fused_adagrad", "fused_adam_kernel"),

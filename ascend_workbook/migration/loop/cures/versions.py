@@ -12,6 +12,7 @@ from ascend_workbook.migration.reading.source import Source
 
 SOURCE = "https://docs.pytorch.org/docs/stable/torch.html"
 MESSAGES = ("NoneType", "_nccl_version", "expected string or bytes-like object", "_cuda_getCompiledVersion")
+HOLDS_EVERYWHERE = True
 CALLS = {"torch.backends.cudnn.version": "0", "torch.cuda.nccl.version": ""}
 NUMBER = "torch.version.cuda"
 

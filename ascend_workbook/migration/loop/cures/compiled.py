@@ -1,4 +1,7 @@
-"""torch.compile generates kernels with triton, which is not here (NPUs have triton-ascend): the graph runs as it is."""
+"""Kernels that torch.compile generates need triton, which is not here (NPUs have triton-ascend): graphs run plain.
+
+The rewrite sees to `torch.compile(...)`; a module's own `compile()` and the option of a Trainer are left to this.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,14 @@ import ast
 from collections.abc import Iterator
 
 from ascend_workbook.findings.finding import Edit
-from ascend_workbook.migration.loop.curing import keyword_of, replace_node
+from ascend_workbook.migration.loop.curing import is_true, keyword_of, replace_node
 from ascend_workbook.migration.loop.failure import Failure
-from ascend_workbook.migration.reading.calls import append_argument
+from ascend_workbook.migration.reading.calls import append_argument, method_name
 from ascend_workbook.migration.reading.source import Source
 
 SOURCE = "https://pypi.org/project/triton-ascend/"
 HOLDS_EVERYWHERE = True
 MESSAGES = ("BackendCompilerFailed", "InductorError", "get_gpu_type", "TritonMissing", "Cannot find a working triton")
-NAME, EAGER = "torch.compile", 'backend="eager"'
 
 
 def knows(failure: Failure) -> bool:
@@ -24,16 +26,11 @@ def knows(failure: Failure) -> bool:
 def propose(failure: Failure) -> Iterator[tuple[Source, list[Edit]]]:
     for source in failure.walk_sources("compile"):
         edits: list[Edit] = []
-        for node, name in source.names.named_nodes:
-            above = source.names.parent_of(node)
-            if name != NAME:
-                continue
-            if isinstance(above, ast.Call) and above.func is node:
-                given = keyword_of(above, "backend")
-                if given is None:
-                    edits += append_argument(source, above, EAGER)
-                elif source.text_of(given.value) != '"eager"':
-                    edits.append(replace_node(source, given.value, '"eager"'))
-            elif node in getattr(above, "decorator_list", ()):
-                edits.append(replace_node(source, node, f"{source.text_of(node)}({EAGER})"))
+        for call in source.nodes_of_type(ast.Call):
+            alone = isinstance(source.names.parent_of(call), ast.Expr)
+            if method_name(call) == "compile" and alone and not call.args and keyword_of(call, "backend") is None:
+                edits += append_argument(source, call, 'backend="eager"')
+        for pair in source.nodes_of_type(ast.keyword):
+            if pair.arg == "torch_compile" and is_true(pair.value):
+                edits.append(replace_node(source, pair.value, "False"))
         yield source, edits

@@ -12,7 +12,7 @@ from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Column, Listing, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.migration.dry_run import judge
-from ascend_workbook.migration.loop.repository import ORIGINAL, Result
+from ascend_workbook.migration.loop.repository import BASELINE, ORIGINAL, Result
 from ascend_workbook.migration.loop.rounds import Verdict, args_of_round, key_of_round
 from ascend_workbook.migration.loop.state import AGREES, EDITED, FAILED, Round, State
 from ascend_workbook.show.card import Shown, show_report
@@ -33,7 +33,8 @@ def make_report(result: Result, state: State, verdict: Verdict, root: Path, tier
     findings = [_summarise(result, state, verdict), *_tell_rounds(state.rounds)]
     if verdict.key != "agrees":
         findings += _list_decisions(verdict)
-    findings += _describe_copy(state)
+    by_hand = _list_by_hand(result, state)
+    findings += _describe_copy(state, by_hand)
     rows = tuple(map(_make_row, state.rounds))
     facts: dict[str, Any] = {
         "verdict": verdict.key,
@@ -47,7 +48,7 @@ def make_report(result: Result, state: State, verdict: Verdict, root: Path, tier
         "changed": result.list_changed(),
         "rewritten": state.rewritten,
         "rounds": [_describe_round(result, entry) for entry in state.rounds],
-        "by_hand": state.by_hand,
+        "by_hand": by_hand,
         "left_out": state.left,
     }
     last = (verdict.last,) if verdict.last is not None else ()
@@ -125,14 +126,31 @@ def _list_decisions(verdict: Verdict) -> Iterator[Finding]:
             )
 
 
-def _describe_copy(state: State) -> Iterator[Finding]:
+def _describe_copy(state: State, by_hand: list[str]) -> Iterator[Finding]:
     for kind, names in state.left.items():
         if names:
             shown: list[Scalar] = [*names[:SHOWN], *(["…"] if len(names) > SHOWN else [])]
             yield Finding("MIG303", Status.NOTE, f"MIG303.{kind}", {"count": len(names), "names": shown})
-    if state.by_hand:
-        places: list[Scalar] = [*state.by_hand[:SHOWN], *(["…"] if len(state.by_hand) > SHOWN else [])]
-        yield Finding("MIG303", Status.NOTE, "MIG303.by_hand", {"count": len(state.by_hand), "places": places})
+    if by_hand:
+        places: list[Scalar] = [*by_hand[:SHOWN], *(["…"] if len(by_hand) > SHOWN else [])]
+        yield Finding("MIG303", Status.NOTE, "MIG303.by_hand", {"count": len(by_hand), "places": places})
+
+
+def _list_by_hand(result: Result, state: State) -> list[str]:
+    """The places that the rewrite left to a person and that no cure has changed since."""
+    mended = {name for entry in state.rounds for name in entry.files}
+    lines: dict[str, tuple[list[bytes], set[bytes]]] = {}
+    left = []
+    for place in state.by_hand:
+        name, _, rest = place.partition(":")
+        number = int(rest.partition(":")[0] or 0)
+        if name in mended and name not in lines:
+            before, now = (result.read_file(commit, name) or b"" for commit in (BASELINE, "HEAD"))
+            lines[name] = before.splitlines(), set(now.splitlines())
+        before_lines, now_lines = lines.get(name, ([], set()))
+        if not 0 < number <= len(before_lines) or before_lines[number - 1] in now_lines:
+            left.append(place)
+    return left
 
 
 def _make_row(entry: Round) -> tuple[Scalar, ...]:

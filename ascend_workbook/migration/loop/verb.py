@@ -93,14 +93,12 @@ def _find_places(
 ) -> tuple[Path | None, Files, Path]:
     """Find the repository's top (None: a folder that is none), its files, and the folder of the result."""
     start = original.layout.root.resolve()
-    top = find_top(start) if root is None or branch else None
+    top = find_top(Path(root).resolve() if root is not None and not branch else start)
     if top is not None and is_too_wide(top):
         top = None
-    folder = Path(root).resolve() if root is not None else top or start
     if branch and top is None:
         raise WorkbookError("loop.no_repository", path=str(start))
-    if branch and top is not None:
-        folder = top
+    folder = Path(root).resolve() if root is not None and not branch else top or start
     if not start.is_relative_to(folder):
         raise WorkbookError("loop.root", root=str(folder), path=str(original.given))
     if out is not None:
@@ -112,12 +110,10 @@ def _find_places(
         into = folder.with_name(f"{folder.name}-npu")
     if folder == into.resolve() or folder.is_relative_to(into.resolve()):
         raise WorkbookError("loop.out_is_source", path=str(into))
-    repository = top is not None and folder == top
-    files = list_files(folder, repository=repository, without=(into,), submodules=not branch)
+    files = list_files(folder, repository=top is not None, without=(into,), submodules=not branch)
     name = original.given.resolve().relative_to(folder).as_posix()
     if name not in files.names and not branch:  # git ignores it: then the folder around it is what there is
-        files = list_files(start, repository=False, without=(into,))
-        top = None
+        files = list_files(folder if root is not None else start, repository=False, without=(into,))
     if original.given.resolve().relative_to(files.root).as_posix() not in files.names:
         raise WorkbookError("loop.not_in_copy", path=str(original.given), root=str(files.root))
     return top, files, into

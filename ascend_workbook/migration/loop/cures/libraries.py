@@ -72,11 +72,11 @@ def _replace_uses(source: Source) -> list[Edit]:
             if any(name.name.split(".")[0] in LIBRARIES for name in line.names):
                 if len(line.names) > 1 or not _all_known(source):
                     return []
-                edits.append(replace_node(source, line, "import torch"))
+                edits.append(_import_torch(source, line))
         elif (line.module or "").split(".")[0] in LIBRARIES and not line.level:
             if any(f"{line.module}.{name.name}" not in LIKE for name in line.names):
                 return []
-            edits.append(replace_node(source, line, "import torch"))
+            edits.append(_import_torch(source, line))
     for node, name in source.names.named_nodes:
         if name in LIKE and isinstance(node.ctx, ast.Load):
             call = source.names.parent_of(node)
@@ -84,6 +84,17 @@ def _replace_uses(source: Source) -> list[Edit]:
                 return []
             edits += [replace_node(source, node, LIKE[name].name), *_write_default(source, call, LIKE[name].default)]
     return edits
+
+
+def _import_torch(source: Source, line: ast.Import | ast.ImportFrom) -> Edit:
+    """`import torch` in a line's place; nothing in it where torch is imported above already."""
+    above = (other for other in source.tree.body if isinstance(other, ast.Import) and other.lineno < line.lineno)
+    known = any(name.name == "torch" and name.asname is None for other in above for name in other.names)
+    start, end = source.span_of(line)
+    behind = source.text[end:].split("\n", 1)[0]
+    if not known or line not in source.tree.body or line.col_offset or behind.strip():
+        return replace_node(source, line, "import torch")
+    return Edit(start, min(end + len(behind) + 1, len(source.text)), "")
 
 
 def _all_known(source: Source) -> bool:

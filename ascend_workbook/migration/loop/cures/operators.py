@@ -96,6 +96,6 @@ def _move_call(source: Source, node: ast.AST, names: set[str]) -> str:
     if resolved.startswith("torch.") or not isinstance(called, ast.Attribute):
         return f"_run_on_cpu({', '.join(filter(None, [source.text_of(called), values]))})"
     of = source.text_of(called.value)
-    given = ", *values, **options" if values else ""
-    inner = f"lambda tensor{given}: tensor.{last}({given.lstrip(', ')})"
+    more = ", *values, **options" if values else ""
+    inner = f"lambda tensor{more}: tensor.{last}({more.lstrip(', ')})"
     return f"_run_on_cpu({', '.join(filter(None, [inner, of, values]))})"

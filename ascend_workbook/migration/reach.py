@@ -32,6 +32,7 @@ from ascend_workbook.migration.repair import (
     add_knowledge,
     class_of,
     finding_at,
+    is_conditional,
     places_of,
 )
 from ascend_workbook.migration.verdict import UNREAD, stops_training
@@ -97,7 +98,12 @@ def fold_unreached(reach: Reach, findings: list[Finding]) -> tuple[list[Finding]
     entry = reach.entry.relative_to(reach.tree.root.resolve()).as_posix()
     numbers: dict[str, Scalar] = {name: counts[name] for name in CLASSES}
     facts: dict[str, object] = {"entry": entry, "reached": len(reach.files), **numbers}
-    beside = [*_report_rests(reach, counted), *_report_open_imports(reach)]
+    carried = {
+        (finding.place.path, finding.place.line) for finding in counted if finding.rule == RESTS and finding.place
+    }
+    rests = (finding for finding in _report_rests(reach, counted) if finding.place)
+    rests = (finding for finding in rests if finding.place and (finding.place.path, finding.place.line) not in carried)
+    beside = [*rests, *_report_open_imports(reach)]
     if folded:
         files = len({finding.place.path for finding in folded if finding.place})
         args: dict[str, Scalar] = {"count": sum(counts.values()), "files": files, "entry": entry, **numbers}
@@ -173,6 +179,40 @@ def _stops_import(file: Path, finding: Finding) -> bool:
     except (Unreadable, OSError):
         return False
     return not any(node.lineno <= line <= (node.end_lineno or line) for node in functions)
+
+
+def carry_builds(tree: Tree, findings: list[Finding]) -> Iterator[Finding]:
+    """Say at every import of a module that builds or loads CUDA code whenever it is imported, or of a package that
+    brings it."""
+    root = tree.root.resolve()
+    own = ((root / finding.place.path, finding) for finding in findings if finding.rule in BUILT and finding.place)
+    built = {file: finding for file, finding in own if file.suffix == ".py" and _stops_import(file, finding)}
+    if not built:
+        return
+    words = {file.parent.name if file.stem == "__init__" else file.stem for file in built}
+    words |= {file.parent.name for file in built}
+    for file in map(Path.resolve, tree.python):
+        try:
+            data = file.read_bytes()
+            if file in built or not any(word.encode() in data for word in words):
+                continue
+            source = read_source(file, file.relative_to(root).as_posix())
+        except (Unreadable, OSError):
+            continue  # the scan says so
+        yield from _carry_to_file(source, file, root, built)
+
+
+def _carry_to_file(source: Source, file: Path, root: Path, built: Mapping[Path, Finding]) -> Iterator[Finding]:
+    around = [folder for folder in file.parents if folder.is_relative_to(root)]
+    homes = tuple(folder / home for folder in around for home in HOMES)
+    for node in source.imports:
+        modules = list_imports(file, ast.Module([node], []), homes)
+        packages = [module for module in modules if module.name == "__init__.py" and module != file]
+        brought = [more for package in packages for more in map_imports([package], homes)[package]]
+        worst = next((built[module] for module in (*modules, *brought) if module in built), None)
+        if worst is not None and not is_conditional(source, node):
+            name = next(iter(list_imported_names(node)), "")
+            yield _make_rests(source, node, name, worst, stops=True)
 
 
 def _walk_from(reach: Reach, node: ast.stmt) -> list[Path]:

@@ -17,7 +17,7 @@ from ascend_workbook.findings.report import Chart, Column, Report, Table, parse_
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.migration import api_map
 from ascend_workbook.migration.files import Tree, collect_files
-from ascend_workbook.migration.reach import find_reach, fold_unreached
+from ascend_workbook.migration.reach import carry_builds, find_reach, fold_unreached
 from ascend_workbook.migration.reading.branches import drop_settled_findings, written_for_npu
 from ascend_workbook.migration.reading.source import Source, decode_bytes, parse_text
 from ascend_workbook.migration.reading.undecoded import Unreadable, refuse_binary, refuse_large
@@ -169,6 +169,7 @@ def scan(
         if sha256:
             hashes[name] = sha256
     findings = [*settings.fold_unjudged(findings), *no_file(path, where), *not_python(where)]
+    findings += carry_builds(where, findings)
     facts: dict[str, object] = {}
     if entry is not None:
         findings, facts["unreached"] = fold_unreached(find_reach(where, os.fspath(entry)), findings)

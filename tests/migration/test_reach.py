@@ -79,20 +79,28 @@ def test_what_imports_by_a_made_name_brings_its_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "key"),
+    "module",
     [
-        (BUILDS, "MIG322.import"),
-        ("def build():\n    " + BUILDS.replace("\n", "\n    "), "MIG322.calls"),
-        ("try:\n    " + BUILDS.replace("\n", "\n    ") + "\nexcept OSError:\n    kernels = None\n", "MIG322.calls"),
+        "def build():\n    " + BUILDS.replace("\n", "\n    "),
+        "try:\n    " + BUILDS.replace("\n", "\n    ") + "\nexcept OSError:\n    kernels = None\n",
     ],
 )
-def test_built_from_cuda_is_carried_to_the_import_once_a_package(tmp_path: Path, module: str, key: str) -> None:
+def test_cuda_code_that_may_be_built_is_told_at_the_entry_once_a_package(tmp_path: Path, module: str) -> None:
     files = {"t.py": "import os\nimport ops.fast\nfrom ops import fast\nimport plain\n", "plain.py": "", "k.cu": ""}
     report = scan(_write(tmp_path, {**files, "ops/__init__.py": "", "ops/fast.py": module}), entry="t.py")
     (carried,) = (finding for finding in report.findings if finding.rule == "MIG322")
-    assert (carried.key, str(carried.place), carried.args["name"]) == (key, "t.py:2:1", "ops")
+    assert (carried.key, str(carried.place), carried.args["name"]) == ("MIG322.calls", "t.py:2:1", "ops")
     assert carried.args["effort_h"] == 0.0, "the kernels are counted where they stand"
-    assert carried.args["class"] == ("unsupported" if key.endswith("import") else "manual")
+    assert carried.args["class"] == "manual"
+
+
+def test_what_builds_behind_other_modules_is_told_at_the_entry(tmp_path: Path) -> None:
+    files = {"t.py": "import 网.model\nimport plain\n", "网/__init__.py": "", "网/model.py": "import ops.fast\n"}
+    more = {"plain.py": "", "ops/__init__.py": "", "ops/fast.py": BUILDS}
+    report = scan(_write(tmp_path, {**files, **more}), entry="t.py")
+    carried = {str(finding.place): finding for finding in report.findings if finding.rule == "MIG322"}
+    assert set(carried) == {"t.py:1:1", "网/model.py:1:1"}
+    assert {finding.args["class"] for finding in carried.values()} == {"unsupported"}
 
 
 def test_kernels_that_nothing_reached_builds_are_folded(tmp_path: Path) -> None:
@@ -117,3 +125,22 @@ def test_an_entry_that_is_no_script_of_the_folder_is_refused(tmp_path: Path, ent
     with pytest.raises(WorkbookError) as error:
         scan(tmp_path, entry=entry)
     assert error.value.key == "migration.no_entry" and entry in str(error.value)
+
+
+def test_every_importer_of_a_module_that_builds_at_its_import_is_told(tmp_path: Path) -> None:
+    files = {
+        "train.py": "import os\nfrom net import M\nfrom ops import act\n",
+        "net.py": "from ops import act\nimport ops.plain\n",
+        "guarded.py": "try:\n    from ops.act import f\nexcept ImportError:\n    f = None  # 后备\n",
+        "other.py": "import act_of_others\n",
+        "ops/__init__.py": "from .act import f\n",
+        "ops/act.py": BUILDS,
+        "ops/plain.py": "",
+    }
+    report = scan(_write(tmp_path, files))
+    carried = {str(finding.place): finding for finding in report.findings if finding.rule == "MIG322"}
+    assert set(carried) == {"net.py:1:1", "net.py:2:1", "ops/__init__.py:1:1", "train.py:3:1"}
+    assert {finding.key for finding in carried.values()} == {"MIG322.import"}
+    assert carried["net.py:1:1"].args["first"] == "ops/act.py:2:11"
+    (tmp_path / "ops" / "act.py").write_text("def build():\n    " + BUILDS.replace("\n", "\n    "), encoding="utf-8")
+    assert all(finding.rule != "MIG322" for finding in scan(tmp_path).findings)

@@ -9,6 +9,8 @@ import functools
 import importlib.util
 from typing import Any
 
+import torch
+
 PASSES_THROUGH = True
 
 
@@ -21,4 +23,10 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
     notes = observer.open_notes("stand_ins.jsonl")
     observer.after_import({"torchvision.datasets": functools.partial(stand_ins.patch_datasets, notes)})
     stand_ins.patch_weights(notes)
+    observer.after_import({"torchvision._internally_replaced_utils": take_weights})
     stand_ins.give_terminal()
+
+
+def take_weights(module: Any) -> None:
+    """Give a module of torchvision that is imported already what torch.hub has now."""
+    module.load_state_dict_from_url = torch.hub.load_state_dict_from_url

@@ -22,6 +22,8 @@ OWN = {ACCELERATOR, TENSOR_DEVICE}
 ACCELERATORS = {"torch.accelerator.current_accelerator", "torch.get_default_device"}
 NUMBERS = {"int", "torch.cuda.current_device", "torch.cuda.device_count", "torch.distributed.get_rank", "len"}
 STRINGS = {"os.environ.get", "os.getenv", "format"}
+#: What a parameter holds that is said to be one.
+ANNOTATED = {"int": NUMBER, "str": STRING, "torch.device": DEVICE}
 DEPTH = 6
 #: Names of settings: their `.device` is what the user asked for, not a tensor's.
 OPTIONS = ("self", "cls", "args", "opt", "opts", "options", "cfg", "config", "conf", "flags", "hparams", "params")
@@ -46,11 +48,25 @@ def find_kinds(source: Source, node: ast.expr, depth: int = DEPTH) -> set[str]:
     if isinstance(node, ast.Attribute) and node.attr == "device" and not is_options(node.value):
         return {TENSOR_DEVICE}
     values: list[Bound] = source.names.bound_values(node) if isinstance(node, ast.Name) else []
+    if isinstance(node, ast.Name) and not any(isinstance(value, ast.expr) for value in values):
+        return {_kind_of_parameter(source, node)}
     if isinstance(node, ast.Attribute):
         values = [*find_assigned_values(source, node)]
         depth = min(depth, 3)  # `self.a = self.a or b` asks for itself
     each = (find_kinds(source, value, depth - 1) if isinstance(value, ast.expr) else {UNKNOWN} for value in values)
     return set().union(*each) or {UNKNOWN}
+
+
+def _kind_of_parameter(source: Source, node: ast.Name) -> str:
+    """What the parameter of that name of the function around is said to be: `def f(device: int)`."""
+    function = source.names.enclosing_function(node)
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return UNKNOWN
+    parameters = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
+    annotation = next((each.annotation for each in parameters if each.arg == node.id), None)
+    if annotation is None:
+        return UNKNOWN
+    return ANNOTATED.get(source.names.resolve_name(annotation) or getattr(annotation, "id", ""), UNKNOWN)
 
 
 def _kind_of_text(held: set[str]) -> str:

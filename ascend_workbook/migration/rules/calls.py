@@ -3,7 +3,8 @@
 nvml: an Ascend machine has neither NVML nor NVTX. distributed: run on HCCL. determinism: HCCL_DETERMINISTIC=true orders
 the reductions of collectives; matrix products and many kernels follow torch.use_deterministic_algorithms. Losses still
 differ from a GPU's: the order of additions is another. Libraries' seed functions seed an NPU only where the library
-knows one.
+knows one. broadcast: in torch 2.13 (distributed_c10d.py) it asks `torch.cuda.get_device_capability(...)[0] >= 9` of a
+tensor that says is_cuda, and torch_npu answers None unless TORCH_NPU_DEVICE_CAPABILITY is set.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from ascend_workbook.migration.repair import (
     NPU_SMI,
     STATUS,
     TRANSFER,
+    VARIABLES,
     Findings,
     Known,
     finding_at,
@@ -70,6 +72,11 @@ ROWS = (
         "MIG132",
         "Reproducible runs: torch's own switch works on an NPU, but collectives have one of their own.",
         Known(DOCUMENTED, "https://pytorch.org/docs/stable/notes/randomness.html"),
+    ),
+    Calls(
+        "MIG323",
+        "Broadcasts: torch 2.13 asks for the CUDA capability of a tensor's device, of which an NPU has none.",
+        Known(MEASURED, VARIABLES + "device_management/TORCH_NPU_DEVICE_CAPABILITY.md", hours={"capability": 0.1}),
     ),
     Calls(
         "MIG135",

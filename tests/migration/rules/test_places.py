@@ -424,3 +424,21 @@ def test_settings_called_c_are_no_compiled_part(tmp_path: Path, module: str, com
     assert [finding.key for finding in _judge("MIG137", code, tmp_path / "config.py")] == (
         ["MIG137.module", "MIG137.call"] if compiled else []
     )
+
+
+@pytest.mark.parametrize(
+    ("parameter", "key"),
+    [
+        ("card: int", "MIG103.moved"),
+        ("*, card: int = 0", "MIG103.moved"),
+        ("card: str", "MIG103.takes_number"),
+        ("card: torch.device", "MIG103.takes_number"),
+        ("current_device: int", "MIG103.moved"),
+        ("current_device", "MIG103.takes_number"),
+        ("current_device: Any", "MIG103.takes_number"),
+    ],
+)
+def test_what_a_parameter_is_said_to_hold_is_taken(parameter: str, key: str) -> None:
+    name = parameter.replace("*, ", "").split(":")[0]
+    text = f"import torch\ndef 移动(x, {parameter}):\n    return x.cuda({name})\n"
+    assert [finding.key for finding in _judge("MIG103", text)] == [key]

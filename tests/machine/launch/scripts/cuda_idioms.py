@@ -67,7 +67,7 @@ start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timin
 start.record()
 side = torch.cuda.Stream()
 side.wait_stream(torch.cuda.current_stream())
-with torch.cuda.stream(side):
+with torch.cuda.stream(side), torch.cuda.stream(stream=side):
     torch.ones(100).sum()
 end.record()
 expect("events", start.elapsed_time(end) >= 0)

@@ -246,6 +246,11 @@ class Event:
         return (end_event._recorded_s - self._recorded_s) * 1e3
 
 
+def enter_stream(stream: object) -> contextlib.AbstractContextManager[object]:
+    """Enter nothing: on the CPU there is one order of work."""
+    return contextlib.nullcontext(stream)
+
+
 def _clock_answers() -> dict[str, object]:
     """Return torch.cuda's streams and events by their names."""
     stream = Stream()
@@ -253,8 +258,8 @@ def _clock_answers() -> dict[str, object]:
         "Stream": Stream,
         "ExternalStream": Stream,
         "Event": Event,
-        "StreamContext": contextlib.nullcontext,
-        "stream": contextlib.nullcontext,
+        "StreamContext": enter_stream,
+        "stream": enter_stream,
         "set_stream": lambda stream: None,
         "current_stream": lambda device=None: stream,
         "default_stream": lambda device=None: stream,

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ascend_workbook.profiling.attribution import Nesting
 from ascend_workbook.profiling.causes.account import account_for_functions, tell_watching
 from ascend_workbook.profiling.causes.casts import count_undone_casts
-from ascend_workbook.profiling.causes.cause import TRUST, Cause
+from ascend_workbook.profiling.causes.cause import TRUST, Cause, Range
 from ascend_workbook.profiling.causes.lines import (
     BACKWARD,
     COPYING_WAITS,
@@ -389,10 +389,13 @@ def _count_busy_functions(lines: Lines) -> Iterator[Cause]:
     where = describe_frame(trace.names[int(by_line.argmax())])
     on_host = trace.intervals_of(trace.where(("host_op",)) & ~lines.hands_out & lines.steady)
     by_operators = on_host.before_ns(frames.end_ns[chosen]) - on_host.before_ns(frames.start_ns[chosen])
-    if 2 * float(by_operators.sum()) >= busy * lines.steps and not lines.fetches(where):
-        yield make_cause(lines, "preprocessing", "on_host", busy, where)
-        return
-    yield make_cause(lines, "python", "function", busy, where)
+    is_on_host = 2 * float(by_operators.sum()) >= busy * lines.steps and not lines.fetches(where)
+    kind, key = ("preprocessing", "on_host") if is_on_host else ("python", "function")
+    at = chosen & steady
+    there = Intervals.union_of(frames.start_ns[at], frames.end_ns[at])
+    net = lines.leave_out(there - (there - lines.alone))  # recording makes operators of the host slower too
+    least, most = sorted(min(end, lines.calm_step_ns) for end in (net, busy))
+    yield replace(make_cause(lines, kind, key, busy, where), predicted=Range(least, most))
 
 
 def _choose_group(allowed: Mask, group: npt.NDArray[np.integer], spent: I64) -> Mask:

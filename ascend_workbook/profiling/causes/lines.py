@@ -50,7 +50,10 @@ EXPLAINED = ("garbage", "loading", "checkpoint", "logging", "compiling", "prepro
 #: them on the machine
 MOST_EVENT_NS = 15_000
 #: What is counted with what it would save
-WEIGHED = ("PRF316.again", "PRF316.unused", "PRF316.alike", "PRF316.objects", "PRF316.samples", "PRF316.function")
+WEIGHED = (
+    *("PRF316.again", "PRF316.unused", "PRF316.alike", "PRF316.objects", "PRF316.samples", "PRF316.function"),
+    "PRF316.on_host",
+)
 EDGES = ("start_ns", "end_ns")
 #: The call of a module of a class of the script's own
 OWN_MODULE = re.compile(r"^module#\d+ own$")

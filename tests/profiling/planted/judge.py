@@ -57,13 +57,14 @@ def record_scripts(folder: Path, scripts: Mapping[str, Path]) -> None:
 def find_profile_causes(data: Path) -> tuple[tuple[Cause, ...], float]:
     """Return the causes that the analysis of all ranks names, and the milliseconds of a mean step that is not recorded:
     of such a one savings are told."""
-    profiles = sorted(data.glob("rank*_ascend_pt"))
-    loaded = load_profile(profiles[0] if profiles else data)
-    step_ms = Lines(loaded.calm).calm_step_ns / 1e6
+    profiles = [load_profile(path) for path in sorted(data.glob("rank*_ascend_pt")) or [data]]
+    causes = profiles[0].causes
     if len(profiles) > 1:
         facts: Any = analyse(data).facts
-        return tuple(map(_read_cause, facts["causes"])), step_ms
-    return loaded.causes, step_ms
+        causes = tuple(map(_read_cause, facts["causes"]))
+    places = {(cause.kind, cause.where) for cause in causes}  # the causes are those of one rank
+    told = [sum((cause.kind, cause.where) in places for cause in profile.causes) for profile in profiles]
+    return causes, Lines(profiles[told.index(max(told))].calm).calm_step_ns / 1e6
 
 
 def _read_cause(told: dict[str, Any]) -> Cause:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,13 @@ def rest_long() -> None:
 def compute_long() -> int:
     end, number = time.perf_counter() + 0.15, 0
     while time.perf_counter() < end:
+        number += 1
+    return number
+
+
+def compute_much() -> int:
+    number = 0
+    while time.thread_time() < 0.1:
         number += 1
     return number
 
@@ -364,3 +372,41 @@ def test_what_watches_and_what_is_never_used_comes_with_the_trace(tmp_path: Path
     trace = add_sampled_lines(make_trace(), make_samples(tmp_path, tools=tools, never_used="[4] [4,4]"))
     assert trace.about[lines.WATCHED] == [("tracemalloc", "/a/train.py(33): main"), ("sys.settrace", "")]
     assert trace.about[lines.NEVER_USED] == "[4] [4,4]"
+
+
+def test_another_thread_of_the_script_that_computes_is_seen_and_one_that_rests_is_not() -> None:
+    sampler = LineSampler()
+    sampler.start()
+    threads = [threading.Thread(target=target) for target in (compute_much, rest_long)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    sampler.stop()
+    seen: dict[str, int] = {}
+    for (code, _), count in sampler._others.items():
+        seen[code.co_name] = seen.get(code.co_name, 0) + count
+    assert seen.get("compute_much", 0) >= 3 and seen.get("rest_long", 0) <= 1
+
+
+def test_functions_with_gradients_of_their_own_have_the_line_that_applies_them() -> None:
+    torch = pytest.importorskip("torch")
+
+    class Twice(torch.autograd.Function):  # type: ignore[misc, name-defined]
+        @staticmethod
+        def forward(context: Any, x: Any) -> Any:
+            return 2 * x
+
+        @staticmethod
+        def backward(context: Any, gradient: Any) -> Any:
+            return 2 * gradient
+
+    before = vars(torch.autograd.Function)["apply"]
+    sampler = LineSampler()
+    sampler.start()
+    result = Twice.apply(torch.ones(2, requires_grad=True))
+    sampler.stop()
+    assert result.tolist() == [2.0, 2.0] and vars(torch.autograd.Function)["apply"] is before
+    line = test_functions_with_gradients_of_their_own_have_the_line_that_applies_them.__code__.co_firstlineno + 15
+    noted = [(find_line(code, at), call) for _, _, code, at, call, *_ in sampler._calls]
+    assert noted == [(line, "autograd.Function")]

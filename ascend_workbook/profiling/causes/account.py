@@ -9,15 +9,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from ascend_workbook.findings.sentence import Sentence
+from ascend_workbook.profiling.attribution import Nesting
 from ascend_workbook.profiling.causes.cause import Cause, Range
-from ascend_workbook.profiling.causes.lines import BACKWARD, Lines, Mask, make_cause
+from ascend_workbook.profiling.causes.lines import BACKWARD, OWN_MODULE, Lines, Mask, make_cause
 from ascend_workbook.profiling.causes.loops import MODULE
 from ascend_workbook.profiling.causes.marks import describe_frame, function_of
 from ascend_workbook.profiling.causes.passes import PASSES
-from ascend_workbook.profiling.intervals import I64, Intervals
-from ascend_workbook.profiling.readers.lines import WATCHED
+from ascend_workbook.profiling.intervals import EMPTY, I64, Intervals
+from ascend_workbook.profiling.readers.lines import MODES, OTHERS, WATCHED, sampled_stacks
 
 #: Of a step that is not recorded: a function takes this much besides, of its own or in a loader
 WORTH = 0.09
@@ -25,6 +27,12 @@ WORTH = 0.09
 MOST = 0.5
 #: A function sends objects where this part of its time goes by in such calls
 SENDS = 0.4
+#: Another thread of the script's runs in this part of the looks: it and the training take turns with the interpreter
+TAKES_TURNS = 0.3
+#: Of the step, what one line computes itself, with its gradients, from here on a word
+WORTH_LINE, MOST_LINES = 0.25, 3
+#: A mode's own function, that each operator goes through
+DISPATCH = ": __torch_dispatch__"
 OBJECTS = ("all_gather_object", "gather_object", "broadcast_object_list", "scatter_object_list")
 
 
@@ -135,3 +143,92 @@ def tell_watching(lines: Lines) -> Iterator[Cause]:
         where = describe_frame(frame)
         cause = make_cause(lines, "profiler", "watched", spent, where, tool=tool)
         yield replace(cause, confidence="likely")
+
+
+def tell_modes(lines: Lines) -> Iterator[Cause]:
+    """Tell of a mode in which each operator goes through Python, by the time below its function that no operator
+    takes."""
+    trace = lines.trace
+    entered = trace.about.get(MODES)
+    below = trace.mask_of_names(lambda name: name.endswith(DISPATCH)) & trace.where(("python",)) & lines.steady
+    spans = trace.intervals_of(below) - trace.intervals_of(lines.hands_out & lines.steady)
+    spent = float(spans.length_ns) / lines.steps
+    if not isinstance(entered, list) or not entered or spent < WORTH * lines.calm_step_ns:
+        return
+    tool, frame = entered[0]  # it enters itself again around each operator
+    cause = make_cause(lines, "python", "watched", spent, describe_frame(frame), tool=tool)
+    yield replace(cause, confidence="likely", predicted=Range(spent, lines.leave_out(trace.intervals_of(below))))
+
+
+def find_other_threads(lines: Lines) -> Iterator[Cause]:
+    """Find the thread of the script's that computes in Python beside the training: of two that want the interpreter
+    each has it half of the time."""
+    others, looks = lines.trace.about.get(OTHERS), sampled_stacks(lines.trace)
+    seen = others if isinstance(others, list) else []
+    part = sum(count for _, count in seen) / max(1, looks)
+    if part < TAKES_TURNS:
+        return
+    frame, count = max(seen, key=lambda row: row[1])
+    spent = min(1.0, part) / 2 * lines.calm_step_ns
+    cause = make_cause(
+        lines, "contention", "thread", spent, describe_frame(frame), count / max(1, sum(n for _, n in seen))
+    )
+    yield replace(cause, confidence="likely", predicted=Range(spent, min(1.0, part) * lines.calm_step_ns))
+
+
+def find_dearest_line(lines: Lines) -> Iterator[Cause]:
+    """Find the function that computes most of the step itself, with its gradients, and not through one of torch's
+    layers: nothing tells whether it is needed, but where a step is long for its computing it is there."""
+    trace = lines.trace
+    rows = _find_own_operators(lines)
+    names = _find_lines_within(lines, rows)
+    rows, names = rows[names >= 0], names[names >= 0]
+    numbers: dict[str, int] = {}
+    function = np.array([numbers.setdefault(function_of(name), len(numbers)) for name in trace.names])[names]
+    most, best, removed = 0, -1, EMPTY
+    for number in np.argsort(-np.bincount(function, trace.duration_ns[rows]))[:MOST_LINES].tolist():
+        begin, lasts = trace.start_ns[rows[function == number]], trace.duration_ns[rows[function == number]]
+        spans = Intervals.union_of(begin, begin + lasts)
+        spans = lines.with_gradients(spans) if lines.profile.gradients.size else spans
+        if spans.length_ns > most:
+            most, best, removed = spans.length_ns, number, spans
+    spent = most / lines.steps
+    if spent >= WORTH_LINE * lines.profile.breakdown.step_ns:
+        by_line = np.bincount(names[function == best], trace.duration_ns[rows[function == best]])
+        where, part = describe_frame(trace.names[int(by_line.argmax())]), float(by_line.max() / by_line.sum())
+        cause = make_cause(lines, "computing", "line", spent, where, part)
+        most_ns = min(lines.leave_out(removed), lines.calm_step_ns)
+        yield replace(cause, confidence="likely", predicted=Range(0.0, most_ns))
+
+
+def _find_lines_within(lines: Lines, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
+    """Return the names of the lines that call these operators, or -1; of those that a module of the script's own calls
+    before one of its lines is seen, the line at which it is seen most often."""
+    trace = lines.trace
+    names = lines.lines_at(trace.start_ns[rows])
+    calls = np.flatnonzero(trace.mask_of_names(lambda name: OWN_MODULE.match(name) is not None) & lines.steady)
+    if not calls.size:
+        return names
+    around = Nesting(trace.start_ns[calls], trace.duration_ns[calls], calls).innermost_at(trace.start_ns[rows])
+    module = np.where(around >= 0, trace.name[np.maximum(around, 0)], -1)
+    unseen = lines.is_in_callee(trace.start_ns[rows])
+    for number in np.unique(module[unseen & (module >= 0)]).tolist():
+        seen = names[(module == number) & ~unseen & (names >= 0)]
+        names[unseen & (module == number)] = int(np.bincount(seen).argmax()) if seen.size else -1
+    return names
+
+
+def _find_own_operators(lines: Lines) -> npt.NDArray[np.intp]:
+    """Return the operators that lines of the script call in forward, and not one of torch's layers for them."""
+    trace, rows = lines.trace, lines.script_rows
+    elsewhere = trace.mask_of_names(
+        lambda name: BACKWARD in name or name in PASSES or name.startswith("Optimizer.")
+    ) | trace.where(("loading",))
+    rows = rows[~trace.intervals_of(elsewhere & lines.steady).cover_moments(trace.start_ns[rows])]
+    calls = np.flatnonzero(trace.mask_of_names(lambda name: name.startswith(MODULE)) & lines.steady)
+    if not calls.size:
+        return rows
+    around = Nesting(trace.start_ns[calls], trace.duration_ns[calls], calls).innermost_at(trace.start_ns[rows])
+    own = trace.mask_of_names(lambda name: OWN_MODULE.match(name) is not None)
+    chosen: npt.NDArray[np.intp] = rows[(around < 0) | own[np.maximum(around, 0)]]
+    return chosen

@@ -6,7 +6,7 @@ from ascend_workbook.findings.finding import Finding
 from ascend_workbook.findings.report import Chart, Column, Report, Table
 from ascend_workbook.findings.sentence import NextStep, Scalar, Sentence
 from ascend_workbook.profiling.causes.cause import Cause
-from ascend_workbook.profiling.causes.counted import count_work
+from ascend_workbook.profiling.causes.counted import count_work, count_work_below
 from ascend_workbook.profiling.facts import Profile
 from ascend_workbook.profiling.figures import make_columns
 
@@ -32,7 +32,7 @@ def report_causes(profile: Profile, stage: str, findings: list[Finding]) -> Repo
     chart = Chart("bars", "cause", ("profiling_time",), "ms") if rows else None
     facts: dict[str, object] = {"causes": [describe_cause(cause) for cause in profile.causes]}
     if profile.simulated:
-        facts["work"] = count_work(profile)
+        facts |= {"work": count_work(profile), "work_below": count_work_below(profile)}
     return Report(stage, "causes", tuple(findings), Table(columns, rows), chart, facts=facts, tier=profile.tier)
 
 

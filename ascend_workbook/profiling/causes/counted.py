@@ -13,7 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ascend_workbook.profiling.attribution import Nesting
-from ascend_workbook.profiling.causes.account import account_for_functions, tell_watching
+from ascend_workbook.profiling.causes.account import (
+    account_for_functions,
+    find_dearest_line,
+    find_other_threads,
+    tell_modes,
+    tell_watching,
+)
 from ascend_workbook.profiling.causes.casts import count_undone_casts
 from ascend_workbook.profiling.causes.cause import TRUST, Cause, Range
 from ascend_workbook.profiling.causes.lines import (
@@ -122,10 +128,12 @@ def _say_once(lines: Lines, causes: list[Cause]) -> Iterator[Cause]:
     at_place: dict[tuple[str, str], list[Cause]] = {}
     share_at: dict[str, float] = {}
     for cause in causes:
-        if cause.evidence.key not in GENERAL and cause.where:
+        if cause.evidence.key not in (*GENERAL, "PRF316.line") and cause.where:
             place = _place_of(lines, cause)[1]
             share_at[place] = max(cause.share, share_at.get(place, 0.0))
     for cause in causes:
+        if cause.evidence.key == "PRF316.line" and _place_of(lines, cause)[1] in share_at:
+            continue
         if cause.evidence.key in GENERAL and 2 * cause.share <= share_at.get(_place_of(lines, cause)[1], 0.0):
             continue  # what it is busy with is told
         at_place.setdefault(_place_of(lines, cause), []).append(cause)
@@ -170,6 +178,27 @@ def count_work(profile: Profile) -> dict[str, float]:
     return {describe_frame(trace.names[at]): float(total[at]) / lines.steps for at in np.flatnonzero(total).tolist()}
 
 
+def count_work_below(profile: Profile) -> dict[str, float]:
+    """Count the same by each line that the host is in, however deep: what the lines do that it calls is its own too."""
+    lines, trace = Lines(profile), profile.trace
+    rows = np.flatnonzero(trace.where(("compute",)) & lines.steady & (trace.launched_by >= 0))
+    if lines.frames is None or not rows.size:
+        return {}
+    by = trace.launched_by[rows].astype(np.intp)
+    elements = np.array([elements_of(shape) for shape in trace.shapes])[trace.shape[by]]
+    place = np.full(len(trace), -1, np.int64)
+    place[lines.frames.rows] = np.arange(lines.frames.rows.size)
+    inner = lines.frames.innermost_at(trace.start_ns[by])
+    at, before = np.where(inner >= 0, place[np.maximum(inner, 0)], -1), np.full(by.size, -1, np.int64)
+    total = np.zeros(len(trace.names))
+    while (at >= 0).any():
+        name = np.where(at >= 0, trace.name[lines.frames.rows[np.maximum(at, 0)]], -1)
+        is_new = (at >= 0) & (name != before)
+        np.add.at(total, name[is_new], elements[is_new])
+        at, before = np.where(at >= 0, lines.frames.parent[np.maximum(at, 0)], -1), name
+    return {describe_frame(trace.names[at]): float(total[at]) / lines.steps for at in np.flatnonzero(total).tolist()}
+
+
 def _count_causes(lines: Lines) -> Iterator[Cause]:
     yield from _count_copies(lines)
     yield from count_undone_casts(lines)
@@ -182,12 +211,15 @@ def _count_causes(lines: Lines) -> Iterator[Cause]:
     yield from _count_fallbacks(lines)
     yield from _count_collectives(lines)
     yield from tell_watching(lines)
+    yield from tell_modes(lines)
+    yield from find_other_threads(lines)
     yield from count_vain_gradients(lines)
     functions = list(account_for_functions(lines))
     places = {LINE.sub(" ", cause.where) for cause in functions}
     yield from functions
     yield from (cause for cause in _count_busy_functions(lines) if LINE.sub(" ", cause.where) not in places)
     yield from _count_computing(lines)
+    yield from find_dearest_line(lines)
 
 
 def _count_copies(lines: Lines) -> Iterator[Cause]:

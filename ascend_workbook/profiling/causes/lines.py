@@ -52,7 +52,7 @@ MOST_EVENT_NS = 15_000
 #: What is counted with what it would save
 WEIGHED = (
     *("PRF316.again", "PRF316.unused", "PRF316.alike", "PRF316.objects", "PRF316.samples", "PRF316.function"),
-    "PRF316.on_host",
+    *("PRF316.on_host", "PRF316.watched", "PRF316.thread", "PRF316.line"),
 )
 EDGES = ("start_ns", "end_ns")
 #: The call of a module of a class of the script's own
@@ -135,13 +135,13 @@ class Lines:
             own = rows[self.trace.lane[rows] == self.trace.lane[self.frames.rows[0]]]
             rows = own if own.size else rows
         names = self.lines_at(self.trace.start_ns[rows])
-        inside = (names >= 0) & ~self._is_in_callee(self.trace.start_ns[rows])
+        inside = (names >= 0) & ~self.is_in_callee(self.trace.start_ns[rows])
         counts = np.bincount(names[inside if inside.any() else names >= 0])
         if not counts.size:
             return "", 0.0
         return describe_frame(self.trace.names[int(counts.argmax())]), float(counts.max()) / rows.size
 
-    def _is_in_callee(self, moments_ns: I64) -> Mask:
+    def is_in_callee(self, moments_ns: I64) -> Mask:
         """Return for each moment whether the line seen last calls a module of the script's own, whose lines were not
         seen yet."""
         assert self.frames is not None
@@ -381,7 +381,11 @@ class Lines:
 
     def spent_with_gradients_in(self, spans: Intervals) -> float:
         """Return the nanoseconds of the mean step in these intervals, and in the gradients of what is called there."""
-        return float((spans | self._backward_of(spans)).length_ns) / self.steps
+        return float(self.with_gradients(spans).length_ns) / self.steps
+
+    def with_gradients(self, spans: Intervals) -> Intervals:
+        """Return these intervals, and when the gradients are worked out of what is called in them."""
+        return spans | self._backward_of(spans)
 
     def replay_without(self, spans: Intervals) -> float:
         """Return what a step would be shorter by without what the script's thread does in these intervals, and without

@@ -38,6 +38,8 @@ PACKAGES = "-packages" + os.sep
 #: Our own frames below and above the script's
 OURS = str(Path(__file__).parents[2]) + os.sep
 
+#: Another thread runs at a look that has had a core for one in so many parts of the time since the last
+RUNS = 5
 #: Every so many samples it is asked anew which threads and worker processes there are
 FIND_THREADS = 50
 #: Calls whose lines are noted: of torch.Tensor, of torch.distributed, of the devices' modules and their classes
@@ -78,6 +80,8 @@ class LineSampler:
         self._replaced: list[tuple[Any, str, Any, bool]] = []
         self._modules: dict[int, int] = {}
         self._inputs: dict[tuple[CodeType, int], tuple[int, type, Any]] = {}
+        self._ran: dict[int, tuple[int, int]] = {}
+        self._others: dict[tuple[CodeType, int], int] = {}
         self._owners: weakref.WeakSet[Any] = weakref.WeakSet()
         self._used: dict[int, tuple[Any, int]] = {}
         self._hook: Any = None
@@ -141,6 +145,11 @@ class LineSampler:
             "delays": self._delays,
             "calm_steps": list(calm_steps),
             "tools": list_tools(),
+            "modes": [(name, code.co_filename, find_line(code, at), name_function(code)) for name, code, at in _modes],
+            "others": [
+                (code.co_filename, find_line(code, at), name_function(code), count)
+                for (code, at), count in self._others.items()
+            ],
             "never_used": self._list_never_used(),
         }
         path.write_text(json.dumps(content, separators=(",", ":")), encoding="utf-8")
@@ -164,6 +173,7 @@ class LineSampler:
                     short = f"{owner.__name__.rpartition('.')[2]}.{name}"
                     setattr(owner, name, self._note_call(call, short))
         self._note_modules(torch)
+        self._note_functions(torch)
         self._note_unused(torch)
 
     def _note_modules(self, torch: Any) -> None:
@@ -198,6 +208,26 @@ class LineSampler:
 
         self._replaced.append((owner, "__call__", call, True))
         owner.__call__ = call_and_note
+
+    def _note_functions(self, torch: Any) -> None:
+        """Note the lines that apply the script's own functions with a gradient of their own."""
+        owner = getattr(getattr(torch, "autograd", None), "Function", None)
+        if owner is None or "apply" not in vars(owner):
+            return
+        apply, calls, ours = vars(owner)["apply"], self._calls, self._thread_id
+        is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", bool)
+
+        def apply_and_note(kind: Any, *args: Any, **kwargs: Any) -> Any:
+            if is_compiling() or threading.get_ident() != ours or not _is_own_class(kind):
+                return apply.__func__(kind, *args, **kwargs)
+            frame = _find_caller(sys._getframe(1))
+            at, begin = frame.f_lasti, time.time_ns()
+            result = apply.__func__(kind, *args, **kwargs)
+            calls.append((begin, time.time_ns() - begin, frame.f_code, at, "autograd.Function"))
+            return result
+
+        self._replaced.append((owner, "apply", apply, True))
+        owner.apply = classmethod(apply_and_note)
 
     def _is_same_input(self, place: tuple[CodeType, int], module: Any, args: tuple[Any, ...]) -> bool:
         """Return whether the call before at this place was of another module of this class on the same tensor."""
@@ -272,14 +302,32 @@ class LineSampler:
         self._queues.find_threads()
         while not self._ended.wait(INTERVAL_S):
             begin = time.time_ns()
-            frame = sys._current_frames().get(self._thread_id)
+            frames = sys._current_frames()
+            frame = frames.pop(self._thread_id, None)
             if frame is not None:
                 self._keep_stack(frame)
+            self._keep_others(frames, begin)
             usage = self._queues.read_usage()
             now = time.time_ns()
             self._delays.append((now, *usage, now - begin))
             if len(self._delays) % FIND_THREADS == 1:
                 self._queues.find_threads()
+
+    def _keep_others(self, frames: dict[int, FrameType], now_ns: int) -> None:
+        """Keep where other threads of the script run that have had a core for a part of the time."""
+        frames.pop(threading.get_ident(), None)
+        for thread, innermost in frames.items():
+            place = _find_caller(innermost)
+            if not _is_own(place.f_code) or not hasattr(time, "pthread_getcpuclockid"):
+                continue
+            ran_ns = time.clock_gettime_ns(
+                time.pthread_getcpuclockid(thread)
+            )  # it lives: it needs the interpreter to end
+            before = self._ran.get(thread)
+            self._ran[thread] = (now_ns, ran_ns)
+            if before is not None and RUNS * (ran_ns - before[1]) >= now_ns - before[0]:
+                key = (place.f_code, place.f_lasti)
+                self._others[key] = self._others.get(key, 0) + 1
 
     def _keep_own_stack(self) -> None:
         """Keep the stack below a collection: there is none where C collects and no Python runs below it."""
@@ -315,6 +363,22 @@ def note_tools() -> None:
     for owner, name, tool in ((tracemalloc, "start", "tracemalloc"), (sys, "setprofile", "sys.setprofile")):
         setattr(owner, name, _note_tool(getattr(owner, name), tool))
     sys.settrace = _note_tool(sys.settrace, "sys.settrace")
+    mode = getattr(sys.modules.get("torch.utils._python_dispatch"), "TorchDispatchMode", None)
+    if mode is not None:
+        enter = mode.__enter__
+
+        @functools.wraps(enter)
+        def enter_and_note(watcher: Any) -> Any:
+            frame = _find_caller(sys._getframe(1))
+            if _is_own(frame.f_code):
+                _modes[(type(watcher).__name__, frame.f_code, frame.f_lasti)] = None
+            return enter(watcher)
+
+        mode.__enter__ = enter_and_note
+
+
+#: The modes that the script entered in which operators are dispatched through Python: their class, and where
+_modes: dict[tuple[str, CodeType, int], None] = {}
 
 
 def _note_tool(begin: Any, tool: str) -> Any:

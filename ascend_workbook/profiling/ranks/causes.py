@@ -18,6 +18,8 @@ COMPUTES_MORE, PART = 1.25, 1 / 3
 #: Causes of a host that can make its rank late
 OF_HOST = ("loading", "preprocessing", "python", "garbage", "checkpoint", "logging", "compiling")
 MIN_RANKS = 2
+#: Of what one rank does at a line, another that does not come to it may seem to do so much there
+NEARLY_NONE = 0.05
 
 
 def find_rank_causes(
@@ -75,7 +77,7 @@ def _find_different(cluster: Cluster, reports: Mapping[int, Report]) -> dict[str
     times = totals[rank] / median(sum(counted.values()) for counted in others)
     if times >= COMPUTES_MORE:
         more = {line: amount - median(other.get(line, 0.0) for other in others) for line, amount in work[rank].items()}
-        where = max(more, key=more.__getitem__)
+        where = _find_own_line(reports, rank, sum(more.values())) or max(more, key=more.__getitem__)
         own_ms = cluster.mean_part_ms(rank, "own")
         gain_ms = max(0.0, own_ms - median(cluster.mean_part_ms(other, "own") for other in work if other != rank))
         args: dict[str, Scalar] = {"rank": rank, "times": round(times, 1), "gain_ms": round(gain_ms, 3)}
@@ -87,6 +89,20 @@ def _find_different(cluster: Cluster, reports: Mapping[int, Report]) -> dict[str
             gain_ms,
         )
     return _find_own_cause(cluster, reports, list(work))
+
+
+def _find_own_line(reports: Mapping[int, Report], rank: int, more: float) -> str:
+    """Return the innermost line that one rank alone comes to and that does most of what it does more; empty where all
+    come to the same."""
+    below: dict[int, Any] = {other: _read_fact(reports[other], "work_below", {}) for other in reports}
+    mine = below[rank] if isinstance(below[rank], dict) else {}
+    others = [lines for other, lines in below.items() if other != rank and isinstance(lines, dict)]
+    alone = {
+        line: amount
+        for line, amount in mine.items()
+        if 2 * amount >= more and all(lines.get(line, 0.0) <= NEARLY_NONE * amount for lines in others)
+    }
+    return min(alone, key=alone.__getitem__, default="")
 
 
 def _find_own_cause(cluster: Cluster, reports: Mapping[int, Report], ranks: Sequence[int]) -> dict[str, object] | None:

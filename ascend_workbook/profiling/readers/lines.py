@@ -23,6 +23,9 @@ SAMPLED, SPANS = "sampled_stacks", "sampled_spans"
 #: The same: the shapes of gradients that no update ever uses; what watches each of Python's allocations or calls, and
 #: the line that began it, empty where that is not known
 NEVER_USED, WATCHED = "never_used", "watched"
+#: The same: modes in which operators are dispatched through Python, and where they were entered; lines at which other
+#: threads of the script's ran, and in how many of the looks
+MODES, OTHERS = "modes", "others"
 RANK_OF_DATA = re.compile(r"(rank\d+)(?:\.pt\.trace\.json|_.*_ascend_pt)")
 #: A collection of Python's garbage, as torch_npu calls it
 COLLECTION = "GC"
@@ -47,6 +50,9 @@ def add_sampled_lines(trace: Trace, profile_path: Path) -> Trace:
         watched = [
             (tool, f"{file}({line}): {name}" if file else "") for tool, file, line, name in content.get("tools", ())
         ]
+        about[MODES] = [(mode, f"{file}({line}): {name}") for mode, file, line, name in content.get("modes", ())]
+        others = [(f"{file}({line}): {name}", int(seen)) for file, line, name, seen in content.get("others", ())]
+        about[OTHERS] = others
     except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         why = f"{type(error).__name__}: {error}"
         unread = Sentence("profiling.unreadable", path=str(path), error=why)

@@ -76,3 +76,53 @@ def test_what_watches_python_is_told_at_the_line_that_began_it() -> None:
     (told,) = told_of(replace(profile, trace=trace))
     assert (told.kind, told.where) == ("profiler", "a/train.py:33 main")
     assert told.evidence.args["tool"] == "tracemalloc" and not told_of(profile)
+
+
+def with_about(profile: Profile, **about: object) -> Profile:
+    return replace(profile, trace=replace(profile.trace, about={**profile.trace.about, **about}))
+
+
+def test_a_mode_that_each_operator_goes_through_is_told_where_it_was_entered() -> None:
+    below = ("/env/site-packages/torch/utils/flop_counter.py(9): __torch_dispatch__", "python", 6_200, 1_500)
+    modes = [("_FlopCounterMode", "/a/train.py(35): main"), ("_FlopCounterMode", "/a/train.py(20): step")]
+    profile = recorded(below, lines=1)
+    (told,) = [cause for cause in told_of(with_about(profile, modes=modes)) if cause.evidence.key == "PRF316.watched"]
+    assert (told.kind, told.where) == ("python", "a/train.py:35 main") and told.spent_ns == pytest.approx(1_500 * US)
+    assert not [cause for cause in told_of(profile) if cause.evidence.key == "PRF316.watched"], "none was entered"
+    few = with_about(recorded((*below[:3], 800), lines=1), modes=modes)
+    assert not [cause for cause in told_of(few) if cause.evidence.key == "PRF316.watched"]
+
+
+@pytest.mark.parametrize(("looks", "told"), [(45, True), (25, False)])
+def test_a_thread_that_computes_beside_the_training_is_told(looks: int, told: bool) -> None:
+    others = [("/a/count.py(21): count_pairs", looks - 5), ("/a/count.py(20): count_pairs", 5)]
+    causes = told_of(with_about(recorded(lines=1), sampled_stacks=100, others=others))
+    assert [(cause.kind, cause.where) for cause in causes] == [("contention", "a/count.py:21 count_pairs")] * told
+
+
+def computing(own: str, product: int = 3_000, lines_seen: bool = True) -> list[Cause]:
+    """Four steps with a module whose line calls a product itself, or lets one of torch's layers do so."""
+    events: list[Event] = []
+    for number in range(4):
+        begin = 10_000 * number
+        rows = [(f"ProfilerStep#{number}", "step", 0, 10_000), (MAIN, "python", 0, 9_999)]
+        rows += [("/a/train.py(9): forward", "python", 1_000, 4_000), (f"module#0{own}", "python", 1_000, 4_000)]
+        seen = 1_500 if lines_seen or number else 1_000 + product
+        rows += [("/a/train.py(3): forward_inner", "python", seen, 5_000 - seen)] * bool(own)
+        rows.append(("aten::mm", "host_op", 1_600, product))
+        for name, kind, start, length in rows:
+            events.append(Event(name, kind, OWN, (begin + start) * US, length * US))
+    profile = Profile.from_trace(build_trace(events, source="made", dialect="ascend"), {"tier": "npu-simulated"})
+    return [cause for cause in add_counted(profile, ()) if cause.evidence.key == "PRF316.line"]
+
+
+def test_the_function_that_computes_most_itself_is_told() -> None:
+    (told,) = computing(" own")
+    assert (told.kind, told.where) == ("computing", "a/train.py:3 forward_inner")
+    assert told.spent_ns == pytest.approx(3_000 * US) and told.predicted is not None and told.predicted.least_ns == 0
+    assert [cause.where for cause in computing(" own", lines_seen=False)] == ["a/train.py:3 forward_inner"]
+
+
+@pytest.mark.parametrize(("own", "product"), [("", 3_000), (" own", 2_000)])
+def test_what_a_layer_of_torchs_computes_or_a_small_part_is_not(own: str, product: int) -> None:
+    assert not computing(own, product)

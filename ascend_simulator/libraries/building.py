@@ -16,6 +16,7 @@ from pathlib import Path
 from ascend_simulator.libraries.compiling import make_libraries
 from ascend_simulator.libraries.plan import (
     CANN_VERSION,
+    GRAPH_ENGINE,
     MSPROF,
     NATIVE,
     REFERENCES,
@@ -91,7 +92,8 @@ def fill_folder(out: Path, plan: Plan, location: Path) -> None:
     known = names_with_dtypes(REFERENCES)
     lines = [f"{name} checked\n" if name in known else f"{name}\n" for name in names_of_references(REFERENCES)]
     (out / "references" / "operators.txt").write_text("".join(lines), encoding="utf-8")
-    shutil.copytree(SHAPES_ONLY, out / "shapes_only", ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in (SHAPES_ONLY, GRAPH_ENGINE):
+        shutil.copytree(folder, out / folder.name, ignore=shutil.ignore_patterns("__pycache__"))
     (out / "bin").mkdir()
     shutil.copyfile(NATIVE / "npu_smi.py", out / "bin" / "npu-smi")
     (out / "bin" / "npu-smi").chmod(0o755)

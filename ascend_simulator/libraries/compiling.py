@@ -68,11 +68,8 @@ def make_job(plan: Plan, part: str, source: Path, objects: Path) -> Job:
     abi = f"-D_GLIBCXX_USE_CXX11_ABI={int(plan.cxx11_abi)}"
     flags = ["-fPIC", f"-std={plan.standard}", "-fvisibility=hidden", abi]
     flags += torch_flags(plan) if part == "kernels" else cann_flags(plan)
-    beside = (
-        ("kernels", "recording", "shapes_only")
-        if part == "kernels"
-        else ("acl", "hccl", "mspti", "recording", "shapes_only")
-    )
+    parts = ("kernels",) if part == "kernels" else ("acl", "hccl", "mspti")
+    beside = (*parts, "python", "recording", "shapes_only")
     kinds = ("*.h", "*.cpp") if part == "kernels" else ("*.h",)
     beside_it = [path for folder in beside for kind in kinds for path in sorted(NATIVE.glob(f"{folder}/{kind}"))]
     headers = [path.read_bytes() for path in beside_it]

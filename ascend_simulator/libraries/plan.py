@@ -59,7 +59,9 @@ def uses_cxx11_abi(torch: Package) -> bool:
 
 
 PACKAGE = Path(__file__).parents[1]
-NATIVE, REFERENCES, MSPROF, SHAPES_ONLY = (PACKAGE / name for name in ("native", "references", "msprof", "shapes_only"))
+NATIVE, REFERENCES, MSPROF, SHAPES_ONLY, GRAPH_ENGINE = (
+    PACKAGE / name for name in ("native", "references", "msprof", "shapes_only", "graph_engine")
+)
 #: The CANN release whose interface the runtime follows: the newest that torch_npu's compatibility table names
 #: (https://gitcode.com/Ascend/pytorch, COMPATIBILITY.md).
 CANN_VERSION = "9.1.0"
@@ -90,7 +92,10 @@ def make_plan(location: Path) -> Plan:
 
 def source_hashes() -> dict[str, str]:
     """Return hashes by path below this package: the native sources, and the modules that compile them."""
-    modules = (folder.glob("*.py") for folder in (PACKAGE, Path(__file__).parent, REFERENCES, MSPROF, SHAPES_ONLY))
+    modules = (
+        folder.glob("*.py")
+        for folder in (PACKAGE, Path(__file__).parent, REFERENCES, MSPROF, SHAPES_ONLY, GRAPH_ENGINE)
+    )
     paths = (*NATIVE.rglob("*"), *chain.from_iterable(modules))
     files = sorted(path for path in paths if path.is_file())
     return {str(path.relative_to(PACKAGE)): hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in files}

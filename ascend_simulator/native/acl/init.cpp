@@ -14,6 +14,7 @@
 #include <regex>
 #include <string>
 
+#include "../python/loading.h"
 #include "../shapes_only/contents.h"
 
 #if !defined(SIM_TORCH_VERSION) || !defined(SIM_TORCH_NPU_VERSION) || !defined(SIM_REBUILD)
@@ -124,10 +125,18 @@ int start_shapes_only(void*) {
   return 0;
 }
 
+// torchair may be imported before any device is used, and needs its stand-ins then.
+int start_graph_engine(void*) {
+  auto* run = reinterpret_cast<int (*)(const char*)>(dlsym(RTLD_DEFAULT, "PyRun_SimpleString"));
+  const std::string code = sim::loading_code("graph_engine", beside_this_library("../graph_engine"), "starting", "start");
+  return run == nullptr ? 0 : run(code.c_str());
+}
+
 __attribute__((constructor)) void start_with_python() {
-  if (!sim::shapes_only()) return;
   auto* add = reinterpret_cast<int (*)(int (*)(void*), void*)>(dlsym(RTLD_DEFAULT, "Py_AddPendingCall"));
-  if (add != nullptr) add(&start_shapes_only, nullptr);
+  if (add == nullptr) return;
+  if (sim::shapes_only()) add(&start_shapes_only, nullptr);
+  add(&start_graph_engine, nullptr);
 }
 
 aclError load_operators(const char* function) {

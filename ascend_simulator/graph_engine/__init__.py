@@ -4,5 +4,5 @@ torchair's own Python stays: it lowers each operator of the graph to one of the 
 it cannot lower. Of its library `_torchair`, which would hand that graph to CANN, the modules here stand in; the graph
 that PyTorch captured then runs on the simulated NPU's own kernels. What the engine would fuse is therefore not shown.
 
-The build copies this folder into the simulator, which imports it into the program under another name: modules here import
-relatively, and nothing of the workbook."""
+The build copies this folder into the simulator, which imports it into the program under another name: modules here
+import relatively, and nothing of the workbook."""

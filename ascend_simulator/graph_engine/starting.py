@@ -5,37 +5,41 @@ torch_npu's own files stay as they are."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
 from . import engine, executor
-from .running import run_graph
+from .running import CHANGED
 
-#: A library of torchair's, and the module here that stands in for it
-LIBRARIES = {"_torchair": engine, "_npu_graph_executor": executor, "_npu_utils": executor}
-CORES = ("torchair.core.", "torch_npu.dynamo.torchair.core.")
-GRAPHS = ("torchair._ge_concrete_graph.fx2ge_converter", "torch_npu.dynamo.torchair._ge_concrete_graph.fx2ge_converter")
+#: torchair's libraries, and the module here that stands in for each
+LIBRARIES = {
+    "torchair.core._torchair": engine,
+    "torchair.core._npu_graph_executor": executor,
+    "torchair.core._npu_utils": executor,
+}
+#: Where torch_npu keeps torchair, which is known by both names
+INSIDE = "torch_npu.dynamo."
 
 
 class StandIns(MetaPathFinder):
-    """Finds the stand-ins under the names of torchair's libraries."""
+    """Finds the stand-ins under the names of torchair's libraries, and the modules of which something is changed."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        head, _, tail = name.rpartition(".")
-        if tail in LIBRARIES and f"{head}." in CORES:
-            return ModuleSpec(name, StandIn(LIBRARIES[tail]))
-        if name in GRAPHS and (spec := PathFinder.find_spec(name, path)) and spec.loader:
-            spec.loader = RunningEagerly(spec.loader)
+        short = name[len(INSIDE) :] if name.startswith(INSIDE) else name
+        if short in LIBRARIES:
+            return ModuleSpec(name, StandIn(LIBRARIES[short]))
+        if short in CHANGED and (spec := PathFinder.find_spec(name, path)) and spec.loader:
+            spec.loader = Changed(spec.loader, CHANGED[short])
             return spec
         return None
 
 
 class StandIn(Loader):
-    """Gives a module of ours under the name of a library."""
+    """Gives what a module of ours holds under the name of a library."""
 
     def __init__(self, module: ModuleType) -> None:
         self._module = module
@@ -49,18 +53,18 @@ class StandIn(Loader):
         """Everything is there already."""
 
 
-class RunningEagerly(Loader):
-    """Loads torchair's module of graphs, whose graphs then run on the simulated NPU's kernels."""
+class Changed(Loader):
+    """Loads a module as it is, then changes it."""
 
-    def __init__(self, loader: Loader) -> None:
-        self._loader = loader
+    def __init__(self, loader: Loader, change: Callable[[ModuleType], None]) -> None:
+        self._loader, self._change = loader, change
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         return self._loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
         self._loader.exec_module(module)
-        module.GeConcreteGraph.__call__ = run_graph
+        self._change(module)
 
 
 def start() -> None:

@@ -28,6 +28,8 @@ ZERO_IS_RIGHT = {
     "aclrtCtxSetSysParamOpt": "option 0 is `deterministic`, value 0 is off",
     "aclrtDeviceEnablePeerAccess": "device 0 from device 0 or none: judged by the runtime's own test",
     "aclrtResetDevice": "device 0 exists",
+    "aclrtResetDeviceResLimit": "device 0 exists",
+    "aclrtResetStreamResLimit": "stream 0 is the default stream",
     "aclrtSetDevice": "device 0 exists",
     "aclrtSetOpExecuteTimeOut": "0 is no limit",
     "aclrtSetOpWaitTimeout": "0 is no limit",
@@ -38,6 +40,8 @@ ZERO_IS_RIGHT = {
     "aclrtSynchronizeDeviceWithTimeout": "a device is set by then",
     "aclrtSynchronizeStream": "stream 0 is the default stream",
     "aclrtSynchronizeStreamWithTimeout": "stream 0 is the default stream",
+    "aclrtUnuseStreamResInCurrentThread": "stream 0 is the default stream",
+    "aclrtUseStreamResInCurrentThread": "stream 0 is the default stream",
 }
 #: Functions that answer no error code: a pointer, a count, a time or the last error itself.
 NO_ERROR_CODE = {

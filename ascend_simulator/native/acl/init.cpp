@@ -127,9 +127,13 @@ int start_shapes_only(void*) {
 
 // torchair may be imported before any device is used, and needs its stand-ins then.
 int start_graph_engine(void*) {
+  const std::string folder = beside_this_library("../graph_engine");
   auto* run = reinterpret_cast<int (*)(const char*)>(dlsym(RTLD_DEFAULT, "PyRun_SimpleString"));
-  const std::string code = sim::loading_code("graph_engine", beside_this_library("../graph_engine"), "starting", "start");
-  return run == nullptr ? 0 : run(code.c_str());
+  if (run == nullptr || access(folder.c_str(), F_OK) != 0) return 0;  // torchair then says what it does not find
+  if (run(sim::loading_code("graph_engine", folder, "starting", "start").c_str()) != 0) {  // Python has printed why
+    std::fprintf(stderr, "[simulated NPU] torchair cannot be used. Build it anew: %s\n", SIM_REBUILD);
+  }
+  return 0;
 }
 
 __attribute__((constructor)) void start_with_python() {

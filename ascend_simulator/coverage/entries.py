@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 #: From good to bad; what each means stands in ascend_workbook/locale/coverage.toml.
-OUTCOMES = ("equal", "alike", "refused", "skipped", "raises", "crashed", "mismatch")
+OUTCOMES = ("equal", "alike", "refused", "skipped", "raises", "crashed", "doubtful", "mismatch")
 #: What a report says of an operator for which no document tells the types.
 UNKNOWN = "dtype support unknown"
 
@@ -35,12 +35,16 @@ class Request:
 
 @dataclass(frozen=True)
 class Entry:
-    """The outcome of a request. `operators` ran on the NPU for its first sample; empty where that is not known."""
+    """The outcome of a request. `operators` ran on the NPU for its first sample; empty where that is not known.
+
+    `second` is what the result was held against beside the CPU: `numpy`, `float64`, or nothing.
+    """
 
     request: Request
     outcome: str
     reason: str
     operators: tuple[str, ...] = ()
+    second: str = ""
 
     @property
     def passed(self) -> bool:
@@ -140,7 +144,7 @@ class Count:
 
     @property
     def silently_wrong(self) -> int:
-        return self.outcomes["mismatch"] + self.outcomes["crashed"]
+        return self.outcomes["mismatch"] + self.outcomes["doubtful"] + self.outcomes["crashed"]
 
 
 def count_outcomes(entries: Iterable[Entry]) -> list[Count]:

@@ -139,4 +139,5 @@ class Pool:
                 done.put(Entry(request, "crashed", child.wait_for_end()))
                 child = None
             else:
-                done.put(Entry(request, answer["outcome"], answer["reason"], tuple(answer.get("operators", ()))))
+                operators, second = tuple(answer.get("operators", ())), answer.get("second", "")
+                done.put(Entry(request, answer["outcome"], answer["reason"], operators, second))

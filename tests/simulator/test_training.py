@@ -133,6 +133,22 @@ torch.npu.set_device(1)
 assert torch.npu.current_device() == 1
 """
 
+NOT_CONTIGUOUS = """
+import torch
+x = torch.tensor([5., 1., 3.])
+for median in (torch.median, torch.nanmedian):
+    found = median(x.npu()[:1].expand(7), 0)
+    assert found.values.item() == 5 and 0 <= found.indices.item() < 7, found
+    out = torch.empty((), device="npu"), torch.empty((), dtype=torch.int64, device="npu")
+    assert median(x.npu()[1:2].expand(7), 0, out=out).values.item() == 1 == out[0].item()
+x = torch.randn(2, 6, 3, 3)
+ones = torch.ones(6), torch.zeros(6)
+for change in (lambda t: t[:1].expand(2, 6, 3, 3), lambda t: torch.stack([t, t], -1)[..., 0]):
+    there = torch.native_group_norm(change(x.npu()), *(part.npu() for part in ones), 2, 6, 9, 2, 1e-5)[0]
+    here = torch.native_group_norm(change(x).contiguous(), *ones, 2, 6, 9, 2, 1e-5)[0]
+    assert not change(x).is_contiguous() and torch.equal(there.cpu(), here)
+"""
+
 WORDS = """
 import torch
 try:
@@ -159,11 +175,21 @@ def run(code: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=200, check=False)
 
 
-@pytest.mark.parametrize(
-    "code",
-    [SAVE_AND_LOAD, LOADER, LAYOUT, AMP, DEVICES, WHOLE_NUMBERS, DATA_PARALLEL, BEFORE_FIRST_USE, WORDS],
-    ids=["save", "loader", "layout", "amp", "devices", "whole_numbers", "data_parallel", "before_first_use", "words"],
-)
+SCRIPTS = {
+    "save": SAVE_AND_LOAD,
+    "loader": LOADER,
+    "layout": LAYOUT,
+    "amp": AMP,
+    "devices": DEVICES,
+    "whole_numbers": WHOLE_NUMBERS,
+    "data_parallel": DATA_PARALLEL,
+    "before_first_use": BEFORE_FIRST_USE,
+    "not_contiguous": NOT_CONTIGUOUS,
+    "words": WORDS,
+}
+
+
+@pytest.mark.parametrize("code", SCRIPTS.values(), ids=SCRIPTS)
 def test_a_script_runs_and_ends_well(simulator_env: dict[str, str], code: str) -> None:
     """The exit code counts: a crash after the last line is a failure too."""
     done = run(code, simulator_env)

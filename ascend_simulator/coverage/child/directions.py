@@ -2,6 +2,7 @@
 
 forward   the function as it stands
 strided   with every tensor argument made non-contiguous
+expanded  with every tensor argument's first row in the place of all its rows, without a copy (stride 0)
 backward  the gradients of all inputs
 inplace   the in-place variant; the changed input counts too
 out       out= of the right size, of size zero, and of another data type
@@ -90,6 +91,7 @@ def outcome_of(call: Callable[[], object]) -> str:
 CALLS: dict[str, Call] = {
     "forward": run_forward,
     "strided": run_forward,
+    "expanded": run_forward,
     "backward": run_backward,
     "inplace": run_inplace,
     "out": run_out,

@@ -16,7 +16,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
-from . import comparing, directions, placing
+from . import comparing, directions, placing, second
 
 if TYPE_CHECKING:
     from torch._ops import OpOverload
@@ -52,6 +52,9 @@ SOURCE = re.compile(r"\(https?://[^)]*\)")
 #: Times the tolerance: the CPU has a fused kernel that other devices lack, and sums in another order.
 OTHER_ALGORITHM = {"nn.functional.scaled_dot_product_attention": 10.0}
 
+#: Ways to call whose result is one the second reference computes too.
+SECOND = ("forward", "strided", "expanded")
+
 Outcome = dict[str, Any]
 
 
@@ -69,15 +72,17 @@ def is_in(op: OpInfo, dtype: torch.dtype, direction: str) -> bool:
 def check(op: OpInfo, dtype: torch.dtype, direction: str, most: int) -> Outcome:
     """Return the outcome of the entry's first `most` samples."""
     outcomes: list[str] = []
+    seconds: set[str] = set()
     reasons: dict[str, str] = {}
     for generator in (torch.manual_seed, random.seed, numpy.random.seed):
         generator(0)
     for index, sample in enumerate(_make_samples(op, dtype, direction, most)):
         try:
-            outcome, why = _check_sample(op, sample, direction, moments=outcomes.count("alike") < MOMENTS)
+            outcome, why, held = _check_sample(op, sample, direction, moments=outcomes.count("alike") < MOMENTS)
+            seconds.add(held)
         except Exception as error:  # noqa: BLE001  whatever an operator raises is its outcome
             outcome, why = _judge_error(error)
-        if outcome in ("mismatch", "raises"):
+        if outcome in ("mismatch", "doubtful", "raises"):
             return {"outcome": outcome, "reason": f"sample {index}: {why}", "operators": []}
         outcomes.append(outcome)
         reasons.setdefault(outcome, why)
@@ -85,7 +90,9 @@ def check(op: OpInfo, dtype: torch.dtype, direction: str, most: int) -> Outcome:
     total = next((outcome for outcome in order if outcome in outcomes), "skipped")
     used = _record_operators(op, dtype, direction) if total in ("alike", "equal") else []
     counts = {outcome: outcomes.count(outcome) for outcome in order if outcome in outcomes}
-    return {"outcome": total, "reason": _explain_outcome(total, counts, reasons), "samples": counts, "operators": used}
+    reason = _explain_outcome(total, counts, reasons)
+    held = max(seconds, key=("", second.FLOAT64, second.NUMPY).index, default="")
+    return {"outcome": total, "reason": reason, "samples": counts, "operators": used, "second": held}
 
 
 def _explain_outcome(total: str, counts: dict[str, int], reasons: dict[str, str]) -> str:
@@ -106,10 +113,18 @@ def _make_samples(op: OpInfo, dtype: torch.dtype, direction: str, most: int) -> 
             changed = dataclasses.replace(options, acc_policy="accurate", acc_dtype=sample.input.dtype)
             sample.kwargs = {**sample.kwargs, "options": changed}
         plain = all(tensor.layout == torch.strided for tensor in placing.tensors_in(sample.input))
-        if direction != "strided":
+        if direction not in ("strided", "expanded"):
             yield sample
         elif plain:  # torch's own noncontiguous() ends the process on a sparse tensor
-            yield sample.noncontiguous()
+            yield sample.noncontiguous() if direction == "strided" else sample.transform(_expand_first_row)
+
+
+def _expand_first_row(value: Any) -> Any:
+    """Return the tensor's first row in the place of all. Not of whole numbers: as indices, offsets and lengths equal
+    ones may be no valid input."""
+    if not isinstance(value, torch.Tensor) or not value.is_floating_point() or value.layout != torch.strided:
+        return value
+    return value.detach()[:1].expand_as(value) if value.dim() and value.size(0) > 1 else value
 
 
 def _judge_error(error: Exception) -> tuple[str, str]:
@@ -122,7 +137,8 @@ def _judge_error(error: Exception) -> tuple[str, str]:
     return "refused", " ".join([message, *SOURCE.findall(str(error))[:1]])
 
 
-def _check_sample(op: OpInfo, sample: SampleInput, direction: str, *, moments: bool) -> tuple[str, str]:
+def _check_sample(op: OpInfo, sample: SampleInput, direction: str, *, moments: bool) -> tuple[str, str, str]:
+    """Return the outcome, why, and which second reference the result was held against."""
     inputs = (sample.input, sample.args, sample.kwargs)
     call = directions.CALLS[direction]
 
@@ -136,26 +152,32 @@ def _check_sample(op: OpInfo, sample: SampleInput, direction: str, *, moments: b
         expected = on_cpu(0)
         others = [on_cpu(seed) for seed in range(1, 5)] if op.name in RANDOM else []
     except Exception as error:  # noqa: BLE001  the CPU has no result to compare with, whatever the reason
-        return "skipped", f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        return "skipped", f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}", ""
     result = on_npu(0)
     wrong = placing.find_astray(result)
     if wrong:
-        return "mismatch", f"a result on {wrong}"
+        return "mismatch", f"a result on {wrong}", ""
     actual = placing.on_cpu(result)
     expected = placing.on_cpu(expected)
     if op.name in UNINITIALISED:
         wrong = comparing.compare_structure(actual, expected)
-        return ("mismatch", wrong) if wrong else ("alike", "uninitialised memory")
+        return ("mismatch", wrong, "") if wrong else ("alike", "uninitialised memory", "")
     if any(comparing.compare_results(placing.on_cpu(other), expected) for other in others):
         wrong = comparing.compare_structure(actual, expected)
         wrong = wrong or comparing.compare_results(placing.on_cpu(on_npu(0)), actual)
         wrong = wrong or (comparing.drawn_differently(on_npu, on_cpu) if moments else "")
-        return ("mismatch", wrong) if wrong else ("alike", "random numbers")
+        return ("mismatch", wrong, "") if wrong else ("alike", "random numbers", "")
     looser = OTHER_ALGORITHM.get(op.name, 1.0)
     wrong = comparing.compare_results(actual, expected, looser)
     if wrong and _rounded_once(op, call, sample, actual, expected, looser):
         wrong = ""
-    return ("mismatch", wrong) if wrong else ("equal", "")
+    judged = direction in SECOND and op.name not in RANDOM
+    held, doubt = second.compare_with_second(op, sample, actual) if judged else ("", "")
+    if doubt:
+        return ("mismatch", wrong, held) if wrong else ("doubtful", f"as on the CPU, but {held}: {doubt}", held)
+    if wrong and held and second.compare_with_second(op, sample, expected)[1]:
+        return "equal", f"{held}'s result; the CPU's own kernel is wrong here", held
+    return ("mismatch", wrong, held) if wrong else ("equal", "", held)
 
 
 def _rounded_once(

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from torch.testing._internal.opinfo.core import OpInfo
 
-DIRECTIONS = ("forward", "strided", "backward", "inplace", "out")
+DIRECTIONS = ("forward", "strided", "expanded", "backward", "inplace", "out")
 DTYPES = ("float32", "float16", "bfloat16", "int64", "bool", "complex64")
 
 

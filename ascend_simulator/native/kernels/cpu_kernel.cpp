@@ -59,6 +59,7 @@ CpuKernel::CpuKernel(const c10::OperatorHandle& op)
       recorded_(!moves_no_data(op.schema())),
       waits_(has_trait("waits", c10::toString(op.operator_name()))),
       counts_(has_trait("counts", c10::toString(op.operator_name()))),
+      dense_(has_trait("dense", op.operator_name().name)),
       mixes_half_(mixes_half(op)),
       factor_(factor_argument(op)),
       in_float_(rounds_between(op)),
@@ -148,6 +149,14 @@ void CpuKernel::compute(const c10::OperatorHandle& op, torch::jit::Stack* stack,
   const size_t first = stack->size() - arguments_.size();
   if (counts_ && (*stack)[first].toTensor().scalar_type() == at::kInt) {
     return count_whole(op, stack);
+  }
+  if (dense_) {
+    AllocateOnNpu host(false);  // the kernel's own scratch, no device memory
+    for (size_t i = 0; i < arguments_.size(); ++i) {
+      if (!written_[i] && (*stack)[first + i].isTensor()) {
+        (*stack)[first + i] = (*stack)[first + i].toTensor().contiguous();
+      }
+    }
   }
   if (matrix_unit_) {
     round_inputs(*matrix_unit_, stack, first);

@@ -73,6 +73,7 @@ class CpuKernel : public c10::OperatorKernel {
   bool recorded_;  // by the profiler and in graphs: not what only describes memory anew
   bool waits_;     // for the device
   bool counts_;    // whole numbers
+  bool dense_;     // the CPU's kernel is right for contiguous inputs alone
   bool mixes_half_;
   std::optional<size_t> factor_;
   mutable std::atomic<bool> in_float_;  // half precision: learnt from the first call that the CPU kernel refuses

@@ -25,7 +25,7 @@ KNOWN = Known(DOCUMENTED, "https://pypi.org/project/triton-ascend/", hours=HOURS
 SERVERS = {"triton_python_backend_utils", "tritonclient"}
 #: The package that compiles Triton for NPUs, and where a project says what it needs; how far up that is looked for.
 ASCEND = re.compile(rb"triton[-_]ascend", re.IGNORECASE)
-NEEDS = ("pyproject.toml", "setup.py", "setup.cfg", "requirements*.txt", "requirements/*.txt")
+REQUIREMENTS = ("pyproject.toml", "setup.py", "setup.cfg", "requirements*.txt", "requirements/*.txt")
 LEVELS = 8
 #: Functions that only tell whether Triton is there.
 ASKS = re.compile(r"^(?:is|has|have|can|use|uses|require|requires|check)_|availab|installed|version|supported")
@@ -79,7 +79,7 @@ def is_compiled_for_npu(source: Source) -> bool:
 
 @lru_cache(maxsize=4096)
 def _needs_ascend(folder: Path) -> bool:
-    lists = (file for pattern in NEEDS for file in sorted(folder.glob(pattern)) if file.is_file())
+    lists = (file for pattern in REQUIREMENTS for file in sorted(folder.glob(pattern)) if file.is_file())
     try:
         return any(ASCEND.search(file.read_bytes()) for file in lists)
     except OSError:

@@ -15,11 +15,15 @@ NAMES = [module.__name__.rpartition(".")[2] for module in list_cures()]
 
 
 class Example:
-    """A case of an example file: the error, the line it was raised at, the text and what the cure makes of it."""
+    """A case of an example file: the error, perhaps its traceback, the text with the line it was raised at, and what
+    the cure makes of it."""
 
     def __init__(self, text: str) -> None:
         head, _, rest = text.partition("\n")
-        self.error = head.strip()
+        self.error, self.trace = head.strip(), ""
+        if rest.startswith("# --- trace:"):
+            trace, _, rest = rest.partition("\n")
+            self.trace = trace.partition(":")[2]
         self.before, _, self.after = rest.partition("# --- after\n")
         lines = self.before.splitlines()
         self.line = next((number for number, line in enumerate(lines, 1) if "# raises" in line), 0)
@@ -27,7 +31,7 @@ class Example:
     def make_failure(self, *, neutral: bool = False) -> Failure:
         kind, _, message = self.error.partition(": ")
         contents = {"train.py": self.before.encode()}
-        return Failure(kind, message, "", (Spot("train.py", self.line),), contents, neutral=neutral)
+        return Failure(kind, message, self.trace, (Spot("train.py", self.line),), contents, neutral=neutral)
 
 
 def read_examples(name: str, kind: str) -> list[Example]:
@@ -35,7 +39,7 @@ def read_examples(name: str, kind: str) -> list[Example]:
     blocks = text.split("# --- ")
     joined: list[str] = []
     for block in blocks[1:]:
-        if block.startswith("after"):
+        if block.startswith(("after", "trace")):
             joined[-1] += "# --- " + block
         else:
             joined.append(block)

@@ -42,13 +42,16 @@ def join(scanned: Report, rewritten: Report, ran: Report, *others: Report) -> Re
     The verdict says what the scan counted and what the dry run showed. A place that `rewrite` has mended no longer
     counts against the stage: its status is the worst of what is left to a person and of what was run. An unsupported
     place that stands where the script runs it is red here, whoever asked: the stage is about training on an NPU.
+    `ran` may be a migration in rounds: where its result trains, no place stops the training any more.
     Where the migrated script was not run, that is what is said of the run, and a trace elsewhere that saw no whole step
     shows nothing of an NPU: it was not looked at. The sources are kept in its facts (kept.py)."""
     unseen = next((finding for finding in ran.findings if finding.key == NOT_RUN), None)
     if unseen:
         others = tuple(map(_without_failed_trace, others))
     both = join_reports("migration", "migration", [scanned, rewritten, ran, *others], tier=ran.tier)
-    left_red = Status.FIX if any(map(stops_training, rewritten.findings)) else Status.GOOD
+    in_rounds = ran.verb == "migrate" and ran.status <= Status.NOTE  # it trains: nothing stops it any more
+    stopped = any(map(stops_training, rewritten.findings)) and not in_rounds
+    left_red = Status.FIX if stopped else Status.GOOD
     status = max(rewritten.status, left_red, ran.status, *(report.status for report in others if report.verb in RUNS))
     run = Sentence(unseen.key, **unseen.args) if unseen else _quote_headline(ran)
     left = tuple(finding for finding in both.findings if finding.status <= status)

@@ -236,5 +236,8 @@ show_rounds(ported, lang)
 # Fix the last line raises, so that a batch stops there.
 
 # %%
-report = run.save(join(found, changed, ran, assessed, traced))
+if ported is None:
+    report = run.save(join(found, changed, ran, assessed, traced))
+else:
+    report = run.save(join(found, changed, ported, assessed, *ported.parts[-1:]))
 run.conclude(report)

@@ -125,3 +125,15 @@ def test_a_stage_without_an_npu_says_that_the_run_was_not_looked_at(
     assert [part.status for part in joined.parts if part.verb == "operator_support"] == [status]
     assert ("the migrated script was not run" in joined.verdict("en")) == not_run
     assert (joined.or_raise() is joined) if not_run else pytest.raises(WorkbookError, joined.or_raise)
+
+
+def test_a_migration_in_rounds_that_trains_is_stopped_by_no_place(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(SOURCES["unsupported"], encoding="utf-8")
+    found, changed = scan(tmp_path), rewrite(tmp_path)
+    for verb, run, status in (
+        ("dry_run", Status.GOOD, Status.FIX),
+        ("migrate", Status.FIX, Status.FIX),
+        ("migrate", Status.NOTE, Status.LOOK),
+    ):
+        ran = Report("migration", verb, (Finding("MIG140", run, "MIG140.no_loss", {"steps": 0}),))
+        assert join(found, changed, ran).status is status

@@ -78,6 +78,7 @@ def environment(
     )
     _put_first(result, "LD_LIBRARY_PATH", root / "lib64")
     _put_first(result, "PATH", root / "bin")
+    _put_first(result, "PYTHONPATH", root / "modules")
     if (root / "python").is_dir():
         _put_first(result, "PYTHONPATH", root / "python")
     if devices is not None:

@@ -19,6 +19,7 @@ from ascend_simulator.libraries.plan import (
     GRAPH_ENGINE,
     MSPROF,
     NATIVE,
+    PYACL,
     REFERENCES,
     SHAPES_ONLY,
     Plan,
@@ -94,6 +95,8 @@ def fill_folder(out: Path, plan: Plan, location: Path) -> None:
     (out / "references" / "operators.txt").write_text("".join(lines), encoding="utf-8")
     for folder in (SHAPES_ONLY, GRAPH_ENGINE):
         shutil.copytree(folder, out / folder.name, ignore=shutil.ignore_patterns("__pycache__"))
+    # off python/, which a build moves over from the one before
+    shutil.copytree(PYACL, out / "modules" / "acl", ignore=shutil.ignore_patterns("__pycache__"))
     (out / "bin").mkdir()
     shutil.copyfile(NATIVE / "npu_smi.py", out / "bin" / "npu-smi")
     (out / "bin" / "npu-smi").chmod(0o755)

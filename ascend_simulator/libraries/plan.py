@@ -59,8 +59,8 @@ def uses_cxx11_abi(torch: Package) -> bool:
 
 
 PACKAGE = Path(__file__).parents[1]
-NATIVE, REFERENCES, MSPROF, SHAPES_ONLY, GRAPH_ENGINE = (
-    PACKAGE / name for name in ("native", "references", "msprof", "shapes_only", "graph_engine")
+NATIVE, REFERENCES, MSPROF, SHAPES_ONLY, GRAPH_ENGINE, PYACL = (
+    PACKAGE / name for name in ("native", "references", "msprof", "shapes_only", "graph_engine", "pyacl")
 )
 #: The CANN release whose interface the runtime follows: the newest that torch_npu's compatibility table names
 #: (https://gitcode.com/Ascend/pytorch, COMPATIBILITY.md).
@@ -92,10 +92,8 @@ def make_plan(location: Path) -> Plan:
 
 def source_hashes() -> dict[str, str]:
     """Return hashes by path below this package: the native sources, and the modules that compile them."""
-    modules = (
-        folder.glob("*.py")
-        for folder in (PACKAGE, Path(__file__).parent, REFERENCES, MSPROF, SHAPES_ONLY, GRAPH_ENGINE)
-    )
+    folders = (PACKAGE, Path(__file__).parent, REFERENCES, MSPROF, SHAPES_ONLY, GRAPH_ENGINE, PYACL)
+    modules = (folder.glob("*.py") for folder in folders)
     paths = (*NATIVE.rglob("*"), *chain.from_iterable(modules))
     files = sorted(path for path in paths if path.is_file())
     return {str(path.relative_to(PACKAGE)): hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in files}

@@ -1,0 +1,40 @@
+"""A stand-in for CANN's Python module `acl` (pyACL) over the simulated runtime: devices, streams, events, memory.
+
+Names, arguments and results are those of the public reference (https://www.hiascend.com/document, "pyACL API"): results
+come before the error code, 0 is success. What is not here is refused by name: acl.mdl, acl.op, acl.media and others.
+
+The build copies this folder into the simulator as `acl`: modules here import relatively, and nothing of ours."""
+
+from __future__ import annotations
+
+import os
+from typing import NoReturn
+
+from . import rt, util
+from .calling import LIBRARY, Lacking, call_c
+
+__all__ = ["finalize", "get_recent_err_msg", "get_soc_name", "init", "rt", "util"]
+
+
+def init(config_path: str = "") -> int:
+    """Start the runtime; `config_path` is that of a JSON file, which is not read here."""
+    return int(LIBRARY.aclInit(os.fsencode(config_path) if config_path else None))
+
+
+def finalize() -> int:
+    """End the runtime."""
+    return int(LIBRARY.aclFinalize())
+
+
+def get_soc_name() -> str:
+    """Return the chip's name."""
+    return call_c("aclrtGetSocName")
+
+
+def get_recent_err_msg() -> str:
+    """Return this thread's last error message."""
+    return call_c("aclGetRecentErrMsg")
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise Lacking(f"acl.{name}")

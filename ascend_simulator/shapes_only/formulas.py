@@ -25,7 +25,26 @@ OPERATORS = (
     "batch_norm_backward_reduce",
     "batch_norm_backward_elemt",
 )
-_libraries: list[torch.library.Library] = []  # a library that dies takes its kernels with it
+#: torch_npu's own operators without shapes that give a tensor as large as the operand of that number.
+LIKE_OPERAND = {
+    "npu_binary_cross_entropy_with_logits_backward": 1,
+    "kl_div_target_backward": 2,
+    "npu_mish_backward": 1,
+    "npu_renorm_backward": 1,
+    "repeat_interleave_backward_tensor": 1,
+    "stft_backward": 1,
+    "_dropout_with_byte_mask_backward": 0,
+}
+#: Those that are told the sizes, as the argument of that number.
+OF_SIZES = {
+    "npu_max_backward": 3,
+    "npu_min_backward": 3,
+    "npu_bmm_v2_mat1_backward": 3,
+    "npu_bmm_v2_mat2_backward": 3,
+    "npu_confusion_transpose_backward": 2,
+    "npu_gather_sparse_index_backward": 1,
+}
+_libraries: list[Any] = []  # a library that dies takes its kernels with it
 
 
 def infer_by_formulas() -> None:
@@ -35,6 +54,10 @@ def infer_by_formulas() -> None:
         if not torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", "Meta"):
             library.impl(name, ask_formula(name), "Meta")
     _libraries.append(library)
+    own = torch._C._dispatch_library("IMPL", "npu", "")  # torch_npu defines its operators later
+    for name in (*LIKE_OPERAND, *OF_SIZES):
+        own.impl(name, "Meta", make_inference(name))
+    _libraries.append(own)
 
 
 def mend_shapes() -> None:
@@ -44,6 +67,18 @@ def mend_shapes() -> None:
         warnings.simplefilter("ignore")  # PyTorch warns of what it overrides
         library.impl("npu_geglu_grad", infer_geglu_gradient, "Meta")
     _libraries.append(library)
+
+
+def make_inference(name: str) -> Callable[..., torch.Tensor]:
+    """Return what tells the shape of one of those operators' gradients."""
+
+    def infer(*args: Any, **kwargs: Any) -> torch.Tensor:
+        if name in LIKE_OPERAND:
+            return torch.empty_like(args[LIKE_OPERAND[name]])
+        gradient: torch.Tensor = args[0]
+        return gradient.new_empty(args[OF_SIZES[name]])
+
+    return infer
 
 
 def infer_geglu_gradient(

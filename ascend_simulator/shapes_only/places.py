@@ -51,7 +51,7 @@ def is_printing() -> bool:
 
 def own_frames() -> list[FrameType]:
     """Return the frames of the program's own code, the innermost first. A module that puts functions in the place of
-    torch's says so by PASSES_THROUGH: the line behind it is meant.
+    torch's says so by PASSES_THROUGH: the line behind it is meant; so it is behind a tensor's own `__torch_function__`.
 
     A thread of autograd's has none where torch's own formulas run: then those of the main thread, which waits for it.
     """
@@ -63,7 +63,8 @@ def own_frames() -> list[FrameType]:
 def _own_frames_from(frame: FrameType | None) -> list[FrameType]:
     frames = []
     while frame is not None:
-        if is_own_code(frame.f_code.co_filename) and not frame.f_globals.get("PASSES_THROUGH"):
+        passes = frame.f_code.co_name == "__torch_function__" or frame.f_globals.get("PASSES_THROUGH")
+        if not passes and is_own_code(frame.f_code.co_filename):
             frames.append(frame)
         frame = frame.f_back
     return frames

@@ -77,6 +77,9 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
             module, {**numpy_names, **{old: _of("numpy", new) for old, new in OF_NUMPY.items()}}
         ),
         "PIL.Image": lambda module: fill(module, {"ANTIALIAS": _of("PIL.Image", "LANCZOS")}),
+        "pandas.errors": lambda module: fill(
+            module, {"SettingWithCopyWarning": _of("pandas.errors", "ChainedAssignmentError")}
+        ),
         "fractions": lambda module: fill(module, {"gcd": _of("math", "gcd")}),
         "transformers": functools.partial(complete_transformers, notes, fill),
         "transformers.training_args": functools.partial(accept_older_arguments, notes),
@@ -116,6 +119,7 @@ def describe(value: Any) -> str:
 
 def complete_transformers(notes: Any, fill: Callable[..., None], module: ModuleType) -> None:
     """Give what transformers had: its optimizer, and what prepares pictures."""
+    module = sys.modules.get(module.__name__, module)  # the library puts another one in its place
     give_optimizer(notes, module)
     names = {f"{kind}FeatureExtractor": f"{kind}ImageProcessor" for kind in OF_PICTURES}
     names["ViTMAEFeatureExtractor"] = "ViTImageProcessor"

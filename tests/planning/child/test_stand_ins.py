@@ -185,3 +185,20 @@ print(json.dumps([list(model(torch.ones(4, 2)).shape), sorted(model.state_dict()
     facts, stand_ins, errors = run(tmp_path, code)
     assert facts == [[4, 2], ["module.bias", "module.weight"]], errors
     assert [each.kind for each in stand_ins] == ["parallel"]
+
+
+def test_forward_mode_gradients_where_scripting_is_switched_off(tmp_path: Path) -> None:
+    code = """
+import torch
+torch.jit.script = lambda function, *args, **kwargs: function  # as transfer_to_npu does
+switched_off = torch.jit.script
+one = torch.ones(2)
+out, tangent = torch.func.jvp(lambda x: x * x, (one,), (one,))
+torch.func.jvp(lambda x: x + x, (one,), (one,))
+print(json.dumps([tangent.tolist(), torch.jit.script is switched_off]))
+"""
+    facts, stand_ins, errors = running.run(tmp_path, code, ("stand_ins.py", {}))
+    assert facts == [[2.0, 2.0], True], errors
+    assert [(each.kind, each.line, each.sentence.key) for each in stand_ins] == [
+        ("forward", 6, "rehearsal.stand_in.forward")
+    ]

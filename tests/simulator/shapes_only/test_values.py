@@ -211,6 +211,25 @@ print(json.dumps([list(each.shape) for each in given] + [str(gradient.dtype)]))
     assert run.reads == []
 
 
+def test_shapes_of_gradients_that_torch_npu_does_not_tell(simulator_env: dict[str, str], tmp_path: Path) -> None:
+    """Of more bytes than are computed, as a variational autoencoder of pyro's has them."""
+    code = """import json, time, torch, torch_npu
+from torch.nn.functional import binary_cross_entropy_with_logits, mish
+x = torch.randn(256, 2352, device="npu", requires_grad=True)
+binary_cross_entropy_with_logits(x, torch.zeros(256, 2352, device="npu"), reduction="none").sum().backward()
+shapes = [list(x.grad.shape)]
+x.grad = None
+mish(x).mean().backward()
+shapes.append(list(x.grad.shape))
+x.grad = None
+x.max(dim=1)[0].mean().backward()
+print(json.dumps([*shapes, list(x.grad.shape)]))
+time.sleep(0.05)
+"""
+    run = run_shapes_only(simulator_env, tmp_path, code)
+    assert run.facts == [[256, 2352]] * 3, run.stderr[-3000:]
+
+
 def test_shapes_of_the_gradient_of_geglu(simulator_env: dict[str, str], tmp_path: Path) -> None:
     """What diffusers asks for where there is an NPU, of more bytes than are computed.
 

@@ -9,6 +9,7 @@ and each stand-in is written down (stand_ins.jsonl of the launch's folder) with 
     compiler  torch.compile with its default compiler, which has no NPU, or with none: functions run as they are written
     parallel  torch.nn.DataParallel, which has no NPUs: the model takes the whole batch on one card
     forward   torch.jit.script, which transfer_to_npu switches off, for torch's own formulas of forward-mode gradients
+              (configuration `forward`: a run before failed for it)
     terminal  a terminal of 24 lines of 80 letters, for a program that asks how large its own is
 
 Of data and weights only what failed is replaced: data that is there is read. Runs in the user's process by path and
@@ -96,7 +97,8 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
     patch_weights(notes)
     patch_compiler(notes)
     patch_data_parallel(notes)
-    patch_forward_mode(notes)
+    if config.get("forward"):
+        load_forward_mode(notes)
     give_terminal()
 
 
@@ -322,22 +324,15 @@ def patch_data_parallel(notes: Any) -> None:
     torch.nn.DataParallel.__init__ = init
 
 
-def patch_forward_mode(notes: Any) -> None:
-    """Let torch load its formulas of forward-mode gradients (torch.func.jvp), which it compiles by torch.jit.script."""
+def load_forward_mode(notes: Any) -> None:
+    """Load torch's formulas of forward-mode gradients (torch.func.jvp), which are compiled by torch.jit.script, before
+    transfer_to_npu switches that off."""
     module: Any = torch.autograd.forward_ad
-    ordinary, script = module._maybe_load_decompositions, torch.jit.script
+    ordinary = module._maybe_load_decompositions
+    ordinary()
 
     @functools.wraps(ordinary)
     def load() -> None:
-        switched_off = torch.jit.script
-        if switched_off is script:
-            ordinary()
-            return
-        torch.jit.script = script
-        try:
-            ordinary()
-        finally:
-            torch.jit.script = switched_off
         notes.add("forward", "torch.jit.script", guessed=False)
 
     module._maybe_load_decompositions = load

@@ -22,6 +22,7 @@ from ascend_workbook.planning.rehearsal.memory import Memory, load_memory
 from ascend_workbook.planning.rehearsal.reads import Read, load_reads
 from ascend_workbook.planning.rehearsal.settings import DISTINCT, Cluster
 from ascend_workbook.planning.rehearsal.stand_ins import (
+    FORWARD,
     LAUNCHER,
     MOST_FILES,
     StandIn,
@@ -146,7 +147,8 @@ class Rehearsal:
         peers = Plugin(PEERS, {"folder": str(folder / TOLD)})
         plugins = [Plugin(WATCH, config), peers, Plugin(LEAN_LOADING, early=True)]
         if self.stand_ins:
-            plugins += [Plugin(file, early=True) for file in (STAND_INS, OLDER, GRAPHS, PROCESSORS)]
+            plugins += [Plugin(file, early=True) for file in (OLDER, GRAPHS, PROCESSORS)]
+            plugins.append(Plugin(STAND_INS, {"forward": FORWARD in self.files}, early=True))
             plugins.append(Plugin(LOGGERS, {"offline": not self.plan.network}, early=True))
             plugins.append(Plugin(FILES, configure(self.files, self.plan.network), early=True))
             plugins.append(Plugin(PIPELINES, configure_pipelines(), early=True))

@@ -27,6 +27,9 @@ EMPTY = "num_samples should be a positive integer value, but got num_samples=0"
 PICTURES = "pictures"
 #: What is missing of rows that stood in: a column, or more rows; and what the launcher sets. Before a name each.
 COLUMN, MORE_ROWS, LAUNCHER = "column ", "rows ", "launcher"
+#: What torch's formulas of forward-mode gradients fail with where torch.jit.script is switched off.
+FORWARD, NO_SCRIPT = "forward", "'function' object has no attribute 'graph'"
+MARKS = (PICTURES, LAUNCHER, FORWARD)
 NO_COLUMN = re.compile(
     r"^Column '?(\w+)'? doesn't exist|^'(\w+)'$|olumn (?:name )?\[?'(\w+)'\]? not in the dataset"
     r"|column'? value '(\w+)' needs to be one of"
@@ -98,7 +101,7 @@ def load_stand_ins(path: Path) -> list[StandIn]:
 
 def find_missing(result: LaunchResult, folder: Path | None = None) -> str | None:
     """Return what a run failed for and may be made up: a file, a folder, PICTURES, a column or rows of a set that stood
-    in, what a launcher sets; None where it failed otherwise.
+    in, what a launcher sets, formulas of forward-mode gradients; None where it failed otherwise.
 
     `folder` is where the run left what it asked for and did not find: an assertion that fails says no name."""
     error = result.error
@@ -108,6 +111,8 @@ def find_missing(result: LaunchResult, folder: Path | None = None) -> str | None
         return PICTURES
     if NO_LAUNCHER.search(error.message):
         return LAUNCHER
+    if NO_SCRIPT in error.message:
+        return FORWARD
     if folder is not None and (rows := _find_rows(error.message, folder)):
         return rows
     match = MISSING.search(error.message)
@@ -181,5 +186,5 @@ def configure_pipelines() -> dict[str, object]:
 def configure(missing: Sequence[str], network: bool = False) -> dict[str, object]:
     """Return what the plugin that stands in for files is told: those that runs before did not find, and whether what
     downloads reaches anybody."""
-    files = [name for name in missing if not name.startswith((COLUMN, MORE_ROWS)) and name not in (PICTURES, LAUNCHER)]
+    files = [name for name in missing if not name.startswith((COLUMN, MORE_ROWS)) and name not in MARKS]
     return {"files": files, "pictures": PICTURES in missing, "offline": not network}

@@ -191,14 +191,14 @@ def test_forward_mode_gradients_where_scripting_is_switched_off(tmp_path: Path) 
     code = """
 import torch
 torch.jit.script = lambda function, *args, **kwargs: function  # as transfer_to_npu does
-switched_off = torch.jit.script
 one = torch.ones(2)
 out, tangent = torch.func.jvp(lambda x: x * x, (one,), (one,))
 torch.func.jvp(lambda x: x + x, (one,), (one,))
-print(json.dumps([tangent.tolist(), torch.jit.script is switched_off]))
+print(json.dumps(tangent.tolist()))
 """
-    facts, stand_ins, errors = running.run(tmp_path, code, ("stand_ins.py", {}))
-    assert facts == [[2.0, 2.0], True], errors
+    facts, stand_ins, errors = running.run(tmp_path, code, ("stand_ins.py", {"forward": True}))
+    assert facts == [2.0, 2.0], errors
     assert [(each.kind, each.line, each.sentence.key) for each in stand_ins] == [
-        ("forward", 6, "rehearsal.stand_in.forward")
+        ("forward", 5, "rehearsal.stand_in.forward")
     ]
+    assert "'function' object has no attribute 'graph'" in running.run(tmp_path, code, ("stand_ins.py", {}))[2]

@@ -13,6 +13,7 @@ from ascend_workbook.machine.launch.result import ChildError
 from ascend_workbook.planning.rehearsal.runs import Rehearsal
 from ascend_workbook.planning.rehearsal.settings import make_cluster
 from ascend_workbook.planning.rehearsal.stand_ins import (
+    FORWARD,
     LAUNCHER,
     PICTURES,
     StandIn,
@@ -41,6 +42,7 @@ def ended(kind: str, message: str) -> LaunchResult:
         ("FileNotFoundError", "[Errno 2] No such file or directory: 'weights.pth'", None),
         ("FileNotFoundError", "[Errno 2] No such file or directory: 'data.json'", None),
         ("ValueError", EMPTY, PICTURES),
+        ("AttributeError", "'function' object has no attribute 'graph'", FORWARD),
         ("ValueError", "not that", None),
     ],
 )
@@ -148,7 +150,7 @@ def test_what_rows_that_stood_in_lack(tmp_path: Path, kind: str, message: str, m
 
 
 def test_what_was_missing_goes_to_whom_it_concerns() -> None:
-    missing = ["input.txt", "column messages", "rows 300", "rows 20", PICTURES, LAUNCHER]
+    missing = ["input.txt", "column messages", "rows 300", "rows 20", PICTURES, LAUNCHER, FORWARD]
     assert configure(missing) == {"files": ["input.txt"], "pictures": True, "offline": True}
     told = configure_hub(True, missing)
     assert (told["columns"], told["rows"], told["offline"]) == (["messages"], 300, False)

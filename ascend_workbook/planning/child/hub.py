@@ -119,6 +119,7 @@ PICTURE = (256, 256)
 #: Columns whose numbers are classes with names; the parts of a set.
 CLASSES = ("label", "labels", "fine_label")
 SPLITS = ("train", "validation", "test")
+MOST_MADE = 20_000
 ROWS, WORDS = 2000, "the training of a model takes memory for its weights and what it keeps of each step "
 
 
@@ -414,15 +415,25 @@ def make_texts(notes: Any, settings: dict[str, Any], name: str, split: Any) -> A
     datasets: Any = import_module("datasets")
 
     _, texts, numbers = next(each for each in TEXTS if re.search(each[0], name.lower()))
-    count = int(settings.get("rows", ROWS))
+    wanted = int(settings.get("rows", ROWS))
+    count = min(wanted, MOST_MADE)  # more of them are the same ones again, at no cost
     names = [*dict.fromkeys((*texts, *settings.get("columns", ())))]
     columns: dict[str, Any] = {column: make_column(column, count) for column in names}
     columns |= {column: [row % classes for row in range(count)] for column, classes in numbers.items()}
     rows = datasets.Dataset.from_dict(columns)
+    if wanted > count:
+        rows = datasets.concatenate_datasets([rows] * -(-wanted // count))
     for column, classes in numbers.items():
         if column in CLASSES and classes > 1 and hasattr(datasets, "ClassLabel"):
             rows = rows.cast_column(column, datasets.ClassLabel(names=[str(number) for number in range(classes)]))
-    notes.add("texts", name, guessed=True, rows=count, words=6 * len(WORDS.split()), columns=sorted(columns))
+    notes.add(
+        "texts",
+        name,
+        guessed=True,
+        rows=-(-wanted // count) * count,
+        words=6 * len(WORDS.split()),
+        columns=sorted(columns),
+    )
     if isinstance(split, (list, tuple)):
         return [rows] * len(split)
     return rows if split is not None else datasets.DatasetDict(dict.fromkeys(SPLITS, rows))

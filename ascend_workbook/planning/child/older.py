@@ -58,8 +58,6 @@ OF_ARGUMENTS = {
     **dict.fromkeys(("logging_dir", "overwrite_output_dir", "save_safetensors", "group_by_length"), ""),
     **dict.fromkeys(("half_precision_backend", "fp16_opt_level", "fp16_backend", "push_to_hub_token"), ""),
 }
-#: What prepares pictures for a model of transformers was named XFeatureExtractor.
-OF_PICTURES = ("Beit", "CLIP", "Deit", "Detr", "DPT", "Segformer", "ViT", "ViTMAE", "Yolos", "ConvNext", "MobileViT")
 OF_TRAINER = {"tokenizer": "processing_class"}
 OF_ADAMW = {"correct_bias": "", "no_deprecation_warning": ""}
 
@@ -81,12 +79,12 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
             module, {"SettingWithCopyWarning": _of("pandas.errors", "ChainedAssignmentError")}
         ),
         "fractions": lambda module: fill(module, {"gcd": _of("math", "gcd")}),
-        "transformers": functools.partial(complete_transformers, notes, fill),
+        "transformers": functools.partial(give_optimizer, notes),
         "transformers.training_args": functools.partial(accept_older_arguments, notes),
         "transformers.trainer": lambda module: accept_older(notes, module.Trainer, OF_TRAINER),
     }
     observer.after_import(calls)
-    sys.meta_path.insert(0, Peers(notes))
+    sys.meta_path.insert(0, Peers(notes, observer))
 
 
 def _of(module: str, name: str) -> Callable[[], Any]:
@@ -117,17 +115,9 @@ def describe(value: Any) -> str:
     return str(name if name is not None else value)
 
 
-def complete_transformers(notes: Any, fill: Callable[..., None], module: ModuleType) -> None:
-    """Give what transformers had: its optimizer, and what prepares pictures."""
-    module = sys.modules.get(module.__name__, module)  # the library puts another one in its place
-    give_optimizer(notes, module)
-    names = {f"{kind}FeatureExtractor": f"{kind}ImageProcessor" for kind in OF_PICTURES}
-    names["ViTMAEFeatureExtractor"] = "ViTImageProcessor"
-    fill(module, {old: _of("transformers", new) for old, new in names.items()})
-
-
 def give_optimizer(notes: Any, module: ModuleType) -> None:
     """Give transformers.AdamW where it is gone: torch's own, which keeps as much."""
+    module = sys.modules.get(module.__name__, module)  # the library puts another one in its place
     if hasattr(module, "AdamW"):
         return
 
@@ -177,14 +167,24 @@ def accept_older(notes: Any, cls: Any, names: dict[str, str]) -> None:
 # MPI
 
 
-class Peers(MetaPathFinder, Loader):
-    """Answers for mpi4py."""
+def is_asked_by_program(observer: Any) -> bool:
+    """Return whether the program itself imports."""
+    frame = sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "importlib":
+        frame = frame.f_back  # type: ignore[assignment]
+    return frame is not None and not observer.is_library(frame.f_code.co_filename)
 
-    def __init__(self, notes: Any) -> None:
-        self._notes = notes
+
+class Peers(MetaPathFinder, Loader):
+    """Answers the program for mpi4py; a library that looks for it would take the run for one of MPI's."""
+
+    def __init__(self, notes: Any, observer: Any) -> None:
+        self._notes, self._observer = notes, observer
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:
-        return ModuleSpec(name, self, is_package=name == "mpi4py") if name in ("mpi4py", "mpi4py.MPI") else None
+        if name not in ("mpi4py", "mpi4py.MPI") or name == "mpi4py" and not is_asked_by_program(self._observer):
+            return None
+        return ModuleSpec(name, self, is_package=name == "mpi4py")
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         return ModuleType(spec.name)

@@ -35,7 +35,9 @@ NO_COLUMN = re.compile(
     r"|column'? value '(\w+)' needs to be one of"
 )
 NO_ROW = re.compile(r"Index (\d+) out of range for dataset of size")
-MOST_TEXT_ROWS = 200_000
+#: Rows that a program may set aside to judge by before it chooses those to train on; and what is made at most.
+SET_ASIDE = 10_000
+MOST_TEXT_ROWS = 2_000_000
 NO_LAUNCHER = re.compile(r"environment variable (RANK|WORLD_SIZE|MASTER_ADDR)|^'(RANK|WORLD_SIZE|LOCAL_RANK)'$")
 MISSING = re.compile(r"No such file or directory: '(.+)'|^(\S+) not found\.$")
 #: What Python, requests and the Hugging Face hub say where a name or a host is not to be reached, and which it is.
@@ -143,7 +145,7 @@ def _find_rows(message: str, folder: Path) -> str:
     if not any(stand_in.kind == "texts" for stand_in in load_stand_ins(folder / "stand_ins.jsonl")):
         return ""
     if match := NO_ROW.search(message):
-        return f"{MORE_ROWS}{int(match[1]) + 1}" if int(match[1]) < MOST_TEXT_ROWS else ""
+        return f"{MORE_ROWS}{int(match[1]) + 1 + SET_ASIDE}" if int(match[1]) < MOST_TEXT_ROWS else ""
     match = NO_COLUMN.search(message)
     return COLUMN + next(name for name in match.groups() if name) if match else ""
 

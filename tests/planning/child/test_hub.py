@@ -23,6 +23,8 @@ class Dataset(dict):
 class ClassLabel:
     def __init__(self, names):
         self.names = names
+def concatenate_datasets(parts):
+    return Dataset({column: [value for part in parts for value in part[column]] for column in parts[0]})
 class IterableDatasetDict(dict):
     pass
 DatasetDict = dict
@@ -165,6 +167,17 @@ print(json.dumps([getattr(config, "vocab_size", None) or config.patch_size, conf
 """
     facts, _, errors = run(tmp_path, code)
     assert facts == sizes, errors[-2000:]
+
+
+def test_many_rows_are_the_same_ones_again(tmp_path: Path) -> None:
+    code = """
+from datasets import load_dataset
+rows = load_dataset("someone/imdb", split="train")
+print(json.dumps([len(rows["text"]), len({id(text) for text in rows["text"]}) <= 20000]))
+"""
+    facts, stand_ins, errors = run(tmp_path, code, ("rows 70000",))
+    assert facts == [80000, True], errors[-2000:]
+    assert stand_ins[0].facts["rows"] >= 70000
 
 
 def test_a_model_that_transformers_names_beside_defaults(tmp_path: Path) -> None:

@@ -40,6 +40,17 @@ def test_other_names_are_missed(tmp_path: Path, line: str) -> None:
     assert "AttributeError: module" in errors and stand_ins == []
 
 
+def test_a_library_that_looks_for_mpi_finds_what_is_installed(tmp_path: Path) -> None:
+    (tmp_path / "site-packages").mkdir()
+    (tmp_path / "site-packages" / "framework.py").write_text(
+        "import importlib.util\nfound = importlib.util.find_spec('mpi4py') is not None\n"
+    )
+    code = "import framework\nfrom mpi4py import MPI\nprint(json.dumps([framework.found, MPI.COMM_WORLD.Get_size()]))"
+    facts, stand_ins, errors = running.run(tmp_path, code, OLDER, library="site-packages")
+    assert facts == [False, 1], errors
+    assert [(each.kind, each.line) for each in stand_ins] == [("mpi", 2)]
+
+
 def test_a_library_that_only_looks_is_not_answered(tmp_path: Path) -> None:
     for folder in ("site-packages", "torch_npu"):
         (tmp_path / folder).mkdir()

@@ -137,8 +137,8 @@ def test_the_list_is_read_and_a_broken_line_passed_over(tmp_path: Path) -> None:
     [
         ("KeyError", "'messages'", "column messages"),
         ("ValueError", "Column 'sentence1' doesn't exist.", "column sentence1"),
-        ("IndexError", "Index 9999 out of range for dataset of size 2000.", "rows 10000"),
-        ("IndexError", "Index 999999 out of range for dataset of size 2000.", None),
+        ("IndexError", "Index 9999 out of range for dataset of size 2000.", "rows 20000"),
+        ("IndexError", "Index 9999999 out of range for dataset of size 2000.", None),
         ("IndexError", "list index out of range", None),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.profiling.causes.cause import Cause
-from ascend_workbook.profiling.causes.counted import add_counted, count_work
+from ascend_workbook.profiling.causes.counted import add_counted, count_work, count_work_below
 from ascend_workbook.profiling.facts import Profile
 from ascend_workbook.profiling.trace import Event, build_trace
 
@@ -416,3 +416,20 @@ def test_without_a_cause_a_step_is_shorter_by_what_goes_on_in_its_function() -> 
     tiny = Cause("tiny_kernels", 9e6, 0.9, "a/train.py:3 measure", Sentence("PRF316.none"))
     (told,) = [cause for cause in add_counted(simulated([*WORK[:2], *frames]), (tiny,)) if cause.kind == "tiny_kernels"]
     assert told.predicted is not None and told.predicted.most_ns == pytest.approx(4e6)
+
+
+def test_work_is_counted_at_every_line_that_the_host_is_in() -> None:
+    events = [Event("ProfilerStep#1", "step", "Python 7", 0, 10_000 * US)]
+    frames = [
+        ("/a/train.py(9): main", 0, 9_999),
+        ("/a/train.py(9): main", 900, 1_000),
+        ("/a/net.py(3): forward", 1_000, 800),
+    ]
+    events += [Event(name, "python", "Python 7", start * US, ns * US) for name, start, ns in frames]
+    for start, shape in ((1_200, "[8,8]"), (3_000, "[4]")):
+        events.append(Event("aten::mm", "host_op", "Python 7", start * US, 50 * US, shape=shape))
+        by = len(events) - 1
+        events.append(Event("k", "compute", "Ascend Hardware 1", start * US, 50 * US, launched_by=by))
+    profile = Profile.from_trace(build_trace(events, source="made", dialect="ascend"), {"tier": "npu-simulated"})
+    assert count_work(profile) == {"a/net.py:3 forward": 64.0, "a/train.py:9 main": 4.0}
+    assert count_work_below(profile) == {"a/net.py:3 forward": 64.0, "a/train.py:9 main": 68.0}, "each once"

@@ -283,7 +283,7 @@ def test_steps_that_were_not_recorded_are_told_without_what_they_waited(tmp_path
     folder = tmp_path / "rank0_1_ascend_pt"
     folder.mkdir()
     assert lines.read_calm_step(folder) == 0
-    sampler.write_samples(tmp_path / "rank0.lines.json", [(9_000, 0), (8_000, 3_000), (7_000, 500)])
+    sampler.write_samples(tmp_path / "rank0.lines.json", [(9_000, 0), (8_000, 3_000), (7_000, 500), (4_000, 9_000)])
     assert lines.read_calm_step(folder) == 5_000
     (tmp_path / "rank0.lines.json").write_text("{")
     assert lines.read_calm_step(folder) == 0

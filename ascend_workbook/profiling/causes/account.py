@@ -226,8 +226,8 @@ def _find_own_operators(lines: Lines) -> npt.NDArray[np.intp]:
     ) | trace.where(("loading",))
     rows = rows[~trace.intervals_of(elsewhere & lines.steady).cover_moments(trace.start_ns[rows])]
     calls = np.flatnonzero(trace.mask_of_names(lambda name: name.startswith(MODULE)) & lines.steady)
-    if not calls.size:
-        return rows
+    if not calls.size:  # older recordings note none: layers cannot be told apart
+        return calls
     around = Nesting(trace.start_ns[calls], trace.duration_ns[calls], calls).innermost_at(trace.start_ns[rows])
     own = trace.mask_of_names(lambda name: OWN_MODULE.match(name) is not None)
     chosen: npt.NDArray[np.intp] = rows[(around < 0) | own[np.maximum(around, 0)]]

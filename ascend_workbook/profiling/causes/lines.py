@@ -49,6 +49,8 @@ EXPLAINED = ("garbage", "loading", "checkpoint", "logging", "compiling", "prepro
 #: Recording one operator adds so much at most: where steps before the recording were shorter still, less went on beside
 #: them on the machine
 MOST_EVENT_NS = 15_000
+#: The same of all of them, of the step
+MOST_ADDED = 0.8
 #: What is counted with what it would save
 WEIGHED = (
     *("PRF316.again", "PRF316.unused", "PRF316.alike", "PRF316.objects", "PRF316.samples", "PRF316.function"),
@@ -306,7 +308,7 @@ class Lines:
         spans = Intervals.union_of(trace.start_ns[rows], trace.start_ns[rows] + trace.duration_ns[rows])
         queues = int((own & self.steady & trace.mask_of_names(lambda name: QUEUED in name)).sum())
         spent = max(0.0, float(spans.length_ns - queues * QUEUE_NS)) / self.steps
-        share = min(1.0, spent / self.profile.breakdown.step_ns)
+        share = min(1.0, spent / self.calm_step_ns)  # recording makes no loader slower
         args = {**cause.evidence.args, "gain_ms": self.profile.to_ms(spent), "share": round(100 * share, 1)}
         weighed = replace(cause, spent_ns=spent, share=share, evidence=Sentence(cause.evidence.key, **args))
         return replace(weighed, predicted=Range(spent, spent))
@@ -359,7 +361,8 @@ class Lines:
         is."""
         breakdown = self.profile.breakdown
         usual = min(1.0, self.profile.calm_step_ns / max(1.0, breakdown.median_ns)) or 1.0
-        return max(usual * breakdown.step_ns, breakdown.step_ns - MOST_EVENT_NS * self.events)
+        most_added = min(MOST_EVENT_NS * self.events, MOST_ADDED * breakdown.step_ns)
+        return max(usual * breakdown.step_ns, breakdown.step_ns - most_added)
 
     @cached_property
     def events(self) -> float:

@@ -80,7 +80,8 @@ def read_calm_step(profile_path: Path) -> float:
     path = find_samples(profile_path)
     try:
         content = json.loads(path.read_text(encoding="utf-8")) if path else {}
-        return float(min((int(took) - int(waited) for took, waited in content.get("calm_steps", ())), default=0))
+        steps = [int(took) - int(waited) for took, waited in content.get("calm_steps", ())]
+        return float(min((step for step in steps if step > 0), default=0))  # what waited may be told for too long
     except (OSError, ValueError, TypeError, AttributeError):  # add_sampled_lines tells of it
         return 0.0
 

@@ -12,8 +12,8 @@ SIMULATED = {"simulated": True}
 LOGGING = {"kind": "logging", "where": "train.py:7 main", "spent_ns": 3e6, "share": 0.03, "evidence": {}}
 
 
-def report(work: dict[str, float], *causes: dict[str, Any]) -> Report:
-    part = Report("profiling", "causes", (), facts={"causes": list(causes), "work": work})
+def report(work: dict[str, float], *causes: dict[str, Any], below: dict[str, float] = {}) -> Report:  # noqa: B006
+    part = Report("profiling", "causes", (), facts={"causes": list(causes), "work": work, "work_below": below})
     return Report("profiling", "analyse", (), parts=(part,))
 
 
@@ -29,6 +29,14 @@ def test_a_simulated_rank_that_works_on_more_is_named_at_the_line_that_differs()
     assert [told["evidence"].text(lang) for lang in ("en", "zh")] != ["", ""]
 
 
+def test_work_that_one_rank_alone_does_is_told_at_the_innermost_line_that_it_alone_comes_to() -> None:
+    usual = {"a.py:50 main": 150.0, "a.py:3 forward": 100.0}
+    more = {"a.py:50 main": 150.0, "a.py:55 main": 350.0, "a.py:32 evaluate": 340.0, "a.py:30 evaluate": 10.0}
+    reports = (report({"a.py:3 forward": 150}, below=usual), report({"a.py:3 forward": 490}, below={**usual, **more}))
+    (told,) = found(*reports, **SIMULATED)
+    assert (told["kind"], told["where"]) == ("rank_computing", "a.py:32 evaluate, rank 1")
+
+
 def test_simulated_ranks_that_work_alike_are_not_told_apart_by_their_times() -> None:
     assert found(report({"a.py:3": 100}), report({"a.py:3": 124}), **SIMULATED) == []
 
@@ -36,5 +44,8 @@ def test_simulated_ranks_that_work_alike_are_not_told_apart_by_their_times() -> 
 def test_a_simulated_rank_whose_host_alone_has_a_cause_is_named_with_its_line() -> None:
     told, *_ = found(report({"a.py:3": 100}), report({"a.py:3": 100}, LOGGING), **SIMULATED)
     assert (told["kind"], told["where"], told["spent_ns"]) == ("rank_host", "train.py:7 main, rank 1", 3e6)
+    other = {**LOGGING, "where": "train.py:8 main", "kind": "communication"}
+    causes = found(report({"a.py:3": 100}, other), report({"a.py:3": 100}, LOGGING), **SIMULATED)
+    assert "logging" in [cause["kind"] for cause in causes], "with what it is, whichever rank waits least"
     both = found(report({"a.py:3": 100}, LOGGING), report({"a.py:3": 100}, LOGGING), **SIMULATED)
     assert [cause["kind"] for cause in both] == ["logging"]

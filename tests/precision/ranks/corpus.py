@@ -1,5 +1,6 @@
 """The corpus that the judgement of several ranks is held to: `python -m tests.precision.ranks.corpus FOLDER HALF
-[DEVICE]`, where HALF is working, held, further-working or further-held.
+[DEVICE]`, where HALF is working, held, further-working, further-held, or a number: a seed that draws faults and healthy
+pairs of all of them, with weights and data of its own.
 
 Trainings of scripts/ divided in the ways that torch and people divide them, against one process, healthy and with
 faults; labels stand in LABELS, written from how each fault was planted. Half of the cases was looked at while the judge
@@ -23,6 +24,8 @@ from ascend_workbook.precision.compare import compare
 
 SCRIPTS = Path(__file__).parent / "scripts"
 SEED, HELD, FURTHER = 20261128, 32, 20261301
+#: What was drawn anew on the simulated NPU, written down before it ran.
+DRAWN = (1956791786,)
 HEALTHY = ""
 #: What a fault's first finding must be, by the beginning of its key; what has a rank to name must name rank 1.
 LABELS: dict[str, tuple[str, ...]] = {
@@ -135,8 +138,18 @@ def list_further() -> list[Case]:
     return random.Random(FURTHER).sample(cases, len(cases))
 
 
+def draw_anew(seed: int, faults: int = 12, healthy: int = 8) -> list[Case]:
+    """So many cases with a fault and without, by a seed that their weights and data come from too."""
+    draw = random.Random(seed)
+    cases = [replace(case, seed=seed % 10_000) for case in (*list_cases(0), *list_further())]
+    pools = ([case for case in cases if case.fault], [case for case in cases if not case.fault])
+    return [case for pool, count in zip(pools, (faults, healthy)) for case in draw.sample(pool, count)]
+
+
 def draw_cases(half: str) -> list[Case]:
-    """The cases of a half."""
+    """The cases of a half, or of a seed."""
+    if half.isdigit():
+        return draw_anew(int(half))
     if half.startswith("further-"):
         cases = list_further()
         middle = len(cases) // 2

@@ -19,6 +19,8 @@ from tests.precision.state.trainings import RECIPES, Recipe
 # ruff: noqa: SIM905 - a column of names reads better without quotes
 SEED = 20261128
 WORKING, HELD = "working", "held"
+#: Draws of the held half, each written down before it ran, once: of the step's state, and of the whole command.
+DRAWN, DRAWN_WHOLE = (1002566096, 731904552, 1255127168), (913475007,)
 ANY = -1
 
 

@@ -22,6 +22,8 @@ from tests.precision.watching.recipes import HEALTHY, Training
 
 SEED = 20261202
 HALVES = ("working", "held")
+#: Draws of the held half, each written down before it ran, once.
+DRAWN = (SEED, 614207733, 1514460529)
 STEPS = 120
 #: A flipped bit changes the norm of its tensor by so much.
 EFFECT = 30.0

@@ -8,7 +8,9 @@ from pathlib import Path
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.precision.comparison import Comparison
+from ascend_workbook.precision.divergence import Judgement
 from ascend_workbook.precision.state.judge import GRADIENT, RANDOM, UPDATE, Event, Judged
+from ascend_workbook.precision.state.makers import OF_OPERATORS, find_maker
 
 CODE, BASIS = "ACC237", "facts"
 SHOWN = 3
@@ -46,7 +48,24 @@ def make_finding(facts: Comparison, rank: Judged, event: Event, at: int) -> Find
             Sentence("state.rule_own")
         ]
     key = f"ACC237.{event.kind}_{event.detail}" if event.detail else f"ACC237.{event.kind}"
-    return Finding(CODE, status, key, args, _find_place(facts, event.place), weight=(ABOVE if before else BELOW) - at)
+    place = _find_place(facts, event.place)
+    if event.kind == GRADIENT and event.detail in OF_OPERATORS:
+        maker = _find_maker(facts, rank, event)
+        args["made"] = Sentence("state.made_unknown")
+        if maker is not None:
+            operator = maker.agreement.pair.target
+            name = f"{operator.name.rpartition('.')[0]}.backward"
+            args.update(operators=[name], made=Sentence("state.made", operator=name))
+            place = operator.place or place
+    return Finding(CODE, status, key, args, place, weight=(ABOVE if before else BELOW) - at)
+
+
+def _find_maker(facts: Comparison, rank: Judged, event: Event) -> Judgement | None:
+    """Find the operator whose backward made the first wrong gradient, in the dump of the event's step."""
+    steps = [states.ranks.get(rank.rank, {}).get(event.step) for states in (facts.baseline.states, facts.target.states)]
+    judged = next((step.judged for step in facts.steps if (step.step, step.rank) == (event.step, rank.rank)), ())
+    left, right = steps
+    return find_maker(event, (left, right), judged) if left is not None and right is not None else None
 
 
 def _find_place(facts: Comparison, text: str) -> Place | None:

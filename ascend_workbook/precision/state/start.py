@@ -25,6 +25,7 @@ def judge_start(judge: Judge, left: Step, right: Step) -> None:
     for mine, theirs in zip(left.updates, right.updates):
         _judge_state(judge, number, mine, theirs)
         _judge_weights(judge, number, mine, theirs)
+    _judge_buffers(judge, left, right)
 
 
 def _stood_still(judge: Judge, left: Step, right: Step) -> bool:
@@ -104,6 +105,31 @@ def _judge_weights(judge: Judge, number: int, mine: Update, theirs: Update) -> N
     odd = [name for name in moved[1] if name not in moved[0]] or [name for name in moved[0] if name not in moved[1]]
     if odd:
         judge.tell(number, RESTORED, "weights", odd, count=len(odd), side="target" if moved[1] else "baseline")
+
+
+def _judge_buffers(judge: Judge, left: Step, right: Step) -> None:
+    """Buffers that are not what the step before left, on one side alone."""
+    if judge.left is None or judge.right is None:
+        return
+    moved = [_find_moved_buffers(before, side) for before, side in ((judge.left, left), (judge.right, right))]
+    odd = [name for name in moved[1] if name not in moved[0]] or [name for name in moved[0] if name not in moved[1]]
+    if odd:
+        side = "target" if moved[1] else "baseline"
+        judge.tell(left.number, RESTORED, "buffers", odd, count=len(odd), side=side)
+
+
+def _find_moved_buffers(before: Step, step: Step) -> list[str]:
+    """The buffers of a step that begin by more than 1 % off from where the same ones ended before."""
+    ended = {name.partition(":")[2] or name: buffer for name, buffer in before.buffers.items()}
+    pairs = {name: ended.get(name.partition(":")[2] or name) for name in step.buffers_before}
+    return [
+        name
+        for name, old in pairs.items()
+        if old is not None
+        and old.shape == step.buffers_before[name].shape
+        and old.finite
+        and measure_apart(old, step.buffers_before[name]) > 0.01
+    ]
 
 
 def _find_earlier(step: Step | None, update: Update) -> tuple[Update, dict[str, str]] | None:

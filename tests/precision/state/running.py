@@ -58,6 +58,10 @@ class Noise(TorchDispatchMode):
     def move(self, value: Any, in_place: bool) -> Any:
         if not isinstance(value, torch.Tensor) or not value.is_floating_point() or not value.numel():
             return value
+        if hasattr(value, "_local_tensor"):  # a shard: what is updated is its own part
+            if in_place:
+                self.move(value._local_tensor, in_place)
+            return value
         step = torch.randint(-1, 2, value.shape, generator=self.draw)
         toward = torch.where(step > 0, torch.inf, -torch.inf).to(value.dtype)
         moved = torch.where(step == 0, value, torch.nextafter(value.detach(), toward.detach()))

@@ -15,6 +15,7 @@ PLANTED = [
     ("rms", "gradient zeroed", 2, "reordered"),
     ("rms", "running_var stale", 1, "ulp"),
     ("rms", "clipped at another norm", 1, "ulp"),
+    ("resumedscaled", "buffers not restored", 1, "ulp"),
 ]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from ascend_workbook.findings.finding import Status
 from benchmarks.matrix.replaying import in_this_process
-from tests.precision.state import whole
+from tests.precision.state import running, whole
 from tests.precision.state.cases import WORKING, Case, half_of
 from tests.precision.state.whole import Named, Struck, judge_case, judge_named
 
@@ -33,6 +33,29 @@ def test_an_operator_a_stage_and_nothing(root: Path, fault: str, operator: str, 
     assert judged == outcome, words
 
 
+@pytest.mark.parametrize(
+    ("recipe", "fault", "operator", "named"),
+    [
+        ("moe", "backward stale", "Functional.linear.5", "Functional.linear.5.backward"),
+        ("gru", "backward stale", "Functional.linear.1", "Functional.linear.1.backward"),
+        ("gpt", "backward scaled by 1.02", "Functional.linear.0", "Functional.linear.0.backward"),
+        ("gpt", "gradient stopped", "", None),
+    ],
+)
+def test_statistics_name_the_backward_that_made_a_wrong_gradient(
+    root: Path, recipe: str, fault: str, operator: str, named: str | None
+) -> None:
+    """Also in one of several small batches; no gradient that is zeroed, which scripts do."""
+    struck = Struck(Case(recipe, fault, 1, "ulp", WORKING), "statistics", operator)
+    with in_this_process():
+        base = whole.record_base(struck, root)
+        strike = whole.Dumps("statistics", fault, operator, 1, 0)
+        target = running.record(root / f"{recipe} {fault}", recipe, "" if operator else fault, 1, "ulp", dumps=strike)
+        report = whole.align(base, target)
+    finding = next(finding for finding in report.findings if finding.key.startswith("ACC237.gradient"))
+    assert finding.args.get("operators") == (named and [named]) and finding.args["step"] == 1
+
+
 OPERATOR = Struck(Case("rms", "scaled by 1.02", 1, "ulp", WORKING), "tensor", "Functional.linear.1")
 STAGE = Struck(Case("rms", "gradient zeroed", 1, "ulp", WORKING), "tensor")
 NAME = "Functional.linear.1.forward"
@@ -45,6 +68,7 @@ NAME = "Functional.linear.1.forward"
         (OPERATOR, Named(Status.FIX, "ACC230.several", ("Functional.relu.0.forward", NAME), 1), "near"),
         (OPERATOR, Named(Status.FIX, "ACC230.replayed", (NAME,), 0), "near"),
         (OPERATOR, Named(Status.FIX, "ACC237.gradient_other", (), 1), "wrong"),
+        (OPERATOR, Named(Status.FIX, "ACC237.gradient_one", ("Functional.linear.1.backward",), 1), "wrong"),
         (OPERATOR, Named(Status.GOOD, "ACC230.none"), "missed"),
         (STAGE, Named(Status.FIX, "ACC237.changed_zero", (), 1), "right"),
         (STAGE, Named(Status.FIX, "ACC237.changed_zero", (), 2), "near"),

@@ -86,7 +86,7 @@ def read_named(report: Report) -> Named:
 
 
 def _read_operators(finding: Finding) -> tuple[str, ...]:
-    if finding.rule not in ("ACC230", "ACC232"):
+    if finding.rule not in ("ACC230", "ACC232", "ACC237"):
         return ()
     named = finding.args.get("operators") or finding.args.get("operator") or ()
     return tuple(map(str, named)) if isinstance(named, (list, tuple)) else (str(named),)

@@ -28,6 +28,9 @@ LOST, FAINT = 1e-4, 1e-4
 LARGEST_UPDATE, JUMP, SMALL, SAMPLES = 1.0, 20.0, 0.01, 4
 #: Samples in a row of a weight that does not move.
 STILL = 3
+#: Steps in a row without a gradient until a module of several parameters is gone: depth that is drawn leaves it out for
+#: one or two.
+LEFT_OUT = 4
 #: A loss scale that falls so far from one update to the next, or within WINDOW // 2 of them, or to 1.
 FALL, FALL_WITHIN, LOWEST = 2.0**-8, 2.0**-10, 1.0
 #: Checks without a change before a change outside of an update is no habit of the script.
@@ -63,12 +66,15 @@ class Rules:
         self._quiet: dict[str, int] = {}
         self._rate, self._steps = 0.0, 0
         self._lost = self._broken = False
+        self._missing: dict[int, int] = {}
         self.set_names(names, sizes)
 
     def set_names(self, names: Sequence[str], sizes: Sequence[int] = ()) -> None:
         """Take names that begin with those known so far: a parameter keeps its place. `sizes`: elements of each."""
         more = len(names) - len(self.names)
         self._is_expert = np.array(["expert" in name.lower() for name in names], dtype=bool)
+        modules = [name.rpartition(".")[0] for name in names]
+        self._modules = [[at for at, own in enumerate(modules) if own == module] for module in dict.fromkeys(modules)]
         self._is_tiny = np.zeros(len(names), dtype=bool)
         self._is_tiny[: len(sizes)] = np.array(sizes[: len(names)], dtype=np.int64) < TINY
         self.names = list(names)
@@ -181,14 +187,17 @@ class Rules:
         """Gradients that were never 0, and are; those of parameters that ask for none any more apart."""
         had = (self._seen >= FEWEST) & (self._zeros == 0) & (norms == 0)
         had &= ~(self._is_tiny | self._is_expert)  # an expert that no sample chose has none
-        fresh = np.flatnonzero(had & (self._gone == 0))
+        fresh = np.flatnonzero(had & (self._gone == 0)).tolist()
         self._gone = np.where(norms == 0, np.where(had, 1.0, self._gone), 0.0)
-        if not len(fresh):
+        fresh = [at for at in fresh if at in frozen or not self._is_left_out(at, step, norms)]
+        since, late = self._find_missing(step, norms)
+        if not fresh and not late:
             return []
         levels = np.exp(_median_of(self._window))
-        places_told = [at for at in fresh.tolist() if levels[at] > FAINT * whole]
+        places_told = [at for at in [*fresh, *late] if levels[at] > FAINT * whole]
         if not places_told:
             return []
+        step = since if not fresh else step
         alarms: list[Alarm] = []
         for kind in ("one", "frozen"):
             of_kind = [at for at in places_told if (at in frozen) == (kind == "frozen")]
@@ -197,6 +206,24 @@ class Rules:
                 alarm = {"key": "gone", "kind": kind, "step": step, "names": names, "count": len(of_kind)}
                 alarms.append({**alarm, "value": 0.0, "level": float(levels[of_kind[0]])})
         return alarms
+
+    def _is_left_out(self, at: int, step: int, norms: Numbers) -> bool:
+        """Return whether all of several parameters of a module are without a gradient, from this step on."""
+        module = next(module for module in self._modules if at in module)
+        if len(module) < 2 or norms[module].any():
+            return False
+        self._missing[at] = step
+        return True
+
+    def _find_missing(self, step: int, norms: Numbers) -> tuple[int, list[int]]:
+        """Return the parameters whose module has been without a gradient for LEFT_OUT steps, and since when; one that
+        comes back before is left out now and then."""
+        since = {at: first for at, first in self._missing.items() if norms[at] == 0}
+        for at in self._missing.keys() - since.keys():
+            self._zeros[at] += 1
+        late = [at for at, first in since.items() if step - first >= LEFT_OUT - 1]
+        self._missing = {at: first for at, first in since.items() if at not in late}
+        return min((since[at] for at in late), default=step), late
 
     def _remember(self, norms: Numbers, singles: NDArray[np.bool_], total: float | None, spiked: bool) -> None:
         """Add a step to the levels; what is told as a spike makes none."""

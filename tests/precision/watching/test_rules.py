@@ -30,3 +30,28 @@ def test_an_update_far_above_its_usual_size_is_told_once(factor: float, weight: 
     (alarm,) = see_updates([0.05] * 6 + [0.05 * factor, 0.05], [weight] * 8)
     assert alarm["kind"] == "large" and alarm["step"] == 7 and alarm["names"] == ["bias"]
     assert alarm["value"] == pytest.approx(0.05 * factor / weight) and alarm["level"] == pytest.approx(0.05 / weight)
+
+
+def see_gradients(missing: dict[str, set[int]], steps: int = 40) -> list[tuple[int, tuple[str, ...]]]:
+    """Step and parameters of each alarm, where gradients of two layers and a scale are missing at these steps."""
+    names = ["first.weight", "first.bias", "second.weight", "second.bias", "scale"]
+    rules = Rules(names, [64, 8, 64, 8, 8])
+    told = []
+    for step in range(1, steps + 1):
+        gradients = [None if step in missing.get(name, ()) else 1.0 for name in names]
+        told += rules.see({"step": step, "loss": 1.0, "gradients": gradients})
+    assert {alarm["key"] for alarm in told} <= {"gone"}
+    return [(alarm["step"], tuple(alarm["names"])) for alarm in told]
+
+
+def test_a_layer_that_is_left_out_now_and_then_is_not_gone() -> None:
+    """Depth that is drawn leaves out a whole module; what stays away is gone, from its first step on."""
+    layer = {name: {20, 21, 30} for name in ("first.weight", "first.bias")}
+    assert see_gradients(layer) == []
+    cut = {name: set(range(25, 99)) for name in ("second.weight", "second.bias")}
+    assert see_gradients({**layer, **cut}) == [(25, ("second.weight", "second.bias"))]
+
+
+@pytest.mark.parametrize("name", ["first.weight", "scale"])
+def test_one_parameter_alone_is_gone_at_once(name: str) -> None:
+    assert see_gradients({name: {22}}) == [(22, (name,))]

@@ -12,6 +12,8 @@ from typing import Any
 import torch
 
 PASSES_THROUGH = True
+#: Modules of torchvision that have taken the function from torch.hub by its name.
+TAKING = ("torchvision._internally_replaced_utils", "torchvision.models._api")
 
 
 def attach(observer: Any, config: dict[str, Any]) -> None:
@@ -23,7 +25,7 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
     notes = observer.open_notes("stand_ins.jsonl")
     observer.after_import({"torchvision.datasets": functools.partial(stand_ins.patch_datasets, notes)})
     stand_ins.patch_weights(notes)
-    observer.after_import({"torchvision._internally_replaced_utils": take_weights})
+    observer.after_import(dict.fromkeys(TAKING, take_weights))
     stand_ins.give_terminal()
 
 

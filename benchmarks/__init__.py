@@ -1,0 +1,1 @@
+"""Measurements of the workbook: each a file that is started by itself."""

@@ -57,8 +57,8 @@ MIGRATION = Stage(
         "Facts are the source; the verdict says what is automatic, by hand or impossible.",
         "事实是源码；结论是哪些可自动完成、哪些需手工处理、哪些不支持。",
     ),
-    ("scan", "assess", "rewrite", "operators", "dry-run"),
-    ("scan", "assess", "rewrite", "operators", "dry_run"),
+    ("scan", "assess", "rewrite", "operators", "dry-run", "migrate"),
+    ("scan", "assess", "rewrite", "operators", "dry_run", "migrate"),
     (("ascend_workbook.migration.rules", ("Places in the source", "源码中的位置")),),
     ("MIG",),
 )

@@ -20,8 +20,6 @@ from ascend_workbook.migration.reading.undecoded import Unreadable
 from ascend_workbook.migration.rewrite.change import apply_edits
 from ascend_workbook.migration.rewrite.entry import transfer_edit
 
-Edits = Mapping[str, Iterable[Edit]]
-
 
 @dataclass(frozen=True)
 class Cure:

@@ -69,11 +69,6 @@ class Failure:
                 if source is not None:
                     yield source
 
-    def list_near(self) -> list[Source]:
-        """List the Python files that the error went through."""
-        names = dict.fromkeys(spot.name for spot in reversed(self.spots))
-        return [source for source in map(self.read, names) if source is not None]
-
     def find_nodes(self, *kinds: type[ast.AST]) -> Iterator[tuple[Source, ast.AST]]:
         """Yield the nodes of these kinds that stand on the lines the error went through, the innermost line first."""
         for spot in reversed(self.spots):

@@ -26,6 +26,7 @@ from ascend_workbook.migration.loop.state import AGREES, DIFFERS, EDITED, FAILED
 
 #: What a run says of the training itself; the rest of its findings is about the run.
 JUDGED = {"MIG140", "MIG149", "MIG157", "MIG158"}
+OFF_NPU = "MIG140.off_npu"
 
 
 @dataclass(frozen=True)
@@ -272,7 +273,8 @@ def judge_outcome(report: Report) -> str:
     worst = max((finding.status for finding in judged), default=Status.NOT_LOOKED)
     if worst <= Status.NOTE:
         return AGREES
-    return UNPROVEN if worst is Status.NOT_LOOKED else DIFFERS
+    off_npu = any(finding.key == OFF_NPU for finding in judged)  # losses may be equal, and say nothing
+    return UNPROVEN if worst is Status.NOT_LOOKED or off_npu else DIFFERS
 
 
 def _name_difference(report: Report) -> Scalar:

@@ -17,6 +17,7 @@ from ascend_workbook.machine.launch import ChildError, LaunchResult
 from ascend_workbook.migration.loop import migrate
 from ascend_workbook.migration.loop import rounds as module
 from ascend_workbook.migration.loop.repository import Result
+from ascend_workbook.migration.loop.rounds import judge_outcome
 
 SCRIPT = "import torch\n\nbig = torch.cuda.get_device_capability()[0] >= 8\nagain = torch.version.cuda.split('.')\n"
 
@@ -80,6 +81,13 @@ def test_what_nothing_proved_is_never_called_good(script: Path, monkeypatch: pyt
         give(monkeypatch, iter([None, None]), found)
         report = run(script)
         assert report.facts["verdict"] == verdict and report.status is Status.FIX
+
+
+def test_a_training_off_the_npu_proves_nothing() -> None:
+    off = Finding("MIG140", Status.LOOK, "MIG140.off_npu", {"devices": ["cpu"]})
+    apart = Finding("MIG140", Status.LOOK, "MIG140.no_loss", {"steps": 0})
+    assert judge_outcome(Report("migration", "dry_run", (off,))) == "unproven"
+    assert judge_outcome(Report("migration", "dry_run", (apart,))) == "differs"
 
 
 def test_the_baseline_is_mended_before_the_rewrite(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:

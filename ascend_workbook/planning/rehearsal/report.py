@@ -133,7 +133,7 @@ def _judge(material: Material) -> Finding:
     worst, cluster = material.worst, material.rehearsal.cluster
     if not worst.result.ok and not worst.out_of_memory and not _came_to_a_step(worst):
         trouble, place = sides.describe_failure(material.rehearsal.plan, f"rank{worst.rank}", worst.result)
-        address = find_address(worst.result)
+        address = find_address(worst.result, worst.stand_ins)
         if address and not material.rehearsal.plan.network:
             key = "PLN500.download" if address == UNKNOWN else "PLN500.network"
             asked: dict[str, Scalar] = {"rank": worst.rank}

@@ -159,9 +159,14 @@ def _find_asked(path: Path, file: str, line: int) -> str:
     return names[-1]
 
 
-def find_address(result: LaunchResult) -> str:
-    """Return what a run failed to reach over the network; UNKNOWN where its error names none, empty where not that."""
+def find_address(result: LaunchResult, stand_ins: Sequence[StandIn] = ()) -> str:
+    """Return what a run failed to reach over the network; UNKNOWN where its error names none, empty where not that.
+
+    One that refuses what stood in for a download (its checksum is another) failed to reach that."""
     message = result.error.message if result.error is not None else ""
+    refused = [each.name for each in stand_ins if each.kind in ("archive", "download", "picture")]
+    if name := next((name for name in refused if "://" in name and name in message), ""):
+        return name
     if not UNREACHED.search(message):
         return ""
     match = ADDRESS.search(message)

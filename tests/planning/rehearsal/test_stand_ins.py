@@ -19,6 +19,7 @@ from ascend_workbook.planning.rehearsal.stand_ins import (
     StandIn,
     configure,
     configure_hub,
+    find_address,
     find_missing,
     load_stand_ins,
 )
@@ -70,6 +71,14 @@ def test_a_folder_that_was_searched_in_vain_is_made_once(tmp_path: Path) -> None
         '{"kind": "pictures", "name": "data/*", "guessed": true, "file": "train.py", "line": 3}\n'
     )
     assert find_missing(ended("IndexError", "list index out of range"), tmp_path) is None
+
+
+def test_who_refuses_what_stood_in_for_a_download_asked_the_network_for_it() -> None:
+    url = "https://nowhere.invalid/set.tar.gz"
+    stood_in = StandIn("archive", url, True, "train.py", 3, {})
+    refused = ended("HashCheckError", f"sha256 hash check of downloaded file failed: url={url!r}")
+    assert find_address(refused, [stood_in]) == url
+    assert find_address(refused) == find_address(ended("ValueError", "no"), [stood_in]) == ""
 
 
 def launches_of(*results: LaunchResult, allowed: bool = True) -> tuple[Any, list[dict[str, object]]]:

@@ -54,10 +54,10 @@ def _compute_by_numpy(op: OpInfo, sample: SampleInput) -> list[torch.Tensor] | N
         return None
     if any(tensor.dtype == torch.bool for tensor in tensors_in((sample.input, sample.args))):
         return None  # NumPy computes what is made of booleans in float16
-    given = sample.transform(_widen).numpy()
+    arrays = sample.transform(_widen).numpy()
     with numpy.errstate(all="ignore"):
-        found = formula(given.input, *given.args, **given.kwargs)
-    return [torch.as_tensor(numpy.asarray(part)) for part in tree_flatten(found)[0]]
+        results = formula(arrays.input, *arrays.args, **arrays.kwargs)
+    return [torch.as_tensor(numpy.asarray(part)) for part in tree_flatten(results)[0]]
 
 
 def _compute_in_float64(op: OpInfo, sample: SampleInput) -> list[torch.Tensor] | None:
@@ -75,20 +75,18 @@ def _widen(value: Any) -> Any:
 
 def _describe_difference(actual: torch.Tensor, expected: torch.Tensor) -> str:
     wide = torch.complex128 if actual.is_complex() or expected.is_complex() else torch.float64
-    found, wanted = actual.to(wide), expected.to(wide)
+    values, wanted = actual.to(wide), expected.to(wide)
     if wide == torch.float64:  # what float32 cannot hold is infinite there
         wanted = wanted.to(actual.dtype).to(wide) if actual.dtype == torch.float32 else wanted
     finite = wanted[torch.isfinite(wanted)].abs()
     scale = max(1.0, float(finite.max())) if finite.numel() else 1.0
-    close = torch.isclose(found, wanted, rtol=TOLERANCE, atol=TOLERANCE * scale, equal_nan=True)
+    close = torch.isclose(values, wanted, rtol=TOLERANCE, atol=TOLERANCE * scale, equal_nan=True)
     if actual.dtype in (torch.int64, torch.bool):
-        close = found == wanted
+        close = values == wanted
     if bool(close.all()):
         return ""
     at = int((~close).flatten().to(torch.int8).argmax())
     number = int((~close).sum())
     place = [] if not actual.dim() else [int(i) for i in torch.unravel_index(torch.tensor(at), actual.shape)]
-    values = found.flatten()[at].item(), wanted.flatten()[at].item()
-    return (
-        f"{number} of {math.prod(actual.shape)} values differ, at {place}: {values[0]:.6g}, reference {values[1]:.6g}"
-    )
+    value, reference = values.flatten()[at].item(), wanted.flatten()[at].item()
+    return f"{number} of {math.prod(actual.shape)} values differ, at {place}: {value:.6g}, reference {reference:.6g}"

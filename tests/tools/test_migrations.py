@@ -99,10 +99,16 @@ def test_a_half_is_gathered_from_what_the_runs_left(tmp_path: Path) -> None:
     assert half.outcomes == {"crashes on the NPU": 1} and half.told == {figures.AT_CAUSE: 1}
     assert half.unsupported == {"the run ended there": 1} and half.migrated == {"MIG300.agrees": 1}
     assert half.labels.agreement == pytest.approx(2 / 3)
-    _write(tmp_path, "npu-simulated", {**crash, "ok": True, "outcome": "finished", "frames": [], "losses": [1.5]})
+    _write(
+        tmp_path,
+        "npu-simulated",
+        {**crash, "ok": True, "outcome": "finished", "frames": [], "losses": [1.5], "devices": ["npu:0"]},
+    )
     half = figures.gather([ENTRY], labels, tmp_path)
     assert half.outcomes == {"trains as it stands, losses differ": 1} and not half.told
     assert half.unsupported == {"the run went on": 1}
+    _write(tmp_path, "npu-simulated", {**crash, "ok": True, "frames": [], "losses": [1.0], "devices": ["cpu"]})
+    assert figures.gather([ENTRY], labels, tmp_path).outcomes == {"trains, and not on the NPU": 1}
     _write(tmp_path, "cpu", {"ok": False, "outcome": "timeout", "said": "太慢"})
     assert figures.gather([ENTRY], labels, tmp_path).outcomes == {"does not train on the CPU": 1}
 

@@ -107,6 +107,9 @@ def judge_runs(
     base = "" if npu.get("base", ".") == "." else f"{npu['base']}/"
     frames = [(base + path, line) for path, line in npu.get("frames", [])]
     count_executed(half, name, places, base, npu, frames)
+    if npu.get("ok") and not any(name.startswith("npu") for name in npu.get("devices", ())):
+        half.outcomes["trains, and not on the NPU"] += 1
+        return
     if npu.get("ok"):
         same = are_equal(cpu["losses"], npu["losses"])
         half.outcomes["trains as it stands, losses equal" if same else "trains as it stands, losses differ"] += 1

@@ -70,7 +70,11 @@ class Result:
         return self.head
 
     def go_back(self, commit: str) -> None:
-        """Take back what an interrupted call had written or committed and not noted."""
+        """Take back what an interrupted call had written or committed and not noted.
+
+        Nobody can tell it from what a person has edited since: all of it is kept as git's stash."""
+        if self.is_dirty:
+            run_git(self.folder, "stash", "push", "-q", "--include-untracked", "-m", f"{OURS}: before going back")
         run_git(self.folder, "reset", "-q", "--hard", commit or "HEAD")
 
     def publish_branch(self) -> None:

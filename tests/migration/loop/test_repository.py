@@ -145,6 +145,9 @@ def test_what_was_not_noted_is_undone(repository: Path, tmp_path: Path) -> None:
     tip = result.head
     result.commit_changes({"train.py": b"broken"}, "half")
     (result.folder / "pkg" / "gbk.py").write_bytes(b"half")
+    (result.folder / "notes.txt").write_bytes(b"a person's")
     result.go_back(tip)
     assert result.head == tip and not result.is_dirty
+    assert run_git(result.folder, "show", "stash@{0}:pkg/gbk.py") == "half"
+    assert run_git(result.folder, "show", "stash@{0}^3:notes.txt") == "a person's"
     assert run_git(result.folder, "rev-parse", BASELINE).strip() == tip

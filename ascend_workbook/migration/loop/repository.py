@@ -25,6 +25,8 @@ OURS = "ascend-workbook"
 ORIGINAL = "original"
 #: The commit that the baseline's side runs: the original with the cures that hold on every device.
 BASELINE = "baseline"
+#: What an interrupted call, or a person after it, had left in the result.
+UNDONE = "undone"
 #: Every byte is kept as it is, whatever .gitattributes asks for.
 EXACT = "* -text !eol -ident -filter !working-tree-encoding\n"
 #: What running the result leaves in it.
@@ -72,9 +74,9 @@ class Result:
     def go_back(self, commit: str) -> None:
         """Take back what an interrupted call had written or committed and not noted.
 
-        Nobody can tell it from what a person has edited since: all of it is kept as git's stash."""
-        if self.is_dirty:
-            run_git(self.folder, "stash", "push", "-q", "--include-untracked", "-m", f"{OURS}: before going back")
+        Nobody can tell it from what a person has edited since: all of it is kept as the tag UNDONE."""
+        self.commit_files(None, UNDONE)
+        run_git(self.folder, "tag", "-f", UNDONE, "HEAD")
         run_git(self.folder, "reset", "-q", "--hard", commit or "HEAD")
 
     def publish_branch(self) -> None:

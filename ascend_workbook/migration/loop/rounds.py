@@ -20,7 +20,7 @@ from ascend_workbook.migration.dry_run.original import cell_script
 from ascend_workbook.migration.loop.curing import Cure, find_cure
 from ascend_workbook.migration.loop.failure import Failure, Spot, list_spots
 from ascend_workbook.migration.loop.git import run_git
-from ascend_workbook.migration.loop.repository import BASELINE, ORIGINAL, Result
+from ascend_workbook.migration.loop.repository import BASELINE, ORIGINAL, UNDONE, Result
 from ascend_workbook.migration.loop.rewriting import commit_rewrite, write_message
 from ascend_workbook.migration.loop.state import AGREES, DIFFERS, EDITED, FAILED, UNPROVEN, Round, State, describe_cause
 
@@ -94,6 +94,8 @@ class Loop:
     def _take_up(self) -> None:
         """Go on from an earlier call: what it had not noted is undone, what a person has edited is committed."""
         if self.state.writing:
+            if self.tell is not None and (self.result.is_dirty or self.result.head != self.state.tip):
+                self.tell(say("loop.told.undone", tag=UNDONE))
             self.result.go_back(self.state.tip)
             self.state.writing = False
         elif self.result.is_dirty:

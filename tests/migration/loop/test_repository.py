@@ -148,6 +148,6 @@ def test_what_was_not_noted_is_undone(repository: Path, tmp_path: Path) -> None:
     (result.folder / "notes.txt").write_bytes(b"a person's")
     result.go_back(tip)
     assert result.head == tip and not result.is_dirty
-    assert run_git(result.folder, "show", "stash@{0}:pkg/gbk.py") == "half"
-    assert run_git(result.folder, "show", "stash@{0}^3:notes.txt") == "a person's"
+    assert result.read_file("undone", "pkg/gbk.py") == b"half"
+    assert result.read_file("undone", "notes.txt") == b"a person's"
     assert run_git(result.folder, "rev-parse", BASELINE).strip() == tip

@@ -4,6 +4,7 @@
 #include <hccl/hccl.h>
 #pragma GCC visibility pop
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -159,8 +160,15 @@ HcclResult HcclCommInitAll(uint32_t size, int32_t* devices, HcclComm* comms) {
                "DistributedDataParallel\n", stderr);
   });
   if (devices == nullptr || comms == nullptr) return sim_hccl::report(__func__, Failure(HCCL_E_PTR, "devices or comms is null"));
+  uint32_t there = 0;
+  if (size == 0 || aclrtGetDeviceCount(&there) != ACL_SUCCESS) return sim_hccl::report(__func__, Failure(HCCL_E_PARA, "no device"));
+  for (uint32_t rank = 0; rank < size; ++rank) {  // before anyone waits for one that cannot come
+    if (devices[rank] >= 0 && static_cast<uint32_t>(devices[rank]) < there) continue;
+    return sim_hccl::report(__func__, Failure(HCCL_E_PARA, "there is no device " + std::to_string(devices[rank])));
+  }
   HcclRootInfo root;
   sim_hccl::make_root_info(&root);
+  std::fill_n(comms, size, nullptr);
   std::vector<std::optional<Failure>> failures(size);
   std::vector<std::thread> ranks;
   for (uint32_t rank = 0; rank < size; ++rank) {
@@ -170,12 +178,19 @@ HcclResult HcclCommInitAll(uint32_t size, int32_t* devices, HcclComm* comms) {
         comms[rank] = sim_hccl::make(root, rank, size, "");
       } catch (const Failure& failure) {
         failures[rank] = failure;
+      } catch (const std::exception& error) {
+        failures[rank] = Failure(HCCL_E_INTERNAL, error.what());
       }
     });
   }
   for (std::thread& rank : ranks) rank.join();
   for (const auto& failure : failures) {
-    if (failure) return sim_hccl::report(__func__, *failure);
+    if (!failure) continue;
+    for (uint32_t rank = 0; rank < size; ++rank) {
+      if (comms[rank] != nullptr) HcclCommDestroy(comms[rank]);
+      comms[rank] = nullptr;
+    }
+    return sim_hccl::report(__func__, *failure);
   }
   return HCCL_SUCCESS;
 }

@@ -66,3 +66,10 @@ def test_infinities_and_nan_are_results_too() -> None:
         op = OPERATORS[name]
         assert compare_with_second(op, SampleInput(given), op(given)) == (NUMPY, "")
         assert "1 of 4 values differ" in compare_with_second(op, SampleInput(given), torch.tensor(wrong))[1]
+
+
+def test_small_results_are_not_lost_in_the_tolerance() -> None:
+    given = torch.tensor([-9.5, -9.0, -10.0])
+    right = OPERATORS["exp"](given)
+    assert right.max() < 2e-4 and compare_with_second(OPERATORS["exp"], SampleInput(given), right) == (NUMPY, "")
+    assert "values differ" in compare_with_second(OPERATORS["exp"], SampleInput(given), torch.zeros(3))[1]

@@ -24,7 +24,6 @@ MEANT = {
     "diff": "compare",
     "doctor": "check",
     "install": "setup",
-    "migrate": "rewrite",
     "obs": "storage",
     "trace": "profile",
 }
@@ -36,8 +35,8 @@ MOST_MODULES, LARGEST_BYTES = 50, 1 << 20
 def near_verb(parser: Parser, word: str) -> str:
     """Return the verb or action that was meant, an action with its verb before it; empty where none is near."""
     near = [MEANT[word]] if MEANT.get(word) in parser.below else []
-    near += get_close_matches(word, parser.below, 1, 0.6)
     near += [f"{verb} {word}" for verb, below in parser.below.items() if word in below.below]
+    near += get_close_matches(word, parser.below, 1, 0.6)
     return next(iter(near), "")
 
 

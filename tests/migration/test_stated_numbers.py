@@ -26,7 +26,7 @@ OTHERS = {
     "MIG101": {"absent": 8.0, "untouched": 0.0},
     "MIG108": {"wrapped": 0.25},
     "MIG109": {"no_kernel": 4.0, "wrapper": 4.0},
-    "MIG112": {"kernel": 16.0, "definition": 8.0, "call": 1.0},
+    "MIG112": {"kernel": 16.0, "definition": 8.0, "call": 1.0, "ascend": 0.0},
     "MIG113": {"use": 0.5},
     "MIG114": {"cuda": 40.0, "call": 1.0},
     "MIG118": {"needs_script": 0.5},
@@ -49,6 +49,7 @@ OTHERS = {
     },
     "MIG153": {"image": 2.0, "variable": 0.1, "nccl": 0.25},
     "MIG154": {"no_import": 0.1},
+    "MIG323": {"capability": 0.1},
 }
 #: Versions that are not those of every rule.
 TRIED = "torch 2.13.0, torch_npu 2.13.0"

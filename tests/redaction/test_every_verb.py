@@ -104,6 +104,14 @@ def profiled(folder: Path) -> list[list[str]]:
     return [[*line, "train.py", *ARGUMENTS], ["analyse", "prof", *FILES, "--timeline", "timeline.html"]]
 
 
+def migrated(folder: Path) -> list[list[str]]:
+    """A project of one script; the result's own copy of it is the user's."""
+    (folder / "project").mkdir()
+    (folder / "project" / "train.py").write_text(SCRIPT, encoding="utf-8")
+    line = ["migrate", "--root", "project", "--steps", "2", "--rounds", "3", "--out", "migrated", *FILES]
+    return [[*line, "project/train.py", *ARGUMENTS]]
+
+
 JOB = ["modelarts", "job", "--code", "obs://bkt/c", "--out", "obs://bkt/o", "--flavor", "f", "--engine-id", "e"]
 LIGHT: dict[str, Recipe] = {
     "scan": plain("scan", "planted.py", "--details"),
@@ -173,6 +181,7 @@ FULL: dict[str, Recipe] = {
     "profile": profiled,
     "benchmark": with_script("benchmark", "--device", "cpu", "--steps", "2", "--warmup", "1", "--out", "bench"),
     "watch": with_script("watch", "--device", "cpu", "--out", "watched"),
+    "migrate": migrated,
     "dry-run": with_script("dry-run", "--steps", "2", "--out", "dry"),
     "rehearse": with_script("rehearse", "--out", "rehearsed", "--profile", "estimated"),
     "operators": with_script("operators", "--device", "cpu", "--out", "operators"),

@@ -63,8 +63,10 @@ def list_files(root: Path, *, repository: bool, without: Iterable[Path] = (), su
             continue
         try:
             info = path.lstat()
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             continue  # deleted in the working tree
+        except OSError as cause:
+            raise WorkbookError("command.file", path=str(path), error=explain_os_error(cause)) from cause
         if not (stat.S_ISREG(info.st_mode) or stat.S_ISLNK(info.st_mode)):
             continue
         if not tracked and is_private(name):
@@ -86,7 +88,9 @@ def _list_names(
     if not repository:
         yield from ((below + name, False) for name in _walk(root))
         return
-    tracked = run_git(root, "ls-files", "-z", "--cached").split("\0")
+    entries = [entry.partition(" ") for entry in run_git(root, "ls-files", "-z", "-t", "--cached").split("\0")]
+    _refuse_sparse(root, [name for tag, _, name in entries if tag == "S"])
+    tracked = [name for _, _, name in entries]
     others = run_git(root, "ls-files", "-z", "--others", "--exclude-standard").split("\0")
     for name, is_tracked in (*((name, True) for name in tracked), *((name, False) for name in others)):
         path = root / name
@@ -98,6 +102,13 @@ def _list_names(
                 yield folder, True
         elif name:
             yield below + name, is_tracked
+
+
+def _refuse_sparse(root: Path, skipped: Iterable[str]) -> None:
+    """Refuse a repository with files that git does not check out: a copy without them would have them deleted."""
+    missing = [name for name in skipped if not os.path.lexists(root / name)]
+    if missing:
+        raise WorkbookError("loop.sparse", path=str(root), files=len(missing), name=missing[0])
 
 
 def _walk(root: Path) -> Iterator[str]:

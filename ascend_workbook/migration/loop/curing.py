@@ -11,6 +11,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Edit
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.migration.loop import cures
@@ -37,6 +38,14 @@ def list_cures() -> tuple[ModuleType, ...]:
     """Return the modules of the registry, in order of their names."""
     names = sorted(entry.name for entry in pkgutil.iter_modules(cures.__path__))
     return tuple(import_module(f"{cures.__name__}.{name}") for name in names)
+
+
+def check_names(names: Iterable[str]) -> None:
+    """Refuse names that are no cure's. Raises WorkbookError with those that are."""
+    known = [module.__name__.rpartition(".")[2] for module in list_cures()]
+    for name in names:
+        if name not in known:
+            raise WorkbookError("loop.skip", name=name, known=known)
 
 
 def find_cure(failure: Failure, tried: Iterable[str] = ()) -> Cure | None:

@@ -46,14 +46,35 @@ def read_git(folder: Path, *words: str, data: bytes | None = None, check: bool =
     except FileNotFoundError as cause:
         raise WorkbookError("loop.no_git") from cause
     except subprocess.TimeoutExpired as cause:
-        raise WorkbookError("loop.git_failed", command=words[0], error=f"{TIMEOUT_S:g} s") from cause
+        raise WorkbookError("loop.git_failed", command=words[0], error=f"{TIMEOUT_S:g} s", path=str(folder)) from cause
     if check and done.returncode:
         lines = os.fsdecode(done.stderr).strip().splitlines() or [f"exit code {done.returncode}"]
-        raise WorkbookError("loop.git_failed", command=words[0], error=lines[0])
+        raise WorkbookError("loop.git_failed", command=words[0], error=lines[0], path=str(folder))
     return b"" if done.returncode else done.stdout
 
 
 def find_top(folder: Path) -> Path | None:
-    """Find the top folder of the repository around a folder; None where there is none."""
-    top = run_git(folder, "rev-parse", "--show-toplevel", check=False).rstrip("\n")
+    """Find the top folder of the repository around a folder; None where there is none.
+
+    Raises WorkbookError where git refuses one that is there: it is another user's, or damaged."""
+    words = ("rev-parse", "--show-toplevel")
+    top = run_git(folder, *words, check=False).rstrip("\n")
+    if not top and _holds_repository(folder):
+        top = run_git(folder, *words).rstrip("\n")
     return Path(top) if top else None
+
+
+def _holds_repository(folder: Path) -> bool:
+    """Return whether a `.git` that is not empty lies around a folder, on its own file system: git looks no further."""
+    for here in (folder, *folder.parents):
+        try:
+            mark = here / ".git"
+            if here.stat().st_dev != folder.stat().st_dev:
+                return False
+            if mark.is_file() or (mark.is_dir() and any(mark.iterdir())):
+                return True
+        except PermissionError:
+            return True
+        except OSError:
+            return False
+    return False

@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import Callable
 
 from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.migration.dry_run.mirror import LARGEST_COPY_BYTES
 from ascend_workbook.migration.loop.copying import Files, copy_files
 from ascend_workbook.migration.loop.git import read_git, run_git
 from ascend_workbook.redaction.exits import redact
+from ascend_workbook.storage.names import is_private
 
 #: Below .git of the result: what was done, and the runs' logs.
 OURS = "ascend-workbook"
@@ -31,10 +33,20 @@ UNDONE = "undone"
 EXACT = "* -text !eol -ident -filter !working-tree-encoding\n"
 #: What running the result leaves in it.
 NOT_OURS = "__pycache__/\n*.pyc\n"
+#: How the user's repository turns files into what git keeps: as there, so in a branch, or each line would differ.
+CONVERSIONS = r"^(core\.(autocrlf|eol|filemode|symlinks|ignorecase|precomposeunicode|attributesfile)|filter\..*)$"
 
 
 def _join(names: Iterable[str]) -> bytes:
     return b"\0".join(map(os.fsencode, names))
+
+
+def _split(output: str) -> list[str]:
+    return [name for name in output.split("\0") if name]
+
+
+def _encode_message(message: str) -> bytes:
+    return redact(message).replace("\0", "").encode("utf-8", "replace")
 
 
 @dataclass(frozen=True)
@@ -61,15 +73,34 @@ class Result:
         return self.commit_files(contents, message)
 
     def commit_files(self, names: Iterable[str] | None, message: str) -> str:
-        """Commit files as they are now, or (None) all that somebody has edited; "" where nothing differs."""
+        """Commit files as they are now, or (None) all that somebody has edited; "" where nothing differs.
+
+        What `list_uncommitted` names stays as it is, and is no part of a commit."""
+        from_input = ("--pathspec-from-file=-", "--pathspec-file-nul")
         if names is None:
-            run_git(self.folder, "add", "-A")
-        else:
-            run_git(self.folder, "add", "-f", "--pathspec-from-file=-", "--pathspec-file-nul", data=_join(names))
+            run_git(self.folder, "add", "-u")
+            words = ("diff", "--cached", "--name-only", "--no-renames", "--diff-filter=A", "-z")
+            kept = [name for name in _split(run_git(self.folder, *words)) if self._is_kept_out(name)]
+            if kept:
+                run_git(self.folder, "reset", "-q", *from_input, data=_join(kept))
+            names = [name for name in self._list_untracked() if not self._is_kept_out(name)]
+        if names:
+            run_git(self.folder, "add", "-f", *from_input, data=_join(names))
         if not run_git(self.folder, "diff", "--cached", "--name-only", "-z"):
             return ""
-        run_git(self.folder, "commit", "-q", "-F", "-", data=os.fsencode(redact(message)))
+        run_git(self.folder, "commit", "-q", "-F", "-", data=_encode_message(message))
         return self.head
+
+    def list_uncommitted(self) -> list[str]:
+        """List what somebody has put into the result and no commit takes: names of credentials, and large files."""
+        return [name for name in self._list_untracked() if self._is_kept_out(name)]
+
+    def _list_untracked(self) -> list[str]:
+        return _split(run_git(self.folder, "ls-files", "-z", "--others", "--exclude-standard"))
+
+    def _is_kept_out(self, name: str) -> bool:
+        path = self.folder / name
+        return is_private(name) or (path.is_file() and path.lstat().st_size > LARGEST_COPY_BYTES)
 
     def go_back(self, commit: str) -> None:
         """Take back what an interrupted call had written or committed and not noted.
@@ -81,10 +112,41 @@ class Result:
 
     def publish_branch(self) -> None:
         """Hand the commits to the user's repository as its branch; nothing else of it changes."""
-        if self.user is not None:
-            where = f"HEAD:refs/heads/{self.branch}"
-            words = ("fetch", "-q", "--no-write-fetch-head", "--no-tags", "--no-recurse-submodules", "--update-shallow")
-            run_git(self.user, *words, str(self.folder), where)
+        if self.user is None:
+            return
+        head, tip = self.head, self._find_tip()
+        if tip == head:
+            return
+        self.check_branch()
+        run_git(self.user, "fetch-pack", "-q", "--update-shallow", str(self.folder.absolute()), "HEAD")
+        run_git(self.user, "update-ref", f"refs/heads/{self.branch}", head, tip or "0" * len(head))
+
+    def _find_tip(self) -> str:
+        if self.user is None:
+            return ""
+        return run_git(self.user, "rev-parse", "--verify", "-q", f"refs/heads/{self.branch}", check=False).strip()
+
+    def check_branch(self) -> None:
+        """Refuse a branch that is checked out, or holds what is none of ours: neither may be written over."""
+        if self.user is None:
+            return
+        place = ""
+        for line in run_git(self.user, "worktree", "list", "--porcelain").splitlines():
+            word, _, value = line.partition(" ")
+            place = value if word == "worktree" else place
+            if (word, value) == ("branch", f"refs/heads/{self.branch}") and Path(place).exists():
+                raise WorkbookError("loop.branch_checked_out", branch=self.branch, path=place)
+        tip = self._find_tip()
+        if tip and run_git(self.folder, "merge-base", tip, "HEAD", check=False).strip() != tip:
+            raise WorkbookError("loop.branch_moved", branch=self.branch, path=str(self.user), commit=tip[:10])
+
+    def free_index(self, *, ours: bool) -> None:
+        """Take away the lock of a git that was killed; where it may be another's (not `ours`), refuse to go on."""
+        lock = self.folder / ".git" / "index.lock"
+        if ours:
+            lock.unlink(missing_ok=True)
+        elif lock.exists():
+            raise WorkbookError("loop.locked", path=str(lock))
 
     def read_file(self, commit: str, name: str) -> bytes | None:
         """Read a file as a commit has it; None where it is none of it, or a link."""
@@ -96,7 +158,7 @@ class Result:
 
     def list_changed(self, since: str = ORIGINAL) -> list[str]:
         """List the files that differ from a commit."""
-        return [name for name in run_git(self.folder, "diff", "--name-only", "-z", since).split("\0") if name]
+        return _split(run_git(self.folder, "diff", "--name-only", "-z", since))
 
     def show_diff(self, commit: str = "") -> str:
         """Return the diff of a commit, or of all since the original, as `git apply` takes it."""
@@ -105,8 +167,10 @@ class Result:
 
     @property
     def is_dirty(self) -> bool:
-        """Return whether somebody has edited the result since the last commit."""
-        return bool(run_git(self.folder, "status", "--porcelain", "-z"))
+        """Return whether somebody has edited the result since the last commit, in what a commit would take."""
+        if run_git(self.folder, "status", "--porcelain", "-z", "--untracked-files=no"):
+            return True
+        return any(not self._is_kept_out(name) for name in self._list_untracked())
 
 
 def make_result(
@@ -122,7 +186,6 @@ def make_result(
     folder.parent.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
-        aside.chmod(0o755)
         run_git(aside, "init", "-q")
         (aside / ".git" / "info").mkdir(exist_ok=True)
         (aside / ".git" / "info" / "exclude").write_text(NOT_OURS, encoding="utf-8")
@@ -130,6 +193,7 @@ def make_result(
             run_git(aside, "fetch", "-q", "--no-tags", "--update-shallow", str(user), "HEAD")
             run_git(aside, "update-ref", "HEAD", "FETCH_HEAD")
             run_git(aside, "read-tree", "HEAD")
+            _take_conversions(user, aside)
         else:
             (aside / ".git" / "info" / "attributes").write_text(EXACT, encoding="utf-8")
         copy_files(files, aside)
@@ -137,10 +201,11 @@ def make_result(
         result.own_folder.mkdir()
         run_git(aside, "add", "-A", *(() if branch else ("-f",)))
         if not branch or run_git(aside, "status", "--porcelain", "-z", "--untracked-files=no"):
-            run_git(aside, "commit", "-q", "--allow-empty", "-F", "-", data=os.fsencode(redact(message)))
+            run_git(aside, "commit", "-q", "--allow-empty", "-F", "-", data=_encode_message(message))
         run_git(aside, "tag", ORIGINAL)
         run_git(aside, "tag", BASELINE)
         keep(result.own_folder)
+        aside.chmod(_find_mode(files, folder, aside.stat().st_gid))
         if folder.exists():
             folder.rmdir()
         aside.rename(folder)
@@ -150,6 +215,33 @@ def make_result(
     result = Result(folder, user if branch else None, branch)
     result.publish_branch()
     return result
+
+
+def _take_conversions(user: Path, aside: Path) -> None:
+    """Give the copy what the user's repository alone says of line ends, modes, filters and attributes."""
+    for entry in _split(run_git(user, "config", "-z", "--get-regexp", CONVERSIONS, check=False)):
+        name, given, value = entry.partition("\n")
+        run_git(aside, "config", "--replace-all", name, value if given else "true")
+    attributes = user / run_git(user, "rev-parse", "--git-path", "info/attributes").rstrip("\n")
+    if attributes.is_file():
+        shutil.copyfile(attributes, aside / ".git" / "info" / "attributes")
+
+
+def _find_mode(files: Files, folder: Path, group: int) -> int:
+    """Find the mode of the result's folder: nobody may read the copy who could not read all of the original."""
+    root = files.root.stat()
+    mode = root.st_mode & 0o777 | 0o700
+    if root.st_gid != group:  # another group than that which could read the original
+        mode &= ~0o070 | (mode & 0o7) << 3
+    paths = [files.root / name for name in files.names]
+    within = {path.parent for path in paths} | {above for above in files.root.parents if above not in folder.parents}
+    for path in (*paths, *within):
+        info = path.lstat()
+        needed = 0o1 if stat.S_ISDIR(info.st_mode) else 0o4
+        for who in (3, 0):
+            if not stat.S_ISLNK(info.st_mode) and not info.st_mode & needed << who:
+                mode &= ~(0o7 << who)
+    return mode
 
 
 def _refuse_branch(user: Path, branch: str) -> None:

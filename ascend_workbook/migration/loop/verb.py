@@ -18,6 +18,7 @@ from ascend_workbook.migration.dry_run.original import Original, prepare_trainin
 from ascend_workbook.migration.loop import rounds as looping
 from ascend_workbook.migration.loop import state as states
 from ascend_workbook.migration.loop.copying import Files, list_files
+from ascend_workbook.migration.loop.curing import check_names
 from ascend_workbook.migration.loop.git import find_top, run_git
 from ascend_workbook.migration.loop.report import make_report
 from ascend_workbook.migration.loop.repository import OURS, Result, make_result
@@ -62,6 +63,7 @@ def migrate(
         raise WorkbookError("migration.mode", mode=mode, modes=list(MODES))
     if rounds < 1:
         raise WorkbookError("loop.rounds", rounds=rounds)
+    check_names(skip)
     original = prepare_training(script, args, nproc)
     refuse_migrated(original)
     target, base = devices.find(device, python=python), devices.find_baseline(baseline, python=python)
@@ -71,16 +73,19 @@ def migrate(
     result, state = _open_result(original, files, folder, top, branch, mode)
     with states.hold_alone(result.own_folder):
         state = states.load_state(result.own_folder) or state
+        result.free_index(ours=state.writing)
         asked = {"args": [*original.args], "steps": steps, "nproc": original.nproc, "seed": seed, "network": network}
         asked |= {"target": target.tier, "baseline": base.tier, "loss_regex": loss_regex, "skip": [*skip]}
         earlier = _finished_before(result, state, asked)
         if earlier is not None:
             return earlier
+        result.check_branch()
         limit = memory.limit_mib(original.nproc)
         runs = result.own_folder / "runs"
         plan = sides.Plan(original, runs, steps, seed, python, timeout_s, loss_regex, limit, mode, network, "host")
         loop = looping.Loop(result, state, plan, base, target, files.root, rounds, tuple(skip), on_progress, tell)
         verdict = loop.run()
+        state.left["uncommitted"] = result.list_uncommitted()
         report = make_report(result, state, verdict, files.root, target.tier)
         state.head, state.asked = result.head if verdict.key == "agrees" else "", asked
         write_file(result.own_folder / REPORT, report.to_json())
@@ -101,11 +106,15 @@ def _find_places(
     folder = Path(root).resolve() if root is not None and not branch else top or start
     if not start.is_relative_to(folder):
         raise WorkbookError("loop.root", root=str(folder), path=str(original.given))
+    if root is None and top is None and (is_too_wide(folder) or folder == Path.home().resolve()):
+        raise WorkbookError("loop.too_wide", path=str(folder), script=str(original.given))
     if out is not None:
         into = Path(out).absolute()
     elif branch and top is not None:
         common = run_git(top, "rev-parse", "--git-common-dir").strip()
         into = (top / common).resolve() / OURS / branch.replace("/", "-")
+    elif not folder.name:
+        raise WorkbookError("loop.out_is_source", path=str(folder))
     else:
         into = folder.with_name(f"{folder.name}-npu")
     if folder == into.resolve() or folder.is_relative_to(into.resolve()):

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.migration.loop import repository as repositories
 from ascend_workbook.migration.loop.copying import list_files
+from ascend_workbook.migration.loop.git import find_top
 from ascend_workbook.migration.loop.repository import BASELINE, ORIGINAL, Result, make_result
 from ascend_workbook.migration.loop.rewriting import commit_rewrite
 
@@ -151,3 +153,126 @@ def test_what_was_not_noted_is_undone(repository: Path, tmp_path: Path) -> None:
     assert result.read_file("undone", "pkg/gbk.py") == b"half"
     assert result.read_file("undone", "notes.txt") == b"a person's"
     assert run_git(result.folder, "rev-parse", BASELINE).strip() == tip
+
+
+def test_files_that_are_not_checked_out_are_refused_not_deleted(repository: Path, tmp_path: Path) -> None:
+    run_git(repository, "sparse-checkout", "set", "--no-cone", "/*", "!/pkg/")
+    assert not (repository / "pkg").exists()
+    for branch in ("", "npu"):
+        with pytest.raises(WorkbookError) as refused:
+            make(repository, tmp_path / "out", branch)
+        assert refused.value.key == "loop.sparse" and refused.value.arguments["files"] == 2
+    assert not (tmp_path / "out").exists() and "npu" not in run_git(repository, "branch")
+    run_git(repository, "sparse-checkout", "disable")
+    run_git(repository, "update-index", "--skip-worktree", "train.py")  # there, and only kept out of commits
+    assert make(repository, tmp_path / "out").read_file(ORIGINAL, "train.py")
+
+
+def test_a_repository_that_git_refuses_is_not_taken_for_none(tmp_path: Path) -> None:
+    inner = tmp_path / "user" / "pkg"
+    inner.mkdir(parents=True)
+    (tmp_path / "user" / ".git").mkdir()
+    assert find_top(inner) is None  # empty: git looks further up too
+    (tmp_path / "user" / ".git").rmdir()
+    (tmp_path / "user" / ".git").write_text("gitdir: /nowhere/at/all\n", encoding="utf-8")
+    with pytest.raises(WorkbookError) as refused:
+        find_top(inner)
+    assert refused.value.key == "loop.git_failed" and "/nowhere/at/all" in str(refused.value)
+    assert str(inner) in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("root", "file", "mode"), [(0o700, 0o644, 0o700), (0o755, 0o600, 0o700), (0o755, 0o644, 0o755)]
+)
+def test_nobody_reads_the_copy_who_could_not_read_the_original(tmp_path: Path, root: int, file: int, mode: int) -> None:
+    user = tmp_path / "user"
+    user.mkdir()
+    (user / "train.py").write_text("a = 1\n", encoding="utf-8")
+    (user / "train.py").chmod(file)
+    user.chmod(root)
+    result = make_result(list_files(user, repository=False), tmp_path / "out", None, "", "before", keep_nothing)
+    assert result.folder.stat().st_mode & 0o777 == mode
+
+
+def test_credentials_and_large_files_put_into_the_result_are_in_no_commit(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(repositories, "LARGEST_COPY_BYTES", 1000)
+    result = make(repository, repository / ".git" / "ascend-workbook" / "npu", "npu")
+    (result.folder / ".env").write_text("TOKEN=secret\n", encoding="utf-8")
+    (result.folder / "id_rsa").write_text("key\n", encoding="utf-8")
+    run_git(result.folder, "add", "-f", "id_rsa")
+    (result.folder / "weights.bin").write_bytes(b"x" * 2000)
+    assert result.commit_files(None, "edited") == "" and not result.is_dirty
+    (result.folder / "note.txt").write_text("a person's\n", encoding="utf-8")
+    (result.folder / "run.sh").unlink()
+    assert result.is_dirty
+    commit = result.commit_files(None, "edited")
+    assert set(result.list_changed(f"{commit}~")) == {"note.txt", "run.sh"} and not result.is_dirty
+    assert result.list_uncommitted() == [".env", "id_rsa", "weights.bin"]
+    result.publish_branch()
+    published = run_git(repository, "ls-tree", "-r", "--name-only", "npu").split()
+    assert "note.txt" in published and not {".env", "id_rsa", "weights.bin"} & set(published)
+    result.go_back(ORIGINAL)
+    assert (result.folder / ".env").is_file() and (result.folder / "weights.bin").is_file()
+
+
+def test_a_message_of_any_characters_is_committed(repository: Path, tmp_path: Path) -> None:
+    result = make(repository, tmp_path / "out")
+    assert result.commit_changes({"train.py": b"a = 1\n"}, "lone \ud800 and \0 nothing")
+    assert run_git(result.folder, "log", "-1", "--format=%s").strip() == "lone ? and  nothing"
+
+
+def test_a_branch_that_is_no_longer_ours_is_left_as_it_is(repository: Path) -> None:
+    result = make(repository, repository / ".git" / "ascend-workbook" / "npu", "npu")
+    run_git(repository, "add", "-A")
+    run_git(repository, "commit", "-q", "-m", "all")
+    run_git(repository, "checkout", "-q", "npu")
+    result.commit_changes({"train.py": b"a = 1\n"}, "one")
+    with pytest.raises(WorkbookError) as refused:
+        result.publish_branch()
+    assert refused.value.key == "loop.branch_checked_out"
+    run_git(repository, "commit", "-q", "--allow-empty", "-m", "mine")
+    mine = run_git(repository, "rev-parse", "npu")
+    run_git(repository, "checkout", "-q", "main")
+    for call in (result.check_branch, result.publish_branch):
+        with pytest.raises(WorkbookError) as refused:
+            call()
+        assert refused.value.key == "loop.branch_moved"
+    assert run_git(repository, "rev-parse", "npu") == mine
+    run_git(repository, "branch", "-m", "npu", "kept")  # as the hint says
+    result.publish_branch()
+    assert run_git(repository, "rev-parse", "npu").strip() == result.head
+    assert not (repository / ".git" / "FETCH_HEAD").exists()
+
+
+def test_a_clean_tree_stays_clean_under_the_users_own_settings(tmp_path: Path) -> None:
+    root = tmp_path / "user"
+    root.mkdir()
+    run_git(root, "init", "-q", "-b", "main")
+    run_git(root, "config", "core.autocrlf", "true")
+    run_git(root, "config", "core.fileMode", "false")
+    run_git(root, "config", "filter.upper.clean", "tr a-z A-Z")
+    (root / ".git" / "info").mkdir(exist_ok=True)
+    (root / ".git" / "info" / "attributes").write_text("*.up filter=upper\n", encoding="utf-8")
+    (root / "train.py").write_bytes(b"a = 1\r\nb = 2\r\n")
+    (root / "a.up").write_bytes(b"words\r\n")
+    run_git(root, "add", "-A")
+    run_git(root, "commit", "-q", "-m", "first")
+    (root / "train.py").chmod(0o755)
+    assert not run_git(root, "status", "--porcelain")
+    result = make(root, root / ".git" / "ascend-workbook" / "npu", "npu")
+    assert result.head == run_git(root, "rev-parse", "main").strip()
+    result.commit_changes({"train.py": b"a = 1\r\nb = 3\r\n"}, "one line")
+    assert run_git(result.folder, "diff", "--numstat", "HEAD~").split() == ["1", "1", "train.py"]
+
+
+def test_the_lock_of_a_killed_git_is_taken_away_where_it_was_ours(repository: Path, tmp_path: Path) -> None:
+    result = make(repository, tmp_path / "out")
+    (result.folder / ".git" / "index.lock").touch()
+    with pytest.raises(WorkbookError) as refused:
+        result.free_index(ours=False)
+    assert refused.value.key == "loop.locked" and "index.lock" in str(refused.value)
+    result.free_index(ours=True)
+    result.free_index(ours=False)
+    assert result.commit_changes({"train.py": b"a = 1\n"}, "one")

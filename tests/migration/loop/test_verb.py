@@ -95,8 +95,20 @@ def test_bad_calls_are_refused_before_anything_is_written(tmp_path: Path) -> Non
         ({"branch": "npu"}, "loop.no_repository"),
         ({"out": script.parent}, "loop.out_is_source"),
         ({"root": tmp_path / "elsewhere"}, "loop.root"),
+        ({"skip": ["capability", "odd"]}, "loop.skip"),
     ):
         with pytest.raises(WorkbookError) as refused:
             run(script, **{"out": tmp_path / "out", **options})
         assert refused.value.key == key
     assert sorted(path.name for path in tmp_path.iterdir()) == ["user"]
+
+
+def test_a_script_in_a_home_folder_does_not_take_all_of_it_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = make_project(tmp_path / "home")
+    monkeypatch.setenv("HOME", str(script.parent))
+    with pytest.raises(WorkbookError) as refused:
+        run(script, out=tmp_path / "out")
+    assert refused.value.key == "loop.too_wide" and "--root" in str(refused.value)
+    assert not (tmp_path / "out").exists()

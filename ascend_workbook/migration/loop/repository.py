@@ -80,9 +80,9 @@ class Result:
         if names is None:
             run_git(self.folder, "add", "-u")
             words = ("diff", "--cached", "--name-only", "--no-renames", "--diff-filter=A", "-z")
-            kept = [name for name in _split(run_git(self.folder, *words)) if self._is_kept_out(name)]
-            if kept:
-                run_git(self.folder, "reset", "-q", *from_input, data=_join(kept))
+            staged = [name for name in _split(run_git(self.folder, *words)) if self._is_kept_out(name)]
+            if staged:
+                run_git(self.folder, "reset", "-q", *from_input, data=_join(staged))
             names = [name for name in self._list_untracked() if not self._is_kept_out(name)]
         if names:
             run_git(self.folder, "add", "-f", *from_input, data=_join(names))
@@ -220,8 +220,8 @@ def make_result(
 def _take_conversions(user: Path, aside: Path) -> None:
     """Give the copy what the user's repository alone says of line ends, modes, filters and attributes."""
     for entry in _split(run_git(user, "config", "-z", "--get-regexp", CONVERSIONS, check=False)):
-        name, given, value = entry.partition("\n")
-        run_git(aside, "config", "--replace-all", name, value if given else "true")
+        name, separator, value = entry.partition("\n")
+        run_git(aside, "config", "--replace-all", name, value if separator else "true")
     attributes = user / run_git(user, "rev-parse", "--git-path", "info/attributes").rstrip("\n")
     if attributes.is_file():
         shutil.copyfile(attributes, aside / ".git" / "info" / "attributes")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import pkgutil
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
+from itertools import dropwhile
 from types import ModuleType
 from typing import Any
 
@@ -106,16 +107,29 @@ def drop_statement(source: Source, call: ast.AST) -> Edit | None:
 
 
 def define_helper(source: Source, text: str) -> Edit:
-    """Return the edit that puts a definition behind the last import at the top of a file, in its own line ends."""
-    imports = [line for line in source.tree.body if isinstance(line, (ast.Import, ast.ImportFrom))]
-    first = source.tree.body[0]
-    docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
-    last = imports[-1] if imports else first if docstring else None
-    line = (last.end_lineno or last.lineno) if last is not None else 0
+    """Return the edit that puts a definition behind the imports that a file begins with, in its own line ends.
+
+    An import further down may stand behind what calls the helper."""
+    body = source.tree.body
+    docstring = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
+    rest = list(dropwhile(_is_import, body[1:] if docstring else body))
     starts = source.line_starts
+    before = body[len(body) - len(rest) - 1] if len(rest) < len(body) else None
+    line = (before.end_lineno or before.lineno) if before is not None else _first_line(body[0]) - 1
+    if rest:
+        line = min(line, _first_line(rest[0]) - 1)
     at = starts[line] if line < len(starts) else len(source.text)
     lines = source.line_end.join(["", "", *text.rstrip("\n").splitlines(), "", ""])
     return Edit(at, at, lines if at and source.text[at - 1] == "\n" else source.line_end + lines)
+
+
+def _is_import(node: ast.stmt) -> bool:
+    return isinstance(node, (ast.Import, ast.ImportFrom))
+
+
+def _first_line(node: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min(node.lineno, *(part.lineno for part in decorators)) if decorators else node.lineno
 
 
 def import_lines(source: Source, *lines: str) -> Edit:
@@ -140,3 +154,60 @@ def keyword_of(call: ast.Call, name: str) -> ast.keyword | None:
 def is_true(node: Any) -> bool:
     """Return whether a node is the constant True."""
     return isinstance(node, ast.Constant) and node.value is True
+
+
+def look_at_error(failure: Failure) -> Failure:
+    """Return the failure with its innermost line alone: a line further out says what was called, not what failed."""
+    return replace(failure, spots=failure.spots[-1:])
+
+
+def is_handed_on(source: Source, node: ast.expr) -> bool:
+    """Return whether a value goes into a call, a name, a table or a default; not a key, a choice or a comparison."""
+    above = source.names.parent_of(node)
+    if isinstance(above, ast.Dict):
+        return any(value is node for value in above.values)
+    if isinstance(above, ast.IfExp):
+        return node is not above.test
+    return isinstance(above, (ast.keyword, ast.Assign, ast.AnnAssign, ast.arguments))
+
+
+def is_tested(source: Source, node: ast.expr) -> bool:
+    """Return whether a value is compared with None or tested for truth, there or under the name that it is given."""
+    values = [node]
+    above = source.names.parent_of(node)
+    if isinstance(above, ast.Return):
+        function = getattr(source.names.enclosing_function(above), "name", "")
+        values += [call for call in source.nodes_of_type(ast.Call) if last_name(call.func) == function]
+    return any(_asks(source, name) for value in values for name in list_names(source, value))
+
+
+def list_names(source: Source, value: ast.expr) -> Iterator[ast.expr]:
+    """Yield the value, and where the names stand that it is assigned to."""
+    yield value
+    above = source.names.parent_of(value)
+    if isinstance(above, ast.NamedExpr):
+        yield above
+    targets = above.targets if isinstance(above, ast.Assign) else [getattr(above, "target", None)]
+    attributes = {target.attr for target in targets if isinstance(target, ast.Attribute)}
+    yield from (name for name in source.nodes_of_type(ast.Attribute) if name.attr in attributes)
+    for name in source.nodes_of_type(ast.Name):
+        if any(bound is value for bound in source.names.bound_values(name)):
+            yield name
+
+
+def _asks(source: Source, node: ast.expr) -> bool:
+    above = source.names.parent_of(node)
+    if isinstance(above, ast.Compare):
+        return any(isinstance(side, ast.Constant) and side.value is None for side in (above.left, *above.comparators))
+    if isinstance(above, (ast.If, ast.While, ast.IfExp, ast.Assert)):
+        return above.test is node
+    if isinstance(above, ast.Call):
+        return last_name(above.func) == "bool"
+    if isinstance(above, ast.UnaryOp):
+        return isinstance(above.op, ast.Not)
+    return isinstance(above, (ast.BoolOp, ast.Match))
+
+
+def last_name(node: ast.expr) -> str:
+    """Return `c` of `a.b.c`, and an empty string of what is no name."""
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")

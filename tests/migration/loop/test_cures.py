@@ -15,15 +15,15 @@ NAMES = [module.__name__.rpartition(".")[2] for module in list_cures()]
 
 
 class Example:
-    """A case of an example file: the error, perhaps its traceback, the text with the line it was raised at, and what
-    the cure makes of it."""
+    """A case of an example file: the error, perhaps its traceback in one line, the text with the line it was raised
+    at, and what the cure makes of it."""
 
     def __init__(self, text: str) -> None:
         head, _, rest = text.partition("\n")
         self.error, self.trace = head.strip(), ""
         if rest.startswith("# --- trace:"):
             trace, _, rest = rest.partition("\n")
-            self.trace = trace.partition(":")[2]
+            self.trace = trace.partition(":")[2].replace("\\n", "\n")
         self.before, _, self.after = rest.partition("# --- after\n")
         lines = self.before.splitlines()
         self.line = next((number for number, line in enumerate(lines, 1) if "# raises" in line), 0)

@@ -19,6 +19,7 @@ SOURCE = "https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.sca
 HOLDS_EVERYWHERE = True
 MODULES = ("flash_attn", "flash_attn.flash_attn_interface")
 NAME = "flash_attn_func"
+TAKEN = ("q", "k", "v", "dropout_p", "softmax_scale", "causal")
 FUNCTION = '''def {name}(q, k, v, dropout_p=0.0, softmax_scale=None, causal=False):
     """PyTorch's attention with the arguments of flash_attn's function."""
     from torch.nn.functional import scaled_dot_product_attention
@@ -34,7 +35,7 @@ FUNCTION = '''def {name}(q, k, v, dropout_p=0.0, softmax_scale=None, causal=Fals
 
 
 def knows(failure: Failure) -> bool:
-    return "No module named 'flash_attn" in failure.message
+    return any(f"No module named '{module}'" in failure.message for module in MODULES)
 
 
 def propose(failure: Failure) -> Iterator[tuple[Source, list[Edit]]]:
@@ -42,7 +43,20 @@ def propose(failure: Failure) -> Iterator[tuple[Source, list[Edit]]]:
         edits = []
         for line in source.nodes_of_type(ast.ImportFrom):
             names = [(name.name, name.asname or name.name) for name in line.names]
-            if line.module in MODULES and line.col_offset == 0 and [name for name, _ in names] == [NAME]:
+            known = line.module in MODULES and not line.level and [name for name, _ in names] == [NAME]
+            if known and _stands_alone(source, line) and _takes_all(source):
                 text = FUNCTION.format(name=names[0][1]).rstrip("\n")
                 edits.append(replace_node(source, line, source.line_end.join(text.split("\n"))))
         yield source, edits
+
+
+def _stands_alone(source: Source, line: ast.ImportFrom) -> bool:
+    """Whether nothing else stands in its line: what follows would land in the function."""
+    behind = source.text[source.span_of(line)[1] :].partition("\n")[0].strip()
+    return line.col_offset == 0 and (not behind or behind.startswith("#"))
+
+
+def _takes_all(source: Source) -> bool:
+    """Whether every call gives what the function takes."""
+    calls = [call for module in MODULES for call in source.names.calls_by_name.get(f"{module}.{NAME}", ())]
+    return all(pair.arg in TAKEN for call in calls for pair in call.keywords)

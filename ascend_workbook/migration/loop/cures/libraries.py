@@ -9,6 +9,7 @@ quantized layers and what PyTorch has no like of stay, for a person to decide.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -53,10 +54,11 @@ LIKE = {
     },
 }
 LIBRARIES = ("apex", "bitsandbytes")
+MESSAGE = re.compile(r"No module named '(apex|bitsandbytes)['.]")
 
 
 def knows(failure: Failure) -> bool:
-    return any(f"No module named '{name}" in failure.message for name in LIBRARIES)
+    return bool(MESSAGE.search(failure.message))
 
 
 def propose(failure: Failure) -> Iterator[tuple[Source, list[Edit]]]:
@@ -70,11 +72,11 @@ def _replace_uses(source: Source) -> list[Edit]:
     for line in source.imports:
         if isinstance(line, ast.Import):
             if any(name.name.split(".")[0] in LIBRARIES for name in line.names):
-                if len(line.names) > 1 or not _all_known(source):
+                if len(line.names) > 1 or not _all_known(source) or _is_tried(source, line):
                     return []
                 edits.append(_import_torch(source, line))
         elif (line.module or "").split(".")[0] in LIBRARIES and not line.level:
-            if any(f"{line.module}.{name.name}" not in LIKE for name in line.names):
+            if any(f"{line.module}.{name.name}" not in LIKE for name in line.names) or _is_tried(source, line):
                 return []
             edits.append(_import_torch(source, line))
     for node, name in source.names.named_nodes:
@@ -86,12 +88,19 @@ def _replace_uses(source: Source) -> list[Edit]:
     return edits
 
 
+def _is_tried(source: Source, line: ast.stmt) -> bool:
+    """Whether the script does without: an import that worked would say that the library is there."""
+    return any(isinstance(above, ast.Try) for above in source.names.nodes_above(line))
+
+
 def _import_torch(source: Source, line: ast.Import | ast.ImportFrom) -> Edit:
     """`import torch` in a line's place; nothing in it where torch is imported above already."""
     above = (other for other in source.tree.body if isinstance(other, ast.Import) and other.lineno < line.lineno)
     known = any(name.name == "torch" and name.asname is None for other in above for name in other.names)
     start, end = source.span_of(line)
     behind = source.text[end:].split("\n", 1)[0]
+    if known and not isinstance(source.names.enclosing_function(line), ast.Module):
+        return replace_node(source, line, "pass")  # an import would make torch local to all of the function
     if not known or line not in source.tree.body or line.col_offset or behind.strip():
         return replace_node(source, line, "import torch")
     return Edit(start, min(end + len(behind) + 1, len(source.text)), "")

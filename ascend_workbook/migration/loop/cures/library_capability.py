@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from ascend_workbook.findings.finding import Edit
 from ascend_workbook.migration.loop.curing import import_lines
-from ascend_workbook.migration.loop.failure import Failure
+from ascend_workbook.migration.loop.failure import FRAME, Failure
 from ascend_workbook.migration.reading.source import Source
 from ascend_workbook.migration.repair import ASCEND
 
@@ -20,7 +20,8 @@ LINES = ("import os", f'os.environ.setdefault("{VARIABLE}", "8.0")')
 
 
 def knows(failure: Failure) -> bool:
-    return "NoneType" in failure.message and "get_device_capability(" in failure.text
+    innermost = FRAME.split(failure.trace)[-1]
+    return "NoneType" in failure.message and "get_device_capability(" in innermost
 
 
 def propose(failure: Failure) -> Iterator[tuple[Source, list[Edit]]]:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 
 from ascend_workbook.findings.finding import Edit
-from ascend_workbook.migration.loop.curing import define_helper, replace_node
+from ascend_workbook.migration.loop.curing import define_helper, last_name, look_at_error, replace_node
 from ascend_workbook.migration.loop.failure import Failure
 from ascend_workbook.migration.reading.source import Source
 from ascend_workbook.migration.repair import ASCEND
@@ -36,6 +36,12 @@ CALLED = {
     "upsample_bilinear2d": ("interpolate", "upsample"),
     "nll_loss2d_forward": ("cross_entropy", "nll_loss"),
 }
+#: Functions of torch that a tensor has no method of the same name and meaning for.
+NO_METHODS = (
+    *("linear", "bilinear", "embedding", "einsum", "interpolate", "upsample", "unfold", "cross_entropy", "nll_loss"),
+    *("conv1d", "conv2d", "conv3d", "convolution", "batch_norm", "layer_norm", "group_norm", "instance_norm"),
+    *("dropout", "vector_norm", "pad", "gelu", "silu", "lstm", "gru"),
+)
 HELPER = '''
 def _run_on_cpu(function, *values, **options):
     """Run what an NPU has no kernel for on the CPU, and bring the result back."""
@@ -64,7 +70,9 @@ def _name_operator(failure: Failure) -> str:
 def propose(failure: Failure) -> Iterator[tuple[Source, list[Edit]]]:
     operator = _name_operator(failure)
     names = {operator, operator.strip("_"), *CALLED.get(operator, ()), operator.removeprefix("linalg_")}
-    for source, node in failure.find_nodes(ast.Call, ast.BinOp):
+    for source, node in look_at_error(failure).find_nodes(ast.Call, ast.BinOp):
+        if _is_of_module(failure, source, node):
+            continue
         text = _move_call(source, node, names)
         if text:
             edits = [replace_node(source, node, text)]
@@ -72,6 +80,23 @@ def propose(failure: Failure) -> Iterator[tuple[Source, list[Edit]]]:
                 edits.append(define_helper(source, HELPER.strip("\n")))
             yield source, edits
             return
+
+
+def _is_of_module(failure: Failure, source: Source, node: ast.AST) -> bool:
+    """Whether what is called may be a layer, whose weights would stay where they are, or no function of torch."""
+    if not isinstance(node, ast.Call):
+        return False
+    called, resolved = node.func, source.names.resolve_call(node)
+    if resolved or not isinstance(called, ast.Attribute):
+        return not resolved.startswith("torch.")
+    of = called.value
+    own = last_name(of.func if isinstance(of, ast.Call) else of) in ("self", "cls", "super")
+    return own or called.attr in NO_METHODS or _is_attribute(failure, called.attr)
+
+
+def _is_attribute(failure: Failure, name: str) -> bool:
+    """Whether a class of the repository keeps something of that name, such as `self.norm`."""
+    return any(name in source.names.assigned_attributes for source in failure.walk_sources(f".{name}"))
 
 
 def _move_call(source: Source, node: ast.AST, names: set[str]) -> str:
@@ -93,7 +118,7 @@ def _move_call(source: Source, node: ast.AST, names: set[str]) -> str:
         return ""
     values = source.text[end : source.span_of(node)[1]].lstrip()[1:-1].strip()
     resolved = source.names.resolve_call(node) or ""
-    if resolved.startswith("torch.") or not isinstance(called, ast.Attribute):
+    if resolved or not isinstance(called, ast.Attribute):
         return f"_run_on_cpu({', '.join(filter(None, [source.text_of(called), values]))})"
     of = source.text_of(called.value)
     more = ", *values, **options" if values else ""

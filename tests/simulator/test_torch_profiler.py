@@ -18,10 +18,15 @@ Event = dict[str, Any]
 
 
 def run(env: dict[str, str], child: str, *arguments: str) -> str:
+    return run_both(env, child, *arguments)[0]
+
+
+def run_both(env: dict[str, str], child: str, *arguments: str) -> tuple[str, str]:
+    """Run it to a good end; return what it prints, and what stderr says."""
     command = [sys.executable, str(CHILDREN / child), *arguments]
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
-    return done.stdout
+    return done.stdout, done.stderr
 
 
 def events_of(file: Path) -> list[Event]:
@@ -82,12 +87,16 @@ def test_collectives_of_two_ranks(simulator_env: dict[str, str], tmp_path: Path)
 
 
 def test_a_program_of_mspti(simulator_env: dict[str, str]) -> None:
-    lines = [json.loads(line) for line in run(simulator_env, "watched.py").splitlines()]
-    (summary,), records = [line for line in lines if "codes" in line], [line for line in lines if "kind" in line]
+    printed, stderr = run_both(simulator_env, "watched.py")
+    lines = [json.loads(line) for line in printed.splitlines()]
+    small = lines.index({"small": True})
+    summary, records = lines[-1], [line for line in lines[:small] if "kind" in line]
     assert summary["codes"] == {
-        "subscribed": 0, "again": 2, "no callback": 1, "registered": 0, "memory": 1, "enabled": 0, "popped": 0,
-        "last": 42, "empty": 5, "disabled": 0, "unsubscribed": 0,
+        "subscribed": 0, "again": 2, "no callback": 1, "registered": 0, "marker": 1, "memory": 1, "memset": 1,
+        "runtime": 1, "enabled": 0, "popped": 0, "last": 42, "empty": 5, "periods": [0, 0, 0], "disabled": 0,
+        "unsubscribed": 0,
     }  # fmt: skip
+    assert all(f"no records of kind {kind}" in stderr for kind in ("MARKER", "MEMORY", "MEMSET", "RUNTIME_API"))
     kernels = [record for record in records if record["kind"] == 2]
     assert Counter(kernel["name"] for kernel in kernels) == {"aten::mul.Tensor": 1, "aten::relu": 1, "aten::relu_": 200}
     assert {(kernel["type"], kernel["device"]) for kernel in kernels} == {("SIMULATED", 0)}
@@ -96,6 +105,11 @@ def test_a_program_of_mspti(simulator_env: dict[str, str]) -> None:
     assert copies == [(2, 128), (3, 128)], "host to device, device to host"
     launches = {record["number"]: record for record in records if record["kind"] == 11}
     assert {launches[kernel["number"]]["name"] for kernel in kernels} == {"launch"}
+    calls = {record["number"]: record["name"] for record in records if record["kind"] == 3}
+    assert launches.items() and {number: calls[number] for number in launches} == dict.fromkeys(launches, "launch")
+    assert {calls[record["number"]] for record in records if record["kind"] == 7} <= {"aclrtMemcpy", "aclrtMemcpyAsync"}
+    assert [line["kind"] for line in lines[small:] if "kind" in line] == [8, 3, 11], "a kernel needs 56 bytes, of 48"
+    assert "libmspti.so left out 1 records" in stderr
     externals = {record["number"]: record["external"] for record in records if record["kind"] == 8}
     assert [externals.get(kernel["number"]) for kernel in kernels[:2]] == [42, 41]
     assert summary["buffers"] > 1 + len(records) * 40 // 4096, "more records than one buffer holds"

@@ -36,9 +36,9 @@ auto& pending = *new std::vector<uint8_t>;  // records one behind another; other
 auto& texts = *new std::set<std::string>;   // a name stays valid until the process ends
 std::atomic<uint64_t> next_number{1};
 
-std::atomic<uint32_t> period_ms{0};
-std::mutex sleeping;
-std::condition_variable wake;
+uint32_t period_ms = 0;  // guarded by `sleeping`
+auto& sleeping = *new std::mutex;  // a thread waits with these while statics end: their end would wait for it
+auto& wake = *new std::condition_variable;
 
 thread_local std::vector<uint64_t> externals[MSPTI_EXTERNAL_CORRELATION_KIND_SIZE];
 
@@ -110,29 +110,35 @@ void watch(const sim::Task& task) {
       add(msptiActivityExternalCorrelation{MSPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
                                            static_cast<msptiExternalCorrelationKind>(kind), externals[kind].back(), number});
     }
-    add(msptiActivityApi{kind_of_call(task), task.called_ns + shift, task.returned_ns + shift, static_cast<uint32_t>(getpid()),
-                         static_cast<uint32_t>(task.thread), number, kept(task.api)});
+    for (const msptiActivityKind kind : {MSPTI_ACTIVITY_KIND_API, kind_of_call(task)}) {  // a call of any sort, and of its own
+      add(msptiActivityApi{kind, task.called_ns + shift, task.returned_ns + shift, static_cast<uint32_t>(getpid()),
+                           static_cast<uint32_t>(task.thread), number, kept(task.api)});
+    }
     add_work(task, shift, number);
     many = pending.size() > kMany;
   }
   if (many) deliver();
 }
 
-// Fills one buffer of the caller's from `records`, from byte `begin`; returns where the next one begins.
-size_t fill_one(const std::vector<uint8_t>& records, size_t begin) {
+// Fills one buffer of the caller's from `records`, from byte `begin`; returns where the next one begins. A record that is
+// larger than a whole buffer is counted in `too_large` and left out.
+size_t fill_one(const std::vector<uint8_t>& records, size_t begin, size_t* too_large) {
   uint8_t* buffer = nullptr;
   size_t size = 0, most = 0, count = 0, used = 0;
   request(&buffer, &size, &most);
   if (buffer == nullptr) return records.size();  // declined: the records are dropped, as MSPTI's reference allows
+  const auto size_at = [&](size_t at) { return size_of(reinterpret_cast<const msptiActivity*>(records.data() + at)->kind); };
   while (begin + used < records.size() && (most == 0 || count < most)) {
-    const size_t next = size_of(reinterpret_cast<const msptiActivity*>(records.data() + begin + used)->kind);
+    const size_t next = size_at(begin + used);
     if (used + next > size) break;
     used += next;
     ++count;
   }
   std::memcpy(buffer, records.data() + begin, used);
   complete(buffer, size, used);
-  return used == 0 ? records.size() : begin + used;
+  if (used > 0) return begin + used;
+  ++*too_large;
+  return begin + size_at(begin);
 }
 
 void deliver_now_and_then() {
@@ -141,7 +147,9 @@ void deliver_now_and_then() {
     if (period_ms == 0) {
       wake.wait(lock);
     } else if (wake.wait_for(lock, std::chrono::milliseconds(period_ms)) == std::cv_status::timeout) {
+      lock.unlock();  // the program's own callbacks may change the period
       deliver();
+      lock.lock();
     }
   }
 }
@@ -151,12 +159,16 @@ void deliver_now_and_then() {
 void watch_if_asked() { sim::watch_tasks(kinds.load() != 0 ? &watch : nullptr); }
 
 bool has_records(msptiActivityKind kind) {
-  if (kind == MSPTI_ACTIVITY_KIND_MARKER || kind == MSPTI_ACTIVITY_KIND_MEMORY) {
-    std::fprintf(stderr, "[simulated NPU] libmspti.so has no records of kind %s\n",
-                 kind == MSPTI_ACTIVITY_KIND_MARKER ? "MARKER: mstx is not simulated" : "MEMORY");
-    return false;
+  const char* lacking = nullptr;
+  switch (kind) {
+    case MSPTI_ACTIVITY_KIND_MARKER: lacking = "MARKER: mstx is not simulated"; break;
+    case MSPTI_ACTIVITY_KIND_MEMORY: lacking = "MEMORY"; break;
+    case MSPTI_ACTIVITY_KIND_MEMSET: lacking = "MEMSET: memory is set at once"; break;
+    case MSPTI_ACTIVITY_KIND_RUNTIME_API: lacking = "RUNTIME_API: there is no runtime below AscendCL"; break;
+    default: return kind > MSPTI_ACTIVITY_KIND_INVALID && kind < MSPTI_ACTIVITY_KIND_COUNT;
   }
-  return kind > MSPTI_ACTIVITY_KIND_INVALID && kind < MSPTI_ACTIVITY_KIND_COUNT;
+  std::fprintf(stderr, "[simulated NPU] libmspti.so has no records of kind %s\n", lacking);
+  return false;
 }
 
 size_t size_of(msptiActivityKind kind) {
@@ -178,7 +190,12 @@ void deliver() {
     std::lock_guard<std::mutex> lock(mutex);
     records.swap(pending);
   }
-  for (size_t begin = 0; begin < records.size();) begin = fill_one(records, begin);
+  size_t too_large = 0;
+  for (size_t begin = 0; begin < records.size();) begin = fill_one(records, begin, &too_large);
+  if (too_large > 0) {
+    std::fprintf(stderr, "[simulated NPU] libmspti.so left out %zu records: the buffers that the program gave hold none of "
+                 "their size\n", too_large);
+  }
 }
 
 void set_buffers(msptiBuffersCallbackRequestFunc asks, msptiBuffersCallbackCompleteFunc takes) {
@@ -189,8 +206,11 @@ void set_buffers(msptiBuffersCallbackRequestFunc asks, msptiBuffersCallbackCompl
 
 void deliver_every(uint32_t milliseconds) {
   static std::once_flag started;
-  period_ms = milliseconds;
-  std::call_once(started, [] { std::thread(deliver_now_and_then).detach(); });
+  {
+    std::lock_guard<std::mutex> lock(sleeping);
+    period_ms = milliseconds;
+  }
+  if (milliseconds > 0) std::call_once(started, [] { std::thread(deliver_now_and_then).detach(); });
   wake.notify_all();
 }
 

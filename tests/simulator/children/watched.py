@@ -8,7 +8,8 @@ import torch
 import torch_npu  # noqa: F401
 
 U32, U64, TEXT = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_char_p
-KERNEL, API, MEMORY, MEMCPY, CORRELATION, NODE = 2, 3, 5, 7, 8, 11
+KERNEL, API, MEMCPY, CORRELATION, NODE = 2, 3, 7, 8, 11
+ABSENT = {"marker": 1, "memory": 5, "memset": 6, "runtime": 12}
 CUSTOM, OTHER = 2, 3
 DONE, INVALID, SEVERAL, LAST, EMPTY = 0, 1, 2, 3, 5
 
@@ -20,7 +21,8 @@ def layout(*fields):
 TIMES, PLACE = [("start", U64), ("end", U64)], [("device", U32), ("stream", U32)]
 FORMS = {
     KERNEL: layout(*TIMES, *PLACE, ("number", U64), ("type", TEXT), ("name", TEXT)),
-    NODE: layout(*TIMES, ("process", U32), ("thread", U32), ("number", U64), ("name", TEXT)),
+    API: (call := layout(*TIMES, ("process", U32), ("thread", U32), ("number", U64), ("name", TEXT))),
+    NODE: call,
     MEMCPY: layout(("way", U32), ("bytes", U64), *TIMES, *PLACE, ("number", U64)),
     CORRELATION: layout(("external_kind", U32), ("external", U64), ("number", U64)),
 }
@@ -52,7 +54,7 @@ codes = {
     "again": library.msptiSubscribe(ctypes.byref(second), None, None),
     "no callback": library.msptiActivityRegisterCallbacks(None, complete),
     "registered": library.msptiActivityRegisterCallbacks(request, complete),
-    "memory": library.msptiActivityEnable(MEMORY),
+    **{name: library.msptiActivityEnable(kind) for name, kind in ABSENT.items()},
     "enabled": max(library.msptiActivityEnable(kind) for kind in FORMS),
 }
 x = torch.ones(4, 8).npu()
@@ -68,6 +70,12 @@ y.cpu()
 for _ in range(200):
     y.relu_()
 library.msptiActivityFlushAll(1)
+SIZE = 48  # holds a call, and no kernel
+print(json.dumps({"small": True}))
+y.sin()
+library.msptiActivityFlushAll(1)
+SIZE = 4096
+codes["periods"] = [library.msptiActivityFlushPeriod(milliseconds) for milliseconds in (0, 1000, 0)]
 codes["disabled"] = max(library.msptiActivityDisable(kind) for kind in FORMS)
 y.neg()
 library.msptiActivityFlushAll(1)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
+from functools import cache
 from typing import Any, NoReturn
 
 from .refusing import refuse
@@ -32,12 +34,23 @@ class TorchNpuGraphBase:
     def compile(self) -> None:
         if not self.serialised:
             raise RuntimeError(f"[simulated NPU] graph {self.name} is compiled before it is loaded")
+        say_what_is_not_checked()
 
     def run(self, arguments: object) -> NoReturn:
         refuse("a graph that is run from its serialised form (cache_compile)")
 
     def auto_tune(self, arguments: object) -> NoReturn:
         refuse("auto_tune: there is no device whose times could tune a graph")
+
+
+@cache
+def say_what_is_not_checked() -> None:
+    """Say once on stderr what a graph that compiles here does not prove."""
+    print(
+        "[simulated NPU] graphs compile here without CANN's graph engine: which operators, options and optional inputs "
+        "it would refuse, and what it would fuse, was not checked",
+        file=sys.stderr,
+    )
 
 
 class UnknownDefinition:

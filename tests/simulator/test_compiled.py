@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from ascend_simulator.graph_engine import engine
+
 CHILDREN = Path(__file__).parent / "children"
 ALIKE = ["mlp", "batch_norm", "pooling", "group_norm", "transposed", "experts", "frozen", "bags"]
 ALIKE += ["written_out", "gated", "layer_norm"]
@@ -54,6 +56,16 @@ def test_what_torchair_lowers_to_nothing_is_refused_by_name(simulator_env: dict[
         "torchair's own words"
     )
     assert not dropout["error"] and len(set(dropout["losses"][1])) == 3, "it trains, on other random numbers"
+
+
+def test_the_first_graph_says_what_was_not_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    engine.say_what_is_not_checked.cache_clear()
+    for name in ("one", "two"):
+        graph = engine.TorchNpuGraphBase(name)
+        graph.load(b"graph", {}, [], [], 0)
+        graph.compile()
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith("[simulated NPU] graphs compile here without CANN's graph engine") and "not checked" in said
 
 
 REFUSED = {

@@ -17,7 +17,7 @@ __all__ = ["finalize", "get_recent_err_msg", "get_soc_name", "init", "rt", "util
 
 
 def init(config_path: str = "") -> int:
-    """Start the runtime; `config_path` is that of a JSON file, which is not read here."""
+    """Start the runtime; of the JSON file at `config_path` the default device alone has an effect."""
     return int(LIBRARY.aclInit(os.fsencode(config_path) if config_path else None))
 
 

@@ -27,6 +27,16 @@ class Out:
         self.kind = kind
 
 
+def make_argument(name: str, kind: Any, value: Any) -> Any:
+    """Return the value as the C function takes it; ctypes would cut off what does not fit."""
+    place = kind(value)
+    if isinstance(value, int) and (place.value or 0) != value:
+        sign = "an unsigned" if kind(-1).value > 0 else "a signed"
+        bits = ctypes.sizeof(kind) * 8
+        raise OverflowError(f"acl.rt.{name}(): {value} does not fit into {sign} number of {bits} bits")
+    return place
+
+
 def make_function(name: str, c_name: str, *parameters: Any) -> Callable[..., Any]:
     """Return a function that takes what goes into the C function, and returns what comes out, its code last."""
     c_function = getattr(LIBRARY, c_name)
@@ -38,7 +48,8 @@ def make_function(name: str, c_name: str, *parameters: Any) -> Callable[..., Any
             raise TypeError(f"acl.rt.{name}() takes {expected} arguments, {len(values)} were given")
         remaining = iter(values)
         places = [
-            parameter.kind() if isinstance(parameter, Out) else parameter(next(remaining)) for parameter in parameters
+            parameter.kind() if isinstance(parameter, Out) else make_argument(name, parameter, next(remaining))
+            for parameter in parameters
         ]
         passed = [
             ctypes.byref(place) if isinstance(parameter, Out) else place for parameter, place in zip(parameters, places)

@@ -4,8 +4,10 @@
 #include "runtime.h"
 
 #include <array>
+#include <iterator>
 #include <map>
 #include <mutex>
+#include <utility>
 
 namespace {
 
@@ -13,7 +15,8 @@ using Limits = std::array<uint32_t, 2>;  // by aclrtDevResLimitType: cube cores,
 
 std::mutex mutex;
 auto& of_devices = *new std::map<int32_t, Limits>;
-auto& of_streams = *new std::map<aclrtStream, Limits>;
+using Key = std::pair<aclrtStream, int32_t>;  // with its device: each device has a default stream, which is null
+auto& of_streams = *new std::map<Key, Limits>;
 thread_local aclrtStream used = nullptr;
 thread_local bool uses_stream = false;
 
@@ -36,12 +39,27 @@ uint32_t device_limit(int32_t device, aclrtDevResLimitType type) {
   return found != of_devices.end() && found->second[type] > 0 ? found->second[type] : all_cores(type);
 }
 
-uint32_t stream_limit(aclrtStream stream, aclrtDevResLimitType type) {
-  const auto found = of_streams.find(stream);
-  return found != of_streams.end() && found->second[type] > 0 ? found->second[type] : device_limit(sim::current_device(), type);
+// Made before the lock is taken: the end of a stream takes the locks in the other order.
+Key key_of(aclrtStream stream) { return {stream, sim::device_of_stream(stream)}; }
+
+uint32_t stream_limit(const Key& key, aclrtDevResLimitType type) {
+  const auto found = of_streams.find(key);
+  return found != of_streams.end() && found->second[type] > 0 ? found->second[type] : device_limit(key.second, type);
 }
 
 }  // namespace
+
+namespace sim {
+
+void forget_core_limits(aclrtStream stream) {
+  if (used == stream) uses_stream = false;
+  std::lock_guard<std::mutex> lock(mutex);
+  for (auto each = of_streams.begin(); each != of_streams.end();) {
+    each = each->first.first == stream ? of_streams.erase(each) : std::next(each);
+  }
+}
+
+}  // namespace sim
 
 aclError aclrtGetDeviceResLimit(int32_t device, aclrtDevResLimitType type, uint32_t* value) {
   SIM_REQUIRE(sim::valid_device(device), ACL_ERROR_RT_INVALID_DEVICEID, "device %d", device);
@@ -68,22 +86,25 @@ aclError aclrtResetDeviceResLimit(int32_t device) {
 aclError aclrtGetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, uint32_t* value) {
   SIM_CHECK_STREAM(stream);
   SIM_REQUIRE(is_known(type), ACL_ERROR_RT_PARAM_INVALID, "%d is no kind of core", static_cast<int>(type));
+  const Key key = key_of(stream);
   std::lock_guard<std::mutex> lock(mutex);
-  return sim::tell(__func__, "value", value, stream_limit(stream, type));
+  return sim::tell(__func__, "value", value, stream_limit(key, type));
 }
 
 aclError aclrtSetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, uint32_t value) {
   SIM_CHECK_STREAM(stream);
   if (const aclError code = check(__func__, type, value)) return code;
+  const Key key = key_of(stream);
   std::lock_guard<std::mutex> lock(mutex);
-  of_streams[stream][type] = value;
+  of_streams[key][type] = value;
   return ACL_SUCCESS;
 }
 
 aclError aclrtResetStreamResLimit(aclrtStream stream) {
   SIM_CHECK_STREAM(stream);
+  const Key key = key_of(stream);
   std::lock_guard<std::mutex> lock(mutex);
-  of_streams.erase(stream);
+  of_streams.erase(key);
   return ACL_SUCCESS;
 }
 
@@ -102,7 +123,8 @@ aclError aclrtUnuseStreamResInCurrentThread(aclrtStream stream) {
 
 aclError aclrtGetResInCurrentThread(aclrtDevResLimitType type, uint32_t* value) {
   SIM_REQUIRE(is_known(type), ACL_ERROR_RT_PARAM_INVALID, "%d is no kind of core", static_cast<int>(type));
+  const Key key = key_of(used);
   std::lock_guard<std::mutex> lock(mutex);
-  const uint32_t limit = uses_stream ? stream_limit(used, type) : device_limit(sim::current_device(), type);
+  const uint32_t limit = uses_stream ? stream_limit(key, type) : device_limit(sim::current_device(), type);
   return sim::tell(__func__, "value", value, limit);
 }

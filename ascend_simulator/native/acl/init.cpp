@@ -10,12 +10,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <iterator>
-#include <regex>
 #include <string>
 
 #include "../python/loading.h"
 #include "../shapes_only/contents.h"
+#include "configuration.h"
 
 #if !defined(SIM_TORCH_VERSION) || !defined(SIM_TORCH_NPU_VERSION) || !defined(SIM_REBUILD)
 #error "the build gives SIM_TORCH_VERSION, SIM_TORCH_NPU_VERSION and SIM_REBUILD"
@@ -153,18 +152,16 @@ aclError load_operators(const char* function) {
   return sim::fail(ACL_ERROR_RT_INTERNAL_ERROR, function, "the operators could not be registered (see above)");
 }
 
-// The device of threads that set none, which the configuration names: {"defaultDevice": {"default_device": "0"}}
-// (https://www.hiascend.com/document, aclrtGetDevice: enabling a default device by aclInit). torch_npu gives its own file, which
-// it looks for beside torch; where it lies elsewhere, as beside the simulator, the file is beside its library.
-void read_default_device(const char* told) {
-  const bool none = told == nullptr || *told == '\0';
-  std::ifstream file(none ? package_of("libtorch_npu.so") + "/acl_default.json" : told);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  static const std::regex named(R"re("defaultDevice"\s*:\s*\{[^{}]*"default_device"\s*:\s*"?(\d{1,4}))re");
-  std::smatch found;
-  if (!std::regex_search(text, found, named)) return;
-  const int device = std::stoi(found[1]);
-  if (sim::valid_device(device)) sim::set_default_device(device);  // else the first call that needs one says so
+// torch_npu gives its own file, which it looks for beside torch; where it lies elsewhere, as beside the simulator, torch_npu
+// gives none, and the file is beside its library. Another caller's silence means no file.
+aclError read_file_of(const void* caller, const char* told, const char* function, sim::Configuration* read) {
+  if (told != nullptr && *told != '\0') return sim::read_configuration(function, told, read);
+  const std::string package = package_of("libtorch_npu.so");
+  Dl_info info{};
+  if (package.empty() || dladdr(caller, &info) == 0 || info.dli_fname == nullptr) return ACL_SUCCESS;
+  if (package + "/lib/libtorch_npu.so" != info.dli_fname) return ACL_SUCCESS;
+  const std::string file = package + "/acl_default.json";
+  return access(file.c_str(), F_OK) == 0 ? sim::read_configuration(function, file, read) : ACL_SUCCESS;
 }
 
 }  // namespace
@@ -172,10 +169,13 @@ void read_default_device(const char* told) {
 aclError aclInit(const char* configuration) {
   SIM_REQUIRE(!initialised.exchange(true), ACL_ERROR_REPEAT_INITIALIZE, "called twice");
   const double started_ms = sim::now_ms();
+  const void* caller = __builtin_return_address(0);
   aclError code = check_no_real_cann(__func__);
   if (code == ACL_SUCCESS) code = check_build(__func__);
+  sim::Configuration read;
+  if (code == ACL_SUCCESS) code = read_file_of(caller, configuration, __func__, &read);
   if (code == ACL_SUCCESS) code = load_operators(__func__);
-  if (code == ACL_SUCCESS) read_default_device(configuration);
+  if (code == ACL_SUCCESS) sim::set_default_device(read.default_device);
   if (code != ACL_SUCCESS) initialised = false;
   if (std::getenv("ASCEND_WORKBOOK_SIM_TIMES") != nullptr) {
     std::fprintf(stderr, "[simulated NPU] aclInit took %.1f ms\n", sim::now_ms() - started_ms);
@@ -186,5 +186,6 @@ aclError aclInit(const char* configuration) {
 // Memory and streams stay valid until the process ends: torch_npu frees some from static destructors after this call.
 aclError aclFinalize() {
   SIM_REQUIRE(initialised.exchange(false), ACL_ERROR_UNINITIALIZE, "called before aclInit");
+  sim::set_default_device(-1);
   return sim::nothing_to_do("the process ends; nothing but its own memory is held");
 }

@@ -67,6 +67,8 @@ aclError charge(const char* function, int device, size_t size);
 void discharge(int device, size_t size);
 
 SIM_SHARED aclError check_stream(const char* function, aclrtStream stream);
+int device_of_stream(aclrtStream stream);     // of the default stream: the thread's own
+void forget_core_limits(aclrtStream stream);  // of a stream that ends
 
 }  // namespace sim
 

@@ -42,6 +42,7 @@ aclError destroy(const char* function, aclrtStream stream) {
   std::lock_guard<std::mutex> lock(mutex);
   const auto found = streams.find(stream);
   if (found == streams.end()) return sim::fail(ACL_ERROR_RT_PARAM_INVALID, function, "%p is no stream", stream);
+  sim::forget_core_limits(stream);
   delete found->second;
   streams.erase(found);
   return ACL_SUCCESS;
@@ -54,6 +55,12 @@ namespace sim {
 aclError check_stream(const char* function, aclrtStream stream) {
   std::lock_guard<std::mutex> lock(mutex);
   return find(stream) != nullptr ? ACL_SUCCESS : fail(ACL_ERROR_RT_PARAM_INVALID, function, "%p is no stream", stream);
+}
+
+int device_of_stream(aclrtStream stream) {
+  std::lock_guard<std::mutex> lock(mutex);
+  const auto found = streams.find(stream);
+  return found == streams.end() ? current_device() : found->second->device;
 }
 
 }  // namespace sim

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -69,11 +70,21 @@ def _module_files(base: Path, parts: list[str]) -> Iterator[Path]:
     """The packages on the way to a dotted name, and the module itself, as far as they are files."""
     place = base
     for part in parts:
-        if (place / f"{part}.py").is_file():
+        if is_file(place / f"{part}.py"):
             yield place / f"{part}.py"
             return
         place = place / part
-        if (place / "__init__.py").is_file():
+        if is_file(place / "__init__.py"):
             yield place / "__init__.py"
-        elif not place.is_dir():
+        elif not is_folder(place):
             return
+
+
+def is_file(path: Path) -> bool:
+    """Return whether a path leads to a file; one that cannot be followed (too long, closed, in a circle) does not."""
+    return os.path.isfile(path)  # noqa: PTH113
+
+
+def is_folder(path: Path) -> bool:
+    """Return whether a path leads to a folder; one that cannot be followed does not."""
+    return os.path.isdir(path)  # noqa: PTH112

@@ -17,7 +17,7 @@ from pathlib import Path
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.sentence import Scalar
-from ascend_workbook.migration.closure import HOMES, list_imports, map_imports
+from ascend_workbook.migration.closure import HOMES, is_file, is_folder, list_imports, map_imports
 from ascend_workbook.migration.files import Tree
 from ascend_workbook.migration.reading.calls import dynamic_module
 from ascend_workbook.migration.reading.names import list_imported_names
@@ -61,8 +61,8 @@ class Reach:
     def holds(self, name: str) -> bool:
         """Return whether a file of the tree, as reports call it, is reached."""
         file = self.tree.root / name
-        return file.resolve() in self.files or (
-            file not in self.tree.python and file not in self.tree.notebooks and file.parent.resolve() in self.homes
+        return _follow(file) in self.files or (
+            file not in self.tree.python and file not in self.tree.notebooks and _follow(file.parent) in self.homes
         )
 
 
@@ -71,19 +71,32 @@ def find_reach(tree: Tree, entry: str | Path) -> Reach:
 
     Raises WorkbookError where it is no Python file of the tree."""
     root = tree.root.resolve()
-    script = next((path.resolve() for path in (Path(entry), root / entry) if path.is_file()), None)
+    script = next((path.resolve() for path in (Path(entry), root / entry) if is_file(path)), None)
     if script is None or script.suffix not in (".py", ".pyw") or not script.is_relative_to(root):
         raise WorkbookError("migration.no_entry", entry=str(entry), root=str(tree.root))
     around = [folder for folder in script.parents if folder.is_relative_to(root)]
-    homes = [home for folder in around for home in (folder / name for name in HOMES) if home.is_dir()]
+    homes = [home for folder in around for home in (folder / name for name in HOMES) if is_folder(home)]
     roots = (script.parent, *homes)
     edges = map_imports([script], roots)
     for folder in _open_folders(tree, edges):
-        more = [file for file in map(Path.resolve, tree.python) if file.is_relative_to(folder) and file not in edges]
+        more = [file for file in _list_scripts(tree) if file.is_relative_to(folder) and file not in edges]
         edges |= map_imports(more, roots) if more else {}
-    files = {module.resolve() for module in edges}
-    files |= {folder / "setup.py" for folder in around if (folder / "setup.py").is_file()}
+    files = {*map(_follow, edges)}
+    files |= {folder / "setup.py" for folder in around if is_file(folder / "setup.py")}
     return Reach(tree, script, tuple(dict.fromkeys(home.resolve() for home in homes)), frozenset(files), edges)
+
+
+def _follow(path: Path) -> Path:
+    """Return where a path leads; itself where its links lead in a circle."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):
+        return path
+
+
+def _list_scripts(tree: Tree) -> list[Path]:
+    """List the Python files of a tree where they stand in it, wherever their links lead."""
+    return [tree.root.resolve() / tree.name_of(file) for file in tree.python]
 
 
 def fold_unreached(reach: Reach, findings: list[Finding]) -> tuple[list[Finding], dict[str, object]]:
@@ -124,19 +137,24 @@ def _open_folders(tree: Tree, files: Iterable[Path]) -> set[Path]:
 
 def _report_open_imports(reach: Reach) -> Iterator[Finding]:
     """Say where a reached file imports by a name that is made at run time."""
-    places = [place for file in sorted(reach.files) for place in _find_open_imports(reach.tree, file)]
+    named = {_follow(file): file for file in (*reach.files, *reach.edges)}  # a link by its name in the tree
+    places = [place for file in sorted(named.values()) for place in _find_open_imports(reach.tree, file)]
     if places:
         args: dict[str, Scalar] = {"count": len(places), "first": str(places[0])}
         yield Finding(OPEN, Status.NOTE, "MIG321.open", args, places[0])
 
 
 def _find_open_imports(tree: Tree, file: Path) -> Iterator[Place]:
-    """The calls in a file that import by a name that is made at run time; none of a file that cannot be read."""
+    """The calls in a file of the tree that import by a name that is made at run time; none of a file that cannot be
+    read."""
+    root = tree.root.resolve()
+    if not file.is_relative_to(root):
+        return
     try:
         data = file.read_bytes()
         if b"import_module" not in data and b"__import__" not in data:
             return
-        source = read_source(file, file.relative_to(tree.root.resolve()).as_posix())
+        source = read_source(file, file.relative_to(root).as_posix())
     except (Unreadable, OSError):
         return  # the scan says so
     for call in source.nodes_of_type(ast.Call):
@@ -191,7 +209,7 @@ def carry_builds(tree: Tree, findings: list[Finding]) -> Iterator[Finding]:
         return
     words = {file.parent.name if file.stem == "__init__" else file.stem for file in built}
     words |= {file.parent.name for file in built}
-    for file in map(Path.resolve, tree.python):
+    for file in _list_scripts(tree):
         try:
             data = file.read_bytes()
             if file in built or not any(word.encode() in data for word in words):

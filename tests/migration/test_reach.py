@@ -144,3 +144,25 @@ def test_every_importer_of_a_module_that_builds_at_its_import_is_told(tmp_path: 
     assert carried["net.py:1:1"].args["first"] == "ops/act.py:2:11"
     (tmp_path / "ops" / "act.py").write_text("def build():\n    " + BUILDS.replace("\n", "\n    "), encoding="utf-8")
     assert all(finding.rule != "MIG322" for finding in scan(tmp_path).findings)
+
+
+LINKED = "import importlib, sys\nimport kern\nimportlib.import_module(sys.argv[1])\nimport {name}  # 长\n"
+
+
+def test_a_linked_file_that_leads_out_of_the_folder_is_told_by_its_name_there(tmp_path: Path) -> None:
+    _write(tmp_path, {"elsewhere/dyn.py": LINKED.format(name="a" * 300)})
+    root = _write(tmp_path / "root", {"t.py": "import dyn\n", "kern.py": BUILDS})
+    (root / "dyn.py").symlink_to("../elsewhere/dyn.py")
+    (root / "kern_loop.py").symlink_to("kern_loop.py")
+    found = scan(root)
+    assert {str(finding.place) for finding in found.findings if finding.rule == "MIG322"} == {"dyn.py:2:1"}
+    assert "kern_loop.py" in {str(finding.args.get("path")) for finding in found.findings}, "said, not passed over"
+    reached = scan(root, entry="t.py")
+    assert {str(finding.place) for finding in reached.findings if finding.rule == "MIG321"} == {"dyn.py:3:1"}
+
+
+def test_a_link_that_leads_in_a_circle_beside_a_made_import_is_passed_over(tmp_path: Path) -> None:
+    _write(tmp_path, {"t.py": "import pkg.load\n", "pkg/__init__.py": "", "pkg/load.py": LINKED.format(name="os")})
+    (tmp_path / "pkg" / "loop.py").symlink_to("loop.py")
+    report = scan(tmp_path, entry="t.py")
+    assert {str(finding.place) for finding in report.findings if finding.rule == "MIG321"} == {"pkg/load.py:3:1"}

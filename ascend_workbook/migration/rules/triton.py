@@ -8,14 +8,17 @@ kernels have a compiler for NPUs: that is said at the imports, once each, and no
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from pathlib import Path
 
 from ascend_workbook.findings.finding import Finding
 from ascend_workbook.migration.reading.source import Import, Source
+from ascend_workbook.migration.reading.undecoded import Unreadable
 from ascend_workbook.migration.repair import ADVICE, DOCUMENTED, UNSUPPORTED, Findings, Known, finding_at
+from ascend_workbook.migration.texts import read_text
+from ascend_workbook.migration.texts.requirements import dependency_lines, read_requirement
 
 CODE = "MIG112"
 WORDS = ("triton",)
@@ -23,10 +26,11 @@ HOURS = {"kernel": 16.0, "definition": 8.0, "call": 1.0, "ascend": 0.0}
 KNOWN = Known(DOCUMENTED, "https://pypi.org/project/triton-ascend/", hours=HOURS)
 #: NVIDIA's inference server, an HTTP service of the same name.
 SERVERS = {"triton_python_backend_utils", "tritonclient"}
-#: The package that compiles Triton for NPUs, and where a project says what it needs; how far up that is looked for.
-ASCEND = re.compile(rb"triton[-_]ascend", re.IGNORECASE)
+#: The package that compiles Triton for NPUs; what may stand behind it where it is asked for, not spoken of; and where a
+#: project says what it needs.
+ASCEND = re.compile(r"triton[-_.]ascend", re.IGNORECASE)
+ASKED = re.compile(r"\s*(?:$|[=<>!~;@,'\"\]])")
 REQUIREMENTS = ("pyproject.toml", "setup.py", "setup.cfg", "requirements*.txt", "requirements/*.txt")
-LEVELS = 8
 #: Functions that only tell whether Triton is there.
 ASKS = re.compile(r"^(?:is|has|have|can|use|uses|require|requires|check)_|availab|installed|version|supported")
 
@@ -52,7 +56,7 @@ def _kernel_names(node: ast.ImportFrom) -> set[str]:
 
 def check(source: Source) -> Findings:
     uses = False
-    if is_compiled_for_npu(source):
+    if any(map(imports_kernels, source.imports)) and is_compiled_for_npu(source):
         for node in filter(imports_kernels, source.imports):
             yield finding_at(source, node, "MIG112.ascend", ADVICE)
         return
@@ -73,17 +77,35 @@ def check(source: Source) -> Findings:
 
 
 def is_compiled_for_npu(source: Source) -> bool:
-    """Return whether the project that a file belongs to names triton-ascend among what it needs."""
-    return source.file is not None and any(map(_needs_ascend, source.folders[:LEVELS]))
+    """Return whether the project that a file belongs to names triton-ascend among what it needs: in a folder around
+    the file, up to the one that is scanned or a repository's own."""
+    folders = list(source.file.parents)[: len(Path(source.path).parts)] if source.file else []
+    for folder in folders:
+        if _needs_ascend(folder):
+            return True
+        if os.path.lexists(folder / ".git"):
+            return False
+    return False
 
 
-@lru_cache(maxsize=4096)
 def _needs_ascend(folder: Path) -> bool:
-    lists = (file for pattern in REQUIREMENTS for file in sorted(folder.glob(pattern)) if file.is_file())
     try:
-        return any(ASCEND.search(file.read_bytes()) for file in lists)
+        lists = [file for pattern in REQUIREMENTS for file in sorted(folder.glob(pattern)) if file.is_file()]
     except OSError:
         return False
+    return any(map(_asks_for_ascend, lists))
+
+
+def _asks_for_ascend(file: Path) -> bool:
+    """Return whether a list asks for the package; none that cannot be read; the scan says so."""
+    try:
+        source = read_text(file, file.name)
+    except (Unreadable, OSError):
+        return False
+    if not ASCEND.search(source.text):
+        return False
+    asked = (asking for start, line in dependency_lines(source) for asking in read_requirement(start, line))
+    return any(ASCEND.fullmatch(name) and ASKED.match(rest) for _, name, rest in asked)
 
 
 def _check_definitions(source: Source) -> Iterator[Finding]:

@@ -15,8 +15,8 @@ from ascend_workbook.migration.repair import class_of
 RULES = {rule.code: rule.check for rule in load_rules()}
 
 
-def _judge(code: str, text: str, file: Path | None = None) -> list[Finding]:
-    return list(RULES[code](parse_text(text, "a.py", file=file)))
+def _judge(code: str, text: str, file: Path | None = None, name: str = "a.py") -> list[Finding]:
+    return list(RULES[code](parse_text(text, name, file=file)))
 
 
 @pytest.mark.parametrize(
@@ -386,21 +386,51 @@ def test_a_package_of_the_project_is_found_four_folders_up(tmp_path: Path) -> No
         ("requirements/npu.txt", "Triton-Ascend\n", "ascend"),
         ("requirements.txt", "triton\n", "kernel"),
         ("README.md", "triton-ascend\n", "kernel"),
+        ("setup.py", "setup(install_requires=['triton-ascend>=3.2'])  # 昇腾\n", "ascend"),
+        (
+            "pyproject.toml",
+            '[project]\ndependencies = [\n  "torch",\n  "triton_ascend; extra == \'npu\'",\n]\n',
+            "ascend",
+        ),
+        ("pyproject.toml", '[tool.poetry.dependencies]\ntriton-ascend = "^3.2"\n', "ascend"),
+        ("requirements.txt", "# triton-ascend has no kernel for this, do not use\n", "kernel"),
+        ("requirements.txt", "torch  # not triton-ascend\n", "kernel"),
+        ("requirements.txt", "triton-ascend is not for this 不用\n", "kernel"),
+        ("requirements.txt", "triton-ascend-docs==1.0\n", "kernel"),
+        ("pyproject.toml", '[project]\ndescription = "no triton-ascend"\nkeywords = ["triton-ascend"]\n', "kernel"),
+        ("setup.py", "# triton-ascend: no\nsetup(description='triton-ascend')\n", "kernel"),
+        ("../requirements.txt", "triton-ascend\n", "kernel"),
     ],
 )
 def test_triton_of_a_project_that_needs_triton_ascend_has_a_compiler(
     tmp_path: Path, needs: str, text: str, key: str
 ) -> None:
-    listed, file = tmp_path / needs, tmp_path / "包" / "ops" / "k.py"
+    listed, file = tmp_path / "root" / needs, tmp_path / "root" / "包" / "ops" / "k.py"
     for path in (listed, file):
         path.parent.mkdir(parents=True, exist_ok=True)
     listed.write_text(text, encoding="utf-8")
     code = "import triton\n@triton.jit\ndef k(x):\n    pass\nk[(1,)](x)\n"
     file.write_text(code, encoding="utf-8")
-    found = _judge("MIG112", code, file)
+    found = _judge("MIG112", code, file, "包/ops/k.py")
     assert found[0].key == f"MIG112.{key}"
     assert len(found) == (1 if key == "ascend" else 3)
     assert class_of(found[0]) == ("advice" if key == "ascend" else "unsupported")
+
+
+def test_what_a_project_needs_is_asked_each_time_and_up_to_its_repository(tmp_path: Path) -> None:
+    file, listed = tmp_path / "vendored" / "k.py", tmp_path / "requirements.txt"
+    file.parent.mkdir()
+
+    def find_key() -> str:
+        return _judge("MIG112", "import triton\n", file, "vendored/k.py")[0].key
+
+    assert find_key() == "MIG112.kernel"
+    listed.write_text("triton-ascend\n", encoding="utf-8")
+    assert find_key() == "MIG112.ascend"
+    (file.parent / ".git").write_text("gitdir: ../.git/modules/vendored\n", encoding="utf-8")
+    assert find_key() == "MIG112.kernel", "a repository of its own"
+    (file.parent / "requirements.txt").symlink_to("requirements.txt")  # leads to itself
+    assert find_key() == "MIG112.kernel"
 
 
 def test_kernels_written_for_triton_ascend_are_no_kernels_of_cuda() -> None:

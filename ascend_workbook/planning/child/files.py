@@ -13,18 +13,22 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import fnmatch
 import functools
 import glob
 import gzip
 import io
+import itertools
 import json
 import os
+import pathlib
 import random
 import re
 import shlex
 import subprocess
 import sys
 import tarfile
+import tempfile
 import urllib.request
 import zipfile
 from array import array
@@ -65,8 +69,11 @@ _own_folders: list[Path] = []
 _downloaded: set[str] = set()
 #: Where files are kept that the program would write outside of its own folders, once a download was made up.
 _asides: list[Path] = []
-#: Files that the program names outside of those, and where their stand-ins lie.
+#: Files that the program names outside of those, in full, and where their stand-ins lie; numbers for their names.
 _moved: dict[str, str] = {}
+_numbers = itertools.count()
+#: Folders that pictures were made for, in full.
+_pictured: set[str] = set()
 
 
 def attach(observer: Any, config: dict[str, Any]) -> None:
@@ -119,16 +126,26 @@ def put_file(path: Path, content: bytes, aside: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
     except OSError:
-        aside.mkdir(parents=True, exist_ok=True)
-        other = aside / f"{len(_moved)}{path.suffix}"
-        other.write_bytes(content)
-        redirect(path, other)
+        put_aside(path, aside).write_bytes(content)
+
+
+def put_aside(path: Path, aside: Path) -> Path:
+    """Let a file that the program names be one that lies aside; return which."""
+    aside.mkdir(parents=True, exist_ok=True)
+    other = aside.resolve() / f"{next(_numbers)}{path.suffix}"
+    redirect(path, other)
+    return other
+
+
+def is_outside(path: Path) -> bool:
+    """Return whether a path is outside of the run's own folders, or leads there by a link."""
+    return not any(folder in path.resolve().parents for folder in _own_folders)
 
 
 def refuse_outside(path: Path) -> None:
     """Raise PermissionError for a path outside of the run's own folders: nothing of ours is put into a user's, even
-    where no enclosure would stop it, nor behind a link."""
-    if not any(folder in path.resolve().parents for folder in _own_folders):
+    where no enclosure would stop it."""
+    if is_outside(path):
         raise PermissionError(f"{path} is outside of the run's folders")
 
 
@@ -147,31 +164,42 @@ def _draw_pictures(folder: Path) -> dict[str, object]:
 
 
 def patch_searches(notes: Any, aside: Path) -> None:
-    """Let a search find pictures, where the folder that it looks through is not there."""
+    """Let a search for pictures, or for whatever there is, find pictures where the folder that it looks through is not
+    there. Any other search finds what it finds."""
 
-    def fill(folder: Path, pattern: str) -> None:
-        if folder.exists() or any(letter in str(folder) for letter in "*?["):
-            return
-        notes.add("pictures", pattern, guessed=True, **put_pictures(folder, aside))
+    def fill(folder: Path, pattern: str) -> bool:
+        """Make the folder where it is not there; return whether it holds made-up pictures that the pattern is for."""
+        suffix = Path(pattern).suffix.lower()
+        if suffix and not fnmatch.filter(PHOTOGRAPHS, suffix):
+            return False
+        full = os.path.abspath(folder)  # noqa: PTH100
+        if full not in _pictured and not folder.exists() and not any(letter in str(folder) for letter in "*?["):
+            notes.add("pictures", pattern, guessed=True, **put_pictures(folder, aside))
+        return full in _pictured
 
     ordinary_glob, ordinary_walk, ordinary_scan = glob.iglob, os.walk, Path.rglob
 
     @functools.wraps(ordinary_glob)
-    def iglob(pattern: Any, *args: Any, **kwargs: Any) -> Any:
-        folder = Path(os.fspath(pattern)).parent
-        fill(folder, os.fspath(pattern))
-        return iter([*ordinary_glob(pattern, *args, **kwargs)] or ordinary_glob(f"{folder}/*.jpg"))
+    def iglob(pathname: Any, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(pathname, str) or kwargs.get("root_dir") is not None:
+            return ordinary_glob(pathname, *args, **kwargs)
+        folder = Path(pathname).parent
+        filled = fill(folder, pathname)
+        matches = [*ordinary_glob(pathname, *args, **kwargs)]
+        return iter(matches) if matches or not filled else ordinary_glob(f"{folder}/*.jpg")
 
     @functools.wraps(ordinary_walk)
     def walk(top: Any, *args: Any, **kwargs: Any) -> Any:
-        fill(Path(os.fspath(top)), os.fspath(top))
+        if isinstance(top, (str, os.PathLike)) and isinstance(name := os.fspath(top), str):
+            fill(Path(name), f"{name}/*")
         return ordinary_walk(top, *args, **kwargs)
 
     def search(ordinary: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(ordinary)
         def find(self: Path, pattern: Any, *args: Any, **kwargs: Any) -> Any:
-            fill(self, f"{self}/{pattern}")
-            return iter([*ordinary(self, pattern, *args, **kwargs)] or ordinary_scan(self, "*.jpg"))
+            filled = fill(self, f"{self}/{pattern}")
+            matches = [*ordinary(self, pattern, *args, **kwargs)]
+            return iter(matches) if matches or not filled else ordinary_scan(self, "*.jpg")
 
         return find
 
@@ -183,12 +211,11 @@ def patch_searches(notes: Any, aside: Path) -> None:
 
 def put_pictures(folder: Path, aside: Path) -> dict[str, object]:
     """Put pictures into a folder of the run's own; for one outside of it aside, where it is then looked for."""
+    _pictured.add(os.path.abspath(folder))  # noqa: PTH100
     try:
         return make_folder(folder)
     except OSError:
-        other = aside / f"folder{len(_moved)}"
-        redirect(folder, other)
-        return _draw_pictures(other)
+        return _draw_pictures(put_aside(folder, aside))
 
 
 class Answer(io.BytesIO):
@@ -405,7 +432,19 @@ def redirect(path: Path, other: Path) -> None:
     """Let a file or a folder that the program names be another one."""
     if not _moved:
         redirect_files()
-    _moved[os.path.normpath(path)] = str(other)
+    _moved[os.path.abspath(path)] = str(other)  # noqa: PTH100
+
+
+def find_other(file: Any) -> Any:
+    """Return the stand-in of a file that the program names, or of what lies in a folder that has one."""
+    if not isinstance(file, (str, bytes, os.PathLike)):
+        return file
+    name = os.path.abspath(os.fsdecode(file))  # noqa: PTH100
+    for path, other in _moved.items():
+        if name == path or name.startswith(f"{path}{os.sep}"):
+            moved = other + name[len(path) :]
+            return os.fsencode(moved) if isinstance(os.fspath(file), bytes) else moved
+    return file
 
 
 def keep_writes(aside: Path) -> None:
@@ -413,44 +452,91 @@ def keep_writes(aside: Path) -> None:
     if _asides:
         return
     _asides.append(aside)
-    ordinary = builtins.open
 
-    @functools.wraps(ordinary)
-    def open_aside(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
-        if isinstance(file, (str, os.PathLike)) and {*mode} & {*"wxa"} and not is_there(file):
+    def keep_new(file: Any) -> None:
+        if isinstance(file, (str, bytes, os.PathLike)) and not is_there(file):
             path = Path(os.fsdecode(file))
-            try:
-                refuse_outside(path)
-            except PermissionError:
-                aside.mkdir(parents=True, exist_ok=True)
-                other = aside / f"{len(_moved)}{path.suffix}"
-                redirect(path, other)
-                file = other
-        return ordinary(file, mode, *args, **kwargs)
+            if find_other(file) is file and is_outside(path):
+                put_aside(path, aside)
+
+    ordinary_open, ordinary_low, ordinary_folder = builtins.open, os.open, os.mkdir
+
+    @functools.wraps(ordinary_open)
+    def open_aside(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
+        if {*mode} & {*"wxa"}:
+            keep_new(file)
+        return ordinary_open(find_other(file), mode, *args, **kwargs)
+
+    @functools.wraps(ordinary_low)
+    def open_low(path: Any, flags: int, *args: Any, **kwargs: Any) -> Any:
+        if flags & os.O_CREAT and kwargs.get("dir_fd") is None and not is_temporary(path):
+            keep_new(path)
+        return call_redirected(ordinary_low, path, flags, *args, **kwargs)
+
+    @functools.wraps(ordinary_folder)
+    def mkdir(path: Any, *args: Any, **kwargs: Any) -> None:
+        if kwargs.get("dir_fd") is None and not is_temporary(path):
+            keep_new(path)
+        call_redirected(ordinary_folder, path, *args, **kwargs)
 
     builtins.open = io.open = open_aside
+    set_function("open", open_low)
+    set_function("mkdir", mkdir)
+
+
+def is_temporary(path: Any) -> bool:
+    """Return whether a path lies in the folder for temporary files: compilers that the program starts look there."""
+    folder = os.path.abspath(tempfile.tempdir or os.environ.get("TMPDIR") or "/tmp")  # noqa: PTH100
+    return os.path.abspath(os.fsdecode(path)).startswith(f"{folder}{os.sep}")  # noqa: PTH100
+
+
+def set_function(name: str, function: Callable[..., Any]) -> None:
+    """Replace a function of os, also where pathlib keeps it (before Python 3.11)."""
+    for known in (os.supports_fd, os.supports_dir_fd, os.supports_follow_symlinks, os.supports_effective_ids):
+        if getattr(os, name) in known:
+            known.add(function)
+    setattr(os, name, function)
+    accessor = getattr(pathlib, "_normal_accessor", None)
+    if hasattr(accessor, name):
+        setattr(accessor, name, function)
+
+
+def call_redirected(ordinary: Callable[..., Any], file: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call what takes a file, unless it is relative to an open folder, with the file's stand-in."""
+    return ordinary(find_other(file) if kwargs.get("dir_fd") is None else file, *args, **kwargs)
+
+
+#: Functions of os that take one file, and those that take where it was and where it comes to be.
+ASK = ("stat", "lstat", "listdir", "scandir", "access", "chmod", "utime", "listxattr", "getxattr", "setxattr")
+CHANGE, MOVE = ("remove", "unlink", "rmdir", "truncate"), ("rename", "replace", "link")
 
 
 def redirect_files() -> None:
     """Open the stand-ins of files that the program names outside of the run's folders."""
 
-    def find_other(file: Any) -> Any:
-        if not isinstance(file, (str, os.PathLike)) or not isinstance(name := os.fspath(file), str):
-            return file
-        name = os.path.normpath(name)
-        if name in _moved.values():
-            return file
-        for path, other in _moved.items():
-            if name == path or name.startswith(f"{path}{os.sep}"):
-                return other + name[len(path) :]
-        return file
-
     def wrap(ordinary: Callable[..., Any]) -> Callable[..., Any]:
-        return functools.wraps(ordinary)(lambda file=".", *args, **kwargs: ordinary(find_other(file), *args, **kwargs))
+        return functools.wraps(ordinary)(
+            lambda file=".", *args, **kwargs: call_redirected(ordinary, file, *args, **kwargs)
+        )
+
+    def wrap_move(ordinary: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(ordinary)
+        def move(source: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
+            if kwargs.get("src_dir_fd") is not None or kwargs.get("dst_dir_fd") is not None:
+                return ordinary(source, target, *args, **kwargs)
+            other, place = find_other(source), Path(os.fsdecode(target))
+            is_made = other is not source or _asides and not is_outside(Path(os.fsdecode(source)))
+            if is_made and find_other(target) is target and is_outside(place):  # not over a file of the user's
+                put_aside(place, _own_folders[0] / "stand_ins")
+            return ordinary(other, find_other(target), *args, **kwargs)
+
+        return move
 
     builtins.open = io.open = wrap(builtins.open)
-    for name in ("stat", "listdir", "scandir"):
-        setattr(os, name, wrap(getattr(os, name)))
+    for names, wrapper in ((ASK, wrap), (CHANGE, wrap), (MOVE, wrap_move)):
+        for name in names:
+            if hasattr(os, name):
+                set_function(name, wrapper(getattr(os, name)))
     for name in ("exists", "isfile", "isdir", "getsize"):
         setattr(os.path, name, wrap(getattr(os.path, name)))
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine.launch import LaunchResult
+from ascend_workbook.machine.launch.result import ChildError
 
 #: Files that are made up: texts, lists of tokens of 16 bits, packed texts. What others hold cannot be guessed.
 MADE_UP = (".txt", ".text", ".tokens", ".raw", ".bin", ".gz", ".jpg", ".jpeg", ".png", ".bmp", ".ppm")
@@ -25,6 +26,16 @@ KINDS = {"pictures": "folder", "download": "file"}
 #: What torch says of a data set without an example; and what is made up then: pictures where a pattern finds none.
 EMPTY = "num_samples should be a positive integer value, but got num_samples=0"
 PICTURES = "pictures"
+#: What a program says that found no files, or fails with where its list of them is empty.
+NOTHING_THERE = re.compile(
+    r"no such file|not a directory|(?<!\.)\bempty\b|\blist index out of range|division by zero|modulo by zero"
+    r"|at least one|n_samples=0|num_samples"
+    r"|\b(?:no|0|zero) (?:\w+ )?(?:files?|images?|pictures?|photos?|samples?|examples?|data)\b"
+    r"|found (?:0|no)\b|\b(?:files?|images?|pictures?|samples?|data\w*|folder|directory|path)\b.{0,200}"
+    r"(?:not found|not exist|n't exist|(?:is|are) missing|not find|n't find)"
+    r"|(?:not|n't) find.{0,200}(?:files?|images?|pictures?|samples?|data\w*|folder|directory|path)\b",
+    re.IGNORECASE | re.DOTALL,
+)
 #: What is missing of rows that stood in: a column, or more rows; and what the launcher sets. Before a name each.
 COLUMN, MORE_ROWS, LAUNCHER = "column ", "rows ", "launcher"
 #: What torch's formulas of forward-mode gradients fail with where torch.jit.script is switched off.
@@ -124,12 +135,15 @@ def find_missing(result: LaunchResult, folder: Path | None = None) -> str | None
     suffix = Path(name).suffix.lower()
     if name and (suffix in MADE_UP or not suffix):
         return name
-    return PICTURES if folder is not None and _searched_in_vain(folder) else None
+    return PICTURES if folder is not None and _searched_in_vain(error, folder) else None
 
 
-def _searched_in_vain(folder: Path) -> bool:
-    """Return whether the program looked through a folder that is not there, and no pictures stood in for it yet."""
+def _searched_in_vain(error: ChildError, folder: Path) -> bool:
+    """Return whether a run failed for want of files after it looked through a folder that is not there, and no pictures
+    stood in for it yet."""
     if any(stand_in.kind == "pictures" for stand_in in load_stand_ins(folder / "stand_ins.jsonl")):
+        return False
+    if error.type not in ("FileNotFoundError", "NotADirectoryError") and not NOTHING_THERE.search(error.message):
         return False
     return any(entry.get("searched") for entry in _load_questions(folder / "asked.jsonl"))
 

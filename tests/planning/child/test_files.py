@@ -283,3 +283,94 @@ print(json.dumps([each.name for each in Path("unpacked").iterdir()]))
     facts, stand_ins, errors = run(tmp_path, code)
     assert facts == [], errors
     assert [(each.kind, each.guessed, each.line) for each in stand_ins] == [("archive", True, 3)]
+
+
+MOVES = {
+    "os.replace(tmp, final)": ("final", "tmp"),
+    "os.rename(os.fsencode(tmp), os.fsencode(final))": ("final", "tmp"),
+    "Path(tmp).replace(final)": ("final", "tmp"),
+    "shutil.move(tmp, final)": ("final", "tmp"),
+    "shutil.copy2(tmp, final); os.remove(tmp)": ("final", "tmp"),
+    "os.link(tmp, final); Path(tmp).unlink()": ("final", "tmp"),
+    "os.remove(tmp); shutil.copyfile('own.txt', final)": ("final", "tmp"),
+    "os.remove(tmp); os.replace('own.txt', final)": ("final", "tmp"),
+    "os.replace(tmp, old); shutil.copy(old, final)": ("final", "tmp"),
+    "os.makedirs(folder); shutil.move(tmp, folder); os.replace(folder + '/tmp', final); os.rmdir(folder)": (
+        "final",
+        "folder",
+    ),
+    "number, part = tempfile.mkstemp(dir=own); os.close(number); os.replace(tmp, part); os.replace(part, final)": (
+        "final",
+        "tmp",
+    ),
+}
+
+
+@pytest.mark.parametrize(("move", "there"), MOVES.items())
+def test_what_was_written_aside_is_moved_and_removed_there(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, move: str, there: tuple[str, str]
+) -> None:
+    own = tmp_path_factory.mktemp("own")
+    (own / "old").write_text("the user's")
+    code = f"""
+import os, shutil, tempfile, urllib.request
+own = {str(own)!r}
+tempfile.tempdir = os.getcwd()
+tmp, final, old, folder = (f"{{own}}/{{name}}" for name in ("tmp", "final", "old", "folder"))
+words = urllib.request.urlopen("https://nowhere.invalid/a.txt").read()
+for name in (tmp, "own.txt"):
+    with open(name, "wb") as out:
+        out.write(words)
+{move}
+print(json.dumps([len(open({there[0]}).read()) > 1_000_000, os.path.exists({there[1]}), Path(final).is_file()]))
+"""
+    facts, _, errors = run(tmp_path, code)
+    assert facts == [True, False, True], errors
+    assert [each.name for each in own.iterdir()] == ["old"] and (own / "old").read_text() == "the user's"
+
+
+def test_a_users_own_files_are_moved_as_ever(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    own = tmp_path_factory.mktemp("own")
+    (own / "log").write_text("one")
+    code = f"""
+import os, urllib.request
+urllib.request.urlopen("https://nowhere.invalid/a.txt").read()
+os.rename({str(own / "log")!r}, {str(own / "log.1")!r})
+print(json.dumps(0))
+"""
+    facts, _, errors = run(tmp_path, code)
+    assert facts == 0, errors
+    assert [each.name for each in own.iterdir()] == ["log.1"] and (own / "log.1").read_text() == "one"
+
+
+@pytest.mark.parametrize(
+    ("search", "found"),
+    [
+        ('glob.glob("imgs/*.png")', []),
+        ('glob.glob("imgs/*")', ["imgs/a.jpg"]),
+        ('[str(each) for each in Path("imgs").glob("*.png")]', []),
+        ('[str(each) for each in Path("imgs").rglob("*.bmp")]', []),
+        ('glob.glob("ckpts/*.pt")', []),
+        ('[str(each) for each in Path("ckpts").glob("*.pt")]', []),
+        ('glob.glob(b"imgs/*.jpg") == [b"imgs/a.jpg"]', True),
+        ('glob.glob("*.jpg", root_dir="imgs")', ["a.jpg"]),
+        ("[names for _, _, names in os.walk(b'imgs')] == [[b'a.jpg']]", True),
+        ("[names for _, _, names in os.walk(Path('imgs'))]", [["a.jpg"]]),
+        ("[*os.walk(b'nowhere')]", []),
+    ],
+)
+def test_a_search_that_needs_no_pictures_finds_what_there_is(tmp_path: Path, search: str, found: object) -> None:
+    (tmp_path / "imgs").mkdir()
+    (tmp_path / "imgs" / "a.jpg").touch()
+    code = f"import glob, os\nprint(json.dumps({search}))"
+    facts, stand_ins, errors = run(tmp_path, code, pictures=True)
+    assert facts == found, errors
+    assert not stand_ins and not (tmp_path / "ckpts").exists()
+
+
+def test_made_pictures_answer_every_kind_of_picture(tmp_path: Path) -> None:
+    code = 'import glob\nkinds = ("*.png", "*.[jp]*g", "car_*", "*.pt")\n'
+    code += 'print(json.dumps([len(glob.glob("imgs/" + kind)) for kind in kinds]))'
+    facts, stand_ins, errors = run(tmp_path, code, pictures=True)
+    assert facts == [64, 64, 64, 0], errors
+    assert [(each.kind, each.name) for each in stand_ins] == [("pictures", "imgs/*.png")]

@@ -133,6 +133,29 @@ def test_nothing_is_made_up_where_that_is_not_allowed() -> None:
     assert run.result is TEXT and len(given) == 1
 
 
+@pytest.mark.parametrize(
+    ("kind", "message", "missing"),
+    [
+        ("RuntimeError", "Found 0 images in: data", PICTURES),
+        ("ValueError", "max() arg is an empty sequence", PICTURES),
+        ("ZeroDivisionError", "division by zero", PICTURES),
+        ("FileNotFoundError", "data: 没有图片", PICTURES),
+        ("AssertionError", "", None),
+        ("TypeError", "DataLoader.__init__() missing 1 required positional argument: 'x'", None),
+        ("RuntimeError", "mat1 and mat2 shapes cannot be multiplied (4x8 and 9x2)", None),
+        ("RuntimeError", "torch.empty(): argument 'size' must be tuple of ints", None),
+        ("IndexError", "index out of range in self", None),
+        ("KeyError", "'lr'", None),
+    ],
+)
+def test_a_search_in_vain_explains_only_what_speaks_of_files(
+    tmp_path: Path, kind: str, message: str, missing: str | None
+) -> None:
+    asked = '{"name": "data", "file": "/run/train.py", "line": 3, "searched": true}\n'
+    (tmp_path / "asked.jsonl").write_text(asked)
+    assert find_missing(ended(kind, message), tmp_path) == missing
+
+
 def test_the_list_is_read_and_a_broken_line_passed_over(tmp_path: Path) -> None:
     line = '{"kind": "dataset", "name": "MNIST", "guessed": false, "file": "a.py", "line": 3, "examples": 5}'
     path = tmp_path / "stand_ins.jsonl"

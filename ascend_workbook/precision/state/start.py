@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -112,21 +113,22 @@ def _judge_buffers(judge: Judge, left: Step, right: Step) -> None:
     if judge.left is None or judge.right is None:
         return
     moved = [_find_moved_buffers(before, side) for before, side in ((judge.left, left), (judge.right, right))]
-    odd = [name for name in moved[1] if name not in moved[0]] or [name for name in moved[0] if name not in moved[1]]
+    paired = [_pair_names(moved[1], moved[0]), _pair_names(moved[0], moved[1])]
+    odd = [name for name, same in paired[0].items() if not same] or [
+        name for name, same in paired[1].items() if not same
+    ]
     if odd:
-        side = "target" if moved[1] else "baseline"
+        side = "target" if odd[0] in moved[1] else "baseline"
         judge.tell(left.number, RESTORED, "buffers", odd, count=len(odd), side=side)
 
 
 def _find_moved_buffers(before: Step, step: Step) -> list[str]:
     """The buffers of a step that begin by more than 1 % off from where the same ones ended before."""
-    ended = {name.partition(":")[2] or name: buffer for name, buffer in before.buffers.items()}
-    pairs = {name: ended.get(name.partition(":")[2] or name) for name in step.buffers_before}
+    pairs = {name: before.buffers[old] for name, old in _pair_names(step.buffers_before, before.buffers).items() if old}
     return [
         name
         for name, old in pairs.items()
-        if old is not None
-        and old.shape == step.buffers_before[name].shape
+        if old.shape == step.buffers_before[name].shape
         and old.finite
         and measure_apart(old, step.buffers_before[name]) > 0.01
     ]
@@ -149,11 +151,24 @@ def _read_slot(earlier: tuple[Update, dict[str, str]] | None, name: str, slot: s
 def _find_remade(step: Step, update: Update) -> tuple[Update, dict[str, str]] | None:
     """The update of the step before of the same model, with each parameter's name there, also where the script made
     the model anew, so that its parameters go by another number."""
-    for earlier in reversed(step.updates):
-        names = {name.partition(":")[2] or name: name for name in earlier.weights}
-        pairs = {name: names.get(name.partition(":")[2] or name, "") for name in update.weights}
+    held = [earlier for earlier in reversed(step.updates) if update.weights.keys() <= earlier.weights.keys()]
+    for earlier in held or reversed(step.updates):
+        pairs = _pair_names(update.weights, earlier.weights)
         if pairs and all(
             old and earlier.weights[old].shape == update.weights[name].shape for name, old in pairs.items()
         ):
             return earlier, pairs
     return None
+
+
+def _pair_names(names: Iterable[str], others: Iterable[str]) -> dict[str, str]:
+    """Each name's own among the others; where it is not there, the only one that differs in the number of its model
+    alone, or an empty one."""
+    like: dict[str, list[str]] = {}
+    for other in others:
+        like.setdefault(other.partition(":")[2] or other, []).append(other)
+    pairs: dict[str, str] = {}
+    for name in names:
+        same = like.get(name.partition(":")[2] or name, [])
+        pairs[name] = name if name in same else same[0] if len(same) == 1 else ""
+    return pairs

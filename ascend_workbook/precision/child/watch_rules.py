@@ -28,7 +28,7 @@ LOST, FAINT = 1e-4, 1e-4
 LARGEST_UPDATE, JUMP, SMALL, SAMPLES = 1.0, 20.0, 0.01, 4
 #: Samples in a row of a weight that does not move.
 STILL = 3
-#: Steps in a row without a gradient until a module of several parameters is gone: depth that is drawn leaves it out for
+#: Steps in a row without a gradient until a block of several parameters is gone: depth that is drawn leaves it out for
 #: one or two.
 LEFT_OUT = 4
 #: A loss scale that falls so far from one update to the next, or within WINDOW // 2 of them, or to 1.
@@ -73,8 +73,7 @@ class Rules:
         """Take names that begin with those known so far: a parameter keeps its place. `sizes`: elements of each."""
         more = len(names) - len(self.names)
         self._is_expert = np.array(["expert" in name.lower() for name in names], dtype=bool)
-        modules = [name.rpartition(".")[0] for name in names]
-        self._modules = [[at for at, own in enumerate(modules) if own == module] for module in dict.fromkeys(modules)]
+        self._blocks = _find_blocks(names)
         self._is_tiny = np.zeros(len(names), dtype=bool)
         self._is_tiny[: len(sizes)] = np.array(sizes[: len(names)], dtype=np.int64) < TINY
         self.names = list(names)
@@ -190,40 +189,37 @@ class Rules:
         fresh = np.flatnonzero(had & (self._gone == 0)).tolist()
         self._gone = np.where(norms == 0, np.where(had, 1.0, self._gone), 0.0)
         fresh = [at for at in fresh if at in frozen or not self._is_left_out(at, step, norms)]
-        since, late = self._find_missing(step, norms)
-        if not fresh and not late:
+        since = {**dict.fromkeys(fresh, step), **self._find_missing(step, norms)}
+        if not since:
             return []
         levels = np.exp(_median_of(self._window))
-        places_told = [at for at in [*fresh, *late] if levels[at] > FAINT * whole]
-        if not places_told:
-            return []
-        step = since if not fresh else step
+        gone_at: dict[tuple[int, str], list[int]] = {}
+        for at, first in since.items():
+            if levels[at] > FAINT * whole:
+                gone_at.setdefault((first, "frozen" if at in frozen else "one"), []).append(at)
         alarms: list[Alarm] = []
-        for kind in ("one", "frozen"):
-            of_kind = [at for at in places_told if (at in frozen) == (kind == "frozen")]
-            if of_kind:
-                names = [self.names[at] for at in of_kind[:SHOWN]]
-                alarm = {"key": "gone", "kind": kind, "step": step, "names": names, "count": len(of_kind)}
-                alarms.append({**alarm, "value": 0.0, "level": float(levels[of_kind[0]])})
+        for (first, kind), places in sorted(gone_at.items(), key=lambda item: (item[0][0], item[0][1] == "frozen")):
+            names = [self.names[at] for at in places[:SHOWN]]
+            alarm = {"key": "gone", "kind": kind, "step": first, "names": names, "count": len(places)}
+            alarms.append({**alarm, "value": 0.0, "level": float(levels[places[0]])})
         return alarms
 
     def _is_left_out(self, at: int, step: int, norms: Numbers) -> bool:
-        """Return whether all of several parameters of a module are without a gradient, from this step on."""
-        module = next(module for module in self._modules if at in module)
-        if len(module) < 2 or norms[module].any():
+        """Return whether all of several parameters of a block are without a gradient, from this step on."""
+        if norms[self._blocks[at]].any():
             return False
         self._missing[at] = step
         return True
 
-    def _find_missing(self, step: int, norms: Numbers) -> tuple[int, list[int]]:
-        """Return the parameters whose module has been without a gradient for LEFT_OUT steps, and since when; one that
+    def _find_missing(self, step: int, norms: Numbers) -> dict[int, int]:
+        """Return the parameters whose block has been without a gradient for LEFT_OUT steps, and since when; one that
         comes back before is left out now and then."""
         since = {at: first for at, first in self._missing.items() if norms[at] == 0}
         for at in self._missing.keys() - since.keys():
             self._zeros[at] += 1
-        late = [at for at, first in since.items() if step - first >= LEFT_OUT - 1]
+        late = {at: first for at, first in since.items() if step - first >= LEFT_OUT - 1}
         self._missing = {at: first for at, first in since.items() if at not in late}
-        return min((since[at] for at in late), default=step), late
+        return late
 
     def _remember(self, norms: Numbers, singles: NDArray[np.bool_], total: float | None, spiked: bool) -> None:
         """Add a step to the levels; what is told as a spike makes none."""
@@ -309,6 +305,19 @@ class Rules:
         last = self._quiet.get(kind)
         self._quiet[kind] = step
         return last is None or step - last > QUIET
+
+
+def _find_blocks(names: Sequence[str]) -> list[NDArray[np.int64]]:
+    """Return for each parameter the places of all in the smallest module around it that has several."""
+    members: dict[str, list[int]] = {}
+    around: list[list[str]] = []
+    for at, name in enumerate(names):
+        parts = name.split(".")
+        around.append([".".join(parts[:end]) for end in range(len(parts) - 1, -1, -1)])
+        for module in around[at]:
+            members.setdefault(module, []).append(at)
+    places = {module: np.array(of_module, dtype=np.int64) for module, of_module in members.items()}
+    return [next((places[module] for module in own if len(places[module]) > 1), places[""]) for own in around]
 
 
 def _list_updates(record: Mapping[str, Any]) -> list[tuple[int, float, float, bool]]:

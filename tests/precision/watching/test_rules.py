@@ -55,3 +55,29 @@ def test_a_layer_that_is_left_out_now_and_then_is_not_gone() -> None:
 @pytest.mark.parametrize("name", ["first.weight", "scale"])
 def test_one_parameter_alone_is_gone_at_once(name: str) -> None:
     assert see_gradients({name: {22}}) == [(22, (name,))]
+
+
+def see_llama(missing: dict[str, set[int]]) -> list[tuple[int, tuple[str, ...]]]:
+    """Step and parameters of each alarm of blocks of modules that have one parameter each."""
+    names = [f"layers.{layer}.{part}.weight" for layer in (0, 1) for part in ("q", "k", "norm")] + ["head.weight"]
+    rules = Rules(names, [64] * len(names))
+    told = []
+    for step in range(1, 40):
+        gradients = [None if step in missing.get(name, ()) else 1.0 for name in names]
+        told += rules.see({"step": step, "loss": 1.0, "gradients": gradients})
+    assert {alarm["key"] for alarm in told} <= {"gone"}
+    return [(alarm["step"], tuple(alarm["names"])) for alarm in told]
+
+
+def test_a_block_of_modules_with_one_parameter_each_is_left_out_too() -> None:
+    block = [f"layers.0.{part}.weight" for part in ("q", "k", "norm")]
+    assert see_llama({name: {22} for name in block}) == []
+    assert see_llama({name: set(range(22, 99)) for name in block}) == [(22, tuple(block))]
+    assert see_llama({block[0]: {22}}) == [(22, (block[0],))]
+    assert see_llama({"head.weight": {22}}) == [(22, ("head.weight",))]
+
+
+def test_what_is_gone_late_and_at_once_is_told_each_with_its_own_first_step() -> None:
+    block = [f"layers.0.{part}.weight" for part in ("q", "k", "norm")]
+    cut = {name: set(range(22, 99)) for name in block}
+    assert see_llama({**cut, "layers.1.q.weight": {25}}) == [(22, tuple(block)), (25, ("layers.1.q.weight",))]

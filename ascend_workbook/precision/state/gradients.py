@@ -89,7 +89,7 @@ def _judge_gradients(judge: Judge, left: Step, right: Step) -> None:
         errors = measure(smallest * wider)
     judge.backward_errors = errors
     carried = _measure_weights(left, right, [name for name in differences if name not in idle])
-    allowed = max(_allowed_gradient(judge, number, middle), judge.folded_floor(carried))
+    allowed = max(_allowed_gradient(judge, number, middle), judge.folded_floor(carried, middle))
     judge.add_row(number, "gradient", errors, allowed)
     wrong = sorted((name for name in errors if errors[name] > allowed), key=lambda name: -errors[name])
     judge.noise = max(judge.noise, middle)

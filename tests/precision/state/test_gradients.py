@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from ascend_workbook.precision.state.judge import Conditions, Judged
+from ascend_workbook.precision.state.judge import Conditions, Judge, Judged
 from ascend_workbook.precision.state.judging import judge_rank
 from tests.precision.ranks import states
 
@@ -48,3 +48,24 @@ def test_weights_carry_their_own_difference_but_not_those_without_a_gradient(
     judged = judge_pair(Conditions(reduced=HF32, depth=2), 0.01, weights_off, idle_off)
     allowed = next(row.allowed for row in judged.rows if row.stage == "gradient")
     assert allowed == pytest.approx(5 * math.sqrt(2 * (HF32 + weights_off)), rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("depth", "unit", "weights_off"),
+    [(20, HF32, 1e-3), (53, HF32, 0.0), (155, HF32, 1e-3), (53, 2 * HF32, 0.0), (74, 2 * HF32, 1e-3)],
+)
+def test_no_network_is_allowed_more_than_what_was_measured(depth: int, unit: float, weights_off: float) -> None:
+    """Of 20 convolutions under HF32; deeper ones and TF32 were not measured."""
+    for off, told in ((0.3, []), (0.5, ["gradient"])):
+        judged = judge_pair(Conditions(reduced=unit, depth=depth), off, weights_off)
+        assert [event.kind for event in judged.events if event.kind == "gradient"] == told
+
+
+@pytest.mark.parametrize(
+    ("depth", "middle", "allowed"),
+    [(53, 0.0, 0.35), (53, 0.1, 0.5), (53, 0.3, 5 * math.sqrt(53) / 64), (999, 0.3, 0.9)],
+)
+def test_beyond_what_was_measured_all_gradients_must_be_noisy(depth: int, middle: float, allowed: float) -> None:
+    """The kinks of a deep network move every gradient; a fault moves few."""
+    judge = Judge(Conditions(reduced=HF32, depth=depth))
+    assert judge.folded_floor(0.0, middle) == pytest.approx(allowed)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -119,11 +119,17 @@ def migrate_modules(
 
 
 def make_mirror(
-    script: Path, folder: Path, contents: Mapping[Path, bytes], root: Path | None = None, real: tuple[Path, ...] = ()
+    script: Path,
+    folder: Path,
+    contents: Mapping[Path, bytes],
+    root: Path | None = None,
+    real: tuple[Path, ...] = (),
+    gone: Collection[Path] = (),
 ) -> tuple[Path, Copies]:
     """Make `folder` a mirror of `root` (the script's folder) with `contents` in place: the script in it, and copies.
 
     `folder` must be new or empty. Folders in `real` are made, not linked: a training runs or looks for modules there.
+    Files in `gone` are left out.
     Links to folders that hold `folder` itself are left out."""
     root = root or script.parent
     top = root.resolve()
@@ -131,10 +137,11 @@ def make_mirror(
     script = top / script.relative_to(root)
     if script not in within:  # a link would make Python look for modules beside the original
         within[script] = script.read_bytes()
-    made_folders = {top / path.relative_to(root) for path in real} | {file.parent for file in within}
+    without = {top / file.relative_to(root) for file in gone}
+    made_folders = {top / path.relative_to(root) for path in real} | {file.parent for file in (*within, *without)}
     real_ones = {top} | made_folders | {above for path in made_folders for above in path.parents}
     copies = Copies()
-    _mirror_folder(top, folder, within, real_ones, copies)
+    _mirror_folder(top, folder, within, real_ones, without, copies)
     return folder / script.relative_to(top), copies
 
 
@@ -148,7 +155,9 @@ def clear_mirror(mirror: Path, copies: Copies) -> None:
             Path(folder).rmdir()
 
 
-def _mirror_folder(source: Path, target: Path, contents: Mapping[Path, bytes], real: set[Path], copies: Copies) -> None:
+def _mirror_folder(
+    source: Path, target: Path, contents: Mapping[Path, bytes], real: set[Path], gone: set[Path], copies: Copies
+) -> None:
     target.mkdir(parents=True, exist_ok=True)
     entries = {entry.name for entry in source.iterdir()} if source.is_dir() else set()
     entries |= {path.name for path in (*contents, *real) if path.parent == source}
@@ -157,8 +166,8 @@ def _mirror_folder(source: Path, target: Path, contents: Mapping[Path, bytes], r
         if entry in contents:
             there.write_bytes(contents[entry])
         elif entry in real:
-            _mirror_folder(entry, there, contents, real, copies)
-        elif entry.name == "__pycache__" or target.resolve().is_relative_to(entry.resolve()):
+            _mirror_folder(entry, there, contents, real, gone, copies)
+        elif entry in gone or entry.name == "__pycache__" or target.resolve().is_relative_to(entry.resolve()):
             continue
         elif entry.name.startswith(".") or is_private(
             entry.name
@@ -166,6 +175,6 @@ def _mirror_folder(source: Path, target: Path, contents: Mapping[Path, bytes], r
             copies.left_out += [entry] if not entry.name.startswith(OWN) else []
         elif entry.is_dir() and copies.take_folder(entry):
             copies.folders.add(there)
-            _mirror_folder(entry, there, contents, real, copies)
+            _mirror_folder(entry, there, contents, real, gone, copies)
         elif entry.is_dir() or not copies.take_file(entry, there):
             there.symlink_to(entry, target_is_directory=entry.is_dir())

@@ -61,10 +61,12 @@ class CellScript:
         return self.at[min(max(line, 1), len(self.at)) - 1]
 
 
-def cell_script(file: Path) -> CellScript:
-    """Read a notebook's cells as one script. Raises WorkbookError where it is none of Python, or without code."""
+def cell_script(file: Path, data: bytes | None = None) -> CellScript:
+    """Read a notebook's cells as one script; `data` is its content where that is not the file's.
+
+    Raises WorkbookError where it is none of Python, or without code."""
     try:
-        return _join_cells(file.name, list(notebook.code_cells(file.read_bytes())))
+        return _join_cells(file.name, list(notebook.code_cells(file.read_bytes() if data is None else data)))
     except Unreadable as cause:
         raise WorkbookError("MIG100.unreadable", path=str(file), **cause.sentence_args) from cause
 

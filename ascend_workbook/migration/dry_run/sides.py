@@ -46,8 +46,11 @@ class Plan:
     network: bool = False
     draws: str = "device"
     rm_dropout: bool = False
-    #: What the migrated side has in place of the user's files, where that is not for `mode` to say; and the baseline's.
+    #: What the migrated side has in place of the user's files, where that is not for `mode` to say.
     migrated: Mapping[Path, bytes] | None = None
+    #: Files of the user's that the migrated side does not have.
+    gone: frozenset[Path] = frozenset()
+    #: What the baseline has in their place.
     mended: Mapping[Path, bytes] = field(default_factory=dict)
     #: The user's own files that a side has changed through a link, by side.
     touched: dict[str, list[Path]] = field(default_factory=dict)
@@ -95,7 +98,9 @@ def run_side(
     contents: Mapping[Path, bytes] = {**original.texts, **plan.mended}
     if migrated:
         contents = original.migrate_texts(plan.mode) if plan.migrated is None else {**original.texts, **plan.migrated}
-    script, copies = make_mirror(original.script, work, contents, around.root, (around.cwd, *around.paths))
+    gone = plan.gone if migrated else frozenset()
+    contents = {file: data for file, data in contents.items() if file not in gone}
+    script, copies = make_mirror(original.script, work, contents, around.root, (around.cwd, *around.paths), gone)
     spec = LaunchSpec(
         out=into,
         script=script,

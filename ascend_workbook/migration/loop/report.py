@@ -15,6 +15,7 @@ from ascend_workbook.migration.dry_run import judge
 from ascend_workbook.migration.loop.repository import BASELINE, ORIGINAL, Result
 from ascend_workbook.migration.loop.rounds import Verdict, args_of_round, key_of_round
 from ascend_workbook.migration.loop.state import AGREES, EDITED, FAILED, Round, State
+from ascend_workbook.redaction.exits import redact
 from ascend_workbook.show.card import Shown, show_report
 
 WEIGHT = 2000.0
@@ -35,6 +36,9 @@ def make_report(result: Result, state: State, verdict: Verdict, root: Path, tier
         findings += _list_decisions(verdict)
     by_hand = _list_by_hand(result, state)
     findings += _describe_copy(state, by_hand)
+    undone: list[Scalar] = [*result.list_undone()]
+    if undone:
+        findings.append(Finding("MIG303", Status.NOTE, "MIG303.undone", {"count": len(undone), "names": undone}))
     rows = tuple(map(_make_row, state.rounds))
     facts: dict[str, Any] = {
         "verdict": verdict.key,
@@ -77,7 +81,7 @@ def _summarise(result: Result, state: State, verdict: Verdict) -> Finding:
         "quoted": shlex.quote(str(result.folder)),
         "cause": last.cause if last else "",
         "at": f" ({last.place})" if last and last.place else "",
-        "steps": sum(loss is not None for loss in last.losses.get("target", [])) if last else 0,
+        "steps": last.compared if last else 0,
         "branch": Sentence("MIG300.branch", branch=result.branch) if result.branch else "",
     }
     status = Status.GOOD if verdict.key == "agrees" else Status.FIX
@@ -142,14 +146,13 @@ def _list_by_hand(result: Result, state: State) -> list[str]:
     lines: dict[str, tuple[list[bytes], set[bytes]]] = {}
     left = []
     for place in state.by_hand:
-        name, _, rest = place.partition(":")
-        number = int(rest.partition(":")[0] or 0)
+        name, number = place.path, place.line
         if name in mended and name not in lines:
             before, now = (result.read_file(commit, name) or b"" for commit in (BASELINE, "HEAD"))
             lines[name] = before.splitlines(), set(now.splitlines())
         before_lines, now_lines = lines.get(name, ([], set()))
         if not 0 < number <= len(before_lines) or before_lines[number - 1] in now_lines:
-            left.append(place)
+            left.append(str(place))
     return left
 
 
@@ -167,7 +170,7 @@ def _make_row(entry: Round) -> tuple[Scalar, ...]:
 def _describe_round(result: Result, entry: Round) -> dict[str, Any]:
     diff = ""
     if entry.commit:
-        diff = result.show_diff(entry.commit).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        diff = redact(result.show_diff(entry.commit).encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
     data = entry.to_dict()
     data.pop("signature")
     return {**data, "diff": diff[:LONGEST], "failed": entry.outcome == FAILED}

@@ -27,7 +27,7 @@ OURS = "ascend-workbook"
 ORIGINAL = "original"
 #: The commit that the baseline's side runs: the original with the cures that hold on every device.
 BASELINE = "baseline"
-#: What an interrupted call, or a person after it, had left in the result.
+#: What an interrupted call, or a person after it, had left in the result: undone-1, undone-2 and so on.
 UNDONE = "undone"
 #: Every byte is kept as it is, whatever .gitattributes asks for.
 EXACT = "* -text !eol -ident -filter !working-tree-encoding\n"
@@ -102,13 +102,28 @@ class Result:
         path = self.folder / name
         return is_private(name) or (path.is_file() and path.lstat().st_size > LARGEST_COPY_BYTES)
 
-    def go_back(self, commit: str) -> None:
-        """Take back what an interrupted call had written or committed and not noted.
+    def go_back(self, commit: str) -> str:
+        """Take back what stands in the result since a commit; return the tag that keeps it, "" where there is nothing.
 
-        Nobody can tell it from what a person has edited since: all of it is kept as the tag UNDONE."""
+        Nobody can tell what an interrupted call had written from what a person has edited since: all of it is kept,
+        each time under a tag of its own."""
+        if self.head == commit and not self.is_dirty:
+            return ""
         self.commit_files(None, UNDONE)
-        run_git(self.folder, "tag", "-f", UNDONE, "HEAD")
-        run_git(self.folder, "reset", "-q", "--hard", commit or "HEAD")
+        number = max((int(name.rpartition("-")[2]) for name in self.list_undone()), default=0) + 1
+        tag = f"{UNDONE}-{number}"
+        run_git(self.folder, "tag", tag, "HEAD")
+        run_git(self.folder, "reset", "-q", "--hard", commit)
+        return tag
+
+    def list_undone(self) -> list[str]:
+        """List the tags that `go_back` has made."""
+        names = run_git(self.folder, "tag", "-l", f"{UNDONE}-*").split()
+        return [name for name in names if name.rpartition("-")[2].isdecimal()]
+
+    def find_commit(self, name: str) -> str:
+        """Return the commit of a name; "" where there is none."""
+        return run_git(self.folder, "rev-parse", "-q", "--verify", f"{name}^{{commit}}", check=False).strip()
 
     def publish_branch(self) -> None:
         """Hand the commits to the user's repository as its branch; nothing else of it changes."""
@@ -156,12 +171,19 @@ class Result:
         blob = entry.partition("\t")[0].split()[2]
         return read_git(self.folder, "cat-file", "blob", blob)
 
-    def list_changed(self, since: str = ORIGINAL) -> list[str]:
-        """List the files that differ from a commit."""
-        return _split(run_git(self.folder, "diff", "--name-only", "-z", since))
+    def has_entry(self, commit: str, name: str) -> bool:
+        """Return whether a commit has a name: a file, a link or a submodule."""
+        return bool(run_git(self.folder, "ls-tree", "-z", commit, "--", name))
+
+    def list_changed(self, since: str = ORIGINAL, until: str = "") -> list[str]:
+        """List the files that differ from a commit, now or in another commit; of one that was moved both names."""
+        words = ("diff", "--name-only", "--no-renames", "-z", since, *([until] if until else []))
+        return _split(run_git(self.folder, *words))
 
     def show_diff(self, commit: str = "") -> str:
-        """Return the diff of a commit, or of all since the original, as `git apply` takes it."""
+        """Return the diff of a commit, or of all since the original, as `git apply` takes it; "" of a first commit."""
+        if commit and not self.find_commit(f"{commit}~"):
+            return ""
         words = ("diff", "--no-color", "--no-ext-diff", "--binary")
         return run_git(self.folder, *words, *((f"{commit}~", commit) if commit else (ORIGINAL, "HEAD")))
 

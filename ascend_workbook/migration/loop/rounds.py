@@ -20,23 +20,37 @@ from ascend_workbook.migration.dry_run.original import cell_script
 from ascend_workbook.migration.loop.curing import Cure, find_cure
 from ascend_workbook.migration.loop.failure import Failure, Spot, list_spots
 from ascend_workbook.migration.loop.git import run_git
-from ascend_workbook.migration.loop.repository import BASELINE, ORIGINAL, UNDONE, Result
+from ascend_workbook.migration.loop.repository import BASELINE, ORIGINAL, Result
 from ascend_workbook.migration.loop.rewriting import commit_rewrite, write_message
 from ascend_workbook.migration.loop.state import AGREES, DIFFERS, EDITED, FAILED, UNPROVEN, Round, State, describe_cause
+from ascend_workbook.redaction.exits import redact, redact_in_place
 
 #: What a run says of the training itself; the rest of its findings is about the run.
 JUDGED = {"MIG140", "MIG149", "MIG157", "MIG158"}
 OFF_NPU = "MIG140.off_npu"
+#: Names shown of many.
+SHOWN = 6
 
 
 @dataclass(frozen=True)
 class Verdict:
     """How the loop ended. `key` is agrees, baseline, failed, came_back, differs, unproven or rounds; `last`: the report
-    of the last runs; `left`: what the rewrite left to a person."""
+    of the last runs; `left`: what the rewrite left to a person; `head`: the commit that ran and agrees, or ""."""
 
     key: str
     last: Report | None
     left: tuple[Finding, ...] = ()
+    head: str = ""
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """What a commit has in place of the user's files: `contents`, what is `gone`, and `others`: the names of what a
+    run cannot have, as links."""
+
+    contents: dict[Path, bytes]
+    gone: frozenset[Path]
+    others: tuple[str, ...]
 
 
 class ResultFiles(Mapping[str, bytes]):
@@ -79,6 +93,7 @@ class Loop:
         """Run until there is a verdict; each step that is done is kept before the next begins."""
         self._take_up()
         before = self._run_baseline()
+        self._take_up_edits()
         self._rewrite()
         if before is None or not before.ok:
             return self._conclude("baseline" if before is not None else "rounds")
@@ -89,21 +104,36 @@ class Loop:
         return self._conclude("rounds")
 
     def _conclude(self, key: str) -> Verdict:
-        return Verdict(key, self.last, tuple(self.left))
+        return Verdict(key, self.last, tuple(self.left), self.state.tip if key == "agrees" else "")
 
     def _take_up(self) -> None:
         """Go on from an earlier call: what it had not noted is undone, what a person has edited is committed."""
+        self.state.tip = self.state.tip or self.result.find_commit(ORIGINAL)
         if self.state.writing:
-            if self.tell is not None and (self.result.is_dirty or self.result.head != self.state.tip):
-                self.tell(say("loop.told.undone", tag=UNDONE))
-            self.result.go_back(self.state.tip)
-            self.state.writing = False
-        elif self.result.is_dirty:
-            commit = self.result.commit_files(None, say("loop.commit.edited"))
-            if commit:
-                files = tuple(self.result.list_changed(f"{commit}~"))
-                self._keep(Round(self._next, "", EDITED, commit=commit, files=files))
+            tag = self.result.go_back(self.state.tip)
+            if tag and self.tell is not None:
+                self.tell(say("loop.told.undone", tag=tag))
+        self._take_up_edits()
         self._note(writing=False)
+
+    def _take_up_edits(self) -> bool:
+        """Note each commit that a person has made, and what is edited and not committed as one; whether there is any.
+
+        Where the history no longer goes through the noted commit there is one round for all of it."""
+        if self.result.is_dirty:
+            self.result.commit_files(None, say("loop.commit.edited"))
+        before, head = self.state.tip, self.result.head
+        if head == before:
+            return False
+        words = ("rev-list", "--reverse", "--first-parent")
+        commits = run_git(self.result.folder, *words, f"{before}..{head}").split()
+        if not commits or self.result.find_commit(f"{commits[0]}~") != before:
+            commits = [head]
+        for commit in commits:
+            files = self.result.list_changed(before, commit)
+            self.state.tip = before = commit
+            self._keep(Round(self._next, "", EDITED, commit=commit, files=tuple(files)))
+        return True
 
     def _keep(self, entry: Round) -> None:
         self.state.rounds.append(entry)
@@ -111,9 +141,11 @@ class Loop:
         if self.tell is not None:
             self.tell(describe_round(entry))
 
-    def _note(self, *, writing: bool) -> None:
-        """Note where the result stands: a call that ends while `writing` is taken back to there by the next."""
-        self.state.writing, self.state.tip = writing, self.result.head
+    def _note(self, *, writing: bool, tip: str = "") -> None:
+        """Note where the result stands: a call that ends while `writing` is taken back to there by the next.
+
+        Only what was committed here is a new `tip`: another commit is a person's."""
+        self.state.writing, self.state.tip = writing, tip or self.state.tip
         self.state.save(self.result.own_folder)
         if not writing:
             self.result.publish_branch()
@@ -123,30 +155,38 @@ class Loop:
     def _run_baseline(self) -> LaunchResult | None:
         seen: set[str] = set()
         while self.runs < self.most:
-            plan = replace(self.plan, out=self._new_folder("baseline"), mended=self._files_of(BASELINE))
+            plan = replace(self.plan, out=self._new_folder("baseline"), mended=self._overlay(BASELINE).contents)
             before, seconds = self._launch(plan, "baseline", self.base)
+            self._take_up_edits()
             if before.ok:
                 return before
             self.last = report_runs(plan, self.base, self.target, before, None)
             self._set_back()
             failure = self._read_failure(plan, "baseline", before)
-            known = self.state.stage == "original" and failure.signature not in seen
+            alone = self.state.stage == "original" and self.state.tip == self.result.find_commit(BASELINE)
+            known = alone and failure.signature not in seen
             cure = find_cure(failure, self.skip) if known else None
             seen.add(failure.signature)
             self._note_failure("baseline", seconds, failure, cure, before)
             if cure is None:
                 return before
-            run_git(self.result.folder, "tag", "-f", BASELINE, "HEAD")
+            run_git(self.result.folder, "tag", "-f", BASELINE, self.state.tip)
         return None
 
     def _set_back(self) -> None:
-        """Take the rewrite back where nothing rests on it: what mends the baseline stands before it."""
+        """Take the rewrite back where nothing rests on it: what mends the baseline stands before it.
+
+        Nothing is taken back where a person has edited the result, noted as a round or not yet."""
         if self.state.stage == "original" or self.result.branch:
             return
+        if self.result.head != self.state.tip or self.result.is_dirty:
+            return
         if all(entry.side == "baseline" for entry in self.state.rounds):
-            self.result.go_back(BASELINE)
+            tip = self.result.find_commit(BASELINE)
+            self._note(writing=True)
+            run_git(self.result.folder, "reset", "-q", "--keep", tip)
             self.state.stage, self.state.rewritten = "original", []
-            self._note(writing=False)
+            self._note(writing=False, tip=tip)
 
     def _rewrite(self) -> None:
         if self.state.stage != "original":
@@ -155,8 +195,9 @@ class Loop:
         name = self.state.source["script"]
         commits, self.left = commit_rewrite(self.result, self.plan.mode, [name])
         self.state.rewritten, self.state.stage = commits, "rewritten"
-        self.state.by_hand = sorted({str(finding.place) for finding in self.left if finding.place})
-        self._note(writing=False)
+        places = {finding.place for finding in self.left if finding.place}
+        self.state.by_hand = sorted(places, key=lambda place: (place.path, place.line, place.column))
+        self._note(writing=False, tip=self.result.head)
         if self.tell is not None:
             edits = sum(int(commit["places"]) for commit in commits)
             self.tell(say("loop.told.rewritten", commits=len(commits), edits=edits))
@@ -165,16 +206,26 @@ class Loop:
 
     def _run_target(self, before: LaunchResult) -> str:
         """One round; the key of the verdict, or "" where the next round follows."""
-        contents = {**self._files_of(BASELINE), **self._files_of("HEAD")}
-        plan = replace(self.plan, out=self._new_folder("target"), migrated=contents)
+        overlay = self._overlay(self.state.tip)
+        plan = replace(self.plan, out=self._new_folder("target"), migrated=overlay.contents, gone=overlay.gone)
         after, seconds = self._launch(plan, "target", self.target)
         self.last = report_runs(plan, self.base, self.target, before, after)
         if after.ok:
             outcome = judge_outcome(self.last)
-            cause: Scalar = "" if outcome == AGREES else _name_difference(self.last)
-            self._keep(Round(self._next, "target", outcome, seconds, cause, losses=_losses(before, after)))
-            return {AGREES: "agrees", DIFFERS: "differs", UNPROVEN: "unproven"}[outcome]
+            entry = Round(self._next, "target", outcome, seconds, losses=_losses(before, after))
+            doubt = _name_doubt(entry, after, overlay)
+            if doubt is not None and (outcome == AGREES or overlay.others):
+                entry = replace(entry, outcome=UNPROVEN, cause=doubt)
+            elif outcome != AGREES:
+                entry = replace(entry, cause=_name_difference(self.last))
+            self._keep(entry)
+            keys = {AGREES: "agrees", DIFFERS: "differs", UNPROVEN: "unproven"}
+            return "" if self._take_up_edits() else keys[entry.outcome]
         failure = self._read_failure(plan, "target", after)
+        if self.result.is_dirty or self.result.head != self.state.tip:  # the failure is that of other lines
+            self._note_failure("target", seconds, replace(failure, code=""), None, after, before)
+            self._take_up_edits()
+            return ""
         if any(entry.side == "target" and entry.signature == failure.signature for entry in self._since_edited()):
             self._note_failure("target", seconds, failure, None, after, before)
             return "came_back"
@@ -206,22 +257,34 @@ class Loop:
         ran = sides.run_side(plan, side, where, self.on_progress, [Plugin(WATCH, watch)])
         return ran, round(time.monotonic() - began, 1)
 
-    def _files_of(self, commit: str) -> dict[Path, bytes]:
-        """The files that a commit changed since the original, by the path that they have in the user's folder."""
-        around = self.plan.original.layout
-        prefix = around.root.resolve().relative_to(self.root)
+    def _overlay(self, commit: str) -> Overlay:
+        """Return what a commit changed since the original, by the path that it has in the user's folder."""
+        original = self.plan.original
+        root, script = original.layout.root, original.given.resolve()
+        prefix = root.resolve().relative_to(self.root)
         contents: dict[Path, bytes] = {}
-        for name in run_git(self.result.folder, "diff", "--name-only", "-z", ORIGINAL, commit).split("\0"):
-            data = self.result.read_file(commit, name) if name else None
-            if data is None or not Path(name).is_relative_to(prefix):
+        gone: set[Path] = set()
+        others: list[str] = []
+        for name in self.result.list_changed(ORIGINAL, commit):
+            if not Path(name).is_relative_to(prefix):
                 continue
-            there = around.root / Path(name).relative_to(prefix)
-            if there.resolve() == self.plan.original.given.resolve() and self.plan.original.cells is not None:
-                script = self.plan.original.script
-                contents[script] = cell_script(self.result.folder / name).text.encode("utf-8", "surrogatepass")
+            there, data = root / Path(name).relative_to(prefix), self.result.read_file(commit, name)
+            is_script = self.root / name == script
+            if data is not None and is_script and original.cells is not None:
+                cells = cell_script(original.given, data)
+                texts = {original.script: cells.text}
+                texts |= {original.script.parent / file: text for file, text in cells.files.items()}
+                contents |= {file: text.encode("utf-8", "surrogatepass") for file, text in texts.items()}
+                gone |= {original.script.parent / file for file in original.cells.files if file not in cells.files}
+            elif data is not None:
+                contents.setdefault(there, data)
+            elif is_script or self.result.has_entry(commit, name):
+                others.append(name)
             else:
-                contents[there] = data
-        return contents
+                gone.add(there)
+        folders = {above for file in contents for above in file.parents}
+        others += [file.relative_to(root).as_posix() for file in gone & folders]  # a folder in a link's or file's place
+        return Overlay(contents, frozenset(gone - contents.keys()), tuple(sorted(others)))
 
     def _read_failure(self, plan: sides.Plan, side: str, ran: LaunchResult) -> Failure:
         names = [name for name in run_git(self.result.folder, "ls-files", "-z").split("\0") if name]
@@ -230,6 +293,7 @@ class Loop:
         trouble, place = sides.describe_failure(plan, side, ran)
         error = ran.error
         kind, message = (error.type, error.message) if error else ("", say(trouble.key, "en", **trouble.args))
+        message = redact(message)
         trace = "\n".join(error.traceback) if error else ""
         code = _read_line(contents, spots[-1]) if spots else ""
         neutral = side == "baseline"
@@ -254,11 +318,12 @@ class Loop:
             commit = self.result.commit_changes(cure.contents, write_message(subject, reason, cure.source, places))
             files = tuple(sorted(cure.contents))
             entry = replace(entry, cure=cure.name, reason=cure.reason, source=cure.source, commit=commit, files=files)
+            self.state.tip = commit or self.state.tip
         self._keep(replace(entry, losses=_losses(before or ran, ran if before is not None else None)))
 
 
 def _read_line(contents: Mapping[str, bytes], spot: Spot) -> str:
-    lines = contents.get(spot.name, b"").decode("utf-8", "replace").splitlines()
+    lines = redact_in_place(contents.get(spot.name, b"").decode("utf-8", "replace")).splitlines()
     return lines[spot.line - 1].strip()[:160] if 0 < spot.line <= len(lines) else ""
 
 
@@ -267,6 +332,19 @@ def _losses(before: LaunchResult | None, after: LaunchResult | None) -> dict[str
         "baseline": list(before.losses) if before is not None else [],
         "target": list(after.losses) if after is not None else [],
     }
+
+
+def _name_doubt(entry: Round, after: LaunchResult, overlay: Overlay) -> Sentence | None:
+    """Name what keeps a run that ended well from being a proof: not all of the result ran, nothing was compared, or
+    nothing shows that the NPU was used."""
+    if overlay.others:
+        names: list[Scalar] = [*overlay.others[:SHOWN], *(["…"] if len(overlay.others) > SHOWN else [])]
+        return Sentence("loop.unproven.files", count=len(overlay.others), names=names)
+    if not entry.compared:
+        return Sentence("loop.unproven.pairs")
+    held = [(log.meta.get("memory") or {}).get("device_peak_mib") for log in after.logs]
+    seen = any(held) or bool(after.simulator.get("fallbacks"))
+    return None if seen or after.parameter_devices else Sentence("loop.unproven.npu")
 
 
 def judge_outcome(report: Report) -> str:
@@ -307,5 +385,5 @@ def args_of_round(entry: Round) -> dict[str, Any]:
         "reason": entry.reason,
         "commit": entry.commit[:10],
         "count": len(entry.files),
-        "steps": len([loss for loss in entry.losses.get("target", []) if loss is not None]),
+        "steps": entry.compared if entry.outcome == AGREES else len(entry.losses.get("target", [])),
     }

@@ -13,9 +13,11 @@ from typing import Any
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Place
 from ascend_workbook.findings.sentence import Scalar, Sentence, restore_sentence
+from ascend_workbook.migration.dry_run import judge
+from ascend_workbook.redaction.exits import redact
 from ascend_workbook.storage import write_file
 
-NAME, VERSION = "migrate.json", 1
+NAME, VERSION = "migrate.json", 2
 #: How a round ended: a side failed, its losses part from the baseline's, they agree, nothing could be compared; or
 #: somebody edited the result.
 FAILED, DIFFERS, AGREES, UNPROVEN, EDITED = "failed", "differs", "agrees", "unproven", "edited"
@@ -43,6 +45,12 @@ class Round:
     files: tuple[str, ...] = ()
     losses: dict[str, list[float | None]] = field(default_factory=dict)
 
+    @property
+    def compared(self) -> int:
+        """Return in how many steps both sides have a loss."""
+        pairs = judge.pair_losses(self.losses.get("baseline", []), self.losses.get("target", []))
+        return sum(pair.error is not None for pair in pairs)
+
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -66,7 +74,7 @@ class State:
     rounds: list[Round] = field(default_factory=list)
     rewritten: list[dict[str, Any]] = field(default_factory=list)
     left: dict[str, list[str]] = field(default_factory=dict)
-    by_hand: list[str] = field(default_factory=list)
+    by_hand: list[Place] = field(default_factory=list)
     head: str = ""
     asked: dict[str, Any] = field(default_factory=dict)
 
@@ -86,7 +94,8 @@ def load_state(folder: Path) -> State | None:
         if content.pop("version") != VERSION:
             raise ValueError("version")
         rounds = [Round.from_dict(entry) for entry in content.pop("rounds")]
-        return State(rounds=rounds, **content)
+        by_hand = [Place(**place) for place in content.pop("by_hand")]
+        return State(rounds=rounds, by_hand=by_hand, **content)
     except (OSError, ValueError, KeyError, TypeError) as cause:
         raise WorkbookError("loop.no_state", path=str(path), error=str(cause)) from cause
 
@@ -103,5 +112,6 @@ def hold_alone(folder: Path) -> Iterator[None]:
 
 
 def describe_cause(kind: str, message: str) -> Scalar:
-    """Say an error as a cause."""
-    return Sentence("loop.error", kind=kind, message=message[:300]) if kind else message[:300]
+    """Say an error as a cause; what is cut has no credential any more, of which a part would stay."""
+    shown = redact(message)[:300]
+    return Sentence("loop.error", kind=kind, message=shown) if kind else shown

@@ -76,6 +76,7 @@ def migrate(
         result.free_index(ours=state.writing)
         asked = {"args": [*original.args], "steps": steps, "nproc": original.nproc, "seed": seed, "network": network}
         asked |= {"target": target.tier, "baseline": base.tier, "loss_regex": loss_regex, "skip": [*skip]}
+        asked |= {"root": str(files.root), "python": python, "versions": [target.versions, base.versions]}
         earlier = _finished_before(result, state, asked)
         if earlier is not None:
             return earlier
@@ -87,7 +88,7 @@ def migrate(
         verdict = loop.run()
         state.left["uncommitted"] = result.list_uncommitted()
         report = make_report(result, state, verdict, files.root, target.tier)
-        state.head, state.asked = result.head if verdict.key == "agrees" else "", asked
+        state.head, state.asked = verdict.head, asked
         write_file(result.own_folder / REPORT, report.to_json())
         state.save(result.own_folder)
         return report

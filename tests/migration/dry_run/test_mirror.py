@@ -8,6 +8,7 @@ import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.migration.closure import walk_imports
+from ascend_workbook.migration.dry_run import mirror
 from ascend_workbook.migration.dry_run.mirror import make_mirror, migrate_modules
 
 FILES = {
@@ -57,6 +58,15 @@ def test_the_mirror_holds_everything_and_the_original_stays(script: Path, tmp_pa
     for name in ("new.txt", "data/new.txt", "data/words.txt", "other.py", "pkg/a.py"):
         (tmp_path / "work" / name).write_text("x")
     assert {file: file.read_bytes() for file in script.parent.rglob("*") if file.is_file()} == before
+
+
+def test_what_is_gone_is_not_in_the_mirror(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mirror, "ENTRIES_OF_A_FOLDER", 3)  # pkg would be a link
+    gone = {script.parent / name for name in ("other.py", "pkg/c.py")}
+    make_mirror(script, tmp_path / "work", {}, gone=gone)
+    names = {file.relative_to(tmp_path / "work").as_posix() for file in (tmp_path / "work").rglob("*.*")}
+    assert names == {*FILES} - {"other.py", "pkg/c.py"} and not (tmp_path / "work" / "pkg").is_symlink()
+    assert (script.parent / "pkg" / "c.py").exists()
 
 
 def test_a_mirror_inside_the_folder_does_not_hold_itself(script: Path) -> None:

@@ -148,11 +148,15 @@ def test_what_was_not_noted_is_undone(repository: Path, tmp_path: Path) -> None:
     result.commit_changes({"train.py": b"broken"}, "half")
     (result.folder / "pkg" / "gbk.py").write_bytes(b"half")
     (result.folder / "notes.txt").write_bytes(b"a person's")
-    result.go_back(tip)
+    assert result.go_back(tip) == "undone-1" and result.go_back(tip) == ""
     assert result.head == tip and not result.is_dirty
-    assert result.read_file("undone", "pkg/gbk.py") == b"half"
-    assert result.read_file("undone", "notes.txt") == b"a person's"
+    assert result.read_file("undone-1", "pkg/gbk.py") == b"half"
+    assert result.read_file("undone-1", "notes.txt") == b"a person's"
     assert run_git(result.folder, "rev-parse", BASELINE).strip() == tip
+    result.commit_changes({"notes.txt": b"another"}, "later")
+    assert result.go_back(tip) == "undone-2" and result.list_undone() == ["undone-1", "undone-2"]
+    assert result.read_file("undone-1", "notes.txt") == b"a person's"
+    assert result.read_file("undone-2", "notes.txt") == b"another"
 
 
 def test_files_that_are_not_checked_out_are_refused_not_deleted(repository: Path, tmp_path: Path) -> None:

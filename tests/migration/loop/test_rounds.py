@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +15,14 @@ from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.machine import device as devices
 from ascend_workbook.machine.device import Device
-from ascend_workbook.machine.launch import ChildError, LaunchResult
+from ascend_workbook.machine.launch import ChildError, LaunchResult, RunLog, Step
+from ascend_workbook.migration.dry_run.sides import Plan
 from ascend_workbook.migration.loop import migrate
 from ascend_workbook.migration.loop import rounds as module
 from ascend_workbook.migration.loop.repository import Result
-from ascend_workbook.migration.loop.rounds import judge_outcome
+from ascend_workbook.migration.loop.rounds import Loop, judge_outcome
 
+LOSSES: dict[str, list[float | None]] = {"baseline": [2.0, 1.0], "target": [2.0, 1.0]}
 SCRIPT = "import torch\n\nbig = torch.cuda.get_device_capability()[0] >= 8\nagain = torch.version.cuda.split('.')\n"
 
 
@@ -36,25 +40,47 @@ def run(script: Path, **options: Any) -> Report:
 
 
 def give(
-    monkeypatch: pytest.MonkeyPatch, results: Iterator[tuple[str, int] | None], found: Status = Status.GOOD
-) -> None:
-    """Let each launch end as given: an error with its line of the script as it is then, or well."""
+    monkeypatch: pytest.MonkeyPatch,
+    results: Iterator[tuple[str, int] | None],
+    found: Status = Status.GOOD,
+    *,
+    losses: Mapping[str, Sequence[float | None]] = LOSSES,
+    on: Sequence[str] = ("npu:0",),
+) -> list[tuple[Loop, Plan]]:
+    """Let each launch end as given: an error with its line of the script as it is then, or well; return the launches.
 
-    def launch(loop: Any, plan: Any, side: str, where: Device) -> tuple[LaunchResult, float]:
+    `losses` are those of each side, `on` is where the target's parameters lie."""
+    launched: list[tuple[Loop, Plan]] = []
+
+    def launch(loop: Loop, plan: Plan, side: str, where: Device) -> tuple[LaunchResult, float]:
         loop.runs += 1
+        launched.append((loop, plan))
         given = next(results)
-        error, trouble = None, None
+        error, trouble, logs = None, None, ()
         if given is not None:
             message, line = given
             error = ChildError("TypeError", message, str(plan.out / side / "work" / "train.py"), line)
             trouble = Sentence("launch.no_steps")
-        return LaunchResult("failed", 1, plan.out / side, (), 0.0, error, trouble), 0.1
+        else:
+            steps = tuple(Step(number, loss, None, None, 0.0) for number, loss in enumerate(losses[side], 1))
+            logs = (RunLog(plan.out, "finished", {"parameter_devices": on if side == "target" else ["cpu"]}, steps),)
+        return LaunchResult("failed", 1, plan.out / side, logs, 0.0, error, trouble), 0.1
 
     def report(*_: Any) -> Report:
         return Report("migration", "dry_run", (Finding("MIG140", found, "MIG140.no_loss", {"steps": 0}),))
 
     monkeypatch.setattr(module.Loop, "_launch", launch)
     monkeypatch.setattr(module, "report_runs", report)
+    return launched
+
+
+def outcomes(report: Report) -> list[str]:
+    return [entry["outcome"] for entry in report.facts["rounds"]]
+
+
+def run_git(folder: Path, *words: str) -> str:
+    who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    return subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
 NONE = "'NoneType' object is not subscriptable"
@@ -129,11 +155,194 @@ def test_what_a_person_edited_is_a_commit_of_its_own(script: Path, monkeypatch: 
     give(monkeypatch, iter([None, ("odd", 5)]))
     assert run(script).facts["verdict"] == "failed"
     out = script.parents[1] / "out"
-    with (out / "train.py").open("a", encoding="utf-8") as stream:
-        stream.write("print('by hand')\n")
+    text = (out / "train.py").read_text(encoding="utf-8")
+    (out / "train.py").write_text(text.replace(SCRIPT.splitlines()[3], "print('by hand')"), encoding="utf-8")
     give(monkeypatch, iter([None, None]))
     report = run(script)
     assert report.facts["verdict"] == "agrees"
     assert [entry["outcome"] for entry in report.facts["rounds"]] == ["failed", "edited", "agrees"]
     assert "by hand" in report.facts["rounds"][1]["diff"]
-    assert report.facts["by_hand"] == [] or all(place.startswith("train.py") for place in report.facts["by_hand"])
+    assert [place[:10] for place in report.facts["by_hand"]] == ["train.py:3"]  # the other is done
+
+
+NO_SPLIT = ("'NoneType' object has no attribute 'split'", 4)
+ODD = ("odd", 5)
+
+
+def test_a_persons_own_commit_outlives_a_baseline_that_fails(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    give(monkeypatch, iter([ODD]))
+    assert run(script).facts["verdict"] == "baseline"
+    out = script.parents[1] / "out"
+    for number in (1, 2):
+        with (out / "train.py").open("a", encoding="utf-8") as stream:
+            stream.write(f"print('by hand {number}')\n")
+        run_git(out, "commit", "-q", "-a", "-m", "mine")
+    give(monkeypatch, iter([NO_SPLIT]))
+    report = run(script)
+    assert report.facts["verdict"] == "baseline" and outcomes(report) == ["failed", "edited", "edited", "failed"]
+    assert "+print('by hand 1')" in report.facts["rounds"][1]["diff"]
+    assert list(report.facts["rounds"][2]["files"]) == ["train.py"]
+    assert "by hand 2" in (out / "train.py").read_text(encoding="utf-8")
+
+
+def test_a_history_that_a_person_set_back_is_taken_as_it_is(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    give(monkeypatch, iter([None, ODD]))
+    run(script)
+    out = script.parents[1] / "out"
+    run_git(out, "reset", "-q", "--hard", "original")
+    launched = give(monkeypatch, iter([None, None]))
+    report = run(script)
+    assert outcomes(report) == ["failed", "edited", "agrees"] and report.facts["rounds"][1]["diff"] == ""
+    assert launched[1][1].migrated == {}  # the original, and nothing of the rewrite
+
+
+def test_what_is_edited_while_the_baseline_runs_stays(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = script.parents[1] / "out"
+
+    def edit_and_fail() -> Iterator[tuple[str, int] | None]:
+        (out / "notes.txt").write_text("mine", encoding="utf-8")
+        yield NO_SPLIT
+
+    give(monkeypatch, iter([ODD]))
+    run(script)
+    give(monkeypatch, edit_and_fail())
+    report = run(script)
+    assert report.facts["verdict"] == "baseline" and outcomes(report) == ["failed", "edited", "failed"]
+    assert (out / "notes.txt").read_text(encoding="utf-8") == "mine"
+
+
+def test_only_the_commit_that_ran_agrees(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = script.parents[1] / "out"
+
+    def edit_while_it_runs() -> Iterator[tuple[str, int] | None]:
+        yield None
+        (out / "notes.txt").write_text("mine", encoding="utf-8")
+        yield None
+        (out / "train.py").write_text("broken", encoding="utf-8")
+        run_git(out, "commit", "-q", "-a", "-m", "mine")
+        yield (NONE, 5)  # is mended where the lines are those that failed
+        yield None
+
+    launched = give(monkeypatch, edit_while_it_runs())
+    report = run(script)
+    assert report.facts["verdict"] == "agrees"
+    assert outcomes(report) == ["agrees", "edited", "failed", "edited", "agrees"]
+    assert not any(entry["cure"] for entry in report.facts["rounds"])
+    assert launched[-1][1].migrated == {script.parent / "notes.txt": b"mine", script: b"broken"}
+
+
+def test_what_is_undone_is_never_lost(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = script.parents[1] / "out"
+    own = out / ".git" / "ascend-workbook" / "migrate.json"
+    give(monkeypatch, iter([None, ODD]))
+    run(script)
+    told: list[str] = []
+    for number in (1, 2):
+        content = json.loads(own.read_text(encoding="utf-8"))
+        own.write_text(json.dumps({**content, "writing": True}), encoding="utf-8")
+        (out / "notes.txt").write_text(f"mine {number}", encoding="utf-8")
+        give(monkeypatch, iter([None, ODD]))
+        report = run(script, tell=told.append)
+    assert [run_git(out, "show", f"undone-{number}:notes.txt") for number in (1, 2)] == ["mine 1", "mine 2"]
+    assert any("undone-1" in line for line in told) and any("undone-2" in line for line in told)
+    assert any(found.key == "MIG303.undone" and found.args["count"] == 2 for found in report.findings)
+
+
+def test_what_runs_is_what_the_result_has(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("gone.py", "other.py", "moved.py"):
+        (script.parent / name).write_text("import torch\n", encoding="utf-8")
+    give(monkeypatch, iter([NO_SPLIT, None, ODD]))
+    run(script)
+    out = script.parents[1] / "out"
+    (out / "gone.py").unlink()
+    (out / "moved.py").rename(out / "there.py")
+    (out / "train.py").write_text(SCRIPT, encoding="utf-8")  # the cure of the baseline is taken back too
+    launched = give(monkeypatch, iter([None, None]))
+    assert run(script).facts["verdict"] == "agrees"
+    baseline, target = (plan for _, plan in launched)
+    assert b'or "0.0"' in baseline.mended[script] and not baseline.gone
+    assert target.gone == {script.parent / "gone.py", script.parent / "moved.py"}
+    assert target.migrated is not None and set(target.migrated) == {script.parent / "there.py"}
+    (out / "linked.py").symlink_to("other.py")
+    give(monkeypatch, iter([None, None]))
+    report = run(script)
+    assert report.facts["verdict"] == "unproven" and "linked.py" in report.verdict("en")
+    (out / "linked.py").unlink()
+    (out / "train.py").unlink()
+    give(monkeypatch, iter([None, None]), Status.LOOK)
+    report = run(script)
+    assert report.facts["verdict"] == "unproven" and "train.py" in report.verdict("zh")
+
+
+def test_a_notebook_is_read_from_the_commit(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = script.with_name("train.ipynb")
+
+    def write(path: Path, *cells: str) -> None:
+        every = [{"cell_type": "code", "metadata": {}, "outputs": [], "source": cell} for cell in cells]
+        content = {"cells": every, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+        path.write_text(json.dumps(content), encoding="utf-8")
+
+    write(file, "import torch\n", "%%writefile old.py\nx = 1\n")
+    launched = give(monkeypatch, iter([None, ODD]))
+    run(file)
+    out = script.parents[1] / "out"
+    write(out / "train.ipynb", "print('committed')\n", "%%writefile new.py\nx = 2\n")
+    run_git(out, "commit", "-q", "-a", "-m", "mine")
+    write(out / "train.ipynb", "print('later')\n")
+    overlay = launched[0][0]._overlay("HEAD")
+    script_of_cells = file.with_name("train.ipynb.py")
+    assert b"committed" in overlay.contents[script_of_cells]
+    assert overlay.contents[file.with_name("new.py")].strip() == b"x = 2"
+    assert overlay.gone == {file.with_name("old.py")}
+
+
+def test_nothing_compared_or_seen_on_the_npu_proves_nothing(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    five: list[float | None] = [1.0, 2.0, 3.0, 4.0, 5.0]
+    none: list[float | None] = [None] * 4
+    give(monkeypatch, iter([None, None]), losses={"baseline": [None, *none], "target": five})
+    report = run(script)
+    assert report.facts["verdict"] == "unproven" and "both sides" in report.verdict("en")
+    give(monkeypatch, iter([None, None]), losses={"baseline": five, "target": five}, on=())
+    report = run(script)
+    assert report.facts["verdict"] == "unproven" and "NPU was used" in report.verdict("en")
+    give(monkeypatch, iter([None, None]), losses={"baseline": [1.0, *none], "target": five})
+    report = run(script)
+    assert report.facts["verdict"] == "agrees"
+    assert report.headline is not None and report.headline.args["steps"] == 1
+
+
+def test_another_interpreter_is_run_anew(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    give(monkeypatch, iter([None, None]))
+    first = run(script)
+    give(monkeypatch, iter([]))
+    assert run(script).created == first.created
+    launched = give(monkeypatch, iter([None, None]))
+    run(script, python="/another/python")
+    assert len(launched) == 2
+    for name in ("find", "find_baseline"):
+        monkeypatch.setattr(devices, name, lambda wanted, python: Device(wanted, "", 1, {"torch": "9.9"}))
+    launched = give(monkeypatch, iter([None, None]))
+    run(script, python="/another/python")
+    assert len(launched) == 2
+
+
+def test_a_colon_in_a_name_is_no_line(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script.with_name("a:b.py").write_text(SCRIPT, encoding="utf-8")
+    give(monkeypatch, iter([None, None]))
+    assert [place.rpartition(":")[0] for place in run(script).facts["by_hand"]] == [
+        *("a:b.py:3", "a:b.py:4", "train.py:3", "train.py:4")
+    ]
+
+
+def test_what_is_cut_holds_no_half_of_a_secret(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    script.write_text(f"import torch\n\nf({'1' * 130}, '{secret}')\n", encoding="utf-8")
+    give(monkeypatch, iter([("x" * 280 + f" {secret}", 3)]))
+    report = run(script)
+    assert "***" in report.facts["rounds"][0]["code"]
+    own = script.parents[1] / "out" / ".git" / "ascend-workbook"
+    for text in (
+        report.to_json(),
+        *((own / name).read_text(encoding="utf-8") for name in ("migrate.json", "report.json")),
+    ):
+        assert "ghp_" not in text

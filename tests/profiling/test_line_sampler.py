@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import gc
+import hashlib
 import json
+import profile
 import sys
 import threading
 import time
+import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -252,9 +257,9 @@ def test_a_profile_is_read_with_its_samples(tmp_path: Path) -> None:
     ]
     path = tmp_path / "rank0.pt.trace.json"
     path.write_text(json.dumps({"traceEvents": events}))
-    profile = load_profile(path)
-    assert sampled_stacks(profile.trace) == 4
-    assert (profile.breakdown.step_ns, profile.calm.breakdown.step_ns) == (100 * MS, 80 * MS)
+    loaded = load_profile(path)
+    assert sampled_stacks(loaded.trace) == 4
+    assert (loaded.breakdown.step_ns, loaded.calm.breakdown.step_ns) == (100 * MS, 80 * MS)
 
 
 def test_calls_of_modules_have_their_lines_one_name_a_module(tmp_path: Path) -> None:
@@ -350,13 +355,14 @@ def test_modules_on_the_same_tensor_are_noted_as_such() -> None:
     assert same == [False, True, True, False, False, False]
 
 
-def test_what_watches_python_is_listed_with_the_line_that_began_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    import tracemalloc
-
-    monkeypatch.setattr(tracemalloc, "start", tracemalloc.start)
-    monkeypatch.setattr(sys, "setprofile", sys.setprofile)
-    monkeypatch.setattr(sys, "settrace", sys.settrace)
+@pytest.fixture
+def noted_tools() -> Iterator[None]:
     line_sampler.note_tools()
+    yield
+    line_sampler.forget_tools()
+
+
+def test_what_watches_python_is_listed_with_the_line_that_began_it(noted_tools: None) -> None:
     assert not [tool for tool, *_ in line_sampler.list_tools() if tool == "tracemalloc"]
     tracemalloc.start()
     try:
@@ -364,7 +370,57 @@ def test_what_watches_python_is_listed_with_the_line_that_began_it(monkeypatch: 
     finally:
         tracemalloc.stop()
     here = test_what_watches_python_is_listed_with_the_line_that_began_it.__code__
-    assert told == [[here.co_filename, here.co_firstlineno + 8, here.co_name]]
+    assert told == [[here.co_filename, here.co_firstlineno + 2, here.co_name]]
+
+
+def test_a_script_that_uses_pythons_own_profiler_runs_as_before(noted_tools: None) -> None:
+    before, profiler = sys.getprofile(), profile.Profile()
+    try:
+        assert profiler.runcall(sum, range(10)) == 45
+    finally:
+        sys.setprofile(before)
+
+
+def test_what_was_put_around_tools_is_taken_back() -> None:
+    dispatch = pytest.importorskip("torch.utils._python_dispatch").TorchDispatchMode
+    before = tracemalloc.start, dispatch.__enter__, dispatch.__exit__
+    line_sampler.note_tools()
+    assert tracemalloc.start is not before[0] and dispatch.__enter__ is not before[1]
+    line_sampler.forget_tools()
+    assert (tracemalloc.start, dispatch.__enter__, dispatch.__exit__) == before
+
+
+def test_modes_that_the_script_is_in_while_it_is_sampled_are_written(noted_tools: None, tmp_path: Path) -> None:
+    dispatching = pytest.importorskip("torch.utils._python_dispatch")
+
+    class Early(dispatching.TorchDispatchMode):  # type: ignore[misc, name-defined]
+        """Entered and left before."""
+
+    class Around(Early):
+        """Entered before, and once more within."""
+
+    class Late(Early):
+        """Entered while it is sampled."""
+
+    sampler = LineSampler()
+    with Early():
+        pass
+    with Around() as around:
+        with around:
+            pass
+        sampler.start()
+        with Late():
+            pass
+        sampler.stop()
+    with Early():
+        pass
+    sampler.write_samples(tmp_path / "rank0.lines.json")
+    modes = json.loads((tmp_path / "rank0.lines.json").read_text())["modes"]
+    line = test_modes_that_the_script_is_in_while_it_is_sampled_are_written.__code__.co_firstlineno
+    expected = [("Around", line + 15), ("Late", line + 19)]
+    assert [(name, at) for name, _, at, *_ in modes] == expected
+    assert {file for *_, file in modes} == {dispatching.__file__}, "where their function is"
+    assert not line_sampler._modes
 
 
 def test_what_watches_and_what_is_never_used_comes_with_the_trace(tmp_path: Path) -> None:
@@ -387,6 +443,74 @@ def test_another_thread_of_the_script_that_computes_is_seen_and_one_that_rests_i
     for (code, _), count in sampler._others.items():
         seen[code.co_name] = seen.get(code.co_name, 0) + count
     assert seen.get("compute_much", 0) >= 3 and seen.get("rest_long", 0) <= 1
+
+
+def test_a_thread_without_code_of_the_scripts_is_none_of_it() -> None:
+    sampler = LineSampler()
+    sampler.start()
+    thread = threading.Thread(target=hashlib.pbkdf2_hmac, args=("sha256", b"word", b"salt", 400_000))
+    thread.start()
+    thread.join()
+    sampler.stop()
+    assert len(sampler.delays) > 20 and not [code for code, _ in sampler._others if "threading" in code.co_filename]
+
+
+def test_threads_that_end_meanwhile_end_no_sampling(tmp_path: Path) -> None:
+    sampler = LineSampler()
+    sampler.start()
+    end = time.monotonic() + 0.4
+    while time.monotonic() < end:
+        for _ in range(20):
+            threading.Thread(target=time.sleep, args=(0.0005,)).start()
+    alive = sampler._thread is not None and sampler._thread.is_alive()
+    sampler.stop()
+    sampler.write_samples(tmp_path / "rank0.lines.json")
+    assert alive and json.loads((tmp_path / "rank0.lines.json").read_text())["ended_early"] == ""
+
+
+def test_a_thread_that_has_just_ended_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = SimpleNamespace(ident=1, native_id=2**30)  # the system has no thread of this number
+    monkeypatch.setitem(threading._active, 1, ended)  # type: ignore[attr-defined]
+    sampler = LineSampler()
+    sampler._keep_others({1: sys._getframe()}, 0)
+    assert not sampler._ran and not sampler._others
+    ended.native_id = threading.get_native_id()
+    sampler._keep_others({1: sys._getframe()}, 0)
+    assert list(sampler._ran) == [ended.native_id]
+
+
+def test_sampling_that_ends_early_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(queues: line_sampler.Queues) -> None:
+        raise ProcessLookupError(3, "No such process")
+
+    sampler = LineSampler()
+    monkeypatch.setattr(line_sampler.Queues, "read_usage", fail)
+    sampler.start()
+    rest_long()
+    sampler.stop()
+    sampler.write_samples(tmp_path / "rank0.lines.json")
+    ended = json.loads((tmp_path / "rank0.lines.json").read_text())["ended_early"]
+    assert ended == "ProcessLookupError: [Errno 3] No such process"
+    trace = add_sampled_lines(make_trace(), make_samples(tmp_path, ended_early=ended))
+    (remark,) = trace.remarks
+    assert (remark.key, remark.args["error"]) == ("profiling.sampling_ended", ended)
+    assert sampled_stacks(trace) == 4, "what came is kept"
+
+
+def test_parameters_that_are_updated_by_hand_are_used() -> None:
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    base, middle, head = (torch.nn.Linear(*sizes, bias=False) for sizes in ((3, 5), (5, 4), (4, 1)))
+    update = torch.optim.SGD(head.parameters(), lr=0.1)
+    sampler = LineSampler()
+    sampler.start()
+    for _ in range(2):
+        head(middle(base(torch.ones(2, 3)))).mean().backward()
+        update.step()
+        with torch.no_grad():
+            base.weight -= 0.1 * base.weight.grad
+    sampler.stop()
+    assert sampler._list_never_used() == "[4,5]"
 
 
 def test_functions_with_gradients_of_their_own_have_the_line_that_applies_them() -> None:

@@ -141,8 +141,9 @@ def tell_watching(lines: Lines) -> Iterator[Cause]:
     for tool, frame in watched if isinstance(watched, list) else ():
         spent = float(lines.alone.length_ns) / max(1, len(lines.trace.steps))
         where = describe_frame(frame)
-        cause = make_cause(lines, "profiler", "watched", spent, where, tool=tool)
-        yield replace(cause, confidence="likely")
+        if spent >= WORTH * lines.calm_step_ns:  # how much of it is due to this, nothing tells
+            cause = make_cause(lines, "profiler", "watched", spent, where, tool=tool)
+            yield replace(cause, confidence="unsure", predicted=Range(0.0, min(spent, lines.calm_step_ns)))
 
 
 def tell_modes(lines: Lines) -> Iterator[Cause]:
@@ -150,19 +151,23 @@ def tell_modes(lines: Lines) -> Iterator[Cause]:
     takes."""
     trace = lines.trace
     entered = trace.about.get(MODES)
-    below = trace.mask_of_names(lambda name: name.endswith(DISPATCH)) & trace.where(("python",)) & lines.steady
-    spans = trace.intervals_of(below) - trace.intervals_of(lines.hands_out & lines.steady)
-    spent = float(spans.length_ns) / lines.steps
-    if not isinstance(entered, list) or not entered or spent < WORTH * lines.calm_step_ns:
-        return
-    tool, frame = entered[0]  # it enters itself again around each operator
-    cause = make_cause(lines, "python", "watched", spent, describe_frame(frame), tool=tool)
-    yield replace(cause, confidence="likely", predicted=Range(spent, lines.leave_out(trace.intervals_of(below))))
+    for tool, frame, *files in entered if isinstance(entered, list) else ():
+        # tensors of classes of their own have such functions too, in other files; older recordings tell no file
+        names = tuple(f"{file}(" for file in files if file)
+        is_of_mode = np.array([name.startswith(names) and name.endswith(DISPATCH) for name in trace.names])
+        below = is_of_mode[trace.name] & trace.where(("python",)) & lines.steady
+        spans = trace.intervals_of(below) - trace.intervals_of(lines.hands_out & lines.steady)
+        spent = float(spans.length_ns) / lines.steps
+        if spent >= WORTH * lines.calm_step_ns:
+            cause = make_cause(lines, "python", "watched", spent, describe_frame(frame), tool=tool)
+            most_ns = max(spent, lines.leave_out(trace.intervals_of(below)))
+            yield replace(cause, confidence="likely", predicted=Range(spent, most_ns))
+            return  # it enters itself again around each operator
 
 
 def find_other_threads(lines: Lines) -> Iterator[Cause]:
-    """Find the thread of the script's that computes in Python beside the training: of two that want the interpreter
-    each has it half of the time."""
+    """Find the thread of the script's that runs beside the training: of two that want the interpreter each has it half
+    of the time. Nothing tells whether it is in Python, or in C that gives the interpreter away."""
     others, looks = lines.trace.about.get(OTHERS), sampled_stacks(lines.trace)
     seen = others if isinstance(others, list) else []
     part = sum(count for _, count in seen) / max(1, looks)
@@ -173,7 +178,7 @@ def find_other_threads(lines: Lines) -> Iterator[Cause]:
     cause = make_cause(
         lines, "contention", "thread", spent, describe_frame(frame), count / max(1, sum(n for _, n in seen))
     )
-    yield replace(cause, confidence="likely", predicted=Range(spent, min(1.0, part) * lines.calm_step_ns))
+    yield replace(cause, confidence="likely", predicted=Range(0.0, min(1.0, part) * lines.calm_step_ns))
 
 
 def find_dearest_line(lines: Lines) -> Iterator[Cause]:

@@ -81,14 +81,24 @@ def count_alike_modules(lines: Lines) -> Iterator[Cause]:
         if RUN * (together.size - own.size) > together.size or together.size < ALIKE_MODULES * lines.steps:
             continue
         spans = Intervals.union_of(trace.start_ns[together], (trace.start_ns + trace.duration_ns)[together])
+        if not _are_small(lines, spans):
+            continue
         spent = lines.spent_with_gradients_in(spans) * own.size / together.size
         if best is None or spent > best.spent_ns:
             where = describe_frame(trace.names[name])
             best = make_cause(lines, "tiny_kernels", "alike", spent, where, calls=round(together.size / lines.steps))
-            ends = sorted(part * own.size / together.size for part in _weigh_alike(lines, spans))
-            best = replace(best, confidence="likely", predicted=Range(*ends))
+            most_ns = max(_weigh_alike(lines, spans)) * own.size / together.size
+            best = replace(best, confidence="likely", predicted=Range(0.0, most_ns))
     if best is not None and best.share >= WORTH_ALIKE:
         yield best
+
+
+def _are_small(lines: Lines, spans: Intervals) -> bool:
+    """Return whether the script's operators in these intervals work on small tensors: large ones gain nothing."""
+    trace, rows = lines.trace, lines.script_rows
+    rows = rows[spans.cover_moments(trace.start_ns[rows])]
+    elements = np.array([elements_of(trace.shapes[at]) for at in trace.shape[rows].tolist()])
+    return bool(0 < elements.max(initial=0) < SMALL)
 
 
 def _weigh_alike(lines: Lines, spans: Intervals) -> tuple[float, float]:

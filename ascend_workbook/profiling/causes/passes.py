@@ -42,7 +42,8 @@ def count_vain_gradients(lines: Lines) -> Iterator[Cause]:
             continue
         cause = make_cause(lines, "computing", key, spent, place, part, calls=round(nodes.size / lines.steps))
         ends = sorted((lines.leave_out(removed), spent * lines.calm_step_ns / lines.profile.breakdown.step_ns))
-        yield replace(cause, confidence="likely", predicted=Range(*ends))
+        least_ns = 0.0 if key == "unused" else ends[0]  # told by shapes
+        yield replace(cause, confidence="likely", predicted=Range(least_ns, ends[1]))
 
 
 def _find_passes(lines: Lines) -> Rows:
@@ -103,7 +104,10 @@ def _find_unused(lines: Lines, passes: Rows) -> Rows:
     for at in range(passes.size):
         own = np.flatnonzero(number_of == at)
         own = own[np.argsort(trace.start_ns[stores[own]], kind="stable")]
-        thrown = _read_thrown(lines, passes, at) + never
+        thrown = _read_thrown(lines, passes, at, Counter(shape[place] for place in np.flatnonzero(number_of == at + 1)))
+        stored = Counter(shape[place] for place in own)
+        # of one shape some are used: nothing tells which
+        thrown = Counter({each: count for each, count in (thrown + never).items() if stored[each] <= count})
         last_ns = int(trace.start_ns[passes[at]])
         for place in own[::-1].tolist():
             if not thrown[shape[place]]:
@@ -117,13 +121,19 @@ def _find_unused(lines: Lines, passes: Rows) -> Rows:
     return np.concatenate(vain).astype(np.intp) if vain else np.empty(0, np.intp)
 
 
-def _read_thrown(lines: Lines, passes: Rows, at: int) -> Counter[str]:
-    """Return the shapes of the gradients that are emptied unused between a pass and the next but one."""
+def _read_thrown(lines: Lines, passes: Rows, at: int, stored_next: Counter[str]) -> Counter[str]:
+    """Return the shapes of the gradients that are emptied unused between a pass and the next, and behind that until the
+    one after it, but for such as that stores too."""
+    starts = [*lines.trace.start_ns[passes].tolist(), int(lines.trace.start_ns.max()) + 1]
+    ends = starts[at + 1], starts[min(at + 2, passes.size)]
+    soon, later = _read_emptied(lines, starts[at], ends[0]), _read_emptied(lines, *ends)
+    return soon + Counter({shape: count for shape, count in later.items() if not stored_next[shape]})
+
+
+def _read_emptied(lines: Lines, begin_ns: int, end_ns: int) -> Counter[str]:
     trace = lines.trace
-    begin = int(trace.start_ns[passes[at]])
-    end = int(trace.start_ns[passes[at + 2]]) if at + 2 < passes.size else int(trace.start_ns.max()) + 1
     emptied = trace.mask_of_names(lambda name: name.startswith(UNUSED))
-    rows = np.flatnonzero(emptied & (trace.start_ns >= begin) & (trace.start_ns < end))
+    rows = np.flatnonzero(emptied & (trace.start_ns >= begin_ns) & (trace.start_ns < end_ns))
     texts = (trace.names[trace.name[row]][len(UNUSED) :] for row in rows.tolist())
     return sum((Counter(text.split()) for text in texts), Counter())
 

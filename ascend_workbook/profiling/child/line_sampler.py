@@ -14,6 +14,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import gc
+import inspect
 import json
 import os
 import sys
@@ -38,8 +39,11 @@ PACKAGES = "-packages" + os.sep
 #: Our own frames below and above the script's
 OURS = str(Path(__file__).parents[2]) + os.sep
 
-#: Another thread runs at a look that has had a core for one in so many parts of the time since the last
-RUNS = 5
+#: Of Python's own library: a thread with nothing else below it is none of the script's
+LIBRARY = (str(Path(os.__file__).parent) + os.sep, "<frozen ")
+#: At every so many looks the other threads are looked at; one runs that has had a core for one in so many parts of the
+#: time since then
+LOOK_AT_OTHERS, RUNS = 10, 5
 #: Every so many samples it is asked anew which threads and worker processes there are
 FIND_THREADS = 50
 #: Calls whose lines are noted: of torch.Tensor, of torch.distributed, of the devices' modules and their classes
@@ -82,6 +86,9 @@ class LineSampler:
         self._inputs: dict[tuple[CodeType, int], tuple[int, type, Any]] = {}
         self._ran: dict[int, tuple[int, int]] = {}
         self._others: dict[tuple[CodeType, int], int] = {}
+        self._modes: list[tuple[str, CodeType, int, str]] = []
+        self._versions: dict[int, int] = {}
+        self._ended_early = ""
         self._owners: weakref.WeakSet[Any] = weakref.WeakSet()
         self._used: dict[int, tuple[Any, int]] = {}
         self._hook: Any = None
@@ -95,6 +102,8 @@ class LineSampler:
         sys.setswitchinterval(min(self._switch_s, SWITCH_S))
         gc.callbacks.append(self._note_collection)
         self._note_calls()
+        _entered.clear()
+        _entered.update(dict.fromkeys(place for place, _ in _modes.values()))
         self._thread = threading.Thread(target=self._sample, name="line-sampler", daemon=True)
         self._thread.start()
 
@@ -111,6 +120,7 @@ class LineSampler:
         self._ended.set()
         self._thread.join()
         self._thread = None
+        self._modes = list(_entered)
         self._queues.close()
         gc.callbacks.remove(self._note_collection)
         for owner, name, original, own in reversed(self._replaced):
@@ -145,12 +155,16 @@ class LineSampler:
             "delays": self._delays,
             "calm_steps": list(calm_steps),
             "tools": list_tools(),
-            "modes": [(name, code.co_filename, find_line(code, at), name_function(code)) for name, code, at in _modes],
+            "modes": [
+                (name, code.co_filename, find_line(code, at), name_function(code), file)
+                for name, code, at, file in self._modes
+            ],
             "others": [
                 (code.co_filename, find_line(code, at), name_function(code), count)
                 for (code, at), count in self._others.items()
             ],
             "never_used": self._list_never_used(),
+            "ended_early": self._ended_early,
         }
         path.write_text(json.dumps(content, separators=(",", ":")), encoding="utf-8")
 
@@ -196,7 +210,9 @@ class LineSampler:
                 own = own_classes[type(module)] = _is_own_class(type(module))
             if threading.get_ident() != ours or not (own or _is_own(frame.f_code)):
                 return call(module, *args, **kwargs)
-            self._owners.add(module)
+            if module not in self._owners:
+                self._owners.add(module)
+                self._versions.update((id(each), _version_of(each)) for each in module.parameters())
             frame = _find_caller(frame)
             at, begin = frame.f_lasti, time.time_ns()
             result = call(module, *args, **kwargs)
@@ -253,9 +269,14 @@ class LineSampler:
             owner.zero_grad = self._note_emptying(owner.zero_grad)
 
     def _list_never_used(self) -> str:
-        """Return the shapes of the gradients of modules' parameters that no update has used, where others are."""
+        """Return the shapes of the gradients of modules' parameters that no update has used, where others are. One that
+        was written to is updated by hand."""
         parameters = {id(parameter): parameter for owner in self._owners for parameter in owner.parameters()}
-        unused = [value.grad for number, value in parameters.items() if self._used and number not in self._used]
+        unused = [
+            value.grad
+            for number, value in parameters.items()
+            if self._used and number not in self._used and _version_of(value) == self._versions.get(number)
+        ]
         return _list_shapes([grad for grad in unused if grad is not None])
 
     def _keep_used(self, parameters: Iterable[Any]) -> None:
@@ -299,41 +320,48 @@ class LineSampler:
         return call_and_note
 
     def _sample(self) -> None:
-        self._queues.find_threads()
-        while not self._ended.wait(INTERVAL_S):
-            begin = time.time_ns()
-            frames = sys._current_frames()
-            frame = frames.pop(self._thread_id, None)
-            if frame is not None:
-                self._keep_stack(frame)
-            self._keep_others(frames, begin)
-            usage = self._queues.read_usage()
-            now = time.time_ns()
-            self._delays.append((now, *usage, now - begin))
-            if len(self._delays) % FIND_THREADS == 1:
-                self._queues.find_threads()
+        try:
+            while not self._ended.wait(INTERVAL_S):
+                self._look()
+        except Exception as error:  # noqa: BLE001 - the script goes on; what was not seen from here on is told of
+            self._ended_early = f"{type(error).__name__}: {error}"
+
+    def _look(self) -> None:
+        if len(self._delays) % FIND_THREADS == 0:
+            self._queues.find_threads()
+        begin = time.time_ns()
+        frames = _read_frames()
+        frame = frames.pop(self._thread_id, None)
+        if frame is not None:
+            self._keep_stack(frame)
+        usage = self._queues.read_usage()
+        now = time.time_ns()
+        self._delays.append((now, *usage, now - begin))
+        if len(self._delays) % LOOK_AT_OTHERS == 0:  # it gives the interpreter away
+            self._keep_others(frames, now)
 
     def _keep_others(self, frames: dict[int, FrameType], now_ns: int) -> None:
-        """Keep where other threads of the script run that have had a core for a part of the time."""
+        """Keep where other threads of the script run that have had a core for a part of the time. It may end at any
+        moment: its clock is a file that is then gone."""
         frames.pop(threading.get_ident(), None)
-        for thread, innermost in frames.items():
-            place = _find_caller(innermost)
-            if not _is_own(place.f_code) or not hasattr(time, "pthread_getcpuclockid"):
+        threads: dict[int, threading.Thread] = getattr(threading, "_active", {})  # enumerate() waits for a lock
+        for number, frame in frames.items():
+            place, thread = _find_own_code(frame), threads.get(number)
+            if place is None or thread is None or thread.native_id is None:
                 continue
-            ran_ns = time.clock_gettime_ns(
-                time.pthread_getcpuclockid(thread)
-            )  # it lives: it needs the interpreter to end
-            before = self._ran.get(thread)
-            self._ran[thread] = (now_ns, ran_ns)
+            words = _read_words(f"/proc/self/task/{thread.native_id}/schedstat")
+            if not words:
+                continue
+            before, ran_ns = self._ran.get(thread.native_id), int(words[0])
+            self._ran[thread.native_id] = (now_ns, ran_ns)
             if before is not None and RUNS * (ran_ns - before[1]) >= now_ns - before[0]:
                 key = (place.f_code, place.f_lasti)
-                self._others[key] = self._others.get(key, 0) + 1
+                self._others[key] = self._others.get(key, 0) + LOOK_AT_OTHERS
 
     def _keep_own_stack(self) -> None:
         """Keep the stack below a collection: there is none where C collects and no Python runs below it."""
-        frame = sys._current_frames().get(threading.get_ident())
         if threading.get_ident() == self._thread_id:
-            self._keep_stack(frame)
+            self._keep_stack(sys._getframe())
 
     def _keep_stack(self, frame: FrameType | None) -> None:
         stack: list[tuple[CodeType, int]] = []
@@ -358,41 +386,89 @@ class LineSampler:
             self._keep_own_stack()
 
 
+def _read_frames() -> dict[int, FrameType]:
+    """Return the innermost frame of each thread. Up to Python 3.11 a collection may begin meanwhile, which holds a lock
+    that a thread that begins waits for: none does."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return sys._current_frames()
+    finally:
+        if collects:
+            gc.enable()
+
+
 def note_tools() -> None:
-    """Note from now on the lines that begin what watches each of Python's allocations or calls."""
-    for owner, name, tool in ((tracemalloc, "start", "tracemalloc"), (sys, "setprofile", "sys.setprofile")):
-        setattr(owner, name, _note_tool(getattr(owner, name), tool))
-    sys.settrace = _note_tool(sys.settrace, "sys.settrace")
+    """Note from now on, until `forget_tools`, the lines that begin to trace Python's allocations, and those that enter
+    modes in which operators are dispatched through Python. What is set by sys.setprofile and sys.settrace looks at its
+    own caller: these stay as they are."""
+    _replace(tracemalloc, "start", _note_start)
     mode = getattr(sys.modules.get("torch.utils._python_dispatch"), "TorchDispatchMode", None)
     if mode is not None:
-        enter = mode.__enter__
-
-        @functools.wraps(enter)
-        def enter_and_note(watcher: Any) -> Any:
-            frame = _find_caller(sys._getframe(1))
-            if _is_own(frame.f_code):
-                _modes[(type(watcher).__name__, frame.f_code, frame.f_lasti)] = None
-            return enter(watcher)
-
-        mode.__enter__ = enter_and_note
+        _replace(mode, "__enter__", _note_entering)
+        _replace(mode, "__exit__", _note_leaving)
 
 
-#: The modes that the script entered in which operators are dispatched through Python: their class, and where
-_modes: dict[tuple[str, CodeType, int], None] = {}
+def forget_tools() -> None:
+    """Take back what `note_tools` has replaced, where nothing else was put there since."""
+    while _replaced:
+        owner, name, original, ours = _replaced.pop()
+        if vars(owner).get(name) is ours:
+            setattr(owner, name, original)
 
 
-def _note_tool(begin: Any, tool: str) -> Any:
-    @functools.wraps(begin)
-    def begin_and_note(*args: Any, **kwargs: Any) -> Any:
-        frame = _find_caller(sys._getframe(1))
-        _begun[tool] = (frame.f_code.co_filename, frame.f_lineno, name_function(frame.f_code))
-        return begin(*args, **kwargs)
-
-    return begin_and_note
+def _replace(owner: Any, name: str, make: Any) -> None:
+    original = getattr(owner, name)
+    ours = functools.wraps(original)(make(original))
+    _replaced.append((owner, name, original, ours))
+    setattr(owner, name, ours)
 
 
+#: What note_tools has replaced: whose, its name, what it was and what it is now
+_replaced: list[tuple[Any, str, Any, Any]] = []
+#: The modes that the script is in, by their number: class, where each was entered, the file of its class; how often
+_modes: dict[int, tuple[tuple[str, CodeType, int, str], int]] = {}
+#: Those of them that it was in since the sampler began
+_entered: dict[tuple[str, CodeType, int, str], None] = {}
 #: Where a tool was begun: file, line, function
 _begun: dict[str, tuple[str, int, str]] = {}
+
+
+def _note_start(start: Any) -> Any:
+    def start_and_note(*args: Any, **kwargs: Any) -> Any:
+        frame = _find_own_code(sys._getframe(1))
+        if frame is not None:
+            _begun["tracemalloc"] = (frame.f_code.co_filename, frame.f_lineno, name_function(frame.f_code))
+        return start(*args, **kwargs)
+
+    return start_and_note
+
+
+def _note_entering(enter: Any) -> Any:
+    def enter_and_note(mode: Any) -> Any:
+        result = enter(mode)
+        frame = _find_own_code(sys._getframe(1))
+        place, times = _modes.get(id(mode), (None, 0))
+        if place is None and frame is not None:
+            dispatch = inspect.unwrap(type(mode).__torch_dispatch__)
+            file = getattr(getattr(dispatch, "__code__", None), "co_filename", "")
+            place = (type(mode).__name__, frame.f_code, frame.f_lasti, file)
+        if place is not None:  # it may enter itself again around each operator
+            _modes[id(mode)] = (place, times + 1)
+            _entered[place] = None
+        return result
+
+    return enter_and_note
+
+
+def _note_leaving(leave: Any) -> Any:
+    def leave_and_note(mode: Any, *args: Any) -> Any:
+        place, times = _modes.pop(id(mode), (None, 0))
+        if place is not None and times > 1:
+            _modes[id(mode)] = (place, times - 1)
+        return leave(mode, *args)
+
+    return leave_and_note
 
 
 def list_tools() -> list[tuple[str, str, int, str]]:
@@ -414,9 +490,21 @@ def _find_caller(frame: FrameType) -> FrameType:
     return near or frame
 
 
+def _find_own_code(frame: FrameType | None) -> FrameType | None:
+    """Return the nearest frame of the script's own code, which Python's library is not, or None."""
+    while frame is not None and (not _is_own(frame.f_code) or frame.f_code.co_filename.startswith(LIBRARY)):
+        frame = frame.f_back
+    return frame
+
+
 def _is_own(code: CodeType) -> bool:
     """Return whether code is the script's own."""
     return not (PACKAGES in code.co_filename or code.co_filename.startswith(OURS))
+
+
+def _version_of(tensor: Any) -> int:
+    """Return how often a tensor was written to; of one made in inference mode it is not known."""
+    return -1 if tensor.is_inference() else int(tensor._version)
 
 
 def _list_shapes(tensors: list[Any]) -> str:

@@ -160,6 +160,7 @@ class Recording:
         if self._sampler is not None and self._lines is not None:
             self._sampler.stop()
             self._sampler.write_samples(self._lines, self._calm)
+            line_sampler.forget_tools()
             self._lines = self._sampler = None
 
 

@@ -23,7 +23,8 @@ SAMPLED, SPANS = "sampled_stacks", "sampled_spans"
 #: The same: the shapes of gradients that no update ever uses; what watches each of Python's allocations or calls, and
 #: the line that began it, empty where that is not known
 NEVER_USED, WATCHED = "never_used", "watched"
-#: The same: modes in which operators are dispatched through Python, and where they were entered; lines at which other
+#: The same: modes in which operators are dispatched through Python, where they were entered, and the file that their
+#: class is in; lines at which other
 #: threads of the script's ran, and in how many of the looks
 MODES, OTHERS = "modes", "others"
 RANK_OF_DATA = re.compile(r"(rank\d+)(?:\.pt\.trace\.json|_.*_ascend_pt)")
@@ -50,13 +51,20 @@ def add_sampled_lines(trace: Trace, profile_path: Path) -> Trace:
         watched = [
             (tool, f"{file}({line}): {name}" if file else "") for tool, file, line, name in content.get("tools", ())
         ]
-        about[MODES] = [(mode, f"{file}({line}): {name}") for mode, file, line, name in content.get("modes", ())]
+        about[MODES] = [
+            (mode, f"{file}({line}): {name}", *of_class)
+            for mode, file, line, name, *of_class in content.get("modes", ())
+        ]
         others = [(f"{file}({line}): {name}", int(seen)) for file, line, name, seen in content.get("others", ())]
         about[OTHERS] = others
+        ended = str(content.get("ended_early", ""))
     except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         why = f"{type(error).__name__}: {error}"
         unread = Sentence("profiling.unreadable", path=str(path), error=why)
         return replace(trace, remarks=(*trace.remarks, unread))
+    if ended:
+        early = Sentence("profiling.sampling_ended", path=str(path), error=ended)
+        trace = replace(trace, remarks=(*trace.remarks, early))
     begin, end = int(trace.start_ns.min()), int((trace.start_ns + trace.duration_ns).max())
     inside = [span for span in spans if span[2] > begin and span[1] < end]
     about |= {SPANS: len(inside), WATCHED: watched}

@@ -6,21 +6,23 @@ from dataclasses import replace
 
 import pytest
 
-from ascend_workbook.profiling.causes.cause import Cause
+from ascend_workbook.profiling.causes.cause import Cause, Range
 from ascend_workbook.profiling.causes.counted import add_counted
 from ascend_workbook.profiling.facts import Profile
 from ascend_workbook.profiling.readers.lines import WATCHED
 from ascend_workbook.profiling.trace import Event, build_trace
 
 US = 1000
-OWN = "Python 7"
+OWN, DEVICE = "Python 7", "Ascend Hardware 1"
 MAIN, SCORE, RANK = "/a/train.py(50): main", "/a/train.py(20): score", "/a/train.py({line}): rank"
 LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 
 
-def recorded(*extra: tuple[str, str, int, int], lines: int = 10, lasts: int = 120, steps: int = 4) -> Profile:
+def recorded(
+    *extra: tuple[str, str, int, int], lines: int = 10, lasts: int = 120, steps: int = 4, launches: bool = False
+) -> Profile:
     """Four steps of 10 ms: a forward, a backward, and in `score` so many lines of `rank` that each take a little; in
-    the first of `steps` alone."""
+    the first of `steps` alone. `launches`: the products are handed out to a device."""
     events: list[Event] = []
     for number in range(4):
         begin = 10_000 * number
@@ -32,6 +34,9 @@ def recorded(*extra: tuple[str, str, int, int], lines: int = 10, lasts: int = 12
             rows += [(RANK.format(line=at + 2), "python", 7_000 + lasts * at, lasts) for at in range(lines)]
         for name, kind, start, length in (*rows, *extra):
             events.append(Event(name, kind, OWN, (begin + start) * US, length * US))
+            if launches and name == "aten::mm":
+                moment = (begin + start + 1) * US
+                events.append(Event("mm", "compute", DEVICE, moment, US, launched_by=len(events) - 1))
     profile = Profile.from_trace(build_trace(events, source="made", dialect="ascend"), {"tier": "npu-simulated"})
     return replace(profile, calm_step_ns=9_990 * US)
 
@@ -64,9 +69,12 @@ def test_a_function_that_sends_objects_communicates() -> None:
 
 
 def test_one_that_works_on_the_hosts_own_tensors_prepares() -> None:
-    profile = recorded(("aten::sort", "host_op", 7_100, 900), lines=10)
-    events = profile.trace.where(("host_op",)).sum()
-    assert events == 12 and not told_of(profile), "nothing tells which operators hand out: all may"
+    sorts = ("aten::sort", "host_op", 7_100, 900)
+    (told,) = told_of(recorded(sorts, launches=True))
+    assert (told.kind, told.evidence.key) == ("preprocessing", "PRF316.on_host") and told.where.endswith(" rank")
+    (other,) = told_of(recorded((*sorts[:3], 500), launches=True))
+    assert (other.kind, other.evidence.key) == ("python", "PRF316.function"), "less than half of its time"
+    assert not told_of(recorded(sorts)), "nothing tells which operators hand out: all may"
 
 
 def test_what_watches_python_is_told_at_the_line_that_began_it() -> None:
@@ -76,6 +84,12 @@ def test_what_watches_python_is_told_at_the_line_that_began_it() -> None:
     (told,) = told_of(replace(profile, trace=trace))
     assert (told.kind, told.where) == ("profiler", "a/train.py:33 main")
     assert told.evidence.args["tool"] == "tracemalloc" and not told_of(profile)
+    assert told.predicted == Range(0.0, told.spent_ns), "how much of it is due to this is not known"
+    causes = told_of(with_about(recorded(), watched=watched))
+    assert [cause.evidence.key for cause in causes] == ["PRF316.function", "PRF316.watched"], "the measured one first"
+    assert causes[1].spent_ns > causes[0].spent_ns
+    alone = with_about(recorded(("aten::add", "host_op", 0, 9_300), lines=1), watched=watched)
+    assert "profiler" not in [cause.kind for cause in told_of(alone)], "the host hardly runs Python"
 
 
 def with_about(profile: Profile, **about: object) -> Profile:
@@ -84,7 +98,8 @@ def with_about(profile: Profile, **about: object) -> Profile:
 
 def test_a_mode_that_each_operator_goes_through_is_told_where_it_was_entered() -> None:
     below = ("/env/site-packages/torch/utils/flop_counter.py(9): __torch_dispatch__", "python", 6_200, 1_500)
-    modes = [("_FlopCounterMode", "/a/train.py(35): main"), ("_FlopCounterMode", "/a/train.py(20): step")]
+    file = "/env/site-packages/torch/utils/flop_counter.py"
+    modes = [("_FlopCounterMode", "/a/train.py(35): main", file), ("_FlopCounterMode", "/a/train.py(20): step", file)]
     profile = recorded(below, lines=1)
     (told,) = [cause for cause in told_of(with_about(profile, modes=modes)) if cause.evidence.key == "PRF316.watched"]
     assert (told.kind, told.where) == ("python", "a/train.py:35 main") and told.spent_ns == pytest.approx(1_500 * US)
@@ -93,11 +108,20 @@ def test_a_mode_that_each_operator_goes_through_is_told_where_it_was_entered() -
     assert not [cause for cause in told_of(few) if cause.evidence.key == "PRF316.watched"]
 
 
+@pytest.mark.parametrize("of_class", [("/env/site-packages/torch/utils/flop_counter.py",), ("",), ()])
+def test_a_tensor_class_that_operators_go_through_is_no_mode(of_class: tuple[str, ...]) -> None:
+    below = ("/env/site-packages/torchao/float8/float8_tensor.py(9): __torch_dispatch__", "python", 6_200, 1_500)
+    modes = [("_FlopCounterMode", "/a/train.py(35): main", *of_class)]
+    causes = told_of(with_about(recorded(below, lines=1), modes=modes))
+    assert not [cause for cause in causes if cause.evidence.key == "PRF316.watched"]
+
+
 @pytest.mark.parametrize(("looks", "told"), [(45, True), (25, False)])
 def test_a_thread_that_computes_beside_the_training_is_told(looks: int, told: bool) -> None:
     others = [("/a/count.py(21): count_pairs", looks - 5), ("/a/count.py(20): count_pairs", 5)]
     causes = told_of(with_about(recorded(lines=1), sampled_stacks=100, others=others))
     assert [(cause.kind, cause.where) for cause in causes] == [("contention", "a/count.py:21 count_pairs")] * told
+    assert [cause.predicted.least_ns for cause in causes if cause.predicted] == [0.0] * told, "it may be in C"
 
 
 def computing(own: str, product: int = 3_000, lines_seen: bool = True) -> list[Cause]:

@@ -110,7 +110,7 @@ def test_recording_one_operator_adds_so_much_at_most() -> None:
     assert lines.calm_step_ns == pytest.approx((10_000 - 8 * 15) * US), "what else was slower then is in both"
 
 
-def heads(run: int, count: int, lasts: int = 400) -> Profile:
+def heads(run: int, count: int, lasts: int = 400, shape: str = "[8,8] [8,8]") -> Profile:
     """Four steps in which a line calls so many modules, in runs of so many on one tensor."""
     events: list[Event] = []
     for number in range(4):
@@ -121,7 +121,7 @@ def heads(run: int, count: int, lasts: int = 400) -> Profile:
             at = (begin + 100 + 500 * call) * US
             names = [LOOP, f"module#{call} own", *(["module on the same input"] if call % run else [])]
             events += [Event(name, "python", OWN, at, lasts * US) for name in names]
-            events.append(Event("aten::mm", "host_op", OWN, at + 10 * US, 20 * US, shape="[8,8] [8,8]"))
+            events.append(Event("aten::mm", "host_op", OWN, at + 10 * US, 20 * US, shape=shape))
     return Profile.from_trace(build_trace(events, source="made", dialect="ascend"), {"tier": "npu-simulated"})
 
 
@@ -130,6 +130,12 @@ def test_modules_of_one_class_on_the_same_tensor_are_told_at_the_line_that_calls
     assert (told.where, told.evidence.args["calls"]) == ("a/train.py:12 generate", 16)
     assert told.spent_ns == pytest.approx(16 * 400 * US * 14 / 16), "one of each run is needed"
     assert told.predicted is not None and told.predicted.most_ns == pytest.approx(told.spent_ns)
+    assert told.predicted.least_ns == 0, "nobody has computed them together"
+
+
+@pytest.mark.parametrize("shape", ["[256,512,56,56] [512]", ""])
+def test_modules_on_large_tensors_or_such_of_unknown_size_are_none(shape: str) -> None:
+    assert not [cause for cause in add_counted(heads(8, 16, shape=shape), ()) if cause.evidence.key == "PRF316.alike"]
 
 
 @pytest.mark.parametrize(("run", "count", "lasts"), [(1, 16, 400), (3, 15, 400), (4, 4, 400), (8, 16, 100)])

@@ -91,6 +91,21 @@ def test_gradients_that_are_emptied_unused_are_told_at_the_pass_that_stores_them
     ]
     (told,) = told_of(recorded(first, nodes(range(20, 22), "[8,8]"), told="[4] [4] [4] [4]"), "unused")
     assert (told.where, told.evidence.args["calls"]) == ("a/train.py:20 main", 4)
+    assert told.predicted is not None and told.predicted.least_ns == 0 < told.predicted.most_ns
+
+
+def test_gradients_of_which_some_of_the_same_shape_are_used_are_not_told() -> None:
+    first = [
+        *nodes(range(4), "[4]"),
+        *((at + 1_400, number + 4, shape) for at, number, shape in nodes(range(4), "[4]")),
+    ]
+    assert not told_of(recorded(first, nodes(range(20, 22), "[8,8]"), told="[4] [4] [4] [4]"), "unused")
+    first = [
+        *nodes(range(2), "[8,8]"),
+        *((at + 700, number + 2, shape) for at, number, shape in nodes(range(4), "[4]")),
+    ]
+    second = nodes(range(20, 24), "[4]")
+    assert not told_of(recorded(first, second, told="[4] [4] [4] [4]"), "unused"), "they may be the second's"
 
 
 def test_gradients_that_are_stored_before_such_as_are_used_are_needed_for_them() -> None:

@@ -20,6 +20,7 @@ from ascend_workbook.migration.dry_run.mirror import LARGEST_COPY_BYTES
 from ascend_workbook.migration.loop.copying import Files, copy_files
 from ascend_workbook.migration.loop.git import read_git, run_git
 from ascend_workbook.redaction.exits import redact
+from ascend_workbook.storage import write_file
 from ascend_workbook.storage.names import is_private
 
 #: Below .git of the result: what was done, and the runs' logs.
@@ -277,14 +278,7 @@ def _refuse_branch(user: Path, branch: str) -> None:
 
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file at once or not at all; the bits of its mode stay."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-        Path(name).chmod(mode if mode is not None else 0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_file(path, data)
+    if mode is not None:
+        path.chmod(mode)

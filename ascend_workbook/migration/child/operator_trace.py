@@ -129,7 +129,7 @@ class Trace(_python_dispatch.TorchDispatchMode):  # type: ignore[misc]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        where = self._find_user_line(sys._getframe(1))
+        where = self._find_user_line(sys._getframe().f_back)  # autograd's thread may have no frame below
         if not self.on or func.namespace in MARKS or where == "ours" or os.getpid() != self._pid:
             return func(*args, **kwargs)
         name = func.name()

@@ -32,7 +32,7 @@ SCHEMA = "ascend-workbook/ranks/1"
 MOST_CALLS = 2000
 WATCHED = "_workbook_watched"
 
-_base = torch._C.TensorBase
+_base = torch.Tensor.__base__
 _detach, _to, _reshape, _numpy = _base.detach, _base.to, _base.reshape, _base.numpy
 
 # How the arguments of each function lie: names of what is given and of what is received, and whether each is one

@@ -42,7 +42,7 @@ COPIES = 2
 #: Packages whose lines are none of the script's.
 LIBRARIES = ("torch", "torch_npu", "msprobe", "accelerate", "apex", "contextlib", "functools")
 
-_base = torch._C.TensorBase
+_base = torch.Tensor.__base__
 _detach, _to, _reshape, _numpy = _base.detach, _base.to, _base.reshape, _base.numpy
 _ptr, _item = _base.data_ptr, _base.item
 

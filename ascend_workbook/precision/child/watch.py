@@ -26,7 +26,7 @@ SCHEMA = "ascend-workbook/watch/1"
 #: Lines reach the disk at least so often.
 WRITE_EVERY_S = 0.5
 
-_raw, _base = torch._C._VariableFunctions, torch._C.TensorBase
+_raw, _base = torch._C._VariableFunctions, torch.Tensor.__base__
 _detach, _to, _tolist = _base.detach, _base.to, _base.tolist
 _cat, _clone, _no_grad = _raw.cat, _raw.clone, torch.no_grad
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 #: Most modules whose activations are measured.
 MODULES = 200
 
-_detach, _no_grad = torch._C.TensorBase.detach, torch.no_grad
+_detach, _no_grad = torch.Tensor.__base__.detach, torch.no_grad
 _norm = torch._C._linalg.linalg_vector_norm
 
 

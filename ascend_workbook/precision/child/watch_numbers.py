@@ -14,7 +14,7 @@ EXACT_TURN = 16
 PREFIXES = ("module.", "_orig_mod.", "_fsdp_wrapped_module.")
 
 _raw = torch._C._VariableFunctions
-_base = torch._C.TensorBase
+_base = torch.Tensor.__base__
 _detach, _stack, _foreach_norm = _base.detach, _raw.stack, _raw._foreach_norm
 _norm, _to = torch._C._linalg.linalg_vector_norm, _base.to
 

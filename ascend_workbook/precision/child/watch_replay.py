@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: Forwards of other arguments or shapes that are remembered; beyond, the model runs.
 MOST = 64
 
-_base = torch._C.TensorBase
+_base = torch.Tensor.__base__
 _detach, _clone = _base.detach, torch._C._VariableFunctions.clone
 
 

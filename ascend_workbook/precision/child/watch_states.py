@@ -15,7 +15,7 @@ KEEP_EVERY, KEPT = 50, 2
 BEFORE = 4
 SCHEMA = "ascend-workbook/watch-state/1"
 
-_base = torch._C.TensorBase
+_base = torch.Tensor.__base__
 _detach, _to = _base.detach, _base.to
 
 

@@ -307,6 +307,9 @@ class _TensorUnpickler(pickle.Unpickler):
     KNOWN: dict[tuple[str, str], object] = {
         ("torch._utils", "_rebuild_tensor_v2"): lambda *parts: ("tensor", *parts),
         ("torch._utils", "_rebuild_tensor_v3"): lambda *parts: ("tensor", *parts),
+        # torch_npu up to 2.8 saves a tensor of the NPU so, and says its memory layout behind what all tensors have
+        ("torch_npu.utils.storage", "_rebuild_npu_tensor"): lambda *parts: ("tensor", *parts),
+        ("torch_npu.npu._format", "Format"): int,
         ("torch.storage", "UntypedStorage"): "UntypedStorage",
         **{("torch", name): name for name in (*UNTYPED, *FLOAT8)},
         ("torch._utils", "_rebuild_parameter"): lambda data, *_: data,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import enum
 import os
 import pickle
 import random
+import sys
 import zipfile
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -290,3 +293,36 @@ def test_a_file_that_became_shorter_is_told_by_how_much(tmp_path: Path) -> None:
     assert next(blocks).tolist() == [1.0] * 4
     with pytest.raises(WorkbookError, match="ends 4 bytes too early"):
         next(blocks)
+
+
+class SavedOnNpu:
+    """A tensor as torch_npu up to 2.8 pickles it (torch_npu/utils/storage.py, `_reduce_ex`), its layout at the end."""
+
+    def __init__(self, tensor: torch.Tensor, layout: object) -> None:
+        self.tensor, self.layout = tensor, layout
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        tensor = self.tensor
+        place = (tensor.storage_offset(), tuple(tensor.size()), tensor.stride(), False, {}, self.layout)
+        return sys.modules["torch_npu.utils.storage"]._rebuild_npu_tensor, (tensor._typed_storage(), *place)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("by_format", [True, False])
+def test_a_tensor_that_an_older_torch_npu_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_format: bool
+) -> None:
+    """Its function and its enum are names; neither is imported when the file is read."""
+    for name in ("torch_npu", "torch_npu.utils", "torch_npu.utils.storage", "torch_npu.npu", "torch_npu.npu._format"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+
+    def _rebuild_npu_tensor() -> None: ...
+
+    kinds = enum.IntEnum("Format", {"ND": 2}, module="torch_npu.npu._format")
+    _rebuild_npu_tensor.__module__, _rebuild_npu_tensor.__qualname__ = "torch_npu.utils.storage", "_rebuild_npu_tensor"
+    monkeypatch.setattr(sys.modules["torch_npu.utils.storage"], "_rebuild_npu_tensor", _rebuild_npu_tensor, False)
+    monkeypatch.setattr(sys.modules["torch_npu.npu._format"], "Format", kinds, False)
+    values = torch.arange(12.0).reshape(3, 4)[1:]
+    torch.save(SavedOnNpu(values, kinds(2) if by_format else 2), tmp_path / "dumped.pt")
+    for name in ("torch_npu.utils.storage", "torch_npu.npu._format"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert np.array_equal(read_tensor(tmp_path / "dumped.pt"), values.numpy())

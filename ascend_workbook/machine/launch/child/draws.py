@@ -35,7 +35,7 @@ WITHIN = {"npu_fusion_attention": "keep_prob", "npu_fusion_attention_v2": "keep_
 #: Of SELU: what alpha dropout puts in the place of what it drops.
 ALPHA = 1.7580993408473766
 
-_raw, _base = torch._C._VariableFunctions, torch._C.TensorBase
+_raw, _base = torch._C._VariableFunctions, torch.Tensor.__base__
 _note: Callable[..., None] = lambda code, **args: None  # noqa: E731
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 DEPTH = 4
 
 _raw = torch._C._VariableFunctions
-_base = torch._C.TensorBase
+_base = torch.Tensor.__base__
 _detach, _clone, _foreach_norm, _stack = _base.detach, _raw.clone, _raw._foreach_norm, _raw.stack
 _norm, _to, _tolist = torch._C._linalg.linalg_vector_norm, _base.to, _base.tolist
 _add, _divide, _no_grad = _raw.add, _raw.true_divide, torch.no_grad

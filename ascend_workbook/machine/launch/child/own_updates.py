@@ -9,7 +9,7 @@ import torch
 _equal, _clone, _detach = (
     torch._C._VariableFunctions.equal,
     torch._C._VariableFunctions.clone,
-    torch._C.TensorBase.detach,
+    torch.Tensor.__base__.detach,
 )
 
 #: So many updates in a row that come after as many backward passes: from then on these are counted, nothing is compared

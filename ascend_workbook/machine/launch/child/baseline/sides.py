@@ -21,7 +21,7 @@ from . import places
 #: Marks of storages that are gone are dropped each time so many were made.
 SWEEP_EVERY = 4096
 
-_storage_of = torch._C.TensorBase.untyped_storage
+_storage_of = torch.Tensor.__base__.untyped_storage
 _marks: dict[int, tuple[object, bool]] = {}
 _marked, _loading = 0, 0
 #: Whether anything was put on the GPU yet.

@@ -17,7 +17,7 @@ from . import places, random, sides
 LIKE = ("empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "randint_like")
 #: Those that draw random numbers.
 RANDOM = {"rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal"}
-_copy_to = torch._C.TensorBase.to
+_copy_to = torch.Tensor.__base__.to
 NEW = ("new_tensor", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones")
 
 

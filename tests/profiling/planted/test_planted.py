@@ -18,10 +18,13 @@ from tests.profiling.planted.measure import HERE, MEASURED, find_scripts, list_f
 #: Of the draw, and how many are worked on
 SEED, WORKING = 20261127, 12
 NAMES = list_faults()
-#: The sets of a third, a fourth and a fifth hand, with the seeds of their draws, and how many are worked on
-OTHERS, OTHERS_WORKING = {"third": 20261201, "fourth": 20261301, "fifth": 20261401}, 13
+#: The sets of a third to a sixth hand, with the seeds of their draws, and how many are worked on
+OTHERS, OTHERS_WORKING = {"third": 20261201, "fourth": 20261301, "fifth": 20261401, "sixth": 20261501}, 13
 #: SHA-256 of the labels of a held half, noted before the half was there
-HELD_LABELS = {"fifth": "737d7517e30aeae4d194337638bbfcb2686db797b188ce84018ec12d6618ccd0"}
+HELD_LABELS = {
+    "fifth": "737d7517e30aeae4d194337638bbfcb2686db797b188ce84018ec12d6618ccd0",
+    "sixth": "a64f0c6b21bf55b48f656b05fb3793e28f17d247c3e509effedb96b59b93ad12",
+}
 HALVES = sorted(str(path.parent.relative_to(HERE)) for hand in OTHERS for path in (HERE / hand).glob("*/labels.json"))
 
 

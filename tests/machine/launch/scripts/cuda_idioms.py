@@ -51,6 +51,10 @@ for name, tensor in {
     "fftfreq": torch.fft.fftfreq(4, device="cuda"),
 }.items():
     expect(name, tensor.device == cpu and not tensor.is_cuda)
+expect("type of a tensor on the GPU", torch.zeros(2).cuda().half().type() == "torch.cuda.HalfTensor")
+expect("type of a parameter on the GPU", torch.nn.Linear(2, 2).cuda().half().weight.type() == "torch.cuda.HalfTensor")
+expect("type taken back", torch.zeros(2).type(torch.zeros(2).cuda().half().type()).dtype == torch.float16)
+expect("type of a tensor brought back", torch.zeros(2).cuda().cpu().type() == "torch.FloatTensor")
 expect("dtype kept", torch.zeros(2).to(device, torch.float16).dtype == torch.float16)
 model = torch.nn.Sequential(torch.nn.Linear(2, 2, device="cuda"), torch.nn.Dropout(0.5)).cuda().to(device).to("cuda:0")
 expect("module", next(model.parameters()).device == cpu)

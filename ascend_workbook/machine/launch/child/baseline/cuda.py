@@ -130,7 +130,7 @@ def _seed_answers() -> dict[str, object]:
         "get_rng_state_all": lambda: [stream.get_state() for _ in range(places.device_count())],
         "set_rng_state": set_state,
         "set_rng_state_all": lambda states: set_state(states[0]),
-        "default_generators": (stream,),
+        "default_generators": (stream,) * places.device_count(),
     }
 
 

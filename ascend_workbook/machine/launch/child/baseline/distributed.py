@@ -25,7 +25,8 @@ def install_distributed() -> None:
     replaces(c10d, "init_process_group", "new_group")(_start_with_gloo)
     replaces(c10d, "all_reduce")(_average_reduce)
     replaces(c10d, "get_backend")(_tell_backend)
-    for name in ("init_process_group", "new_group", "all_reduce", "get_backend"):
+    replaces(c10d, "isend")(_send_and_hold)
+    for name in ("init_process_group", "new_group", "all_reduce", "get_backend", "isend"):
         setattr(dist, name, getattr(c10d, name))
     dist.is_nccl_available = c10d.is_nccl_available = lambda: True
 
@@ -74,6 +75,12 @@ def _tell_backend(original: Callable[..., object], group: object = None) -> obje
     if not asker.startswith("torch.") and id(dist.group.WORLD if group is None else group) in _nccl_groups:
         return "nccl"
     return original(group)
+
+
+def _send_and_hold(original: Callable[..., object], tensor: torch.Tensor, *args: object, **kwargs: object) -> object:
+    """Send a view of the memory, which gloo then holds until it is sent: NCCL's stream still reads it where the script
+    gives it away behind the call, as Megatron's pipelines do (`tensor.data = torch.empty(1)`)."""
+    return original(tensor.detach(), *args, **kwargs)
 
 
 def _average_reduce(

@@ -110,7 +110,12 @@ def install_tensors() -> None:
     ) -> object:
         if isinstance(dtype, str) and dtype.startswith("torch.cuda."):
             dtype = dtype.replace("torch.cuda.", "torch.", 1)
-        return original(self, *((dtype, *args) if dtype is not None else args), **kwargs)
+        if dtype is not None or args or kwargs:
+            return original(self, *((dtype, *args) if dtype is not None else args), **kwargs)
+        name = str(original(self))
+        if name.startswith("torch.cuda.") or self.is_sparse or not sides.on_gpu(self):
+            return name
+        return name.replace("torch.", "torch.cuda.", 1)
 
     for storage in (torch.UntypedStorage, torch.TypedStorage):
         storage.cuda = _storage_cuda

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ascend_workbook.cli.mistakes import takes_script
 from ascend_workbook.cli.options import Option
 from ascend_workbook.findings.sentence import Scalar, load_catalogue, say
 from ascend_workbook.show.text import text_width
@@ -61,6 +62,8 @@ def _describe_parser(parser: Parser, width: int) -> Iterator[str]:
     for paragraph in say(about, parser.lang).split("\n\n") if about in load_catalogue() else ():
         plain = not any(line.startswith(" ") for line in paragraph.splitlines())
         yield "\n".join(wrap_text(paragraph, width)) if plain else paragraph
+    if takes_script(parser):
+        yield "\n".join(wrap_text(say("help.words.script", parser.lang), width))
 
 
 def _align_columns(left: str, right: str, width: int) -> Iterator[str]:

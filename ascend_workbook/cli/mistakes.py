@@ -1,17 +1,21 @@
 """What a mistyped command line may have meant: the nearest verb or option, or the verb that has the option.
 
-Also options of ours that stand behind a script: argparse gives them to the script.
+Also options of ours that stand behind a script: they are ours where a `--` follows, else argparse gives them to the
+script.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Mapping
 from difflib import get_close_matches
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ascend_workbook.cli.options import Option
     from ascend_workbook.cli.parser import Parser
 
 #: Options that mean the same in different verbs: switches, and what takes a value.
@@ -52,6 +56,70 @@ def near_option(parser: Parser, option: str) -> str:
     takes_value = {flag for group, takes in alike if takes for flag in group}
     synonyms = [flag for flag in synonyms if flag in own_options]
     return next((flag for flag in synonyms if own_options[flag].takes_value is (flag in takes_value)), "")
+
+
+def takes_script(parser: Parser) -> bool:
+    """Return whether a verb takes a script and, as they stand, the words behind it."""
+    words = [option for option in parser.options if option.settings.get("nargs") == argparse.REMAINDER]
+    return any(option.keyword in ("args", "script") for option in words)
+
+
+def bring_forward(parser: Parser, words: list[str]) -> list[str]:
+    """Return a verb's words with its own options that stand between the script and a `--` brought before the script.
+
+    `train.py --out X -- --lr 1` is `--out X train.py -- --lr 1`. Where nothing of ours stands there the words stay, but
+    for a `--` right behind a launcher's script, which is no word of the script's either."""
+    if not takes_script(parser):
+        return words
+    by_flag = parser.by_flag()
+    start = _find_positional(by_flag, words)
+    script = next((at for at in range(start, len(words)) if words[at].endswith(SCRIPTS)), _find_module(words, start))
+    if "--" not in words[script:] or "--" in words[:script]:
+        return words
+    end = words.index("--", script)
+    ours, others = _part_words(by_flag, words[script + 1 : end])
+    plain = script == start and any(option.keyword == "args" for option in parser.options)
+    if not ours and (plain or others):
+        return words
+    mark = ["--"] if plain else []  # of a launcher's words all is handed on
+    return [*words[:start], *ours, "--", *words[start : script + 1], *mark, *others, *words[end + 1 :]]
+
+
+def _find_positional(by_flag: Mapping[str, Option], words: list[str]) -> int:
+    """Find the first word that is no option of ours and no value of one."""
+    at = 0
+    while at < len(words) and words[at].startswith("-"):
+        at += _count_words(by_flag, words, at)
+    return at
+
+
+def _find_module(words: list[str], start: int) -> int:
+    """Find the last NAME of `-m NAME`; the end of the line where there is none."""
+    return max((at + 1 for at in range(start, len(words) - 1) if words[at] == "-m"), default=len(words))
+
+
+def _part_words(by_flag: Mapping[str, Option], words: list[str]) -> tuple[list[str], list[str]]:
+    """Part words into options of ours, each with its values, and others."""
+    ours: list[str] = []
+    others: list[str] = []
+    at = 0
+    while at < len(words):
+        count = _count_words(by_flag, words, at)
+        (ours if words[at].partition("=")[0] in by_flag else others).extend(words[at : at + count])
+        at += count
+    return ours, others
+
+
+def _count_words(by_flag: Mapping[str, Option], words: list[str], at: int) -> int:
+    """Count the words that an option of ours takes with its values; 1 of any other word."""
+    option = by_flag.get(words[at])
+    if option is None or not option.takes_value:
+        return 1
+    count = option.settings.get("nargs", 1)
+    if isinstance(count, int):
+        return 1 + count
+    values = list(takewhile(lambda word: not word.startswith("-"), words[at + 1 :]))
+    return 1 + len(values)
 
 
 def find_swallowed(args: argparse.Namespace, line: list[str]) -> tuple[str, list[str]]:

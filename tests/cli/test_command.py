@@ -237,6 +237,43 @@ def test_an_option_of_ours_behind_a_script_is_told(tmp_path: Path, line: str, te
     assert swallowed == told and (not told or script == str(tmp_path / "train.py"))
 
 
+@pytest.mark.parametrize(
+    ("line", "ours", "words"),
+    [
+        ("migrate t.py --out X -- --epochs 1", {"out": "X"}, ["t.py", "--epochs", "1"]),
+        ("migrate --out X t.py --seed=3 -- --out Y", {"out": "X", "seed": 3}, ["t.py", "--out", "Y"]),
+        ("migrate t.py data --lr 1 --skip a --skip b -- -x", {"skip": ["a", "b"]}, ["t.py", "data", "--lr", "1", "-x"]),
+        ("dry-run torchrun --nproc 2 t.py --steps 7 -- -x", {"steps": 7}, ["torchrun", "--nproc", "2", "t.py", "-x"]),
+        ("dry-run python -m pkg.train --steps 7 -- -x", {"steps": 7}, ["python", "-m", "pkg.train", "-x"]),
+        ("dry-run bash run.sh --steps 7 --", {"steps": 7}, ["bash", "run.sh"]),
+        ("capture t.py --out X -- --steps 9", {"out": "X"}, ["t.py", "--steps", "9"]),
+        ("launch-facts t.py --json x -- a", {"json": "x"}, ["t.py", "a"]),
+        ("migrate t.py --out X -- -- y", {"out": "X"}, ["t.py", "--", "y"]),
+        ("migrate t.py -- --out X", {"out": None}, ["t.py", "--out", "X"]),
+        ("migrate t.py a -- --out X", {"out": None}, ["t.py", "a", "--", "--out", "X"]),
+        ("migrate -- t.py --out X -- y", {"out": None}, ["t.py", "--out", "X", "--", "y"]),
+        ("dry-run torchrun t.py -- --steps 7", {"steps": 5}, ["torchrun", "t.py", "--steps", "7"]),
+        ("dry-run torchrun t.py a -- --steps 7", {"steps": 5}, ["torchrun", "t.py", "a", "--", "--steps", "7"]),
+        ("simulator run -- python t.py --lang zh -- x", {"lang": None}, ["python", "t.py", "--lang", "zh", "--", "x"]),
+    ],
+)
+def test_what_stands_before_a_dashes_word_behind_the_script_is_ours(
+    line: str, ours: dict[str, object], words: list[str]
+) -> None:
+    args = build_parser(line.split()[0]).parse_args(line.split())
+    given: list[str] = []
+    for option in args.chosen.options:
+        if option.keyword in ("script", "args", "command"):
+            value = option.read_value(args)
+            given += [value] if isinstance(value, str) else value
+    assert given == words and {name: getattr(args, name) for name in ours} == ours
+
+
+def test_a_wrong_value_before_the_dashes_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["migrate", "t.py", "--rounds", "many", "--lang", "en", "--", "--epochs", "1"]) == 2
+    assert "--rounds: 'many' is no whole number" in capsys.readouterr().err
+
+
 def test_a_swallowed_option_is_said_on_stderr_before_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

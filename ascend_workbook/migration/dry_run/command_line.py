@@ -31,25 +31,27 @@ NOT_TAKEN = re.compile(r"(?:CUDA_VISIBLE_DEVICES|ASCEND_RT_VISIBLE_DEVICES|PATH|
 
 @dataclass(frozen=True)
 class FromShell:
-    """`words`: the command, as command_line.read takes it. `cwd`: the folder that it runs in; None: not to be told."""
+    """`words`: the command, as command_line.read takes it. `cwd`: the folder that it runs in; None: not to be told.
+    `file` is the shell script."""
 
     words: tuple[str, tuple[str, ...]]
     cwd: Path | None
-    beside: Path
+    file: Path
     environment: Mapping[str, str]
     finding: Finding
 
     def find_script(self, path: Path) -> tuple[Path, Path | None]:
         """The training script and the folder it runs in: where `cd` led, else the shell script's own, or above it."""
         name = Path(os.path.relpath(path))
-        for base in (self.cwd, self.beside, self.beside.parent):
+        for base in (self.cwd, self.file.parent, self.file.parent.parent):
             if base is not None and (candidate := Path(os.path.normpath(base / name))).is_file():
                 return candidate, base
         return path, self.cwd
 
 
-def read_shell_command(script: str | Path, args: Sequence[str]) -> FromShell | None:
-    """Read the one plain launch of a shell script, None of another file. Raises WorkbookError for none or more."""
+def read_shell_command(script: str | Path, args: Sequence[str], data: bytes | None = None) -> FromShell | None:
+    """Read the one plain launch of a shell script, None of another file; `data` is its content where that is not the
+    file's. Raises WorkbookError for none or more."""
     words = [str(script), *map(str, args)]
     with suppress(ValueError):  # of quotes that nothing closes: no command then
         if isinstance(script, str) and not Path(script).exists() and len(split := shlex.split(script)) > 1:
@@ -67,11 +69,11 @@ def read_shell_command(script: str | Path, args: Sequence[str]) -> FromShell | N
                 return None
     if not file.is_file():
         raise WorkbookError("launch.script_missing", path=str(file.absolute()))
-    return _read_only_launch(file, words[1:])
+    return _read_only_launch(file, words[1:], data)
 
 
-def _read_only_launch(file: Path, args: Sequence[str]) -> FromShell:
-    shell_launches, text = _read_launches(file, args)
+def _read_only_launch(file: Path, args: Sequence[str], data: bytes | None) -> FromShell:
+    shell_launches, text = _read_launches(file, args, data)
     first = shell_launches[0] if len(shell_launches) == 1 else None
     if first is None or not first.words:
         raise _explain_refusal(file, shell_launches, text)
@@ -85,14 +87,14 @@ def _read_only_launch(file: Path, args: Sequence[str]) -> FromShell:
         "left": ", ".join(left) or "-",
     }
     finding = Finding("MIG148", Status.GOOD, "MIG148.launch", launch_args, Place(file.name, first.line))
-    return FromShell((first.words[0], first.words[1:]), cwd, file.parent.absolute(), variables, finding)
+    return FromShell((first.words[0], first.words[1:]), cwd, file.absolute(), variables, finding)
 
 
-def _read_launches(file: Path, args: Sequence[str]) -> tuple[list[Launch], str]:
+def _read_launches(file: Path, args: Sequence[str], data: bytes | None) -> tuple[list[Launch], str]:
     try:
-        if file.stat().st_size > LARGEST_BYTES:
+        if (file.stat().st_size if data is None else len(data)) > LARGEST_BYTES:
             raise WorkbookError("command.file", path=str(file), error=f"> {LARGEST_BYTES >> 20} MiB")
-        text = decode_bytes(file.read_bytes())[0]
+        text = decode_bytes(file.read_bytes() if data is None else data)[0]
     except OSError as cause:
         raise WorkbookError("command.file", path=str(file), error=explain_os_error(cause)) from cause
     except Unreadable as cause:

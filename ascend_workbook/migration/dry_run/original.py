@@ -163,7 +163,8 @@ SHOWN = 6
 
 @dataclass(frozen=True)
 class Original:
-    """`given` is the user's file; `script` what runs: the same, or a script that stands for a notebook beside it.
+    """`given` is the user's file; `script` what runs: the same, or a script that stands for a notebook beside it;
+    `shell` the shell script that launches it, and `asked` all that was given to run.
 
     `texts` are the modules below the layout's root as the baseline has them, `cells` the way back to a notebook.
     `libraries` are entries of PYTHONPATH that a shell script sets and that no mirror holds: they stay as they are."""
@@ -178,6 +179,12 @@ class Original:
     environment: Mapping[str, str] = field(default_factory=dict)
     libraries: tuple[Path, ...] = ()
     findings: tuple[Finding, ...] = ()
+    shell: Path | None = None
+    asked: tuple[str, ...] = ()
+
+    def launch_with(self, data: bytes) -> Original:
+        """Return the same training as another content of its shell script launches it. Raises WorkbookError."""
+        return prepare_training(self.asked[0], self.asked[1:], self.nproc, data)
 
     def migrate_texts(self, mode: str) -> dict[Path, bytes]:
         """The modules' texts with those of the migration in their place. Raises WorkbookError."""
@@ -201,9 +208,11 @@ class Original:
         return lines[number - 1].strip() if 0 < number <= len(lines) else ""
 
 
-def prepare_training(script: str | Path, args: Sequence[str], nproc: int) -> Original:
-    """Read the training behind a command. Raises WorkbookError where there is nothing or more than one thing to run."""
-    shell = read_shell_command(script, args)
+def prepare_training(script: str | Path, args: Sequence[str], nproc: int, data: bytes | None = None) -> Original:
+    """Read the training behind a command; `data` is the content of its shell script where that is not the file's.
+
+    Raises WorkbookError where there is nothing or more than one thing to run."""
+    shell = read_shell_command(script, args, data)
     words = shell.words if shell is not None else None
     path, own, nproc = read_command(*words, nproc) if words else read_command(script, args, nproc)
     path, cwd = shell.find_script(path) if shell is not None else (path, None)
@@ -229,7 +238,9 @@ def prepare_training(script: str | Path, args: Sequence[str], nproc: int) -> Ori
         status = Status.LOOK if any(cell.error or cell.changes for cell in cells.left) else Status.GOOD
         key = "MIG148.some_cells" if cells.left else "MIG148.all_cells"
         launch_findings.append(Finding("MIG148", status, key, left))
-    return Original(path, runs, own, nproc, where, texts, cells, environment, libraries, tuple(launch_findings))
+    asked = (str(script), *map(str, args))
+    file, findings = shell.file if shell is not None else None, tuple(launch_findings)
+    return Original(path, runs, own, nproc, where, texts, cells, environment, libraries, findings, file, asked)
 
 
 def _split_pythonpath(pythonpath: str, cwd: Path | None) -> list[Path]:

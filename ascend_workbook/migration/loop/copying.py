@@ -38,6 +38,16 @@ class Files:
     #: Folders of submodules whose files are not taken.
     modules: list[str] = field(default_factory=list)
 
+    def list_leading_out(self) -> list[str]:
+        """List the links that lead out of the copy: to what is not taken along, or by a whole path to the original."""
+        held = {above.as_posix() for name in self.names for above in (Path(name), *Path(name).parents)}
+        return [name for name in self.names if (self.root / name).is_symlink() and not self._leads_within(name, held)]
+
+    def _leads_within(self, name: str, held: set[str]) -> bool:
+        text = (self.root / name).readlink()
+        there = Path(os.path.normpath(Path(name).parent / text))
+        return not text.is_absolute() and there.as_posix() in held
+
     def hash_state(self) -> str:
         """Hash what the copy was made of: names, kinds and contents."""
         total = hashlib.sha256()

@@ -15,6 +15,7 @@ from ascend_workbook.migration.dry_run import judge
 from ascend_workbook.migration.loop.repository import BASELINE, ORIGINAL, Result
 from ascend_workbook.migration.loop.rounds import Verdict, args_of_round, key_of_round
 from ascend_workbook.migration.loop.state import AGREES, EDITED, FAILED, Round, State
+from ascend_workbook.migration.texts.shell import is_shell
 from ascend_workbook.redaction.exits import redact
 from ascend_workbook.show.card import Shown, show_report
 
@@ -29,13 +30,16 @@ COLUMNS = (
 )
 
 
-def make_report(result: Result, state: State, verdict: Verdict, root: Path, tier: str) -> Report:
-    """Make the report of a call that ended: its rounds are cards of their own, the last runs a part too."""
+def make_report(result: Result, state: State, verdict: Verdict, root: Path, tier: str, shell: str = "") -> Report:
+    """Make the report of a call that ended: its rounds are cards of their own, the last runs a part too.
+
+    `shell` is the name of the shell script that launches the training."""
     findings = [_summarise(result, state, verdict), *_tell_rounds(state.rounds)]
     if verdict.key != "agrees":
         findings += _list_decisions(verdict)
     by_hand = _list_by_hand(result, state)
     findings += _describe_copy(state, by_hand)
+    findings += _name_unused_launches(state, shell)
     undone: list[Scalar] = [*result.list_undone()]
     if undone:
         findings.append(Finding("MIG303", Status.NOTE, "MIG303.undone", {"count": len(undone), "names": undone}))
@@ -73,6 +77,8 @@ def make_report(result: Result, state: State, verdict: Verdict, root: Path, tier
 def _summarise(result: Result, state: State, verdict: Verdict) -> Finding:
     cured = sum(bool(entry.cure) for entry in state.rounds)
     last = state.rounds[-1] if state.rounds else None
+    caused = [entry for entry in state.rounds if entry.cause]
+    known = Sentence("MIG300.last_cause", cause=caused[-1].cause, at=_name_place(caused[-1])) if caused else ""
     args: dict[str, Scalar] = {
         "rounds": len(state.rounds),
         "cured": cured,
@@ -80,12 +86,17 @@ def _summarise(result: Result, state: State, verdict: Verdict) -> Finding:
         "out": str(result.folder),
         "quoted": shlex.quote(str(result.folder)),
         "cause": last.cause if last else "",
-        "at": f" ({last.place})" if last and last.place else "",
+        "at": _name_place(last) if last else "",
+        "last": known,
         "steps": last.compared if last else 0,
         "branch": Sentence("MIG300.branch", branch=result.branch) if result.branch else "",
     }
     status = Status.GOOD if verdict.key == "agrees" else Status.FIX
     return Finding("MIG300", status, f"MIG300.{verdict.key}", args, last.place if last else None, WEIGHT)
+
+
+def _name_place(entry: Round) -> str:
+    return f" ({entry.place})" if entry.place else ""
 
 
 def _tell_rounds(rounds: list[Round]) -> Iterator[Finding]:
@@ -138,6 +149,14 @@ def _describe_copy(state: State, by_hand: list[str]) -> Iterator[Finding]:
     if by_hand:
         places: list[Scalar] = [*by_hand[:SHOWN], *(["…"] if len(by_hand) > SHOWN else [])]
         yield Finding("MIG303", Status.NOTE, "MIG303.by_hand", {"count": len(by_hand), "places": places})
+
+
+def _name_unused_launches(state: State, shell: str) -> Iterator[Finding]:
+    """Name the shell scripts that a person has edited and no run went through; `shell` is the one that launches."""
+    edited = {name for entry in state.rounds if entry.outcome == EDITED for name in entry.files}
+    names: list[Scalar] = [name for name in sorted(edited) if is_shell(Path(name).name) and name != shell]
+    if names:
+        yield Finding("MIG303", Status.LOOK, "MIG303.not_run", {"count": len(names), "names": names})
 
 
 def _list_by_hand(result: Result, state: State) -> list[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Callable
 
+from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import Scalar, Sentence, say
@@ -16,7 +17,7 @@ from ascend_workbook.machine.device import Device
 from ascend_workbook.machine.launch import LaunchResult, Plugin
 from ascend_workbook.migration.dry_run import WATCH, sides
 from ascend_workbook.migration.dry_run import make_report as report_runs
-from ascend_workbook.migration.dry_run.original import cell_script
+from ascend_workbook.migration.dry_run.original import Original, cell_script
 from ascend_workbook.migration.loop.curing import Cure, find_cure
 from ascend_workbook.migration.loop.failure import Failure, Spot, list_spots
 from ascend_workbook.migration.loop.git import run_git
@@ -159,6 +160,7 @@ class Loop:
             before, seconds = self._launch(plan, "baseline", self.base)
             self._take_up_edits()
             if before.ok:
+                self.runs -= 1  # no round of its own: with `--rounds 1` the result runs once
                 return before
             self.last = report_runs(plan, self.base, self.target, before, None)
             self._set_back()
@@ -207,7 +209,10 @@ class Loop:
     def _run_target(self, before: LaunchResult) -> str:
         """One round; the key of the verdict, or "" where the next round follows."""
         overlay = self._overlay(self.state.tip)
+        original, other = self._read_launch(self.state.tip)
+        overlay = replace(overlay, others=(*overlay.others, *other))
         plan = replace(self.plan, out=self._new_folder("target"), migrated=overlay.contents, gone=overlay.gone)
+        plan = replace(plan, original=original)
         after, seconds = self._launch(plan, "target", self.target)
         self.last = report_runs(plan, self.base, self.target, before, after)
         if after.ok:
@@ -238,6 +243,12 @@ class Loop:
         rounds = self.state.rounds
         edited = max((number for number, entry in enumerate(rounds) if entry.outcome == EDITED), default=-1)
         return [entry for entry in rounds[edited + 1 :] if entry.cure]
+
+    @property
+    def shell(self) -> str:
+        """Return the name of the shell script that launches the training, "" where none of the repository does."""
+        shell = self.plan.original.shell.resolve() if self.plan.original.shell is not None else None
+        return shell.relative_to(self.root).as_posix() if shell and shell.is_relative_to(self.root) else ""
 
     @property
     def _next(self) -> int:
@@ -286,6 +297,21 @@ class Loop:
         others += [file.relative_to(root).as_posix() for file in gone & folders]  # a folder in a link's or file's place
         return Overlay(contents, frozenset(gone - contents.keys()), tuple(sorted(others)))
 
+    def _read_launch(self, commit: str) -> tuple[Original, tuple[str, ...]]:
+        """Return the training as a commit's shell script launches it; as the user's does, and the script's name, where
+        that is another training or none."""
+        original, name = self.plan.original, self.shell
+        if not name or name not in self.result.list_changed(ORIGINAL, commit):
+            return original, ()
+        data = self.result.read_file(commit, name)
+        try:
+            launched = original.launch_with(data) if data is not None else None
+        except WorkbookError:
+            launched = None
+        if launched is None or _name_run(launched) != _name_run(original):
+            return original, (name,)
+        return launched, ()
+
     def _read_failure(self, plan: sides.Plan, side: str, ran: LaunchResult) -> Failure:
         names = [name for name in run_git(self.result.folder, "ls-files", "-z").split("\0") if name]
         contents = ResultFiles(self.result.folder, names)
@@ -320,6 +346,12 @@ class Loop:
             entry = replace(entry, cure=cure.name, reason=cure.reason, source=cure.source, commit=commit, files=files)
             self.state.tip = commit or self.state.tip
         self._keep(replace(entry, losses=_losses(before or ran, ran if before is not None else None)))
+
+
+def _name_run(original: Original) -> tuple[Path, Path, int]:
+    """What a commit's shell script must not change: which file runs, from where its modules are, in how many
+    processes; the baseline ran those."""
+    return original.given, original.layout.root, original.nproc
 
 
 def _read_line(contents: Mapping[str, bytes], spot: Spot) -> str:

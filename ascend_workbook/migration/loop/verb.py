@@ -51,6 +51,7 @@ def migrate(
     tell: Callable[[str], None] | None = None,
 ) -> Report:
     """Makes a copy of the script's repository that trains on an NPU, in `rounds` runs at most, and says what it did.
+    The original's own run that ends well is none of them.
 
     `script` and `args` are those of `dry_run`. `out` is the folder of the result, a git repository of its own: its
     first commit is the repository as it was, then one commit for each rule of the rewrite and each cause that a run
@@ -87,7 +88,7 @@ def migrate(
         loop = looping.Loop(result, state, plan, base, target, files.root, rounds, tuple(skip), on_progress, tell)
         verdict = loop.run()
         state.left["uncommitted"] = result.list_uncommitted()
-        report = make_report(result, state, verdict, files.root, target.tier)
+        report = make_report(result, state, verdict, files.root, target.tier, loop.shell)
         state.head, state.asked = verdict.head, asked
         write_file(result.own_folder / REPORT, report.to_json())
         state.save(result.own_folder)
@@ -142,6 +143,7 @@ def _open_result(
         "mode": mode,
     }
     left = {"private": files.private, "large": files.large, "modules": files.modules}
+    left["links"] = files.list_leading_out()
     fresh = states.State(source, left=left)
     result = Result(folder, top if branch else None, branch or "")
     earlier = states.load_state(result.own_folder)

@@ -84,6 +84,96 @@ def run_git(folder: Path, *words: str) -> str:
 
 
 NONE = "'NoneType' object is not subscriptable"
+NO_SPLIT = ("'NoneType' object has no attribute 'split'", 4)
+ODD = ("odd", 5)
+
+
+def test_one_round_is_a_run_of_the_result(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    give(monkeypatch, iter([None, (NONE, 5)]))
+    report = run(script, rounds=1)
+    assert report.facts["verdict"] == "rounds" and outcomes(report) == ["failed"]
+    assert f"1 round(s) so far there is no verdict; the last cause (train.py:5): TypeError: {NONE}" in report.verdict(
+        "en"
+    )
+    give(monkeypatch, iter([None, None]))
+    assert run(script, rounds=1).facts["verdict"] == "agrees"
+
+
+def test_without_a_cause_none_is_named(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def edit_while_it_runs() -> Iterator[tuple[str, int] | None]:
+        yield None
+        (script.parents[1] / "out" / "notes.txt").write_text("mine", encoding="utf-8")
+        yield None
+
+    give(monkeypatch, edit_while_it_runs())
+    report = run(script, rounds=1)
+    assert outcomes(report) == ["agrees", "edited"]
+    assert "after the 2 round(s) so far there is no verdict. The copy" in report.verdict("en")
+
+
+LAUNCH = "export WIDTH=4\npython train.py --lr 1\n"
+
+
+@pytest.fixture
+def launcher(script: Path) -> Path:
+    file = script.with_name("run.sh")
+    file.write_text(LAUNCH, encoding="utf-8")
+    return file
+
+
+def test_a_launch_that_a_person_edited_is_what_runs(launcher: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    give(monkeypatch, iter([None, ODD]))
+    assert run(launcher).facts["verdict"] == "failed"
+    out = launcher.parents[1] / "out"
+    (out / "run.sh").write_text("export WIDTH=8\npython train.py --lr 2 --bf16\n", encoding="utf-8")
+    launched = give(monkeypatch, iter([None, None]))
+    report = run(launcher)
+    baseline, target = (plan.original for _, plan in launched)
+    assert report.facts["verdict"] == "agrees" and outcomes(report) == ["failed", "edited", "agrees"]
+    assert (baseline.args, baseline.environment) == (("--lr", "1"), {"WIDTH": "4"})
+    assert (target.args, target.environment) == (("--lr", "2", "--bf16"), {"WIDTH": "8"})
+    assert not any(found.key == "MIG303.not_run" for found in report.findings)
+
+
+@pytest.mark.parametrize(
+    "text", ["python other.py\n", "torchrun --nproc_per_node=4 train.py\n", "echo nothing\n", None]
+)
+def test_a_launch_of_another_training_is_named_as_not_run(
+    launcher: Path, monkeypatch: pytest.MonkeyPatch, text: str | None
+) -> None:
+    launcher.with_name("other.py").write_text("import torch\n", encoding="utf-8")
+    give(monkeypatch, iter([None, ODD]))
+    run(launcher)
+    file = launcher.parents[1] / "out" / "run.sh"
+    file.unlink()
+    if text is not None:
+        file.write_text(text, encoding="utf-8")
+    launched = give(monkeypatch, iter([None, None]))
+    report = run(launcher)
+    assert report.facts["verdict"] == "unproven" and "run.sh" in report.verdict("en")
+    assert launched[1][1].original.args == ("--lr", "1")
+
+
+def test_a_shell_script_that_launches_nothing_here_is_named(launcher: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = launcher.with_name("train.py")
+    give(monkeypatch, iter([None, ODD]))
+    run(script)
+    (launcher.parents[1] / "out" / "run.sh").write_text("python train.py --lr 9\n", encoding="utf-8")
+    give(monkeypatch, iter([None, None]))
+    (found,) = (found for found in run(script).findings if found.key == "MIG303.not_run")
+    assert found.args["names"] == ["run.sh"] and found.status is Status.LOOK
+
+
+def test_links_out_of_the_copy_are_named(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (script.parent / "__pycache__").mkdir()
+    (script.parent / "lib").mkdir()
+    (script.parent / "lib" / "a.py").write_text("x = 1\n", encoding="utf-8")
+    links = {"in": "lib", "file": "lib/a.py", "aside": "__pycache__/x", "up": "../user/lib", "whole": script}
+    for name, leads in links.items():
+        (script.parent / name).symlink_to(leads)
+    give(monkeypatch, iter([None, None]))
+    (found,) = (found for found in run(script).findings if found.key == "MIG303.links")
+    assert found.args["names"] == ["aside", "up", "whole"]
 
 
 def test_the_same_cause_again_is_for_a_person(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,10 +253,6 @@ def test_what_a_person_edited_is_a_commit_of_its_own(script: Path, monkeypatch: 
     assert [entry["outcome"] for entry in report.facts["rounds"]] == ["failed", "edited", "agrees"]
     assert "by hand" in report.facts["rounds"][1]["diff"]
     assert [place[:10] for place in report.facts["by_hand"]] == ["train.py:3"]  # the other is done
-
-
-NO_SPLIT = ("'NoneType' object has no attribute 'split'", 4)
-ODD = ("odd", 5)
 
 
 def test_a_persons_own_commit_outlives_a_baseline_that_fails(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:

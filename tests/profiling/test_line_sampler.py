@@ -18,8 +18,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ascend_workbook.profiling.child import line_sampler
-from ascend_workbook.profiling.child.line_sampler import LineSampler, _holds_mask, find_line
+from ascend_workbook.profiling.child import line_sampler, queues, watching_tools
+from ascend_workbook.profiling.child.call_notes import _holds_mask
+from ascend_workbook.profiling.child.code_places import find_line
+from ascend_workbook.profiling.child.line_sampler import LineSampler
 from ascend_workbook.profiling.facts import load_profile
 from ascend_workbook.profiling.intervals import Intervals
 from ascend_workbook.profiling.readers import lines
@@ -310,7 +312,7 @@ def train_two(torch: Any, shares: bool) -> list[tuple[int, str, str]]:
         middle.mean().backward()
         updates[0].step()
     sampler.stop()
-    return [(*name_at(code, at), call) for _, _, code, at, call, *_ in sampler._calls if call.startswith("unused")]
+    return [(*name_at(code, at), call) for _, _, code, at, call, *_ in sampler._notes.calls if call.startswith("unused")]
 
 
 def name_at(code: Any, at: int) -> tuple[int, str]:
@@ -350,7 +352,7 @@ def test_modules_on_the_same_tensor_are_noted_as_such() -> None:
     for head in heads:
         head(given + 1)
     sampler.stop()
-    noted = [names for _, _, _, _, *names in sampler._calls]
+    noted = [names for _, _, _, _, *names in sampler._notes.calls]
     same = [len(names) == 2 for names in noted if names[0].startswith("module#")]
     assert same == [False, True, True, False, False, False]
 
@@ -363,10 +365,10 @@ def noted_tools() -> Iterator[None]:
 
 
 def test_what_watches_python_is_listed_with_the_line_that_began_it(noted_tools: None) -> None:
-    assert not [tool for tool, *_ in line_sampler.list_tools() if tool == "tracemalloc"]
+    assert not [tool for tool, *_ in watching_tools.list_tools() if tool == "tracemalloc"]
     tracemalloc.start()
     try:
-        told = [rest for tool, *rest in line_sampler.list_tools() if tool == "tracemalloc"]
+        told = [rest for tool, *rest in watching_tools.list_tools() if tool == "tracemalloc"]
     finally:
         tracemalloc.stop()
     here = test_what_watches_python_is_listed_with_the_line_that_began_it.__code__
@@ -420,7 +422,7 @@ def test_modes_that_the_script_is_in_while_it_is_sampled_are_written(noted_tools
     expected = [("Around", line + 15), ("Late", line + 19)]
     assert [(name, at) for name, _, at, *_ in modes] == expected
     assert {file for *_, file in modes} == {dispatching.__file__}, "where their function is"
-    assert not line_sampler._modes
+    assert not watching_tools._modes
 
 
 def test_what_watches_and_what_is_never_used_comes_with_the_trace(tmp_path: Path) -> None:
@@ -480,11 +482,11 @@ def test_a_thread_that_has_just_ended_is_passed_over(monkeypatch: pytest.MonkeyP
 
 
 def test_sampling_that_ends_early_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(queues: line_sampler.Queues) -> None:
+    def fail(queues: queues.Queues) -> None:
         raise ProcessLookupError(3, "No such process")
 
     sampler = LineSampler()
-    monkeypatch.setattr(line_sampler.Queues, "read_usage", fail)
+    monkeypatch.setattr(queues.Queues, "read_usage", fail)
     sampler.start()
     rest_long()
     sampler.stop()
@@ -510,7 +512,7 @@ def test_parameters_that_are_updated_by_hand_are_used() -> None:
         with torch.no_grad():
             base.weight -= 0.1 * base.weight.grad
     sampler.stop()
-    assert sampler._list_never_used() == "[4,5]"
+    assert sampler._notes.list_never_used() == "[4,5]"
 
 
 def test_functions_with_gradients_of_their_own_have_the_line_that_applies_them() -> None:
@@ -532,5 +534,5 @@ def test_functions_with_gradients_of_their_own_have_the_line_that_applies_them()
     sampler.stop()
     assert result.tolist() == [2.0, 2.0] and vars(torch.autograd.Function)["apply"] is before
     line = test_functions_with_gradients_of_their_own_have_the_line_that_applies_them.__code__.co_firstlineno + 15
-    noted = [(find_line(code, at), call) for _, _, code, at, call, *_ in sampler._calls]
+    noted = [(find_line(code, at), call) for _, _, code, at, call, *_ in sampler._notes.calls]
     assert noted == [(line, "autograd.Function")]

@@ -8,9 +8,10 @@ runs from one optimizer update to the next."""
 from __future__ import annotations
 
 import functools
-import importlib.util
+import importlib
 import json
 import shutil
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -25,13 +26,13 @@ if TYPE_CHECKING:
 
 
 def _load_beside(name: str) -> ModuleType:
-    """Load a file that lies beside this one: the script's process knows nothing of the workbook."""
-    spec = importlib.util.spec_from_file_location(f"_workbook_{name}", Path(__file__).with_name(f"{name}.py"))
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{name}.py cannot be loaded")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    """Load a file that lies beside this one, with those that it needs, under a name that no script uses: the script's
+    process knows nothing of the workbook."""
+    package = "_workbook_profiling"
+    if package not in sys.modules:
+        sys.modules[package] = ModuleType(package)
+        sys.modules[package].__path__ = [str(Path(__file__).parent)]
+    return importlib.import_module(f"{package}.{name}")
 
 
 line_sampler = _load_beside("line_sampler")
@@ -45,6 +46,7 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
         line_sampler.note_tools()
     running: list[Recording] = []
     marks = Marks(lambda: running[0].step())
+    total = config["wait"] + config["warmup"] + config["steps"]
 
     def start_profiler(model: torch.nn.Module) -> None:
         estimate = room(model, config, observer.rank, observer.world_size)
@@ -55,12 +57,17 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
         running.append(profiler)
 
     def stop_profiler(status: str) -> None:
-        # a script that ended before all steps were recorded: what there is is written here
-        if running and not running[0].complete:
+        if running:
             running[0].stop()
 
+    def end_step(step: dict[str, Any]) -> None:
+        # one rank cannot go on without the others
+        if running and step["step"] == total and observer.world_size == 1 and running[0].is_quick:
+            observer.limit = total + CALM_STEPS
+        marks.request_mark()
+
     observer.on_model(start_profiler)
-    observer.on_step(lambda step: marks.request_mark())
+    observer.on_step(end_step)
     observer.on_end(stop_profiler)
 
 
@@ -107,6 +114,9 @@ PER_LEAF, PER_PARAMETER, BYTES, BYTES_STACK = 60, 12, 600, 1200
 #: torch_npu's parser takes about so many times the raw data, in memory and on the disk
 PARSING = 20
 RESERVE_MIB = 512
+#: So many more steps go by behind the recording, where they take so long at most: what a step takes without it is told
+#: by more than the few before it
+CALM_STEPS, QUICK_NS = 6, 2_000_000_000
 MIB = 1 << 20
 
 
@@ -121,6 +131,7 @@ class Recording:
         self._wait = config["wait"]
         self._steps = 0
         self._sampler: Any = None
+        self._stopped: Any = None
         self._calm: list[tuple[int, int]] = []
         self._begun: Usage | None = None
 
@@ -129,27 +140,37 @@ class Recording:
         """Return whether all steps that were asked for are recorded and written."""
         return bool(self._steps >= self._end)
 
+    @property
+    def is_quick(self) -> bool:
+        """Return whether steps that are not recorded take so little that some more are."""
+        return self._lines is not None and 0 < CALM_STEPS * max((took for took, _ in self._calm), default=0) < QUICK_NS
+
     def start(self) -> None:
         """Start before the first step."""
         self._profiler.start()
         self._sample()
 
     def step(self) -> None:
-        """End a step; of those before the profiler begins note how long they take, and wait for a core of that."""
+        """End a step; of those before the profiler begins, and behind the one in whose wake it has ended, note how long
+        they take, and wait for a core of that."""
         ended = read_usage()
         self._steps += 1
-        if self._begun and self._steps <= self._wait:
+        if self._begun and (self._steps <= self._wait or self._steps > self._end + 1):
             self._calm.append((ended.at_ns - self._begun.at_ns, find_waited(self._begun, ended)))
-        if self._steps >= self._end:  # before the profiler writes what it has
+        if self._steps == self._end:  # before the profiler writes what it has
             self._stop_sampling()
-        self._profiler.step()
+        if self._steps <= self._end:
+            self._profiler.step()
         self._sample()
         self._begun = read_usage()
 
     def stop(self) -> None:
-        """End the recording, where not all steps came."""
-        self._stop_sampling()
-        self._profiler.stop()
+        """End the recording where not all steps came: what there is is written; else say what was told behind it."""
+        if not self.complete:
+            self._stop_sampling()
+            self._profiler.stop()
+        elif self._stopped is not None and self._lines is not None:
+            self._stopped.write_samples(self._lines, self._calm)
 
     def _sample(self) -> None:
         if self._lines is not None and self._sampler is None and self._begin <= self._steps < self._end:
@@ -161,37 +182,43 @@ class Recording:
             self._sampler.stop()
             self._sampler.write_samples(self._lines, self._calm)
             line_sampler.forget_tools()
-            self._lines = self._sampler = None
+            self._stopped, self._sampler = self._sampler, None
 
 
 class Usage(NamedTuple):
-    """When it was read; how long the thread had run and waited for a core until then, and each other of its process had
-    waited for one, by its number. Nanoseconds."""
+    """When it was read; how long the thread had run and waited for a core until then, and each other of its process, by
+    its number. Nanoseconds."""
 
     at_ns: int
     ran_ns: int
     waited_ns: int
-    others_ns: dict[str, int]
+    others: dict[str, tuple[int, int]]
 
 
 def read_usage() -> Usage:
     """Read how this process's threads have run so far; what the system does not tell is 0."""
-    waited = {}
+    others = {}
     try:
         for task in Path("/proc/self/task").iterdir():
-            waited[task.name] = int((task / "schedstat").read_text().split()[1])
-    except (OSError, ValueError, IndexError):
+            ran, waited = (task / "schedstat").read_text().split()[:2]
+            others[task.name] = int(ran), int(waited)
+    except (OSError, ValueError):
         pass
-    own = waited.pop(str(threading.get_native_id()), 0)
-    return Usage(time.time_ns(), time.thread_time_ns(), own, waited)
+    _, own = others.pop(str(threading.get_native_id()), (0, 0))
+    return Usage(time.time_ns(), time.thread_time_ns(), own, others)
 
 
 def find_waited(begun: Usage, ended: Usage) -> int:
-    """Return how long the thread could have gone on and did not, for it or what it rests for waited for a core."""
+    """Return how long the thread could have gone on and did not, for it or the one that it rests for waited for a core:
+    of the others that is the one that ran the longest."""
     own = ended.waited_ns - begun.waited_ns
     rested = max(0, ended.at_ns - begun.at_ns - (ended.ran_ns - begun.ran_ns) - own)
-    others = [waited - begun.others_ns.get(thread, waited) for thread, waited in ended.others_ns.items()]
-    return own + min(rested, max(others, default=0))
+    others = [
+        tuple(after - before for after, before in zip(usage, begun.others.get(thread, usage)))
+        for thread, usage in ended.others.items()
+    ]
+    ran, waited = max(others, default=(0, 0))
+    return own + min(max(0, rested - ran), waited)
 
 
 def make(config: dict[str, Any], rank: int) -> Recording:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -83,26 +84,28 @@ def read_delays(profile_path: Path) -> Intervals:
 
 
 def read_calm_step(profile_path: Path) -> float:
-    """Return the nanoseconds of the shortest of the steps that went by before the recording began, without what the
+    """Return the nanoseconds of the median of the steps that went by before the recording began, without what the
     thread waited for a core; 0 where none is known."""
     path = find_samples(profile_path)
     try:
         content = json.loads(path.read_text(encoding="utf-8")) if path else {}
         steps = [int(took) - int(waited) for took, waited in content.get("calm_steps", ())]
-        return float(min((step for step in steps if step > 0), default=0))  # what waited may be told for too long
+        return float(median([step for step in steps if step > 0] or [0]))  # what waited may be told for too long
     except (OSError, ValueError, TypeError, AttributeError):  # add_sampled_lines tells of it
         return 0.0
 
 
 def find_lost_times(delays: Sequence[Sequence[int]]) -> Intervals:
     """Return when a thread could have gone on and did not, by the rows of LineSampler.delays. What a look finds waited
-    lies directly before it. Where the thread rests it may wait for another, and for that one's core."""
-    table = np.array([[int(value) for value in row] for row in delays], np.int64).reshape(-1, 5)
+    lies directly before it. Where the thread rests it may wait for another, and for that one's core; not while that one
+    runs, and not where it sleeps. Older rows tell neither."""
+    rows = [[int(value) for value in row] for row in delays]
+    table = np.array([[*row, 0, 0][:7] for row in rows], np.int64).reshape(-1, 7)
     if len(table) < 2:
         return EMPTY
-    at_ns, held_ns = table[:, 0], table[1:, 4]
-    wall, ran, own, others = np.diff(table[:, :4], axis=0).T
-    resting = np.maximum(0, wall - ran - own)
+    at_ns, held_ns, asleep = table[:, 0], table[1:, 4], table[1:, 6] + table[:-1, 6] > 0
+    wall, ran, own, others, others_ran = np.diff(table[:, [0, 1, 2, 3, 5]], axis=0).T
+    resting = np.where(asleep, 0, np.maximum(0, wall - ran - own - others_ran))
     lost = own + np.minimum(resting, np.maximum(others, held_ns))
     return Intervals.union_of(np.maximum(at_ns[1:] - lost, at_ns[:1]), at_ns[1:])
 

@@ -51,7 +51,8 @@ class Profile:
     """A trace and its breakdown. `tier` is empty where neither the record nor the trace tells it; `told` is what the
     profiler's own table says of each step (tables.step_times); `output` the folder in which its tables lie, `database`
     the database that it was exported to; `delays` when other programs had the cores that its process wanted;
-    `calm_step_ns` what a step took that was not recorded, 0 where that is not known; `gradients` which rows of backward
+    `calm_step_ns` what a step took that was not recorded, 0 where that is not known, as `calm_steps` of them tell;
+    `gradients` which rows of backward
     belong to which of forward (n, 2), `numbers` which operators have which number in the order of forward."""
 
     trace: Trace
@@ -64,6 +65,7 @@ class Profile:
     database: Path | None = None
     delays: Intervals = EMPTY
     calm_step_ns: float = 0.0
+    calm_steps: int = 0
     gradients: Links = field(default_factory=lambda: NO_LINKS)
     numbers: Numbers = NO_NUMBERS
 
@@ -137,7 +139,8 @@ class Profile:
         if not self.delays.start_ns.size:
             return self
         calm = Profile.from_trace(without(self.trace, self.delays), self.record, self.told)
-        return replace(calm, calm_step_ns=self.calm_step_ns, gradients=self.gradients, numbers=self.numbers)
+        calm = replace(calm, calm_step_ns=self.calm_step_ns, calm_steps=self.calm_steps)
+        return replace(calm, gradients=self.gradients, numbers=self.numbers)
 
     @cached_property
     def exposed(self) -> Exposed:
@@ -216,8 +219,9 @@ def load_profile(path: str | os.PathLike[str], steps: str = ALL) -> Profile:
     profile = replace(profile, output=output, database=database, delays=read_delays(profile_path))
     if not profile.simulated:
         return profile
-    numbers = read_numbers(trace)
-    return replace(profile, calm_step_ns=read_calm_step(profile_path), gradients=read_gradients(trace), numbers=numbers)
+    calm_step_ns, calm_steps = read_calm_step(profile_path)
+    profile = replace(profile, calm_step_ns=calm_step_ns, calm_steps=calm_steps)
+    return replace(profile, gradients=read_gradients(trace), numbers=read_numbers(trace))
 
 
 def tier_of(trace: Trace) -> str:

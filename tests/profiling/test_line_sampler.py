@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import json
+import platform
 import profile
 import sys
 import threading
@@ -146,10 +147,39 @@ def test_what_a_thread_ran_and_waited_for_only_grows() -> None:
     sampler.start()
     compute_long()
     sampler.stop()
-    at, ran, waited, others, held = np.array(sampler.delays).T
+    at, ran, waited, others, held, others_ran, asleep = np.array(sampler.delays).T
     assert at.size > 20 and (np.diff(at) > 0).all() and (held >= 0).all()
-    assert all((np.diff(column) >= 0).all() for column in (ran, waited, others))
-    assert 10 * MS < ran[-1] - ran[0] <= at[-1] - at[0]
+    assert all((np.diff(column) >= 0).all() for column in (ran, waited, others, others_ran))
+    assert 10 * MS < ran[-1] - ran[0] <= at[-1] - at[0] and not asleep.any()
+
+
+def test_a_thread_that_sleeps_is_told_from_one_that_waits_for_another() -> None:
+    if platform.machine() not in queues.SLEEPS or not Path("/proc/self/syscall").is_file():
+        pytest.skip("the system does not tell in which call a thread is")
+    lock = threading.Lock()
+    lock.acquire()
+    asleep = []
+    for rest in (time.sleep, lambda seconds: lock.acquire(timeout=seconds)):
+        sampler = LineSampler()
+        sampler.start()
+        rest(0.1)
+        sampler.stop()
+        asleep.append(sum(row[6] for row in sampler.delays) / len(sampler.delays))
+    assert asleep[0] > 0.8 and asleep[1] == 0
+
+
+def test_while_another_runs_or_the_thread_sleeps_nothing_is_lost() -> None:
+    rows = [
+        (0, 0, 0, 0, 0, 0, 0),
+        (10, 0, 0, 10, 0, 10, 0),
+        (20, 0, 0, 20, 0, 13, 0),
+        (30, 0, 0, 30, 0, 13, 1),
+        (40, 0, 0, 40, 5, 13, 0),
+        (50, 1, 2, 40, 0, 13, 0),
+    ]
+    lost = lines.find_lost_times([tuple(value * MS if value > 1 else value for value in row) for row in rows])
+    pieces = list(zip((lost.start_ns // MS).tolist(), (lost.end_ns // MS).tolist()))
+    assert pieces == [(13, 20), (48, 50)]
 
 
 def test_lost_is_what_a_thread_waited_for_a_core_and_what_it_rested_while_another_did() -> None:
@@ -289,11 +319,15 @@ def test_steps_that_were_not_recorded_are_told_without_what_they_waited(tmp_path
     sampler.stop()
     folder = tmp_path / "rank0_1_ascend_pt"
     folder.mkdir()
-    assert lines.read_calm_step(folder) == 0
+    assert lines.read_calm_step(folder) == (0, 0)
     sampler.write_samples(tmp_path / "rank0.lines.json", [(9_000, 0), (8_000, 3_000), (7_000, 500), (4_000, 9_000)])
-    assert lines.read_calm_step(folder) == 5_000
+    assert lines.read_calm_step(folder) == (6_500, 3)
+    seen = json.loads((tmp_path / "rank0.lines.json").read_text())
+    sampler.write_samples(tmp_path / "rank0.lines.json", [(9_000, 0)])
+    again = json.loads((tmp_path / "rank0.lines.json").read_text())
+    assert again == {**seen, "calm_steps": [[9_000, 0]]}, "what was seen until the first time is written"
     (tmp_path / "rank0.lines.json").write_text("{")
-    assert lines.read_calm_step(folder) == 0
+    assert lines.read_calm_step(folder) == (0, 0)
 
 
 def train_two(torch: Any, shares: bool) -> list[tuple[int, str, str]]:
@@ -312,7 +346,9 @@ def train_two(torch: Any, shares: bool) -> list[tuple[int, str, str]]:
         middle.mean().backward()
         updates[0].step()
     sampler.stop()
-    return [(*name_at(code, at), call) for _, _, code, at, call, *_ in sampler._notes.calls if call.startswith("unused")]
+    return [
+        (*name_at(code, at), call) for _, _, code, at, call, *_ in sampler._notes.calls if call.startswith("unused")
+    ]
 
 
 def name_at(code: Any, at: int) -> tuple[int, str]:
@@ -536,3 +572,17 @@ def test_functions_with_gradients_of_their_own_have_the_line_that_applies_them()
     line = test_functions_with_gradients_of_their_own_have_the_line_that_applies_them.__code__.co_firstlineno + 15
     noted = [(find_line(code, at), call) for _, _, code, at, call, *_ in sampler._notes.calls]
     assert noted == [(line, "autograd.Function")]
+
+
+def test_a_module_that_is_called_again_on_the_same_tensor_is_noted() -> None:
+    torch = pytest.importorskip("torch")
+    model, other, x, y = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2), torch.ones(1, 2), torch.ones(1, 2)
+    sampler = LineSampler()
+    sampler.start()
+    for module, tensor in ((model, x), (other, x), (model, y), (model, x)):
+        module(tensor)
+    x += 1
+    model(x)
+    sampler.stop()
+    again = ["module again on the same input" in names for _, _, _, _, *names in sampler._notes.calls]
+    assert again == [False, False, False, True, False], "another module, another tensor, and one that was written to"

@@ -7,12 +7,12 @@ import time
 from ascend_workbook.profiling.child.profiler_plugin import Usage, find_waited, read_usage
 
 
-def test_what_the_thread_and_the_slowest_that_it_rests_for_waited_is_told() -> None:
-    begun = Usage(0, 0, 100, {"1": 10, "2": 0})
-    ended = Usage(1_000, 500, 300, {"1": 160, "2": 90, "3": 900})
-    assert find_waited(begun, ended) == 200 + 150, "a thread that is new has waited for nothing that is known"
-    busy = ended._replace(ran_ns=780)
-    assert find_waited(begun, busy) == 200 + 20, "no longer than the thread rested"
+def test_what_the_thread_and_the_one_that_it_rests_for_waited_is_told() -> None:
+    begun = Usage(0, 0, 100, {"1": (0, 10), "2": (50, 0)})
+    ended = Usage(1_000, 500, 300, {"1": (100, 160), "2": (60, 290), "3": (900, 900)})
+    assert find_waited(begun, ended) == 200 + 150, "of a thread that is new nothing is known"
+    busy = ended._replace(ran_ns=680)
+    assert find_waited(begun, busy) == 200 + 20, "no longer than the thread rested and the other did not run"
 
 
 def test_a_thread_that_runs_is_told_from_one_that_rests() -> None:

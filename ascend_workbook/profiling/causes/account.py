@@ -14,11 +14,11 @@ import numpy.typing as npt
 from ascend_workbook.findings.sentence import Sentence
 from ascend_workbook.profiling.attribution import Nesting
 from ascend_workbook.profiling.causes.cause import Cause, Range
-from ascend_workbook.profiling.causes.lines import BACKWARD, OWN_MODULE, Lines, Mask, make_cause
+from ascend_workbook.profiling.causes.lines import BACKWARD, OWN_MODULE, SEEN_NS, Lines, Mask, make_cause
 from ascend_workbook.profiling.causes.loops import MODULE
-from ascend_workbook.profiling.causes.marks import describe_frame, function_of
+from ascend_workbook.profiling.causes.marks import COMPILED, describe_frame, function_of
 from ascend_workbook.profiling.causes.passes import PASSES
-from ascend_workbook.profiling.intervals import EMPTY, I64, Intervals
+from ascend_workbook.profiling.intervals import I64, Intervals
 from ascend_workbook.profiling.readers.lines import MODES, OTHERS, WATCHED, sampled_stacks
 
 #: Of a step that is not recorded: a function takes this much besides, of its own or in a loader
@@ -27,10 +27,12 @@ WORTH = 0.09
 MOST = 0.5
 #: A function sends objects where this part of its time goes by in such calls
 SENDS = 0.4
+#: Of the step, that objects take which are sent, from here on a word
+WORTH_OBJECTS = 0.12
 #: Another thread of the script's runs in this part of the looks: it and the training take turns with the interpreter
 TAKES_TURNS = 0.3
 #: Of the step, what one line computes itself, with its gradients, from here on a word
-WORTH_LINE, MOST_LINES = 0.25, 3
+WORTH_LINE, MOST_LINES = 0.25, 8
 #: A mode's own function, that each operator goes through
 DISPATCH = ": __torch_dispatch__"
 OBJECTS = ("all_gather_object", "gather_object", "broadcast_object_list", "scatter_object_list")
@@ -72,7 +74,7 @@ def _choose_functions(lines: Lines, spent: I64) -> Iterator[tuple[Mask, Mask]]:
     function = function[lines.trace.name[frames.rows]]
     has_caller = frames.parent >= 0
     called = ~lines.holds_loop & has_caller & lines.holds_loop[np.maximum(frames.parent, 0)]
-    enough = WORTH * lines.calm_step_ns * lines.steps
+    enough = max(WORTH * lines.calm_step_ns, SEEN_NS) * lines.steps
     for number in np.unique(function[called & (spent > 0)]).tolist():
         chosen = outer = called & (function == number)
         if spent[chosen].sum() < enough or not _recurs(lines, chosen, spent):
@@ -109,13 +111,23 @@ def _name_function(lines: Lines, outer: Mask, inner: Mask, spent: I64, in_loader
     cause = make_cause(lines, kind, key, took, where, part)
     share = min(1.0, took / lines.calm_step_ns)
     evidence = Sentence(cause.evidence.key, **{**cause.evidence.args, "share": round(100 * share, 1)})
-    at = outer & lines.steady[frames.rows]
-    ends = (
-        took,
-        took if in_loader else lines.replay_without(Intervals.union_of(frames.start_ns[at], frames.end_ns[at])),
-    )
-    least, most = (min(end, lines.calm_step_ns) for end in sorted(ends))
-    return replace(cause, share=share, evidence=evidence, confidence="likely", predicted=Range(least, most))
+    predicted = _weigh_function(lines, outer & lines.steady[frames.rows], took, in_loader)
+    return replace(cause, share=share, evidence=evidence, confidence="likely", predicted=predicted)
+
+
+def _weigh_function(lines: Lines, chosen: Mask, took: float, in_loader: bool) -> Range:
+    """Return what the step would be shorter by without a function: what it takes besides, to that with all that it
+    calls; in a loader up to all that the loader takes."""
+    frames = lines.frames
+    assert frames is not None
+    if in_loader:
+        most = lines.loader_ns
+    else:
+        most = lines.weigh(
+            lines.with_gradients(Intervals.union_of(frames.start_ns[chosen], frames.end_ns[chosen]))
+        ).most_ns
+    least, most = (min(end, lines.calm_step_ns) for end in sorted((took, most)))
+    return Range(least, most)
 
 
 def _classify(lines: Lines, chosen: Mask, spent: I64, where: str, in_loader: bool) -> tuple[str, str]:
@@ -125,14 +137,37 @@ def _classify(lines: Lines, chosen: Mask, spent: I64, where: str, in_loader: boo
     if in_loader:
         return "loading", "samples"
     begin, end, total = frames.start_ns[chosen], frames.end_ns[chosen], max(1.0, float(spent[chosen].sum()))
-    sends = trace.mask_of_names(lambda name: name.rpartition(".")[2] in OBJECTS) & lines.steady
-    objects = trace.intervals_of(sends)
+    objects = trace.intervals_of(_send_objects(lines))
     if float((objects.before_ns(end) - objects.before_ns(begin)).sum()) >= SENDS * total:
         return "communication", "objects"
     on_host = trace.intervals_of(trace.where(("host_op",)) & ~lines.hands_out & lines.steady)
     if 2 * float((on_host.before_ns(end) - on_host.before_ns(begin)).sum()) >= total and not lines.fetches(where):
         return "preprocessing", "on_host"
     return "python", "function"
+
+
+def _send_objects(lines: Lines) -> Mask:
+    """Return a mask (n,) of the calls that send objects between ranks."""
+    return lines.trace.mask_of_names(lambda name: name.rpartition(".")[2] in OBJECTS) & lines.steady
+
+
+def count_objects(lines: Lines) -> Iterator[Cause]:
+    """Count the objects that are sent between ranks: each is pickled, and its size is sent before it."""
+    rows = np.flatnonzero(_send_objects(lines))
+    spans = Intervals.union_of(lines.trace.start_ns[rows], lines.trace.start_ns[rows] + lines.trace.duration_ns[rows])
+    spent = float(spans.length_ns) / lines.steps
+    if spent >= WORTH_OBJECTS * lines.profile.breakdown.step_ns:
+        where, part = lines.dearest_place(rows)
+        cause = make_cause(lines, "communication", "objects", spent, where, part)
+        yield replace(cause, confidence="likely", predicted=lines.weigh(spans))
+
+
+def is_of_objects(lines: Lines) -> bool:
+    """Return whether most of what looks like saving is the pickling of objects that are sent."""
+    trace = lines.trace
+    saves = trace.mask_of_names(lambda name: COMPILED["checkpoint"].search(name) is not None) & trace.where(("python",))
+    saving = trace.intervals_of(saves & lines.steady)
+    return bool(2 * saving.common_ns(trace.intervals_of(_send_objects(lines))) >= max(1, saving.length_ns))
 
 
 def tell_watching(lines: Lines) -> Iterator[Cause]:
@@ -182,28 +217,60 @@ def find_other_threads(lines: Lines) -> Iterator[Cause]:
 
 
 def find_dearest_line(lines: Lines) -> Iterator[Cause]:
-    """Find the function that computes most of the step itself, with its gradients, and not through one of torch's
-    layers: nothing tells whether it is needed, but where a step is long for its computing it is there."""
+    """Find the function that computes most of the step itself or by those that it calls, with its gradients, and not
+    through one of torch's layers: nothing tells whether it is needed, but where a step is long for its computing it is
+    there."""
     trace = lines.trace
     rows = _find_own_operators(lines)
     names = _find_lines_within(lines, rows)
     rows, names = rows[names >= 0], names[names >= 0]
+    if not rows.size:
+        return
+    least_ns = WORTH_LINE * lines.profile.breakdown.step_ns * lines.steps
+    best, most = np.zeros(rows.size, np.bool_), 0
+    for chosen in _group_by_function(lines, rows, names):
+        lasts = _with_gradients(lines, rows[chosen]).length_ns
+        # of one that calls another the inner one is told, where it takes most of it
+        if lasts >= least_ns and (lasts * MOST > most or (most * MOST <= lasts and chosen.sum() < best.sum())):
+            best, most = chosen, lasts
+    if not most:
+        return
+    by_line = np.bincount(names[best], trace.duration_ns[rows[best]])
+    where, part = describe_frame(trace.names[int(by_line.argmax())]), float(by_line.max() / by_line.sum())
+    cause = make_cause(lines, "computing", "line", most / lines.steps, where, part)
+    most_ns = lines.weigh(_with_gradients(lines, rows[best])).most_ns  # how much of it is needed, nothing tells
+    yield replace(cause, confidence="likely", predicted=Range(0.0, most_ns))
+
+
+def _with_gradients(lines: Lines, rows: npt.NDArray[np.intp]) -> Intervals:
+    begin = lines.trace.start_ns[rows]
+    spans = Intervals.union_of(begin, begin + lines.trace.duration_ns[rows])
+    return lines.with_gradients(spans) if lines.profile.gradients.size else spans
+
+
+def _group_by_function(
+    lines: Lines, rows: npt.NDArray[np.intp], names: npt.NDArray[np.int64]
+) -> Iterator[npt.NDArray[np.bool_]]:
+    """Yield which of the operators each function calls, itself or by others, the dearest first: those that take most of
+    the operators' time."""
+    frames, trace = lines.frames, lines.trace
+    assert frames is not None
     numbers: dict[str, int] = {}
-    function = np.array([numbers.setdefault(function_of(name), len(numbers)) for name in trace.names])[names]
-    most, best, removed = 0, -1, EMPTY
-    for number in np.argsort(-np.bincount(function, trace.duration_ns[rows]))[:MOST_LINES].tolist():
-        begin, lasts = trace.start_ns[rows[function == number]], trace.duration_ns[rows[function == number]]
-        spans = Intervals.union_of(begin, begin + lasts)
-        spans = lines.with_gradients(spans) if lines.profile.gradients.size else spans
-        if spans.length_ns > most:
-            most, best, removed = spans.length_ns, number, spans
-    spent = most / lines.steps
-    if spent >= WORTH_LINE * lines.profile.breakdown.step_ns:
-        by_line = np.bincount(names[function == best], trace.duration_ns[rows[function == best]])
-        where, part = describe_frame(trace.names[int(by_line.argmax())]), float(by_line.max() / by_line.sum())
-        cause = make_cause(lines, "computing", "line", spent, where, part)
-        most_ns = min(lines.leave_out(removed), lines.calm_step_ns)
-        yield replace(cause, confidence="likely", predicted=Range(0.0, most_ns))
+    function = np.array([numbers.setdefault(function_of(name), len(numbers)) for name in trace.names])
+    place = np.full(len(trace), -1, np.int64)
+    place[frames.rows] = np.arange(frames.rows.size)
+    inner = frames.innermost_at(trace.start_ns[rows])
+    at = np.where(inner >= 0, place[np.maximum(inner, 0)], -1)
+    within = {int(number): function[names] == number for number in np.unique(function[names])}
+    while (at >= 0).any():
+        here = np.where(at >= 0, function[trace.name[frames.rows[np.maximum(at, 0)]]], -1)
+        here[(at >= 0) & lines.holds_loop[np.maximum(at, 0)]] = -1
+        for number in np.unique(here[here >= 0]).tolist():
+            within[number] = within.get(number, np.zeros(rows.size, np.bool_)) | (here == number)
+        at = np.where(at >= 0, frames.parent[np.maximum(at, 0)], -1)
+    took = {number: float(trace.duration_ns[rows[chosen]].sum()) for number, chosen in within.items()}
+    for number in sorted(took, key=lambda number: -took[number])[:MOST_LINES]:
+        yield within[number]
 
 
 def _find_lines_within(lines: Lines, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:

@@ -15,17 +15,22 @@ import numpy.typing as npt
 from ascend_workbook.profiling.attribution import Nesting
 from ascend_workbook.profiling.causes.account import (
     account_for_functions,
+    count_objects,
     find_dearest_line,
     find_other_threads,
+    is_of_objects,
     tell_modes,
     tell_watching,
 )
 from ascend_workbook.profiling.causes.casts import count_undone_casts
 from ascend_workbook.profiling.causes.cause import TRUST, Cause, Range
+from ascend_workbook.profiling.causes.forwards import count_forwards
 from ascend_workbook.profiling.causes.lines import (
     BACKWARD,
     COPYING_WAITS,
+    EXPLAINED_BY_NAME,
     PLACE,
+    SEEN_NS,
     Lines,
     Mask,
     count_outermost,
@@ -80,7 +85,7 @@ LONG_COLLECTION_NS, FEW_COLLECTIONS, STEPS_A_COLLECTION = 1_000_000, 3, 4
 #: Gives the device's memory back, to be reserved anew: no step needs it
 EMPTYING = re.compile(r"(npu|cuda)\.empty_cache$")
 #: Of the step, from here on a word: copies of the script, fallbacks, collectives, a function of Python
-WORTH = {"loading": 0.25, "blocked_copy": 0.12, "fallback": 0.05, "communication": 0.12, "python": 0.12}
+WORTH = {"loading": 0.25, "blocked_copy": 0.12, "fallback": 0.08, "communication": 0.12, "python": 0.12}
 #: The same of a loader that takes as long as all that an NPU's host would do besides
 LOADING_WORTH = 0.1
 #: A line computes more than all others from this part of the elements on that kernels work on
@@ -106,6 +111,9 @@ def add_counted(profile: Profile, causes: tuple[Cause, ...]) -> tuple[Cause, ...
     # collections that come by themselves fall into one step or another; those that a line asks for are counted
     causes = tuple(cause for cause in causes if cause.kind != "garbage" or not lines.frames)
     causes = tuple(cause for cause in causes if cause.kind != "python" or lines.recurs(cause.where))
+    causes = tuple(cause for cause in causes if cause.kind != "checkpoint" or not is_of_objects(lines))
+    if lines.frames is not None:
+        causes = tuple(cause for cause in causes if cause.kind not in EXPLAINED_BY_NAME or cause.spent_ns >= SEEN_NS)
     causes = tuple(lines.tell_from_samples(cause) if cause.kind == "preprocessing" else cause for cause in causes)
     told_lines = {cause.where for cause in causes if cause.kind in TOLD}
     counted = [cause for cause in _count_causes(lines) if cause.where not in told_lines or cause.kind == "loading"]
@@ -216,10 +224,12 @@ def _count_causes(lines: Lines) -> Iterator[Cause]:
     yield from _count_collections(lines)
     yield from _count_fallbacks(lines)
     yield from _count_collectives(lines)
+    yield from count_objects(lines)
     yield from tell_watching(lines)
     yield from tell_modes(lines)
     yield from find_other_threads(lines)
     yield from count_vain_gradients(lines)
+    yield from count_forwards(lines)
     functions = list(account_for_functions(lines))
     places = {LINE.sub(" ", cause.where) for cause in functions}
     yield from functions

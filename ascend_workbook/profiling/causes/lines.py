@@ -44,6 +44,8 @@ AT_PLACE = (
     *("tiny_kernels", "computing", "allocation", "fallback"),
 )
 EXPLAINED_BY_NAME = ("preprocessing", "garbage", "checkpoint", "logging", "python", "compiling")
+#: Of a step; a thread is looked at once a millisecond: of what takes less it is by chance that it was seen
+SEEN_NS = 500_000
 #: What a frame's name can tell of its time
 EXPLAINED = ("garbage", "loading", "checkpoint", "logging", "compiling", "preprocessing", "profiler")
 #: Recording one operator adds so much at most: where steps before the recording were shorter still, less went on beside
@@ -51,10 +53,13 @@ EXPLAINED = ("garbage", "loading", "checkpoint", "logging", "compiling", "prepro
 MOST_EVENT_NS = 15_000
 #: The same of all of them, of the step
 MOST_ADDED = 0.8
+#: From so many on, steps that were not recorded tell by themselves what one takes
+MANY_CALM = 4
 #: What is counted with what it would save
 WEIGHED = (
     *("PRF316.again", "PRF316.unused", "PRF316.alike", "PRF316.objects", "PRF316.samples", "PRF316.function"),
-    *("PRF316.on_host", "PRF316.watched", "PRF316.thread", "PRF316.line"),
+    *("PRF316.on_host", "PRF316.watched", "PRF316.thread", "PRF316.line", "PRF316.forward_again"),
+    "PRF316.forward_only",
 )
 EDGES = ("start_ns", "end_ns")
 #: The call of a module of a class of the script's own
@@ -298,20 +303,26 @@ class Lines:
 
     def weigh_loading(self, cause: Cause) -> Cause:
         """Return the loader's cause with what the loop waits for it by the loader's own events: sampled frames are less
-        exact. What a queue of worker processes itself takes is not counted: another loader takes it too."""
-        trace = self.trace
-        own = trace.where(("loading",))
-        if not (own & self.steady).any():
+        exact."""
+        if not (self.trace.where(("loading",)) & self.steady).any():
             return cause
-        starts = trace.where(("python",)) & trace.mask_of_names(lambda name: LOADER_STARTS.search(name) is not None)
-        rows = np.flatnonzero((own | starts) & self.steady)
-        spans = Intervals.union_of(trace.start_ns[rows], trace.start_ns[rows] + trace.duration_ns[rows])
-        queues = int((own & self.steady & trace.mask_of_names(lambda name: QUEUED in name)).sum())
-        spent = max(0.0, float(spans.length_ns - queues * QUEUE_NS)) / self.steps
+        spent = self.loader_ns
         share = min(1.0, spent / self.calm_step_ns)  # recording makes no loader slower
         args = {**cause.evidence.args, "gain_ms": self.profile.to_ms(spent), "share": round(100 * share, 1)}
         weighed = replace(cause, spent_ns=spent, share=share, evidence=Sentence(cause.evidence.key, **args))
         return replace(weighed, predicted=Range(spent, spent))
+
+    @cached_property
+    def loader_ns(self) -> float:
+        """Return what the loop waits in a step for its loader; what a queue of worker processes itself takes is not
+        counted: another loader takes it too."""
+        trace = self.trace
+        own = trace.where(("loading",))
+        starts = trace.where(("python",)) & trace.mask_of_names(lambda name: LOADER_STARTS.search(name) is not None)
+        rows = np.flatnonzero((own | starts) & self.steady)
+        spans = Intervals.union_of(trace.start_ns[rows], trace.start_ns[rows] + trace.duration_ns[rows])
+        queues = int((own & self.steady & trace.mask_of_names(lambda name: QUEUED in name)).sum())
+        return max(0.0, float(spans.length_ns - queues * QUEUE_NS)) / self.steps
 
     def place_cause(self, cause: Cause) -> Cause:
         """Return a cause that is told by its kernels with the line that launches most of them, where it has none; of
@@ -357,9 +368,11 @@ class Lines:
 
     @property
     def calm_step_ns(self) -> float:
-        """Return what a mean step takes that is not recorded, as far as that is known, and never more than one that
-        is."""
+        """Return what a step takes that is not recorded, as far as that is known, and never more than one that is: as
+        many of them tell it; where few do, no less than what recording can have added."""
         breakdown = self.profile.breakdown
+        if self.profile.calm_steps >= MANY_CALM:
+            return min(self.profile.calm_step_ns, breakdown.step_ns)
         usual = min(1.0, self.profile.calm_step_ns / max(1.0, breakdown.median_ns)) or 1.0
         most_added = min(MOST_EVENT_NS * self.events, MOST_ADDED * breakdown.step_ns)
         return max(usual * breakdown.step_ns, breakdown.step_ns - most_added)
@@ -400,6 +413,13 @@ class Lines:
         trace = self.trace
         events = removed.cover_moments(trace.start_ns[trace.where(("host_op",)) & self.steady]).sum()
         return max(0.0, float(removed.length_ns - self.event_cost_ns * int(events)) / self.steps)
+
+    def weigh(self, removed: Intervals) -> Range:
+        """Return what a step that is not recorded would be shorter by without these intervals: their part of one that
+        is recorded, and what is left of them without what recording adds, whichever is less, to the other."""
+        part = float(removed.length_ns) / self.steps / self.profile.breakdown.step_ns
+        ends = sorted((part * self.calm_step_ns, min(self.leave_out(removed), self.calm_step_ns)))
+        return Range(*ends)
 
     def _backward_of(self, spans: Intervals) -> Intervals:
         """Return when the gradients are worked out of what is called in these intervals."""

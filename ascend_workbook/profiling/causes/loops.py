@@ -87,7 +87,7 @@ def count_alike_modules(lines: Lines) -> Iterator[Cause]:
         if best is None or spent > best.spent_ns:
             where = describe_frame(trace.names[name])
             best = make_cause(lines, "tiny_kernels", "alike", spent, where, calls=round(together.size / lines.steps))
-            most_ns = max(_weigh_alike(lines, spans)) * own.size / together.size
+            most_ns = lines.weigh(lines.with_gradients(spans)).most_ns * own.size / together.size
             best = replace(best, confidence="likely", predicted=Range(0.0, most_ns))
     if best is not None and best.share >= WORTH_ALIKE:
         yield best
@@ -99,11 +99,6 @@ def _are_small(lines: Lines, spans: Intervals) -> bool:
     rows = rows[spans.cover_moments(trace.start_ns[rows])]
     elements = np.array([elements_of(trace.shapes[at]) for at in trace.shape[rows].tolist()])
     return bool(0 < elements.max(initial=0) < SMALL)
-
-
-def _weigh_alike(lines: Lines, spans: Intervals) -> tuple[float, float]:
-    usual = lines.calm_step_ns / lines.profile.breakdown.step_ns
-    return lines.replay_without(spans), usual * lines.spent_with_gradients_in(spans)
 
 
 def move_to_loop(lines: Lines, cause: Cause) -> Cause:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from ascend_workbook.profiling.causes.cause import Cause, Range
+from ascend_workbook.profiling.causes.cause import Cause
 from ascend_workbook.profiling.causes.lines import BACKWARD, Lines, Mask, make_cause
 from ascend_workbook.profiling.causes.marks import describe_frame
 from ascend_workbook.profiling.intervals import I64, Intervals
@@ -41,9 +41,7 @@ def count_vain_gradients(lines: Lines) -> Iterator[Cause]:
         if spent < (WORTH_RETURNED if returns else WORTH) * lines.profile.breakdown.step_ns:
             continue
         cause = make_cause(lines, "computing", key, spent, place, part, calls=round(nodes.size / lines.steps))
-        ends = sorted((lines.leave_out(removed), spent * lines.calm_step_ns / lines.profile.breakdown.step_ns))
-        least_ns = 0.0 if key == "unused" else ends[0]  # told by shapes
-        yield replace(cause, confidence="likely", predicted=Range(least_ns, ends[1]))
+        yield replace(cause, confidence="likely", predicted=lines.weigh(removed))
 
 
 def _find_passes(lines: Lines) -> Rows:

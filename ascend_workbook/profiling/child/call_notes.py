@@ -29,7 +29,7 @@ COLLECTIVES = (
 PASSES = ("backward", "grad")
 #: Beside a module's call: the call before it at this line was of another module of its class, on the same tensor
 SAME_INPUT = "module on the same input"
-#: Beside a module's call: it was called before on the same tensor, in the same mode, and no update came between
+#: Beside a module's call: it was called before on the same tensor; the last of each module's that are remembered
 AGAIN, MOST_INPUTS = "module again on the same input", 8
 #: Beside the call that empties gradients: the shapes of those that no update had used, of parameters that updates use
 UNUSED = "unused gradients: "
@@ -48,7 +48,7 @@ class Notes:
         self._replaced: list[tuple[Any, str, Any, bool]] = []
         self._modules: dict[int, int] = {}
         self._inputs: dict[tuple[CodeType, int], tuple[int, type, Any]] = {}
-        self._seen: dict[int, list[tuple[Any, int, bool]]] = {}
+        self._seen: dict[int, list[tuple[Any, int]]] = {}
         self._versions: dict[int, int] = {}
         self._owners: weakref.WeakSet[Any] = weakref.WeakSet()
         self._used: dict[int, tuple[Any, int]] = {}
@@ -167,15 +167,15 @@ class Notes:
         return number != id(module) and kind is type(module) and tensor() is args[0]
 
     def _is_again(self, module: Any, args: tuple[Any, ...]) -> bool:
-        """Return whether a module is called again on the same tensor, in the same mode, since the last update."""
+        """Return whether a module is called again on the same tensor, which was not written to in between."""
         seen = self._seen.setdefault(id(module), [])
         try:
-            each = (weakref.ref(args[0]), _version_of(args[0]), bool(module.training))
+            tensor, version = weakref.ref(args[0]), _version_of(args[0])
         except (IndexError, TypeError, AttributeError):  # called by names, or on what is no tensor
             return False
-        if any(tensor() is args[0] and rest == list(each[1:]) for tensor, *rest in seen):
+        if any(before() is args[0] and its_version == version for before, its_version in seen):
             return True
-        seen.append(each)
+        seen.append((tensor, version))
         del seen[:-MOST_INPUTS]
         return False
 
@@ -184,14 +184,10 @@ class Notes:
         register = getattr(sys.modules.get("torch.optim.optimizer"), "register_optimizer_step_pre_hook", None)
         if register is None:  # not loaded, or older than torch 2.0
             return
-        self._hook = register(lambda optimizer, *_: self._begin_update(optimizer))
+        self._hook = register(lambda optimizer, *_: self._keep_used(_list_parameters(optimizer)))
         for owner in (torch.optim.Optimizer, torch.nn.Module):
             self._replaced.append((owner, "zero_grad", owner.zero_grad, True))
             owner.zero_grad = self._note_emptying(owner.zero_grad)
-
-    def _begin_update(self, optimizer: Any) -> None:
-        self._seen.clear()
-        self._keep_used(_list_parameters(optimizer))
 
     def _keep_used(self, parameters: Iterable[Any]) -> None:
         for parameter in parameters:

@@ -83,16 +83,17 @@ def read_delays(profile_path: Path) -> Intervals:
         return EMPTY
 
 
-def read_calm_step(profile_path: Path) -> float:
-    """Return the nanoseconds of the median of the steps that went by before the recording began, without what the
-    thread waited for a core; 0 where none is known."""
+def read_calm_step(profile_path: Path) -> tuple[float, int]:
+    """Return the nanoseconds of the median of the steps that were not recorded, without what the thread waited for a
+    core, and how many these are; 0 where none is known."""
     path = find_samples(profile_path)
     try:
         content = json.loads(path.read_text(encoding="utf-8")) if path else {}
         steps = [int(took) - int(waited) for took, waited in content.get("calm_steps", ())]
-        return float(median([step for step in steps if step > 0] or [0]))  # what waited may be told for too long
+        steps = [step for step in steps if step > 0]  # what waited may be told for too long
+        return float(median(steps or [0])), len(steps)
     except (OSError, ValueError, TypeError, AttributeError):  # add_sampled_lines tells of it
-        return 0.0
+        return 0.0, 0
 
 
 def find_lost_times(delays: Sequence[Sequence[int]]) -> Intervals:

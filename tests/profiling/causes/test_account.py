@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.profiling.causes.cause import Cause, Range
 from ascend_workbook.profiling.causes.counted import add_counted
 from ascend_workbook.profiling.facts import Profile
@@ -150,3 +151,29 @@ def test_the_function_that_computes_most_itself_is_told() -> None:
 @pytest.mark.parametrize(("own", "product"), [("", 3_000), (" own", 2_000)])
 def test_what_a_layer_of_torchs_computes_or_a_small_part_is_not(own: str, product: int) -> None:
     assert not computing(own, product)
+
+
+def test_a_function_that_computes_most_by_those_that_it_calls_is_told_with_all_of_it() -> None:
+    events: list[Event] = []
+    for number in range(4):
+        rows = [(f"ProfilerStep#{number}", "step", 0, 10_000), (MAIN, "python", 0, 9_999)]
+        rows += [("module#0", "python", 100, 50), ("/a/train.py(9): loss", "python", 1_000, 6_000)]
+        rows += [(f"/a/train.py({2 + at}): part{at}", "python", 1_000 + 1_500 * at, 1_500) for at in range(4)]
+        rows += [("aten::mm", "host_op", 1_100 + 1_500 * at, 900) for at in range(4)]
+        events += [Event(name, kind, OWN, (10_000 * number + at) * US, lasts * US) for name, kind, at, lasts in rows]
+    profile = Profile.from_trace(build_trace(events, source="made", dialect="ascend"), {"tier": "npu-simulated"})
+    (told,) = (cause for cause in add_counted(profile, ()) if cause.evidence.key == "PRF316.line")
+    assert told.spent_ns == pytest.approx(3_600 * US), "each of the four parts takes less than a quarter of the step"
+    assert told.where.startswith("a/train.py:") and told.where.endswith(("part0", "part1", "part2", "part3"))
+
+
+def test_objects_that_are_sent_are_counted_and_their_pickling_is_no_saving() -> None:
+    saves = ("torch/serialization.py(9): _save", "python", 7_100, 900)
+    profile = recorded(("distributed.all_gather_object", "python", 7_000, 1_300), saves, lines=1)
+    (told,) = (cause for cause in add_counted(profile, ()) if cause.evidence.key == "PRF316.objects")
+    assert (told.kind, told.where) == ("communication", "a/train.py:2 rank") and told.share == pytest.approx(0.13)
+    args: dict[str, Scalar] = {"share": 9.0, "gain_ms": 0.9, "place": Sentence("profiling.cause_nowhere")}
+    saving = Cause("checkpoint", 900.0 * US, 0.09, "a/train.py:2 rank", Sentence("PRF316.checkpoint", **args))
+    assert saving.kind not in {cause.kind for cause in add_counted(profile, (saving,))}
+    alone = add_counted(recorded(saves, lines=1), (saving,))
+    assert saving.kind in {cause.kind for cause in alone}, "no object is sent there"

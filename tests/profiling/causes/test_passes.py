@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ascend_workbook.profiling.causes.cause import Cause
+from ascend_workbook.profiling.causes.cause import Cause, Range
 from ascend_workbook.profiling.causes.counted import add_counted
 from ascend_workbook.profiling.facts import Profile
 from ascend_workbook.profiling.readers.gradients import Numbers
@@ -91,7 +91,7 @@ def test_gradients_that_are_emptied_unused_are_told_at_the_pass_that_stores_them
     ]
     (told,) = told_of(recorded(first, nodes(range(20, 22), "[8,8]"), told="[4] [4] [4] [4]"), "unused")
     assert (told.where, told.evidence.args["calls"]) == ("a/train.py:20 main", 4)
-    assert told.predicted is not None and told.predicted.least_ns == 0 < told.predicted.most_ns
+    assert told.confidence == "likely" and told.predicted == Range(1_208_000, 1_208_000)
 
 
 def test_gradients_of_which_some_of_the_same_shape_are_used_are_not_told() -> None:

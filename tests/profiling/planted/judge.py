@@ -115,7 +115,7 @@ def tell_faults(folder: Path, place: Path, names: Sequence[str]) -> None:
     """Print a row per fault, and the figures."""
     paths = (place / LABELS.name, place / MEASURED.name)
     labels, measured = (json.loads(path.read_text()) if path.is_file() else {} for path in paths)
-    right, with_line, apart = 0, 0, []
+    right, with_line, apart, apart_by_steps = 0, 0, [], []
     for name in names:
         data = folder / "faults" / name / "data"
         if not data.is_dir():
@@ -135,17 +135,24 @@ def tell_faults(folder: Path, place: Path, names: Sequence[str]) -> None:
             median_ms = read_step_ms(data)
             pair = (median_ms, twin_ms) if median_ms and twin_ms else None
             share_measured = read_saving(measured.get(name), labels[name], pair)
+            by_steps = read_saving(None, {}, pair)
             if fits and cause.predicted and share_measured:
-                predicted = (cause.predicted.least_ns + cause.predicted.most_ns) / 2e6
-                share = predicted / step_ms
+                ends = cause.predicted.least_ns / 1e6, cause.predicted.most_ns / 1e6
+                share = sum(ends) / 2 / step_ms
                 apart.append(abs(share / share_measured - 1))
-                saving = f"predicted {predicted:.1f} ms ({100 * share:.0f} %), measured {100 * share_measured:.0f} %"
+                saving = f"predicted {ends[0]:.1f} to {ends[1]:.1f} ms ({100 * share:.0f} %), measured "
+                saving += f"{100 * share_measured:.0f} %"
+                if by_steps:
+                    apart_by_steps.append(abs(share / by_steps - 1))
+                    saving += f", by the steps of both {100 * by_steps:.0f} %"
                 break
         mark = "ok  " if line else "kind" if kind else "MISS"
         print(f"{mark} {name:24} {step_ms:7.1f} ms  " + "; ".join(map(describe_cause, causes[:3])) + f"  {saving}")
     print(f"named first or second: {right} of {len(names)}; with file:line: {with_line}")
     if apart:
         print(f"predicted against measured saving, median apart: {100 * median(apart):.0f} % of {len(apart)}")
+    if apart_by_steps:
+        print(f"the same, by the steps of both: {100 * median(apart_by_steps):.0f} % of {len(apart_by_steps)}")
 
 
 def tell_healthy(data: Path, name: str) -> bool:

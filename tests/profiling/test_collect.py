@@ -49,6 +49,8 @@ def test_steps_of_an_unmodified_cuda_script(
     assert report.tier == tier
     assert report.status <= Status.NOTE
     assert len(report.facts["losses"]) == 9
+    seen = json.loads((tmp_path / "out" / "data" / "rank0.lines.json").read_text())
+    assert len(seen["calm_steps"]) == (7 if tier == "npu-simulated" else 2), "and five behind those that are recorded"
 
     answer = analyse(report.facts["profile"])
     assert answer.tier == tier

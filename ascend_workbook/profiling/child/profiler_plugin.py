@@ -2,8 +2,8 @@
 Imports nothing of the workbook.
 
 Configuration (collecting/options.py, for_child): accelerator (npu | cuda | cpu), folder, wait, warmup, steps,
-`what` and `npu` as the profilers name them, ranks (None: all), `lines` (line_sampler.py), limit_mib. A profiled step
-runs from one optimizer update to the next."""
+`what` and `npu` as the profilers name them, ranks (None: all), `lines` (line_sampler.py), limit_mib, `more_steps` that
+go by behind the recording, where they are quick. A profiled step runs from one optimizer update to the next."""
 
 from __future__ import annotations
 
@@ -61,9 +61,8 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
             running[0].stop()
 
     def end_step(step: dict[str, Any]) -> None:
-        # one rank cannot go on without the others
-        if running and step["step"] == total and observer.world_size == 1 and running[0].is_quick:
-            observer.limit = total + CALM_STEPS
+        if running and step["step"] == total and running[0].is_quick:
+            observer.limit = total + config["more_steps"]
         marks.request_mark()
 
     observer.on_model(start_profiler)
@@ -114,9 +113,8 @@ PER_LEAF, PER_PARAMETER, BYTES, BYTES_STACK = 60, 12, 600, 1200
 #: torch_npu's parser takes about so many times the raw data, in memory and on the disk
 PARSING = 20
 RESERVE_MIB = 512
-#: So many more steps go by behind the recording, where they take so long at most: what a step takes without it is told
-#: by more than the few before it
-CALM_STEPS, QUICK_NS = 6, 2_000_000_000
+#: Steps go on behind the recording where one takes so long at most
+QUICK_NS = 300_000_000
 MIB = 1 << 20
 
 
@@ -143,7 +141,7 @@ class Recording:
     @property
     def is_quick(self) -> bool:
         """Return whether steps that are not recorded take so little that some more are."""
-        return self._lines is not None and 0 < CALM_STEPS * max((took for took, _ in self._calm), default=0) < QUICK_NS
+        return self._lines is not None and 0 < max((took for took, _ in self._calm), default=0) < QUICK_NS
 
     def start(self) -> None:
         """Start before the first step."""

@@ -93,7 +93,10 @@ def undeclared(folder: str) -> dict[str, list[str]]:
                 if "child" in path.parts and (ROOT / package / path).with_name(f"{name}.py").is_file():
                     continue  # a file that is started by its path finds its neighbour as a module of its own
                 distribution = NAMES.get(name, OURS.get(name, name)).lower()
-                if name not in (*DISTRIBUTIONS[folder], SEAM, "references", "") and distribution not in known:
+                if (
+                    name not in (*DISTRIBUTIONS[folder], SEAM, "references", "offline_models", "")
+                    and distribution not in known
+                ):
                     lacking.setdefault(name, []).append(f"{package}/{path}")
     return lacking
 

@@ -19,6 +19,7 @@ from ascend_simulator.libraries.plan import (
     GRAPH_ENGINE,
     MSPROF,
     NATIVE,
+    OFFLINE_MODELS,
     PYACL,
     REFERENCES,
     SHAPES_ONLY,
@@ -96,10 +97,12 @@ def fill_folder(out: Path, plan: Plan, location: Path) -> None:
     for folder in (SHAPES_ONLY, GRAPH_ENGINE):
         shutil.copytree(folder, out / folder.name, ignore=shutil.ignore_patterns("__pycache__"))
     # off python/, which a build moves over from the one before
-    shutil.copytree(PYACL, out / "modules" / "acl", ignore=shutil.ignore_patterns("__pycache__"))
+    for folder, name in ((PYACL, "acl"), (OFFLINE_MODELS, OFFLINE_MODELS.name)):
+        shutil.copytree(folder, out / "modules" / name, ignore=shutil.ignore_patterns("__pycache__"))
     (out / "bin").mkdir()
-    shutil.copyfile(NATIVE / "npu_smi.py", out / "bin" / "npu-smi")
-    (out / "bin" / "npu-smi").chmod(0o755)
+    for source, name in (("npu_smi.py", "npu-smi"), ("atc.py", "atc")):
+        shutil.copyfile(NATIVE / source, out / "bin" / name)
+        (out / "bin" / name).chmod(0o755)
     copy_msprof(out)
     write_cann_files(out, plan, location)
     (out / "stamp.json").write_text(json.dumps(plan.make_stamp(), indent=1) + "\n", encoding="utf-8")

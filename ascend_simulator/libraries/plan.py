@@ -59,8 +59,9 @@ def uses_cxx11_abi(torch: Package) -> bool:
 
 
 PACKAGE = Path(__file__).parents[1]
-NATIVE, REFERENCES, MSPROF, SHAPES_ONLY, GRAPH_ENGINE, PYACL = (
-    PACKAGE / name for name in ("native", "references", "msprof", "shapes_only", "graph_engine", "pyacl")
+NATIVE, REFERENCES, MSPROF, SHAPES_ONLY, GRAPH_ENGINE, PYACL, OFFLINE_MODELS = (
+    PACKAGE / name
+    for name in ("native", "references", "msprof", "shapes_only", "graph_engine", "pyacl", "offline_models")
 )
 #: The CANN release whose interface the runtime follows: the newest that torch_npu's compatibility table names
 #: (https://gitcode.com/Ascend/pytorch, COMPATIBILITY.md).
@@ -92,7 +93,7 @@ def make_plan(location: Path) -> Plan:
 
 def source_hashes() -> dict[str, str]:
     """Return hashes by path below this package: the native sources, and the modules that compile them."""
-    folders = (PACKAGE, Path(__file__).parent, REFERENCES, MSPROF, SHAPES_ONLY, GRAPH_ENGINE, PYACL)
+    folders = (PACKAGE, Path(__file__).parent, REFERENCES, MSPROF, SHAPES_ONLY, GRAPH_ENGINE, PYACL, OFFLINE_MODELS)
     modules = (folder.glob("*.py") for folder in folders)
     paths = (*NATIVE.rglob("*"), *chain.from_iterable(modules))
     files = sorted(path for path in paths if path.is_file())

@@ -46,5 +46,17 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
 globals().update({name: make_function(name, *parts) for name, parts in FUNCTIONS.items()})
 
 
+def create_context(device_id: int) -> tuple[int, int]:
+    """Return the device's context, now this thread's: a device has one here, however many are asked for."""
+    code = int(globals()["set_device"](device_id))
+    context, got = globals()["get_context"]() if code == 0 else (0, code)
+    return int(context), int(got)
+
+
+def destroy_context(context: int) -> int:
+    """Give a context back; the device's own stays, and with it other contexts of the device."""
+    return int(globals()["set_context"](context))
+
+
 def __getattr__(name: str) -> NoReturn:
     raise Lacking(f"acl.rt.{name}")

@@ -39,7 +39,8 @@ told["too far"] = acl.rt.memcpy(device, 4, host, 24, 1)
 told["far message"] = acl.get_recent_err_msg()
 told["refused"] = []
 for call in (
-    lambda: acl.util.ptr_to_bytes(device, 4), lambda: acl.mdl.load_from_file("a.om"), lambda: acl.rt.create_context(0),
+    lambda: acl.util.ptr_to_bytes(device, 4), lambda: acl.mdl.load_from_file_with_mem("a.om"),
+    lambda: acl.rt.launch_callback(0),
     lambda: acl.util.vector_to_ptr([]), lambda: acl.rt.malloc(4),
     lambda: acl.rt.set_device(2**32), lambda: acl.rt.malloc(-1, 0),
 ):
@@ -117,9 +118,13 @@ def test_devices_streams_events_and_memory(simulator_env: dict[str, str]) -> Non
     assert told["taken"] and told["values"] == [0, 1, 2, 0, 0, 0] and told["array"] == [[0, 1, 2], [0, 0, 0]]
     assert told["elapsed"][0] > 0 and told["elapsed"][1] == 0 and told["status"] == [1, 0]
     assert told["too far"] != 0 and "[simulated NPU] aclrtMemcpy:" in told["far message"]
-    device, model, context, vector, short, large, negative = told["refused"]
+    device, model, callback, vector, short, large, negative = told["refused"]
     assert "memory of device 1: copy it with acl.rt.memcpy" in device
-    for said, name in ((model, "acl.mdl"), (context, "acl.rt.create_context"), (vector, "acl.util.vector_to_ptr")):
+    for said, name in (
+        (model, "acl.mdl.load_from_file_with_mem"),
+        (callback, "acl.rt.launch_callback"),
+        (vector, "acl.util.vector_to_ptr"),
+    ):
         assert said == f"[simulated NPU] the stand-in for CANN's module acl lacks {name}"
     assert short == "acl.rt.malloc() takes 2 arguments, 1 were given"
     assert large == "acl.rt.set_device(): 4294967296 does not fit into a signed number of 32 bits"

@@ -183,6 +183,11 @@ aclError aclInit(const char* configuration) {
   return code;
 }
 
+namespace sim {
+// For the module `acl`, whose models are Python's and are refused outside aclInit and aclFinalize.
+SIM_SHARED bool is_initialised() { return initialised; }
+}  // namespace sim
+
 // Memory and streams stay valid until the process ends: torch_npu frees some from static destructors after this call.
 aclError aclFinalize() {
   SIM_REQUIRE(initialised.exchange(false), ACL_ERROR_UNINITIALIZE, "called before aclInit");

@@ -7,6 +7,7 @@
     python -m tools.rehearsals run FOLDER OUT --set 3         # the third set's working half; writes its samples of data
     python -m tools.rehearsals run FOLDER OUT --set 4         # the fourth set's working half
     python -m tools.rehearsals run FOLDER OUT --set 5         # the fifth set's working half
+    python -m tools.rehearsals run FOLDER OUT --set 6         # the sixth set's working half
     python -m tools.rehearsals figures OUT                    # what came of it, script by script
 
 FOLDER holds OWNER/NAME as a clone of that repository has it; a script is run only where its checksum is that of the
@@ -18,6 +19,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -82,7 +84,9 @@ def rehearse_one(path: Path, entry: dict[str, Any], out: Path) -> str:
     root = str(path).removesuffix(entry["path"]).rstrip("/")
     words = [word.replace("{repository}", root) for word in words]
     counter = Plugin(COUNTER, {"simulator": str(simulator_location())})
-    ordinary = rehearsals.make_rehearsal
+    ordinary, here = rehearsals.make_rehearsal, Path.cwd()
+    if "folder" in entry:  # where its authors start it
+        os.chdir(Path(root) / entry["folder"])
     rehearsals.make_rehearsal = lambda *args, **kwargs: replace(ordinary(*args, **kwargs), plugins=(counter,))
     try:
         report = rehearsals.rehearse(words[0], words[1:], out=out, timeout_s=LIMIT_S, cures=False)
@@ -90,6 +94,7 @@ def rehearse_one(path: Path, entry: dict[str, Any], out: Path) -> str:
         return str(error)
     finally:
         rehearsals.make_rehearsal = ordinary
+        os.chdir(here)
     content = {"report": json.loads(report.to_json()), "verdict": report.verdict("en")}
     (out / "report.json").write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
     return ""
@@ -174,7 +179,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     run = commands.add_parser("run")
     run.add_argument("folder", type=Path)
     run.add_argument("out", type=Path)
-    run.add_argument("--set", type=int, default=2, choices=(1, 2, 3, 4, 5))
+    run.add_argument("--set", type=int, default=2, choices=(1, 2, 3, 4, 5, 6))
     run.add_argument("--half", default="working", choices=("working", "held"))
     run.add_argument("--only", type=int, nargs="*", default=[])
     figures = commands.add_parser("figures")

@@ -1,19 +1,19 @@
-"""A launch plugin: stand-ins for data sets and pretrained weights that are not here, and for what an NPU lacks.
+"""A launch plugin: stand-ins for data sets that are not here, and for what an NPU lacks.
 
 A rehearsal computes no values, so that what a training reads matters by its shapes alone. What is absent is made up,
 and each stand-in is written down (stand_ins.jsonl of the launch's folder) with the line that asked for it:
 
     dataset   a data set of torchvision whose shapes are known (MNIST: 60000 of 28 x 28): nothing is guessed
     folder    a folder of images that is not there: pictures of one size, so many classes; guessed
-    weights   weights that torch.hub would download: the model keeps those it was built with
     compiler  torch.compile with its default compiler, which has no NPU, or with none: functions run as they are written
     parallel  torch.nn.DataParallel, which has no NPUs: the model takes the whole batch on one card
     forward   torch.jit.script, which transfer_to_npu switches off, for torch's own formulas of forward-mode gradients
               (configuration `forward`: a run before failed for it)
     terminal  a terminal of 24 lines of 80 letters, for a program that asks how large its own is
 
-Of data and weights only what failed is replaced: data that is there is read. Runs in the user's process by path and
-imports nothing of the workbook. Files stand in by files.py, packages by loggers.py, the Hugging Face hub by hub.py.
+Of data only what failed is replaced: data that is there is read. Runs in the user's process by path and imports
+nothing of the workbook. Files stand in by files.py, weights by weights.py, packages by loggers.py, the Hugging Face hub
+by hub.py.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ import inspect
 import os
 import struct
 import termios
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -94,7 +93,6 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
     """Stand in for what the program does not find from now on."""
     notes = observer.open_notes("stand_ins.jsonl")
     observer.after_import({"torchvision.datasets": functools.partial(patch_datasets, notes)})
-    patch_weights(notes)
     patch_compiler(notes)
     patch_data_parallel(notes)
     if config.get("forward"):
@@ -256,35 +254,6 @@ def make_picture(size: tuple[int, int], mode: str = "RGB") -> Any:
     from PIL import Image
 
     return Image.new(mode, size)
-
-
-# Weights
-
-
-class Unloaded(OrderedDict):  # type: ignore[type-arg]
-    """Weights that were not there to be loaded."""
-
-
-def patch_weights(notes: Any) -> None:
-    """Let a model keep the weights it was built with, where those to be downloaded are not to be had."""
-    ordinary_fetch, ordinary_load = torch.hub.load_state_dict_from_url, torch.nn.Module.load_state_dict
-
-    @functools.wraps(ordinary_fetch)
-    def load_state_dict_from_url(url: str, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return ordinary_fetch(url, *args, **kwargs)
-        except OSError:
-            notes.add("weights", url.rsplit("/", 1)[-1], guessed=False)
-            return Unloaded()
-
-    @functools.wraps(ordinary_load)
-    def load_state_dict(self: Any, state_dict: Any, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(state_dict, Unloaded):
-            return torch.nn.modules.module._IncompatibleKeys([], [])
-        return ordinary_load(self, state_dict, *args, **kwargs)
-
-    torch.hub.load_state_dict_from_url = load_state_dict_from_url
-    torch.nn.Module.load_state_dict = load_state_dict
 
 
 # Compiler and terminal

@@ -18,7 +18,7 @@ from ascend_workbook.planning.rehearsal.memory import KINDS, Holder, Memory
 from ascend_workbook.planning.rehearsal.reads import Read
 from ascend_workbook.planning.rehearsal.runs import MOST_EVENTS, RankRun, Rehearsal
 from ascend_workbook.planning.rehearsal.settings import Cluster
-from ascend_workbook.planning.rehearsal.stand_ins import UNKNOWN, find_address
+from ascend_workbook.planning.rehearsal.stand_ins import CONTENT, UNKNOWN, find_address
 from ascend_workbook.planning.rehearsal.times import StepTime
 from ascend_workbook.planning.rehearsal.variants import Variant
 
@@ -133,15 +133,18 @@ def _judge(material: Material) -> Finding:
     worst, cluster = material.worst, material.rehearsal.cluster
     if not worst.result.ok and not worst.out_of_memory and not _came_to_a_step(worst):
         trouble, place = sides.describe_failure(material.rehearsal.plan, f"rank{worst.rank}", worst.result)
-        address = find_address(worst.result, worst.stand_ins)
+        address = find_address(worst.result, worst.stand_ins, material.rehearsal.plan.out / f"rank{worst.rank}")
         if address and not material.rehearsal.plan.network:
             key = "PLN500.download" if address == UNKNOWN else "PLN500.network"
             asked: dict[str, Scalar] = {"rank": worst.rank}
             asked |= {} if address == UNKNOWN else {"address": address}
             return Finding("PLN500", Status.FIX, key, asked, place, weight=200)
-        return Finding(
-            "PLN500", Status.FIX, "PLN500.failed", {"rank": worst.rank, "trouble": trouble}, place, weight=200
-        )
+        failed: dict[str, Scalar] = {"rank": worst.rank, "trouble": trouble}
+        made_up: list[Scalar] = [*dict.fromkeys(each.name for each in worst.stand_ins if each.kind in CONTENT)]
+        if made_up:
+            failed["names"] = made_up[:SHOWN]
+        key = "PLN500.made_up" if made_up else "PLN500.failed"
+        return Finding("PLN500", Status.FIX, key, failed, place, weight=200)
     if worst.memory is None or not worst.memory.reserved and not worst.memory.refused:
         return Finding("PLN500", Status.NOT_LOOKED, "PLN500.no_device", {"rank": worst.rank}, weight=200)
     communicators = count_communicators(worst)

@@ -35,8 +35,6 @@ from ascend_workbook.planning.rehearsal.stand_ins import (
 from ascend_workbook.planning.rehearsal.work import Work, load_work
 
 Note = TypeVar("Note", Read, StandIn)
-#: The outcome of a launch whose script raised an error.
-FAILED = "failed"
 CHILD = Path(__file__).parents[1] / "child"
 WATCH = CHILD / "rehearsal_watch.py"
 PEERS = CHILD / "pipeline_peers.py"
@@ -44,6 +42,7 @@ PEERS = CHILD / "pipeline_peers.py"
 TOLD, WANTED = "told", "wanted"
 STAND_INS = CHILD / "stand_ins.py"
 FILES = CHILD / "files.py"
+WEIGHTS = CHILD / "weights.py"
 LOGGERS = CHILD / "loggers.py"
 OLDER = CHILD / "older.py"
 HUB = CHILD / "hub.py"
@@ -107,10 +106,10 @@ class Rehearsal:
     def run_rank(self, rank: int) -> RankRun:
         """Run one rank of the world alone; its peers are imagined.
 
-        Where data is not there that may be made up, it is run again with that; where this does not help, what was
-        missing first is what stopped it. One that never used the NPU is run again with its models moved there."""
+        Where data is not there that may be made up, it is run again with that; what stops it then is told beside what
+        was made up, for either may be to blame. One that never used the NPU is run again with its models there."""
         folder = self.plan.out / f"rank{rank}"
-        result = first = self._launch(rank)
+        result = self._launch(rank)
         while not result.ok and self.stand_ins and len(self.files) < MOST_FILES:
             missing = find_missing(result, folder)
             if missing is None or missing in self.files:
@@ -123,9 +122,6 @@ class Rehearsal:
             moved = self._launch(rank, Plugin(MOVED, early=True))
             memory = load_memory(written) if written.is_file() else None
             result = moved if _used_device(memory) else result
-        helped = result.outcome != FAILED or memory is not None and (memory.refused or memory.steps)
-        if result is not first and not helped and find_missing(result, folder) is None:
-            return RankRun(rank, first, None, None, ())
         reads = tuple(self._find_in_original(rank, read) for read in load_reads(folder / "reads.jsonl"))
         stand_ins = tuple(self._find_in_original(rank, each) for each in load_stand_ins(folder / "stand_ins.jsonl"))
         return RankRun(rank, result, memory, load_work(folder / f"work.rank{rank}"), reads, stand_ins)
@@ -150,7 +146,8 @@ class Rehearsal:
             plugins += [Plugin(file, early=True) for file in (OLDER, GRAPHS, PROCESSORS)]
             plugins.append(Plugin(STAND_INS, {"forward": FORWARD in self.files}, early=True))
             plugins.append(Plugin(LOGGERS, {"offline": not self.plan.network}, early=True))
-            plugins.append(Plugin(FILES, configure(self.files, self.plan.network), early=True))
+            files = configure(self.files, self.plan.network)
+            plugins += [Plugin(FILES, files, early=True), Plugin(WEIGHTS, {"files": files["weights"]}, early=True)]
             plugins.append(Plugin(PIPELINES, configure_pipelines(), early=True))
             plugins.append(Plugin(HUB, configure_hub(self.plan.network, self.files), early=True))
         result = sides.run_side(

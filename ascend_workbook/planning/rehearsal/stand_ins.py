@@ -15,6 +15,8 @@ from ascend_workbook.machine.launch.result import ChildError
 
 #: Files that are made up: texts, lists of tokens of 16 bits, packed texts. What others hold cannot be guessed.
 MADE_UP = (".txt", ".text", ".tokens", ".raw", ".bin", ".gz", ".jpg", ".jpeg", ".png", ".bmp", ".ppm")
+#: Files of weights: a model keeps those it was built with.
+WEIGHTS = (".pth", ".pt", ".ckpt", ".th", ".pth.tar")
 MOST_FILES = 8
 #: A question for a file and the assertion that fails for it stand so many lines apart at most.
 NEAR = 2
@@ -23,9 +25,19 @@ MODELS = Path(__file__).parents[1] / "strategy" / "models.json"
 PIPELINES = Path(__file__).with_name("pipelines.json")
 #: Kinds that are told in the words of another one.
 KINDS = {"pictures": "folder", "download": "file"}
+#: Kinds that a training may fail for where they are not like the real ones.
+CONTENT = frozenset(
+    {
+        *("dataset", "folder", "pictures", "picture", "file", "download", "archive", "graphs"),
+        *("model", "documented", "tokenizer", "texts"),
+    }
+)
 #: What torch says of a data set without an example; and what is made up then: pictures where a pattern finds none.
 EMPTY = "num_samples should be a positive integer value, but got num_samples=0"
 PICTURES = "pictures"
+#: A shorter name of a file stands in many a message.
+SHORT = 3
+FOR_FILES = ("FileNotFoundError", "NotADirectoryError")
 #: What a program says that found no files, or fails with where its list of them is empty.
 NOTHING_THERE = re.compile(
     r"no such file|not a directory|(?<!\.)\bempty\b|\blist index out of range|division by zero|modulo by zero"
@@ -36,8 +48,9 @@ NOTHING_THERE = re.compile(
     r"|(?:not|n't) find.{0,200}(?:files?|images?|pictures?|samples?|data\w*|folder|directory|path)\b",
     re.IGNORECASE | re.DOTALL,
 )
-#: What is missing of rows that stood in: a column, or more rows; and what the launcher sets. Before a name each.
-COLUMN, MORE_ROWS, LAUNCHER = "column ", "rows ", "launcher"
+#: What is missing of rows that stood in: a column, or more rows; of a folder that stood in: classes. Before a name
+#: each. And what the launcher sets.
+COLUMN, MORE_ROWS, CLASSES, LAUNCHER = "column ", "rows ", "classes ", "launcher"
 #: What torch's formulas of forward-mode gradients fail with where torch.jit.script is switched off.
 FORWARD, NO_SCRIPT = "forward", "'function' object has no attribute 'graph'"
 MARKS = (PICTURES, LAUNCHER, FORWARD)
@@ -113,13 +126,15 @@ def load_stand_ins(path: Path) -> list[StandIn]:
 
 
 def find_missing(result: LaunchResult, folder: Path | None = None) -> str | None:
-    """Return what a run failed for and may be made up: a file, a folder, PICTURES, a column or rows of a set that stood
-    in, what a launcher sets, formulas of forward-mode gradients; None where it failed otherwise.
+    """Return what a run failed for and may be made up: a file, a folder or its classes, PICTURES, a column or rows of a
+    set that stood in, what a launcher sets, formulas of forward-mode gradients; None where it failed otherwise.
 
     `folder` is where the run left what it asked for and did not find: an assertion that fails says no name."""
     error = result.error
-    if error is None or not error.type.endswith("Error"):
+    if error is None or not error.type.endswith(("Error", "SystemExit")):
         return None
+    if folder is not None and (flat := _find_flat(error, folder)):
+        return flat
     if EMPTY in error.message:
         return PICTURES
     if NO_LAUNCHER.search(error.message):
@@ -130,10 +145,10 @@ def find_missing(result: LaunchResult, folder: Path | None = None) -> str | None
         return rows
     match = MISSING.search(error.message)
     name = (match[1] or match[2]) if match else ""
-    if not name and folder is not None and error.type == "AssertionError":
-        name = _find_asked(folder / "asked.jsonl", error.path or "", error.line or 0)
+    if not name and folder is not None:
+        name = _find_asked(folder / "asked.jsonl", error)
     suffix = Path(name).suffix.lower()
-    if name and (suffix in MADE_UP or not suffix):
+    if name and (suffix in MADE_UP or not suffix or name.lower().endswith(WEIGHTS)):
         return name
     return PICTURES if folder is not None and _searched_in_vain(error, folder) else None
 
@@ -143,7 +158,7 @@ def _searched_in_vain(error: ChildError, folder: Path) -> bool:
     stood in for it yet."""
     if any(stand_in.kind == "pictures" for stand_in in load_stand_ins(folder / "stand_ins.jsonl")):
         return False
-    if error.type not in ("FileNotFoundError", "NotADirectoryError") and not NOTHING_THERE.search(error.message):
+    if error.type not in FOR_FILES and not NOTHING_THERE.search(error.message):
         return False
     return any(entry.get("searched") for entry in _load_questions(folder / "asked.jsonl"))
 
@@ -164,17 +179,37 @@ def _find_rows(message: str, folder: Path) -> str:
     return COLUMN + next(name for name in match.groups() if name) if match else ""
 
 
-def _find_asked(path: Path, file: str, line: int) -> str:
-    """Return what the program asked for, and did not find, where it failed; empty where nothing."""
+def _find_flat(error: ChildError, folder: Path) -> str:
+    """Return of which folder of pictures that stood in a run wanted classes; empty where that is not it."""
+    flat = [
+        each.name
+        for each in load_stand_ins(folder / "stand_ins.jsonl")
+        if each.kind == "folder" and each.facts.get("classes") == 1
+    ]
+    wants = error.type in (*FOR_FILES, "AssertionError", "IsADirectoryError") or EMPTY in error.message
+    return CLASSES + flat[-1] if flat and (wants or NOTHING_THERE.search(error.message)) else ""
+
+
+def _find_asked(path: Path, error: ChildError) -> str:
+    """Return what the program asked for, and did not find, where an assertion failed or what the error names; empty
+    where nothing."""
     names = [""]
     for entry in _load_questions(path):
-        if file and str(entry["file"]).endswith(file) and 0 <= line - int(entry["line"]) <= NEAR:
-            names.append(str(entry["name"]))
+        name, file, line = str(entry["name"]), error.path or "", error.line or 0
+        beside = bool(file) and str(entry["file"]).endswith(file) and 0 <= line - int(entry["line"]) <= NEAR
+        named = len(name) > SHORT and name in error.message and NOTHING_THERE.search(error.message)
+        if (
+            not entry.get("address")
+            and not entry.get("searched")
+            and (named or error.type == "AssertionError" and beside)
+        ):
+            names.append(name)
     return names[-1]
 
 
-def find_address(result: LaunchResult, stand_ins: Sequence[StandIn] = ()) -> str:
-    """Return what a run failed to reach over the network; UNKNOWN where its error names none, empty where not that.
+def find_address(result: LaunchResult, stand_ins: Sequence[StandIn] = (), folder: Path | None = None) -> str:
+    """Return what a run failed to reach over the network; UNKNOWN where its error names none and it left none in its
+    `folder`, empty where not that.
 
     One that refuses what stood in for a download (its checksum is another) failed to reach that."""
     message = result.error.message if result.error is not None else ""
@@ -183,8 +218,14 @@ def find_address(result: LaunchResult, stand_ins: Sequence[StandIn] = ()) -> str
         return name
     if not UNREACHED.search(message):
         return ""
-    match = ADDRESS.search(message)
-    return (match[1] or match[2]) if match else UNKNOWN
+    if match := ADDRESS.search(message):
+        return match[1] or match[2]
+    asked = (
+        [str(entry["name"]) for entry in _load_questions(folder / "asked.jsonl") if entry.get("address")]
+        if folder
+        else []
+    )
+    return asked[-1] if asked else UNKNOWN
 
 
 def configure_hub(network: bool, missing: Sequence[str] = ()) -> dict[str, object]:
@@ -207,5 +248,8 @@ def configure_pipelines() -> dict[str, object]:
 def configure(missing: Sequence[str], network: bool = False) -> dict[str, object]:
     """Return what the plugin that stands in for files is told: those that runs before did not find, and whether what
     downloads reaches anybody."""
-    files = [name for name in missing if not name.startswith((COLUMN, MORE_ROWS)) and name not in MARKS]
-    return {"files": files, "pictures": PICTURES in missing, "offline": not network}
+    files = [name for name in missing if not name.startswith((COLUMN, MORE_ROWS, CLASSES)) and name not in MARKS]
+    classes = [name.removeprefix(CLASSES) for name in missing if name.startswith(CLASSES)]
+    weights = [name for name in files if name.lower().endswith(WEIGHTS)]
+    facts: dict[str, object] = {"files": files, "classes": classes, "weights": weights}
+    return {**facts, "pictures": PICTURES in missing, "offline": not network}

@@ -374,3 +374,45 @@ def test_made_pictures_answer_every_kind_of_picture(tmp_path: Path) -> None:
     facts, stand_ins, errors = run(tmp_path, code, pictures=True)
     assert facts == [64, 64, 64, 0], errors
     assert [(each.kind, each.name) for each in stand_ins] == [("pictures", "imgs/*.png")]
+
+
+def test_a_made_up_folder_has_classes_and_grows_the_usual_parts(tmp_path: Path) -> None:
+    code = """
+import os
+assert os.path.exists("data/flowers/train")
+kinds = sorted(entry.name for entry in os.scandir("data/flowers/train") if entry.is_dir())
+print(json.dumps([kinds, len(os.listdir("data/flowers/train/class1")), sorted(os.listdir("data/flowers"))[:2],
+                  os.path.isdir("data/flowers/valid_set"), os.path.exists("data/flowers/processed"),
+                  os.path.exists("data/flowers/train/cache.pt"), os.path.exists("data/other/train")]))
+"""
+    facts, stand_ins, errors = run(tmp_path, code, files=["data/flowers"], classes=["data/flowers"])
+    assert facts == [["class0", "class1"], 64, ["class0", "class1"], True, False, False, False], errors
+    assert stand_ins[0].facts["classes"] == 2 and stand_ins[0].facts["examples"] == 128
+    flat, stand_ins, errors = run(
+        tmp_path, "import os\nprint(json.dumps(len(os.listdir('flat/train'))))", files=["flat"]
+    )
+    assert flat == 64 and stand_ins[-1].facts["classes"] == 1, errors
+
+
+def test_a_made_up_folder_elsewhere_grows_where_it_lies(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    own = tmp_path_factory.mktemp("own")
+    code = f"import os\nprint(json.dumps(len(os.listdir({str(own / 'set' / 'train')!r}))))"
+    facts, _, errors = run(tmp_path, code, files=[str(own / "set")])
+    assert facts == 64 and not list(own.iterdir()), errors
+
+
+def test_an_address_that_nobody_answers_is_written_down(tmp_path: Path) -> None:
+    code = """
+import urllib.request
+try:
+    urllib.request.urlretrieve("http://nowhere.invalid/table.parquet", "table.parquet")
+except OSError:
+    print(json.dumps(True))
+"""
+    facts, stand_ins, errors = run(tmp_path, code)
+    asked = [json.loads(line) for line in (tmp_path / "out" / "asked.jsonl").read_text().splitlines()]
+    assert facts and not stand_ins, errors
+    assert [(each["name"], each.get("address")) for each in asked] == [("http://nowhere.invalid/table.parquet", True)]
+    assert asked[0]["line"] == 4

@@ -109,6 +109,17 @@ def test_a_run_that_ended_after_a_step_says_how_far_it_came() -> None:
     )
 
 
+def test_a_failure_behind_made_up_data_names_both() -> None:
+    made_up = StandIn("file", "data/train.txt", True, "train.py", 3, {"words": 5, "different": 2})
+    compiler = StandIn("compiler", "torch.compile", False, "train.py", 4, {})
+    failed = make_run(None, error=ChildError("TypeError", "split() lacks y", "train.py", 8))
+    finding = finding_of(report_of(replace(failed, stand_ins=(made_up, compiler))), "PLN500")
+    assert (finding.key, finding.status, finding.args["names"]) == ("PLN500.made_up", Status.FIX, ["data/train.txt"])
+    assert "split() lacks y" in finding.message("en")
+    finding = finding_of(report_of(replace(failed, stand_ins=(compiler,))), "PLN500")
+    assert finding.key == "PLN500.failed", "what has no content is not to blame"
+
+
 def test_memory_that_was_never_asked_for_is_no_answer() -> None:
     report = report_of(make_run(make_memory(0.0)))
     assert finding_of(report, "PLN500").key == "PLN500.no_device"

@@ -16,6 +16,7 @@ from ascend_workbook.planning.rehearsal.stand_ins import (
     FORWARD,
     LAUNCHER,
     PICTURES,
+    UNKNOWN,
     StandIn,
     configure,
     configure_hub,
@@ -40,7 +41,9 @@ def ended(kind: str, message: str) -> LaunchResult:
         ("FileNotFoundError", "data/cora.txt not found.", "data/cora.txt"),
         ("FileNotFoundError", "[Errno 2] No such file or directory: 'data/images'", "data/images"),
         ("FileNotFoundError", "[Errno 2] No such file or directory: 'images/style.JPG'", "images/style.JPG"),
-        ("FileNotFoundError", "[Errno 2] No such file or directory: 'weights.pth'", None),
+        ("FileNotFoundError", "[Errno 2] No such file or directory: 'weights.pth'", "weights.pth"),
+        ("FileNotFoundError", "[Errno 2] No such file or directory: 'best.pth.tar'", "best.pth.tar"),
+        ("FileNotFoundError", "[Errno 2] No such file or directory: 'data.tar'", None),
         ("FileNotFoundError", "[Errno 2] No such file or directory: 'data.json'", None),
         ("ValueError", EMPTY, PICTURES),
         ("AttributeError", "'function' object has no attribute 'graph'", FORWARD),
@@ -59,6 +62,53 @@ def test_what_an_assertion_was_about_is_what_was_asked_for_beside_it(tmp_path: P
     assert find_missing(ended("AssertionError", ""), tmp_path) == "data/train.txt"
     assert find_missing(ended("ValueError", "no"), tmp_path) is None
     assert find_missing(ended("AssertionError", "")) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "missing"),
+    [
+        ("NotADirectoryError", "The checkpoint directory does not exist: data/flowers", "data/flowers"),
+        ("SystemExit", "2 (no data found in data/flowers)", "data/flowers"),
+        ("ValueError", "data/flowers holds 3 columns", None),
+        ("RuntimeError", "the host nowhere.invalid is not found", None),
+    ],
+)
+def test_what_an_error_names_is_what_was_asked_for_in_vain(
+    tmp_path: Path, kind: str, message: str, missing: str | None
+) -> None:
+    (tmp_path / "asked.jsonl").write_text(
+        '{"name": "data/flowers", "file": "/run/read.py", "line": 70}\n'
+        '{"name": "nowhere.invalid", "file": "/run/read.py", "line": 71, "address": true}\n'
+    )
+    assert find_missing(ended(kind, message), tmp_path) == missing
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "missing"),
+    [
+        ("AssertionError", "number of training images must greater than 0.", "classes data/flowers"),
+        ("FileNotFoundError", "Couldn't find any class folder in data/flowers.", "classes data/flowers"),
+        ("ValueError", EMPTY, "classes data/flowers"),
+        ("ValueError", "too many values to unpack (expected 2)", None),
+    ],
+)
+def test_a_folder_that_stood_in_gets_classes_once(tmp_path: Path, kind: str, message: str, missing: str | None) -> None:
+    line = '{{"kind": "folder", "name": "data/flowers", "guessed": true, "file": "", "line": 0, "classes": {}}}\n'
+    (tmp_path / "stand_ins.jsonl").write_text(line.format(1))
+    assert find_missing(ended(kind, message), tmp_path) == missing
+    (tmp_path / "stand_ins.jsonl").write_text(line.format(2))
+    assert not str(find_missing(ended(kind, message), tmp_path)).startswith("classes")
+
+
+def test_an_address_that_an_error_does_not_name_is_the_one_that_was_asked_last(tmp_path: Path) -> None:
+    unreached = ended("URLError", "<urlopen error [Errno -3] Temporary failure in name resolution>")
+    assert find_address(unreached, (), tmp_path) == find_address(unreached) == UNKNOWN
+    (tmp_path / "asked.jsonl").write_text(
+        '{"name": "https://nowhere.invalid/a.parquet", "file": "a.py", "line": 3, "address": true}\n'
+        '{"name": "data", "file": "a.py", "line": 4}\n'
+    )
+    assert find_address(unreached, (), tmp_path) == "https://nowhere.invalid/a.parquet"
+    assert find_address(ended("ValueError", "no"), (), tmp_path) == ""
 
 
 def test_a_folder_that_was_searched_in_vain_is_made_once(tmp_path: Path) -> None:
@@ -106,16 +156,17 @@ FINE = replace(TEXT, outcome="stopped_after", error=None, trouble=None)
 def test_it_is_run_again_with_what_was_missing() -> None:
     run, given = launches_of(TEXT, ended("ValueError", EMPTY), FINE)
     assert run.result is FINE
-    assert given == [
-        {"files": [], "pictures": False, "offline": True},
-        {"files": ["input.txt"], "pictures": False, "offline": True},
-        {"files": ["input.txt"], "pictures": True, "offline": True},
+    assert [(each["files"], each["pictures"], each["offline"]) for each in given] == [
+        ([], False, True),
+        (["input.txt"], False, True),
+        (["input.txt"], True, True),
     ]
 
 
-def test_where_that_does_not_help_what_was_missing_first_is_told() -> None:
+def test_where_that_does_not_help_what_stopped_it_then_is_told() -> None:
+    """A fault of the script's own behind a file that was missing: it is not the missing file that has to be mended."""
     run, given = launches_of(TEXT, OTHER)
-    assert run.result is TEXT and len(given) == 2 and run.stand_ins == ()
+    assert run.result is OTHER and len(given) == 2
 
 
 def test_a_run_that_took_too_long_with_it_is_told_as_that() -> None:
@@ -182,8 +233,19 @@ def test_what_rows_that_stood_in_lack(tmp_path: Path, kind: str, message: str, m
 
 
 def test_what_was_missing_goes_to_whom_it_concerns() -> None:
-    missing = ["input.txt", "column messages", "rows 300", "rows 20", PICTURES, LAUNCHER, FORWARD]
-    assert configure(missing) == {"files": ["input.txt"], "pictures": True, "offline": True}
+    missing = [
+        "input.txt",
+        "column messages",
+        "rows 300",
+        "rows 20",
+        PICTURES,
+        LAUNCHER,
+        FORWARD,
+        "classes data",
+        "a.PTH",
+    ]
+    facts = {"files": ["input.txt", "a.PTH"], "weights": ["a.PTH"], "classes": ["data"]}
+    assert configure(missing) == {**facts, "pictures": True, "offline": True}
     told = configure_hub(True, missing)
     assert (told["columns"], told["rows"], told["offline"]) == (["messages"], 300, False)
     assert "rows" not in configure_hub(True, [])

@@ -34,6 +34,7 @@ from ascend_workbook.precision.ranks.sides import Joined, join_sides
 from ascend_workbook.precision.record import BACKWARD, FORWARD, Operator, Run
 from ascend_workbook.precision.state.events import judge_states, known_conditions
 from ascend_workbook.precision.state.judge import Judged
+from ascend_workbook.precision.state.makers import pick_maker
 from ascend_workbook.precision.state.reading import States, read_states
 from ascend_workbook.precision.tensors import tolerance
 from ascend_workbook.precision.tensors.agreement import compare_pairs as compare_all
@@ -175,7 +176,11 @@ class Comparison:
         step, judged = self.first
         jumps = judged.outcome == divergence.JUMP
         handed = divergence.find_makers(step.judged, judged) or self.missing_forward_calls if jumps else []
-        return handed or list(judged.handed_by) or [judged.name]
+        makers = handed or list(judged.handed_by) or [judged.name]
+        sides = [side.states.ranks.get(step.rank, {}).get(step.step) for side in (self.baseline, self.target)]
+        if len(makers) > 1 and sides[0] is not None and sides[1] is not None and makers != self.missing_forward_calls:
+            return pick_maker(makers, (sides[0], sides[1]), step.judged)
+        return makers
 
     @cached_property
     def proves_nothing(self) -> list[str]:
@@ -193,6 +198,17 @@ class Comparison:
                     if tensor.error is not None and tensor.slot in records[0] and tensor.slot in records[1]:
                         whys.append(tensor.why_equal(*(side[tensor.slot] for side in records)))
         return sorted(set(whys)) if all(whys) else []
+
+    @cached_property
+    def shows_gradients(self) -> bool:
+        """Return whether what parts first was handed a wrong gradient of which no recorded operator is the maker, or
+        reads gradients behind the last backward of its step: then those of the parameters tell more."""
+        if self.first is None or self.first[1].outcome != divergence.JUMP or self.named != [self.first[1].name]:
+            return False
+        step, judged = self.first
+        here = step.judged.index(judged)
+        turns = [at for at, other in enumerate(step.judged) if other.agreement.pair.target.direction == BACKWARD]
+        return bool(turns) and (here in turns or here > turns[-1])
 
     @property
     def missing_forward_calls(self) -> list[str]:
@@ -293,6 +309,7 @@ def _examine_sides(
                 selection,
                 measure,
                 alike,
+                all(key[0] in side.states.ranks.get(key[1], {}) for side in (left, right)),
                 tell,
             )
         )
@@ -306,7 +323,8 @@ def _examine_sides(
 def _find_parting(compared: Comparison) -> float:
     """The first step in which an operator parts the runs or draws other numbers: gradients follow from that."""
     steps = [step.step for step in compared.steps if any(judged.outcome == divergence.DRAWN for judged in step.judged)]
-    return min([math.inf, *steps, *([compared.first[0].step] if compared.first else [])])
+    first = [compared.first[0].step + compared.shows_gradients] if compared.first else []
+    return min([math.inf, *steps, *first])
 
 
 def _compare_step(
@@ -319,9 +337,11 @@ def _compare_step(
     selection: Selection,
     measure: Measure,
     alike: bool,
+    gradients: bool,
     tell: Callable[[str], None] | None,
 ) -> StepComparison:
-    """Pair and judge one step; `budget` is what may be spent on running operators again, None where none is."""
+    """Pair and judge one step; `budget` is what may be spent on running operators again, None where none is.
+    `gradients`: those of the step's parameters were recorded by themselves."""
     began = time.monotonic()
     pairing = selection.select_pairs(pair_runs(target, baseline, selection.cells))
     agreements = compare_all(pairing.pairs, selection.sample, measure)
@@ -342,12 +362,14 @@ def _compare_step(
     more = [op.name for op in target.operators if op.name in target.leaves and op.direction == BACKWARD]
     containers = target.containers - set(more)
     possible = formats.possible_kinds(agreements, numerics, recorded=recorded)
-    judged = divergence.judge_operators(agreements, replays.found, numerics, containers, reached, possible, alike)
+    later = target.step > 0 and not selection.names
+    given = (replays.found, numerics, containers, reached, possible, alike, later, gradients)
+    judged = divergence.judge_operators(agreements, *given)
     while (guilty := divergence.first_parting(judged)) and (
         sound := verify_files(guilty.agreement)
     ) is not guilty.agreement:
         agreements = [sound if agreement is guilty.agreement else agreement for agreement in agreements]
-        judged = divergence.judge_operators(agreements, replays.found, numerics, containers, reached, possible, alike)
+        judged = divergence.judge_operators(agreements, *given)
     return StepComparison(pairing, tuple(judged), replays)
 
 

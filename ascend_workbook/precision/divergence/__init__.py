@@ -81,19 +81,29 @@ def judge_operators(
     reached: float = 0.0,
     possible: frozenset[str] = frozenset(),
     drawn_alike: bool = False,
+    later: bool = False,
+    gradients: bool = False,
 ) -> list[Judgement]:
     """Judges operators in the order of execution. `reached` is the largest error that this step may begin with:
     0 in the first step, infinite where earlier updates have parted the weights. `possible` are kinds of operators that
     may have computed in a reduced format of which no record tells (formats.py). `drawn_alike`: both sides drew the same
-    random numbers, which then excuse nothing."""
+    random numbers, which then excuse nothing. `later`: a whole step that begins with weights which are a little apart:
+    its backward begins with what its forward came to. `gradients`: those of the parameters are judged by themselves
+    (state/), so that a finite one which is off, behind the last backward, is not told here."""
     judged: list[Judgement] = []
     forward: dict[tuple[str, int], float] = {}
     drew: set[tuple[str, int]] = set()
     returned: dict[str, tuple[TensorRecord, ...]] = defaultdict(tuple)
     turned, largest, any_compared = False, 0.0, math.isfinite(reached)
-    for agreement in agreements:
+    agreements = list(agreements)
+    turns = [at for at, agreement in enumerate(agreements) if agreement.pair.target.direction == BACKWARD]
+    for at, agreement in enumerate(agreements):
         operator = agreement.pair.target
         call = (operator.head, operator.call)
+        if later and operator.direction == BACKWARD and any(judgement.outcome in SEVERITY for judgement in judged):
+            reached = largest
+        elif later:  # what reads gradients behind the backward: one that cancels to nothing is off by any error
+            reached = math.inf
         saved = 0.0 if operator.direction == FORWARD else forward.get(call, 0.0)
         if operator.direction == PARAMETERS:  # recorded without inputs: whatever came before may stand behind it
             saved = reached if math.isfinite(reached) else largest
@@ -110,13 +120,14 @@ def judge_operators(
         if drawn or (call in drew and judgement.outcome == DIVERGES and judgement.own is None):
             judgement = replace(judgement, outcome=DRAWN)
             drew.add(call)
+        left = gradients and bool(turns) and at > turns[-1]
         named = operator.api in READS_GRADIENTS or operator.api.startswith("_foreach_")
         reads_gradients = operator.direction == FORWARD and named
         if operator.direction == PARAMETERS and not any_compared and judgement.outcome != AGREES:
             judgement = replace(judgement, outcome=NOT_COMPARED)
         elif operator.name in containers and judgement.outcome in (DIVERGES, EXPLAINED, ALLOWED, DRAWN):
             judgement = replace(judgement, outcome=CONTAINER)
-        elif judgement.outcome != STRUCTURE and not (turned and reads_gradients) and _unseen_maker(agreement, reached):
+        elif not (turned and reads_gradients) and _unseen_maker(judgement, reached, left):
             judgement = replace(judgement, outcome=JUMP, allowed=reached)
         elif judgement.outcome not in (STRUCTURE, CONTAINER) and different_arguments(agreement, reached):
             judgement = replace(judgement, outcome=ARGUMENT)
@@ -270,10 +281,16 @@ def cancellation_factor(agreement: Agreement, slot: TensorAgreement, summed: Seq
     return max(1.0, math.sqrt(incoming / terms) * size / result.norm)
 
 
-def _unseen_maker(agreement: Agreement, reached: float) -> bool:
-    """An input error far above all errors so far: its maker was not recorded, or the runs began differently."""
+def _unseen_maker(judgement: Judgement, reached: float, gradients: bool) -> bool:
+    """An input error far above all errors so far: its maker was not recorded, or the runs began differently. Of
+    `gradients` only what is not finite."""
+    agreement = judgement.agreement
+    if judgement.outcome == STRUCTURE:
+        return False
     if any(slot.problem == tensor_agreement.NONFINITE for slot in agreement.inputs) and math.isfinite(reached):
         return True
+    if gradients:
+        return False
     return agreement.error_in > UNSEEN * max(reached, tolerance.rounding_floor(effective_dtypes(agreement)))
 
 

@@ -17,6 +17,8 @@ from ascend_workbook.precision.record import FORWARD, Module, Operator, Run
 #: Differences up to which the whole is aligned at once; elements of a window; how much of it counts as certain.
 DIFFERENCES, WINDOW, CERTAIN = 400, 600, 300
 
+#: What torch's wrappers (DistributedDataParallel, torch.compile, FSDP, checkpoints) put into a module's path.
+WRAPPERS = ("module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module")
 Keys = Sequence[Hashable]
 Matches = list[tuple[int, int]]
 
@@ -171,19 +173,32 @@ def _forward_calls(target: Run, baseline: Run, cells: Mapping[str, str]) -> dict
 def _align_calls(
     left: list[Operator], right: list[Operator], cells: Mapping[str, str]
 ) -> list[tuple[Operator, Operator]]:
-    """By name and output shapes; inside what is left by name alone (a shape may be the fault), and then by what the
-    call is (a renamed module, an API by another path), its shapes first."""
+    """By name, module and output shapes; inside what is left without the shapes (one may be the fault, or divided among
+    ranks), without the module, and then by what the call is (a renamed module, an API by another path), its shapes
+    first."""
     matches: Matches = []
     rest = [(0, len(left), 0, len(right))]
-    for by_name, with_shapes in ((True, True), (True, False), (False, True), (False, False)):
+    modules = [[_module_of(op) for op in side] for side in (left, right)]
+    passes = [(True, True), (True, False), (False, True), (False, False)]
+    told = bool({*modules[0]} & {*modules[1]} - {""})
+    for at, (by_name, with_shapes) in enumerate([*passes[:2], *passes] if told else passes):
         mine, theirs = (
-            [_key_of_call(op, common_head(op.head, names), by_name, with_shapes) for op in side]
-            for side, names in ((left, cells), (right, {}))
+            [
+                (_key_of_call(op, common_head(op.head, names), by_name, with_shapes), path if told and at < 2 else "")
+                for op, path in zip(side, paths)
+            ]
+            for side, names, paths in ((left, cells, modules[0]), (right, {}, modules[1]))
         )
         more = [(a + i, c + j) for a, b, c, d in rest for i, j in align_keys(mine[a:b], theirs[c:d])]
         matches = sorted(matches + more)
         rest = find_gaps(matches, len(left), len(right))
     return [(left[i], right[j]) for i, j in matches]
+
+
+def _module_of(operator: Operator) -> str:
+    """Return the path of the module that a call ran in, without the names that wrappers put before it."""
+    pieces = operator.module.path.split(".") if operator.module is not None else []
+    return ".".join(piece for piece in pieces if piece not in WRAPPERS)
 
 
 def _key_of_call(operator: Operator, head: str, by_name: bool, with_shapes: bool) -> Hashable:

@@ -9,6 +9,7 @@ from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.precision.comparison import Comparison
 from ascend_workbook.precision.divergence import Judgement
+from ascend_workbook.precision.record import BACKWARD
 from ascend_workbook.precision.state.judge import GRADIENT, RANDOM, UPDATE, Event, Judged
 from ascend_workbook.precision.state.makers import OF_OPERATORS, find_maker
 
@@ -36,7 +37,7 @@ def check(facts: Comparison) -> Iterator[Finding]:
 
 
 def make_finding(facts: Comparison, rank: Judged, event: Event, at: int) -> Finding:
-    """Say an event; it stands above an operator that parts only in a later step."""
+    """Say an event; it stands above an operator that parts only in a later step, or that reads what is told here."""
     before = facts.first is None or event.step < facts.first[0].step
     status = Status.LOOK if event.kind in (RANDOM, UPDATE) else Status.FIX
     args: dict[str, Scalar] = {**event.args, "step": event.step, "rank": rank.rank, "place": event.place or "-"}
@@ -52,6 +53,9 @@ def make_finding(facts: Comparison, rank: Judged, event: Event, at: int) -> Find
     if event.kind == GRADIENT and event.detail in OF_OPERATORS:
         maker = _find_maker(facts, rank, event)
         args["made"] = Sentence("state.made_unknown")
+        shown = facts.first is not None and facts.shows_gradients and facts.first[0].step == event.step
+        if shown and facts.first is not None:
+            before = maker is not None or facts.first[1].agreement.pair.target.direction != BACKWARD
         if maker is not None:
             operator = maker.agreement.pair.target
             name = f"{operator.name.rpartition('.')[0]}.backward"

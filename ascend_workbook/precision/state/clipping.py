@@ -126,12 +126,20 @@ def judge_changes(judge: Judge, left: Step, right: Step) -> None:
         or changes[0][name] is not None
         and abs(float(changes[0][name] or 0) - float(changes[1][name] or 0)) > 0.02 * abs(float(changes[0][name] or 1))
     ]
-    if differing and number < min(judge.known.data_from, judge.known.parted_from) and not judge.parted:
-        args = {"baseline": changes[0][differing[0]], "target": changes[1][differing[0]], "count": len(differing)}
-        if None not in (args["baseline"], args["target"]):
-            spread = max(0.05, 20 * judge.noise)
-            if abs(args["baseline"] - args["target"]) > spread * abs(args["baseline"]):
-                judge.tell(number, CHANGED, "both", differing, **args)
+    comparable = number < min(judge.known.data_from, judge.known.parted_from) and not judge.parted
+    factors_of = [(changes[0][name], changes[1][name]) for name in differing]
+    if comparable and factors_of and None not in factors_of[0]:
+        reference, other = float(factors_of[0][0] or 0), float(factors_of[0][1] or 0)
+        if abs(reference - other) <= max(0.05, 20 * judge.noise) * abs(reference):
+            return
+        args = {"count": len(differing), "place": right.updates[0].place if right.updates else ""}
+        ratios = [float(value or 0) / float(base) for base, value in factors_of if base]
+        shared = bool(ratios) and max(ratios) - min(ratios) <= ONE_FACTOR * abs(ratios[0])
+        if len(differing) > 1 and len(ratios) == len(differing) and shared and ratios[0]:
+            # both scale them (an average, a clipping by hand): what the sides differ by is one factor more
+            judge.tell(number, CHANGED, "read_factor", differing, factor=ratios[0], of=len(read), **args)
+        else:
+            judge.tell(number, CHANGED, "both", differing, baseline=reference, target=other, **args)
 
 
 def judge_gradients_read(judge: Judge, left: Step, right: Step) -> None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from ascend_workbook.precision.divergence import Judgement
+import numpy as np
+
+from ascend_workbook.precision.divergence import AGREES, NOT_COMPARED, Judgement
 from ascend_workbook.precision.record import BACKWARD, FORWARD, TensorRecord
 from ascend_workbook.precision.state.judge import GRADIENT, Event
 from ascend_workbook.precision.state.reading import Step, Tensor
@@ -18,22 +20,15 @@ from ascend_workbook.precision.state.sketches import measure_apart
 OF_OPERATORS = ("one", "one_factor", "wrong", "nonfinite")
 #: A norm that msprobe and a capture compute of one tensor; what a handed gradient may be off by, of what was allowed.
 SAME_NORM, HANDED = 1e-5, 0.1
+#: A parameter's gradient is off where it is by more than this, and by so many times what the others are.
+SURE, OUTSTANDING = 5e-5, 10.0
 
 
 def find_maker(event: Event, sides: tuple[Step, Step], judged: Sequence[Judgement]) -> Judgement | None:
     """Find the forward call whose backward made the first wrong gradient; None where it is not sure which."""
     if event.kind != GRADIENT or event.detail not in OF_OPERATORS:
         return None
-    calls = [
-        judgement
-        for judgement in judged
-        if judgement.agreement.pair.baseline.direction == FORWARD and not judgement.agreement.pair.baseline.is_module
-    ]
-    backward = {
-        (judgement.agreement.pair.baseline.head, judgement.agreement.pair.baseline.call): judgement
-        for judgement in judged
-        if judgement.agreement.pair.baseline.direction == BACKWARD
-    }
+    calls, backward = _index_calls(judged)
     readers = _find_readers(sides, calls, backward, event)
     wrong = {name: readers[name] for name in event.names if name in readers}
     last = max(wrong.values(), default=-1)
@@ -46,10 +41,55 @@ def find_maker(event: Event, sides: tuple[Step, Step], judged: Sequence[Judgemen
     handed = backward.get((operator.head, operator.call))
     error = handed.agreement.error_in if handed is not None else math.inf
     if math.isfinite(error):
-        is_right = error <= HANDED * _read_allowed(event) and any(place >= last for place in right)
+        proven = any(place >= last for place in right) or _agree_before(judged, handed)
+        is_right = error <= HANDED * _read_allowed(event) and proven
     else:
         is_right = last in right
     return calls[last] if is_right else None
+
+
+def pick_maker(names: Sequence[str], sides: tuple[Step, Step], judged: Sequence[Judgement]) -> list[str]:
+    """Of several backward entries that may have made a wrong gradient, the one whose parameter's gradient is off too;
+    all of them where none is, or several are. `names` are the target's."""
+    calls, backward = _index_calls(judged)
+    readers = _find_readers(sides, calls, backward, Event(sides[0].number, GRADIENT))
+    off: dict[str, float] = dict.fromkeys(names, 0.0)
+    others = [0.0]
+    units = [side.scale or 1.0 for side in sides]
+    for parameter, place in readers.items():
+        mine, theirs = (side.gradients.get(parameter) for side in sides)
+        name = f"{calls[place].agreement.pair.target.name.rpartition('.')[0]}.{BACKWARD}"
+        if name not in off or mine is None or theirs is None or mine.shape != theirs.shape or not mine.norm:
+            continue
+        if not (mine.finite and theirs.finite):
+            apart = math.inf if mine.finite != theirs.finite else 0.0
+        else:
+            apart = float(np.linalg.norm(mine.sketch / units[0] - theirs.sketch / units[1])) * units[0] / mine.norm
+        off[name] = max(off[name], apart)
+    worst = max(off, key=lambda name: off[name], default="")
+    others += [error for name, error in off.items() if name != worst]
+    return [worst] if worst and off[worst] > max(SURE, OUTSTANDING * max(others)) else list(names)
+
+
+def _index_calls(judged: Sequence[Judgement]) -> tuple[list[Judgement], dict[tuple[str, int], Judgement]]:
+    """The forward calls in order, and the backward entries by call."""
+    calls = [
+        judgement
+        for judgement in judged
+        if judgement.agreement.pair.baseline.direction == FORWARD and not judgement.agreement.pair.baseline.is_module
+    ]
+    backward = {
+        (judgement.agreement.pair.baseline.head, judgement.agreement.pair.baseline.call): judgement
+        for judgement in judged
+        if judgement.agreement.pair.baseline.direction == BACKWARD
+    }
+    return calls, backward
+
+
+def _agree_before(judged: Sequence[Judgement], handed: Judgement | None) -> bool:
+    """Return whether this backward and all that ran before it in the step agree to rounding."""
+    ran = judged[: judged.index(handed) + 1] if handed is not None else ()
+    return bool(ran) and all(judgement.outcome in (AGREES, NOT_COMPARED) for judgement in ran)
 
 
 def _read_allowed(event: Event) -> float:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ascend_workbook.precision import pairing
 from ascend_workbook.precision.pairing import Keys, align_keys, find_gaps, pair_runs
 from ascend_workbook.precision.pairing.reasons import find_reasons
-from ascend_workbook.precision.record import Operator, Run, TensorRecord
+from ascend_workbook.precision.record import Module, Operator, Run, TensorRecord
 from tests.precision.pairing.test_pairing import names, run_of
 
 LETTERS = st.lists(st.sampled_from("abcd"), max_size=12)
@@ -63,6 +63,24 @@ def test_renamed_modules_are_partners_and_told() -> None:
     assert {op.head.rpartition(".")[2] for op in found.only_baseline} == {"Dropout"}
     order = [int(one.baseline.head.split(".")[3]) for one in found.pairs[: len(fewer)]]
     assert order == [n for n, kind in enumerate(classes) if kind != "Dropout"]
+
+
+def in_modules(calls: list[tuple[str, int, str]]) -> Run:
+    """Linear layers by the modules that they ran in: (API, elements of the output, path)."""
+    run = run_of([call[:2] for call in calls], backward=False)
+    operators = [
+        dataclasses.replace(op, module=Module(path, "Linear")) for op, (_, _, path) in zip(run.operators, calls)
+    ]
+    return dataclasses.replace(run, operators=tuple(operators))
+
+
+def test_calls_of_one_module_are_partners_whatever_their_sizes() -> None:
+    """Heads are divided on one side, which makes the last layer the first of its size; wrappers add to paths."""
+    whole = [("mask", 1, "")] + [("linear", 16, f"block.{name}") for name in ("query", "key", "value", "out")]
+    whole.append(("gather", 1, ""))
+    divided = [("linear", 8, f"module.block.{name}") for name in ("query", "key", "value")]
+    found = pair_runs(in_modules([*divided, ("linear", 16, "module.block.out"), ("sum", 1, "")]), in_modules(whole))
+    assert [(pair.target.call, pair.baseline.call) for pair in found.pairs] == [(0, 0), (1, 1), (2, 2), (3, 3)]
 
 
 CASES = [

@@ -93,7 +93,13 @@ class Case:
     @property
     def name(self) -> str:
         where = "" if self.device == "baseline" else f"{self.device}-"
-        return f"{where}{self.way}-{self.fault or 'healthy'}-{self.model or 'own'}-{self.ranks}-{self.seed}"
+        script = Path(self.script).stem  # two of them have a way of the same name
+        return f"{where}{script}-{self.way}-{self.fault or 'healthy'}-{self.model or 'own'}-{self.ranks}-{self.seed}"
+
+    @property
+    def draws(self) -> str:
+        """Where random numbers are drawn: two devices draw other masks."""
+        return "host" if self.script == "further.py" and self.way == "tp" else "device"
 
     @property
     def arguments(self) -> list[str]:
@@ -165,9 +171,10 @@ def capture_case(folder: Path, case: Case) -> Path:
     if not (out / "capture.json").is_file():
         command = [sys.executable, "-m", "ascend_workbook", "capture", "--no-estimate", "--nproc", str(case.ranks)]
         command += ON_NPU if case.device == "npu-simulated" else ("--device", "baseline")
-        command += ["--steps", "2", "--dump-steps", "0,1", "--force", "--out", str(out)]
+        command += ["--draws", case.draws, "--steps", "2", "--dump-steps", "0,1", "--force", "--out", str(out)]
         command += [str(SCRIPTS / case.script), "--", *case.arguments]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        # torch 2.13's broadcast asks for it under transfer_to_npu
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "TORCH_NPU_DEVICE_CAPABILITY": "8.0"}
         subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
     return out
 

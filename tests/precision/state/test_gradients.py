@@ -9,6 +9,7 @@ import pytest
 
 from ascend_workbook.precision.state.judge import Conditions, Judge, Judged
 from ascend_workbook.precision.state.judging import judge_rank
+from ascend_workbook.precision.state.reading import Step
 from tests.precision.ranks import states
 
 NAMES = ("first", "second", "third", "fourth", "idle")
@@ -69,3 +70,26 @@ def test_beyond_what_was_measured_all_gradients_must_be_noisy(depth: int, middle
     """The kinks of a deep network move every gradient; a fault moves few."""
     judge = Judge(Conditions(reduced=HF32, depth=depth))
     assert judge.folded_floor(0.0, middle) == pytest.approx(allowed)
+
+
+@pytest.mark.parametrize(
+    ("baseline", "target", "detail", "factor"),
+    [(0.5, 0.25, "read_factor", 0.5), (0.5, 0.5, "", 0.0), (0.5, 1.0, "factor", 0.5)],
+)
+def test_where_both_sides_scale_by_hand_one_factor_is_told(
+    baseline: float, target: float, detail: str, factor: float
+) -> None:
+    """What one side alone does is told as its own."""
+    draw = np.random.default_rng(0)
+    gradients = {name: draw.normal(size=400) for name in NAMES}
+    sides = []
+    for scale in (baseline, target):
+        read = [{name: states.pack(scale * value) for name, value in gradients.items()}]
+        side = states.record([{name: states.pack(value) for name, value in gradients.items()}], read)
+        raw = side.ranks[0][0].raw
+        after = [{name: states.pack(value) for name, value in gradients.items()}]
+        sides.append({0: Step({**raw, "gradients": after})})
+    events = judge_rank(0, *sides, Conditions()).events
+    assert [(event.detail, event.args.get("factor")) for event in events[:1]] == (
+        [(detail, pytest.approx(factor))] if detail else []
+    )

@@ -39,6 +39,8 @@ def test_an_operator_a_stage_and_nothing(root: Path, fault: str, operator: str, 
         ("moe", "backward stale", "Functional.linear.5", "Functional.linear.5.backward"),
         ("gru", "backward stale", "Functional.linear.1", "Functional.linear.1.backward"),
         ("gpt", "backward scaled by 1.02", "Functional.linear.0", "Functional.linear.0.backward"),
+        ("moe", "backward stale", "Functional.linear.11", "Functional.linear.11.backward"),
+        ("resumedbf16", "backward infinity", "Functional.linear.4", "Functional.linear.4.backward"),
         ("gpt", "gradient stopped", "", None),
     ],
 )
@@ -52,8 +54,17 @@ def test_statistics_name_the_backward_that_made_a_wrong_gradient(
         strike = whole.Dumps("statistics", fault, operator, 1, 0)
         target = running.record(root / f"{recipe} {fault}", recipe, "" if operator else fault, 1, "ulp", dumps=strike)
         report = whole.align(base, target)
-    finding = next(finding for finding in report.findings if finding.key.startswith("ACC237.gradient"))
-    assert finding.args.get("operators") == (named and [named]) and finding.args["step"] == 1
+    told = whole.read_named(report)
+    assert told.operators == ((named,) if named else ()) and told.step == 1
+    assert named or told.key.startswith("ACC237.gradient")
+
+
+def test_of_several_that_may_have_made_a_gradient_the_one_whose_parameters_tell(root: Path) -> None:
+    """Four layers read what the gradient in question is of; one of their weights has a wrong gradient."""
+    struck = Struck(Case("moe", "backward in bf16", 0, "ulp", WORKING), "tensor", "Functional.linear.4")
+    with in_this_process():
+        judged, words = judge_case(struck, root)
+    assert judged == "right", words
 
 
 OPERATOR = Struck(Case("rms", "scaled by 1.02", 1, "ulp", WORKING), "tensor", "Functional.linear.1")

@@ -363,13 +363,13 @@ def _compare_step(
     containers = target.containers - set(more)
     possible = formats.possible_kinds(agreements, numerics, recorded=recorded)
     later = target.step > 0 and not selection.names
-    given = (replays.found, numerics, containers, reached, possible, alike, later, gradients)
-    judged = divergence.judge_operators(agreements, *given)
+    conditions = (replays.found, numerics, containers, reached, possible, alike, later, gradients)
+    judged = divergence.judge_operators(agreements, *conditions)
     while (guilty := divergence.first_parting(judged)) and (
         sound := verify_files(guilty.agreement)
     ) is not guilty.agreement:
         agreements = [sound if agreement is guilty.agreement else agreement for agreement in agreements]
-        judged = divergence.judge_operators(agreements, *given)
+        judged = divergence.judge_operators(agreements, *conditions)
     return StepComparison(pairing, tuple(judged), replays)
 
 

@@ -102,6 +102,8 @@ def sites(kind: str, calls: list[Call]) -> list[Call]:
         found = [call for call in found if call.inputs[1].shape[-1] == call.inputs[1].shape[-2]]
     if kind == "missing scale":
         found = [call for call in found if call.api != "div" or isinstance(call.inputs[1], (int, float))]
+    if kind == "dropout p argument":  # twice nothing is nothing
+        found = [call for call in found if _argument(call, call.inputs, call.named, "p")]
     if kind == "wrong padding":
         found = [call for call in found if call.inputs[1].shape[-1] > 1]
     if kind == "weight laid out otherwise":

@@ -180,11 +180,14 @@ def _align_calls(
     rest = [(0, len(left), 0, len(right))]
     modules = [[_module_of(op) for op in side] for side in (left, right)]
     passes = [(True, True), (True, False), (False, True), (False, False)]
-    told = bool({*modules[0]} & {*modules[1]} - {""})
-    for at, (by_name, with_shapes) in enumerate([*passes[:2], *passes] if told else passes):
+    in_modules = bool({*modules[0]} & {*modules[1]} - {""})
+    for at, (by_name, with_shapes) in enumerate([*passes[:2], *passes] if in_modules else passes):
         mine, theirs = (
             [
-                (_key_of_call(op, common_head(op.head, names), by_name, with_shapes), path if told and at < 2 else "")
+                (
+                    _key_of_call(op, common_head(op.head, names), by_name, with_shapes),
+                    path if in_modules and at < 2 else "",
+                )
                 for op, path in zip(side, paths)
             ]
             for side, names, paths in ((left, cells, modules[0]), (right, {}, modules[1]))

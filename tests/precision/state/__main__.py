@@ -19,7 +19,7 @@ from tests.precision.state.judged import NAMES, Verdict, judge_case
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.precision.state", description=__doc__)
-    parser.add_argument("--half", choices=(cases.WORKING, cases.HELD), default=cases.WORKING)
+    parser.add_argument("--half", choices=(cases.WORKING, cases.HELD, cases.NEW), default=cases.WORKING)
     parser.add_argument("--only", default="")
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--draw", type=int)

@@ -14,11 +14,13 @@ import random
 from dataclasses import dataclass
 
 from tests.precision.state import optimizers, ranks, trainings
-from tests.precision.state.trainings import RECIPES, Recipe
+from tests.precision.state.trainings import NEWER, RECIPES, Recipe
 
 # ruff: noqa: SIM905 - a column of names reads better without quotes
 SEED = 20261128
-WORKING, HELD = "working", "held"
+WORKING, HELD, NEW = "working", "held", "new"
+#: The draw of trainings that no draw before has; its networks and labels were committed before the judge saw one.
+DRAWN_NEW = 20261501
 #: Draws of the held half, each written down before it ran, once: of the step's state, and of the whole command.
 DRAWN, DRAWN_WHOLE = (1002566096, 731904552, 1255127168), (913475007,)
 ANY = -1
@@ -143,7 +145,7 @@ class Case:
 
     @property
     def draws(self) -> str:
-        recipe = {**RECIPES, **ranks.RECIPES}[self.recipe]
+        recipe = {**RECIPES, **NEWER, **ranks.RECIPES}[self.recipe]
         return "host" if self.device != "cpu" and recipe.drops else "device"
 
     @property
@@ -207,7 +209,7 @@ def applies(recipe: Recipe, fault: str) -> bool:
 
 
 #: Trainings whose inputs are numbers and not words.
-OF_NUMBERS = "mlp rms resumedscaled conv resnet16 vit unet resumedconv16 dropped".split()
+OF_NUMBERS = "mlp rms resumedscaled conv resnet16 vit unet resumedconv16 dropped mixer graph codes levels".split()
 GAN = (
     "gradient scaled by a hook",
     "gradient zeroed",
@@ -253,13 +255,13 @@ def draw_run(half: str, seed: int, faults: int, healthy: int, simulated: float =
     """The cases of one run: so many faults and healthy pairs of a half, of all trainings, a share of them with the
     target on the simulated NPU."""
     draw = random.Random(seed)
-    everything = {**RECIPES, **ranks.RECIPES}
+    everything = NEWER if half == NEW else {**RECIPES, **ranks.RECIPES}
     pool = []
     for recipe in everything.values():
         for fault in {**LABELS, **MORE, **OF_RANKS}:
             # what the first draw holds of single processes is looked at already
             looked_at = recipe.name in FIRST and fault in LABELS
-            if not looked_at and applies(recipe, fault) and half_of(recipe.name, fault) == half:
+            if not looked_at and applies(recipe, fault) and half in (NEW, half_of(recipe.name, fault)):
                 pool.append((recipe, fault))
     chosen = draw.sample(pool, min(faults, len(pool)))
     chosen += [(draw.choice(list(everything.values())), "") for _ in range(healthy)]
@@ -271,6 +273,7 @@ def draw_run(half: str, seed: int, faults: int, healthy: int, simulated: float =
         if fault == "older weights restored":
             start = 0
         noise = draw.choice(("ulp", "ulp", "reordered", "update", "other loop", "none", "start"))
+        noise = draw.choice((noise, "compiled")) if half == NEW and not fault and not recipe.autocast else noise
         device = "npu" if draw.random() < simulated and not recipe.ranks else "cpu"
         cases.append(Case(recipe.name, fault, start, noise, half, seed % 100_000, device))
     return cases

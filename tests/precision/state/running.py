@@ -186,6 +186,7 @@ def _train(
     config: Any = {"dumps": False, "iterations": list(range(trainings.STEPS))}
     config["settings_path"] = str(Path(settings_file()))
     capture_plugin.attach(observer, config)
+    trainings.COMPILED[0] = noise == "compiled"
     with noise_of(noise, seed + 7):
         foreach = False if noise == "other loop" else None
         if world > 1:

@@ -17,7 +17,7 @@ import torch.nn.functional as F
 import torch.utils.checkpoint
 from torch import nn
 
-from tests.precision.state import optimizers
+from tests.precision.state import newer, optimizers
 
 STEPS = 5
 #: Where the trainings run: "npu" in the target of some cases.
@@ -78,6 +78,22 @@ RECIPES = {
         Recipe("moe", "adamw", clips=1.0, groups=True, schedule="warmup"),
     )
 }
+#: Trainings of the draw of 20261501 (newer.py), which are in no draw before it.
+NEWER = {
+    recipe.name: recipe
+    for recipe in (
+        Recipe("mixer", "adamw", recomputes=True, drops=True, groups=True, schedule="cosine"),
+        Recipe("wavenet", "adam", clips=0.5, schedule="exponential", averages=True),
+        Recipe("graph", "adamw", drops=True, micro=2, schedule="warmup"),
+        Recipe("recommender", "rmsprop", clips=1.0, micro=4),
+        Recipe("scan", "adamw", groups=True, clips=1.0, autocast="bfloat16", schedule="warmup"),
+        Recipe("codes", "adamw", resumes=True, averages=True, schedule="cosine", clips=2.0),
+        Recipe("conformer", "adamw", norm=True, drops=True, scaler=True, autocast="float16", clips=1.0),
+        Recipe("levels", "sgd", schedule="plateau", averages=True, micro=2),
+    )
+}
+#: The target's network is compiled where this is set.
+COMPILED = [False]
 
 
 class Residual(nn.Module):
@@ -198,12 +214,15 @@ class Mixture(nn.Module):
 
 def build(recipe: Recipe) -> nn.Module:
     """The network of a training, where trainings run."""
-    return _build(recipe).to(DEVICE[0])
+    model = _build(recipe).to(DEVICE[0])
+    if COMPILED[0]:
+        model.compile(backend="aot_eager_decomp_partition")
+    return model
 
 
 def _build(recipe: Recipe) -> nn.Module:
     kind = recipe.name
-    others: dict[str, type[nn.Module]] = {"unet": UNet, "tower": Tower, "moe": Mixture}
+    others: dict[str, type[nn.Module]] = {"unet": UNet, "tower": Tower, "moe": Mixture, **newer.NETWORKS}
     if kind in others:
         return others[kind]()
     if kind == "dropped":
@@ -236,11 +255,11 @@ def batch_of(recipe: Recipe, draw: torch.Generator) -> tuple[torch.Tensor, torch
 
 
 def _draw_batch(recipe: Recipe, draw: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-    if recipe.name == "tower":
+    if recipe.name in ("tower", *newer.CATEGORIES):
         return torch.randint(0, 23, (16, 4), generator=draw), torch.randint(0, 5, (16,), generator=draw)
-    if recipe.name in ("mlp", "rms", "resumedscaled", "dropped", "ddp"):
+    if recipe.name in ("mlp", "rms", "resumedscaled", "dropped", "ddp", *newer.NODES):
         return torch.randn(16, 12, generator=draw), torch.randint(0, 5, (16,), generator=draw)
-    if recipe.name in ("conv", "resnet16", "vit", "unet", "resumedconv16", "averagedconv"):
+    if recipe.name in ("conv", "resnet16", "vit", "unet", "resumedconv16", "averagedconv", *newer.PICTURES):
         return torch.randn(8, 1, 8, 8, generator=draw), torch.randint(0, 5, (8,), generator=draw)
     tokens = torch.randint(0, 23, (6, 9), generator=draw)
     return tokens[:, :-1], tokens[:, 1:]
@@ -280,7 +299,7 @@ def watch_gradient(planted: Planted, word: str, change: Callable[[torch.Tensor],
 
 def train(name: str, fault: str = "", start: int = 1, seed: int = 0, foreach: bool | None = None) -> Iterator[int]:
     """Runs the training, yielding before each step. `start` is the step from which on the fault is there."""
-    recipe = RECIPES[name]
+    recipe = {**RECIPES, **NEWER}[name]
     if name == "gan":
         yield from train_gan(fault, start, seed, foreach)
         return

@@ -24,9 +24,9 @@ from benchmarks.matrix.cases import AMONG, UNSEEN_IN_BF16
 from benchmarks.matrix.recorder import Call
 from benchmarks.matrix.replaying import in_this_process
 from tests.precision.state import cases, dumping, running
-from tests.precision.state.cases import HELD, WORKING, Case
+from tests.precision.state.cases import HELD, NEW, WORKING, Case
 from tests.precision.state.dumping import Dumps
-from tests.precision.state.trainings import RECIPES
+from tests.precision.state.trainings import NEWER, RECIPES
 
 NAMES = ("right", "near", "wrong", "missed", "hidden")
 #: Faults of a script that stand in an operator: naming that one is right too.
@@ -139,7 +139,7 @@ def _is_hidden(struck: Struck, size: float | None) -> bool:
     """Whether the training's own format rounds by more than the fault changed."""
     if size == 0.0:
         return True
-    if RECIPES[struck.case.recipe].autocast not in COARSE:
+    if {**RECIPES, **NEWER}[struck.case.recipe].autocast not in COARSE:
         return False
     return struck.case.fault in faults.SMALL or (size or 1.0) < UNSEEN_IN_BF16
 
@@ -169,9 +169,10 @@ def draw_run(half: str, seed: int, count: int, healthy: int, task: str, root: Pa
     """As many faults of operators as faults beside them, and healthy pairs."""
     draw = random.Random(seed)
     beside = [replace(case, device="cpu") for case in cases.draw_run(half, seed, 4 * count, healthy, 0.0)]
-    beside = [replace(case, noise=_quiet(case)) for case in beside if case.recipe in RECIPES]
+    recipes = NEWER if half == NEW else RECIPES
+    beside = [replace(case, noise=_quiet(case)) for case in beside if case.recipe in recipes]
     chosen = [Struck(case, task) for case in [case for case in beside if case.fault][: count // 2]]
-    pairs = [(name, kind) for name in RECIPES for kind in faults.KINDS if cases.half_of(name, kind) == half]
+    pairs = [(name, kind) for name in recipes for kind in faults.KINDS if half in (NEW, cases.half_of(name, kind))]
     draw.shuffle(pairs)
     of_operators: list[Struck] = []
     for name, kind in pairs:
@@ -188,12 +189,15 @@ def draw_run(half: str, seed: int, count: int, healthy: int, task: str, root: Pa
 
 def _quiet(case: Case) -> str:
     """A noise that is drawn anew where a checkpoint is computed again is no device's: the record holds the first."""
-    return "reordered" if RECIPES[case.recipe].recomputes and case.noise in ("ulp", "update") else case.noise
+    recipe = {**RECIPES, **NEWER}.get(case.recipe)
+    again = recipe is not None and recipe.recomputes and case.noise in ("ulp", "update")
+    # a compiled network calls no operator that could be recorded
+    return "reordered" if again or case.noise == "compiled" else case.noise
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.precision.state.whole", description=__doc__)
-    parser.add_argument("--half", choices=(WORKING, HELD), default=WORKING)
+    parser.add_argument("--half", choices=(WORKING, HELD, NEW), default=WORKING)
     parser.add_argument("--draw", type=int, default=20)
     parser.add_argument("--healthy", type=int, default=6)
     parser.add_argument("--task", choices=("tensor", "statistics"), default="tensor")

@@ -1,6 +1,6 @@
 """Networks of the trainings that were written for the draw of 20261501, before the judge saw one: a mixer, dilated
-convolutions, attention on a graph, embeddings that meet each other, a selective scan, soft codes, a conformer, a U-Net of
-two levels."""
+convolutions, attention on a graph, embeddings that meet each other, a selective scan, soft codes, a conformer,
+a U-Net of two levels."""
 
 from __future__ import annotations
 

@@ -35,9 +35,14 @@ def map_imports(scripts: Iterable[Path], roots: tuple[Path, ...]) -> dict[Path, 
     while todo:
         file = todo.pop()
         if file not in edges:
-            edges[file] = list_imports(file, _parse_file(file), roots)
+            edges[file] = list_file_imports(file, roots)
             todo += edges[file]
     return edges
+
+
+def list_file_imports(file: Path, roots: tuple[Path, ...]) -> list[Path]:
+    """List the modules that a file imports from the folders `roots`, each once; none where it cannot be read."""
+    return list_imports(file, _parse_file(file), roots)
 
 
 def list_imports(file: Path, tree: ast.Module, roots: tuple[Path, ...]) -> list[Path]:

@@ -9,15 +9,16 @@ and it is said.
 from __future__ import annotations
 
 import ast
+import functools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.sentence import Scalar
-from ascend_workbook.migration.closure import HOMES, is_file, is_folder, list_imports, map_imports
+from ascend_workbook.migration.closure import HOMES, is_file, is_folder, list_file_imports, list_imports, map_imports
 from ascend_workbook.migration.files import Tree
 from ascend_workbook.migration.reading.calls import dynamic_module
 from ascend_workbook.migration.reading.names import list_imported_names
@@ -209,6 +210,7 @@ def carry_builds(tree: Tree, findings: list[Finding]) -> Iterator[Finding]:
         return
     words = {file.parent.name if file.stem == "__init__" else file.stem for file in built}
     words |= {file.parent.name for file in built}
+    imports_of = functools.cache(list_file_imports)  # a package is imported from many files
     for file in _list_scripts(tree):
         try:
             data = file.read_bytes()
@@ -217,16 +219,22 @@ def carry_builds(tree: Tree, findings: list[Finding]) -> Iterator[Finding]:
             source = read_source(file, file.relative_to(root).as_posix())
         except (Unreadable, OSError):
             continue  # the scan says so
-        yield from _carry_to_file(source, file, root, built)
+        yield from _carry_to_file(source, file, root, built, imports_of)
 
 
-def _carry_to_file(source: Source, file: Path, root: Path, built: Mapping[Path, Finding]) -> Iterator[Finding]:
+def _carry_to_file(
+    source: Source,
+    file: Path,
+    root: Path,
+    built: Mapping[Path, Finding],
+    imports_of: Callable[[Path, tuple[Path, ...]], list[Path]],
+) -> Iterator[Finding]:
     around = [folder for folder in file.parents if folder.is_relative_to(root)]
     homes = tuple(folder / home for folder in around for home in HOMES)
     for node in source.imports:
         modules = list_imports(file, ast.Module([node], []), homes)
         packages = [module for module in modules if module.name == "__init__.py" and module != file]
-        brought = [more for package in packages for more in map_imports([package], homes)[package]]
+        brought = [more for package in packages for more in imports_of(package, homes)]
         worst = next((built[module] for module in (*modules, *brought) if module in built), None)
         if worst is not None and not is_conditional(source, node):
             name = next(iter(list_imported_names(node)), "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.findings.report import Report
+from ascend_workbook.migration import closure
 from ascend_workbook.migration.assess import assess
 from ascend_workbook.migration.scan import scan
 
@@ -144,6 +146,28 @@ def test_every_importer_of_a_module_that_builds_at_its_import_is_told(tmp_path: 
     assert carried["net.py:1:1"].args["first"] == "ops/act.py:2:11"
     (tmp_path / "ops" / "act.py").write_text("def build():\n    " + BUILDS.replace("\n", "\n    "), encoding="utf-8")
     assert all(finding.rule != "MIG322" for finding in scan(tmp_path).findings)
+
+
+def test_what_a_package_imports_is_read_once_however_many_import_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The package brings a chain of modules: to follow it from every importer would take the square of the files."""
+    chain = {f"ops/m{number}.py": f"from . import m{number + 1}\n" for number in range(9)}
+    users = {f"use{number}.py": "import ops.plain  # 用\n" for number in range(9)}
+    package = {"ops/__init__.py": "from . import m0\nfrom .act import f\n", "ops/act.py": BUILDS, "ops/plain.py": ""}
+    root = _write(tmp_path, {**chain, **users, **package})
+    read: list[str] = []
+    parse = closure._parse_file
+
+    def note(file: Path) -> ast.Module:
+        read.append(file.name)
+        return parse(file)
+
+    monkeypatch.setattr(closure, "_parse_file", note)
+    report = scan(root)
+    carried = [finding.place.path for finding in report.findings if finding.rule == "MIG322" and finding.place]
+    assert sorted(carried) == ["ops/__init__.py", *sorted(users)]
+    assert read == ["__init__.py"]
 
 
 LINKED = "import importlib, sys\nimport kern\nimportlib.import_module(sys.argv[1])\nimport {name}  # 长\n"

@@ -54,11 +54,11 @@ def test_hours_add_up_and_a_repeated_repair_costs_less(repository: Path) -> None
 
 
 def test_from_ten_hours_on_the_verdict_has_whole_ones(tmp_path: Path) -> None:
-    """Two places by hand are 2 h (1 to 4), the least testing 8 h (4 to 16): 10 in all, from 5.0 to 20."""
+    """Two places by hand are 2 h (1 to 4), the least testing 20 h (10 to 40): 22 in all, from 11 to 44."""
     cache = "torch.backends.cuda.cufft_plan_cache"
     (tmp_path / "a.py").write_text(f"import torch\n{cache}.size = 1\n{cache}.max_size = 1\n")
     args = assess(tmp_path).findings[0].args
-    assert [repr(args[name]) for name in ("hours", "low", "high")] == ["10", "5.0", "20"]
+    assert [repr(args[name]) for name in ("hours", "low", "high")] == ["22", "11", "44"]
     told = [_round_hours(hours) for hours in (9.26, 9.94, 0.04, 10.4, 10.6)]
     assert told == [9.3, 9.9, 0.0, 10, 11] and [type(hours) for hours in told] == [float] * 3 + [int] * 2
 
@@ -264,4 +264,4 @@ def test_testing_has_hours_and_no_places(tmp_path: Path) -> None:
     # unsupported, manual, rewrite, advice, auto; testing last
     assert table.column_values("repair_count") == [1, 0, 0, 0, 1, None]
     assert table.column_values("repair_kinds") == [1, 0, 0, 0, 1, None]
-    assert table.column_values("effort") == [4.0, 0.0, 0.0, 0.0, 0.0, 8.0]
+    assert table.column_values("effort") == [4.0, 0.0, 0.0, 0.0, 0.0, 20.0]

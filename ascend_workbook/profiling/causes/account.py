@@ -23,6 +23,9 @@ from ascend_workbook.profiling.readers.lines import MODES, OTHERS, WATCHED, samp
 
 #: Of a step that is not recorded: a function takes this much besides, of its own or in a loader
 WORTH = 0.09
+#: The same of a line of the loop's, that takes so long at least, and so much of its time by itself: what launches
+#: kernels needs Python between them too
+WORTH_LOOP, LEAST_NS, OWN_PART = 0.12, 1_000_000, 0.4
 #: A function that is called holds what its caller is told for, where it takes this part of it
 MOST = 0.5
 #: A function sends objects where this part of its time goes by in such calls
@@ -48,6 +51,7 @@ def account_for_functions(lines: Lines) -> Iterator[Cause]:
         spent = np.where(lines.steady[lines.frames.rows], _spend(lines, spans), 0)
         for outer, inner in _choose_functions(lines, spent):
             yield _name_function(lines, outer, inner, spent, in_loader)
+    yield from _name_loop_line(lines, np.where(lines.steady[lines.frames.rows], _spend(lines, besides), 0))
 
 
 def find_besides(lines: Lines) -> Intervals:
@@ -89,6 +93,32 @@ def _choose_functions(lines: Lines, spent: I64) -> Iterator[tuple[Mask, Mask]]:
                 break
             chosen = inner
         yield outer, chosen
+
+
+def _name_loop_line(lines: Lines, spent: I64) -> Iterator[Cause]:
+    """Name the line of the loop that is the longest busy by itself, without what it calls of the script's own."""
+    frames, trace = lines.frames, lines.trace
+    assert frames is not None
+    holds = lines.holds_loop
+    calls_loop = np.zeros(holds.size, np.bool_)
+    calls_loop[frames.parent[holds & (frames.parent >= 0)]] = True
+    # the outermost frame, where it is no whole script, is all that is known of what goes on there
+    is_known = (frames.parent >= 0) | trace.mask_of_names(lambda name: name.endswith(": <module>"))[frames.rows]
+    own = spent.copy()
+    called = np.flatnonzero(~holds & (frames.parent >= 0))
+    np.subtract.at(own, frames.parent[called], spent[called])
+    at_line = holds & ~calls_loop & is_known & lines.steady[frames.rows] & (own > 0)
+    if not at_line.any():
+        return
+    names = trace.name[frames.rows]
+    chosen = at_line & (names == int(np.bincount(names[at_line], own[at_line]).argmax()))
+    enough = max(WORTH_LOOP * lines.calm_step_ns, LEAST_NS) * lines.steps
+    lasts = float((frames.end_ns - frames.start_ns)[chosen].sum())
+    if own[chosen].sum() >= max(enough, OWN_PART * lasts) and _recurs(lines, chosen, own):
+        cause = _name_function(lines, chosen, chosen, own, False)
+        took = min(cause.spent_ns, lines.calm_step_ns)
+        least_ns = took * lines.calm_step_ns / lines.profile.breakdown.step_ns
+        yield replace(cause, predicted=Range(least_ns, took))
 
 
 def _recurs(lines: Lines, chosen: Mask, spent: I64) -> bool:

@@ -23,7 +23,7 @@ from ascend_workbook.profiling.causes.account import (
     tell_watching,
 )
 from ascend_workbook.profiling.causes.casts import count_undone_casts
-from ascend_workbook.profiling.causes.cause import TRUST, Cause, Range
+from ascend_workbook.profiling.causes.cause import TRUST, Cause
 from ascend_workbook.profiling.causes.forwards import count_forwards
 from ascend_workbook.profiling.causes.lines import (
     BACKWARD,
@@ -38,11 +38,11 @@ from ascend_workbook.profiling.causes.lines import (
     make_cause,
 )
 from ascend_workbook.profiling.causes.loops import count_alike_modules, count_loops, move_to_loop
-from ascend_workbook.profiling.causes.marks import describe_frame, function_of
+from ascend_workbook.profiling.causes.marks import describe_frame
 from ascend_workbook.profiling.causes.needless import count_needless
 from ascend_workbook.profiling.causes.passes import count_vain_gradients
 from ascend_workbook.profiling.causes.work import elements_of
-from ascend_workbook.profiling.intervals import I64, Intervals
+from ascend_workbook.profiling.intervals import Intervals
 from ascend_workbook.profiling.readers.lines import COLLECTION
 from ascend_workbook.profiling.trace import Trace
 
@@ -84,16 +84,12 @@ MANY_OPERATORS = 250
 LONG_COLLECTION_NS, FEW_COLLECTIONS, STEPS_A_COLLECTION = 1_000_000, 3, 4
 #: Gives the device's memory back, to be reserved anew: no step needs it
 EMPTYING = re.compile(r"(npu|cuda)\.empty_cache$")
-#: Of the step, from here on a word: copies of the script, fallbacks, collectives, a function of Python
-WORTH = {"loading": 0.25, "blocked_copy": 0.12, "fallback": 0.08, "communication": 0.12, "python": 0.12}
+#: Of the step, from here on a word: copies of the script, fallbacks, collectives
+WORTH = {"loading": 0.25, "blocked_copy": 0.12, "fallback": 0.08, "communication": 0.12}
 #: The same of a loader that takes as long as all that an NPU's host would do besides
 LOADING_WORTH = 0.1
 #: A line computes more than all others from this part of the elements on that kernels work on
 MOST_WORK = 0.5
-#: A line is busy by itself where that is this part of its time: what launches kernels needs Python between them too
-OWN_PART = 0.4
-#: A step is told of from so much on: a thread is looked at once a millisecond
-LEAST_NS = 1_000_000
 #: These say that a place is busy, and not with what
 GENERAL = ("PRF316.computes", "PRF316.function", "PRF316.python", "PRF316.on_host")
 #: The line in a place, `train.py:41 save`
@@ -230,10 +226,7 @@ def _count_causes(lines: Lines) -> Iterator[Cause]:
     yield from find_other_threads(lines)
     yield from count_vain_gradients(lines)
     yield from count_forwards(lines)
-    functions = list(account_for_functions(lines))
-    places = {LINE.sub(" ", cause.where) for cause in functions}
-    yield from functions
-    yield from (cause for cause in _count_busy_functions(lines) if LINE.sub(" ", cause.where) not in places)
+    yield from account_for_functions(lines)
     yield from _count_computing(lines)
     yield from find_dearest_line(lines)
 
@@ -401,58 +394,6 @@ def _count_computing(lines: Lines) -> Iterator[Cause]:
     if part < MOST_WORK or 2 * float((in_backward.before_ns(end) - in_backward.before_ns(begin)).sum()) > spent:
         return
     yield make_cause(lines, "computing", "computes", spent / lines.steps, where, part)
-
-
-def _count_busy_functions(lines: Lines) -> Iterator[Cause]:
-    """The line of the loop at which the host is busy the longest without any operator, loader or optimizer, or the
-    function called there that takes most of it."""
-    frames, trace = lines.frames, lines.trace
-    if frames is None:
-        return
-    names = trace.name[frames.rows]
-    alone = lines.alone.before_ns(frames.end_ns) - lines.alone.before_ns(frames.start_ns)
-    steady = lines.steady[frames.rows]
-    spent = np.where(steady, alone, 0)
-    numbers: dict[str, int] = {}
-    function_of_name = np.array([numbers.setdefault(function_of(name), len(numbers)) for name in trace.names])
-    function = function_of_name[names]
-    of_loop = lines.holds_loop
-    calls_loop = np.zeros(of_loop.size, np.bool_)
-    calls_loop[frames.parent[of_loop & (frames.parent >= 0)]] = True
-    # the outermost frame, where it is no whole script, is all that is known of what goes on there
-    is_known = (frames.parent >= 0) | trace.mask_of_names(lambda name: name.endswith(": <module>"))[frames.rows]
-    at_line = is_known & of_loop & ~calls_loop
-    called = is_known & ~of_loop & np.append(of_loop, True)[frames.parent]
-    chosen = _choose_group(at_line | called, np.where(at_line, names, len(trace.names) + function), spent)
-    while chosen.any():
-        inner = _choose_group(np.isin(frames.parent, np.flatnonzero(chosen)), function, spent)
-        if 2 * spent[inner].sum() < spent[chosen].sum():
-            break
-        chosen = inner
-    busy = float(spent[chosen].sum()) / lines.steps
-    took = float((frames.end_ns - frames.start_ns)[chosen & steady].sum()) / lines.steps
-    if busy < max(WORTH["python"] * lines.profile.breakdown.step_ns, LEAST_NS) or busy < OWN_PART * took:
-        return
-    by_line = np.bincount(names[chosen], weights=spent[chosen])
-    where = describe_frame(trace.names[int(by_line.argmax())])
-    on_host = trace.intervals_of(trace.where(("host_op",)) & ~lines.hands_out & lines.steady)
-    by_operators = on_host.before_ns(frames.end_ns[chosen]) - on_host.before_ns(frames.start_ns[chosen])
-    is_on_host = 2 * float(by_operators.sum()) >= busy * lines.steps and not lines.fetches(where)
-    kind, key = ("preprocessing", "on_host") if is_on_host else ("python", "function")
-    at = chosen & steady
-    there = Intervals.union_of(frames.start_ns[at], frames.end_ns[at])
-    net = lines.leave_out(there - (there - lines.alone))  # recording makes operators of the host slower too
-    least, most = sorted(min(end, lines.calm_step_ns) for end in (net, busy))
-    yield replace(make_cause(lines, kind, key, busy, where), predicted=Range(least, most))
-
-
-def _choose_group(allowed: Mask, group: npt.NDArray[np.integer], spent: I64) -> Mask:
-    """Return the rows of the group on which most is spent."""
-    if not allowed.any():
-        return allowed
-    best = int(np.bincount(group[allowed], spent[allowed]).argmax())
-    chosen: Mask = allowed & (group == best)
-    return chosen
 
 
 def _rows_of(lines: Lines, names: tuple[str, ...]) -> npt.NDArray[np.intp]:

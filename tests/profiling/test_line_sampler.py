@@ -586,3 +586,22 @@ def test_a_module_that_is_called_again_on_the_same_tensor_is_noted() -> None:
     sampler.stop()
     again = ["module again on the same input" in names for _, _, _, _, *names in sampler._notes.calls]
     assert again == [False, False, False, True, False], "another module, another tensor, and one that was written to"
+
+
+@pytest.mark.parametrize("dropped", [0.0, 0.5])
+def test_one_with_the_same_weights_and_nothing_left_to_chance_has_the_same_result(dropped: float) -> None:
+    torch = pytest.importorskip("torch")
+    model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Dropout(dropped))
+    x = torch.ones(1, 2)
+    sampler = LineSampler()
+    sampler.start()
+    for _ in range(4):
+        model(x)
+    with torch.no_grad():
+        model[0].weight += 1
+    model(x)
+    model.eval()
+    model(x)
+    sampler.stop()
+    same = ["module again with the same result" in names for _, _, _, _, *names in sampler._notes.calls]
+    assert same == [False, False, *[not dropped] * 2, False, True], "two calls tell the weights"

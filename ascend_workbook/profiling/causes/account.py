@@ -21,8 +21,10 @@ from ascend_workbook.profiling.causes.passes import PASSES
 from ascend_workbook.profiling.intervals import I64, Intervals
 from ascend_workbook.profiling.readers.lines import MODES, OTHERS, WATCHED, sampled_stacks
 
-#: Of a step that is not recorded: a function takes this much besides, of its own or in a loader
+#: Of a step that is not recorded: a function takes this much besides
 WORTH = 0.09
+#: The same within a loader that takes less than an NPU's host needs besides: one worker process hides it
+WORTH_LOADER = 0.45
 #: The same of a line of the loop's, that takes so long at least, and so much of its time by itself: what launches
 #: kernels needs Python between them too
 WORTH_LOOP, LEAST_NS, OWN_PART = 0.12, 1_000_000, 0.4
@@ -49,7 +51,8 @@ def account_for_functions(lines: Lines) -> Iterator[Cause]:
     loading = lines.trace.intervals_of(lines.trace.where(("loading",)) & lines.steady)
     for spans, in_loader in ((besides, False), (loading, True)):
         spent = np.where(lines.steady[lines.frames.rows], _spend(lines, spans), 0)
-        for outer, inner in _choose_functions(lines, spent):
+        worth = WORTH_LOADER if in_loader and lines.loader_ns < lines.handed_ns else WORTH
+        for outer, inner in _choose_functions(lines, spent, worth):
             yield _name_function(lines, outer, inner, spent, in_loader)
     yield from _name_loop_line(lines, np.where(lines.steady[lines.frames.rows], _spend(lines, besides), 0))
 
@@ -68,7 +71,7 @@ def _spend(lines: Lines, spans: Intervals) -> I64:
     return spent
 
 
-def _choose_functions(lines: Lines, spent: I64) -> Iterator[tuple[Mask, Mask]]:
+def _choose_functions(lines: Lines, spent: I64, worth: float) -> Iterator[tuple[Mask, Mask]]:
     """Yield the frames of each function that the loop's lines call and that takes enough, and of the one called there
     that takes most of it, else the same."""
     frames = lines.frames
@@ -78,7 +81,7 @@ def _choose_functions(lines: Lines, spent: I64) -> Iterator[tuple[Mask, Mask]]:
     function = function[lines.trace.name[frames.rows]]
     has_caller = frames.parent >= 0
     called = ~lines.holds_loop & has_caller & lines.holds_loop[np.maximum(frames.parent, 0)]
-    enough = max(WORTH * lines.calm_step_ns, SEEN_NS) * lines.steps
+    enough = max(worth * lines.calm_step_ns, SEEN_NS) * lines.steps
     for number in np.unique(function[called & (spent > 0)]).tolist():
         chosen = outer = called & (function == number)
         if spent[chosen].sum() < enough or not _recurs(lines, chosen, spent):
@@ -116,9 +119,7 @@ def _name_loop_line(lines: Lines, spent: I64) -> Iterator[Cause]:
     lasts = float((frames.end_ns - frames.start_ns)[chosen].sum())
     if own[chosen].sum() >= max(enough, OWN_PART * lasts) and _recurs(lines, chosen, own):
         cause = _name_function(lines, chosen, chosen, own, False)
-        took = min(cause.spent_ns, lines.calm_step_ns)
-        least_ns = took * lines.calm_step_ns / lines.profile.breakdown.step_ns
-        yield replace(cause, predicted=Range(least_ns, took))
+        yield replace(cause, predicted=lines.weigh_host(cause.spent_ns))
 
 
 def _recurs(lines: Lines, chosen: Mask, spent: I64) -> bool:
@@ -146,18 +147,13 @@ def _name_function(lines: Lines, outer: Mask, inner: Mask, spent: I64, in_loader
 
 
 def _weigh_function(lines: Lines, chosen: Mask, took: float, in_loader: bool) -> Range:
-    """Return what the step would be shorter by without a function: what it takes besides, to that with all that it
-    calls; in a loader up to all that the loader takes."""
+    """Return what the step would be shorter by without a function: what it takes besides, as part of a step that is not
+    recorded, to all that it takes with what it calls; in a loader to all that the loader takes."""
     frames = lines.frames
     assert frames is not None
-    if in_loader:
-        most = lines.loader_ns
-    else:
-        most = lines.weigh(
-            lines.with_gradients(Intervals.union_of(frames.start_ns[chosen], frames.end_ns[chosen]))
-        ).most_ns
-    least, most = (min(end, lines.calm_step_ns) for end in sorted((took, most)))
-    return Range(least, most)
+    spans = Intervals.union_of(frames.start_ns[chosen], frames.end_ns[chosen])
+    most = lines.loader_ns if in_loader else lines.weigh(lines.with_gradients(spans)).most_ns
+    return lines.weigh_host(took, most)
 
 
 def _classify(lines: Lines, chosen: Mask, spent: I64, where: str, in_loader: bool) -> tuple[str, str]:

@@ -36,6 +36,8 @@ KINDS = (
 )
 #: A rest can be taken away, work only made shorter: of these so much counts when causes are ordered
 COUNTS = {"computing": 0.3, "layout": 0.5, "casting": 0.5, "communication": 0.7, "untold": 0.6}
+#: Work that is done a second time, or for nothing, can be taken away as a rest can
+NEEDLESS = (*("PRF316.again", "PRF316.unused", "PRF316.recomputed", "PRF316.forward_again", "PRF316.forward_same"),)
 #: How much of a cause counts that is told with this confidence
 TRUST = {"sure": 1.0, "likely": 0.9, "unsure": 0.4}
 
@@ -69,7 +71,8 @@ class Cause:
     @property
     def weight(self) -> float:
         """Return what orders causes: the percent of the step, of work a part."""
-        return 100 * self.share * COUNTS.get(self.kind, TRUST[self.confidence])
+        trust = TRUST[self.confidence]
+        return 100 * self.share * (trust if self.evidence.key in NEEDLESS else COUNTS.get(self.kind, trust))
 
     @property
     def predicted_saving_ns(self) -> Range | None:

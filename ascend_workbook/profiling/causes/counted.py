@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from ascend_workbook.profiling.attribution import Nesting
 from ascend_workbook.profiling.causes.account import (
+    WORTH_LOADER,
     account_for_functions,
     count_objects,
     find_dearest_line,
@@ -40,7 +41,7 @@ from ascend_workbook.profiling.causes.lines import (
 from ascend_workbook.profiling.causes.loops import count_alike_modules, count_loops, move_to_loop
 from ascend_workbook.profiling.causes.marks import describe_frame
 from ascend_workbook.profiling.causes.needless import count_needless
-from ascend_workbook.profiling.causes.passes import count_vain_gradients
+from ascend_workbook.profiling.causes.passes import count_derived_passes, count_vain_gradients
 from ascend_workbook.profiling.causes.work import elements_of
 from ascend_workbook.profiling.intervals import Intervals
 from ascend_workbook.profiling.readers.lines import COLLECTION
@@ -85,7 +86,7 @@ LONG_COLLECTION_NS, FEW_COLLECTIONS, STEPS_A_COLLECTION = 1_000_000, 3, 4
 #: Gives the device's memory back, to be reserved anew: no step needs it
 EMPTYING = re.compile(r"(npu|cuda)\.empty_cache$")
 #: Of the step, from here on a word: copies of the script, fallbacks, collectives
-WORTH = {"loading": 0.25, "blocked_copy": 0.12, "fallback": 0.08, "communication": 0.12}
+WORTH = {"loading": WORTH_LOADER, "blocked_copy": 0.12, "fallback": 0.08, "communication": 0.12}
 #: The same of a loader that takes as long as all that an NPU's host would do besides
 LOADING_WORTH = 0.1
 #: A line computes more than all others from this part of the elements on that kernels work on
@@ -225,6 +226,7 @@ def _count_causes(lines: Lines) -> Iterator[Cause]:
     yield from tell_modes(lines)
     yield from find_other_threads(lines)
     yield from count_vain_gradients(lines)
+    yield from count_derived_passes(lines)
     yield from count_forwards(lines)
     yield from account_for_functions(lines)
     yield from _count_computing(lines)

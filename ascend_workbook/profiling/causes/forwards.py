@@ -1,5 +1,5 @@
-"""Forward passes of which no gradient is taken: a second one on what a module was called on already, as for accuracy,
-and evaluations, teachers and samples in each step."""
+"""Forward passes that may be left out: of a module that was called on the same tensor before, with the same weights or
+for something beside the training, as an accuracy; and such of which no gradient is taken at all."""
 
 from __future__ import annotations
 
@@ -10,36 +10,49 @@ import numpy as np
 import numpy.typing as npt
 
 from ascend_workbook.profiling.attribution import Nesting
-from ascend_workbook.profiling.causes.cause import Cause, Range
+from ascend_workbook.profiling.causes.cause import Cause
 from ascend_workbook.profiling.causes.lines import Lines, Mask, make_cause
 from ascend_workbook.profiling.causes.loops import MODULE
 from ascend_workbook.profiling.causes.marks import describe_frame
-from ascend_workbook.profiling.intervals import Intervals
+from ascend_workbook.profiling.intervals import EMPTY, Intervals
 
 #: Beside the call of a module: it was called before on the same tensor
 AGAIN = "module again on the same input"
+#: The same, with the same weights, and nothing in it is left to chance: its result is the same
+SAME = "module again with the same result"
 #: Of the step, from here on a word: a second forward pass, one of which no gradient is taken
 WORTH_AGAIN, WORTH_ALONE = 0.08, 0.15
 Rows = npt.NDArray[np.intp]
 
 
 def count_forwards(lines: Lines) -> Iterator[Cause]:
-    """Count the calls of modules of which no gradient is taken, by the line that makes them."""
+    """Count the calls of modules whose result was known, or of which no gradient is taken, by the line that makes the
+    dearest."""
     frames, links = lines.frames, lines.profile.gradients
     if frames is None or not frames.rows.size or not links.size:
         return
-    calls = _find_outer_calls(lines)
-    alone = ~_have_gradients(lines, calls)
-    again = alone & _are_again(lines, calls) & np.isin(lines.trace.name[calls], lines.trace.name[calls[~alone]])
-    for key, chosen, worth in (("forward_again", again, WORTH_AGAIN), ("forward_only", alone & ~again, WORTH_ALONE)):
-        cause = _name_line(lines, calls[chosen], key)
+    calls = np.flatnonzero(lines.trace.mask_of_names(lambda name: name.startswith(MODULE)) & lines.steady)
+    alone, same = ~_have_gradients(lines, calls), _are_noted(lines, calls, SAME)
+    again = alone & _are_noted(lines, calls, AGAIN) & np.isin(lines.trace.name[calls], lines.trace.name[calls[~alone]])
+    kinds = (
+        ("forward_same", same, WORTH_AGAIN),
+        ("forward_again", again & ~same, WORTH_AGAIN),
+        ("forward_only", alone & ~again & ~same, WORTH_ALONE),
+    )
+    covered = EMPTY
+    for key, chosen, worth in kinds:
+        rows = _find_outer(lines, calls[chosen])
+        rows = rows[~covered.cover_moments(lines.trace.start_ns[rows])]
+        cause = _name_line(lines, rows, key)
         if cause is not None and cause.share >= worth:
+            covered |= Intervals.union_of(
+                lines.trace.start_ns[rows], lines.trace.start_ns[rows] + lines.trace.duration_ns[rows]
+            )
             yield cause
 
 
-def _find_outer_calls(lines: Lines) -> Rows:
+def _find_outer(lines: Lines, rows: Rows) -> Rows:
     trace = lines.trace
-    rows = np.flatnonzero(trace.mask_of_names(lambda name: name.startswith(MODULE)) & lines.steady)
     nesting = Nesting(trace.start_ns[rows], trace.duration_ns[rows], rows)
     return nesting.rows[nesting.parent < 0].astype(np.intp)
 
@@ -53,10 +66,10 @@ def _have_gradients(lines: Lines, calls: Rows) -> Mask:
     return np.asarray(np.searchsorted(moments, end) > np.searchsorted(moments, begin), np.bool_)
 
 
-def _are_again(lines: Lines, calls: Rows) -> Mask:
-    """Return which of these calls were noted as made again on the same tensor."""
+def _are_noted(lines: Lines, calls: Rows, note: str) -> Mask:
+    """Return which of these calls have a note beside them."""
     trace = lines.trace
-    rows = np.flatnonzero(trace.mask_of_names(AGAIN.__eq__) & lines.steady)
+    rows = np.flatnonzero(trace.mask_of_names(note.__eq__) & lines.steady)
     noted = set(zip(trace.start_ns[rows].tolist(), trace.duration_ns[rows].tolist()))
     spans = zip(trace.start_ns[calls].tolist(), trace.duration_ns[calls].tolist())
     return np.array([span in noted for span in spans], np.bool_)
@@ -72,10 +85,8 @@ def _name_line(lines: Lines, calls: Rows, key: str) -> Cause | None:
         return None
     best = int(by_line.argmax())
     spans = Intervals.union_of(trace.start_ns[calls], trace.start_ns[calls] + trace.duration_ns[calls])
+    spans = lines.with_gradients(spans)
     where, spent = describe_frame(trace.names[best]), float(spans.length_ns) / lines.steps
     number = max(1, round(calls.size / lines.steps))
     cause = make_cause(lines, "computing", key, spent, where, float(by_line[best] / by_line.sum()), calls=number)
-    saving = lines.weigh(spans)
-    if key == "forward_only":  # how much of it is needed, nothing tells
-        saving = Range(0.0, saving.most_ns)
-    return replace(cause, confidence="likely", predicted=saving)
+    return replace(cause, confidence="likely", predicted=lines.weigh(spans))

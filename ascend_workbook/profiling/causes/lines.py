@@ -60,6 +60,8 @@ WEIGHED = (
     *("PRF316.again", "PRF316.unused", "PRF316.alike", "PRF316.objects", "PRF316.samples", "PRF316.function"),
     *("PRF316.on_host", "PRF316.watched", "PRF316.thread", "PRF316.line", "PRF316.forward_again"),
     "PRF316.forward_only",
+    "PRF316.forward_same",
+    "PRF316.derived",
 )
 EDGES = ("start_ns", "end_ns")
 #: The call of a module of a class of the script's own
@@ -307,10 +309,11 @@ class Lines:
         if not (self.trace.where(("loading",)) & self.steady).any():
             return cause
         spent = self.loader_ns
-        share = min(1.0, spent / self.calm_step_ns)  # recording makes no loader slower
+        predicted = self.weigh_host(spent)
+        share = (predicted.least_ns + predicted.most_ns) / 2 / self.calm_step_ns
         args = {**cause.evidence.args, "gain_ms": self.profile.to_ms(spent), "share": round(100 * share, 1)}
         weighed = replace(cause, spent_ns=spent, share=share, evidence=Sentence(cause.evidence.key, **args))
-        return replace(weighed, predicted=Range(spent, spent))
+        return replace(weighed, predicted=predicted)
 
     @cached_property
     def loader_ns(self) -> float:
@@ -353,7 +356,8 @@ class Lines:
             spans = self._spans_of(at)
             saved = [self.replay_without(spans), usual * self.spent_with_gradients_in(spans)]
             if cause.kind in EXPLAINED_BY_NAME:
-                saved = [max(each, min(cause.spent_ns, self.calm_step_ns)) for each in saved]
+                own = self.weigh_host(cause.spent_ns)
+                saved = [max(min(saved), own.least_ns), max(*saved, own.most_ns)]
         elif cause.predicted is not None:
             return cause
         else:
@@ -419,6 +423,13 @@ class Lines:
         is recorded, and what is left of them without what recording adds, whichever is less, to the other."""
         part = float(removed.length_ns) / self.steps / self.profile.breakdown.step_ns
         ends = sorted((part * self.calm_step_ns, min(self.leave_out(removed), self.calm_step_ns)))
+        return Range(*ends)
+
+    def weigh_host(self, spent_ns: float, most_ns: float = 0.0) -> Range:
+        """Return what a step that is not recorded would be shorter by without what the host does for so long in one
+        that is: its part of it, for recording slows all that goes on beside it, to all of it, or more."""
+        least_ns = spent_ns * self.calm_step_ns / self.profile.breakdown.step_ns
+        ends = (min(end, self.calm_step_ns) for end in (least_ns, max(spent_ns, most_ns)))
         return Range(*ends)
 
     def _backward_of(self, spans: Intervals) -> Intervals:

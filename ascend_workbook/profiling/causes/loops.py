@@ -24,6 +24,8 @@ ALIKE = 24
 SMALL = 2**16
 #: Frames between a line and an operator: of these the line is not the one that calls it
 BETWEEN = re.compile(r"(^|/)torch/nn/modules/|-packages/(?!torch/|torch_npu/)")
+#: Of the step, from here on a word of a loop over single numbers: norms and scales are a few of these
+WORTH_SCALARS = 0.12
 UPDATE = "Optimizer."
 #: How calls of modules are named, one name a module; the same one so often a step is called in a loop
 MODULE, SAME_MODULE = "module#", 16
@@ -50,7 +52,9 @@ def count_loops(lines: Lines) -> Iterator[Cause]:
         return
     numbers: dict[str, int] = {}
     function = np.array([numbers.setdefault(function_of(name), len(numbers)) for name in trace.names])[names]
-    is_small = np.array([0 < elements_of(shape) < SMALL for shape in trace.shapes])[trace.shape[rows]]
+    # a tensor without dimensions has no text; where no shape is recorded at all, nothing tells how large any is
+    small_shapes = [elements_of(shape) < SMALL and any(trace.shapes) for shape in trace.shapes]
+    is_small = np.array(small_shapes)[trace.shape[rows]]
     alike = np.stack([function, trace.name[rows], trace.shape[rows]])[:, is_small & ~_are_of_layers(lines, rows)]
     groups, counts = np.unique(alike, axis=1, return_counts=True)
     if counts.max(initial=0) < ALIKE * lines.steps:
@@ -61,6 +65,9 @@ def count_loops(lines: Lines) -> Iterator[Cause]:
     where, part = describe_frame(trace.names[int(by_line.argmax())]), by_line.max() / chosen.sum()
     calls = int(chosen.sum())
     spent = lines.spent_with_gradients(where)
+    scalars = not trace.shapes[int(groups[2, int(counts.argmax())])]
+    if scalars and spent < WORTH_SCALARS * lines.profile.breakdown.step_ns:
+        return
     kind = "tiny_kernels" if HANDED_OUT * int(lines.hands_out[rows[chosen]].sum()) >= calls else "python"
     cause = make_cause(lines, kind, "loops", spent, where, part, calls=round(calls / lines.steps))
     yield replace(cause, confidence="likely")

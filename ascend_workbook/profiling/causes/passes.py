@@ -19,6 +19,8 @@ from ascend_workbook.profiling.readers.lines import NEVER_USED
 PASSES = ("autograd.backward", RETURNS := "autograd.grad")
 #: Of the step that such gradients take, from here on a word; of those that are returned, for something they are for
 WORTH, WORTH_RETURNED = 0.08, 0.2
+#: The same of passes that are derived themselves: they are for something
+WORTH_DERIVED = 0.15
 #: What stores a parameter's gradient
 STORES = "torch::autograd::AccumulateGrad"
 #: Beside the call that empties gradients: the shapes of those that no update had used
@@ -42,6 +44,36 @@ def count_vain_gradients(lines: Lines) -> Iterator[Cause]:
             continue
         cause = make_cause(lines, "computing", key, spent, place, part, calls=round(nodes.size / lines.steps))
         yield replace(cause, confidence="likely", predicted=lines.weigh(removed))
+
+
+def count_derived_passes(lines: Lines) -> Iterator[Cause]:
+    """Count the passes that are derived themselves, as for a penalty on gradients, and what derives them."""
+    if lines.frames is None or not lines.frames.rows.size:
+        return
+    trace, passes, numbers = lines.trace, _find_passes(lines), lines.profile.numbers
+    derived = passes[_find_derived(lines, passes)]
+    threads = numbers.thread[numbers.of_backward]
+    usual = int(np.bincount(threads, minlength=1).argmax())  # the others' operators are passes' own
+    nodes = numbers.rows[numbers.of_backward & (numbers.thread != usual) & lines.steady[numbers.rows]]
+    spans = Intervals.union_of(trace.start_ns[derived], trace.start_ns[derived] + trace.duration_ns[derived])
+    where, part, _ = _find_dearest_pass(lines, derived, spans)
+    # what is computed for it, and its usual gradients, go with it
+    removed = spans | lines.spans_of_nodes(nodes) | lines.with_gradients(lines.spans_at(where))
+    spent = float(removed.length_ns) / lines.steps
+    if not derived.size or spent < WORTH_DERIVED * lines.profile.breakdown.step_ns:
+        return
+    cause = make_cause(
+        lines, "computing", "derived", spent, where, part, calls=max(1, round(derived.size / lines.steps))
+    )
+    yield replace(cause, confidence="likely", predicted=lines.weigh(removed))
+
+
+def _find_derived(lines: Lines, passes: Rows) -> Rows:
+    """Return the places of the passes whose own operators have gradients."""
+    trace, numbers = lines.trace, lines.profile.numbers
+    number_of = _pass_of(lines, passes, trace.start_ns[numbers.rows]) if passes.size else np.full(numbers.rows.size, -1)
+    chosen = ~numbers.of_backward & (trace.lane[numbers.rows] != _lane_of(lines)) & (number_of >= 0)
+    return np.unique(number_of[chosen]).astype(np.intp)
 
 
 def _find_passes(lines: Lines) -> Rows:
@@ -71,7 +103,7 @@ def _find_repeated(lines: Lines, passes: Rows) -> Rows:
     them to none, one is."""
     trace, numbers = lines.trace, lines.profile.numbers
     number_of = _pass_of(lines, passes, trace.start_ns[numbers.rows])
-    derived = np.unique(number_of[~numbers.of_backward & (trace.lane[numbers.rows] != _lane_of(lines))])
+    derived = _find_derived(lines, passes)
     chosen = numbers.of_backward & lines.steady[numbers.rows] & (number_of >= 0) & ~np.isin(number_of, derived)
     rows, number = numbers.rows[chosen], numbers.number[chosen]
     returns = trace.mask_of_names(RETURNS.__eq__)[passes[number_of[chosen]]]

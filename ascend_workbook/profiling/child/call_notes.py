@@ -31,6 +31,8 @@ PASSES = ("backward", "grad")
 SAME_INPUT = "module on the same input"
 #: Beside a module's call: it was called before on the same tensor; the last of each module's that are remembered
 AGAIN, MOST_INPUTS = "module again on the same input", 8
+#: Beside that: with the same weights, and nothing in it is left to chance
+SAME = "module again with the same result"
 #: Beside the call that empties gradients: the shapes of those that no update had used, of parameters that updates use
 UNUSED = "unused gradients: "
 #: Of these only such as bring a tensor to the host are noted
@@ -48,7 +50,7 @@ class Notes:
         self._replaced: list[tuple[Any, str, Any, bool]] = []
         self._modules: dict[int, int] = {}
         self._inputs: dict[tuple[CodeType, int], tuple[int, type, Any]] = {}
-        self._seen: dict[int, list[tuple[Any, int]]] = {}
+        self._seen: dict[int, list[tuple[Any, int, list[int]]]] = {}
         self._versions: dict[int, int] = {}
         self._owners: weakref.WeakSet[Any] = weakref.WeakSet()
         self._used: dict[int, tuple[Any, int]] = {}
@@ -119,14 +121,13 @@ class Notes:
                 self._owners.add(module)
                 self._versions.update((id(each), _version_of(each)) for each in module.parameters())
             frame = find_caller(frame)
-            again = self._is_again(module, args)
+            again = self._note_again(module, args)
             at, begin = frame.f_lasti, time.time_ns()
             result = call(module, *args, **kwargs)
             names = [f"module#{numbers.setdefault(id(module), len(numbers))}{' own' * own}"]
             if self._is_same_input((frame.f_code, at), module, args):
                 names.append(SAME_INPUT)
-            if again:
-                names.append(AGAIN)
+            names += again
             calls.append((begin, time.time_ns() - begin, frame.f_code, at, *names))
             return result
 
@@ -166,18 +167,23 @@ class Notes:
         number, kind, tensor = before
         return number != id(module) and kind is type(module) and tensor() is args[0]
 
-    def _is_again(self, module: Any, args: tuple[Any, ...]) -> bool:
-        """Return whether a module is called again on the same tensor, which was not written to in between."""
+    def _note_again(self, module: Any, args: tuple[Any, ...]) -> list[str]:
+        """Return the notes of a module that is called again on the same tensor, which was not written to in between.
+        From the second such call on it is known whether its weights are those of the call before."""
         seen = self._seen.setdefault(id(module), [])
         try:
             tensor, version = weakref.ref(args[0]), _version_of(args[0])
         except (IndexError, TypeError, AttributeError):  # called by names, or on what is no tensor
-            return False
-        if any(before() is args[0] and its_version == version for before, its_version in seen):
-            return True
-        seen.append((tensor, version))
+            return []
+        for before, its_version, weights in seen:
+            if before() is args[0] and its_version == version:
+                now = [_version_of(each) for each in (*module.parameters(), *module.buffers())]
+                same = weights == now and not _is_random(module)
+                weights[:] = now
+                return [AGAIN, SAME] if same else [AGAIN]
+        seen.append((tensor, version, [-1]))
         del seen[:-MOST_INPUTS]
-        return False
+        return []
 
     def _note_unused(self, torch: Any) -> None:
         """Note where gradients are emptied that no update has used."""
@@ -233,6 +239,14 @@ class Notes:
 def _version_of(tensor: Any) -> int:
     """Return how often a tensor was written to; of one made in inference mode it is not known."""
     return -1 if tensor.is_inference() else int(tensor._version)
+
+
+def _is_random(module: Any) -> bool:
+    """Return whether a module drops values by chance in its mode, or a part of it does: dropout has its part as `p` or
+    `dropout`, stochastic depth as `drop_prob`."""
+    parts = [each for each in module.modules() if each.training]
+    chances = (getattr(each, name, 0) for each in parts for name in ("p", "dropout", "drop_prob"))
+    return any(isinstance(chance, float) and chance > 0 for chance in chances)
 
 
 def _list_shapes(tensors: list[Any]) -> str:

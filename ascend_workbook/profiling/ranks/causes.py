@@ -18,6 +18,7 @@ COMPUTES_MORE, PART = 1.25, 1 / 3
 #: Causes of a host that can make its rank late
 OF_HOST = ("loading", "preprocessing", "python", "garbage", "checkpoint", "logging", "compiling")
 MIN_RANKS = 2
+COUNTED = ("PRF316.objects", "PRF316.collectives", "PRF316.reduced")
 #: Of what one rank does at a line, another that does not come to it may seem to do so much there
 NEARLY_NONE = 0.05
 
@@ -31,11 +32,18 @@ def find_rank_causes(
     first = _find_different(cluster, reports) if cluster.is_simulated else _find_awaited(cluster, judged)
     if first is None:
         return own
-    causes = [first, *(cause for cause in own if cause["kind"] != "communication")]
+    causes = [first, *(cause for cause in own if cause["kind"] != "communication" or _is_counted(cause))]
     if cluster.is_simulated and first["kind"] == "rank_host":  # what all wait for may be less than what each does
         causes += _find_named_so(reports, str(first["where"]), own)
         causes.sort(key=lambda cause: -float(str(cause["share"])))
     return causes
+
+
+def _is_counted(cause: Mapping[str, Any]) -> bool:
+    """Return whether a cause of communication is told by what is sent, and not by how long it takes: that may be
+    waiting for the rank."""
+    evidence: Mapping[str, Any] = cause["evidence"]
+    return evidence.get("say") in COUNTED
 
 
 def _find_named_so(

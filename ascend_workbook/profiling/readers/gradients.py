@@ -16,21 +16,27 @@ from ascend_workbook.profiling.trace import Trace
 LINK = re.compile(rb'\{[^{}]*"fwdbwd"[^{}]*\}')
 #: A larger timeline is not read twice for it
 LARGEST = 2**28
-#: An operator's beginning, its number in the order of forward, and whether it is of backward: not 0 then
+#: An operator's beginning, its number in the order of forward, and of backward the thread of its operator, else 0
 NUMBERED = re.compile(rb'"ts": "([\d.]+)"[^{}]*"args": \{"Sequence number": (\d+), "Fwd thread id": (\d+)')
 Links = npt.NDArray[np.int64]
 NO_LINKS: Links = np.empty((0, 2), np.int64)
 
 
 class Numbers(NamedTuple):
-    """Operators, columns (n,): their rows, their numbers in the order of forward, and whether they are of backward."""
+    """Operators, columns (n,): their rows, their numbers in the order of forward, and of such as are of backward the
+    number of the thread whose operator they derive, else 0."""
 
     rows: npt.NDArray[np.int64]
     number: npt.NDArray[np.int64]
-    of_backward: npt.NDArray[np.bool_]
+    thread: npt.NDArray[np.int64]
+
+    @property
+    def of_backward(self) -> npt.NDArray[np.bool_]:
+        """Return which are of backward: (n,)."""
+        return np.asarray(self.thread != 0, np.bool_)
 
 
-NO_NUMBERS = Numbers(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.bool_))
+NO_NUMBERS = Numbers(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 def read_gradients(trace: Trace) -> Links:
@@ -64,7 +70,8 @@ def read_numbers(trace: Trace) -> Numbers:
         if path.suffix != ".json" or path.stat().st_size > LARGEST:
             return NO_NUMBERS
         events = [
-            (_read_ns(at.decode()), int(number), of != b"0") for at, number, of in NUMBERED.findall(path.read_bytes())
+            (_read_ns(at.decode()), int(number), int(thread))
+            for at, number, thread in NUMBERED.findall(path.read_bytes())
         ]
     except (OSError, ValueError):
         return NO_NUMBERS
@@ -72,10 +79,10 @@ def read_numbers(trace: Trace) -> Numbers:
     hosts = hosts[np.argsort(trace.start_ns[hosts], kind="stable")]
     if not events or not hosts.size:
         return NO_NUMBERS
-    moments, numbers, of_backward = (np.array(column) for column in zip(*events))
-    rows = _find_rows(trace, hosts, moments.astype(np.int64))
+    moments, numbers, threads = (np.array(column, np.int64) for column in zip(*events))
+    rows = _find_rows(trace, hosts, moments)
     known = rows >= 0
-    return Numbers(rows[known], numbers[known].astype(np.int64), of_backward[known].astype(np.bool_))
+    return Numbers(rows[known], numbers[known], threads[known])
 
 
 def _find_rows(trace: Trace, hosts: npt.NDArray[np.intp], moments_ns: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -9,7 +9,7 @@ import pytest
 
 from ascend_workbook.profiling.causes.cause import Cause, Range
 from ascend_workbook.profiling.causes.counted import add_counted
-from ascend_workbook.profiling.causes.forwards import AGAIN
+from ascend_workbook.profiling.causes.forwards import AGAIN, SAME
 from ascend_workbook.profiling.facts import Profile
 from ascend_workbook.profiling.trace import Event, build_trace
 
@@ -18,9 +18,11 @@ OWN, BACKWARD = "Python 7", "Python 8"
 MAIN, TRAIN, SCORE = (f"/a/train.py({line}): {name}" for line, name in ((50, "main"), (30, "main"), (12, "score")))
 
 
-def recorded(lasts: int = 1_500, module: str = "module#0 own", again: bool = True, graded: int = 4) -> Profile:
+def recorded(
+    lasts: int = 1_500, module: str = "module#0 own", again: bool = True, graded: int = 4, same: bool = False
+) -> Profile:
     """Four steps of 10 ms: a forward with its backward, and at 6 ms a second call of a module, `again` on the same
-    tensor; of so many steps' second calls a gradient is not taken."""
+    tensor, with the `same` result; of so many steps' second calls a gradient is not taken."""
     events: list[Event] = []
     links: list[tuple[int, int]] = []
     for step in range(4):
@@ -28,7 +30,7 @@ def recorded(lasts: int = 1_500, module: str = "module#0 own", again: bool = Tru
         events.append(Event(f"ProfilerStep#{step}", "step", OWN, begin * US, 10_000 * US))
         events.append(Event(MAIN, "python", OWN, begin * US, 9_999 * US))
         for line, name, at, length in ((TRAIN, "module#0 own", 1_000, 1_000), (SCORE, module, 6_000, lasts)):
-            names = [line, name, AGAIN] if at == 6_000 and again else [line, name]
+            names = [line, name] + [AGAIN] * (again and at == 6_000) + [SAME] * (same and at == 6_000)
             events += [Event(text, "python", OWN, (begin + at) * US, length * US) for text in names]
             events.append(Event("aten::mm", "host_op", OWN, (begin + at + 10) * US, (length - 20) * US))
             if at == 1_000 or step >= graded:
@@ -62,9 +64,16 @@ def test_one_of_which_a_gradient_is_taken_is_needed() -> None:
 def test_another_module_or_another_tensor_may_be_needed(module: str, again: bool) -> None:
     (told,) = told_of(recorded(2_000, module, again))
     assert (told.where, told.evidence.key) == ("a/train.py:12 score", "PRF316.forward_only")
-    assert told.predicted is not None and told.predicted.least_ns == 0 < told.predicted.most_ns
+    assert told.predicted == Range(2_000 * US, 2_000 * US) and told.weight < 10, "it may be for something"
     assert not told_of(recorded(1_300, module, again)), "less than a seventh of the step"
 
 
 def test_without_links_of_gradients_nothing_is_told() -> None:
     assert not told_of(replace(recorded(), gradients=np.empty((0, 2), np.int64)))
+
+
+def test_one_with_the_same_result_is_told_with_its_gradients_and_before_what_computes_otherwise() -> None:
+    (told,) = told_of(recorded(graded=0, same=True))
+    assert (told.where, told.evidence.key) == ("a/train.py:12 score", "PRF316.forward_same")
+    assert told.spent_ns == pytest.approx(2_400 * US) and told.predicted == Range(2_400 * US, 2_400 * US)
+    assert told.weight == pytest.approx(90 * 0.24), "work that is done for nothing counts as a rest does"

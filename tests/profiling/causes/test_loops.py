@@ -19,7 +19,7 @@ OWN, BACKWARD, DEVICE = "Python 7", "Python 8", "Ascend Hardware 1"
 MAIN, LOOP, LAYER = (f"/a/train.py({line}): {name}" for line, name in ((9, "main"), (12, "generate"), (3, "forward")))
 
 
-def called(modules: int, calls: int, alike: int, own: str = "") -> Profile:
+def called(modules: int, calls: int, alike: int, own: str = "", shape: str = "[8]") -> Profile:
     """Four steps in which so many modules are called in turn at a line, so many times in all, each with so many
     additions that are alike."""
     events: list[Event] = []
@@ -36,7 +36,7 @@ def called(modules: int, calls: int, alike: int, own: str = "") -> Profile:
             events.append(Event(LAYER, "python", OWN, at + US, lasts - 2 * US))
             for part in range(alike):
                 start = at + (2 + 10 * part) * US
-                events.append(Event("aten::add", "host_op", OWN, start, 9 * US, shape="[8]"))
+                events.append(Event("aten::add", "host_op", OWN, start, 9 * US, shape=shape))
                 events.append(Event("add", "compute", DEVICE, start, 5 * US, launched_by=len(events) - 1))
     return Profile.from_trace(build_trace(events, source="made", dialect="ascend"), {"tier": "npu-simulated"})
 
@@ -50,6 +50,14 @@ def test_a_module_that_is_called_again_and_again_is_told_at_the_line_that_does(o
     (told,) = loops_in(called(modules=1, calls=40, alike=2, own=own))
     assert (told.where, told.kind) == ("a/train.py:12 generate", "tiny_kernels")
     assert told.share == pytest.approx(40 * 290 / 20_000, abs=0.01)
+
+
+def test_a_loop_over_single_numbers_is_told_where_it_takes_a_part_of_the_step() -> None:
+    assert not loops_in(called(modules=4, calls=4, alike=24, shape="")), "where no shape is recorded none is small"
+    for calls, told in ((4, 0), (10, 1)):
+        profile = called(modules=10, calls=calls, alike=24, shape="")
+        profile = replace(profile, trace=replace(profile.trace, shapes=("", "[8]")))
+        assert len(loops_in(profile)) == told
 
 
 def test_a_loop_within_a_module_is_told_where_it_is() -> None:

@@ -125,3 +125,14 @@ def test_gradients_that_no_update_ever_uses_are_told() -> None:
     trace = replace(profile.trace, about={**profile.trace.about, NEVER_USED: "[4] [4] [4] [4]"})
     assert [cause.where for cause in told_of(replace(profile, trace=trace), "unused")] == ["a/train.py:20 main"]
     assert not told_of(profile, "unused")
+
+
+def test_passes_that_are_derived_themselves_are_told_with_what_derives_them() -> None:
+    profile = recorded(nodes(range(5)), nodes(range(5, 9)), derives=True)
+    numbers = profile.numbers
+    of_derived = numbers.of_backward & (numbers.number % 100 >= 7)
+    derived = replace(profile, numbers=numbers._replace(thread=np.where(of_derived, 2, numbers.thread)))
+    (told,) = told_of(derived, "derived")
+    assert (told.kind, told.where, told.evidence.args["calls"]) == ("computing", "a/train.py:20 main", 1)
+    assert told.spent_ns == pytest.approx((3_900 + 2 * 302) * US), "the pass, and the operators that derive it"
+    assert not told_of(recorded(nodes(range(5)), nodes(range(5, 9))), "derived")

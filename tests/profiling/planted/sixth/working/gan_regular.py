@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 
 class Generator(nn.Module):
-    def __init__(self, z=32, width=32):
+    def __init__(self, z=32, width=16):
         super().__init__()
         self.fc = nn.Linear(z, width * 16)
         self.net = nn.Sequential(
@@ -18,7 +18,7 @@ class Generator(nn.Module):
 
 
 class Critic(nn.Module):
-    def __init__(self, width=32):
+    def __init__(self, width=40):
         super().__init__()
         self.net = nn.Sequential(
             nn.Conv2d(3, width, 3, padding=1), nn.LeakyReLU(0.2), nn.Conv2d(width, width, 4, 2, 1), nn.LeakyReLU(0.2),

@@ -28,6 +28,8 @@ WORTH_LOADER = 0.45
 #: The same of a line of the loop's, that takes so long at least, and so much of its time by itself: what launches
 #: kernels needs Python between them too
 WORTH_LOOP, LEAST_NS, OWN_PART = 0.12, 1_000_000, 0.4
+#: So many times at least what comes every few steps is seen to
+REGULAR = 3
 #: A function that is called holds what its caller is told for, where it takes this part of it
 MOST = 0.5
 #: A function sends objects where this part of its time goes by in such calls
@@ -123,11 +125,22 @@ def _name_loop_line(lines: Lines, spent: I64) -> Iterator[Cause]:
 
 
 def _recurs(lines: Lines, chosen: Mask, spent: I64) -> bool:
-    """Return whether more than half of the steady steps have their part of it."""
+    """Return whether more than half of the steady steps have their part of it, or every so many of them."""
     assert lines.frames is not None
     step = lines.trace.step[lines.frames.rows[chosen]]
-    by_step = np.bincount(step[step >= 0], spent[chosen][step >= 0], 1)
-    return bool(2 * int((by_step >= WORTH / 2 * lines.calm_step_ns).sum()) > lines.steps)
+    by_step = np.bincount(step[step >= 0], spent[chosen][step >= 0], len(lines.trace.steps))
+    has_part = by_step >= WORTH / 2 * lines.calm_step_ns
+    steady = np.unique(lines.trace.step[lines.steady & (lines.trace.step >= 0)])
+    at = np.flatnonzero(has_part[steady])
+    return bool(2 * at.size > lines.steps or _is_regular(at, steady.size))
+
+
+def _is_regular(at: npt.NDArray[np.intp], count: int) -> bool:
+    """Return whether these of so many steps come every so many, as often as they can: three times at least."""
+    if at.size < REGULAR:
+        return False
+    every = int(at[1] - at[0])
+    return bool((np.diff(at) == every).all() and at[0] < every and at[-1] + every >= count)
 
 
 def _name_function(lines: Lines, outer: Mask, inner: Mask, spent: I64, in_loader: bool) -> Cause:

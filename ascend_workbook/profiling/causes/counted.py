@@ -128,18 +128,23 @@ def add_counted(profile: Profile, causes: tuple[Cause, ...]) -> tuple[Cause, ...
 
 def _say_once(lines: Lines, causes: list[Cause]) -> Iterator[Cause]:
     """Yield one of those that tell of the same place, as sure as the surest of them: its gaps and its frames tell the
-    same time twice. A loop of it says more than that it is busy, which is not told where what it does takes twice that;
-    else the dearest does. Of a function that holds the loop of the steps the lines are apart."""
+    same time twice. A loop of it says more than that it is busy, which is not told where what it does takes twice that,
+    or is told by two others; else the dearest does. Of a function that holds the loop of the steps the lines are
+    apart."""
     at_place: dict[tuple[str, str], list[Cause]] = {}
     share_at: dict[str, float] = {}
+    kinds_at: dict[str, set[str]] = {}
     for cause in causes:
         if cause.evidence.key not in (*GENERAL, "PRF316.line") and cause.where:
             place = _place_of(lines, cause)[1]
             share_at[place] = max(cause.share, share_at.get(place, 0.0))
+            kinds_at.setdefault(place, set()).add(cause.kind)
     for cause in causes:
         if cause.evidence.key == "PRF316.line" and _place_of(lines, cause)[1] in share_at:
             continue
-        if cause.evidence.key in GENERAL and 2 * cause.share <= share_at.get(_place_of(lines, cause)[1], 0.0):
+        place = _place_of(lines, cause)[1]
+        is_told = 2 * cause.share <= share_at.get(place, 0.0) or len(kinds_at.get(place, ())) > 1
+        if cause.evidence.key in GENERAL and is_told:
             continue  # what it is busy with is told
         at_place.setdefault(_place_of(lines, cause), []).append(cause)
     for (_, where), causes_there in at_place.items():

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.profiling.causes.account import _is_regular
 from ascend_workbook.profiling.causes.cause import Cause, Range
 from ascend_workbook.profiling.causes.counted import add_counted
 from ascend_workbook.profiling.facts import Profile
@@ -58,6 +60,15 @@ def test_a_function_whose_lines_each_take_little_is_told_with_all_that_it_takes(
 @pytest.mark.parametrize(("lines", "steps"), [(7, 4), (10, 2)])
 def test_one_that_takes_little_or_only_here_and_there_is_not(lines: int, steps: int) -> None:
     assert not told_of(recorded(lines=lines, steps=steps))
+
+
+@pytest.mark.parametrize(
+    ("at", "count", "regular"),
+    [([1, 4, 7], 9, True), ([0, 3, 6], 9, True), ([1, 4, 7], 11, False), ([3, 5, 7], 9, False), ([1, 4, 8], 9, False)],
+)
+def test_what_comes_every_few_steps_is_regular(at: list[int], count: int, regular: bool) -> None:
+    assert _is_regular(np.array(at), count) == regular
+    assert not _is_regular(np.array(at[:2]), count), "twice may be by chance"
 
 
 def test_a_function_within_a_loader_is_what_the_loop_waits_for() -> None:

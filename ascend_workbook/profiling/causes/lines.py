@@ -57,7 +57,15 @@ MOST_ADDED = 0.8
 MANY_CALM = 4
 #: What is counted with what it would save
 WEIGHED = (
-    *("PRF316.again", "PRF316.unused", "PRF316.alike", "PRF316.objects", "PRF316.samples", "PRF316.function"),
+    *(
+        "PRF316.loops",
+        "PRF316.again",
+        "PRF316.unused",
+        "PRF316.alike",
+        "PRF316.objects",
+        "PRF316.samples",
+        "PRF316.function",
+    ),
     *("PRF316.on_host", "PRF316.watched", "PRF316.thread", "PRF316.line", "PRF316.forward_again"),
     "PRF316.forward_only",
     "PRF316.forward_same",

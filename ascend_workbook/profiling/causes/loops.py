@@ -64,13 +64,25 @@ def count_loops(lines: Lines) -> Iterator[Cause]:
     by_line = np.bincount(names[chosen])
     where, part = describe_frame(trace.names[int(by_line.argmax())]), by_line.max() / chosen.sum()
     calls = int(chosen.sum())
-    spent = lines.spent_with_gradients(where)
+    spans = lines.with_gradients(_leave_layers_out(lines, lines.spans_at(where), rows[chosen]))
+    spent = float(spans.length_ns) / lines.steps
     scalars = not trace.shapes[int(groups[2, int(counts.argmax())])]
     if scalars and spent < WORTH_SCALARS * lines.profile.breakdown.step_ns:
         return
     kind = "tiny_kernels" if HANDED_OUT * int(lines.hands_out[rows[chosen]].sum()) >= calls else "python"
     cause = make_cause(lines, kind, "loops", spent, where, part, calls=round(calls / lines.steps))
-    yield replace(cause, confidence="likely")
+    yield replace(cause, confidence="likely", predicted=lines.weigh(spans))
+
+
+def _leave_layers_out(lines: Lines, spans: Intervals, rows: npt.NDArray[np.intp]) -> Intervals:
+    """Return these intervals without the calls of modules in which none of these operators lies, and that are in no
+    loop: a function may loop over what a model returns, and call it for that."""
+    trace, calls = lines.trace, _find_module_calls(lines)
+    moments = np.sort(trace.start_ns[rows])
+    begin, end = trace.start_ns[calls], trace.start_ns[calls] + trace.duration_ns[calls]
+    without = np.searchsorted(moments, end) == np.searchsorted(moments, begin)
+    once = np.bincount(trace.name[calls], minlength=1) < SAME_MODULE * lines.steps
+    return spans - trace.intervals_of(_mask_of(trace, calls[without & once[trace.name[calls]]]))
 
 
 def count_alike_modules(lines: Lines) -> Iterator[Cause]:
@@ -121,7 +133,8 @@ def move_to_loop(lines: Lines, cause: Cause) -> Cause:
     share = min(1.0, spent / lines.profile.breakdown.step_ns)
     args = {**cause.evidence.args, "gain_ms": lines.profile.to_ms(spent), "share": round(100 * share, 1)}
     args |= {"place": Sentence("profiling.cause_at", where=loop, part=100)} if "place" in args else {"where": loop}
-    return replace(cause, spent_ns=spent, share=share, where=loop, evidence=Sentence(cause.evidence.key, **args))
+    evidence = Sentence(cause.evidence.key, **args)
+    return replace(cause, spent_ns=spent, share=share, where=loop, evidence=evidence, predicted=None)
 
 
 def _find_module_loop(lines: Lines, rows: npt.NDArray[np.intp]) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ascend_workbook.findings.sentence import Sentence
-from ascend_workbook.profiling.causes.cause import Cause
+from ascend_workbook.profiling.causes.cause import Cause, Range
 from ascend_workbook.profiling.causes.counted import add_counted
 from ascend_workbook.profiling.causes.lines import Lines
 from ascend_workbook.profiling.facts import Profile
@@ -58,6 +58,23 @@ def test_a_loop_over_single_numbers_is_told_where_it_takes_a_part_of_the_step() 
         profile = called(modules=10, calls=calls, alike=24, shape="")
         profile = replace(profile, trace=replace(profile.trace, shapes=("", "[8]")))
         assert len(loops_in(profile)) == told
+
+
+def test_a_model_that_is_called_once_for_what_is_looped_over_is_no_part_of_the_loop() -> None:
+    events: list[Event] = []
+    for number in range(4):
+        begin = 20_000 * number
+        rows = [(f"ProfilerStep#{number}", "step", 0, 20_000), (MAIN, "python", 0, 19_999)]
+        rows += [(LOOP, "python", 1_000, 12_000), ("module#9", "python", 1_100, 4_900)]
+        rows += [("aten::add", "host_op", 6_100 + 100 * at, 90) for at in range(30)]
+        for name, kind, start, lasts in rows:
+            events.append(Event(name, kind, OWN, (begin + start) * US, lasts * US, shape="[8]"))
+            if kind == "host_op":
+                events.append(Event("k", "compute", DEVICE, (begin + start) * US, US, launched_by=len(events) - 1))
+    trace = build_trace(events, source="made", dialect="ascend")
+    (told,) = loops_in(Profile.from_trace(trace, {"tier": "npu-simulated"}))
+    assert (told.where, told.spent_ns) == ("a/train.py:12 generate", 7_100 * US)
+    assert told.predicted == Range(7_100 * US, 7_100 * US)
 
 
 def test_a_loop_within_a_module_is_told_where_it_is() -> None:

@@ -40,6 +40,8 @@ WORTH_OBJECTS = 0.12
 TAKES_TURNS = 0.3
 #: Of the step, what one line computes itself, with its gradients, from here on a word
 WORTH_LINE, MOST_LINES = 0.25, 8
+#: An optimizer's update, and from which part of the step on it is told
+UPDATE, WORTH_UPDATE = "Optimizer.step#", 0.5
 #: A mode's own function, that each operator goes through
 DISPATCH = ": __torch_dispatch__"
 OBJECTS = ("all_gather_object", "gather_object", "broadcast_object_list", "scatter_object_list")
@@ -310,6 +312,18 @@ def _group_by_function(
     took = {number: float(trace.duration_ns[rows[chosen]].sum()) for number, chosen in within.items()}
     for number in sorted(took, key=lambda number: -took[number])[:MOST_LINES]:
         yield within[number]
+
+
+def tell_update(lines: Lines) -> Iterator[Cause]:
+    """Tell of updates that take most of the step: they read and write every parameter that has a gradient."""
+    trace = lines.trace
+    rows = np.flatnonzero(trace.mask_of_names(lambda name: name.startswith(UPDATE)) & lines.steady)
+    spans = Intervals.union_of(trace.start_ns[rows], trace.start_ns[rows] + trace.duration_ns[rows])
+    spent = float(spans.length_ns) / lines.steps
+    if spent >= WORTH_UPDATE * lines.profile.breakdown.step_ns:
+        where, part = lines.dearest_place(rows)
+        cause = make_cause(lines, "computing", "update", spent, where, part)
+        yield replace(cause, confidence="likely", predicted=Range(0.0, lines.weigh(spans).most_ns))
 
 
 def _find_lines_within(lines: Lines, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:

@@ -21,6 +21,7 @@ from ascend_workbook.profiling.causes.account import (
     find_other_threads,
     is_of_objects,
     tell_modes,
+    tell_update,
     tell_watching,
 )
 from ascend_workbook.profiling.causes.casts import count_undone_casts
@@ -236,6 +237,7 @@ def _count_causes(lines: Lines) -> Iterator[Cause]:
     yield from account_for_functions(lines)
     yield from _count_computing(lines)
     yield from find_dearest_line(lines)
+    yield from tell_update(lines)
 
 
 def _count_copies(lines: Lines) -> Iterator[Cause]:

@@ -191,3 +191,12 @@ def test_objects_that_are_sent_are_counted_and_their_pickling_is_no_saving() -> 
     assert saving.kind not in {cause.kind for cause in add_counted(profile, (saving,))}
     alone = add_counted(recorded(saves, lines=1), (saving,))
     assert saving.kind in {cause.kind for cause in alone}, "no object is sent there"
+
+
+@pytest.mark.parametrize(("lasts", "told"), [(5_100, True), (4_900, False)])
+def test_an_update_is_told_that_takes_most_of_the_step(lasts: int, told: bool) -> None:
+    update = [("Optimizer.step#Adam.step", "host_op", 3_000, lasts), ("/a/train.py(60): main", "python", 2_900, 6_000)]
+    causes = [cause for cause in add_counted(recorded(*update, lines=0), ()) if cause.evidence.key == "PRF316.update"]
+    assert [(cause.kind, cause.where, cause.spent_ns) for cause in causes] == (
+        [("computing", "a/train.py:60 main", 5_100 * US)] if told else []
+    )

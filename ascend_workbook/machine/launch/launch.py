@@ -140,6 +140,7 @@ class Child:
 
 # From an exit code and the logs left behind to a LaunchResult.
 
+LAST_WORDS = 200
 TAIL_LINES = 20
 
 
@@ -231,7 +232,8 @@ def _describe_trouble(
     if spec.loss_regex and not losses:
         return Sentence("launch.no_match", regex=spec.loss_regex)
     if not done and not losses:
-        return Sentence("launch.no_steps")
+        said = [line.strip() for line in read_user_output(spec.out / "output.log").splitlines() if line.strip()]
+        return Sentence("launch.no_steps_said", last=said[-1][:LAST_WORDS]) if said else Sentence("launch.no_steps")
     return None
 
 

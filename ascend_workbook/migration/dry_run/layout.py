@@ -22,6 +22,8 @@ from ascend_workbook.migration.reading.undecoded import Unreadable
 #: Mark a repository's root: nothing above it is looked at.
 MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 LEVELS = 4
+#: A longer text of a program is no file's name.
+LONGEST_NAME = 200
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,32 @@ def find_layout(
     inside = tuple(module for module in modules if module.is_relative_to(root))
     outside = tuple(module for module in modules if not module.is_relative_to(root))
     return Layout(root, folder, where if where.is_relative_to(root) else folder, inside, tuple(kept_paths), outside)
+
+
+def find_start(script: Path, args: Sequence[str] = (), tree: ast.Module | None = None) -> Path | None:
+    """Return the folder where this process is, where the script lies below it and names files that are there, and not
+    beside the script (`python src/train.py`, which reads ./input); None where it runs in its own folder."""
+    here, folder = Path.cwd(), script.parent
+    if folder == here or not folder.is_relative_to(here) or _common_folder((here,)) is None:
+        return None
+    modules = [module for module in walk_imports(script, tree=tree) if module.is_relative_to(here)]
+    names = {word for arg in args for word in (arg, arg.partition("=")[2])}
+    for module in modules:
+        names |= _list_named_files(module, tree if module == script else None)
+    names = {
+        name for name in names if 0 < len(name) < LONGEST_NAME and "\0" not in name and not Path(name).is_absolute()
+    }
+    return here if any((here / name).exists() and not (folder / name).exists() for name in names) else None
+
+
+def _list_named_files(module: Path, tree: ast.Module | None) -> set[str]:
+    """Return the texts of a module that read like the name of a file in a folder."""
+    try:
+        tree = tree if tree is not None else read_source(module).tree
+    except (Unreadable, OSError):
+        return set()
+    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return {text for text in texts if "/" in text and "\n" not in text and ".." not in Path(text).parts}
 
 
 def _reached_folders(script: Path, tree: ast.Module | None, python_paths: Sequence[Path]) -> list[Path]:

@@ -17,7 +17,7 @@ from ascend_workbook.findings.finding import Finding, Place, Status
 from ascend_workbook.findings.sentence import Scalar
 from ascend_workbook.migration.closure import walk_imports
 from ascend_workbook.migration.dry_run.command_line import read_command, read_shell_command
-from ascend_workbook.migration.dry_run.layout import Layout, find_layout
+from ascend_workbook.migration.dry_run.layout import Layout, find_layout, find_start
 from ascend_workbook.migration.dry_run.mirror import migrate_modules
 from ascend_workbook.migration.reading.source import LINE_END, decode_bytes, parse_text
 from ascend_workbook.migration.reading.undecoded import Unreadable
@@ -226,7 +226,9 @@ def prepare_training(script: str | Path, args: Sequence[str], nproc: int, data: 
     if cells is not None:  # beside the notebook, under a name that nothing has
         names = (f"{path.stem}{f'_{number}' if number else ''}.ipynb.py" for number in range(1000))
         runs = next(free for name in names if not (free := path.with_name(name)).exists())
-    where = find_layout(runs, cells.tree if cells else None, cwd, pythonpath)
+    tree = cells.tree if cells else None
+    start = cwd if cwd is not None else find_start(runs.absolute(), own, tree)
+    where = find_layout(runs, tree, start, pythonpath)
     libraries = tuple(path for path in pythonpath if path not in (*inherited, *where.paths, where.folder))
     texts = {module: module.read_bytes() for module in where.modules if module != runs or cells is None}
     launch_findings = [*([shell.finding] if shell is not None else []), *_report_reached_modules(where)]

@@ -1,6 +1,7 @@
 """A launch plugin: names that the installed version of a library no longer has stand for what took their place.
 
-    older   numpy.product, collections.Mapping, an argument of TrainingArguments: what is there today
+    older   numpy.product, torch._six, an argument of TrainingArguments or of a learning rate's schedule: what is there
+            today, or nothing where that changed no training
     mpi     mpi4py, which finds no peers where a rank runs alone: a world of the job's size, whose peers say the same
 
 Each is written down (stand_ins.jsonl) with the line that asked for it: the script has to be mended all the same. Runs
@@ -59,6 +60,25 @@ OF_ARGUMENTS = {
     **dict.fromkeys(("half_precision_backend", "fp16_opt_level", "fp16_backend", "push_to_hub_token"), ""),
 }
 OF_TRAINER = {"tokenizer": "processing_class"}
+OF_SCHEDULES = {"verbose": ""}
+OF_TSNE = {"n_iter": "max_iter"}
+#: Modules that are gone, and those that hold their names today; torch's own two held names of several.
+OF_MODULES = {
+    "scipy.sparse.linalg.eigen": "scipy.sparse.linalg",
+    "scipy.sparse.linalg.eigen.arpack": "scipy.sparse.linalg",
+    "torchvision.models.utils": "torch.hub",
+    "sklearn.externals.joblib": "joblib",
+    "torch._six": "",
+}
+#: What torch._six held.
+SIX: dict[str, Any] = {
+    "inf": float("inf"),
+    "nan": float("nan"),
+    "string_classes": (str, bytes),
+    "int_classes": int,
+    "PY3": True,
+    "PY37": True,
+}
 OF_ADAMW = {"correct_bias": "", "no_deprecation_warning": ""}
 
 
@@ -79,12 +99,18 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
             module, {"SettingWithCopyWarning": _of("pandas.errors", "ChainedAssignmentError")}
         ),
         "fractions": lambda module: fill(module, {"gcd": _of("math", "gcd")}),
+        "scipy.sparse.linalg.eigen": lambda module: setattr(module, "__path__", []),
+        "sklearn.manifold": lambda module: accept_older(notes, module.TSNE, OF_TSNE),
         "transformers": functools.partial(give_optimizer, notes),
         "transformers.training_args": functools.partial(accept_older_arguments, notes),
         "transformers.trainer": lambda module: accept_older(notes, module.Trainer, OF_TRAINER),
     }
     observer.after_import(calls)
+    for cls in [*vars(torch.optim.lr_scheduler).values()]:
+        if isinstance(cls, type) and issubclass(cls, torch.optim.lr_scheduler.LRScheduler):
+            accept_older(notes, cls, OF_SCHEDULES)
     sys.meta_path.insert(0, Peers(notes, observer))
+    sys.meta_path.append(OlderModules(notes))
 
 
 def _of(module: str, name: str) -> Callable[[], Any]:
@@ -162,6 +188,27 @@ def accept_older(notes: Any, cls: Any, names: dict[str, str]) -> None:
         ordinary(self, *args, **kwargs)
 
     cls.__init__ = init
+
+
+class OlderModules(MetaPathFinder, Loader):
+    """Answers for modules that are gone, after all that is there."""
+
+    def __init__(self, notes: Any) -> None:
+        self._notes = notes
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:
+        return ModuleSpec(name, self, is_package=name == "scipy.sparse.linalg.eigen") if name in OF_MODULES else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return ModuleType(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        now = OF_MODULES[module.__name__]
+        names = {**SIX, "container_abcs": import_module("collections.abc")}
+        if now:
+            names = {name: value for name, value in vars(import_module(now)).items() if not name.startswith("__")}
+        module.__dict__.update(names)
+        self._notes.add("older", module.__name__, guessed=False, now=now or "-")
 
 
 # MPI

@@ -118,7 +118,8 @@ class Rehearsal:
             result = self._launch(rank)
         written = folder / f"memory.rank{rank}.json"
         memory = load_memory(written) if written.is_file() else None
-        if result.ok and self.stand_ins and not _used_device(memory):
+        trained = result.ok or memory is not None and bool(memory.steps)
+        if trained and self.stand_ins and not _used_device(memory):
             moved = self._launch(rank, Plugin(MOVED, early=True))
             memory = load_memory(written) if written.is_file() else None
             result = moved if _used_device(memory) else result

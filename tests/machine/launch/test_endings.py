@@ -60,7 +60,9 @@ def test_exit_codes_are_the_scripts(tmp_path: Path, args: tuple[str, ...], code:
     assert (result.exit_code, result.outcome) == (code, outcome)
     assert not result.ok, "no optimizer step is never good"
     assert result.trouble is not None
-    assert result.trouble["say"] == ("launch.no_steps" if outcome == "finished" else "launch.failed")
+    assert result.trouble["say"] == ("launch.no_steps_said" if outcome == "finished" else "launch.failed")
+    if outcome == "finished":
+        assert "torch.Size([1, 1])" in str(result.trouble["args"]["last"])
     if args == ("a message",):
         assert "a message" in output(result)
     if args == ("7",):

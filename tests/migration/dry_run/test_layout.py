@@ -118,3 +118,31 @@ def test_libraries_that_a_shell_script_puts_on_pythonpath_stay_there(
     expected = [str(tmp_path / "work" / "own"), str(tmp_path / "libs")]
     assert environment["PYTHONPATH"].split(os.pathsep)[:2] == expected
     assert environment["PYTHONPATH"].count("/nowhere") == (inherited is not None)
+
+
+@pytest.mark.parametrize(
+    ("text", "args", "in_root"),
+    [
+        ("open('./data/words.txt')", [], True),
+        ("open('data/none.txt')", [], False),
+        ("print('setup.cfg')", [], False),
+        ("", ["--data", "mypkg"], True),
+        ("", ["--data=data/words.txt"], True),
+        ("open('data/near.txt')", [], False),
+        ("open('/data/words.txt')", ["/data"], False),
+    ],
+)
+def test_a_script_runs_where_the_files_are_that_it_names(
+    repo: Path, monkeypatch: pytest.MonkeyPatch, text: str, args: list[str], in_root: bool
+) -> None:
+    (repo / "src" / "data").mkdir()
+    (repo / "src" / "data" / "near.txt").write_text("")
+    (repo / "data" / "near.txt").write_text("")
+    script = repo / "src" / "train.py"
+    script.write_text(f"{text}\n")
+    monkeypatch.chdir(repo)
+    layout = prepare_training("src/train.py", args, 1).layout
+    assert layout.cwd == (repo if in_root else script.parent)
+    assert layout.root == layout.cwd
+    monkeypatch.chdir(repo.parent)
+    assert prepare_training(script, args, 1).layout.cwd == script.parent

@@ -126,3 +126,24 @@ except TypeError as problem:
     facts, stand_ins, errors = running.run(tmp_path, code, OLDER, library="site-packages")
     assert facts == ["epoch", 4, True], errors
     assert [each.name for each in stand_ins] == ["Own(evaluation_strategy=)"]
+
+
+def test_modules_and_arguments_that_are_gone(tmp_path: Path) -> None:
+    code = """
+import torch
+from torch._six import inf, string_classes, container_abcs
+from torchvision.models.utils import load_state_dict_from_url
+optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+plan = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, verbose=True)
+try:
+    import torch._seven
+except ModuleNotFoundError:
+    print(json.dumps([inf > 1e300, isinstance("a", string_classes), container_abcs.__name__,
+                      load_state_dict_from_url is torch.hub.load_state_dict_from_url, plan.step_size]))
+"""
+    (tmp_path / "site-packages" / "torchvision" / "models").mkdir(parents=True)
+    for name in ("torchvision", "torchvision/models"):
+        (tmp_path / "site-packages" / name / "__init__.py").write_text("")
+    facts, stand_ins, errors = running.run(tmp_path, code, OLDER, library="site-packages")
+    assert facts == [True, True, "collections.abc", True, 2], errors
+    assert [each.name for each in stand_ins] == ["torch._six", "torchvision.models.utils", "StepLR(verbose=)"]

@@ -24,6 +24,8 @@ ALIKE = 24
 SMALL = 2**16
 #: Frames between a line and an operator: of these the line is not the one that calls it
 BETWEEN = re.compile(r"(^|/)torch/nn/modules/|-packages/(?!torch/|torch_npu/)")
+#: Reads a number that lies on a device
+READ = "aten::_local_scalar_dense"
 #: Of the step, from here on a word of a loop over single numbers: norms and scales are a few of these
 WORTH_SCALARS = 0.12
 UPDATE = "Optimizer."
@@ -67,7 +69,9 @@ def count_loops(lines: Lines) -> Iterator[Cause]:
     spans = lines.with_gradients(_leave_layers_out(lines, lines.spans_at(where), rows[chosen]))
     spent = float(spans.length_ns) / lines.steps
     scalars = not trace.shapes[int(groups[2, int(counts.argmax())])]
-    if scalars and spent < WORTH_SCALARS * lines.profile.breakdown.step_ns:
+    reads = trace.start_ns[trace.mask_of_names(READ.__eq__) & lines.steady]
+    is_of_reads = 2 * int(spans.cover_moments(reads).sum()) >= int(counts.max())  # each is told as a wait
+    if scalars and (is_of_reads or spent < WORTH_SCALARS * lines.profile.breakdown.step_ns):
         return
     kind = "tiny_kernels" if HANDED_OUT * int(lines.hands_out[rows[chosen]].sum()) >= calls else "python"
     cause = make_cause(lines, kind, "loops", spent, where, part, calls=round(calls / lines.steps))

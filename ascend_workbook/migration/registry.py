@@ -18,6 +18,7 @@ from ascend_workbook.findings.finding import Finding
 from ascend_workbook.findings.rules import Check, judge_facts, modules_of, row_of
 from ascend_workbook.migration import rules as package
 from ascend_workbook.migration.reading.source import Source
+from ascend_workbook.migration.release import drop_overruled
 from ascend_workbook.migration.repair import Known, add_knowledge
 from ascend_workbook.migration.rules.calls import Calls
 
@@ -132,7 +133,7 @@ def choose_rules(data: bytes) -> list[Rule]:
 def judge_source(source: Source, rules: Iterable[Rule], *, strict: bool = False) -> list[Finding]:
     """List what these rules find in a source, with what each of them knows."""
     judged = ((rule, judge_facts(source, {rule.code: rule.check}, strict=strict)) for rule in rules)
-    return [add_knowledge(finding, rule.known) for rule, findings in judged for finding in findings]
+    return drop_overruled([add_knowledge(finding, rule.known) for rule, findings in judged for finding in findings])
 
 
 def _find_tokens(data: bytes) -> tuple[set[bytes], set[bytes]]:

@@ -22,6 +22,7 @@ from ascend_workbook.migration.reading.branches import drop_settled_findings, wr
 from ascend_workbook.migration.reading.source import Source, decode_bytes, parse_text
 from ascend_workbook.migration.reading.undecoded import Unreadable, refuse_binary, refuse_large
 from ascend_workbook.migration.registry import Rule, choose_rules, judge_source
+from ascend_workbook.migration.release import aim_at, choose_release
 from ascend_workbook.migration.repair import (
     CLASSES,
     GRAVEST,
@@ -147,10 +148,12 @@ def scan(
     *,
     imports: bool = False,
     entry: str | os.PathLike[str] | None = None,
+    torch_npu: str | None = None,
 ) -> Report:
     """Scans a Python file or a folder of them. With `fail_on` (classes) the status is Fix where one of them occurs.
     With `imports` a script brings the modules that it imports from its folder, and requirements and texts beside it.
     With `entry`, a script of the folder, what its imports do not reach is folded into one line and does not count.
+    `torch_npu` is the release to judge for; without it the one installed here, else the one that `setup` recommends.
 
     The report's table has a row per use, what needs work first, then in the order of the files; `parts[0]` counts them
     by class and has the chart. Every finding with a place carries its class in `args["class"]`, beside it `confidence`,
@@ -158,19 +161,21 @@ def scan(
     `facts["counts"]`, but in a part of their own and `facts["tensorflow"]`. A file that cannot be read is a finding,
     never a gap. Raises WorkbookError where the path does not exist or a class of `fail_on` is none."""
     gate_classes = parse_fail_on(fail_on, CLASSES)
+    release = choose_release(torch_npu)
     where = collect_files(path, imports=imports)
-    findings: list[Finding] = []
+    findings: list[Finding] = [release.describe()] if torch_npu else []
     hashes: dict[str, str] = {}
     python = partial(scan_file, parse=len(where.python) <= PARSED)
     kinds = ((python, where.python), (_scan_text_file, where.texts), (_scan_notebook_file, where.notebooks))
     jobs = [(kind, file, where.name_of(file)) for kind, files in kinds for file in files]
-    for (_, _, name), (file_findings, sha256) in zip(jobs, spread_work(_scan_job, jobs)):
-        findings += file_findings
-        if sha256:
-            hashes[name] = sha256
+    with aim_at(release):
+        for (_, _, name), (file_findings, sha256) in zip(jobs, spread_work(_scan_job, jobs)):
+            findings += file_findings
+            if sha256:
+                hashes[name] = sha256
     findings = [*settings.fold_unjudged(findings), *no_file(path, where), *not_python(where)]
     findings += carry_builds(where, findings)
-    facts: dict[str, object] = {}
+    facts: dict[str, object] = {"torch_npu": release.to_facts()}
     if entry is not None:
         findings, facts["unreached"] = fold_unreached(find_reach(where, os.fspath(entry)), findings)
     report = _make_report(path, where, findings, hashes, gate_classes)

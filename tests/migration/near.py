@@ -44,7 +44,7 @@ class Refusal:
 def steps_of(subject: Subject, code: str) -> set[Step]:
     """Return the steps that the rule's own file takes for a text."""
     source = subject.read(code)
-    with _trace_steps(subject.check.__code__.co_filename) as steps:
+    with _trace_steps(subject.written_in) as steps:
         list(subject.check(source))
     return steps
 

@@ -11,7 +11,9 @@ from ascend_workbook.findings.finding import Finding
 from ascend_workbook.findings.rules import Check
 from ascend_workbook.migration.reading.source import Source, parse_text
 from ascend_workbook.migration.registry import load_rules
+from ascend_workbook.migration.release import aim_at, choose_release
 from ascend_workbook.migration.repair import class_of
+from ascend_workbook.migration.rules import release_names
 from ascend_workbook.migration.texts import containers, requirements, settings, shell, text_source
 from tools.examples import Case, Mark, read_examples
 
@@ -38,6 +40,12 @@ class Subject:
         return text_source(code, self.file) if self.file else parse_text(code)
 
     @property
+    def written_in(self) -> str:
+        """Return the file of the rule itself."""
+        rule = release_names.check if self.check is check_for_old_release else self.check
+        return rule.__code__.co_filename
+
+    @property
     def cases(self) -> list[Case]:
         """Return the examples that this Python can read."""
         old = sys.version_info < (3, 10)
@@ -48,7 +56,16 @@ class Subject:
         return [case for case in self.cases if case.near_miss]
 
 
-SUBJECTS = [Subject(rule.code, rule.check) for rule in load_rules()]
+def check_for_old_release(source: Source) -> list[Finding]:
+    """Return what the rule of releases says where an old one is asked for; it is silent without."""
+    with aim_at(choose_release("2.1.0")):
+        return list(release_names.check(source))
+
+
+SUBJECTS = [
+    Subject(rule.code, check_for_old_release if rule.code == release_names.CODE else rule.check)
+    for rule in load_rules()
+]
 SUBJECTS += [Subject(rule.CODE, rule.check, name) for rule, name in TEXTS.items()]
 
 

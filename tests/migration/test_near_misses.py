@@ -25,11 +25,11 @@ BEFORE_3_12 = 'if f"{name}=" in str(node.value):'
 
 
 def _refusals(subject: Subject) -> tuple[Refusal, ...]:
-    return refusals(subject.check.__code__.co_filename)
+    return refusals(subject.written_in)
 
 
 def _line(subject: Subject, refusal: Refusal) -> str:
-    return linecache.getline(subject.check.__code__.co_filename, refusal.first).strip()
+    return linecache.getline(subject.written_in, refusal.first).strip()
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,7 @@ VERBS = {
             **dict.fromkeys(("out", "root"), "FOLDER"),
             "branch": "NAME",
             "skip": Row(metavar="CURE"),
+            "torch_npu": "VERSION",
             "timeout_s": Row("--timeout", metavar="S"),
             "loss_regex": "PATTERN",
             **dict.fromkeys(("steps", "nproc", "rounds", "seed"), "N"),

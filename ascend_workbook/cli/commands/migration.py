@@ -59,13 +59,24 @@ def run_looked(call: partial[Report]) -> Report:
 
 
 VERBS = {
-    "scan": Verb(scan, {"fail_on": FAIL_ON, "entry": "SCRIPT"}, run_looked, details="--details"),
+    "scan": Verb(
+        scan, {"fail_on": FAIL_ON, "entry": "SCRIPT", "torch_npu": "VERSION"}, run_looked, details="--details"
+    ),
     "rewrite": Verb(
         rewrite,
-        {"mode": Row(choices=MODES), "patch": "FILE", "out": "FOLDER", "expect": "SCAN.JSON", "fail_on": FAIL_ON},
+        {
+            "mode": Row(choices=MODES),
+            "patch": "FILE",
+            "out": "FOLDER",
+            "expect": "SCAN.JSON",
+            "torch_npu": "VERSION",
+            "fail_on": FAIL_ON,
+        },
         run_looked,
         show_rewrite,
         last_rewrite,
     ),
-    "assess": Verb(assess, {"fail_on": FAIL_ON, "entry": "SCRIPT", "prices": "FILE"}, run_looked),
+    "assess": Verb(
+        assess, {"fail_on": FAIL_ON, "entry": "SCRIPT", "prices": "FILE", "torch_npu": "VERSION"}, run_looked
+    ),
 }

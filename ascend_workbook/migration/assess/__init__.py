@@ -23,6 +23,7 @@ from ascend_workbook.migration.assess.effort import REPEATED, Kind, Risk, kinds_
 from ascend_workbook.migration.files import collect_files
 from ascend_workbook.migration.reach import FOLDED, OPEN
 from ascend_workbook.migration.reading.undecoded import Unreadable
+from ascend_workbook.migration.release import JUDGED_FOR
 from ascend_workbook.migration.repair import CLASSES, CONFIDENCE, MANUAL, REWRITE, UNSUPPORTED, VERSIONS
 from ascend_workbook.migration.scan import scan
 from ascend_workbook.migration.texts import read_text
@@ -132,16 +133,17 @@ def assess(
     *,
     entry: str | os.PathLike[str] | None = None,
     prices: str | os.PathLike[str] | None = None,
+    torch_npu: str | None = None,
 ) -> Report:
     """The assessment of a file or folder. With `fail_on` (classes) the status is Fix where one of them occurs. With
     `entry`, a script of the folder, hours and risks are of what its imports reach. `prices` is a file of prices
-    (estimates/prices.py), by which hours become person-days and money.
+    (estimates/prices.py), by which hours become person-days and money. `torch_npu` is the release to judge for.
 
     `facts` has `counts` and `effort_h` (repairs) by class, `estimate_h` (testing and the range), `versions`, `risks`
     and `libraries`, as a CI job reads them. Raises WorkbookError for an unknown class or a path that does not exist."""
     gate_classes = parse_fail_on(fail_on, CLASSES)
     priced = load_prices(prices)
-    scanned, where = scan(path, entry=entry), collect_files(path)
+    scanned, where = scan(path, entry=entry, torch_npu=torch_npu), collect_files(path)
     kinds = kinds_of(scanned.findings)
     lines = effort.lines_of(kinds)
     sums = effort.sums_of(lines)
@@ -158,7 +160,9 @@ def assess(
     counts = {name: count + tensorflow.get(name, 0) for name, count in scanned.facts["counts"].items()}
     headline, *scan_findings = scanned.findings
     untold = [
-        finding for finding in scan_findings if finding.status is Status.NOT_LOOKED or finding.rule in (FOLDED, OPEN)
+        finding
+        for finding in scan_findings
+        if finding.status is Status.NOT_LOOKED or finding.rule in (FOLDED, OPEN) or finding.key == JUDGED_FOR
     ]
     summary_args: dict[str, Scalar] = {
         "grave": describe_grave_findings(scan_findings),
@@ -178,6 +182,7 @@ def assess(
     facts: dict[str, Any] = {
         "path": os.fspath(path),
         "files": scanned.facts["files"],
+        "torch_npu": scanned.facts["torch_npu"],
         "counts": counts,
         "effort_h": hours,
         "effort_total_h": round(sum(hours.values()), 2),

@@ -7,14 +7,17 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 
 from ascend_workbook.findings.finding import Place
-from ascend_workbook.machine.launch import LaunchResult
+from ascend_workbook.machine.launch import ChildError, LaunchResult
 from ascend_workbook.migration.reading.source import Source, decode_bytes, parse_text
 from ascend_workbook.migration.reading.undecoded import Unreadable
 
 FRAME = re.compile(r'^ *File "(?P<path>[^"]+)", line (?P<line>\d+)', re.MULTILINE)
+#: The line below a traceback.
+RAISED = re.compile(r"(?P<kind>[A-Za-z_][\w.]*)(?:: (?P<message>.*))?$")
 #: What differs from run to run in the same message.
 VARIES = re.compile(r"0x[0-9a-f]+|\d+")
 
@@ -90,9 +93,22 @@ def _parse(name: str, data: bytes | None) -> Source | None:
         return None
 
 
-def list_spots(result: LaunchResult, work: Path, root: Path, top: Path) -> tuple[Spot, ...]:
-    """List the lines of the repository at `top` in a run's traceback; `work` mirrors its folder `root`."""
-    error = result.error
+def find_error(result: LaunchResult) -> ChildError | None:
+    """Return a run's error; of one that caught its own and ended without a step the last traceback of its output."""
+    if result.error is not None or result.outcome == "timeout" or not result.output_path.is_file():
+        return result.error
+    text = result.output_path.read_text(encoding="utf-8", errors="replace")
+    lines = text.rpartition("Traceback (most recent call last)")[2].splitlines()[1:]
+    traceback = list(takewhile(lambda line: line.startswith(" "), lines))
+    match = RAISED.match(lines[len(traceback)]) if traceback and len(lines) > len(traceback) else None
+    frames = [(frame["path"], int(frame["line"])) for frame in FRAME.finditer("\n".join(traceback))]
+    if match is None or not frames:
+        return None
+    return ChildError(match["kind"].rpartition(".")[2], match["message"] or "", *frames[-1], tuple(traceback))
+
+
+def list_spots(error: ChildError | None, work: Path, root: Path, top: Path) -> tuple[Spot, ...]:
+    """List the lines of the repository at `top` in an error's traceback; `work` mirrors its folder `root`."""
     if error is None:
         return ()
     frames = [(match["path"], int(match["line"])) for match in FRAME.finditer("\n".join(error.traceback))]

@@ -11,10 +11,12 @@ from typing import Any
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Column, Listing, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
+from ascend_workbook.machine.versions import base_version
 from ascend_workbook.migration.dry_run import judge
 from ascend_workbook.migration.loop.repository import BASELINE, ORIGINAL, Result
 from ascend_workbook.migration.loop.rounds import Verdict, args_of_round, key_of_round
 from ascend_workbook.migration.loop.state import AGREES, EDITED, FAILED, Round, State
+from ascend_workbook.migration.release import GIVEN, Release
 from ascend_workbook.migration.texts.shell import is_shell
 from ascend_workbook.redaction.exits import redact
 from ascend_workbook.show.card import Shown, show_report
@@ -72,6 +74,18 @@ def make_report(result: Result, state: State, verdict: Verdict, root: Path, tier
         parts=(*cards, *last),
         answers=("MIG300",),
     )
+
+
+def tell_release(report: Report, release: Release, ran: str) -> Report:
+    """Say for which release of torch_npu the result was written, where somebody named one, and on which it `ran`."""
+    facts = {**report.facts, "torch_npu": {**release.to_facts(), "ran": ran}}
+    findings = [*report.findings]
+    if release.why == GIVEN:
+        findings.append(release.describe())
+    if release.why == GIVEN and ran and base_version(ran) != base_version(release.version):
+        args: dict[str, Scalar] = {"release": release.version, "ran": ran}
+        findings.append(Finding("MIG303", Status.LOOK, "MIG303.other_release", args))
+    return replace(report, findings=tuple(findings), facts=facts)
 
 
 def _summarise(result: Result, state: State, verdict: Verdict) -> Finding:

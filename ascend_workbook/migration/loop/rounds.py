@@ -19,7 +19,7 @@ from ascend_workbook.migration.dry_run import WATCH, sides
 from ascend_workbook.migration.dry_run import make_report as report_runs
 from ascend_workbook.migration.dry_run.original import Original, cell_script
 from ascend_workbook.migration.loop.curing import Cure, find_cure
-from ascend_workbook.migration.loop.failure import Failure, Spot, list_spots
+from ascend_workbook.migration.loop.failure import Failure, Spot, find_error, list_spots
 from ascend_workbook.migration.loop.git import run_git
 from ascend_workbook.migration.loop.repository import BASELINE, ORIGINAL, Result
 from ascend_workbook.migration.loop.rewriting import commit_rewrite, write_message
@@ -315,9 +315,11 @@ class Loop:
     def _read_failure(self, plan: sides.Plan, side: str, ran: LaunchResult) -> Failure:
         names = [name for name in run_git(self.result.folder, "ls-files", "-z").split("\0") if name]
         contents = ResultFiles(self.result.folder, names)
-        spots = list_spots(ran, plan.out / side / "work", plan.original.layout.root, self.root)
+        error = find_error(ran)
+        spots = list_spots(error, plan.out / side / "work", plan.original.layout.root, self.root)
         trouble, place = sides.describe_failure(plan, side, ran)
-        error = ran.error
+        if ran.error is None and error is not None:
+            place = sides.place_of(plan, side, error.path, error.line)
         kind, message = (error.type, error.message) if error else ("", say(trouble.key, "en", **trouble.args))
         message = redact(message)
         trace = "\n".join(error.traceback) if error else ""

@@ -20,8 +20,9 @@ from ascend_workbook.migration.loop import state as states
 from ascend_workbook.migration.loop.copying import Files, list_files
 from ascend_workbook.migration.loop.curing import check_names
 from ascend_workbook.migration.loop.git import find_top, run_git
-from ascend_workbook.migration.loop.report import make_report
+from ascend_workbook.migration.loop.report import make_report, tell_release
 from ascend_workbook.migration.loop.repository import OURS, Result, make_result
+from ascend_workbook.migration.release import aim_at, choose_release
 from ascend_workbook.migration.rewrite.change import INJECT, MODES
 from ascend_workbook.storage import write_file
 
@@ -46,6 +47,7 @@ def migrate(
     seed: int = SEED,
     timeout_s: float | None = 600.0,
     loss_regex: str | None = None,
+    torch_npu: str | None = None,
     python: str = sys.executable,
     on_progress: sides.Told | None = None,
     tell: Callable[[str], None] | None = None,
@@ -58,6 +60,7 @@ def migrate(
     showed. Without `out` it lies beside the repository, as NAME-npu. `branch` makes the same commits a new branch of
     the user's repository, whose working tree and index stay as they are. `root` is the folder to copy where it is not
     the repository around the script. A second call with the same result goes on where the first ended.
+    `torch_npu` is the release to rewrite for, as `scan` takes it; the runs are made on the one that is here.
     `skip` names cures that are not to be applied. Random numbers come from the host on both sides, so that losses can
     be compared. Raises WorkbookError where nothing could be run."""
     if mode not in MODES:
@@ -65,13 +68,14 @@ def migrate(
     if rounds < 1:
         raise WorkbookError("loop.rounds", rounds=rounds)
     check_names(skip)
+    release = choose_release(torch_npu)
     original = prepare_training(script, args, nproc)
     refuse_migrated(original)
     target, base = devices.find(device, python=python), devices.find_baseline(baseline, python=python)
     if target.accelerator != "npu":
         raise WorkbookError("loop.no_npu", tier=target.tier)
     top, files, folder = _find_places(original, root, out, branch)
-    result, state = _open_result(original, files, folder, top, branch, mode)
+    result, state = _open_result(original, files, folder, top, branch, mode, torch_npu or "")
     with states.hold_alone(result.own_folder):
         state = states.load_state(result.own_folder) or state
         result.free_index(ours=state.writing)
@@ -86,9 +90,11 @@ def migrate(
         runs = result.own_folder / "runs"
         plan = sides.Plan(original, runs, steps, seed, python, timeout_s, loss_regex, limit, mode, network, "host")
         loop = looping.Loop(result, state, plan, base, target, files.root, rounds, tuple(skip), on_progress, tell)
-        verdict = loop.run()
+        with aim_at(release):
+            verdict = loop.run()
         state.left["uncommitted"] = result.list_uncommitted()
         report = make_report(result, state, verdict, files.root, target.tier, loop.shell)
+        report = tell_release(report, release, target.versions.get("torch_npu", ""))
         state.head, state.asked = verdict.head, asked
         write_file(result.own_folder / REPORT, report.to_json())
         state.save(result.own_folder)
@@ -131,7 +137,7 @@ def _find_places(
 
 
 def _open_result(
-    original: Original, files: Files, folder: Path, top: Path | None, branch: str | None, mode: str
+    original: Original, files: Files, folder: Path, top: Path | None, branch: str | None, mode: str, torch_npu: str
 ) -> tuple[Result, states.State]:
     """The earlier result of the same files, or a new one."""
     name = original.given.resolve().relative_to(files.root).as_posix()
@@ -141,6 +147,7 @@ def _open_result(
         "sha256": files.hash_state(),
         "branch": branch or "",
         "mode": mode,
+        "torch_npu": torch_npu,
     }
     left = {"private": files.private, "large": files.large, "modules": files.modules}
     left["links"] = files.list_leading_out()
@@ -151,7 +158,7 @@ def _open_result(
         message = say("loop.commit.original", root=files.root.name)
         return make_result(files, folder, top, branch or "", message, fresh.save), fresh
     for part in source:
-        if earlier.source.get(part) != source[part]:
+        if earlier.source.get(part, "") != source[part]:
             was, now = str(earlier.source.get(part, "")), source[part]
             if part == "sha256":
                 raise WorkbookError("loop.source_changed", path=str(folder), root=source["root"])

@@ -24,6 +24,7 @@ from ascend_workbook.migration.reading.names import TRANSFER, list_imported_name
 from ascend_workbook.migration.reading.source import Source, decode_bytes, parse_text
 from ascend_workbook.migration.reading.undecoded import Unreadable, refuse_binary
 from ascend_workbook.migration.registry import choose_rules
+from ascend_workbook.migration.release import aim_at, choose_release
 from ascend_workbook.migration.repair import (
     AUTO,
     CLASSES,
@@ -150,6 +151,7 @@ def rewrite(
     fail_on: Iterable[str] = (),
     into_existing: bool = False,
     imports: bool = False,
+    torch_npu: str | None = None,
 ) -> Report:
     """The migrated script or folder as a diff; without `out`, `patch` or `in_place` nothing is written.
 
@@ -160,6 +162,7 @@ def rewrite(
     `imports`: with a script the modules that it imports from its folder are migrated too, as those of a folder.
     `expect` is a report that `scan` wrote as JSON, or its `facts["sha256"]`: a file that has changed since is refused
     before anything is written. With `fail_on` (classes) the status is Fix where one of them is left in the result.
+    `torch_npu` is the release to write for, as `scan` takes it.
 
     Raises WorkbookError for a single file that cannot be read, for a refusal, for edits that overlap or would not
     parse; of a folder, a file that cannot be read or written is a finding and the rest goes on."""
@@ -169,7 +172,8 @@ def rewrite(
         raise WorkbookError("migration.two_places")
     gate_classes = parse_fail_on(fail_on, CLASSES)
     work = Work(_exclude_out_folder(collect_files(path, imports=imports), out), mode)
-    plan_changes(work, single=len(work.where.scanned_files) == 1 and Path(path).is_file())
+    with aim_at(choose_release(torch_npu)):
+        plan_changes(work, single=len(work.where.scanned_files) == 1 and Path(path).is_file())
     work.left += writing.report_links(work.where, work.changes.values())
     failed = writing.check_expected(expect, work.where, work.changes.values()) if expect is not None else []
     writing.check(work.where, Path(out) if out is not None else None, Path(patch) if patch is not None else None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -184,6 +185,30 @@ def test_the_same_cause_again_is_for_a_person(script: Path, monkeypatch: pytest.
     assert report.facts["verdict"] == "came_back" and report.status is Status.FIX
     assert [entry["cure"] for entry in report.facts["rounds"]] == ["fused", ""]
     assert report.facts["rounds"][1]["code"] == "opt.step()"
+
+
+def test_an_error_that_the_program_catches_itself_is_read_from_its_output(
+    script: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results: Iterator[tuple[str, int] | None] = iter([None, None, None])
+    launched = give(monkeypatch, results)
+    ordinary = module.Loop._launch
+
+    def launch(loop: Loop, plan: Plan, side: str, where: Device) -> tuple[LaunchResult, float]:
+        ran, seconds = ordinary(loop, plan, side, where)
+        if len(launched) != 2:
+            return ran, seconds
+        ran.out.mkdir(parents=True)
+        work = ran.out / "work" / "train.py"
+        text = f'ERROR - Traceback (most recent call last):\n  File "{work}", line 5, in f\n    big = x[0]\n'
+        ran.output_path.write_text(f"{text}TypeError: {NONE}\nbye\n", encoding="utf-8")
+        return replace(ran, outcome="finished", trouble=Sentence("launch.no_steps")), seconds
+
+    monkeypatch.setattr(module.Loop, "_launch", launch)
+    report = run(script)
+    assert report.facts["verdict"] == "agrees"
+    assert [entry["cure"] for entry in report.facts["rounds"]] == ["capability", ""]
+    assert report.facts["rounds"][0]["place"]["line"] == 5
 
 
 def test_a_cure_that_is_refused_is_not_applied(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,9 +70,11 @@ def list_having(kind: str) -> dict[str, tuple[str, ...]]:
     return {name: tuple(having.split()) for having, lines in lists.items() for line in lines for name in line.split()}
 
 
-def choose_release(wanted: str | None = None) -> Release:
-    """Choose the release to judge for. Raises WorkbookError for no version and one older than all read."""
-    installed = installed_versions().get("torch_npu", "")
+def choose_release(wanted: str | None = None, here: str = "") -> Release:
+    """Choose the release to judge for; `here` is the one that runs are made on, where that is known.
+
+    Raises WorkbookError for no version and one older than all that were read."""
+    installed = here or installed_versions().get("torch_npu", "")
     version, why = (wanted, GIVEN) if wanted else (installed, INSTALLED)
     if not version:
         version, why = recommended_versions().torch_npu, RECOMMENDED

@@ -36,6 +36,11 @@ def test_what_is_given_holds_then_what_is_installed_then_what_is_recommended(mon
         assert (release.version, release.why, release.read) == chosen
 
 
+def test_what_runs_are_made_on_comes_before_what_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "installed_versions", lambda: {"torch_npu": "2.6.0"})
+    assert choose_release(None, "2.13.0").version == "2.13.0" and choose_release("2.1.0", "2.13.0").version == "2.1.0"
+
+
 def test_what_is_no_release_is_refused_with_those_that_are(monkeypatch: pytest.MonkeyPatch) -> None:
     for wanted, key in (("two", "release.no_version"), ("1.11.0", "release.too_old")):
         with pytest.raises(WorkbookError) as refused:

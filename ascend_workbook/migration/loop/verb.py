@@ -68,12 +68,12 @@ def migrate(
     if rounds < 1:
         raise WorkbookError("loop.rounds", rounds=rounds)
     check_names(skip)
-    release = choose_release(torch_npu)
     original = prepare_training(script, args, nproc)
     refuse_migrated(original)
     target, base = devices.find(device, python=python), devices.find_baseline(baseline, python=python)
     if target.accelerator != "npu":
         raise WorkbookError("loop.no_npu", tier=target.tier)
+    release = choose_release(torch_npu, target.versions.get("torch_npu", ""))
     top, files, folder = _find_places(original, root, out, branch)
     result, state = _open_result(original, files, folder, top, branch, mode, torch_npu or "")
     with states.hold_alone(result.own_folder):

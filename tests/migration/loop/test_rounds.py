@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Report
 from ascend_workbook.findings.sentence import Sentence
@@ -435,6 +436,24 @@ def test_another_interpreter_is_run_anew(script: Path, monkeypatch: pytest.Monke
     launched = give(monkeypatch, iter([None, None]))
     run(script, python="/another/python")
     assert len(launched) == 2
+
+
+def test_a_release_is_written_for_and_the_one_that_ran_is_said(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script.write_text("import torch\n\nstate = torch.load('a.pt', map_location='cuda')\n", encoding="utf-8")
+    for name in ("find", "find_baseline"):
+        monkeypatch.setattr(devices, name, lambda wanted, python: Device(wanted, "", 1, {"torch_npu": "2.13.0"}))
+    launched = give(monkeypatch, iter([None, None]))
+    report = run(script, torch_npu="2.1.0")
+    assert launched[1][1].migrated is not None and b"map_location='npu'" in launched[1][1].migrated[script]
+    (other,) = (found for found in report.findings if found.key == "MIG303.other_release")
+    assert other.args == {"release": "2.1.0", "ran": "2.13.0"} and other.status is Status.LOOK
+    with pytest.raises(WorkbookError) as refused:
+        run(script, torch_npu="2.6.0")
+    assert refused.value.key == "loop.other_source"
+    give(monkeypatch, iter([None, None]))
+    report = migrate(script, out=script.parents[1] / "new", device="npu-simulated", baseline="cpu")
+    assert report.facts["torch_npu"]["why"] == "installed" and report.facts["torch_npu"]["version"] == "2.13.0"
+    assert not any(found.rule == "MIG162" or found.key == "MIG303.other_release" for found in report.findings)
 
 
 def test_a_colon_in_a_name_is_no_line(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:

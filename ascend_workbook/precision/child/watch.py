@@ -92,6 +92,7 @@ class Recorder:
         self.error: str | None = None
         self.file = _File(out / ("watch.jsonl" if rank == 0 else f"watch.rank{rank}.jsonl"), config, secrets)
         self.weights = numbers.Weights()
+        self._moments: dict[int, numbers.Moments] = {}
         self.activations = hooks.Activations(config["activation_every"])
         self.states = states.States(out / "states", config["state_bytes"], rank)
         self._rules = rules.Rules()
@@ -128,6 +129,8 @@ class Recorder:
             self._entry.changed += result.changed
             for place, how, flag in result.flags:
                 self._entry.add((how, place), flag)
+            if id(optimizer) in self._moments:
+                self._check_moments(self._moments[id(optimizer)])
             turn = max(1, self.config["update_every"])
             rates = numbers.rates_of(optimizer)
             self._sampled = []
@@ -155,6 +158,7 @@ class Recorder:
                 self._places[id(value)] for value in numbers.parameters_of(optimizer) if id(value) in self._places
             ]
             self.weights.note(places, self._parameters, self.step + 1)
+            self._moments.setdefault(id(optimizer), numbers.Moments()).note(optimizer, self._places)
 
     def end_step(self, loss: object, rate: float | None) -> None:
         """Close a step, after its last update."""
@@ -194,7 +198,8 @@ class Recorder:
             self.flush()
         end = {"status": status, "steps": self.step, "skipped": self.skipped, "seconds": round(self.seconds, 4)}
         end.update(kept=self.states.written, why_not=self.states.why_not, error=self.error)
-        end.update(unchecked=self.weights.error, thinned=self.file.thinned)
+        unchecked = [self.weights.error, *(moments.error for moments in self._moments.values())]
+        end.update(unchecked=next(filter(None, unchecked), None), thinned=self.file.thinned)
         self.file.write({"end": end}, force=True)
 
     def watch_clipping(self) -> Callable[[], None]:
@@ -223,6 +228,13 @@ class Recorder:
         self._clipped += pairs
 
     # Inside
+
+    def _check_moments(self, moments: numbers.Moments) -> None:
+        looked, changed, flags = moments.check(self._places)
+        self._entry.moments.update(looked)
+        self._entry.spoilt.update(changed)
+        for place, flag in flags:
+            self._entry.add(("moment", place), flag)
 
     def _tell(self, alarm: dict[str, Any]) -> None:
         alarm = {**alarm, "rank": self.rank} if self.rank else alarm

@@ -11,6 +11,8 @@ import torch
 
 #: Of a device one in so many weights is read exactly at each step.
 EXACT_TURN = 16
+#: Bytes of the optimizers' states that are summed at each step, in turn: a few milliseconds whatever the model's size.
+STATE_BYTES = 4 << 20
 PREFIXES = ("module.", "_orig_mod.", "_fsdp_wrapped_module.")
 
 _raw = torch._C._VariableFunctions
@@ -34,6 +36,8 @@ class Entry:
         self.updates: list[tuple[int, bool]] = []
         self.changed: list[tuple[int, str]] = []
         self.checked: set[int] = set()
+        self.moments: set[int] = set()
+        self.spoilt: set[int] = set()
         self.frozen: set[int] = set()
 
     def add(self, slot: tuple[str, int], value: torch.Tensor) -> None:
@@ -72,6 +76,9 @@ class Entry:
         changed = [*self.changed, *flags]
         if changed:
             record["changed"] = sorted(dict(reversed(changed)).items())
+        spoilt = {place for (kind, place), flag in by_slot.items() if kind == "moment" and flag} | self.spoilt
+        if self.moments:
+            record["moments"] = [len(self.moments), *sorted(spoilt)]
         if self.frozen:
             record["frozen"] = sorted(self.frozen)
         if len(self.checked) < self.width:
@@ -222,6 +229,69 @@ class Weights:
                 result.checked.append(place)
                 if place not in habits and _digest(parameters[place]) != digest:
                     result.changed.append((place, "program" if place in written else "silent"))
+
+
+class Moments:
+    """What an update left of the optimizer's state, part by part in turn, to be held against what the next one finds.
+    A tensor that the script wrote to, or put another one in the place of, is not told."""
+
+    def __init__(self) -> None:
+        self.error: str | None = None
+        self._left: list[tuple[int, torch.Tensor, str, int, tuple[torch.Tensor, slice], Any, Any]] = []
+        self._turn = 0
+
+    def check(self, places: dict[int, int]) -> tuple[list[int], list[int], list[tuple[int, torch.Tensor]]]:
+        """Return the parameters looked at, those whose state changed, and flags still on the device. `places` are those
+        of the parameters by identity."""
+        left, self._left = self._left, []
+        looked, changed, flags = [], [], []
+        try:
+            for place, parameter, slot, version, part, digest, state in left:
+                now = state.get(parameter, {}).get(slot) if places.get(id(parameter)) == place else None
+                if now is None or now is not part[0] or now._version != version:
+                    continue
+                looked.append(place)
+                again = _read_bits(now, part[1])
+                if isinstance(digest, torch.Tensor):
+                    flags.append((place, again != digest))
+                elif again != digest:
+                    changed.append(place)
+        except (RuntimeError, TypeError, ValueError) as error:
+            self.error = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+        return looked, changed, flags
+
+    def note(self, optimizer: torch.optim.Optimizer, places: dict[int, int]) -> None:
+        """Read the parts whose turn it is, after an update."""
+        if self.error is not None:
+            return
+        try:
+            parts = [
+                (parameter, slot, value, start)
+                for parameter in parameters_of(optimizer)
+                if id(parameter) in places
+                for slot, value in optimizer.state.get(parameter, {}).items()
+                if isinstance(value, torch.Tensor) and value.dim() and value.is_floating_point()
+                for start in range(0, value.numel() * value.element_size(), STATE_BYTES)
+            ]
+            room = STATE_BYTES
+            for number in range(len(parts)):
+                parameter, slot, value, start = parts[(self._turn + number) % len(parts)]
+                size = min(STATE_BYTES, value.numel() * value.element_size() - start)
+                if size > room:
+                    break
+                room -= size
+                within = slice(start // value.element_size(), (start + size) // value.element_size())
+                place, digest = places[id(parameter)], _read_bits(value, within)
+                self._left.append((place, parameter, slot, value._version, (value, within), digest, optimizer.state))
+            self._turn = (self._turn + len(self._left)) % max(1, len(parts))
+        except (RuntimeError, TypeError, ValueError) as error:
+            self.error = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+
+
+def _read_bits(value: torch.Tensor, part: slice) -> Any:
+    """An exact digest of some elements: a number on the CPU, a tensor on a device."""
+    own = plain_value(value).reshape(-1)[part]
+    return _digest(own) if own.device.type == "cpu" else _sum_of_bits(own)
 
 
 def _digest(parameter: torch.Tensor) -> int:

@@ -66,6 +66,7 @@ class Rules:
         self._quiet: dict[str, int] = {}
         self._rate, self._steps = 0.0, 0
         self._lost = self._broken = False
+        self._calm = 0
         self._missing: dict[int, int] = {}
         self.set_names(names, sizes)
 
@@ -88,6 +89,7 @@ class Rules:
         step = int(record["step"])
         norms = _as_numbers(record.get("gradients") or (), len(self.names))
         alarms = [*self._judge_finite(step, record, norms), *self._judge_changes(step, record)]
+        alarms += self._judge_moments(step, record)
         if not self._broken:
             alarms += [*self._judge_gradients(step, record, norms), *self._judge_updates(step, record)]
         alarms += [*self._judge_rate(step, record), *self._judge_scale(step, record)]
@@ -300,6 +302,15 @@ class Rules:
         how = {changed[at] for at in places_told}
         kind = "reloaded" if most else "program" if how == {"program"} else "silent"
         return [{"key": "changed", "kind": kind, "step": step, "names": names, "count": len(places_told)}]
+
+    def _judge_moments(self, step: int, record: Mapping[str, Any]) -> list[Alarm]:
+        """The optimizer's state is not what its update left, though nobody wrote to it."""
+        looked, *places = record.get("moments") or (0,)
+        calm, self._calm = self._calm, 0 if places else self._calm + bool(looked)
+        if not places or calm < CLEAN:  # a script that does so at every step does it on purpose
+            return []
+        names = [self.names[at] for at in places[:SHOWN]]
+        return [{"key": "changed", "kind": "moments", "step": step, "names": names, "count": len(places)}]
 
     def _is_due(self, kind: str, step: int) -> bool:
         last = self._quiet.get(kind)

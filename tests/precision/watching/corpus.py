@@ -163,7 +163,7 @@ FAULTS: dict[str, Fault] = {
     "layer gives nan": Fault(BEFORE, ("nonfinite",), break_layer),
     "bit of a weight": Fault(BEFORE, ("changed",), lambda at: at.flip(at.pick())),
     "bit of a gradient": Fault(GRADIENT, ("spike", "nonfinite"), lambda at: at.flip(at.pick().grad)),  # type: ignore[arg-type]
-    "bit of the optimizer": Fault(CLIPPED, ("update", "spike", "nonfinite"), flip_state, late=1),
+    "bit of the optimizer": Fault(CLIPPED, ("changed", "update", "spike", "nonfinite"), flip_state, late=1),
     "written": Fault(BEFORE, ("changed",), write),
     "layer cut off": Fault(CLIPPED, ("gone",), cut_off, late=1),
     "rate leaps": Fault(BEFORE, ("update", "spike", "nonfinite"), raise_rate, late=1),

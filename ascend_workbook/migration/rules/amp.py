@@ -1,7 +1,8 @@
 """Mixed precision: torch.autocast, torch.amp and torch.cuda.amp, old spelling and new.
 
 transfer_to_npu patches autocast's constructor, custom_fwd/bwd and the old GradScaler; torch.amp.GradScaler
-is not patched and works with "cuda" as it is (a full step was run).
+is not patched and works with "cuda" as it is (a full step was run). torch.is_autocast_enabled(), with "cuda" or
+without, answers False inside autocast under torch_npu 2.12.0 and True under 2.13.0 (both were run).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import ast
 from ascend_workbook.migration import api_map
 from ascend_workbook.migration.reading.calls import is_load, string_value
 from ascend_workbook.migration.reading.source import Source
-from ascend_workbook.migration.repair import AUTO, MANUAL, MEASURED, TRANSFER, Findings, Known, finding_at
+from ascend_workbook.migration.repair import ADVICE, AUTO, MANUAL, MEASURED, TRANSFER, Findings, Known, finding_at
 
 CODE = "MIG108"
 WORDS = ("autocast",)
@@ -30,13 +31,18 @@ def _on_cpu(call: ast.Call) -> bool:
     return any(string_value(value) == "cpu" for value in (*call.args[:1], *named))
 
 
+def _names_npu(call: ast.AST | None) -> bool:
+    return isinstance(call, ast.Call) and any(string_value(value) == "npu" for value in call.args)
+
+
 def check(source: Source) -> Findings:
     yield from _check_wrapped_amp(source)
     for node, name in source.names.whole_names:
         above = source.names.parent_of(node)
         on_cpu = "_cpu_" in name or (isinstance(above, ast.Call) and above.func is node and _on_cpu(above))
         if name.startswith(NAMES) and is_load(node) and not on_cpu:
-            yield finding_at(source, node, "MIG108.works", AUTO, name=name)
+            asks = name == "torch.is_autocast_enabled" and not _names_npu(above)
+            yield finding_at(source, node, f"MIG108.{'asks' if asks else 'works'}", ADVICE if asks else AUTO, name=name)
 
 
 def _check_wrapped_amp(source: Source) -> Findings:

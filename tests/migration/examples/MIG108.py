@@ -30,6 +30,21 @@ with torch.autocast('cuda', 备注='cpu'):
 #    ^ MIG108.works auto
     pass
 
+# --- case: whether autocast is on, asked as CUDA code does
+import torch
+t = torch.float16 if torch.is_autocast_enabled() else torch.float32  # 精度
+#                    ^ MIG108.asks advice
+
+# --- case: the same by name of the device
+import torch
+on = torch.is_autocast_enabled('cuda')  # 开
+#    ^ MIG108.asks advice
+
+# --- case: the NPU's own is what it is on every release
+import torch
+on = torch.is_autocast_enabled('npu')  # 开
+#    ^ MIG108.works auto
+
 # --- near miss
 from torch.cuda.amp import autocast  # 只导入
 

@@ -7,14 +7,14 @@ DEVICE ?= auto
 ARGS ?=
 BIN := $(VENV)/bin
 
-.PHONY: help setup setup-dev run test test-full test-browser mutants notebooks references lint lab docs bench bundle offline-bundle resolve clean
+.PHONY: help setup setup-dev run test test-full test-versions test-browser mutants notebooks references lint lab docs bench bundle offline-bundle resolve clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
-setup:  ## make .venv: keeps an importable torch, installs the packages, builds the simulated NPU where there is no CANN
-	@$(PYTHON) tools/bootstrap.py --venv $(VENV)
+setup:  ## make .venv: keeps an importable torch, installs the packages, builds the simulated NPU where there is no CANN (PAIR=2.12.0)
+	@$(PYTHON) tools/bootstrap.py --venv $(VENV) $(if $(PAIR),--pair $(PAIR)) $(if $(UNTRIED),--untried)
 
 setup-dev:
 	@$(PYTHON) tools/bootstrap.py --venv $(VENV) --dev
@@ -27,6 +27,9 @@ test: setup-dev  ## run every test: unit, operators, notebooks through papermill
 
 test-full: setup-dev  ## run the tests and the longer suites
 	@$(BIN)/python tests/run.py --full
+
+test-versions:  ## try each pair of torch and torch_npu in an environment of its own, and print what ran (VERSIONS=2.12.0,2.7.1 STEPS=)
+	@$(PYTHON) -m tools.versions $(if $(VERSIONS),--versions $(VERSIONS)) $(if $(STEPS),--steps $(STEPS))
 
 test-browser: setup-dev  ## run every notebook, box and page in a headless Chromium, and print the folder of its pictures
 	@$(BIN)/python tests/browser/install.py

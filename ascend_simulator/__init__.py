@@ -5,6 +5,7 @@ The folder needs nothing of this package once it is built; nothing here imports 
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +15,7 @@ from ascend_simulator.libraries.building import build, default_location
 from ascend_simulator.libraries.plan import make_plan, read_stamp
 from ascend_simulator.real_cann import FORCE, real_cann
 
-__all__ = ["build", "environment", "is_built", "is_current", "location", "real_cann", "stamp"]
+__all__ = ["build", "environment", "is_built", "is_current", "location", "real_cann", "stamp", "tried_pairs"]
 
 
 def location() -> Path:
@@ -33,6 +34,13 @@ def stamp(where: Path | None = None) -> dict[str, object]:
     Empty where there is none.
     """
     return read_stamp(where or location())
+
+
+def tried_pairs() -> dict[str, str]:
+    """Return the torch_npu that goes with each release of torch that a build was tried with; the default's first."""
+    read = json.loads(Path(__file__).with_name("pairs.json").read_text(encoding="utf-8"))
+    pairs = {pair["torch"]: pair["torch_npu"] for pair in read["pairs"]}
+    return {read["default"]: pairs[read["default"]], **pairs}
 
 
 def is_current(where: Path | None = None) -> bool:

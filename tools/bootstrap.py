@@ -17,6 +17,7 @@ import sys
 import sysconfig
 import tempfile
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 #: The simulated NPU as it lies in an offline archive.
@@ -57,14 +58,16 @@ def main() -> int:
         "--pair",
         default="",
         metavar="VERSION",
-        help="where there is CANN and no torch: torch and torch_npu of this version",
+        help="where there is no torch: this release of it, and the torch_npu that goes with it",
     )
+    parser.add_argument("--untried", action="store_true", help="build the simulator for a pair that was never tried")
     args = parser.parse_args()
     if sys.version_info < (3, 9):  # noqa: UP036 - started by whatever Python the user has
         return print_stop(f"Python {sys.version.split()[0]} is too old.", "Start make with PYTHON=python3.10 or newer.")
     venv = Path(args.venv).resolve()
     try:
         os.environ.update(mirror_settings(os.environ.get(MIRROR, "")))
+        refuse_untried(venv, args.pair, untried=args.untried)
         set_up(make_venv(venv), venv, dev=args.dev, pair=args.pair)
     except subprocess.CalledProcessError as error:
         return print_stop(f"failed: {' '.join(map(str, error.cmd))}", "Read the lines above, then start it again.")
@@ -107,12 +110,41 @@ def set_up(python: Path, venv: Path, *, dev: bool, pair: str = "") -> None:
     if not wanted.items() <= done.items():
         if pair and has_cann() and not has_torch(python):
             install_pair(python, pair)
-        install_torch(python)
+        install_torch(python, f"torch=={pair}" if pair else "")
         install_packages(python, dev=dev)
         stamp.write_text(json.dumps({**done, **wanted}))
     build_native(python)
     if not has_cann():
         build_simulator(python, venv)
+
+
+def refuse_untried(venv: Path, asked: str, *, untried: bool) -> None:
+    """Refuse, before anything is made, a pair that the simulated NPU was never tried with, or one that is not there."""
+    python = venv / "bin" / "python"
+    here = installed_version(python if python.exists() else Path(sys.executable), "torch")
+    release = (here or "").partition("+")[0]
+    if asked and release and asked != release:
+        raise SetupError(
+            f"torch {asked} was asked for and torch {here} is here, which set-up never replaces.",
+            f"Start make with a Python that has no torch: make setup PAIR={asked} VENV=.venv-{asked}",
+        )
+    wanted = release or asked
+    if has_cann() or untried or not wanted or wanted in tried_pairs():
+        return
+    raise SetupError(
+        f"the simulated NPU was never tried with torch {wanted}, only with {', '.join(tried_pairs())}.",
+        f"Start make with a Python that has no torch (make setup PAIR={next(iter(tried_pairs()))} VENV=.venv-other), "
+        "or let it be built untried: make setup UNTRIED=1",
+    )
+
+
+def tried_pairs() -> dict[str, dict[str, Any]]:
+    """Return what ascend_simulator/pairs.json says of each torch, by its release; the pinned one alone without it."""
+    path = ROOT / "ascend_simulator" / "pairs.json"
+    if not path.is_file():
+        release = find_pin("torch").partition("==")[2]
+        return {release: {"torch": release, "torch_npu": find_pin("torch_npu").partition("==")[2]}}
+    return {pair["torch"]: pair for pair in json.loads(path.read_text(encoding="utf-8"))["pairs"]}
 
 
 def has_cann() -> bool:
@@ -216,7 +248,10 @@ def install_packages(python: Path, *, dev: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         held = Path(folder, "held.txt")
         names = [(name, installed_version(python, name)) for name in ("torch", "torch_npu", "torchvision")]
-        held.write_text("".join(f"{name}=={version}\n" for name, version in names if version))
+        release = (installed_version(python, "torch") or "").partition("+")[0]
+        beside = tried_pairs().get(release, {}).get("beside", [])
+        lines = [*(f"{name}=={version}" for name, version in names if version), *beside]
+        held.write_text("".join(f"{line}\n" for line in lines))
         files = ["-r", str(ROOT / "requirements.txt")] + (["-r", str(ROOT / "requirements-dev.txt")] if dev else [])
         run_pip(python, ["-c", str(held), *files])
     isolation = "--no-build-isolation" if has_setuptools(python) else "--use-pep517"
@@ -239,7 +274,8 @@ def build_simulator(python: Path, venv: Path) -> None:
     """Build torch_npu beside the simulator (off site-packages), the stand-in CANN, and its Jupyter kernel."""
     place = Path(os.environ.get("ASCEND_WORKBOOK_SIMULATOR") or venv / "share" / "ascend-workbook" / "simulator")
     if installed_version(python, "torch_npu") is None and not list(place.glob("python/torch_npu-*.dist-info")):
-        version = (installed_version(python, "torch") or "").partition("+")[0]
+        release = (installed_version(python, "torch") or "").partition("+")[0]
+        version = tried_pairs().get(release, {}).get("torch_npu", release)
         print_line(f"installing torch_npu {version} beside the simulator")
         run_pip(python, ["--no-deps", "--target", str(place / "python"), f"torch_npu=={version}"])
     if has_compiler():

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ascend_simulator.libraries.compiling import make_libraries
+from ascend_simulator.libraries.headers import fetch_cann_headers
 from ascend_simulator.libraries.plan import (
     CANN_VERSION,
     GRAPH_ENGINE,
@@ -24,6 +25,7 @@ from ascend_simulator.libraries.plan import (
     REFERENCES,
     SHAPES_ONLY,
     Plan,
+    find_torch_npu,
     make_plan,
     read_stamp,
 )
@@ -40,9 +42,10 @@ def default_location() -> Path:
 def build(location: Path | None = None, *, force: bool = False) -> bool:
     """Build the folder if it is not there or out of date, and return whether it was built now.
 
-    Raises SimulatorError: no compiler, no torch or torch_npu, or the compiler's own first error.
+    Raises SimulatorError: no compiler, no torch or torch_npu, no headers of CANN, or the compiler's own first error.
     """
     location = (location or default_location()).resolve()
+    fetch_cann_headers(find_torch_npu(location).root, location)
     plan = make_plan(location)
     with one_build_at_a_time(location):
         clear_away(location)

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ascend_simulator.errors import SimulatorError
+from ascend_simulator.libraries.features import list_features
 from ascend_simulator.libraries.plan import CANN_VERSION, NATIVE, Plan
 from ascend_simulator.libraries.stubs import atb_functions, unsupported_functions
 
 #: Libraries that torch_npu links to or opens, all of whose functions libascendcl.so holds.
-ALIASES = ("acl_op_compiler", "ge_runner", "graph", "acl_tdt_channel", "msprofiler", "ascend_hal")
+ALIASES = ("opapi", "acl_op_compiler", "ge_runner", "graph", "acl_tdt_channel", "msprofiler", "ascend_hal")
 #: The kernels are compiled as this many sources: torch's headers take longer than all that includes them.
 KERNEL_UNITS = 2
 
@@ -87,15 +88,15 @@ def compile_one(plan: Plan, job: Job) -> None:
 def torch_flags(plan: Plan) -> list[str]:
     """Return flags for kernels that call PyTorch's own; -O1 costs nothing measurable, saves a quarter of a build."""
     include = plan.torch.root / "include"
-    folders = (include, include / "torch" / "csrc" / "api" / "include", plan.torch_npu.root / "include")
-    return ["-O1", "-w", *(part for folder in folders for part in ("-isystem", str(folder)))]
+    npu = plan.torch_npu.root / "include"
+    folders = (*plan.cann_headers, include, include / "torch" / "csrc" / "api" / "include", npu)
+    features = [f"-DTORCH_HAS_{name}={int(there)}" for name, there in list_features(plan.torch).items()]
+    return ["-O1", "-w", *features, *(part for folder in folders for part in ("-isystem", str(folder)))]
 
 
 def cann_flags(plan: Plan) -> list[str]:
-    """Return flags for the headers in torch_npu's wheel, which declare each function with the visibility asked here."""
-    include = plan.torch_npu.root / "include"
-    own = (include, include / "third_party" / "acl" / "inc", include / "third_party" / "hccl" / "inc")
-    folders = (*own, plan.torch.root / "include")  # of torch only c10/util/Half.h and BFloat16.h, which need no library
+    """Return flags for CANN's headers, which declare each function with the visibility asked here."""
+    folders = (*plan.cann_headers, plan.torch.root / "include")  # of torch only Half.h and BFloat16.h: no library
     texts = {"CANN_VERSION": CANN_VERSION, "REBUILD": "ascend-workbook simulator build"}
     texts |= {"TORCH_VERSION": plan.torch.version, "TORCH_NPU_VERSION": plan.torch_npu.version}
     defines = [f'-DSIM_{name}="{text}"' for name, text in texts.items()]

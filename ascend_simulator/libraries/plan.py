@@ -14,6 +14,7 @@ from itertools import chain
 from pathlib import Path
 
 from ascend_simulator.errors import SimulatorError
+from ascend_simulator.libraries.headers import find_cann_headers
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,11 @@ def cxx_standard(torch: Package) -> str:
 
 
 def uses_cxx11_abi(torch: Package) -> bool:
-    """Whether torch was built with the C++11 std::string: then libc10.so holds names with `__cxx11`."""
-    return b"__cxx11" in (torch.root / "lib" / "libc10.so").read_bytes()
+    """Whether torch was built with the C++11 std::string: then c10's own functions take it by its new name.
+
+    An older build has `__cxx11` in libc10.so too, of the libstdc++ that is linked into it.
+    """
+    return b"_ZN3c106detail14torchCheckFailEPKcS2_jRKNSt7__cxx11" in (torch.root / "lib" / "libc10.so").read_bytes()
 
 
 PACKAGE = Path(__file__).parents[1]
@@ -74,6 +78,7 @@ class Plan:
 
     torch: Package
     torch_npu: Package
+    cann_headers: tuple[Path, ...]
     compiler: str
     standard: str
     cxx11_abi: bool
@@ -83,12 +88,19 @@ class Plan:
         stamp: dict[str, object] = {name: getattr(self, name) for name in ("compiler", "standard", "cxx11_abi")}
         for package in (self.torch, self.torch_npu):
             stamp |= {package.name: package.version, f"{package.name}_root": str(package.root)}
-        return {**stamp, "cann": CANN_VERSION, "sources": self.sources}
+        headers = str(self.cann_headers[0])
+        return {**stamp, "cann": CANN_VERSION, "cann_headers": headers, "sources": self.sources}
+
+
+def find_torch_npu(location: Path) -> Package:
+    """Find torch_npu beside the simulator, else where this Python has it."""
+    return find_package("torch_npu", location / "python")
 
 
 def make_plan(location: Path) -> Plan:
-    torch, npu = find_package("torch"), find_package("torch_npu", location / "python")
-    return Plan(torch, npu, find_compiler(), cxx_standard(torch), uses_cxx11_abi(torch), source_hashes())
+    torch, npu = find_package("torch"), find_torch_npu(location)
+    headers = find_cann_headers(npu.root, location)
+    return Plan(torch, npu, headers, find_compiler(), cxx_standard(torch), uses_cxx11_abi(torch), source_hashes())
 
 
 def source_hashes() -> dict[str, str]:

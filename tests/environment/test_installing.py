@@ -200,11 +200,18 @@ CASES: dict[str, tuple[Callable[[], Machine], str, Status, list[str], set[str]]]
         set(),
     ),
     "laptop with torch": (lambda: laptop(), "laptop", Status.NOTE, ["--no-deps --target", "simulator build"], {"kept"}),
-    "laptop with another torch": (
+    "laptop with another torch that was tried": (
         lambda: laptop(torch="2.12.0"),
         "laptop",
-        Status.LOOK,
+        Status.NOTE,
         ["/python torch_npu==2.12.0"],
+        {"kept"},
+    ),
+    "laptop with a torch that was not tried": (
+        lambda: laptop(torch="2.9.0"),
+        "laptop",
+        Status.LOOK,
+        ["/python torch_npu==2.9.0"],
         {"kept", "simulator_torch"},
     ),
     "laptop with an old Python": (

@@ -71,6 +71,60 @@ def test_packages_hold_the_pair(monkeypatch: pytest.MonkeyPatch) -> None:
     assert held == ["torch==2.7.1\ntorch_npu==2.7.1\n"]
 
 
+def test_old_torchs_numpy_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    versions(monkeypatch, torch="2.1.0+cpu")
+    monkeypatch.setattr(bootstrap, "tried_pairs", lambda: {"2.1.0": {"beside": ["numpy<2"]}})
+    held: list[str] = []
+    monkeypatch.setattr(
+        bootstrap, "run_pip", lambda python, what: held.extend(Path(what[1]).read_text() for _ in "x" if "-c" in what)
+    )
+    bootstrap.install_packages(Path("python"), dev=False)
+    assert held == ["torch==2.1.0+cpu\nnumpy<2\n"]
+
+
+@pytest.mark.parametrize(
+    ("here", "asked", "untried", "why"),
+    [
+        ("2.9.0+cpu", "", False, "never tried with torch 2.9.0"),
+        (None, "2.9.0", False, "never tried with torch 2.9.0"),
+        ("2.13.0", "2.12.0", False, "torch 2.12.0 was asked for and torch 2.13.0 is here"),
+        ("2.9.0", "", True, ""),
+        ("2.12.0+cpu", "", False, ""),
+        (None, "2.12.0", False, ""),
+        (None, "", False, ""),
+    ],
+)
+def test_an_untried_pair_is_refused_before_anything_is_made(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, here: str | None, asked: str, untried: bool, why: str
+) -> None:
+    versions(monkeypatch, **({"torch": here} if here else {}))
+    monkeypatch.setattr(bootstrap, "has_cann", lambda: False)
+    monkeypatch.setattr(bootstrap, "run_command", lambda *_, **__: pytest.fail("nothing is to be run"))
+    if not why:
+        return bootstrap.refuse_untried(tmp_path, asked, untried=untried)
+    with pytest.raises(bootstrap.SetupError, match=re.escape(why)) as raised:
+        bootstrap.refuse_untried(tmp_path, asked, untried=untried)
+    assert "make setup" in raised.value.args[1] and not list(tmp_path.iterdir())
+
+
+def test_with_cann_any_pair_is_taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    versions(monkeypatch, torch="2.9.0")
+    monkeypatch.setattr(bootstrap, "has_cann", lambda: True)
+    bootstrap.refuse_untried(tmp_path, "", untried=False)
+
+
+@pytest.mark.parametrize(("torch", "torch_npu"), [("2.7.1+cpu", "2.7.1.post11"), ("2.9.0", "2.9.0")])
+def test_torch_npu_is_the_one_that_was_tried(
+    monkeypatch: pytest.MonkeyPatch, pip_calls: list[list[str]], tmp_path: Path, torch: str, torch_npu: str
+) -> None:
+    versions(monkeypatch, torch=torch)
+    monkeypatch.setattr(bootstrap, "tried_pairs", lambda: {"2.7.1": {"torch_npu": "2.7.1.post11"}})
+    monkeypatch.setattr(bootstrap, "run_command", lambda command, cwd=None: None)
+    monkeypatch.setattr(bootstrap, "has_compiler", lambda: True)
+    bootstrap.build_simulator(Path("python"), tmp_path)
+    assert pip_calls[0][-1] == f"torch_npu=={torch_npu}"
+
+
 @pytest.mark.parametrize("has_cann", [True, False])
 def test_the_simulator_is_built_only_without_cann(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, has_cann: bool
@@ -78,7 +132,7 @@ def test_the_simulator_is_built_only_without_cann(
     built: list[Path] = []
     monkeypatch.delenv("ASCEND_HOME_PATH", raising=False)
     monkeypatch.setattr(bootstrap, "CANN_ROOTS", (str(tmp_path if has_cann else tmp_path / "none"),))
-    monkeypatch.setattr(bootstrap, "install_torch", lambda python: None)
+    monkeypatch.setattr(bootstrap, "install_torch", lambda python, wanted: None)
     monkeypatch.setattr(bootstrap, "install_packages", lambda python, dev: None)
     monkeypatch.setattr(bootstrap, "build_native", lambda python: None)
     monkeypatch.setattr(bootstrap, "build_simulator", lambda python, venv: built.append(venv))
@@ -144,6 +198,8 @@ def test_the_mirror_reaches_pip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     """Through the environment that its processes inherit."""
     seen: list[str] = []
     ask = [sys.executable, "-m", "pip", "config", "list"]
+
+    monkeypatch.setattr(bootstrap, "refuse_untried", lambda venv, asked, untried: None)
 
     def set_up(python: Path, venv: Path, *, dev: bool, pair: str) -> None:
         seen.append(subprocess.run(ask, capture_output=True, text=True, check=True).stdout)

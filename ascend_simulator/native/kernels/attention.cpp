@@ -1,12 +1,15 @@
 #include "attention.h"
 
+#if TORCH_HAS_ATTENTION_CHOICE
 #include <ATen/native/transformers/attention.h>
 #include <ATen/native/transformers/sdp_utils_cpp.h>
 #include <ATen/ops/_fused_sdp_choice_ops.h>
+#endif
 
 #include "../shapes_only/contents.h"
 
 namespace npu_sim {
+#if TORCH_HAS_ATTENTION_CHOICE
 namespace {
 
 // Where torch_npu calls npu_fusion_attention_v3 on a 910B (op_plugin/ops/opapi/ScaledDotProductAttentionKernelNpuOpApi.cpp);
@@ -14,7 +17,7 @@ namespace {
 constexpr int64_t kLayoutDims = 4, kFloatUnit = 4;
 
 bool npu_fuses(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-               const std::optional<at::Tensor>& mask) {
+               const optional<at::Tensor>& mask) {
   for (const auto* tensor : {&query, &key, &value}) {
     if (tensor->dim() != kLayoutDims || (query.scalar_type() == at::kFloat && tensor->size(-1) % kFloatUnit != 0)) {
       return false;
@@ -26,7 +29,7 @@ bool npu_fuses(const at::Tensor& query, const at::Tensor& key, const at::Tensor&
 }
 
 int64_t choose(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-               const std::optional<at::Tensor>& mask, double dropout, bool causal, std::optional<double> scale, bool grouped) {
+               const optional<at::Tensor>& mask, double dropout, bool causal, optional<double> scale, bool grouped) {
   if (!npu_fuses(query, key, value, mask)) {
     return static_cast<int64_t>(sdp::SDPBackend::math);
   }
@@ -36,6 +39,11 @@ int64_t choose(const at::Tensor& query, const at::Tensor& key, const at::Tensor&
 }
 
 }  // namespace
+
+void choose_fused_attention() { at::native::_fused_sdp_choice_stub.set_privateuse1_dispatch_ptr(&choose); }
+#else
+void choose_fused_attention() {}  // attention is taken apart: this torch lets no other device choose
+#endif
 
 bool is_fused_attention(const c10::OperatorHandle& op) {
   return op.operator_name().name.rfind("aten::_scaled_dot_product_flash_attention_for_cpu", 0) == 0;
@@ -67,7 +75,5 @@ std::string name_on_npu(const c10::OperatorHandle& op) {
   const bool backward = op.operator_name().name.find("backward") != std::string::npos;
   return backward ? "npu::npu_fusion_attention_grad_v3" : "npu::npu_fusion_attention_v3";
 }
-
-void choose_fused_attention() { at::native::_fused_sdp_choice_stub.set_privateuse1_dispatch_ptr(&choose); }
 
 }  // namespace npu_sim

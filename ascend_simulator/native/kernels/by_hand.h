@@ -5,7 +5,8 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
 
-#include <optional>
+#include "torch_api.h"
+
 
 namespace npu_sim {
 
@@ -31,10 +32,10 @@ class LossWithLogits final : public c10::OperatorKernel {
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
 
  private:
-  c10::SafeKernelFunction torch_npu_;
+  KeptKernel torch_npu_;
 };
 
 // A CPU generator for one call, seeded by the NPU generator's seed and offset; moves that offset on.
-at::Generator generator_for_call(const std::optional<at::Generator>& npu_generator, c10::Device device);
+at::Generator generator_for_call(const optional<at::Generator>& npu_generator, c10::Device device);
 
 }  // namespace npu_sim

@@ -4,7 +4,7 @@ namespace npu_sim {
 
 // AutogradHPU: a backend for which this process registers nothing, so its entry is PyTorch's stock one.
 StockAutogradKernel::StockAutogradKernel(const c10::OperatorHandle& op)
-    : stock_(op.getComputedKernelForDispatchKey(c10::DispatchKey::AutogradHPU)),
+    : stock_(kernel_of(op, c10::DispatchKey::AutogradHPU)),
       limits_(op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd) ? dtype_limits(op) : nullptr),
       call_check_(op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd) ? call_check(op) : nullptr) {}
 

@@ -6,6 +6,7 @@
 
 #include "call_limits.h"
 #include "dtype_limits.h"
+#include "torch_api.h"
 
 namespace npu_sim {
 
@@ -19,7 +20,7 @@ class StockAutogradKernel final : public c10::OperatorKernel {
  private:
   void check_hardware(const c10::OperatorHandle& op, const torch::jit::Stack& stack) const;
 
-  c10::SafeKernelFunction stock_;
+  KeptKernel stock_;
   std::shared_ptr<const DtypeLimits> limits_;  // nullptr: not known, or judged operator by operator below
   CallCheck call_check_;                       // nullptr: the same
 };

@@ -28,13 +28,13 @@ bool within_device(const torch::jit::Stack& stack, size_t first) {
   return self.device() == source.device() && self.numel() > 0;
 }
 
-std::optional<c10::Device> npu_device(const c10::IValue& value) {
+optional<c10::Device> npu_device(const c10::IValue& value) {
   if (value.isDevice() && value.toDevice().type() == at::kPrivateUse1) {
     return value.toDevice();
   }
-  std::optional<c10::Device> device;
+  optional<c10::Device> device;
   any_tensor(value, [&device](const at::Tensor& tensor) {
-    device = tensor.device().type() == at::kPrivateUse1 ? std::make_optional(tensor.device()) : std::nullopt;
+    device = tensor.device().type() == at::kPrivateUse1 ? optional<c10::Device>(tensor.device()) : nullopt;
     return device.has_value();
   });
   return device;
@@ -44,7 +44,7 @@ std::optional<c10::Device> npu_device(const c10::IValue& value) {
 
 struct CpuKernel::Call {
   Faces faces;
-  std::optional<c10::Device> device;
+  optional<c10::Device> device;
   bool checked = true;  // its data types
 };
 
@@ -161,7 +161,7 @@ void CpuKernel::compute(const c10::OperatorHandle& op, torch::jit::Stack* stack,
   if (matrix_unit_) {
     round_inputs(*matrix_unit_, stack, first);
   }
-  const auto rounded = softmax_ ? even_softmax(op, stack) : std::nullopt;
+  const auto rounded = softmax_ ? even_softmax(op, stack) : nullopt;
   if (const auto half = half_type(*stack, first, mixes_half_)) {
     return compute_half(op, stack, *half);
   }
@@ -173,7 +173,7 @@ void CpuKernel::compute(const c10::OperatorHandle& op, torch::jit::Stack* stack,
 
 void CpuKernel::count_whole(const c10::OperatorHandle& op, torch::jit::Stack* stack) const {
   auto& values = stack->at(stack->size() - arguments_.size());
-  std::optional<at::Tensor> out;
+  optional<at::Tensor> out;
   {
     AllocateOnNpu host(false);
     values = values.toTensor().to(at::kDouble);
@@ -243,7 +243,7 @@ void CpuKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, t
   Call call;
   find_device(call, *stack);
   c10::DeviceGuard device_guard(*call.device);
-  std::optional<Launch> launch;
+  optional<Launch> launch;
   if (sim::recording() && recorded_) {
     launch.emplace(name_, *call.device, *stack, arguments_.size());
   } else {
@@ -257,7 +257,7 @@ void CpuKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, t
   if (list_limits_) {
     check_lists(*list_limits_, *stack, first);
   }
-  std::optional<GraphTask> graph_task;
+  optional<GraphTask> graph_task;
   if (sim::capturing() && recorded_) {
     graph_task = GraphTask::begin(*this, op, *stack, *call.device);
   }

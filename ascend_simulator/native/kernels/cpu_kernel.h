@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "list_limits.h"
 #include "numerics.h"
 #include "shapes_only.h"
+#include "torch_api.h"
 
 namespace npu_sim {
 
@@ -62,25 +62,25 @@ class CpuKernel : public c10::OperatorKernel {
   std::vector<std::string> arguments_;  // their names
   size_t return_count_;
   std::vector<bool> written_;
-  std::optional<size_t> generator_;
-  std::optional<size_t> index_;  // an argument that the CPU's kernel wants as int64
+  optional<size_t> generator_;
+  optional<size_t> index_;  // an argument that the CPU's kernel wants as int64
   std::string device_check_;  // empty: torch_npu does not compare devices
   std::shared_ptr<const DtypeLimits> limits_;  // nullptr: not known
   std::shared_ptr<const ListLimits> list_limits_;  // nullptr: not an operator on lists, or not known
   CallCheck call_check_;
   std::atomic<bool> used_{false};  // and noted, where the data types are not known
-  std::optional<MatrixUnit> matrix_unit_;
+  optional<MatrixUnit> matrix_unit_;
   bool recorded_;  // by the profiler and in graphs: not what only describes memory anew
   bool waits_;     // for the device
   bool counts_;    // whole numbers
   bool dense_;     // the CPU's kernel is right for contiguous inputs alone
   bool mixes_half_;
-  std::optional<size_t> factor_;
+  optional<size_t> factor_;
   mutable std::atomic<bool> in_float_;  // half precision: learnt from the first call that the CPU kernel refuses
   bool softmax_;
   std::vector<std::shared_ptr<Fault>> faults_;
   std::vector<bool> may_differ_;
-  std::optional<ShapesOnly> shapes_only_;  // in a run of shapes only
+  optional<ShapesOnly> shapes_only_;  // in a run of shapes only
 };
 
 }  // namespace npu_sim

@@ -8,6 +8,7 @@
 
 #include "../shapes_only/contents.h"
 #include "lazy_host.h"
+#include "torch_api.h"
 
 namespace npu_sim {
 namespace {
@@ -53,7 +54,11 @@ void release_raw(void* pointer) {
 
 class CpuAllocator final : public c10::Allocator {
  public:
+#if TORCH_HAS_CONST_ALLOCATE
+  c10::DataPtr allocate(size_t nbytes) const override {
+#else
   c10::DataPtr allocate(size_t nbytes) override {
+#endif
     if (!allocate_on_npu && sim::too_large_to_keep(nbytes)) {
       return reserve_on_host(nbytes);
     }
@@ -71,11 +76,13 @@ class CpuAllocator final : public c10::Allocator {
 
   c10::DeleterFnPtr raw_deleter() const override { return &release_raw; }
 
+#if TORCH_HAS_COPYING_ALLOCATOR
   bool is_simple_data_ptr(const c10::DataPtr& data) const override { return data.get() == data.get_context(); }
 
   void copy_data(void* to, const void* from, std::size_t count) const override {
     default_copy_data(to, from, count);
   }
+#endif
 };
 
 c10::Allocator* find_npu_allocator() {
@@ -94,8 +101,7 @@ c10::Allocator* npu_allocator() {
 c10::Storage npu_storage(c10::DataPtr data, size_t nbytes, c10::Device device) {
   static const auto create = c10::GetStorageImplCreate(at::kPrivateUse1);
   data.unsafe_set_device(device);
-  return c10::Storage(create(c10::StorageImpl::use_byte_size_t(), c10::SymInt(static_cast<int64_t>(nbytes)),
-                             std::move(data), npu_allocator(), /*resizable=*/true));
+  return c10::Storage(make_storage(create, std::move(data), nbytes, npu_allocator()));
 }
 
 void describe_storage(const at::Tensor& tensor) {

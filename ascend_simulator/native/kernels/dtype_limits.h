@@ -26,6 +26,9 @@ struct DtypeLimits {
 // Reads dtypes.txt of the simulator's folder; throws c10::Error if it is missing or malformed.
 void read_dtype_limits();
 
+// Whether dtypes.txt has a line for an operator, one that fits this torch or not.
+bool has_line(const std::string& op);
+
 // nullptr where it is not known what the hardware takes.
 std::shared_ptr<const DtypeLimits> dtype_limits(const c10::OperatorHandle& op);
 
@@ -34,6 +37,9 @@ void note_unknown(const std::string& op);
 
 // The operators so remembered in this process, each on a line.
 const char* unknown_in_use();
+
+// The lines of dtypes.txt that do not fit this torch: an operator and the argument that it lacks, each on a line.
+const char* lines_set_aside();
 
 // Raises as torch_npu does when CANN refuses a tensor for its type or its number of dimensions.
 [[noreturn]] void refuse_tensor(const DtypeLimits& limits, const std::string& op, const std::string& argument,

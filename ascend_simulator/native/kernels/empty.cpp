@@ -9,7 +9,7 @@
 namespace npu_sim {
 
 EmptyKernel::EmptyKernel(const c10::OperatorHandle& op)
-    : torch_npus_(op.getComputedKernelForDispatchKey(c10::DispatchKey::PrivateUse1)) {}
+    : torch_npus_(kernel_of(op, c10::DispatchKey::PrivateUse1)) {}
 
 void EmptyKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   drain_queue(c10::impl::getDeviceGuardImpl(at::kPrivateUse1)->getDevice());

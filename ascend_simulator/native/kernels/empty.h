@@ -3,6 +3,8 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include "torch_api.h"
+
 namespace npu_sim {
 
 // torch_npu's own kernel that makes a tensor; what the memory held before is forgotten.
@@ -12,7 +14,7 @@ class EmptyKernel final : public c10::OperatorKernel {
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
 
  private:
-  c10::SafeKernelFunction torch_npus_;
+  KeptKernel torch_npus_;
 };
 
 }  // namespace npu_sim

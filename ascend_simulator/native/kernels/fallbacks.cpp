@@ -44,7 +44,7 @@ bool falls_back(const c10::OperatorHandle& op) {
 }
 
 FallbackKernel::FallbackKernel(const c10::OperatorHandle& op)
-    : torch_npus_(op.getComputedKernelForDispatchKey(DispatchKey::PrivateUse1)),
+    : torch_npus_(kernel_of(op, DispatchKey::PrivateUse1)),
       calls_(calls_of(c10::toString(op.operator_name()))) {}
 
 void FallbackKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <string>
 
+#include "torch_api.h"
+
 namespace npu_sim {
 
 // Whether torch_npu's boxed fallback is what the NPU has for this operator. Asked before anything is registered here.
@@ -19,7 +21,7 @@ class FallbackKernel final : public c10::OperatorKernel {
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
 
  private:
-  c10::SafeKernelFunction torch_npus_;
+  KeptKernel torch_npus_;
   std::atomic<int64_t>* calls_;
 };
 

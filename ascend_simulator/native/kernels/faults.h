@@ -33,9 +33,10 @@
 #include <limits>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
+
+#include "torch_api.h"
 
 namespace npu_sim {
 
@@ -50,10 +51,10 @@ class Fault {
   std::string text;                    // as it was written
   std::vector<std::string> operators;  // names without "aten::", or patterns of fnmatch(3)
   Range calls;
-  std::optional<Range> steps, ranks;
+  optional<Range> steps, ranks;
   std::string kind;
   double value = 0;
-  std::optional<at::ScalarType> dtype;
+  optional<at::ScalarType> dtype;
   bool placed = false;
 
   // Whether an operator, "softmax.int" or "softmax", is meant.

@@ -32,7 +32,7 @@ at::Tensor renorm(const at::Tensor& self, const at::Scalar& p, int64_t dim, cons
 }  // namespace
 
 LossWithLogits::LossWithLogits(const c10::OperatorHandle& op)
-    : torch_npu_(op.getComputedKernelForDispatchKey(c10::DispatchKey::AutogradPrivateUse1)) {}
+    : torch_npu_(kernel_of(op, c10::DispatchKey::AutogradPrivateUse1)) {}
 
 void LossWithLogits::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   const auto& target = (*stack)[stack->size() - op.schema().arguments().size() + 1].toTensor();

@@ -117,13 +117,13 @@ void check_memory(const std::string& name, const at::IValue& value) {
 
 at::Generator generator_of_capture() { return at::detail::createCPUGenerator(0); }
 
-std::optional<GraphTask> GraphTask::begin(const CpuKernel& kernel, const c10::OperatorHandle& op,
+optional<GraphTask> GraphTask::begin(const CpuKernel& kernel, const c10::OperatorHandle& op,
                                           const torch::jit::Stack& stack, c10::Device device) {
   GraphTask task(kernel, op, device);
   task.stream_ = drain_queue(device);
   task.graph_ = sim::find_graph(task.stream_);
   if (task.graph_ == nullptr) {
-    return std::nullopt;
+    return nullopt;
   }
   const size_t first = stack.size() - kernel.arguments_.size();
   const bool is_copy = op.operator_name().name == "aten::copy_";

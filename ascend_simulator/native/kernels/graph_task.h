@@ -4,11 +4,11 @@
 #include <ATen/core/Generator.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "../recording/graphs.h"
+#include "torch_api.h"
 
 namespace npu_sim {
 
@@ -18,7 +18,7 @@ class GraphTask {
  public:
   // nullopt where the current stream is not captured. Raises what a real NPU says of a call that no graph can hold.
   // The arguments end the stack; what the call writes to is kept, for capturing changes nothing.
-  static std::optional<GraphTask> begin(const CpuKernel& kernel, const c10::OperatorHandle& op,
+  static optional<GraphTask> begin(const CpuKernel& kernel, const c10::OperatorHandle& op,
                                         const torch::jit::Stack& stack, c10::Device device);
 
   // Hands the task to the graph; the kernel's results end the stack.

@@ -114,14 +114,14 @@ at::Tensor narrowed(const at::Tensor& result, const std::vector<Widened>& writte
 
 }  // namespace
 
-std::optional<at::ScalarType> half_type(const torch::jit::Stack& stack, size_t first, bool mixes) {
-  std::optional<at::ScalarType> type;
+optional<at::ScalarType> half_type(const torch::jit::Stack& stack, size_t first, bool mixes) {
+  optional<at::ScalarType> type;
   any_of_call(stack, first, [&type](const at::Tensor& tensor) {
-    type = is_half(tensor.scalar_type()) ? std::make_optional(tensor.scalar_type()) : std::nullopt;
+    type = is_half(tensor.scalar_type()) ? optional<at::ScalarType>(tensor.scalar_type()) : nullopt;
     return type.has_value();
   });
   const bool leads = mixes && holds(stack[first]) && type == stack[first].toTensor().scalar_type();
-  return type && (leads || all_alike(stack, first, *type)) ? type : std::nullopt;
+  return type && (leads || all_alike(stack, first, *type)) ? type : nullopt;
 }
 
 bool mixes_half(const c10::OperatorHandle& op) {
@@ -132,10 +132,10 @@ bool mixes_half(const c10::OperatorHandle& op) {
 
 bool rounds_between(const c10::OperatorHandle& op) { return has_trait("rounds_between", op.operator_name().name); }
 
-std::optional<size_t> factor_argument(const c10::OperatorHandle& op) {
+optional<size_t> factor_argument(const c10::OperatorHandle& op) {
   const auto* names = find_trait("factor", op.operator_name().name);
-  const auto index = names == nullptr ? std::nullopt : op.schema().argumentIndexWithName(names->front());
-  return index ? std::make_optional(static_cast<size_t>(*index)) : std::nullopt;
+  const auto index = names == nullptr ? nullopt : op.schema().argumentIndexWithName(names->front());
+  return index ? optional<size_t>(static_cast<size_t>(*index)) : nullopt;
 }
 
 bool scales(const c10::IValue& factor, at::ScalarType type) {

@@ -7,13 +7,14 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
-#include <optional>
+#include "torch_api.h"
+
 
 namespace npu_sim {
 
 // The half-precision type of the call's tensors. Nothing where another floating-point type stands beside it in an
 // operator that does not mix them: that is the CPU kernel's to refuse.
-std::optional<at::ScalarType> half_type(const torch::jit::Stack& stack, size_t first, bool mixes);
+optional<at::ScalarType> half_type(const torch::jit::Stack& stack, size_t first, bool mixes);
 
 // Whether the operator takes a half input, its first argument, beside float32 parameters: batch and layer
 // normalisation.
@@ -24,7 +25,7 @@ bool rounds_between(const c10::OperatorHandle& op);
 
 // Where the operator's factor of an addition stands, alpha in x + alpha * y; and whether a given one is not 1. One that
 // `type` cannot hold is left to the CPU kernel, which refuses it: what an NPU makes of it is not documented.
-std::optional<size_t> factor_argument(const c10::OperatorHandle& op);
+optional<size_t> factor_argument(const c10::OperatorHandle& op);
 bool scales(const c10::IValue& factor, at::ScalarType type);
 
 // Whether a CPU kernel refused for want of half precision: "... not implemented for 'Half'".
@@ -39,6 +40,6 @@ bool mixes_softmax(const c10::OperatorHandle& op);
 
 // Brings the call's arguments to the types that the CPU's kernel takes; returns the type that its result is to have,
 // nothing where the kernel's own is right.
-std::optional<at::ScalarType> even_softmax(const c10::OperatorHandle& op, torch::jit::Stack* stack);
+optional<at::ScalarType> even_softmax(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
 }  // namespace npu_sim

@@ -6,7 +6,6 @@
 #include <ATen/record_function.h>
 #include <c10/core/Device.h>
 
-#include <optional>
 #include <string>
 
 #include "../recording/recording.h"

@@ -82,7 +82,7 @@ bool release_on_host(void* pointer) {
 }
 
 LazyHostKernel::LazyHostKernel(const c10::OperatorHandle& op)
-    : ordinary_(op.getComputedKernelForDispatchKey(c10::DispatchKey::CPU)),
+    : ordinary_(kernel_of(op, c10::DispatchKey::CPU)),
       shapes_only_(op, c10::toString(op.operator_name())),
       begins_(has_trait("begins_on_host", op.operator_name().name)) {}
 

@@ -6,6 +6,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 
 #include "shapes_only.h"
+#include "torch_api.h"
 
 namespace npu_sim {
 
@@ -17,7 +18,7 @@ class LazyHostKernel final : public c10::OperatorKernel {
  private:
   bool begins_large(const torch::jit::Stack& stack, size_t first) const;
 
-  c10::SafeKernelFunction ordinary_;
+  KeptKernel ordinary_;
   ShapesOnly shapes_only_;
   bool begins_;
 };

@@ -20,10 +20,9 @@ std::string plain_name(const std::string& local, const std::string& plain) {
   return "aten::" + base + (own.back() == '_' ? "_" : "") + overload;
 }
 
-c10::OperatorHandle find_operator(const std::string& name) {
+optional<c10::OperatorHandle> find_operator(const std::string& name) {
   const auto dot = name.find('.');
-  const auto overload = dot == std::string::npos ? "" : name.substr(dot + 1);
-  return c10::Dispatcher::singleton().findSchemaOrThrow(name.substr(0, dot).c_str(), overload.c_str());
+  return c10::Dispatcher::singleton().findSchema({name.substr(0, dot), dot == std::string::npos ? "" : name.substr(dot + 1)});
 }
 
 void match_arguments(ListLimits& limits, const c10::FunctionSchema& own, const c10::FunctionSchema& plain) {
@@ -152,11 +151,14 @@ std::shared_ptr<const ListLimits> list_limits(const c10::OperatorHandle& op,
   found->plain = plain_name(found->name, limits->plain);
   const auto plain = find_operator(found->plain);
   found->together = std::move(limits);
-  found->apart = dtype_limits(plain);
-  TORCH_CHECK(found->apart, "dtypes.txt: ", found->name, " names ", found->plain, ", which has no line");
+  found->apart = plain ? dtype_limits(*plain) : nullptr;
+  if (!found->apart) {
+    TORCH_CHECK(has_line(found->plain), "dtypes.txt: ", found->name, " names ", found->plain, ", which has no line");
+    return nullptr;  // a line set aside: lists are checked as one tensor is
+  }
   const int64_t one = found->together->dims, other = found->apart->dims;
   found->dims = one == 0 || other == 0 ? std::max(one, other) : std::min(one, other);
-  match_arguments(*found, op.schema(), plain.schema());
+  match_arguments(*found, op.schema(), plain->schema());
   return found;
 }
 

@@ -9,33 +9,29 @@
 namespace npu_sim {
 namespace {
 
-using OptionalInt = std::optional<int64_t>;
-
 // Private memory layouts (NC1HWC0, FRACTAL_NZ, ...) do not exist here: a format cast keeps the values, and
-// get_npu_format goes on answering ND.
-at::Tensor format_cast(const at::Tensor& self, int64_t, OptionalInt, OptionalInt) { return self.clone(); }
-
-at::Tensor format_cast_like(const at::Tensor& self, const at::Tensor&, OptionalInt, OptionalInt) {
-  return self.clone();
+// get_npu_format goes on answering ND. Casts are taken by the stack: releases of torch_npu differ in what follows the
+// format or the type.
+void format_cast(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const size_t count = op.schema().arguments().size();
+  const at::Tensor self = torch::jit::peek(*stack, 0, count).toTensor();
+  torch::jit::drop(*stack, count);
+  torch::jit::push(*stack, self.clone());
 }
 
-at::Tensor& format_cast_inplace(at::Tensor& self, int64_t, OptionalInt, OptionalInt) { return self; }
-
-at::Tensor& format_cast_inplace_like(at::Tensor& self, const at::Tensor&, OptionalInt, OptionalInt) { return self; }
-
-at::Tensor plain_format_cast(const at::Tensor& self, int64_t) { return self.clone(); }
-
-at::Tensor dtype_cast_by_number(const at::Tensor& self, int64_t dtype, OptionalInt) {
-  return self.to(static_cast<at::ScalarType>(dtype));
+void format_cast_inplace(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  torch::jit::drop(*stack, op.schema().arguments().size() - 1);
 }
 
-at::Tensor dtype_cast(const at::Tensor& self, at::ScalarType dtype) { return self.to(dtype); }
+void dtype_cast(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const size_t count = op.schema().arguments().size();
+  const at::Tensor self = torch::jit::peek(*stack, 0, count).toTensor();
+  const auto dtype = static_cast<at::ScalarType>(torch::jit::peek(*stack, 1, count).toInt());
+  torch::jit::drop(*stack, count);
+  torch::jit::push(*stack, self.to(dtype));
+}
 
 at::Tensor& dtype_cast_inplace(at::Tensor& self, const at::Tensor& source) { return self.copy_(source); }
-
-at::Tensor dtype_cast_backward(const at::Tensor& grad, at::ScalarType dtype, OptionalInt, OptionalInt) {
-  return grad.to(dtype);
-}
 
 at::Tensor& copy_memory(at::Tensor& self, const at::Tensor& source, bool non_blocking) {
   return self.copy_(source, non_blocking);
@@ -59,18 +55,28 @@ bool any_not_finite(at::TensorList gradients) {
 }  // namespace
 
 void register_npu_operators(torch::Library& npu) {
-  npu.impl("npu_format_cast", TORCH_FN(format_cast));
-  npu.impl("npu_format_cast.Tensor", TORCH_FN(format_cast_like));
-  npu.impl("npu_format_cast_.acl_format", TORCH_FN(format_cast_inplace));
-  npu.impl("npu_format_cast_", TORCH_FN(format_cast_inplace_like));
-  npu.impl("_npu_format_cast", TORCH_FN(plain_format_cast));
-  npu.impl("npu_dtype_cast", TORCH_FN(dtype_cast_by_number));
-  npu.impl("npu_dtype_cast_", TORCH_FN(dtype_cast_inplace));
-  npu.impl("_npu_dtype_cast", TORCH_FN(dtype_cast));
-  npu.impl("npu_dtype_cast_backward", TORCH_FN(dtype_cast_backward));
-  npu.impl("_npu_dtype_cast_backward", TORCH_FN(dtype_cast));
-  npu.impl("copy_memory_", TORCH_FN(copy_memory));
-  npu.impl("_amp_foreach_non_finite_check", TORCH_FN(any_not_finite));
+  // What this torch_npu lacks is not named: torch would keep the kernel for a schema to come.
+  const auto add = [&npu](const char* name, torch::CppFunction kernel) {
+    const std::string full = std::string("npu::") + name;
+    const auto dot = full.find('.');
+    const auto overload = dot == std::string::npos ? "" : full.substr(dot + 1);
+    if (c10::Dispatcher::singleton().findSchema({full.substr(0, dot), overload})) {
+      npu.impl(name, std::move(kernel));
+    }
+  };
+  using torch::CppFunction;
+  for (const char* name : {"npu_format_cast", "npu_format_cast.Tensor", "_npu_format_cast"}) {
+    add(name, CppFunction::makeFromBoxedFunction<&format_cast>());
+  }
+  for (const char* name : {"npu_format_cast_", "npu_format_cast_.acl_format"}) {
+    add(name, CppFunction::makeFromBoxedFunction<&format_cast_inplace>());
+  }
+  for (const char* name : {"npu_dtype_cast", "_npu_dtype_cast", "npu_dtype_cast_backward", "_npu_dtype_cast_backward"}) {
+    add(name, CppFunction::makeFromBoxedFunction<&dtype_cast>());
+  }
+  add("npu_dtype_cast_", CppFunction(TORCH_FN(dtype_cast_inplace)));
+  add("copy_memory_", CppFunction(TORCH_FN(copy_memory)));
+  add("_amp_foreach_non_finite_check", CppFunction(TORCH_FN(any_not_finite)));
 }
 
 }  // namespace npu_sim

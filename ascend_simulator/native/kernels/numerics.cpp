@@ -123,7 +123,7 @@ void read_numerics() {
   }
 }
 
-std::optional<MatrixUnit> matrix_unit_of(const c10::OperatorHandle& op) {
+optional<MatrixUnit> matrix_unit_of(const c10::OperatorHandle& op) {
   // overloads "dtype", "dtype_out": half inputs and a float32 result, for which the CPU has no kernel
   const bool other_result = op.operator_name().overload_name.rfind("dtype", 0) == 0;
   for (const bool convolution : {false, true}) {
@@ -136,7 +136,7 @@ std::optional<MatrixUnit> matrix_unit_of(const c10::OperatorHandle& op) {
       return unit;
     }
   }
-  return std::nullopt;
+  return nullopt;
 }
 
 void round_inputs(const MatrixUnit& unit, torch::jit::Stack* stack, size_t first) {

@@ -13,8 +13,9 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
-#include <optional>
 #include <vector>
+
+#include "torch_api.h"
 
 namespace npu_sim {
 
@@ -28,7 +29,7 @@ struct MatrixUnit {
 void read_numerics();
 
 // Nothing unless numerics are Ascend's and the operator runs on the matrix unit.
-std::optional<MatrixUnit> matrix_unit_of(const c10::OperatorHandle& op);
+optional<MatrixUnit> matrix_unit_of(const c10::OperatorHandle& op);
 
 // Replaces the float32 inputs on the stack, from `first` on, by what the matrix unit reads at this moment.
 void round_inputs(const MatrixUnit& unit, torch::jit::Stack* stack, size_t first);

@@ -18,13 +18,6 @@ struct NpuStream {
   ~NpuStream() {}
 };
 
-void* torch_npu_symbol(const char* name) {
-  static void* const library = dlopen("libtorch_npu.so", RTLD_LAZY | RTLD_NOLOAD);
-  void* const symbol = library == nullptr ? nullptr : dlsym(library, name);
-  TORCH_CHECK(symbol != nullptr, "the NPU simulator does not fit this torch_npu: libtorch_npu.so has no ", name);
-  return symbol;
-}
-
 // A kernel must not run on what a failed copy or collective left behind.
 void check_tasks() {
   if (sim::check_earlier_tasks() != 0) TORCH_CHECK(false, recent_message());
@@ -34,6 +27,13 @@ constexpr unsigned long kPollingSlackNs = 2'000'000;
 thread_local long own_slack_ns = 0;
 
 }  // namespace
+
+void* torch_npu_symbol(const char* name) {
+  static void* const library = dlopen("libtorch_npu.so", RTLD_LAZY | RTLD_NOLOAD);
+  void* const symbol = library == nullptr ? nullptr : dlsym(library, name);
+  TORCH_CHECK(symbol != nullptr, "the NPU simulator does not fit this torch_npu: libtorch_npu.so has no ", name);
+  return symbol;
+}
 
 const char* recent_message() {
   using Message = const char* (*)();
@@ -73,7 +73,9 @@ void run_in_queue(const std::string& name, const std::function<int()>& work) {
   // at_npu::native::OpCommand::RunOpApiV2(string, PROC_FUNC, bool sync), torch_npu/csrc/framework/OpCommand.h
   using Run = void (*)(const std::string&, const std::function<int()>&, bool);
   static const auto run = reinterpret_cast<Run>(torch_npu_symbol(
-      "_ZN6at_npu6native9OpCommand10RunOpApiV2ERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEERKSt8functionIFivEEb"));
+      _GLIBCXX_USE_CXX11_ABI
+          ? "_ZN6at_npu6native9OpCommand10RunOpApiV2ERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEERKSt8functionIFivEEb"
+          : "_ZN6at_npu6native9OpCommand10RunOpApiV2ERKSsRKSt8functionIFivEEb"));
   run(name, work, false);
 }
 

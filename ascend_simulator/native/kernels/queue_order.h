@@ -23,4 +23,7 @@ void run_in_queue(const std::string& name, const std::function<int()>& work);
 // slack of milliseconds, and its own back in its first drain_queue, when torch_npu has started its threads.
 void let_torch_npu_poll_slowly();
 
+// A function of libtorch_npu.so by its symbol; throws c10::Error where this torch_npu has none.
+void* torch_npu_symbol(const char* name);
+
 }  // namespace npu_sim

@@ -43,10 +43,10 @@ double assumed_share() {
 
 }  // namespace
 
-std::optional<double> note_read(const Read& read) {
+optional<double> note_read(const Read& read) {
   const Reader ask = reader.load();
   if (ask == nullptr || paused > 0) {
-    return std::nullopt;
+    return nullopt;
   }
   double assumed = 0;
   char error[kErrorSize] = "";
@@ -54,11 +54,11 @@ std::optional<double> note_read(const Read& read) {
   const int answer = ask(read.op.c_str(), at::toString(read.dtype), list_of(read.sizes).c_str(), value, read.sets_shape,
                          &assumed, error, sizeof error);
   TORCH_CHECK(answer != 2, error);
-  return answer == 1 ? std::make_optional(assumed) : std::nullopt;
+  return answer == 1 ? optional<double>(assumed) : nullopt;
 }
 
 int64_t assumed_rows(const std::string& op, const at::Tensor& values, int64_t most) {
-  const auto told = note_read({op, values.scalar_type(), values.sizes().vec(), std::nullopt, true});
+  const auto told = note_read({op, values.scalar_type(), values.sizes().vec(), nullopt, true});
   const double share = told ? *told : assumed_share();
   const double rows = share > 1 ? share : std::round(share * static_cast<double>(most));
   const int64_t least = !told && assumed_share() > 0 && most > 0 ? 1 : 0;

@@ -4,8 +4,9 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <optional>
 #include <string>
+
+#include "torch_api.h"
 
 namespace npu_sim {
 
@@ -13,13 +14,13 @@ struct Read {
   std::string op;
   at::ScalarType dtype;
   std::vector<int64_t> sizes;
-  std::optional<double> value;  // the stand-in, where the read is of one number
+  optional<double> value;  // the stand-in, where the read is of one number
   bool sets_shape = false;      // how many rows there are depends on it
 };
 
 // The value that ASCEND_WORKBOOK_SIM_ASSUME gives for this place. Throws c10::Error where the program reads in a loop that
 // no modelled value ends.
-std::optional<double> note_read(const Read& read);
+optional<double> note_read(const Read& read);
 
 // How many of `most` rows an operator keeps whose result is as long as its values say: the share `rows=` of
 // ASCEND_WORKBOOK_SIM_ASSUME, half of them by default, or what is assumed for this place. At least one of some.

@@ -12,7 +12,7 @@
 namespace npu_sim {
 namespace {
 
-using OptionalTensor = std::optional<at::Tensor>;
+using OptionalTensor = optional<at::Tensor>;
 
 at::Tensor with_bias(const at::Tensor& gates, const OptionalTensor& bias) {
   return bias.has_value() && bias->defined() ? gates + *bias : gates;

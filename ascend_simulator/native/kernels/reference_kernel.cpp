@@ -67,7 +67,7 @@ ReferenceKernel::ReferenceKernel(const c10::OperatorHandle& op) : CpuKernel(op) 
 void ReferenceKernel::compute(const c10::OperatorHandle& op, torch::jit::Stack* stack, c10::Device device) const {
   const auto reference = reference_of(op);
   if (reference.schema().arguments().size() > op.schema().arguments().size()) {
-    stack->push_back(generator_for_call(std::nullopt, device));
+    stack->push_back(generator_for_call(nullopt, device));
   }
   AllocateOnNpu host_memory(false);  // what a formula needs between its steps is no workspace of the fused operator
   c10::AutoGradMode no_grad(false);

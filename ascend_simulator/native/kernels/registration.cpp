@@ -115,7 +115,7 @@ void register_aten(Libraries& libraries, const c10::OperatorHandle& op) {
   } else if (autograd && name != "_thnn_fused_gru_cell" && name != "renorm") {  // both are brought by hand
     libraries.autograd.impl(name.c_str(), boxed<StockAutogradKernel>(op));
   }
-  if (has_trait("by_hand", full)) {
+  if (has_trait("by_hand", full) || (has_trait("by_hand_where_lacking", full) && !has_cpu_road(op))) {
     return note(full, "simulated", known_dtypes(op));
   }
   if (!on_npu) {
@@ -195,6 +195,11 @@ extern "C" __attribute__((visibility("default"))) const char* npu_sim_operators(
 // The operators that ran in this process although it is not known which data types the hardware takes; a line each.
 extern "C" __attribute__((visibility("default"))) const char* npu_sim_unknown_dtypes() {
   return npu_sim::unknown_in_use();
+}
+
+// The operators whose known data types are those of another release of torch, so that nothing is known of them here.
+extern "C" __attribute__((visibility("default"))) const char* npu_sim_lines_set_aside() {
+  return npu_sim::lines_set_aside();
 }
 
 // Called once, by aclInit. 0: all is registered; anything else: it is not, and stderr says why.

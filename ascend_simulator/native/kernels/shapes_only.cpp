@@ -237,7 +237,7 @@ ShapesOnly::ShapesOnly(const c10::OperatorHandle& op, std::string name)
   }
   in_place_ = results_ > 0;
   for (const auto& result : schema.returns()) {
-    std::optional<size_t> same;
+    optional<size_t> same;
     for (size_t i = 0; i < arguments_ && result.alias_info() != nullptr; ++i) {
       const auto* alias = schema.arguments()[i].alias_info();
       if (alias != nullptr && alias->beforeSets() == result.alias_info()->beforeSets()) {
@@ -379,7 +379,7 @@ void ShapesOnly::copy(torch::jit::Stack* stack, size_t first, const Inputs& inpu
   }
   if (to_host && inputs.modelled) {
     const bool one = to.numel() == 1 && !large;
-    std::optional<double> value;
+    optional<double> value;
     if (one && !at::isComplexType(to.scalar_type())) {
       value = to.item().toDouble();
     }
@@ -400,7 +400,7 @@ void ShapesOnly::read_scalar(torch::jit::Stack* stack, size_t first) const {
     value = tensor.item();
   }
   const auto told = note_read({name_, type, equal ? std::vector<int64_t>{} : tensor.sizes().vec(),
-                               value.isComplex() ? std::nullopt : std::make_optional(value.toDouble())});
+                               value.isComplex() ? nullopt : optional<double>(value.toDouble())});
   if (told) {
     value = at::isFloatingType(type) ? at::Scalar(*told) : type == at::kBool ? at::Scalar(*told != 0)
                                                                              : at::Scalar(static_cast<int64_t>(*told));
@@ -435,14 +435,14 @@ bool ShapesOnly::choose_rows(torch::jit::Stack* stack, size_t first) const {
       const auto size = (*stack)[first + 1].toOptional<int64_t>();
       const int64_t most = values.numel();
       if (!size) {
-        note_read({name_, values.scalar_type(), values.sizes().vec(), std::nullopt, true});
+        note_read({name_, values.scalar_type(), values.sizes().vec(), nullopt, true});
       }
       results = {spread(size.value_or(most), std::max<int64_t>(most, 1))};
       break;
     }
     case Kind::bincount: {
       const auto least = (*stack)[first + 2].toInt();
-      note_read({name_, values.scalar_type(), values.sizes().vec(), std::nullopt, true});
+      note_read({name_, values.scalar_type(), values.sizes().vec(), nullopt, true});
       const int64_t bins = std::max<int64_t>(least, 1), all = values.numel();
       auto counts = at::full({bins}, all / bins, longs());
       counts.narrow(0, 0, all % bins).add_(1);
@@ -479,9 +479,9 @@ bool ShapesOnly::choose_rows(torch::jit::Stack* stack, size_t first) const {
 void ShapesOnly::replace_masks(torch::jit::Stack* stack, size_t first) const {
   const bool on_npu = inside_kernel();
   AllocateOnNpu host(false);
-  c10::List<std::optional<at::Tensor>> indices;
+  c10::List<optional<at::Tensor>> indices;
   bool masks = false;
-  for (const std::optional<at::Tensor> index : (*stack)[first + 1].toOptionalTensorList()) {
+  for (const optional<at::Tensor> index : (*stack)[first + 1].toOptionalTensorList()) {
     if (index && index->defined() && is_mask(*index)) {
       masks = true;
       const bool modelled = content_of(*index) != Content::known;
@@ -599,9 +599,9 @@ void ShapesOnly::ask_meta(const c10::OperatorHandle& op, torch::jit::Stack* stac
       }
       value = std::move(list);
     } else if (value.isOptionalTensorList()) {
-      c10::List<std::optional<at::Tensor>> list;
-      for (const std::optional<at::Tensor> tensor : value.toOptionalTensorList()) {
-        list.push_back(tensor ? std::make_optional(meta_of(*tensor)) : tensor);
+      c10::List<optional<at::Tensor>> list;
+      for (const optional<at::Tensor> tensor : value.toOptionalTensorList()) {
+        list.push_back(tensor ? optional<at::Tensor>(meta_of(*tensor)) : tensor);
       }
       value = std::move(list);
     } else if (value.isDevice()) {

@@ -7,10 +7,11 @@
 
 #include <functional>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
+
+#include "torch_api.h"
 
 namespace npu_sim {
 
@@ -47,10 +48,10 @@ class ShapesOnly {
   Kind kind_;
   size_t arguments_, results_;
   std::vector<bool> written_, only_written_;
-  std::vector<std::optional<size_t>> result_of_;  // of each result: the argument that it is
-  std::optional<size_t> out_list_;  // the list that the results are, where only its name says so
-  std::optional<size_t> generator_;
-  std::optional<size_t> picked_dim_;  // of an operator that gives places along a dimension: the argument that names it
+  std::vector<optional<size_t>> result_of_;  // of each result: the argument that it is
+  optional<size_t> out_list_;  // the list that the results are, where only its name says so
+  optional<size_t> generator_;
+  optional<size_t> picked_dim_;  // of an operator that gives places along a dimension: the argument that names it
   bool has_meta_, all_true_, in_place_, picks_, judges_, gives_new_ = false;
   mutable std::mutex calls_mutex_;
   mutable std::unordered_map<std::string, torch::jit::Stack> calls_;  // what the meta kernel gave, by arguments (infer)

@@ -20,7 +20,7 @@ bool mixes_softmax(const c10::OperatorHandle& op) {
          op.operator_name().overload_name.empty();
 }
 
-std::optional<at::ScalarType> even_softmax(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+optional<at::ScalarType> even_softmax(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const size_t first = stack->size() - op.schema().arguments().size();
   auto& last = stack->back();  // half_to_float or input_dtype
   if (!backward(op)) {
@@ -29,12 +29,12 @@ std::optional<at::ScalarType> even_softmax(const c10::OperatorHandle& op, torch:
       (*stack)[first] = input.to(at::kFloat);
       last = false;
     }
-    return std::nullopt;
+    return nullopt;
   }
   const auto asked = last.toScalarType();
   const auto gradient = (*stack)[first].toTensor(), output = (*stack)[first + 1].toTensor();
   if (asked != at::kHalf || gradient.scalar_type() != at::kFloat || output.scalar_type() != at::kFloat) {
-    return std::nullopt;
+    return nullopt;
   }
   last = at::kFloat;
   return asked;

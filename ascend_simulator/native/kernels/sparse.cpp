@@ -8,12 +8,12 @@ namespace {
 
 at::Tensor on_device(const at::Tensor& sparse, c10::Device device) {
   return at::_sparse_coo_tensor_unsafe(sparse._indices().to(device), sparse._values().to(device), sparse.sizes(),
-                                       std::nullopt, std::nullopt, std::nullopt, std::nullopt,
+                                       nullopt, nullopt, nullopt, nullopt,
                                        sparse.is_coalesced());
 }
 
-at::Tensor to_sparse(const at::Tensor& self, std::optional<at::Layout> layout, at::OptionalIntArrayRef block_size,
-                     std::optional<int64_t> dense_dim) {
+at::Tensor to_sparse(const at::Tensor& self, optional<at::Layout> layout, at::OptionalIntArrayRef block_size,
+                     optional<int64_t> dense_dim) {
   TORCH_CHECK_NOT_IMPLEMENTED(layout.value_or(at::kSparse) == at::kSparse,
                               "the NPU simulator lacks aten::_to_sparse with layout ", *layout);
   return on_device(self.cpu().to_sparse(at::kSparse, block_size, dense_dim), self.device());

@@ -5,16 +5,17 @@
 #include <ATen/core/ivalue.h>
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 #include <vector>
+
+#include "torch_api.h"
 
 namespace npu_sim {
 
 // Shows `test` each tensor that is defined until it answers true; whether it did.
 template <typename Test>
 bool any_tensor(const c10::IValue& value, const Test& test) {
-  const auto holds = [&](const std::optional<at::Tensor>& tensor) { return tensor && tensor->defined() && test(*tensor); };
+  const auto holds = [&](const optional<at::Tensor>& tensor) { return tensor && tensor->defined() && test(*tensor); };
   if (value.isTensor()) {
     return holds(value.toTensor());
   }
@@ -44,7 +45,7 @@ void change_tensors(c10::IValue& value, const Change& change) {
   } else if (value.isOptionalTensorList()) {
     auto tensors = value.toOptionalTensorVector();
     for (auto& tensor : tensors) {
-      tensor = tensor ? std::make_optional(change(std::move(*tensor))) : std::nullopt;
+      tensor = tensor ? optional<at::Tensor>(change(std::move(*tensor))) : nullopt;
     }
     value = std::move(tensors);
   }

@@ -23,7 +23,7 @@ from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Column, Listing, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
-from ascend_workbook.machine import kernelspec, versions
+from ascend_workbook.machine import kernelspec, simulator, versions
 from ascend_workbook.machine.packages import read_requirements
 
 #: As tools/bootstrap.py and requirements-torch.txt have them; a test holds them together. The index has torch's
@@ -262,17 +262,19 @@ def _plan_laptop(draft: _Draft) -> None:
     except versions.NotAVersion as error:
         draft.notes.append(("version", {"text": str(error)}))
         return
-    if not wheel_fits(machine, wanted):
+    tried = simulator.tried_pairs()
+    torch_npu = tried.get(wanted, wanted)
+    if not wheel_fits(machine, torch_npu):
         pythons, _ = _wheel_tags(SIMULATED, machine)
-        here: Args = {"wanted": wanted, "python": machine.python.version, "pythons": pythons}
+        here: Args = {"wanted": torch_npu, "python": machine.python.version, "pythons": pythons}
         draft.notes.append(("simulator_wheel", here))
         return
-    if wanted != SIMULATED:
-        draft.notes.append(("simulator_torch", {"torch": torch, "tested": SIMULATED}))
+    if wanted not in tried:
+        draft.notes.append(("simulator_torch", {"torch": torch, "tested": list(tried) or [SIMULATED]}))
     beside = Path(machine.python.executable).parent.parent / "share" / "ascend-workbook" / "simulator"
     target = str(Path(machine.simulator or beside) / "python")
     if not machine.torch_npu:
-        draft.add_pip("--no-deps", "--target", target, f"torch_npu=={wanted}", key="beside", version=wanted)
+        draft.add_pip("--no-deps", "--target", target, f"torch_npu=={torch_npu}", key="beside", version=torch_npu)
     draft.add_step([machine.python.executable, "-m", "ascend_workbook", "simulator", "build"], "simulator")
 
 

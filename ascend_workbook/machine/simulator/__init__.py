@@ -72,6 +72,11 @@ def simulator_location() -> Path:
     return Path(import_distribution().location())
 
 
+def tried_pairs() -> dict[str, str]:
+    """Return the torch_npu of each torch that the simulator was tried with; none where its package is not there."""
+    return dict(import_distribution().tried_pairs()) if is_installed() else {}
+
+
 def is_built(where: Path | None = None) -> bool:
     """Return whether a whole build is there; whether it is up to date is the business of `build_simulator`."""
     return is_installed() and bool(import_distribution().is_built(where))

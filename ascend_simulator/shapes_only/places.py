@@ -49,6 +49,19 @@ def is_printing() -> bool:
     return False
 
 
+def is_reading_for_itself() -> bool:
+    """Return whether what reads keeps the value to itself: a function that its module names in READS_FOR_ITSELF, before
+    any line of the program's own code."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_name in frame.f_globals.get("READS_FOR_ITSELF", ()):
+            return True
+        if is_own_code(frame.f_code.co_filename) and not frame.f_globals.get("PASSES_THROUGH"):
+            return False
+        frame = frame.f_back
+    return False
+
+
 def own_frames() -> list[FrameType]:
     """Return the frames of the program's own code, the innermost first. A module that puts functions in the place of
     torch's says so by PASSES_THROUGH: the line behind it is meant; so it is behind a tensor's own `__torch_function__`.

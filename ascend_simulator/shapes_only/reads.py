@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .loops import loop_of
-from .places import Place, is_printing, own_frames, place_of
+from .places import Place, is_printing, is_reading_for_itself, own_frames, place_of
 
 #: How often a line may decide whether a loop goes on, on modelled values alone and without a step of an optimizer.
 MOST_IN_LOOP = 200
@@ -67,7 +67,11 @@ class Reads:
         self._lock = threading.Lock()
 
     def note(self, operator: str, dtype: str, sizes: list[int], value: float | None, sets_shape: bool) -> float | None:
-        """Note one read; return what is assumed for it, None where nothing is. Raises EndlessLoop."""
+        """Note one read; return what is assumed for it, None where nothing is. Raises EndlessLoop.
+
+        Of what the launcher reads for itself, and the program never sees, nothing is noted."""
+        if is_reading_for_itself():
+            return None
         frames = own_frames()
         sets_shape = sets_shape and not is_printing()
         place = place_of(frames[0]) if frames else Place("<unknown>", 0)

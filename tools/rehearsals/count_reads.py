@@ -38,6 +38,7 @@ def wrap(ordinary, see):
     def read(tensor, *args, **kwargs):
         see(tensor)
         return ordinary(tensor, *args, **kwargs)
+    read.__name__ = ordinary.__name__
     return read
 """
 

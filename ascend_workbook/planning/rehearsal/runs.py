@@ -122,7 +122,8 @@ class Rehearsal:
         if trained and self.stand_ins and not _used_device(memory):
             moved = self._launch(rank, Plugin(MOVED, early=True))
             memory = load_memory(written) if written.is_file() else None
-            result = moved if _used_device(memory) else result
+            blamed = moved.ok or not result.ok or memory is None or not memory.steps
+            result = moved if _used_device(memory) and blamed else result  # a script that ran through is not at fault
         reads = tuple(self._find_in_original(rank, read) for read in load_reads(folder / "reads.jsonl"))
         stand_ins = tuple(self._find_in_original(rank, each) for each in load_stand_ins(folder / "stand_ins.jsonl"))
         return RankRun(rank, result, memory, load_work(folder / f"work.rank{rank}"), reads, stand_ins)

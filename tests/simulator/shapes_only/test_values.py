@@ -246,3 +246,17 @@ time.sleep(0.05)
     run = run_shapes_only(simulator_env, tmp_path, code)
     assert run.facts == [[4096, 2, 1280], [4096, 2, 2560], "torch.float32"], run.stderr[-3000:]
     assert "Overriding" not in run.stderr
+
+
+def test_what_the_launcher_reads_for_itself_is_not_the_programs(simulator_env: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "gauge.py").write_text(
+        "READS_FOR_ITSELF = ('take',)\nPASSES_THROUGH = True\n"
+        "def take(value):\n    return float(value)\n"
+        "def hand_on(value):\n    return float(value)\n"
+    )
+    code = f"{START}import gauge\nanswers = [gauge.take(loss), gauge.hand_on(loss)]\nprint(json.dumps(answers))\n"
+    run = run_shapes_only(simulator_env, tmp_path, code)
+    line = code.splitlines().index("answers = [gauge.take(loss), gauge.hand_on(loss)]") + 1
+    assert run.facts == [1.0, 1.0] and run.lines() == [line], run.stderr
+    assert all(Path(read["file"]).name == "train.py" for read in run.reads)
+    assert len(run.reads) == 1

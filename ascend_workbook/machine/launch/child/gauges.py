@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from torch.autograd.graph import Node
     from torch.optim import Optimizer
 
+#: A rehearsal lists what the program reads, by its line: these functions read for the launcher alone, and the others
+#: of this file stand between the program and torch.
+READS_FOR_ITSELF = ("read_numbers", "is_infinite", "learning_rate")
+PASSES_THROUGH = True
 #: How far up the graph a scaled loss is looked for: `scaler.scale(loss) / accumulate` is two nodes.
 DEPTH = 4
 

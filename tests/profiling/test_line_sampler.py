@@ -605,3 +605,22 @@ def test_one_with_the_same_weights_and_nothing_left_to_chance_has_the_same_resul
     sampler.stop()
     same = ["module again with the same result" in names for _, _, _, _, *names in sampler._notes.calls]
     assert same == [False, False, *[not dropped] * 2, False, True], "two calls tell the weights"
+
+
+def test_a_module_that_does_not_like_to_be_asked_is_called_all_the_same() -> None:
+    torch = pytest.importorskip("torch")
+
+    class Shy(torch.nn.Module):  # type: ignore[misc, name-defined]
+        @property
+        def p(self) -> float:
+            raise RuntimeError("do not ask")
+
+        def forward(self, x: Any) -> Any:
+            return x + 1
+
+    model, x = Shy(), torch.ones(1)
+    sampler = LineSampler()
+    sampler.start()
+    results = [model(*args, **kwargs).item() for args, kwargs in (((x,), {}), ((x,), {}), ((x,), {}), ((), {"x": x}))]
+    sampler.stop()
+    assert results == [2.0] * 4

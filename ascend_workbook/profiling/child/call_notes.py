@@ -168,13 +168,18 @@ class Notes:
         return number != id(module) and kind is type(module) and tensor() is args[0]
 
     def _note_again(self, module: Any, args: tuple[Any, ...]) -> list[str]:
+        """Return the notes of a module that is called again on a tensor. What a module or a tensor of the script's own
+        makes of being asked is no failure of its call."""
+        try:
+            return self._find_again(module, args)
+        except Exception:  # noqa: BLE001 - it is the script's own code that answers
+            return []
+
+    def _find_again(self, module: Any, args: tuple[Any, ...]) -> list[str]:
         """Return the notes of a module that is called again on the same tensor, which was not written to in between.
         From the second such call on it is known whether its weights are those of the call before."""
         seen = self._seen.setdefault(id(module), [])
-        try:
-            tensor, version = weakref.ref(args[0]), _version_of(args[0])
-        except (IndexError, TypeError, AttributeError):  # called by names, or on what is no tensor
-            return []
+        tensor, version = weakref.ref(args[0]), _version_of(args[0])
         for before, its_version, weights in seen:
             if before() is args[0] and its_version == version:
                 now = [_version_of(each) for each in (*module.parameters(), *module.buffers())]

@@ -61,7 +61,7 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
             running[0].stop()
 
     def end_step(step: dict[str, Any]) -> None:
-        if running and step["step"] == total and running[0].is_quick:
+        if running and step["step"] == total == observer.limit and running[0].is_quick:
             observer.limit = total + config["more_steps"]
         marks.request_mark()
 

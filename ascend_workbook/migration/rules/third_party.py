@@ -1,7 +1,7 @@
 """Libraries that bring GPU code of their own, from data/third_party.json: the imports and what is done with them.
 
 A framework (mmcv, detectron2) is one decision, said at its imports; Megatron's lines stay as they are behind the one
-that has to be added, so it is said once. A library of kernels or optimisers is said
+that has to be added, so it is said once, and not where MIG330 adds it. A library of kernels or optimisers is said
 where it is imported and where the script uses it: there the script has to change.
 """
 
@@ -16,6 +16,7 @@ from ascend_workbook.migration.reading.calls import dynamic_module, is_load, lis
 from ascend_workbook.migration.reading.source import Source
 from ascend_workbook.migration.repair import ADVICE, BY_ENTRY, DOCUMENTED, Findings, Known, finding_at
 from ascend_workbook.migration.rules.calls import LIBRARIES as ASKING_NVIDIA
+from ascend_workbook.migration.rules.megatron import ADAPTOR, needs_adaptor
 
 CODE = "MIG113"
 BASIS = "entries"
@@ -42,7 +43,8 @@ WHOLE = set(api_map.list_names("whole_libraries"))
 
 
 def check(source: Source) -> Findings:
-    adapted = any("mindspeed.megatron_adaptor" in list_modules(node) for node in source.nodes_of_type(ast.Import))
+    imports = source.nodes_of_type(ast.Import)
+    adapted = needs_adaptor(source) or any(ADAPTOR in list_modules(node) for node in imports)
     reported_libraries: set[str] = set()
     for node in sorted(source.imports, key=lambda node: node.lineno):
         for library in dict.fromkeys(filter(None, map(_library_of_module, list_modules(node)))):

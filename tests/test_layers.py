@@ -22,6 +22,7 @@ FLOORS = (
     ("machine", "page", "estimates"),
     ("environment", "migration", "precision", "profiling"),
     ("batch", "selftest", "modelarts", "planning"),  # planning runs trainings as the migration stage does
+    ("inference",),  # measures as the precision stage does, reads models as planning does
     ("cli",),
     ("helpers",),
     ("course",),  # lessons and exercises: made of all that is below

@@ -119,6 +119,10 @@ LIGHT: dict[str, Recipe] = {
     "assess": plain("assess", "planted.py"),
     "plan": plain("plan", "llama-7b", "--cards", "8", "--hyper", "learning_rate", "password=PLANTEDarg04x"),
     "calibrate": plain("calibrate", "https://u:PLANTEDarg03x@h/x"),
+    "export": plain("export", "planted.py:build", "https://u:PLANTEDarg03x@h/x.pt"),
+    "compare-om": plain("compare-om", "https://u:PLANTEDarg03x@h/x", "net.om"),
+    "quantise": plain("quantise", "https://u:PLANTEDarg03x@h/x", "digits.npz"),
+    "serving": plain("serving", "llama-7b"),
     "explain": plain("explain", "planted.log"),
     "page": lambda _: [["scan", "planted.py", *FILES], ["page", "out.json", "--out", "again.html"]],
     "launch-facts": lambda _: [["launch-facts", *FILES, "train.py", *ARGUMENTS]],
@@ -172,6 +176,9 @@ REFUSED |= {
     "verify",
     "calibrate",
     "watch",
+    "export",
+    "compare-om",
+    "quantise",
 }
 FULL: dict[str, Recipe] = {
     "capture": lambda folder: [[*words[:-12], *FILES, *words[-12:]] for words in captured(folder)[:1]],

@@ -121,7 +121,19 @@ PLANNING = Stage(
     (("ascend_workbook.planning.strategy.rules", ("Hyper-parameters", "超参数")),),
     ("PLN",),
 )
-FIVE = (ENVIRONMENT, MIGRATION, PRECISION, PROFILING, PLANNING)
+INFERENCE = Stage(
+    "inference",
+    ("Inference", "推理"),
+    (
+        "Facts are two forms of one network on the same inputs; the verdict says where they part, and what that costs.",
+        "事实是同一网络的两种形式在相同输入上的结果；结论是从何处分离、代价多少。",
+    ),
+    ("export", "compare-om", "quantise", "serving"),
+    ("export", "compare_om", "quantise", "serving"),
+    (),
+    ("INF",),
+)
+SIX = (ENVIRONMENT, MIGRATION, PRECISION, PROFILING, PLANNING, INFERENCE)
 BATCH = Stage(
     "batch",
     ("Across the stages", "贯穿各阶段"),
@@ -129,12 +141,12 @@ BATCH = Stage(
         "Facts are the notebooks' outcomes and the reports of a run; the verdict says all green, or the first red.",
         "事实是各笔记本的结果与一次运行的报告；结论是全部通过，或第一个未通过者。",
     ),
-    tuple(sorted(set(verb_names()) - {verb for stage in FIVE for verb in stage.verbs})),
+    tuple(sorted(set(verb_names()) - {verb for stage in SIX for verb in stage.verbs})),
     ("run", "accept"),
     (("ascend_workbook.batch.acceptance.rules", ("The acceptance checklist", "验收清单")),),
     ("ACP", "RUN", "STO"),
 )
-STAGES = (*FIVE, BATCH)
+STAGES = (*SIX, BATCH)
 
 
 #: Options that every command has: told once, not at each.

@@ -21,6 +21,7 @@ MODULES = {
     "benchmark": ("benchmark",),
     "strategy": ("plan",),
     "calibration": ("calibrate",),
+    "inference": ("export", "compare-om", "quantise", "serving"),
     "batch": ("run", "accept"),
     "page": ("page",),
     "explain": ("explain",),

@@ -232,8 +232,10 @@ def _describe_trouble(
     if spec.loss_regex and not losses:
         return Sentence("launch.no_match", regex=spec.loss_regex)
     if not done and not losses:
-        said = [line.strip() for line in read_user_output(spec.out / "output.log").splitlines() if line.strip()]
-        return Sentence("launch.no_steps_said", last=said[-1][:LAST_WORDS]) if said else Sentence("launch.no_steps")
+        printed = [line.strip() for line in read_user_output(spec.out / "output.log").splitlines() if line.strip()]
+        return (
+            Sentence("launch.no_steps_said", last=printed[-1][:LAST_WORDS]) if printed else Sentence("launch.no_steps")
+        )
     return None
 
 

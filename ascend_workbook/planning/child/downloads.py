@@ -153,11 +153,28 @@ def patch_downloads(observer: Any, notes: Any, aside: Path, questions: Any) -> N
 
         module.HTTPFileSystem._open = _open
 
+    def patch_hub(module: Any) -> None:
+        ordinary_fetch = getattr(module, "_hf_hub_download_to_cache_dir", None)
+        if ordinary_fetch is None:
+            return
+
+        @functools.wraps(ordinary_fetch)
+        def fetch(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return ordinary_fetch(*args, **kwargs)
+            except Exception:
+                wanted = f"{kwargs.get('repo_id')}/{kwargs.get('filename')}"  # the library's error names neither
+                questions.write(f"https://huggingface.co/{wanted}", address=True)
+                raise
+
+        module._hf_hub_download_to_cache_dir = fetch
+
     urllib.request.urlopen, urllib.request.urlretrieve = urlopen, urlretrieve
     observer.after_import(
         {
             "requests": patch_requests,
             "fsspec.implementations.http": patch_fsspec,
+            "huggingface_hub.file_download": patch_hub,
             "torchvision.datasets.utils": trust_downloads,
         }
     )

@@ -416,3 +416,24 @@ except OSError:
     assert facts and not stand_ins, errors
     assert [(each["name"], each.get("address")) for each in asked] == [("http://nowhere.invalid/table.parquet", True)]
     assert asked[0]["line"] == 4
+
+
+def test_what_the_hub_does_not_give_is_written_down(tmp_path: Path) -> None:
+    library = tmp_path / "site-packages" / "huggingface_hub"
+    library.mkdir(parents=True)
+    (library / "__init__.py").write_text("")
+    (library / "file_download.py").write_text(
+        "def _hf_hub_download_to_cache_dir(*, repo_id, filename):\n    raise ValueError('locate the file on the Hub')\n"
+        "def hf_hub_download(repo_id, filename):\n"
+        "    return _hf_hub_download_to_cache_dir(repo_id=repo_id, filename=filename)\n"
+    )
+    code = """
+from huggingface_hub.file_download import hf_hub_download
+try:
+    hf_hub_download("owner/model", "modules.json")
+except ValueError:
+    print(json.dumps(True))
+"""
+    facts, _, errors = running.run(tmp_path, code, ("files.py", {}), library="site-packages")
+    (asked,) = (tmp_path / "out" / "asked.jsonl").read_text().splitlines()
+    assert facts and json.loads(asked)["name"] == "https://huggingface.co/owner/model/modules.json", errors

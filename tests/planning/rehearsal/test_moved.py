@@ -30,3 +30,15 @@ def test_its_models_are_moved_where_that_is_allowed(
     assert "never uses the NPU" in report.verdict("en") and "从未使用 NPU" in report.verdict("zh")
     known = next(finding for finding in report.findings if finding.key == "PLN509.known")
     assert "the model Net on the NPU" in known.message("en")
+
+
+def test_one_that_fails_behind_its_steps_has_an_answer_too(simulator_env: dict[str, str], tmp_path: Path) -> None:
+    """A plot at the end of a course's script that today's library refuses: its steps were trained all the same."""
+    script = tmp_path / "train.py"
+    script.write_text(f"{SCRIPT.read_text()}\nraise TypeError('no such option of the plot')\n")
+    report = rehearsal.rehearse(script, out=tmp_path / "out", steps=9)
+    first = report.findings[0]
+    assert (first.key, first.status, first.args["steps"]) == ("PLN500.partial", Status.LOOK, 4)
+    assert "no such option of the plot" in first.message("en")
+    known = next(finding for finding in report.findings if finding.key == "PLN509.known")
+    assert "the model Net on the NPU" in known.message("en")

@@ -19,7 +19,7 @@ from ascend_workbook.migration.rules.device_string import DEVICE, make_device_ed
 CODE = "MIG162"
 WORDS = ("cuda",)
 TOKENS = ("torch_npu", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu")
-KNOWN = Known(DOCUMENTED, "https://pypi.org/project/torch-npu/#history", versions=BY_ENTRY, hours={"device": 0.1})
+KNOWN = Known(DOCUMENTED, "https://pypi.org/project/torch-npu/#history", versions=BY_ENTRY)
 
 
 def check(source: Source) -> Findings:

@@ -67,7 +67,7 @@ def make_report(result: Result, state: State, verdict: Verdict, root: Path, tier
     return Report(
         "migration",
         "migrate",
-        tuple(findings),
+        _lead_with_summary(findings),
         table,
         facts=facts,
         tier=tier,
@@ -85,7 +85,13 @@ def tell_release(report: Report, release: Release, ran: str) -> Report:
     if release.why == GIVEN and ran and base_version(ran) != base_version(release.version):
         args: dict[str, Scalar] = {"release": release.version, "ran": ran}
         findings.append(Finding("MIG303", Status.LOOK, "MIG303.other_release", args))
-    return replace(report, findings=tuple(findings), facts=facts)
+    return replace(report, findings=_lead_with_summary(findings), facts=facts)
+
+
+def _lead_with_summary(findings: list[Finding]) -> tuple[Finding, ...]:
+    """Make the summary as grave as the gravest beside it, so that the verdict says what became of it all."""
+    summary, *others = findings
+    return (replace(summary, status=max(finding.status for finding in findings)), *others)
 
 
 def _summarise(result: Result, state: State, verdict: Verdict) -> Finding:

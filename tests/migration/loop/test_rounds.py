@@ -446,7 +446,8 @@ def test_a_release_is_written_for_and_the_one_that_ran_is_said(script: Path, mon
     report = run(script, torch_npu="2.1.0")
     assert launched[1][1].migrated is not None and b"map_location='npu'" in launched[1][1].migrated[script]
     (other,) = (found for found in report.findings if found.key == "MIG303.other_release")
-    assert other.args == {"release": "2.1.0", "ran": "2.13.0"} and other.status is Status.LOOK
+    assert other.args == {"release": "2.1.0", "ran": "2.13.0"} and other.status is report.status is Status.LOOK
+    assert report.verdict("en").startswith("the result trains on the NPU")
     with pytest.raises(WorkbookError) as refused:
         run(script, torch_npu="2.6.0")
     assert refused.value.key == "loop.other_source"

@@ -149,7 +149,8 @@ def notebook_step(stage: str) -> Judge:
     def try_notebook(place: Place) -> tuple[bool, str]:
         name = f"versions-{place.pair.torch}"
         options = ("--stage", stage, "--keep-going", "--force", "--root", str(place.work / "runs"), "--name", name)
-        parameters = ("-p", "device", "npu-simulated", "-p", "script", str(SCRIPT))
+        script = () if stage == "environment" else ("-p", "script", str(SCRIPT))
+        parameters = ("-p", "device", "npu-simulated", *script)
         done = workbook(place, "run", *options, *parameters)
         return done.returncode == GOOD, last_line(done)
 

@@ -10,7 +10,7 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.precision.comparison import Comparison
 from ascend_workbook.precision.divergence import Judgement
 from ascend_workbook.precision.record import BACKWARD
-from ascend_workbook.precision.state.judge import GRADIENT, RANDOM, UPDATE, Event, Judged
+from ascend_workbook.precision.state.judge import GRADIENT, RANDOM, RECOMPUTE, UPDATE, Event, Judged
 from ascend_workbook.precision.state.makers import OF_OPERATORS, find_maker
 
 CODE, BASIS = "ACC237", "facts"
@@ -39,6 +39,9 @@ def check(facts: Comparison) -> Iterator[Finding]:
 def make_finding(facts: Comparison, rank: Judged, event: Event, at: int) -> Finding:
     """Say an event; it stands above an operator that parts only in a later step, or that reads what is told here."""
     before = facts.first is None or event.step < facts.first[0].step
+    if event.kind == RECOMPUTE and facts.first is not None and facts.first[0].step == event.step:
+        # what is computed again with another mask is what the backward reads
+        before = facts.first[1].agreement.pair.target.direction == BACKWARD
     status = Status.LOOK if event.kind in (RANDOM, UPDATE) else Status.FIX
     args: dict[str, Scalar] = {**event.args, "step": event.step, "rank": rank.rank, "place": event.place or "-"}
     args["side"] = Sentence(f"precision.side_{event.side}")

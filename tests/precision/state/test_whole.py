@@ -67,6 +67,13 @@ def test_of_several_that_may_have_made_a_gradient_the_one_whose_parameters_tell(
     assert judged == "right", words
 
 
+def test_another_mask_in_what_is_computed_again_is_told_before_the_backward_that_reads_it(root: Path) -> None:
+    struck = Struck(Case("mixer", "checkpoint mask", 1, "reordered", WORKING), "tensor")
+    with in_this_process():
+        judged, words = judge_case(struck, root)
+    assert judged == "right", words
+
+
 OPERATOR = Struck(Case("rms", "scaled by 1.02", 1, "ulp", WORKING), "tensor", "Functional.linear.1")
 STAGE = Struck(Case("rms", "gradient zeroed", 1, "ulp", WORKING), "tensor")
 NAME = "Functional.linear.1.forward"

@@ -19,8 +19,9 @@ from tests.precision.state.trainings import NEWER, RECIPES, Recipe
 # ruff: noqa: SIM905 - a column of names reads better without quotes
 SEED = 20261128
 WORKING, HELD, NEW = "working", "held", "new"
-#: The draw of trainings that no draw before has; its networks and labels were committed before the judge saw one.
-DRAWN_NEW = 20261501
+#: Draws of trainings that no draw before has, with tensors and with statistics; networks and labels were committed
+#: before the judge saw one.
+DRAWN_NEW = (20261501, 20261502)
 #: Draws of the held half, each written down before it ran, once: of the step's state, and of the whole command.
 DRAWN, DRAWN_WHOLE = (1002566096, 731904552, 1255127168), (913475007,)
 ANY = -1

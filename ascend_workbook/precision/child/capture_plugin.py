@@ -15,6 +15,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -127,6 +128,14 @@ facts, dry, release, module_calls, recorder, state, shards, collectives, standin
 )
 
 
+def keep_uncompiled(hook: Callable[..., None]) -> Callable[..., None]:
+    """Return a hook that torch.compile calls as it is: traced, it would be compiled anew for each batch that it reads,
+    and would part the graph of the network."""
+    dynamo = sys.modules.get("torch._dynamo")
+    kept: Callable[..., None] = dynamo.disable(hook) if dynamo is not None else hook
+    return kept
+
+
 class _Capture:
     """Turns msprobe on for the wanted iterations, from a training forward to the optimizer's update.
 
@@ -194,7 +203,7 @@ class _Capture:
         if not torch.is_grad_enabled():
             return
         if self.fed == (self.iteration, id(module)):
-            self.further = module.register_forward_pre_hook(self.add_batch, with_kwargs=True)
+            self.further = module.register_forward_pre_hook(keep_uncompiled(self.add_batch), with_kwargs=True)
         if self.running:
             return
         if self.collectives is not None:
@@ -202,7 +211,7 @@ class _Capture:
         self.state.begin_iteration()
         fingerprinted, wanted = str(self.iteration) in self.side["batches"], self.iteration in self.wanted
         if wanted or (not fingerprinted and len(self.side["batches"]) < facts.MOST_ITERATIONS):
-            self.once = module.register_forward_pre_hook(self.batch, with_kwargs=True)
+            self.once = module.register_forward_pre_hook(keep_uncompiled(self.batch), with_kwargs=True)
         if wanted:
             self.side["numerics"] = dict(zip(("conv", "matmul"), self.settings.formats(torch)))
             self.running = True

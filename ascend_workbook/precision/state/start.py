@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ascend_workbook.precision.state.judge import RANDOM, RESTORED, SCALE, Judge
+from ascend_workbook.precision.state.judge import RANDOM, RESTORED, SCALE, Conditions, Judge
 from ascend_workbook.precision.state.reading import Step, Update
 from ascend_workbook.precision.state.sketches import is_empty, measure_apart
 
 
 def judge_start(judge: Judge, left: Step, right: Step) -> None:
     number = left.number
-    drawn = [name for name in left.random if name in right.random and left.random[name] != right.random[name]]
-    of_host = ("python", "numpy", "torch") if _stood_still(judge, left, right) else ("python", "numpy")
-    drawn = [name for name in drawn if judge.known.same_streams or name in of_host]
+    drawn = list_parted_streams(judge.known, (judge.left, judge.right), (left, right))
     if judge.left is not None and judge.right is not None:  # that a stream began otherwise is told by the experiment
         drawn = [name for name in drawn if judge.left.random.get(name) == judge.right.random.get(name)]
         if drawn:
@@ -29,18 +27,27 @@ def judge_start(judge: Judge, left: Step, right: Step) -> None:
     _judge_buffers(judge, left, right)
 
 
-def _stood_still(judge: Judge, left: Step, right: Step) -> bool:
+def list_parted_streams(
+    known: Conditions, before: tuple[Step | None, Step | None], now: tuple[Step, Step]
+) -> list[str]:
+    """List the random streams that differ where a step begins, of those that can be the same on both sides."""
+    left, right = now
+    drawn = [name for name in left.random if name in right.random and left.random[name] != right.random[name]]
+    of_host = ("python", "numpy", "torch") if _stood_still(before, now) else ("python", "numpy")
+    return [name for name in drawn if known.same_streams or name in of_host]
+
+
+def _stood_still(before: tuple[Step | None, Step | None], now: tuple[Step, Step]) -> bool:
     """Whether no device drew in the step before, and one has a stream of its own: then the host's stream, which a CPU
     that stands in for one draws from too, is the script's alone."""
-    pairs = ((judge.left, left), (judge.right, right))
     streams = [
-        (before.random[kind], step.random[kind])
-        for before, step in pairs
-        if before is not None
+        (earlier.random[kind], step.random[kind])
+        for earlier, step in zip(before, now)
+        if earlier is not None
         for kind in ("cuda", "npu")
-        if kind in before.random and kind in step.random
+        if kind in earlier.random and kind in step.random
     ]
-    return bool(streams) and all(before == after for before, after in streams)
+    return bool(streams) and all(earlier == later for earlier, later in streams)
 
 
 def _judge_state(judge: Judge, number: int, mine: Update, theirs: Update) -> None:

@@ -22,7 +22,7 @@ from ascend_workbook.machine import bounded, sandbox
 from ascend_workbook.machine.launch.result import ChildError, LaunchResult, Progress, RunLog
 from ascend_workbook.machine.launch.spec import STANDING_IN, LaunchSpec
 from ascend_workbook.machine.sandbox import Account
-from ascend_workbook.redaction.exits import redact_file
+from ascend_workbook.redaction.exits import redact, redact_file
 from ascend_workbook.storage.local import name_in_errors
 from ascend_workbook.storage.names import mark_user_output, read_user_output
 
@@ -141,6 +141,8 @@ class Child:
 # From an exit code and the logs left behind to a LaunchResult.
 
 LAST_WORDS = 200
+#: A line of a library, not of the script: a warning, and the line of code that Python shows below one.
+WARNING = re.compile(r"Warning\b|^\[W\d|^\s*warnings\.warn\(|\[WARN(ING)?\]")
 TAIL_LINES = 20
 
 
@@ -232,11 +234,16 @@ def _describe_trouble(
     if spec.loss_regex and not losses:
         return Sentence("launch.no_match", regex=spec.loss_regex)
     if not done and not losses:
-        printed = [line.strip() for line in read_user_output(spec.out / "output.log").splitlines() if line.strip()]
-        return (
-            Sentence("launch.no_steps_said", last=printed[-1][:LAST_WORDS]) if printed else Sentence("launch.no_steps")
-        )
+        last_words = find_last_words(read_user_output(spec.out / "output.log"))
+        return Sentence("launch.no_steps_said", last=last_words) if last_words else Sentence("launch.no_steps")
     return None
+
+
+def find_last_words(output: str) -> str:
+    """Find the last line of a script's output that is no warning; a long one is cut, after secrets are taken out: what
+    is left of one that is cut in two is not known any more."""
+    lines = [line.strip() for line in output.splitlines() if line.strip() and not WARNING.search(line)]
+    return redact(lines[-1])[:LAST_WORDS] if lines else ""
 
 
 def _log_losses(spec: LaunchSpec) -> tuple[float, ...]:

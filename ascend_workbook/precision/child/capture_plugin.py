@@ -132,8 +132,8 @@ def keep_uncompiled(hook: Callable[..., None]) -> Callable[..., None]:
     """Return a hook that torch.compile calls as it is: traced, it would be compiled anew for each batch that it reads,
     and would part the graph of the network."""
     dynamo = sys.modules.get("torch._dynamo")
-    kept: Callable[..., None] = dynamo.disable(hook) if dynamo is not None else hook
-    return kept
+    plain_hook: Callable[..., None] = dynamo.disable(hook) if dynamo is not None else hook
+    return plain_hook
 
 
 class _Capture:

@@ -33,10 +33,12 @@ def judge_rank(rank: int, baseline: Mapping[int, Step], target: Mapping[int, Ste
     judge = Judge(known)
     numbers = sorted(baseline.keys() & target.keys())
     for number in numbers:
-        told = len(judge.events)
+        first_event = len(judge.events)
         _judge_step(judge, baseline[number], target[number])
         if number + 1 in baseline and number + 1 in target:
-            _weigh_draws(judge, told, (baseline[number], target[number]), (baseline[number + 1], target[number + 1]))
+            _weigh_draws(
+                judge, first_event, (baseline[number], target[number]), (baseline[number + 1], target[number + 1])
+            )
             judge_copies(judge, baseline[number], target[number], baseline[number + 1], target[number + 1])
     # where a step has several updates, what an earlier one does is in the gradients of a later one
     several = {number for number in numbers if len(target[number].updates) > 1}
@@ -51,17 +53,17 @@ def judge_rank(rank: int, baseline: Mapping[int, Step], target: Mapping[int, Ste
     return Judged(rank, tuple(drop_consequences(events)), tuple(judge.rows))
 
 
-def _weigh_draws(judge: Judge, told: int, now: tuple[Step, Step], later: tuple[Step, Step]) -> None:
+def _weigh_draws(judge: Judge, first_event: int, now: tuple[Step, Step], later: tuple[Step, Step]) -> None:
     """Tell of random streams that part within a step in place of the gradients that part in it.
 
     Masks that are drawn otherwise (a compiled dropout draws other numbers than an eager one) part gradients too, and
     which of the two came first nothing tells."""
-    kinds = [event.kind for event in judge.events[told:]]
+    kinds = [event.kind for event in judge.events[first_event:]]
     if not kinds or min(kinds, key=KINDS.index) != GRADIENT:
         return
     names = list_parted_streams(judge.known, now, later)
     if names and not any(now[0].random.get(name) != now[1].random.get(name) for name in names):
-        del judge.events[told:]
+        del judge.events[first_event:]
         judge.tell(now[0].number, RANDOM, "within", names)
 
 

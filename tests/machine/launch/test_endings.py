@@ -14,7 +14,7 @@ import pytest
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.sentence import say, show
 from ascend_workbook.machine.launch import LaunchSpec, Plugin, RunLog, launch
-from ascend_workbook.machine.launch.launch import conclude_launch
+from ascend_workbook.machine.launch.launch import LAST_WORDS, conclude_launch, find_last_words
 from ascend_workbook.storage.names import read_user_output
 from tests.machine.launch.running import SCRIPTS, output, recorder, run, told
 
@@ -67,6 +67,14 @@ def test_exit_codes_are_the_scripts(tmp_path: Path, args: tuple[str, ...], code:
         assert "a message" in output(result)
     if args == ("7",):
         assert "torch.Size([1, 1])" in str(result.trouble["args"]), "its last words stand beside the bare number"
+
+
+def test_last_words_are_the_scripts_and_hold_no_part_of_a_secret() -> None:
+    long = "x" * (LAST_WORDS - 30)
+    output = f"first\n{long} https://user:Sup3rS3cretPassw0rd@example.com/models\n"
+    warned = "[W1128 NPUCachingAllocator.cpp:1] Warning: no\n/x/y.py:3: UserWarning: old\n  warnings.warn('old')\n"
+    assert find_last_words(output + warned).startswith(long) and "Sup3r" not in find_last_words(output + warned)
+    assert find_last_words("done  \n\n") == "done" and find_last_words(warned) == ""
 
 
 def test_a_known_failure_is_explained(tmp_path: Path) -> None:

@@ -9,7 +9,10 @@ from .errors import ConversionError
 from .graph import first_line
 
 #: The line that installs what offline models need beside what is here.
-INSTALL = "python -m pip install 'onnx>=1.16,<2' 'onnxruntime>=1.17,<2'"
+INSTALL = (
+    "python -m pip list --format=freeze | grep -i ^torch > held.txt; "
+    "python -m pip install -c held.txt 'onnx>=1.16,<2' 'onnxruntime>=1.17,<2'"
+)
 
 
 class NoRuntime(Exception):

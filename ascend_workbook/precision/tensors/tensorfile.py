@@ -301,6 +301,14 @@ def _make_view(flat: Array, stored: Stored, offset: int, shape: tuple[int, ...],
     return np.lib.stride_tricks.as_strided(flat[offset:], shape, steps, writeable=False)
 
 
+def _read_layout(owner: object, name: object) -> int:
+    """Return a number for a member of `Format`, which some Pythons pickle as `getattr(Format, "ND")`; no attribute of
+    anything is read."""
+    if owner is not int or not isinstance(name, str):
+        raise pickle.UnpicklingError(f"refused: the file asks for {name!r} of what is no memory layout")
+    return 0
+
+
 class _TensorUnpickler(pickle.Unpickler):
     """Gives tuples instead of objects; a name that a tensor does not need is refused."""
 
@@ -310,6 +318,8 @@ class _TensorUnpickler(pickle.Unpickler):
         # torch_npu up to 2.8 saves a tensor of the NPU so, and says its memory layout behind what all tensors have
         ("torch_npu.utils.storage", "_rebuild_npu_tensor"): lambda *parts: ("tensor", *parts),
         ("torch_npu.npu._format", "Format"): int,
+        ("builtins", "getattr"): _read_layout,
+        ("__builtin__", "getattr"): _read_layout,
         ("torch.storage", "UntypedStorage"): "UntypedStorage",
         **{("torch", name): name for name in (*UNTYPED, *FLOAT8)},
         ("torch._utils", "_rebuild_parameter"): lambda data, *_: data,

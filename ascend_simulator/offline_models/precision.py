@@ -89,6 +89,7 @@ class Rounding:
         self.rounded: dict[str, str] = {}
         self.nested: list[str] = []
         self.unknown: list[str] = []
+        self.constants: list[str] = []
         self.overflowed: list[str] = []
 
     def is_chosen(self, node: Any) -> bool:
@@ -98,7 +99,7 @@ class Rounding:
         return node.op_type in MATRIX if self.mode.only_matrix else True
 
     def round_weights(self) -> None:
-        """Round the weights of chosen nodes, of which no other node has need."""
+        """Round the weights of chosen nodes; of one that other nodes need as it is, a copy."""
         import numpy as np
         from onnx import numpy_helper
 
@@ -106,22 +107,39 @@ class Rounding:
         for node in self.model.graph.node:
             for name in node.input:
                 users.setdefault(name, []).append(node)
-        for weight in self.model.graph.initializer:
-            chosen = [self.is_chosen(node) for node in users.get(weight.name, [])]
-            if weight.data_type != self.onnx.TensorProto.FLOAT or not chosen or not all(chosen):
+        for weight in list(self.model.graph.initializer):
+            chosen = [node for node in users.get(weight.name, []) if self.is_chosen(node)]
+            if weight.data_type != self.onnx.TensorProto.FLOAT or not chosen:
                 continue
             values = numpy_helper.to_array(weight)
             with np.errstate(over="ignore"):
                 rounded = round_array(values, self.mode.format)
             if np.isfinite(values).all() and not np.isfinite(rounded).all():
                 self.overflowed.append(weight.name)
-            weight.CopyFrom(numpy_helper.from_array(rounded, weight.name))
+            if len(chosen) == len(users[weight.name]):
+                weight.CopyFrom(numpy_helper.from_array(rounded, weight.name))
+            else:
+                self.use_copy(weight.name, rounded, chosen)
+
+    def use_copy(self, name: str, rounded: Any, nodes: list[Any]) -> None:
+        """Give the nodes a rounded copy of a weight; the others keep the weight."""
+        from onnx import numpy_helper
+
+        copy = f"{name}/rounded"
+        self.weights.add(copy)
+        self.model.graph.initializer.append(numpy_helper.from_array(rounded, copy))
+        for node in nodes:
+            for place, source in enumerate(node.input):
+                if source == name:
+                    node.input[place] = copy
 
     def round_nodes(self) -> None:
         """Put casts before and behind the chosen nodes."""
         nodes: list[Any] = []
         for node in self.model.graph.node:
             chosen = self.is_chosen(node)
+            if node.op_type == "Constant" and self.types.get(node.output[0]) == self.onnx.TensorProto.FLOAT:
+                self.constants.append(node.name)
             if any(attribute.HasField("g") for attribute in node.attribute):
                 self.nested.append(node.name or node.op_type)
             if chosen:
@@ -168,6 +186,7 @@ class Rounding:
         """Return what was not rounded, and weights that the format cannot hold."""
         parts = (
             ("nodes with graphs of their own are not rounded inside", self.nested),
+            ("constants that are sparse or outputs are not rounded", self.constants),
             ("results of unknown type are not rounded", self.unknown),
             (f"weights beyond {self.mode.format.lower()} became infinite", self.overflowed),
         )

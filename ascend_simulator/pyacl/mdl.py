@@ -91,7 +91,15 @@ def _import_beside(module: str) -> Any:
     return import_module(f"offline_models.{module}")
 
 
+def _require_device() -> None:
+    """Raise Failure where the thread has no device: its context is gone, or none was made."""
+    code = int(LIBRARY.aclrtGetDevice(ctypes.byref(ctypes.c_int32())))
+    if code:
+        raise Failure(code, "this thread has set no device: acl.rt.set_device or acl.rt.create_context")
+
+
 def _load(read: Any, name: str) -> int:
+    _require_device()
     errors, running = _import_beside("errors"), _import_beside("running")
     try:
         model = read()
@@ -364,6 +372,7 @@ def execute_async(model_id: int, input: int, output: int, stream: int) -> None:
 def _execute(model_id: int, source: Dataset, target: Dataset) -> None:
     import numpy as np
 
+    _require_device()
     loaded = _find_model(model_id)
     about = loaded.model.about
     if len(source.buffers) != len(loaded.inputs):
@@ -384,9 +393,9 @@ def _execute(model_id: int, source: Dataset, target: Dataset) -> None:
         results = loaded.session.run([port.name for port in about.outputs], feeds)
     except Exception as error:  # noqa: BLE001 - onnxruntime's errors share no public base
         raise Failure(FAILED, f"the graph failed: {str(error).splitlines()[0][:300]}") from None
-    for place, result in zip(places, results):
+    for port, place, result in zip(about.outputs, places, results):
         array = np.ascontiguousarray(result)
-        ctypes.memmove(place.address, array.ctypes.data, array.nbytes)
+        _copy(place.address, array.ctypes.data, array.nbytes, TO_DEVICE, f"output {port.name}", BAD_OUTPUT)
     loaded.shapes = [list(result.shape) for result in results]
 
 
@@ -402,7 +411,18 @@ def _check_device(buffer: Buffer, needed: int, what: str, code: int) -> None:
 
 def _read_device(buffer: Buffer, needed: int, what: str, code: int) -> bytes:
     _check_device(buffer, needed, what, code)
-    return ctypes.string_at(buffer.address, needed)
+    data = ctypes.create_string_buffer(needed)
+    _copy(ctypes.addressof(data), buffer.address, needed, TO_HOST, what, code)
+    return data.raw
+
+
+def _copy(target: int, source: int, size: int, kind: int, what: str, code: int) -> None:
+    """Copy as acl.rt.memcpy does. Raises Failure where it does not."""
+    places = ctypes.c_void_p(target), ctypes.c_size_t(size), ctypes.c_void_p(source), ctypes.c_size_t(size)
+    if LIBRARY.aclrtMemcpy(*places, ctypes.c_int32(kind)):
+        raise Failure(
+            code, f"{what}: {size} bytes cannot be copied: the buffer's memory is smaller, or a graph is captured"
+        )
 
 
 def __getattr__(name: str) -> NoReturn:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import os
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -19,29 +20,103 @@ import torch
 #: This file's frames stand between the program and torch; whose line it is must not change by that.
 PASSES_THROUGH = True
 #: What a checkpoint holds beside weights: counts by their names, and numbers that are no counts.
-COUNTS, NUMBERS = ("epoch", "step", "iter"), ("best", "acc", "loss", "score")
+COUNTS, NUMBERS = ("epoch", "step", "iter", "seed"), ("best", "acc", "loss", "score")
+
+
+class Taken:
+    """What a program took of weights that were not there, by its path, until a `load_state_dict` had it.
+
+    The rest may have set a size: a model that is built of it has the program's own defaults."""
+
+    def __init__(self) -> None:
+        self.places: dict[tuple[str, ...], tuple[str, int]] = {}
+        self.walked: tuple[str, ...] = ()
+        self.find_caller: Callable[[], tuple[str, int]] = lambda: ("", 0)
+
+    def add(self, path: tuple[str, ...]) -> None:
+        """Keep what was taken, with the program's line."""
+        if path:
+            self.places.setdefault(path, self.find_caller())
+
+    def settle(self, state: Any) -> None:
+        """Forget what was loaded, what holds it and what it holds; for a dict made of one, the one last walked over."""
+        path = state.path if isinstance(state, Unloaded) else self.walked
+        for other in list(self.places):
+            if other == path[: len(other)] or path == other[: len(path)]:
+                del self.places[other]
+
+    def write(self, notes: Any) -> None:
+        """Write down what no `load_state_dict` had."""
+        for path, (file, line) in self.places.items():
+            notes.add("values", ": ".join(path), guessed=True, file=file, line=line)
+
+
+TAKEN = Taken()
 
 
 class Unloaded(OrderedDict):  # type: ignore[type-arg]
     """Weights that were not there to be loaded: whatever is taken of them is not there either."""
 
+    path: tuple[str, ...] = ()
+
     def __missing__(self, key: object) -> Any:
         name = str(key).lower()
         if any(word in name for word in COUNTS):
             return 0
-        return 0.0 if any(word in name for word in NUMBERS) else Unloaded()
+        return 0.0 if any(word in name for word in NUMBERS) else self.take(key)
+
+    def take(self, key: object) -> Unloaded:
+        """Return what stands for a value of no known kind."""
+        part = make_unloaded((*self.path, str(key)))
+        TAKEN.add(part.path)
+        return part
+
+    def __iter__(self) -> Any:
+        TAKEN.walked = self.path
+        return super().__iter__()
+
+    def keys(self) -> Any:
+        TAKEN.walked = self.path
+        return super().keys()
+
+    def values(self) -> Any:
+        TAKEN.walked = self.path
+        return super().values()
+
+    def items(self) -> Any:
+        TAKEN.walked = self.path
+        return super().items()
+
+    def get(self, key: object, default: Any = None) -> Any:
+        """Return the default; what it is instead of is kept."""
+        if default is None or isinstance(default, Unloaded):
+            return default
+        if isinstance(default, dict) and not default:
+            return self.take(key)
+        if not any(word in str(key).lower() for word in (*COUNTS, *NUMBERS)):
+            self.take(key)
+        return default
 
     def __delitem__(self, key: object) -> None:
         """Delete nothing: there is nothing."""
 
     def pop(self, key: object, *default: Any) -> Any:
         """Return the default, or what stands for the value."""
-        return default[0] if default else self[key]
+        return self.get(key, *default) if default else self[key]
+
+
+def make_unloaded(path: tuple[str, ...]) -> Unloaded:
+    """Return weights that were not there: the file's name, and the keys within it."""
+    state = Unloaded()
+    state.path = path
+    return state
 
 
 def attach(observer: Any, config: dict[str, Any]) -> None:
     """Stand in for weights from now on."""
     notes = observer.open_notes("stand_ins.jsonl")
+    TAKEN.find_caller = observer.find_caller
+    observer.on_end(lambda status: TAKEN.write(notes))
     files = {os.path.abspath(name): name for name in config.get("files", ())}  # noqa: PTH100
     patch_downloads(notes)
     if files:
@@ -58,8 +133,9 @@ def patch_downloads(notes: Any) -> None:
         try:
             return ordinary(url, *args, **kwargs)
         except OSError:
-            notes.add("weights", url.rsplit("/", 1)[-1], guessed=False)
-            return Unloaded()
+            name = url.rsplit("/", 1)[-1]
+            notes.add("weights", name, guessed=False)
+            return make_unloaded((name,))
 
     torch.hub.load_state_dict_from_url = load_state_dict_from_url
 
@@ -75,7 +151,7 @@ def patch_files(notes: Any, files: dict[str, str]) -> None:
         if known is None:
             return ordinary(f, *args, **kwargs)
         notes.add("weights", known, guessed=False)
-        return Unloaded()
+        return make_unloaded((known,))
 
     torch.load = load
 
@@ -92,6 +168,7 @@ def patch_loading(any_file: bool) -> None:
     @functools.wraps(ordinary_module)
     def load_state_dict(self: Any, state_dict: Any, *args: Any, **kwargs: Any) -> Any:
         if is_unloaded(state_dict):
+            TAKEN.settle(state_dict)
             return torch.nn.modules.module._IncompatibleKeys([], [])
         return ordinary_module(self, state_dict, *args, **kwargs)
 
@@ -106,6 +183,9 @@ def keep_state(cls: Any, is_unloaded: Any) -> None:
 
     @functools.wraps(ordinary)
     def load_state_dict(self: Any, state_dict: Any, *args: Any, **kwargs: Any) -> Any:
-        return None if is_unloaded(state_dict) else ordinary(self, state_dict, *args, **kwargs)
+        if not is_unloaded(state_dict):
+            return ordinary(self, state_dict, *args, **kwargs)
+        TAKEN.settle(state_dict)
+        return None
 
     cls.load_state_dict = load_state_dict

@@ -75,7 +75,8 @@ ADDRESS = re.compile(r"host='([^']+)'|(https?://[^\s,'\")]+)")
 
 @dataclass(frozen=True)
 class StandIn:
-    """kind: dataset, folder, pictures, weights, file, download, logger, model, documented, tokenizer, texts, graphs.
+    """kind: dataset, folder, pictures, weights, values, file, download, logger, model, documented, tokenizer, texts or
+    graphs.
 
     guessed: its sizes are not known to be those of the real one."""
 

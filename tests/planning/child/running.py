@@ -12,11 +12,13 @@ from ascend_workbook.planning.rehearsal.stand_ins import StandIn, load_stand_ins
 
 CHILD = Path(__file__).parents[3] / "ascend_workbook" / "planning" / "child"
 START = """
-import json, runpy, sys
+import atexit, json, runpy, sys
 from pathlib import Path
 from ascend_workbook.machine.launch.child.offers import Offers
 class Observer(Offers):
     out = Path("out")
+    def on_end(self, call):
+        atexit.register(call, "ok")
 for path, config in json.loads(sys.argv[1]):
     runpy.run_path(path)["attach"](Observer(), config)
 exec(compile(Path("train.py").read_text(), "train.py", "exec"))

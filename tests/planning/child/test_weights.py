@@ -29,11 +29,34 @@ optimizer.load_state_dict(torch.load("weights/model.pth")["optimizer"])
 with open("weights/model.pth", "rb") as file:
     opened = torch.load(file)
 print(json.dumps([torch.equal(before, model.weight), optimizer.param_groups[0]["lr"], opened["epoch"] + 1,
-                  opened["best_acc1"], opened.get("seed", 7), "state_dict" in opened, opened.pop("fc", 3)]))
+                  opened["best_acc1"], opened.get("seed", 7), "state_dict" in opened, opened.pop("fc", None)]))
 """
     facts, stand_ins, errors = run(tmp_path, code, "weights/model.pth")
-    assert facts == [True, 0.5, 1, 0.0, 7, False, 3], errors
+    assert facts == [True, 0.5, 1, 0.0, 7, False, None], errors
     assert [(each.kind, each.name, each.guessed) for each in stand_ins] == [("weights", "weights/model.pth", False)]
+
+
+def test_what_no_model_loads_may_have_set_a_size(tmp_path: Path) -> None:
+    code = """
+import copy, torch
+state = torch.load("net.pth")
+
+def build(hidden=4, layers=1):
+    return torch.nn.Linear(2, hidden)
+
+model = build(**state["hparams"])
+wide = torch.nn.Linear(2, state.get("width", 3))
+deep = build(**state.get("more", {}))
+model.load_state_dict({name: value for name, value in state["model"].items()})
+wide.load_state_dict(copy.deepcopy(state["inner"]["wide"]))
+deep.load_state_dict(state.get("deep", {}))
+print(json.dumps([model.weight.shape[0], wide.weight.shape[0]]))
+"""
+    facts, stand_ins, errors = run(tmp_path, code, "net.pth")
+    assert facts == [4, 3], errors
+    values = [(each.name, each.guessed, each.line) for each in stand_ins if each.kind == "values"]
+    assert values == [("net.pth: hparams", True, 8), ("net.pth: width", True, 9), ("net.pth: more", True, 10)]
+    assert "net.pth: hparams" in stand_ins[1].sentence.text("en")
 
 
 def test_weights_that_are_there_are_loaded(tmp_path: Path) -> None:

@@ -28,6 +28,8 @@ def draw_configuration(seed: int) -> dict[str, Any]:
         values["ax_swap_switch"] = bool(rng.integers(2))
     if rng.integers(2):
         top, left = (int(place) for place in rng.integers(0, 5, 2))
+        if form == "YUV420SP_U8":
+            top, left = top - top % 2, left - left % 2
         values |= {"crop": True, "load_start_pos_h": top, "load_start_pos_w": left}
         values |= {"crop_size_h": height - top - 2, "crop_size_w": width - left - 3}
     if rng.integers(2) and form != "YUV400_U8":
@@ -72,7 +74,7 @@ def compute_expected(values: dict[str, Any], data: Any) -> Any:
     if "mean_chn_0" in values:
         for at, channel in enumerate(channels):
             lowest = values[f"mean_chn_{at}"] + values.get(f"min_chn_{at}", 0)
-            channels[at] = (channel - lowest) * values[f"var_reci_chn_{at}"]
+            channels[at] = (channel - lowest) * float(np.float16(values[f"var_reci_chn_{at}"]))
     image = np.stack(channels).astype(np.float64)
     return np.pad(image, ((0, 0), (0, 2), (1, 0)), constant_values=3.5) if values.get("padding") else image
 
@@ -122,6 +124,24 @@ def test_half_precision_rounds_its_result_and_nothing_within(tmp_path: Path) -> 
     assert np.abs(result[0] - expected).max() <= np.abs(expected).max() * 2**-11
 
 
+def test_minimum_and_factor_are_float16(tmp_path: Path) -> None:
+    values = {"aipp_mode": "static", "input_format": "YUV400_U8", "min_chn_0": 0.1, "var_reci_chn_0": 0.017124754}
+    assert convert(tmp_path, values, 1, 2, 2) == 0
+    model = container.read_model(tmp_path / "net.om")
+    feeds = {"image": np.full((1, 2, 2, 1), 200, np.uint8)}
+    (result,) = running.run_model(running.open_session(model.graph), model, feeds)
+    half = (np.float32(200) - np.float32(np.float16(0.1))) * np.float32(np.float16(0.017124754))
+    assert np.abs(result - half).max() < 1e-6 and abs(half - (200 - 0.1) * 0.017124754) > 1e-5
+
+
+def test_a_crop_of_planes_begins_at_even_places(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    values = {"aipp_mode": "static", "input_format": "YUV420SP_U8", "src_image_size_h": 8, "src_image_size_w": 8}
+    values |= {"crop": True, "crop_size_h": 4, "crop_size_w": 4, "load_start_pos_h": 2}
+    assert convert(tmp_path, {**values, "load_start_pos_w": 2}, 3, 4, 4) == 0
+    assert convert(tmp_path, {**values, "load_start_pos_w": 1}, 3, 4, 4) == 1
+    assert "load_start_pos of YUV420SP_U8 is even, not 2, 1" in capsys.readouterr().err
+
+
 #: A line in place of the first after `aipp_op {`, and what is said of it.
 WRONG = {
     "aipp_mode: dynamic": "line 2: aipp_mode dynamic is not run here",
@@ -135,6 +155,7 @@ WRONG = {
     "src_image_size_h: 99": "it makes 99 x 8, the model takes 8 x 8",
     "crop: true\n  load_start_pos_h: 5": "crop of 8 x 8 at 5, 0 is beyond the image of 8 x 8",
     "csc_switch: true\n  csc_switch: true": "line 3: csc_switch was given twice",
+    "var_reci_chn_0: 70000": "line 2: var_reci_chn_0 70000: expected a number that float16 holds",
     "ax_swap_switch: true": "ax_swap_switch is for XRGB8888_U8",
     "}": "line 3: expected aipp_op { key: value }",
 }

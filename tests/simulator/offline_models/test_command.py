@@ -72,6 +72,74 @@ def test_a_weight_beyond_the_format_is_told(tmp_path: Path) -> None:
     assert "weights beyond float16 became infinite: up" in model.about.warnings
 
 
+def make_doubled(path: Path, value: float, constant: bool) -> Path:
+    """Write `a * value` and `b * value`, whose value is a weight or a node `Constant`."""
+    from onnx import helper, numpy_helper, save
+
+    from tests.simulator.offline_models.networks import make_model
+
+    nodes = [helper.make_node("Mul", [name, "k"], [f"{name}_out"], name=f"by_{name}") for name in "ab"]
+    if constant:
+        tensor = numpy_helper.from_array(np.array(value, np.float32))
+        nodes.insert(0, helper.make_node("Constant", [], ["k"], name="k_node", value=tensor))
+    weights = {} if constant else {"k": np.array(value)}
+    save(make_model(nodes, {"a": [1], "b": [1]}, ["a_out", "b_out"], weights), str(path))
+    return path
+
+
+@pytest.mark.parametrize("constant", [False, True])
+def test_a_constant_is_rounded_as_a_weight_is(constant: bool, tmp_path: Path) -> None:
+    model = convert(make_doubled(tmp_path / "net.onnx", 1e5, constant), tmp_path)
+    assert "weights beyond float16 became infinite: k" in model.about.warnings
+    assert run(model, a=np.ones(1, np.float32), b=np.ones(1, np.float32)) == np.inf
+
+
+@pytest.mark.parametrize("form", [{"value_float": 0.1}, {"value_floats": [0.1]}])
+def test_constants_of_every_form_are_rounded(form: dict[str, Any], tmp_path: Path) -> None:
+    from onnx import helper, save
+
+    from tests.simulator.offline_models.networks import make_model
+
+    nodes = [helper.make_node("Constant", [], ["k"], **form), helper.make_node("Mul", ["x", "k"], ["y"])]
+    save(make_model(nodes, {"x": [1]}, ["y"], {}), str(tmp_path / "net.onnx"))
+    model = convert(tmp_path / "net.onnx", tmp_path)
+    assert run(model, x=np.full(1, 2048, np.float32)) == np.float32(np.float16(0.1)) * 2048
+
+
+def test_a_weight_of_a_kept_and_of_another_node_is_rounded_for_the_other(tmp_path: Path) -> None:
+    (tmp_path / "kept.txt").write_text("by_a\n")
+    network = make_doubled(tmp_path / "net.onnx", 1e5, constant=False)
+    model = convert(network, tmp_path, keep_dtype=str(tmp_path / "kept.txt"))
+    one = np.ones(1, np.float32)
+    assert [
+        each.tolist() for each in running.run_model(running.open_session(model.graph), model, {"a": one, "b": one})
+    ] == [
+        [1e5],
+        [np.inf],
+    ]
+
+
+def test_a_constant_that_is_an_output_is_told(tmp_path: Path) -> None:
+    from onnx import helper, save
+
+    from tests.simulator.offline_models.networks import make_model
+
+    nodes = [
+        helper.make_node("Constant", [], ["k"], name="kn", value_float=0.1),
+        helper.make_node("Relu", ["x"], ["y"]),
+    ]
+    save(make_model(nodes, {"x": [1]}, ["y", "k"], {}), str(tmp_path / "net.onnx"))
+    model = convert(tmp_path / "net.onnx", tmp_path)
+    assert "constants that are sparse or outputs are not rounded: kn" in model.about.warnings
+
+
+def test_a_chip_later_than_the_table_is_told(network: Path, tmp_path: Path) -> None:
+    model = convert(network, tmp_path, input_shape="x:1,1,8,8", soc_version="Ascend950PR_9589")
+    assert any("Ascend950PR_9589 is later than the table of chips" in text for text in model.about.warnings)
+    slice_of_a_chip = convert(network, tmp_path, input_shape="x:1,1,8,8", soc_version="Ascend310P3Vir01")
+    assert not any("table of chips" in text for text in slice_of_a_chip.about.warnings)
+
+
 def test_bfloat16_is_rounded_to_even() -> None:
     values = np.array([1.0, 1 + 2**-8, 1 + 3 * 2**-8, np.inf, -3.14159], np.float32)
     assert precision.round_array(values, "BFLOAT16").tolist() == [1.0, 1.0, 1 + 2**-6, np.inf, -3.140625]
@@ -145,6 +213,10 @@ WRONG: list[tuple[dict[str, str], str, str]] = [
     ({"framework": "3"}, "", "(TensorFlow) is refused"),
     ({"mode": "1"}, "", "--mode=1 is refused"),
     ({"soc_version": "910B3"}, "E10001", "expected Ascend and the chip's name"),
+    ({"soc_version": "AscendFoo"}, "E10001", "one of Ascend310"),
+    ({"soc_version": "Ascend910B33"}, "E10001", "one of Ascend310"),
+    ({"soc_version": "Ascend310P3", "precision_mode": "allow_fp32_to_bf16"}, "", "Ascend310P3 has no bfloat16"),
+    ({"soc_version": "Ascend910A", "precision_mode_v2": "mixed_bfloat16"}, "", "Ascend910A has no bfloat16"),
     ({"model": "absent.onnx"}, "E10001", "cannot be read"),
     ({"output": "absent/folder/net"}, "E10001", "there is no folder absent/folder"),
     ({"input_shape": "y:1,1,8,8"}, "E10001", "the model has no input y; it has x"),

@@ -20,7 +20,9 @@ onnxruntime = pytest.importorskip("onnxruntime")
 CLIENT = """
 import json, sys, acl, numpy as np
 told = {"before": [acl.mdl.load_from_file("net.om")[1], acl.mdl.create_desc(), acl.mdl.unload(1)]}
-told["start"] = [acl.init(), *acl.rt.create_context(0)[1:]]
+told["start"] = [acl.init()]
+told["no device"] = [acl.mdl.load_from_file("net.om")[1], acl.get_recent_err_msg()]
+told["start"] += acl.rt.create_context(0)[1:]
 model, told["loaded"] = acl.mdl.load_from_file("net.om")
 desc = acl.mdl.create_desc()
 told["empty"] = acl.mdl.get_num_inputs(desc)
@@ -70,6 +72,19 @@ told["codes"]["host"] = acl.mdl.execute(model, given, wanted)
 told["host"] = acl.get_recent_err_msg()
 acl.update_data_buffer(first, place, 8)
 told["codes"]["small"] = acl.mdl.execute(model, given, wanted)
+short, _ = acl.rt.malloc(8, 0)
+acl.update_data_buffer(first, short, size)
+told["codes"]["short input"] = acl.mdl.execute(model, given, wanted)
+acl.update_data_buffer(first, place, size)
+room = acl.get_data_buffer_addr(out), acl.get_data_buffer_size(out)
+acl.update_data_buffer(out, short, room[1])
+told["codes"]["short output"] = acl.mdl.execute(model, given, wanted)
+told["short"] = acl.get_recent_err_msg()
+acl.update_data_buffer(out, *room)
+acl.rt.reset_device(0)
+told["codes"]["reset"] = acl.mdl.execute(model, given, wanted)
+acl.rt.set_device(0)
+told["codes"]["set again"] = acl.mdl.execute(model, given, wanted)
 told["memory"] = acl.mdl.load_from_mem(acl.util.bytes_to_ptr(data := open("static.om", "rb").read()), len(data))[1]
 told["query"] = acl.mdl.query_size("net.om")
 told["ended"] = [acl.mdl.unload(model), acl.mdl.unload(model), acl.mdl.destroy_desc(desc), acl.mdl.destroy_desc(desc)]
@@ -103,7 +118,13 @@ def test_a_client_loads_and_runs_models(simulator_env: dict[str, str], tmp_path:
         "static": 100019,
         "host": 100017,
         "small": 100017,
+        "short input": 100017,
+        "short output": 100018,
+        "reset": 107002,
+        "set again": 0,
     }
+    assert told["no device"][0] == 107002 and "this thread has set no device" in told["no device"][1]
+    assert "output y: 160 bytes cannot be copied: the buffer's memory is smaller" in told["short"]
     assert "is no memory of a device: acl.rt.malloc, then acl.rt.memcpy" in told["host"]
     assert told["memory"] == 0 and told["query"][2] == 0 and told["query"][0] == 4 * 64 * 4 + 4 + 4 * 40
     assert told["ended"] == [0, 100011, 0, 100000, 0, 0, 0, 0], "after the end a data set is none"

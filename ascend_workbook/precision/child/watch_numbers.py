@@ -247,7 +247,7 @@ class Moments:
         looked, changed, flags = [], [], []
         try:
             for place, parameter, slot, version, part, digest, state in left:
-                now = state.get(parameter, {}).get(slot) if places.get(id(parameter)) == place else None
+                now = _slots_of(state, parameter).get(slot) if places.get(id(parameter)) == place else None
                 if now is None or now is not part[0] or now._version != version:
                     continue
                 looked.append(place)
@@ -269,7 +269,7 @@ class Moments:
                 (parameter, slot, value, start)
                 for parameter in parameters_of(optimizer)
                 if id(parameter) in places
-                for slot, value in optimizer.state.get(parameter, {}).items()
+                for slot, value in _slots_of(optimizer.state, parameter).items()
                 if isinstance(value, torch.Tensor) and value.dim() and value.is_floating_point()
                 for start in range(0, value.numel() * value.element_size(), STATE_BYTES)
             ]
@@ -288,9 +288,17 @@ class Moments:
             self.error = f"{type(error).__name__}: {error}".splitlines()[0][:200]
 
 
+def _slots_of(state: Any, parameter: torch.Tensor) -> dict[str, Any]:
+    """What an optimizer keeps of a parameter by name; nothing where it keeps one tensor in the place of a dict."""
+    slots = state.get(parameter)
+    return slots if isinstance(slots, dict) else {}
+
+
 def _read_bits(value: torch.Tensor, part: slice) -> Any:
-    """An exact digest of some elements: a number on the CPU, a tensor on a device."""
-    own = plain_value(value).reshape(-1)[part]
+    """An exact digest of some elements, as they lie in memory: a number on the CPU, a tensor on a device."""
+    value = plain_value(value)
+    by_stride = sorted(range(value.dim()), key=value.stride, reverse=True)
+    own = value.permute(by_stride).reshape(-1)[part]  # of channels_last too no copy of the whole
     return _digest(own) if own.device.type == "cpu" else _sum_of_bits(own)
 
 

@@ -45,7 +45,7 @@ RATE = 20.0
 SHOWN = 4
 
 #: Kinds that are remarks: what a script does on purpose.
-REMARKS = ("reloaded", "frozen")
+REMARKS = ("reloaded", "frozen", "moments_set")
 
 Alarm = dict[str, Any]
 Numbers = NDArray[np.float64]
@@ -310,7 +310,8 @@ class Rules:
         if not places or calm < CLEAN:  # a script that does so at every step does it on purpose
             return []
         names = [self.names[at] for at in places[:SHOWN]]
-        return [{"key": "changed", "kind": "moments", "step": step, "names": names, "count": len(places)}]
+        kind = "moments_set" if len(places) > max(2, looked // 2) else "moments"  # so many at once: a program
+        return [{"key": "changed", "kind": kind, "step": step, "names": names, "count": len(places)}]
 
     def _is_due(self, kind: str, step: int) -> bool:
         last = self._quiet.get(kind)

@@ -78,7 +78,7 @@ def _describe_alarm(
     kind = f".{alarm['kind']}" if "kind" in alarm else ".fell"
     if alarm.get("kind") in REMARKS:
         status = Status.NOTE
-    elif alarm.get("kind") == "program":
+    elif alarm.get("kind") in ("program", "moments"):  # a script's own write may be what is seen
         status = Status.LOOK
     weight = 300.0 - min(step, 10**6) * 1e-4
     return Finding(rule, status, f"{rule}{kind}", args, place=Place(str(watched.path)), weight=weight)

@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 import torch
 
+from ascend_workbook.findings.finding import Status
 from ascend_workbook.precision.child import watch_numbers
 from ascend_workbook.precision.watching import watch_training
+from ascend_workbook.precision.watching.findings import judge_watched
+from ascend_workbook.precision.watching.reading import read_watched
 
 STEP = 12
 
@@ -58,6 +61,59 @@ def test_what_a_script_does_is_none(tmp_path: Path, kind: str) -> None:
             optimizer.load_state_dict(state)
 
     assert train(tmp_path, strike) == []
+
+
+@pytest.mark.parametrize("every", [8, 10])
+def test_a_state_that_is_set_anew_everywhere_is_a_remark(tmp_path: Path, every: int) -> None:
+    """A warm restart through `.data`, and a broadcast into it, which torch counts as no write either."""
+
+    def restart(optimizer: torch.optim.Optimizer, weight: torch.Tensor, step: int) -> None:
+        for state in optimizer.state.values() if step % every == 0 else ():
+            state["exp_avg"].data.zero_()
+
+    told = train(tmp_path, restart)
+    assert [(kind, step) for _, kind, step, _ in told] == [("moments_set", step) for step in range(every, 21, every)]
+    watched = read_watched(tmp_path / "watch.jsonl")
+    assert {finding.status for finding in judge_watched(watched, {}) if finding.rule == "ACC246"} == {Status.NOTE}
+
+
+def test_one_state_that_changed_is_for_a_look(tmp_path: Path) -> None:
+    """Nothing tells a bit of the memory from a write that torch does not count."""
+    train(tmp_path, lambda o, weight, step: flip(o, weight, "exp_avg", 2) if step == STEP else None)
+    (finding,) = (each for each in judge_watched(read_watched(tmp_path / "watch.jsonl"), {}) if each.rule == "ACC246")
+    assert finding.status == Status.LOOK and finding.key == "ACC246.moments"
+    assert "dist.broadcast" in finding.message("en") and "one of these" in finding.message("en")
+
+
+def test_a_state_that_is_no_dict_is_left_out() -> None:
+    """As `self.state[parameter] = tensor` leaves it; the others are read."""
+    first, second = (torch.nn.Parameter(torch.ones(4)) for _ in range(2))
+    optimizer = torch.optim.SGD([first, second], lr=0.1, momentum=0.9)
+    optimizer.state[first] = torch.zeros(4)
+    optimizer.state[second]["momentum_buffer"] = torch.ones(4)
+    moments, places = watch_numbers.Moments(), {id(first): 0, id(second): 1}
+    moments.note(optimizer, places)
+    optimizer.state[second] = torch.zeros(4)
+    assert moments.check(places) == ([], [], [])
+    optimizer.state[second] = {"momentum_buffer": torch.ones(4)}
+    moments.note(optimizer, places)
+    assert moments.check(places) == ([1], [], []) and moments.error is None
+
+
+def test_a_state_in_another_order_is_read_where_it_lies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy of the whole for each part takes half a second of 256 MiB."""
+    monkeypatch.setattr(watch_numbers, "STATE_BYTES", 64)
+    weight = torch.nn.Parameter(torch.ones(2, 4, 3, 1).to(memory_format=torch.channels_last))
+    optimizer = torch.optim.SGD([weight], lr=0.1, momentum=0.9)
+    buffer = torch.arange(24.0).reshape(2, 4, 3, 1).to(memory_format=torch.channels_last)
+    optimizer.state[weight]["momentum_buffer"] = buffer
+    read: list[torch.Tensor] = []
+    digest = watch_numbers._digest
+    monkeypatch.setattr(watch_numbers, "_digest", lambda value: (read.append(value), digest(value))[1])
+    moments = watch_numbers.Moments()
+    moments.note(optimizer, {id(weight): 0})
+    moments.note(optimizer, {id(weight): 0})
+    assert [(part.data_ptr() - buffer.data_ptr(), part.numel()) for part in read] == [(0, 16), (64, 8)]
 
 
 def test_large_states_are_read_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,12 +58,14 @@ def _find_outer(lines: Lines, rows: Rows) -> Rows:
 
 
 def _have_gradients(lines: Lines, calls: Rows) -> Mask:
-    """Return of which of these calls an operator has one of backward that belongs to it."""
-    trace = lines.trace
-    moments = np.sort(trace.start_ns[lines.profile.gradients[:, 0]])
+    """Return of which of these calls an operator has one of backward that belongs to it, or one around them, as an
+    activation checkpoint is."""
+    trace, rows = lines.trace, lines.profile.gradients[:, 0]
+    moments = np.sort(trace.start_ns[rows])
     begin = trace.start_ns[calls]
     end = begin + trace.duration_ns[calls]
-    return np.asarray(np.searchsorted(moments, end) > np.searchsorted(moments, begin), np.bool_)
+    around = Intervals.union_of(trace.start_ns[rows], trace.start_ns[rows] + trace.duration_ns[rows])
+    return (np.searchsorted(moments, end) > np.searchsorted(moments, begin)) | around.cover_moments(begin)
 
 
 def _are_noted(lines: Lines, calls: Rows, note: str) -> Mask:

@@ -70,6 +70,7 @@ WEIGHED = (
     "PRF316.forward_only",
     "PRF316.forward_same",
     "PRF316.derived",
+    "PRF316.recomputed",
     "PRF316.update",
 )
 EDGES = ("start_ns", "end_ns")

@@ -190,7 +190,7 @@ def _count_recomputed(lines: Lines) -> Iterator[Cause]:
     usual = float(trace.duration_ns[first].sum()) / max(1, int(trace.duration_ns[rows].sum()))
     spent = float(trace.duration_ns[again].sum()) / max(usual, PART_AGAIN) / lines.steps
     cause = make_cause(lines, "computing", "recomputed", spent, _find_recomputing(lines), calls=round(calls))
-    yield replace(cause, confidence="likely")
+    yield replace(cause, confidence="likely", predicted=lines.weigh_host(spent))
 
 
 def _find_recomputing(lines: Lines) -> str:

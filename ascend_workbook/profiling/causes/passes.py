@@ -52,9 +52,7 @@ def count_derived_passes(lines: Lines) -> Iterator[Cause]:
         return
     trace, passes, numbers = lines.trace, _find_passes(lines), lines.profile.numbers
     derived = passes[_find_derived(lines, passes)]
-    threads = numbers.thread[numbers.of_backward]
-    usual = int(np.bincount(threads, minlength=1).argmax())  # the others' operators are passes' own
-    nodes = numbers.rows[numbers.of_backward & (numbers.thread != usual) & lines.steady[numbers.rows]]
+    nodes = numbers.rows[_derives_passes(lines, passes) & lines.steady[numbers.rows]]
     spans = Intervals.union_of(trace.start_ns[derived], trace.start_ns[derived] + trace.duration_ns[derived])
     where, part, _ = _find_dearest_pass(lines, derived, spans)
     # what is computed for it, and its usual gradients, go with it
@@ -69,11 +67,31 @@ def count_derived_passes(lines: Lines) -> Iterator[Cause]:
 
 
 def _find_derived(lines: Lines, passes: Rows) -> Rows:
-    """Return the places of the passes whose own operators have gradients."""
+    """Return the places of the passes whose own operators another pass derives. What an activation checkpoint computes
+    again has gradients too: in the pass that computes it, or none."""
     trace, numbers = lines.trace, lines.profile.numbers
-    number_of = _pass_of(lines, passes, trace.start_ns[numbers.rows]) if passes.size else np.full(numbers.rows.size, -1)
-    chosen = ~numbers.of_backward & (trace.lane[numbers.rows] != _lane_of(lines)) & (number_of >= 0)
-    return np.unique(number_of[chosen]).astype(np.intp)
+    if not passes.size:
+        return np.empty(0, np.intp)
+    at = _pass_of(lines, passes, trace.start_ns[numbers.rows])
+    own = np.flatnonzero(~numbers.of_backward & (trace.lane[numbers.rows] != _lane_of(lines)) & (at >= 0))
+    own = own[np.argsort(trace.start_ns[numbers.rows[own]], kind="stable")]  # the last of a number makes the node
+    pass_of = dict(zip(numbers.number[own].tolist(), at[own].tolist()))
+    derives = _derives_passes(lines, passes) & (at >= 0)
+    pairs = zip(numbers.number[derives].tolist(), at[derives].tolist())
+    return np.unique([pass_of[number] for number, by in pairs if pass_of.get(number, by) != by]).astype(np.intp)
+
+
+def _derives_passes(lines: Lines, passes: Rows) -> Mask:
+    """Return which numbered operators derive such as ran within passes, on another thread than the script's: that is
+    the one whose operators the passes derive first."""
+    trace, numbers = lines.trace, lines.profile.numbers
+    nodes = np.flatnonzero(numbers.of_backward)
+    nodes = nodes[np.argsort(trace.start_ns[numbers.rows[nodes]], kind="stable")]
+    at = _pass_of(lines, passes, trace.start_ns[numbers.rows[nodes]]) if passes.size else np.full(nodes.size, -1)
+    places, first = np.unique(at, return_index=True)
+    threads = np.bincount(numbers.thread[nodes[first[places >= 0]]], minlength=1)
+    derives: Mask = numbers.of_backward & (numbers.thread != int(threads.argmax()))
+    return derives
 
 
 def _find_passes(lines: Lines) -> Rows:
@@ -106,6 +124,7 @@ def _find_repeated(lines: Lines, passes: Rows) -> Rows:
     derived = _find_derived(lines, passes)
     chosen = numbers.of_backward & lines.steady[numbers.rows] & (number_of >= 0) & ~np.isin(number_of, derived)
     rows, number = numbers.rows[chosen], numbers.number[chosen]
+    number = number + numbers.thread[chosen] * (1 + numbers.number.max(initial=0))  # each thread counts its own
     returns = trace.mask_of_names(RETURNS.__eq__)[passes[number_of[chosen]]]
     order = np.lexsort((trace.start_ns[rows], number))
     rows, number, returns = rows[order], number[order], returns[order]

@@ -60,6 +60,18 @@ def test_one_of_which_a_gradient_is_taken_is_needed() -> None:
     assert not told_of(recorded(graded=0))
 
 
+def test_one_within_an_operator_that_has_a_gradient_is_needed() -> None:
+    """As of an activation checkpoint, which calls the module without recording for gradients."""
+    profile = recorded()
+    trace = profile.trace
+    late = np.flatnonzero(trace.where(("host_op",)) & (trace.start_ns % (10_000 * US) == 6_010 * US))
+    around = replace(trace, start_ns=trace.start_ns.copy(), duration_ns=trace.duration_ns.copy())
+    around.start_ns[late] -= 20 * US
+    around.duration_ns[late] += 40 * US
+    links = np.stack([late, profile.gradients[: late.size, 1]], 1)
+    assert not told_of(replace(profile, trace=around, gradients=np.concatenate([profile.gradients, links])))
+
+
 @pytest.mark.parametrize(("module", "again"), [("module#1 own", True), ("module#0 own", False)])
 def test_another_module_or_another_tensor_may_be_needed(module: str, again: bool) -> None:
     (told,) = told_of(recorded(2_000, module, again))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ascend_workbook.profiling.causes.cause import Cause
+from ascend_workbook.profiling.causes.cause import Cause, Range
 from ascend_workbook.profiling.causes.counted import add_counted
 from ascend_workbook.profiling.facts import Profile
 from ascend_workbook.profiling.trace import Event, build_trace
@@ -180,6 +180,7 @@ def test_a_forward_pass_that_backward_computes_again_is_told() -> None:
         if cause.evidence.key == "PRF316.recomputed"
     ]
     assert (told.evidence.args["calls"], told.spent_ns) == (6, pytest.approx(6 * 80 * US))
+    assert told.predicted == Range(*2 * [pytest.approx(6 * 80 * US)]), "not all that its line takes"
 
 
 @pytest.mark.parametrize(("first", "again"), [(8, 3), (20, 4)])

@@ -15,6 +15,8 @@ from ascend_workbook.profiling.readers.lines import NEVER_USED
 from ascend_workbook.profiling.trace import Event, Trace, build_trace
 
 US = 1000
+#: When what ran within the first pass is derived: in the second, in the first itself
+LATER, THERE = 8_500, 4_500
 OWN, BACKWARD = "Python 7", "Python 8"
 LINES = [f"/a/train.py({line}): main" for line in (20, 30)]
 #: (begin in microseconds, number, shape of the gradient that is stored behind it, else empty)
@@ -22,12 +24,12 @@ Node = tuple[int, int, str]
 
 
 def recorded(
-    first: list[Node], second: list[Node], call: str = "autograd.backward", derives: bool = False, told: str = ""
+    first: list[Node], second: list[Node], call: str = "autograd.backward", derived_at: int = 0, told: str = ""
 ) -> Profile:
-    """Four steps of 10 ms with two passes, at 1 and 5 ms, whose nodes take 300 us each; `derives`: an operator of the
-    first has a number of its own; `told`: beside emptying the gradients at the end."""
+    """Four steps of 10 ms with two passes, at 1 and 5 ms, whose nodes take 300 us each; `derived_at`: an operator of
+    the first has its own number, and is derived then; `told`: beside emptying the gradients at the end."""
     events: list[Event] = []
-    numbers: list[tuple[int, int, bool]] = []
+    numbers: list[tuple[int, int, int]] = []
     for step in range(4):
         begin = 10_000 * step
         events.append(Event(f"ProfilerStep#{step}", "step", OWN, begin * US, 10_000 * US))
@@ -38,19 +40,21 @@ def recorded(
                 moment = (begin + at + start) * US
                 around = f"autograd::engine::evaluate_function: Mul{number}"
                 events.append(Event(around, "host_op", BACKWARD, moment - US, 302 * US))
-                numbers.append((len(events), 100 * step + number, True))
+                numbers.append((len(events), 100 * step + number, 1))
                 events.append(Event("MulBackward0", "host_op", BACKWARD, moment, 300 * US))
                 if shape:
                     stored = ("torch::autograd::AccumulateGrad", "host_op", BACKWARD, moment + 310 * US, 20 * US)
                     events.append(Event(*stored, shape=shape))
-        if derives:
-            numbers.append((len(events), 100 * step + 90, False))
+        if derived_at:
+            numbers.append((len(events), 100 * step + 3, 0))  # each thread counts from 0
             events.append(Event("aten::mul", "host_op", BACKWARD, (begin + 1_150) * US, 5 * US))
+            numbers.append((len(events), 100 * step + 3, 2))
+            events.append(Event("MulBackward0", "host_op", BACKWARD, (begin + derived_at) * US, 300 * US))
         if told:
             events.append(Event(f"unused gradients: {told}", "python", OWN, (begin + 9_500) * US, 10 * US))
     trace = build_trace(events, source="made", dialect="ascend")
     rows = np.array([_find_row(trace, events[at]) for at, _, _ in numbers], np.int64)
-    columns = np.array([number for _, number, _ in numbers]), np.array([back for _, _, back in numbers], np.bool_)
+    columns = np.array([number for _, number, _ in numbers]), np.array([thread for _, _, thread in numbers])
     profile = Profile.from_trace(trace, {"tier": "npu-simulated"})
     return replace(profile, numbers=Numbers(rows, *columns))
 
@@ -76,7 +80,7 @@ def test_operators_that_a_later_pass_runs_again_are_told_at_the_line_of_the_firs
 
 
 def test_a_pass_that_is_derived_itself_is_needed() -> None:
-    assert not told_of(recorded(nodes(range(5)), nodes(range(5)), derives=True), "again")
+    assert not told_of(recorded(nodes(range(5)), nodes(range(5)), derived_at=LATER), "again")
 
 
 @pytest.mark.parametrize(("common", "call"), [(2, "autograd.backward"), (5, "autograd.grad")])
@@ -128,11 +132,12 @@ def test_gradients_that_no_update_ever_uses_are_told() -> None:
 
 
 def test_passes_that_are_derived_themselves_are_told_with_what_derives_them() -> None:
-    profile = recorded(nodes(range(5)), nodes(range(5, 9)), derives=True)
-    numbers = profile.numbers
-    of_derived = numbers.of_backward & (numbers.number % 100 >= 7)
-    derived = replace(profile, numbers=numbers._replace(thread=np.where(of_derived, 2, numbers.thread)))
-    (told,) = told_of(derived, "derived")
+    (told,) = told_of(recorded(nodes(range(5)), nodes(range(5, 9)), derived_at=LATER), "derived")
     assert (told.kind, told.where, told.evidence.args["calls"]) == ("computing", "a/train.py:20 main", 1)
-    assert told.spent_ns == pytest.approx((3_900 + 2 * 302) * US), "the pass, and the operators that derive it"
+    assert told.spent_ns == pytest.approx((3_900 + 300) * US), "the pass, and the operator that derives it"
     assert not told_of(recorded(nodes(range(5)), nodes(range(5, 9))), "derived")
+
+
+def test_what_a_checkpoint_computes_again_and_derives_in_the_same_pass_is_not_derived_for_itself() -> None:
+    profile = recorded(nodes(range(5)), nodes(range(5, 9)), derived_at=THERE)
+    assert not told_of(profile, "derived") and not told_of(profile, "again"), "3 is another operator of each thread"

@@ -383,11 +383,12 @@ class Lines:
     @property
     def calm_step_ns(self) -> float:
         """Return what a step takes that is not recorded, as far as that is known, and never more than one that is: as
-        many of them tell it; where few do, no less than what recording can have added."""
+        many of them tell it; where few do, no less than what recording can have added. Their median is held against the
+        median: what comes every few steps is in the mean of those that are recorded."""
         breakdown = self.profile.breakdown
-        if self.profile.calm_steps >= MANY_CALM:
-            return min(self.profile.calm_step_ns, breakdown.step_ns)
         usual = min(1.0, self.profile.calm_step_ns / max(1.0, breakdown.median_ns)) or 1.0
+        if self.profile.calm_steps >= MANY_CALM:
+            return usual * breakdown.step_ns
         most_added = min(MOST_EVENT_NS * self.events, MOST_ADDED * breakdown.step_ns)
         return max(usual * breakdown.step_ns, breakdown.step_ns - most_added)
 

@@ -11,6 +11,7 @@ from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.profiling.causes.account import _is_regular
 from ascend_workbook.profiling.causes.cause import Cause, Range
 from ascend_workbook.profiling.causes.counted import add_counted
+from ascend_workbook.profiling.causes.lines import Lines
 from ascend_workbook.profiling.facts import Profile
 from ascend_workbook.profiling.readers.lines import WATCHED
 from ascend_workbook.profiling.trace import Event, build_trace
@@ -76,6 +77,20 @@ def test_a_function_within_a_loader_is_what_the_loop_waits_for() -> None:
     assert not told_of(profile), "one worker process hides what takes less than half of the step"
     (told,) = told_of(replace(profile, calm_step_ns=2_600 * US, calm_steps=5))
     assert (told.kind, told.evidence.key) == ("loading", "PRF316.samples") and told.where.endswith(" rank")
+
+
+def test_a_step_that_is_not_recorded_has_its_part_of_what_comes_every_few_steps() -> None:
+    """Its median has none of it, and the mean cost beside that would be nearly all of the step."""
+    lasts = [10_000, 10_000, 40_000] * 3
+    begins = np.cumsum([0, *lasts]).tolist()
+    events = [
+        Event(name, kind, OWN, begin * US, length * US)
+        for number, (begin, length) in enumerate(zip(begins, lasts))
+        for name, kind in ((f"ProfilerStep#{number}", "step"), (MAIN, "python"), ("aten::mm", "host_op"))
+    ]
+    profile = Profile.from_trace(build_trace(events, source="made", dialect="ascend"), {"tier": "npu-simulated"})
+    lines = Lines(replace(profile, calm_step_ns=9_000 * US, calm_steps=5))
+    assert lines.calm_step_ns == pytest.approx(0.9 * profile.breakdown.step_ns) and profile.breakdown.step_ns > 15e6
 
 
 def test_a_function_that_sends_objects_communicates() -> None:

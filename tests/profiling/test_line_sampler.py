@@ -517,6 +517,34 @@ def test_a_thread_that_has_just_ended_is_passed_over(monkeypatch: pytest.MonkeyP
     assert list(sampler._ran) == [ended.native_id]
 
 
+class Frame:
+    """A frame that notes whether a collection might begin while the one around it is made."""
+
+    f_lasti = 0
+
+    def __init__(self, depth: int, seen: list[bool]) -> None:
+        self.f_code, self._depth, self._seen = compile("", f"/env/site-packages/{depth}.py", "exec"), depth, seen
+
+    @property
+    def f_back(self) -> Frame | None:
+        self._seen.append(gc.isenabled())
+        return Frame(self._depth - 1, self._seen) if self._depth else None
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_no_collection_begins_while_the_frames_of_another_thread_are_read(collects: bool) -> None:
+    sampler, stacks, others = LineSampler(), list[bool](), list[bool]()
+    if not collects:
+        gc.disable()
+    try:
+        sampler._keep_stack(Frame(3, stacks))  # type: ignore[arg-type]
+        sampler._keep_others({1: Frame(3, others)}, 0)  # type: ignore[dict-item]
+        assert gc.isenabled() is collects
+    finally:
+        gc.enable()
+    assert stacks == others == [False] * 4 and len(sampler._samples) == 1
+
+
 def test_sampling_that_ends_early_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(queues: queues.Queues) -> None:
         raise ProcessLookupError(3, "No such process")

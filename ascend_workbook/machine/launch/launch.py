@@ -155,6 +155,7 @@ def conclude_launch(
     if not any(log.steps_done for log in logs):  # ranks that the script spawned itself, where the parent has no step
         spawned = sorted(spec.out.glob("gpulog.spawned*.json"), key=_rank_of)
         logs = tuple(map(RunLog.load_log, spawned)) or logs
+    exit_code = _find_signal(spec, exit_code)
     outcome = _judge_outcome(exit_code, timed_out, logs)
     error = _find_error(spec, outcome, logs)
     losses = _log_losses(spec) if spec.loss_regex else ()
@@ -175,6 +176,19 @@ def conclude_launch(
 def _rank_of(path: Path) -> int:
     match = re.search(r"(\d+)\.json$", path.name)
     return int(match[1]) if match else 0
+
+
+#: What torchrun says of the first of its ranks that ended
+RANK_ENDED = re.compile(r"\bfailed \(exitcode: (-\d+)\) local_rank: \d+ ")
+
+
+def _find_signal(spec: LaunchSpec, exit_code: int) -> int:
+    """Return the exit code, or of the rank that ended first, where a signal ended it: what the others say behind that,
+    as of a peer that is gone, is no cause."""
+    if spec.nproc == 1 or exit_code <= 0:
+        return exit_code
+    first = RANK_ENDED.search(read_user_output(spec.out / "output.log"))
+    return int(first[1]) if first else exit_code
 
 
 def _judge_outcome(exit_code: int, timed_out: bool, logs: tuple[RunLog, ...]) -> str:

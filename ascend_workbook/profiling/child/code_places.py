@@ -3,7 +3,10 @@ nothing of the workbook."""
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, FrameType
 
@@ -13,6 +16,20 @@ PACKAGES = "-packages" + os.sep
 OURS = str(Path(__file__).parents[2]) + os.sep
 #: Of Python's own library: a thread with nothing else below it is none of the script's
 LIBRARY = (str(Path(os.__file__).parent) + os.sep, "<frozen ")
+
+
+@contextlib.contextmanager
+def keep_garbage() -> Iterator[None]:
+    """Let no collection begin while another thread's frames are read. Up to Python 3.11 reading one makes an object,
+    which may begin one: it holds a lock that a thread that begins waits for, and finalizers in it let the other thread
+    run on, which ends the frames that are just being read."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def find_caller(frame: FrameType) -> FrameType:

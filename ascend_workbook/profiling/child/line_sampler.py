@@ -23,7 +23,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from .call_notes import Notes
-from .code_places import OURS, find_line, find_own_code, name_function
+from .code_places import OURS, find_line, find_own_code, keep_garbage, name_function
 from .queues import Queues, read_words
 from .watching_tools import begin_listing, forget_tools, list_modes, list_tools, note_tools
 
@@ -149,7 +149,8 @@ class LineSampler:
         if len(self._delays) % FIND_THREADS == 0:
             self._queues.find_threads()
         begin = time.time_ns()
-        frames = _read_frames()
+        with keep_garbage():
+            frames = sys._current_frames()
         frame = frames.pop(self._thread_id, None)
         if frame is not None:
             self._keep_stack(frame)
@@ -168,7 +169,9 @@ class LineSampler:
         frames.pop(threading.get_ident(), None)
         threads: dict[int, threading.Thread] = getattr(threading, "_active", {})  # enumerate() waits for a lock
         for number, frame in frames.items():
-            place, thread = find_own_code(frame), threads.get(number)
+            with keep_garbage():
+                place = find_own_code(frame)
+            thread = threads.get(number)
             if place is None or thread is None or thread.native_id is None:
                 continue
             words = read_words(f"/proc/self/task/{thread.native_id}/schedstat")
@@ -188,10 +191,11 @@ class LineSampler:
     def _keep_stack(self, frame: FrameType | None) -> None:
         stack: list[tuple[CodeType, int]] = []
         now = time.time_ns()
-        while frame is not None and len(stack) < DEEPEST:
-            if not frame.f_code.co_filename.startswith(OURS):
-                stack.append((frame.f_code, frame.f_lasti))
-            frame = frame.f_back
+        with keep_garbage():
+            while frame is not None and len(stack) < DEEPEST:
+                if not frame.f_code.co_filename.startswith(OURS):
+                    stack.append((frame.f_code, frame.f_lasti))
+                frame = frame.f_back
         if stack:
             key = tuple(stack)
             self._samples.append((now, self._stacks.setdefault(key, len(self._stacks))))
@@ -206,15 +210,3 @@ class LineSampler:
         elif now - self._collecting_since >= SHORTEST_NS:
             self._collections.append((self._collecting_since, now - self._collecting_since, info["generation"]))
             self._keep_own_stack()
-
-
-def _read_frames() -> dict[int, FrameType]:
-    """Return the innermost frame of each thread. Up to Python 3.11 a collection may begin meanwhile, which holds a lock
-    that a thread that begins waits for: none does."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        return sys._current_frames()
-    finally:
-        if collects:
-            gc.enable()

@@ -41,6 +41,18 @@ def test_a_killed_run_is_incomplete(tmp_path: Path) -> None:
     assert log.status == "running" and not log.complete
 
 
+def test_a_rank_that_a_signal_ended_is_told_of_before_what_its_peers_say(tmp_path: Path) -> None:
+    script = tmp_path / "dies.py"
+    script.write_text(
+        "import os, signal, time\n"
+        "if os.environ['RANK'] == '1':\n    time.sleep(1)\n    os.kill(os.getpid(), signal.SIGSEGV)\n"
+        "time.sleep(3)\n"
+    )
+    result = run(tmp_path / "out", script, nproc=2)
+    assert (result.outcome, result.exit_code) == ("killed", -11) and not result.ok
+    assert result.trouble is not None and result.trouble["args"]["signal"] == "SIGSEGV"  # type: ignore[index, call-overload]
+
+
 def test_time_runs_out(tmp_path: Path) -> None:
     script = tmp_path / "sleeps.py"
     script.write_text("import subprocess, sys, time\nsubprocess.Popen(['sleep', '60'])\nprint('on')\ntime.sleep(60)\n")

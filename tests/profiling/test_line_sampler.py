@@ -652,3 +652,29 @@ def test_a_module_that_does_not_like_to_be_asked_is_called_all_the_same() -> Non
     results = [model(*args, **kwargs).item() for args, kwargs in (((x,), {}), ((x,), {}), ((x,), {}), ((), {"x": x}))]
     sampler.stop()
     assert results == [2.0] * 4
+
+
+def test_a_lazy_module_that_is_first_called_while_it_is_sampled_is_called_as_before() -> None:
+    torch = pytest.importorskip("torch")
+
+    class Late(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.here, self.unused = torch.nn.LazyLinear(1), torch.nn.LazyLinear(1)
+
+        def forward(self, x: Any) -> Any:
+            return self.here(x)
+
+    model, base, x = Late(), torch.nn.Linear(2, 2), torch.ones(1, 2)
+    update = torch.optim.SGD(base.parameters(), lr=0.1)
+    sampler = LineSampler()
+    sampler.start()
+    model(base(x)).sum().backward()
+    update.step()
+    sampler.stop()
+    assert model.here.weight.shape == (1, 2) and sampler._notes.list_never_used() == ""
+    assert len(sampler._notes.calls) == 4, "three modules and the backward pass"
+
+
+def test_an_index_of_numpy_is_asked_for_no_device() -> None:
+    assert not _holds_mask(SimpleNamespace(dtype=np.dtype(bool)))

@@ -4,6 +4,7 @@ of the workbook."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 import threading
@@ -89,11 +90,17 @@ class Notes:
     def list_never_used(self) -> str:
         """Return the shapes of the gradients of modules' parameters that no update has used, where others are. One that
         was written to is updated by hand."""
-        parameters = {id(parameter): parameter for owner in self._owners for parameter in owner.parameters()}
+        parameters: dict[int, Any] = {}
+        for owner in self._owners:
+            with contextlib.suppress(Exception):  # it is the script's own code that answers
+                parameters.update((id(parameter), parameter) for parameter in owner.parameters())
         unused = [
             value.grad
             for number, value in parameters.items()
-            if self._used and number not in self._used and _version_of(value) == self._versions.get(number)
+            if self._used
+            and number not in self._used
+            and number in self._versions
+            and _version_of(value) == self._versions[number]
         ]
         return _list_shapes([grad for grad in unused if grad is not None])
 
@@ -117,9 +124,6 @@ class Notes:
                 own = own_classes[type(module)] = is_own_class(type(module))
             if threading.get_ident() != ours or not (own or is_own(frame.f_code)):
                 return call(module, *args, **kwargs)
-            if module not in self._owners:
-                self._owners.add(module)
-                self._versions.update((id(each), _version_of(each)) for each in module.parameters())
             frame = find_caller(frame)
             again = self._note_again(module, args)
             at, begin = frame.f_lasti, time.time_ns()
@@ -171,9 +175,19 @@ class Notes:
         """Return the notes of a module that is called again on a tensor. What a module or a tensor of the script's own
         makes of being asked is no failure of its call."""
         try:
+            self._keep_versions(module)
             return self._find_again(module, args)
         except Exception:  # noqa: BLE001 - it is the script's own code that answers
             return []
+
+    def _keep_versions(self, module: Any) -> None:
+        """Keep how often a module's parameters were written to when it is first called. A lazy one has no version."""
+        if module in self._owners:
+            return
+        self._owners.add(module)
+        for parameter in module.parameters():
+            with contextlib.suppress(ValueError):
+                self._versions[id(parameter)] = _version_of(parameter)
 
     def _find_again(self, module: Any, args: tuple[Any, ...]) -> list[str]:
         """Return the notes of a module that is called again on the same tensor, which was not written to in between.
@@ -270,7 +284,12 @@ def _comes_to_host(tensor: Any, result: Any) -> bool:
     return bool(result.device.type == "cpu" != tensor.device.type)
 
 
+def _is_on_device(index: Any) -> bool:
+    """Return whether an index is on a device; NumPy's arrays, of older versions, know of none."""
+    return getattr(getattr(index, "device", None), "type", "cpu") != "cpu"
+
+
 def _holds_mask(index: Any) -> bool:
     """Return whether an index is, or has in it, a tensor of booleans on a device."""
     parts = index if isinstance(index, tuple) else (index,)
-    return any("bool" in str(getattr(part, "dtype", "")) and part.device.type != "cpu" for part in parts)
+    return any("bool" in str(getattr(part, "dtype", "")) and _is_on_device(part) for part in parts)

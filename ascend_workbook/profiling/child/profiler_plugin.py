@@ -7,6 +7,7 @@ go by behind the recording, where they are quick. A profiled step runs from one 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import json
@@ -45,7 +46,12 @@ def attach(observer: Any, config: dict[str, Any]) -> None:
     if config["lines"]:
         line_sampler.note_tools()
     running: list[Recording] = []
-    marks = Marks(lambda: running[0].step())
+
+    def mark_step() -> None:
+        if running:  # nothing where no module was called
+            running[0].step()
+
+    marks = Marks(mark_step)
     total = config["wait"] + config["warmup"] + config["steps"]
 
     def start_profiler(model: torch.nn.Module) -> None:
@@ -196,12 +202,11 @@ class Usage(NamedTuple):
 def read_usage() -> Usage:
     """Read how this process's threads have run so far; what the system does not tell is 0."""
     others = {}
-    try:
+    with contextlib.suppress(OSError):
         for task in Path("/proc/self/task").iterdir():
-            ran, waited = (task / "schedstat").read_text().split()[:2]
-            others[task.name] = int(ran), int(waited)
-    except (OSError, ValueError):
-        pass
+            with contextlib.suppress(OSError, ValueError):  # a thread may end meanwhile
+                ran, waited = (task / "schedstat").read_text().split()[:2]
+                others[task.name] = int(ran), int(waited)
     _, own = others.pop(str(threading.get_native_id()), (0, 0))
     return Usage(time.time_ns(), time.thread_time_ns(), own, others)
 

@@ -272,7 +272,8 @@ def find_dearest_line(lines: Lines) -> Iterator[Cause]:
     for chosen in _group_by_function(lines, rows, names):
         lasts = _with_gradients(lines, rows[chosen]).length_ns
         # of one that calls another the inner one is told, where it takes most of it
-        if lasts >= least_ns and (lasts * MOST > most or (most * MOST <= lasts and chosen.sum() < best.sum())):
+        is_inner = chosen.sum() < best.sum() and 2 * (chosen & best).sum() > chosen.sum()
+        if lasts >= least_ns and (lasts * MOST > most or (most * MOST <= lasts and is_inner)):
             best, most = chosen, lasts
     if not most:
         return

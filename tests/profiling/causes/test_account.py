@@ -196,6 +196,20 @@ def test_a_function_that_computes_most_by_those_that_it_calls_is_told_with_all_o
     assert told.where.startswith("a/train.py:") and told.where.endswith(("part0", "part1", "part2", "part3"))
 
 
+def test_of_two_functions_beside_each_other_the_dearer_is_told() -> None:
+    """Fewer operators make none an inner one of the other."""
+    events: list[Event] = []
+    for number in range(4):
+        rows = [(f"ProfilerStep#{number}", "step", 0, 10_000), (MAIN, "python", 0, 9_999), ("module#0", "python", 9, 5)]
+        rows += [("/a/train.py(2): first", "python", 1_000, 4_500), ("/a/train.py(3): second", "python", 6_000, 2_700)]
+        rows += [("aten::mm", "host_op", 1_010 + 1_490 * at, 1_450) for at in range(3)]
+        rows += [("aten::mm", "host_op", 6_010 + 1_340 * at, 1_300) for at in range(2)]
+        events += [Event(name, kind, OWN, (10_000 * number + at) * US, lasts * US) for name, kind, at, lasts in rows]
+    profile = Profile.from_trace(build_trace(events, source="made", dialect="ascend"), {"tier": "npu-simulated"})
+    (told,) = (cause for cause in add_counted(profile, ()) if cause.evidence.key == "PRF316.line")
+    assert (told.where, told.spent_ns) == ("a/train.py:2 first", pytest.approx(3 * 1_450 * US))
+
+
 def test_objects_that_are_sent_are_counted_and_their_pickling_is_no_saving() -> None:
     saves = ("torch/serialization.py(9): _save", "python", 7_100, 900)
     profile = recorded(("distributed.all_gather_object", "python", 7_000, 1_300), saves, lines=1)

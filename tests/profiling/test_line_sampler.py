@@ -629,10 +629,11 @@ def test_one_with_the_same_weights_and_nothing_left_to_chance_has_the_same_resul
         model[0].weight += 1
     model(x)
     model.eval()
-    model(x)
+    for _ in range(3):
+        model(x)
     sampler.stop()
     same = ["module again with the same result" in names for _, _, _, _, *names in sampler._notes.calls]
-    assert same == [False, False, *[not dropped] * 2, False, True], "two calls tell the weights"
+    assert same == [False, False, *[not dropped] * 2, *[False] * 3, True], "two calls of one mode tell the weights"
 
 
 def test_a_module_that_does_not_like_to_be_asked_is_called_all_the_same() -> None:
@@ -678,3 +679,23 @@ def test_a_lazy_module_that_is_first_called_while_it_is_sampled_is_called_as_bef
 
 def test_an_index_of_numpy_is_asked_for_no_device() -> None:
     assert not _holds_mask(SimpleNamespace(dtype=np.dtype(bool)))
+
+
+def test_one_after_an_update_in_another_mode_or_with_more_given_is_no_call_again() -> None:
+    torch = pytest.importorskip("torch")
+    model, x = torch.nn.Bilinear(2, 2, 1), torch.ones(1, 2)
+    plain = torch.nn.Linear(2, 1)
+    update = torch.optim.SGD(plain.parameters(), lr=0.1)
+    sampler = LineSampler()
+    sampler.start()
+    model(x, x)
+    model(x, x + 1)
+    plain(x).sum().backward()
+    update.step()
+    plain(x)
+    plain.eval()
+    plain(x)
+    plain(x)
+    sampler.stop()
+    noted = [names for *_, names in (([*call[4:]],) for call in sampler._notes.calls) if "module#" in names[0]]
+    assert ["module again on the same input" in names for names in noted] == [False] * 5 + [True]

@@ -51,7 +51,8 @@ class Notes:
         self._replaced: list[tuple[Any, str, Any, bool]] = []
         self._modules: dict[int, int] = {}
         self._inputs: dict[tuple[CodeType, int], tuple[int, type, Any]] = {}
-        self._seen: dict[int, list[tuple[Any, int, list[int]]]] = {}
+        self._seen: dict[int, list[tuple[Any, tuple[Any, ...], list[int]]]] = {}
+        self._updates = 0
         self._versions: dict[int, int] = {}
         self._owners: weakref.WeakSet[Any] = weakref.WeakSet()
         self._used: dict[int, tuple[Any, int]] = {}
@@ -125,7 +126,7 @@ class Notes:
             if threading.get_ident() != ours or not (own or is_own(frame.f_code)):
                 return call(module, *args, **kwargs)
             frame = find_caller(frame)
-            again = self._note_again(module, args)
+            again = self._note_again(module, args, kwargs)
             at, begin = frame.f_lasti, time.time_ns()
             result = call(module, *args, **kwargs)
             names = [f"module#{numbers.setdefault(id(module), len(numbers))}{' own' * own}"]
@@ -171,12 +172,13 @@ class Notes:
         number, kind, tensor = before
         return number != id(module) and kind is type(module) and tensor() is args[0]
 
-    def _note_again(self, module: Any, args: tuple[Any, ...]) -> list[str]:
+    def _note_again(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
         """Return the notes of a module that is called again on a tensor. What a module or a tensor of the script's own
         makes of being asked is no failure of its call."""
         try:
             self._keep_versions(module)
-            return self._find_again(module, args)
+            # what it is given beside one tensor may be another each time
+            return self._find_again(module, args) if len(args) == 1 and not kwargs else []
         except Exception:  # noqa: BLE001 - it is the script's own code that answers
             return []
 
@@ -190,10 +192,13 @@ class Notes:
                 self._versions[id(parameter)] = _version_of(parameter)
 
     def _find_again(self, module: Any, args: tuple[Any, ...]) -> list[str]:
-        """Return the notes of a module that is called again on the same tensor, which was not written to in between.
+        """Return the notes of a module that is called again on the same tensor, which was not written to in between,
+        in the same mode and with no update in between.
         From the second such call on it is known whether its weights are those of the call before."""
         seen = self._seen.setdefault(id(module), [])
-        tensor, version = weakref.ref(args[0]), _version_of(args[0])
+        first = next(iter(module.parameters()), None)  # of one that is updated by hand
+        version = (_version_of(args[0]), self._updates, module.training, None if first is None else _version_of(first))
+        tensor = weakref.ref(args[0])
         for before, its_version, weights in seen:
             if before() is args[0] and its_version == version:
                 now = [_version_of(each) for each in (*module.parameters(), *module.buffers())]
@@ -209,10 +214,14 @@ class Notes:
         register = getattr(sys.modules.get("torch.optim.optimizer"), "register_optimizer_step_pre_hook", None)
         if register is None:  # not loaded, or older than torch 2.0
             return
-        self._hook = register(lambda optimizer, *_: self._keep_used(_list_parameters(optimizer)))
+        self._hook = register(lambda optimizer, *_: self._note_update(optimizer))
         for owner in (torch.optim.Optimizer, torch.nn.Module):
             self._replaced.append((owner, "zero_grad", owner.zero_grad, True))
             owner.zero_grad = self._note_emptying(owner.zero_grad)
+
+    def _note_update(self, optimizer: Any) -> None:
+        self._updates += 1
+        self._keep_used(_list_parameters(optimizer))
 
     def _keep_used(self, parameters: Iterable[Any]) -> None:
         for parameter in parameters:

@@ -79,6 +79,8 @@ def _run_line(arguments: list[str]) -> int:
         if words:  # options of ours that stand behind a script and so are the script's
             warning = {"options": words, "script": script, "verb": args.verb, "first": words[0]}
             print(say("command.swallowed", args.lang, **warning), file=sys.stderr)
+        if "taken" in args:  # words between the script and a `--` that were read as options of ours
+            print(say("command.taken", args.lang, words=" ".join(args.taken), verb=args.verb), file=sys.stderr)
         args.began = time.monotonic()
         verb: Verb = args.chosen
         with _set_language(args.lang):

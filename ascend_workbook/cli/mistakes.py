@@ -33,6 +33,8 @@ MEANT = {
 }
 #: What runs: all that stands before one of these belongs to a launcher.
 SCRIPTS = (".py", ".pyw", ".ipynb", ".sh", ".bash")
+#: A word that is an option, and no negative number.
+OPTION = re.compile(r"-(?![\d.])")
 MOST_MODULES, LARGEST_BYTES = 50, 1 << 20
 
 
@@ -64,25 +66,25 @@ def takes_script(parser: Parser) -> bool:
     return any(option.keyword in ("args", "script") for option in words)
 
 
-def bring_forward(parser: Parser, words: list[str]) -> list[str]:
-    """Return a verb's words with its own options that stand between the script and a `--` brought before the script.
+def bring_forward(parser: Parser, words: list[str]) -> tuple[list[str], list[str]]:
+    """Return a verb's words with its own options that stand between the script and a `--` before the script, and these.
 
     `train.py --out X -- --lr 1` is `--out X train.py -- --lr 1`. Where nothing of ours stands there the words stay, but
     for a `--` right behind a launcher's script, which is no word of the script's either."""
     if not takes_script(parser):
-        return words
+        return words, []
     by_flag = parser.by_flag()
     start = _find_positional(by_flag, words)
     script = next((at for at in range(start, len(words)) if words[at].endswith(SCRIPTS)), _find_module(words, start))
     if "--" not in words[script:] or "--" in words[:script]:
-        return words
+        return words, []
     end = words.index("--", script)
     ours, others = _part_words(by_flag, words[script + 1 : end])
     plain = script == start and any(option.keyword == "args" for option in parser.options)
     if not ours and (plain or others):
-        return words
+        return words, []
     mark = ["--"] if plain else []  # of a launcher's words all is handed on
-    return [*words[:start], *ours, "--", *words[start : script + 1], *mark, *others, *words[end + 1 :]]
+    return [*words[:start], *ours, "--", *words[start : script + 1], *mark, *others, *words[end + 1 :]], ours
 
 
 def _find_positional(by_flag: Mapping[str, Option], words: list[str]) -> int:
@@ -99,15 +101,29 @@ def _find_module(words: list[str], start: int) -> int:
 
 
 def _part_words(by_flag: Mapping[str, Option], words: list[str]) -> tuple[list[str], list[str]]:
-    """Part words into options of ours, each with its values, and others."""
+    """Part words into options of ours, each with its values, and others; what may be the script's own is another."""
     ours: list[str] = []
     others: list[str] = []
     at = 0
     while at < len(words):
         count = _count_words(by_flag, words, at)
-        (ours if words[at].partition("=")[0] in by_flag else others).extend(words[at : at + count])
+        plainly = _is_plainly_ours(by_flag, words, at, count)
+        count = count if plainly else 1
+        (ours if plainly else others).extend(words[at : at + count])
         at += count
     return ours, others
+
+
+def _is_plainly_ours(by_flag: Mapping[str, Option], words: list[str], at: int, count: int) -> bool:
+    """Return whether words are an option of ours with all its values, or a switch of ours that no value follows."""
+    name, equals, _ = words[at].partition("=")
+    option = by_flag.get(name)
+    if option is None or equals:
+        return option is not None and option.takes_value
+    if not option.takes_value:
+        return words[at + 1 : at + 2] == [] or words[at + 1].startswith("-")
+    values = words[at + 1 : at + count]
+    return 1 < count == 1 + len(values) and not any(map(OPTION.match, values))
 
 
 def _count_words(by_flag: Mapping[str, Option], words: list[str], at: int) -> int:

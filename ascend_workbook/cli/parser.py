@@ -100,13 +100,15 @@ class Parser(argparse.ArgumentParser):
         """Parse as argparse does; a word that a verb does not know is its own error."""
         self.words = list(args or ())
         self._refuse_unknown_verb()
-        words = self.words if self.below else mistakes.bring_forward(self, self.words)
+        words, taken = (self.words, []) if self.below else mistakes.bring_forward(self, self.words)
         try:
             namespace_read, unknown = super().parse_known_args(words, namespace)
         except argparse.ArgumentError as error:
             raise self._refuse_value(error) from None
         if unknown and not self.below:
             raise self._refuse_option(unknown)
+        if taken:
+            namespace_read.taken = taken
         return namespace_read, unknown
 
     def _refuse_unknown_verb(self) -> None:

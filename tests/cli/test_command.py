@@ -254,6 +254,10 @@ def test_an_option_of_ours_behind_a_script_is_told(tmp_path: Path, line: str, te
         ("migrate -- t.py --out X -- y", {"out": None}, ["t.py", "--out", "X", "--", "y"]),
         ("dry-run torchrun t.py -- --steps 7", {"steps": 5}, ["torchrun", "t.py", "--steps", "7"]),
         ("dry-run torchrun t.py a -- --steps 7", {"steps": 5}, ["torchrun", "t.py", "a", "--", "--steps", "7"]),
+        ("rehearse t.py --network resnet50 -- x", {"network": False}, ["t.py", "--network", "resnet50", "--", "x"]),
+        ("rehearse t.py --network --lr 1 -- x", {"network": True}, ["t.py", "--lr", "1", "x"]),
+        ("dry-run t.py --network=a --seed --steps -1 -- x", {"steps": -1}, ["t.py", "--network=a", "--seed", "x"]),
+        ("dry-run t.py --seed --lr -- x", {"seed": 1234}, ["t.py", "--seed", "--lr", "--", "x"]),
         ("simulator run -- python t.py --lang zh -- x", {"lang": None}, ["python", "t.py", "--lang", "zh", "--", "x"]),
     ],
 )
@@ -283,6 +287,17 @@ def test_a_swallowed_option_is_said_on_stderr_before_the_run(
     assert "--steps behind" in capsys.readouterr().err
     assert main(["dry-run", "--lang", "zh", str(tmp_path / "train.py"), "--steps", "5"]) == 0
     assert "之后的 --steps 已传给脚本" in capsys.readouterr().err
+
+
+def test_words_that_are_taken_from_before_the_dashes_are_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    replace_run(monkeypatch, dry_run, "dry-run", lambda call: 0)
+    for lang, told in (("en", "`--steps 5` between the script and `--` was taken"), ("zh", "之间的 `--steps 5` 已作为")):
+        assert main(["dry-run", "--lang", lang, "train.py", "--lr", "1", "--steps", "5", "--", "x"]) == 0
+        assert told in capsys.readouterr().err
+    assert main(["dry-run", "--lang", "en", "train.py", "--", "--steps", "5"]) == 0
+    assert not capsys.readouterr().err
 
 
 def test_an_action_has_its_own_sentence_and_examples(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,6 +20,7 @@ _ENTRIES = {
     registry.REMARKS: {
         "ACC": "ascend_workbook.precision.rules:REMARKS",
         "EXP": "ascend_workbook.diagnose:REMARKS",
+        "MIG": "ascend_workbook.migration.release:REMARKS",
         "PLN": "ascend_workbook.planning:REMARKS",
         "PRF": "ascend_workbook.profiling.rules:REMARKS",
     },

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ascend_workbook.findings.errors import WorkbookError
-from ascend_workbook.findings.finding import Finding, Status
+from ascend_workbook.findings.finding import Finding, Remarks, Status
 from ascend_workbook.findings.sentence import Scalar, Sentence
 from ascend_workbook.machine.packages import installed_versions
 from ascend_workbook.machine.versions import NotAVersion, base_version, parse_version, recommended_versions
@@ -24,6 +24,7 @@ from ascend_workbook.machine.versions import NotAVersion, base_version, parse_ve
 DATA = Path(__file__).with_name("data") / "releases.json"
 #: The rule, and the line of a report that names the release; how the release came about.
 RULE, JUDGED_FOR = "MIG162", "MIG162.judged"
+REMARKS = Remarks(answers=(JUDGED_FOR,))
 GIVEN, INSTALLED, RECOMMENDED = "given", "installed", "recommended"
 TYPES = {
     "torch.float8_e4m3fn": "FLOAT8_E4M3FN",
@@ -75,8 +76,8 @@ def choose_release(wanted: str | None = None, here: str = "") -> Release:
 
     Raises WorkbookError for no version and one older than all that were read."""
     installed = here or installed_versions().get("torch_npu", "")
-    version, why = (wanted, GIVEN) if wanted else (installed, INSTALLED)
-    if not version:
+    version, why = (installed, INSTALLED) if wanted is None else (wanted, GIVEN)
+    if wanted is None and not version:
         version, why = recommended_versions().torch_npu, RECOMMENDED
     known = sorted(load_releases()["wheels"], key=parse_version)
     try:
@@ -123,10 +124,11 @@ def find_lacking(name: str) -> tuple[str, ...]:
     if name.startswith("torch_npu."):
         return find_missing("names", name)
     parts = name.split(".")
-    if parts[:2] != ["torch", "cuda"] or len(parts) < 3:
+    if parts[:2] not in (["torch", "cuda"], ["torch", "npu"]) or len(parts) < 3:
         return ()
     last = parts[3] if parts[2] in SUBMODULES and len(parts) > 3 else parts[2]
-    return find_missing("mapped", name) if last in RENAMED else find_missing("cuda", last)
+    renamed = parts[1] == "cuda" and last in RENAMED
+    return find_missing("mapped", name) if renamed else find_missing("cuda", last)
 
 
 def drop_overruled(findings: list[Finding]) -> list[Finding]:

@@ -163,7 +163,7 @@ def scan(
     gate_classes = parse_fail_on(fail_on, CLASSES)
     release = choose_release(torch_npu)
     where = collect_files(path, imports=imports)
-    findings: list[Finding] = [release.describe()] if torch_npu else []
+    findings: list[Finding] = [release.describe()] if torch_npu is not None else []
     hashes: dict[str, str] = {}
     python = partial(scan_file, parse=len(where.python) <= PARSED)
     kinds = ((python, where.python), (_scan_text_file, where.texts), (_scan_notebook_file, where.notebooks))

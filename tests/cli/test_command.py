@@ -293,7 +293,10 @@ def test_words_that_are_taken_from_before_the_dashes_are_said(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     replace_run(monkeypatch, dry_run, "dry-run", lambda call: 0)
-    for lang, told in (("en", "`--steps 5` between the script and `--` was taken"), ("zh", "之间的 `--steps 5` 已作为")):
+    for lang, told in (
+        ("en", "`--steps 5` between the script and `--` was taken"),
+        ("zh", "之间的 `--steps 5` 已作为"),
+    ):
         assert main(["dry-run", "--lang", lang, "train.py", "--lr", "1", "--steps", "5", "--", "x"]) == 0
         assert told in capsys.readouterr().err
     assert main(["dry-run", "--lang", "en", "train.py", "--", "--steps", "5"]) == 0

@@ -90,3 +90,21 @@ def test_by_default_nothing_is_judged_by_another_release_than_the_facts_say(scri
     report = scan(script)
     assert report.facts["torch_npu"]["why"] in ("installed", "recommended")
     assert not any(found.key == "MIG162.judged" for found in report.findings)
+
+
+def test_texts_name_the_release_that_was_asked_for_and_what_was_not_looked_at(script: Path) -> None:
+    for report in (verb(script, torch_npu="3.0.0") for verb in (scan, rewrite, assess)):
+        assert "3.0.0 (as asked), by 2.14.0" in report.text("en") and "未检查该版本对应的 torch" in report.text("zh")
+
+
+def test_an_empty_release_is_refused(script: Path) -> None:
+    for verb in (scan, rewrite, assess):
+        with pytest.raises(WorkbookError) as refused:
+            verb(script, torch_npu="")
+        assert refused.value.key == "release.no_version"
+
+
+def test_autocast_is_told_by_the_release_that_was_asked_for(script: Path) -> None:
+    script.write_text("import torch\n\non = torch.is_autocast_enabled()\n", encoding="utf-8")
+    keys = [scan(script, torch_npu=wanted).findings[-1].key for wanted in ("2.12.0", "2.13.0")]
+    assert keys == ["MIG108.asks", "MIG108.works"]

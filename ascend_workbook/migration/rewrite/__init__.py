@@ -172,9 +172,11 @@ def rewrite(
         raise WorkbookError("migration.two_places")
     gate_classes = parse_fail_on(fail_on, CLASSES)
     work = Work(_exclude_out_folder(collect_files(path, imports=imports), out), mode)
-    with aim_at(choose_release(torch_npu)):
+    release = choose_release(torch_npu)
+    with aim_at(release):
         plan_changes(work, single=len(work.where.scanned_files) == 1 and Path(path).is_file())
     work.left += writing.report_links(work.where, work.changes.values())
+    work.left += [release.describe()] if torch_npu is not None else []
     failed = writing.check_expected(expect, work.where, work.changes.values()) if expect is not None else []
     writing.check(work.where, Path(out) if out is not None else None, Path(patch) if patch is not None else None)
     if not work.where.scanned_files:  # said by the report; an empty folder or patch would look like a result

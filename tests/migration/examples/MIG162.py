@@ -4,6 +4,59 @@ import torch
 空闲 = torch.cuda.mem_get_info()
 #      ^ MIG162.name manual
 
+# --- case: by torch_npu's own name
+import torch
+
+空闲 = torch.npu.mem_get_info()
+#      ^ MIG162.name manual
+
+# --- case: the script asks first
+import torch
+
+if hasattr(torch.cuda, "mem_get_info"):
+    空闲 = torch.cuda.mem_get_info()
+#          ^ MIG162.guarded auto
+空闲 = torch.cuda.mem_get_info() if torch.cuda and hasattr(torch.cuda, "mem_get_info") else 0
+#      ^ MIG162.guarded auto
+有 = hasattr(torch.cuda, "mem_get_info") and torch.cuda.mem_get_info()
+#                                            ^ MIG162.guarded auto
+if not hasattr(torch.cuda, "mem_get_info"):
+    空闲 = 0
+else:
+    空闲 = torch.cuda.mem_get_info()
+#          ^ MIG162.guarded auto
+try:
+    空闲 = torch.cuda.mem_get_info()
+#          ^ MIG162.guarded auto
+except (AttributeError, RuntimeError):
+    空闲 = 0
+
+# --- case: asked for something else, the wrong way round, or caught and raised
+import torch
+
+if hasattr(torch.cuda, "synchronize"):
+    空闲 = torch.cuda.mem_get_info()
+#          ^ MIG162.name manual
+if not hasattr(torch.cuda, "mem_get_info"):
+    空闲 = torch.cuda.mem_get_info()
+#          ^ MIG162.name manual
+try:
+    空闲 = torch.cuda.mem_get_info()
+#          ^ MIG162.name manual
+
+    def 稍后():
+        return torch.cuda.mem_get_info()
+#              ^ MIG162.name manual
+except AttributeError:
+    raise
+try:
+
+    def 稍后():
+        return torch.cuda.mem_get_info()
+#              ^ MIG162.name manual
+except AttributeError:
+    pass
+
 # --- case: an operator that came later
 import torch_npu
 

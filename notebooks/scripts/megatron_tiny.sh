@@ -14,7 +14,7 @@ out=${1:?usage: MEGATRON=FOLDER MINDSPEED=FOLDER bash megatron_tiny.sh OUT}
 python=${PYTHON:-python3}
 precision=${PRECISION:-fp32}
 here=$(cd "$(dirname "$0")" && pwd)
-tool=("$python" "$here/megatron/sides.py")
+tool=("$python" "$here/../megatron/sides.py")
 
 "${tool[@]}" check --megatron "${MEGATRON:-}" --mindspeed "${MINDSPEED:-}" --precision "$precision" --out "$out"
 out=$(cd "$out" && pwd)
@@ -58,6 +58,6 @@ run() {
 run data "$out/cpu" env TORCH_DEVICE_BACKEND_AUTOLOAD=0 "$python" tools/preprocess_data.py \
     --input "$out/data/tiny.json" --output-prefix "$out/data/tiny" "${words[@]}" --append-eod --workers 1
 run npu "$out/npu" "${simulated[@]}" "$python" "${ranks[@]}" pretrain_gpt.py "${size[@]}" "${options[@]}" "${data[@]}"
-run cpu "$out/cpu" env TORCH_DEVICE_BACKEND_AUTOLOAD=0 "$python" "${ranks[@]}" "$here/megatron/sides.py" cpu pretrain_gpt.py \
+run cpu "$out/cpu" env TORCH_DEVICE_BACKEND_AUTOLOAD=0 "$python" "${ranks[@]}" "$here/../megatron/sides.py" cpu pretrain_gpt.py \
     "${size[@]}" "${options[@]}" "${data[@]}"
 "${tool[@]}" compare "$out/npu.log" "$out/cpu.log" --precision "$precision" --steps 10

@@ -16,7 +16,7 @@ import pytest
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "notebooks" / "scripts"
-TOOL = FOLDER / "megatron/sides.py"
+TOOL = FOLDER.parent / "megatron/sides.py"
 SCRIPT = """import torch
 from functools import partial
 from megatron.core import mpu

@@ -53,6 +53,8 @@ def compare_om(
     drawn by `seed`. Each node is run again alone on what came to it in the offline model: so an error that was handed
     on is told from the node's own. `allowed` is a relative L2 error (default: eight units in the last place of the
     precision mode). Fix where a node or the preprocessing is off. Raises WorkbookError where a file cannot be read."""
+    if allowed is not None and math.isnan(allowed):
+        raise WorkbookError("inference.no_number", option="--allowed", given=allowed)
     graph = read_graph(onnx)
     model = read_offline_model(om)
     own = _make_graph(model.graph, str(om))
@@ -132,18 +134,47 @@ def _measure(result: Any, wanted: Any) -> float:
 
 
 def _judge_nodes(graph: Graph, expected: dict[str, Any], values: dict[str, Any], limit: float) -> list[Judged]:
-    replayed = graph.replay({name: array for name, array in values.items() if not name.startswith("atc/")})
+    constants = {name: expected[name] for name in graph.list_constants() if name in expected}
+    ours = {name: array for name, array in values.items() if not name.startswith("atc/")}
+    replayed = graph.replay({**constants, **ours})
     judged = []
     for node in graph.list_nodes():
         for name in node.outputs:
-            if name not in values or name not in expected or values[name].dtype.kind != "f":
+            if name not in values or name not in expected or values[name].dtype.kind not in "fiub":
                 continue
             alone = replayed.get(name)
+            if values[name].dtype.kind != "f":
+                judged.append(_judge_whole(node, name, values[name], expected[name], alone))
+                continue
             finite = alone is not None and bool(np.isfinite(alone).all())
             overflows = finite and not bool(np.isfinite(values[name]).all())
             own = _measure(values[name], alone) if alone is not None and finite else None
             judged.append(Judged(node, name, _measure(values[name], expected[name]), own, overflows, limit))
     return judged
+
+
+def _judge_whole(node: Node, name: str, value: Any, expected: Any, alone: Any) -> Judged:
+    """Judge whole numbers and truth values, which no rounding explains: by the share that differs."""
+
+    def measure(wanted: Any) -> float:
+        return (
+            float(np.not_equal(value, wanted).sum()) / max(1, value.size) if value.shape == wanted.shape else math.inf
+        )
+
+    return Judged(node, name, measure(expected), None if alone is None else measure(alone), False, 0.0)
+
+
+def _judge_agreement(judged: list[Judged], limit: float) -> list[Finding]:
+    """Say what agrees where no node is off, and of what nothing is known."""
+    known = [row.own for row in judged if row.own is not None]
+    rest: list[Scalar] = [row.tensor for row in judged if row.own is None]
+    args: dict[str, Scalar] = {"count": len(known), "allowed": f"{limit:.3g}"}
+    agrees = Finding(
+        "INF610", Status.GOOD, "INF610.agrees", {**args, "own": f"{max(known, default=0.0):.3g}"}, weight=300
+    )
+    args = {"count": len(rest), "names": rest[:5]}
+    unknown = Finding("INF610", Status.NOT_LOOKED, "INF610.unknown", args, weight=310)
+    return [finding for finding, names in ((agrees, known), (unknown, rest)) if names]
 
 
 def _report_comparison(
@@ -166,12 +197,14 @@ def _report_comparison(
     elif first is not None:
         findings.append(_describe_first(first, judged))
     elif not findings:
-        worst = max(row.own or 0.0 for row in judged)
-        args: dict[str, Scalar] = {"count": len(judged), "own": f"{worst:.3g}", "allowed": f"{limit:.3g}"}
-        findings.append(Finding("INF610", Status.GOOD, "INF610.agrees", args, weight=300))
+        findings += _judge_agreement(judged, limit)
     outputs = {row.tensor: row.error for row in judged if row.tensor in graph.outputs}
     errors: list[Scalar] = [f"{name} {error:.3g}" for name, error in outputs.items()]
-    args = {"outputs": errors, "mode": mode.lower() or "float32", "inputs": Sentence(f"inference.{_origin(drawn)}")}
+    args: dict[str, Scalar] = {
+        "outputs": errors,
+        "mode": mode.lower() or "float32",
+        "inputs": Sentence(f"inference.{_origin(drawn)}"),
+    }
     findings.append(Finding("INF612", Status.NOTE, "INF612.outputs", args, weight=200))
     if model.about.warnings:
         args = {"warnings": list(model.about.warnings)}

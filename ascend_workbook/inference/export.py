@@ -159,13 +159,27 @@ def _check_outputs(graph: Graph, folder: Path, files: list[str]) -> list[Checked
 def _copy_model(folder: Path, target: Path) -> None:
     """Copy the model, and the weights that lie beside a large one, to where they are wanted."""
     try:
-        for path in sorted(folder.glob("model.onnx*")):
-            name = target.name if path.name == "model.onnx" else path.name
+        if (folder / "model.onnx.data").exists():
+            _name_weights(folder / "model.onnx", f"{target.name}.data")
+        for path in sorted(folder.glob("model.onnx*"), reverse=True):
+            name = path.name.replace("model.onnx", target.name, 1)
             part = target.with_name(f".{name}.part")
             shutil.copyfile(path, part)
             part.replace(target.with_name(name))
     except OSError as error:
         raise WorkbookError("inference.unwritable", path=str(target), error=first_line(error)) from None
+
+
+def _name_weights(path: Path, location: str) -> None:
+    """Let the model take its weights from the file that they are copied to."""
+    import onnx
+
+    model = onnx.load(str(path), load_external_data=False)
+    for weight in model.graph.initializer:
+        for entry in weight.external_data:
+            if entry.key == "location":
+                entry.value = location
+    path.write_bytes(model.SerializeToString())
 
 
 def _report_export(graph: Graph, checked: list[Checked], guard: list[Finding], out: Path, opset: int) -> Report:

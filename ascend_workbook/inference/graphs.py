@@ -76,6 +76,10 @@ class Graph:
             nodes.append(Node(node.name, node.op_type, inputs, tuple(filter(None, node.output)), find_place(stack)))
         return nodes
 
+    def list_constants(self) -> list[str]:
+        """Return the names of what Constant nodes give."""
+        return [name for node in self.model.graph.node if node.op_type == "Constant" for name in node.output]
+
     def run(self, feeds: Arrays) -> dict[str, Any]:
         """Return every tensor by name, but those of types that NumPy has not. Raises WorkbookError."""
         import onnx
@@ -89,7 +93,7 @@ class Graph:
         nodes = [node for node in whole.graph.node if not is_foreign(node)]
         names = [name for node in nodes for name in node.output if name and name not in known]
         whole.graph.output.extend(onnx.ValueInfoProto(name=name) for name in dict.fromkeys(names))
-        session = open_session(whole.SerializeToString(), self.path)
+        session = open_session(whole, self.path)
         wanted = [port.name for port in whole.graph.output]
         return {**feeds, **dict(zip(wanted, run_session(session, wanted, feeds, self.path)))}
 
@@ -117,7 +121,7 @@ class Graph:
         for name, array in feeds.items():
             kind = onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
             alone.graph.input.append(onnx.helper.make_tensor_value_info(name, kind, array.shape))
-        session = open_session(alone.SerializeToString(), self.path)
+        session = open_session(alone, self.path)
         wanted = [port.name for port in alone.graph.output]
         results = run_session(session, wanted, feeds, self.path)
         return {name[: -len("/replayed")]: result for name, result in zip(wanted, results)}
@@ -130,7 +134,7 @@ def read_graph(path: str | Path) -> Graph:
 
     try:
         model = onnx.load(str(path))
-        onnx.checker.check_model(model)
+        onnx.checker.check_model(str(path))  # by path: beyond 2 GiB a model is no message
     except OSError as error:
         raise WorkbookError("inference.unreadable", path=str(path), error=explain_os_error(error)) from None
     except Exception as error:  # noqa: BLE001 - protobuf's DecodeError and onnx's ValidationError share no base
@@ -143,15 +147,19 @@ def first_line(error: BaseException) -> str:
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:300]
 
 
-def open_session(graph: bytes, name: str) -> Any:
-    """Return a session on the CPU that runs nodes as they are, on one thread. Raises WorkbookError."""
+def open_session(graph: Any, name: str, *, optimised: bool = False) -> Any:
+    """Return a session of a model or a file, on the CPU and one thread; nodes run as they are unless `optimised`.
+
+    Raises WorkbookError."""
     runtime = import_module("onnxruntime")
     options = runtime.SessionOptions()
-    options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    if not optimised:
+        options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4
     try:
-        return runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        content = graph if isinstance(graph, str) else graph.SerializeToString()
+        return runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # noqa: BLE001 - onnxruntime's errors share no public base
         raise WorkbookError("inference.cannot_run", path=name, error=first_line(error)) from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Callable
@@ -11,15 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from ascend_workbook.findings.errors import WorkbookError
+from ascend_workbook.findings.errors import WorkbookError, explain_os_error
 from ascend_workbook.findings.finding import Finding, Status
 from ascend_workbook.findings.report import Column, Report, Table
 from ascend_workbook.findings.sentence import Scalar, Sentence
-from ascend_workbook.inference.graphs import Graph, read_arrays, read_graph
+from ascend_workbook.inference.graphs import Graph, first_line, open_session, read_arrays, read_graph, run_session
 
 #: Operators that are quantised.
 LAYERS = ("Conv", "Gemm", "MatMul")
 COLUMNS = ("variant", "accuracy", "accuracy_drop", "size_kib", "cpu_ms", "layers_left_out")
+#: Files that are written into the folder.
+FILES = ("w8.onnx", "w8a8.onnx", "w8a8_mixed.onnx")
+#: The first opset whose DequantizeLinear has a scale for each channel.
+FIRST_OPSET = 13
 #: Runs of each variant that its CPU time is the median of, in turn.
 TURNS = 5
 
@@ -35,7 +40,10 @@ class Data:
 
     def accuracy(self, session: Any) -> float:
         """Return the share of labels that the largest output names, in percent."""
-        (outputs,) = session.run(None, {self.name: self.inputs})[:1]
+        name = session.get_outputs()[0].name
+        (outputs,) = run_session(session, [name], {self.name: self.inputs}, self.name)
+        if not outputs.size or len(outputs) != len(self.labels):
+            raise WorkbookError("inference.no_classifier", name=name, shape=list(outputs.shape), count=len(self.labels))
         return float(100 * (outputs.reshape(len(self.labels), -1).argmax(1) == self.labels).mean())
 
 
@@ -66,9 +74,12 @@ def quantise(
     points of accuracy that W8A8 may lose: the layers that cost most are left out one by one until it holds. Times are
     this CPU's. Fix where the target cannot be held. Raises WorkbookError where a file cannot be read."""
     graph = read_graph(onnx)
+    _check_model(graph, target)
     judged = _read_data(graph, data, calibration)
-    folder = Path(out)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = _make_folder(Path(out), (Path(onnx), Path(data)))
+    if not _layers(graph):
+        finding = Finding("INF620", Status.NOT_LOOKED, "INF620.no_layers", {"operators": list(LAYERS)}, weight=300)
+        return Report("inference", "quantise", (finding,), facts={"files": {}}, tier="cpu", answers=("INF620",))
     plain = Variant("float32", Path(onnx))
     plain.accuracy = judged.accuracy(_open(plain.path))
     weights = Variant("W8", folder / "w8.onnx")
@@ -88,7 +99,34 @@ def quantise(
     return _report_quantised(plain, variants, costs, judged, target)
 
 
+def _check_model(graph: Graph, target: float) -> None:
+    """Raise WorkbookError where the model, or the points it may lose, are such that nothing can be quantised."""
+    if math.isnan(target):
+        raise WorkbookError("inference.no_number", option="--target", given=target)
+    opset = next((entry.version for entry in graph.model.opset_import if entry.domain in ("", "ai.onnx")), 0)
+    if opset < FIRST_OPSET:
+        raise WorkbookError("inference.old_opset", path=graph.path, opset=opset, first=FIRST_OPSET)
+    for port in graph.inputs.values():
+        dims = port.type.tensor_type.shape.dim
+        if dims and dims[0].dim_value > 0:
+            raise WorkbookError("inference.fixed_batch", path=graph.path, name=port.name, batch=dims[0].dim_value)
+
+
+def _make_folder(folder: Path, sources: tuple[Path, ...]) -> Path:
+    """Make the folder of the results. Raises WorkbookError where a result would replace what it is made of."""
+    for path in (folder / name for name in FILES):
+        if any(path.exists() and path.samefile(source) for source in sources):
+            raise WorkbookError("inference.replaces_input", path=str(path))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WorkbookError("inference.unwritable", path=str(folder), error=explain_os_error(error)) from None
+    return folder
+
+
 def _read_data(graph: Graph, path: str | Path, calibration: int) -> Data:
+    from onnx import helper
+
     arrays = read_arrays(path)
     names = list(graph.inputs)
     if len(names) != 1 or not {"x", "y"} <= arrays.keys():
@@ -96,23 +134,29 @@ def _read_data(graph: Graph, path: str | Path, calibration: int) -> Data:
     count = len(arrays["x"])
     if count != len(arrays["y"]) or not 0 < calibration < count:
         raise WorkbookError("inference.few_data", path=str(path), count=count, calibration=calibration)
-    x = arrays["x"].astype(np.float32)
-    return Data(names[0], x[:calibration], x[calibration:], arrays["y"][calibration:])
+    labels = arrays["y"][:, 0] if arrays["y"].shape[1:] == (1,) else arrays["y"]
+    if labels.ndim != 1 or labels.dtype.kind not in "iu" and not _are_whole(labels):
+        raise WorkbookError("inference.bad_labels", path=str(path), shape=list(labels.shape), dtype=str(labels.dtype))
+    if arrays["x"].dtype.kind not in "fiub" or not np.isfinite(arrays["x"]).all():
+        raise WorkbookError("inference.not_finite", path=str(path))
+    kind = graph.inputs[names[0]].type.tensor_type.elem_type
+    x = arrays["x"].astype(helper.tensor_dtype_to_np_dtype(kind))
+    return Data(names[0], x[:calibration], x[calibration:], labels[calibration:])
+
+
+def _are_whole(labels: Any) -> bool:
+    return labels.dtype.kind == "f" and bool((labels == np.rint(labels)).all())
 
 
 def _open(path: Path) -> Any:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 4
-    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    return open_session(str(path), str(path), optimised=True)
 
 
 def _layers(graph: Graph) -> list[Any]:
-    """Return the nodes that are quantised: those with a weight."""
+    """Return the nodes that are quantised: those with a weight of float32."""
+    weights = {weight.name for weight in graph.model.graph.initializer if weight.data_type == 1}
     nodes = graph.model.graph.node
-    return [node for node in nodes if node.op_type in LAYERS and len(node.input) > 1 and node.input[1] in graph.weights]
+    return [node for node in nodes if node.op_type in LAYERS and len(node.input) > 1 and node.input[1] in weights]
 
 
 def _round_weights(graph: Graph, path: Path) -> None:
@@ -155,6 +199,7 @@ def _quantise_all(graph: Graph, path: Path, left_out: tuple[str, ...], data: Dat
     """Write the model with weights and activations in eight bits, but for the layers that are left out; judge it."""
     import logging
 
+    import onnx
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 
     class Reader(CalibrationDataReader):  # type: ignore[misc]  # onnxruntime has no types
@@ -165,10 +210,12 @@ def _quantise_all(graph: Graph, path: Path, left_out: tuple[str, ...], data: Dat
             part = next(self.parts, None)
             return None if part is None else {data.name: part}
 
+    model = onnx.ModelProto()  # the quantiser changes what it is given
+    model.CopyFrom(graph.model)
     logging.disable(logging.WARNING)  # the quantiser advises on its root logger
     try:
         quantize_static(
-            graph.path,
+            model,  # whose nodes have the names that those left out are called by
             str(path),
             Reader(),
             quant_format=QuantFormat.QDQ,
@@ -178,6 +225,8 @@ def _quantise_all(graph: Graph, path: Path, left_out: tuple[str, ...], data: Dat
             weight_type=QuantType.QInt8,
             activation_type=QuantType.QInt8,
         )
+    except Exception as error:  # noqa: BLE001 - the quantiser's errors share no base
+        raise WorkbookError("inference.cannot_quantise", path=graph.path, error=first_line(error)) from None
     finally:
         logging.disable(logging.NOTSET)
     return Variant("W8A8", path, left_out, data.accuracy(_open(path)))

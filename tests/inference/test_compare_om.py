@@ -12,7 +12,7 @@ from ascend_simulator.offline_models import command, container
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
 from ascend_workbook.inference.compare_om import compare_om
-from tests.simulator.offline_models.networks import make_convolution, make_identity
+from tests.simulator.offline_models.networks import make_convolution, make_identity, make_model
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -110,3 +110,61 @@ def test_what_cannot_be_compared_is_told(tmp_path: Path) -> None:
         with pytest.raises(WorkbookError) as raised:
             compare_om(onnx_file, om_file, inputs=inputs)
         assert said in raised.value.message("en")
+
+
+def test_what_is_not_judged_agrees_with_nothing(tmp_path: Path) -> None:
+    """The logarithm of negative numbers is no number, alone and in both models."""
+    make = onnx.helper.make_node
+    nodes = [make("Log", ["x"], ["l"], name="log"), make("Exp", ["l"], ["y"], name="exp")]
+    onnx.save(make_model(nodes, {"x": [2, 3]}, ["y"], {}), str(tmp_path / "net.onnx"))
+    om = convert(tmp_path / "net.onnx")
+    np.savez(tmp_path / "negative.npz", x=np.full((2, 3), -1, np.float32))
+    report = compare_om(tmp_path / "net.onnx", om, inputs=tmp_path / "negative.npz")
+    assert report.status is Status.NOT_LOOKED and report.headline and report.headline.key == "INF610.unknown"
+    assert report.headline.args["count"] == 2
+
+
+def test_whole_numbers_are_compared_exactly(tmp_path: Path) -> None:
+    make = onnx.helper.make_node
+    nodes = [make("ArgMax", ["x"], ["y"], name="best", axis=1, keepdims=0)]
+    model = make_model(nodes, {"x": [4, 9]}, ["y"], {})
+    model.graph.output[0].CopyFrom(onnx.helper.make_tensor_value_info("y", onnx.TensorProto.INT64, [4]))
+    onnx.save(model, str(tmp_path / "net.onnx"))
+    om = convert(tmp_path / "net.onnx")
+    report = compare_om(tmp_path / "net.onnx", om)
+    assert report.headline and report.headline.key == "INF610.agrees" and report.headline.args["count"] == 1
+    stored = container.read_model(om)
+    graph = onnx.load_from_string(stored.graph)
+    next(node for node in graph.graph.node if node.op_type == "ArgMax").op_type = "ArgMin"
+    container.write_model(om, stored.about, graph.SerializeToString())
+    assert compare_om(tmp_path / "net.onnx", om).facts["first"] == "best"
+
+
+def test_a_weight_in_a_constant_is_rounded_and_judged(tmp_path: Path) -> None:
+    make, from_array = onnx.helper.make_node, onnx.numpy_helper.from_array
+    for size, key in ((1e5, "overflow"), (1.0001, "agrees")):
+        value = from_array(np.full((3, 3), size, np.float32), "value")
+        nodes = [make("Constant", [], ["w"], value=value), make("MatMul", ["x", "w"], ["y"], name="product")]
+        onnx.save(make_model(nodes, {"x": [2, 3]}, ["y"], {}), str(tmp_path / "net.onnx"))
+        om = convert(tmp_path / "net.onnx")
+        report = compare_om(tmp_path / "net.onnx", om)
+        assert report.headline and report.headline.key == f"INF610.{key}"
+        weights = onnx.load_from_string(container.read_model(om).graph).graph.initializer
+        rounded = onnx.numpy_helper.to_array(weights[0])
+        assert np.array_equal(rounded, np.full((3, 3), size).astype(np.float16).astype(np.float32))
+        assert any("became infinite: w" in text for text in container.read_model(om).about.warnings) == (size > 1e4)
+
+
+def test_a_weight_that_an_exempt_node_shares_is_rounded_for_the_other(tmp_path: Path) -> None:
+    make = onnx.helper.make_node
+    nodes = [make("MatMul", ["x", "w"], ["h"], name="first"), make("MatMul", ["h", "w"], ["y"], name="second")]
+    weight = np.random.default_rng(0).standard_normal((3, 3)).astype(np.float32)
+    onnx.save(make_model(nodes, {"x": [2, 3]}, ["y"], {"w": weight}), str(tmp_path / "net.onnx"))
+    (tmp_path / "kept.txt").write_text("first\n")
+    om = convert(tmp_path / "net.onnx", f"--keep_dtype={tmp_path / 'kept.txt'}")
+    graph = onnx.load_from_string(container.read_model(om).graph).graph
+    weights = {entry.name: onnx.numpy_helper.to_array(entry) for entry in graph.initializer}
+    used = {node.name: weights[node.input[1]] for node in graph.node if node.op_type == "MatMul"}
+    assert np.array_equal(used["first"], weight)
+    assert np.array_equal(used["second"], weight.astype(np.float16).astype(np.float32))
+    assert compare_om(tmp_path / "net.onnx", om).status <= Status.NOTE

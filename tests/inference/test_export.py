@@ -9,7 +9,7 @@ import pytest
 
 from ascend_workbook.findings.errors import WorkbookError
 from ascend_workbook.findings.finding import Status
-from ascend_workbook.inference.export import export
+from ascend_workbook.inference.export import _copy_model, export
 
 for name in ("onnx", "onnxruntime", "onnxscript"):
     pytest.importorskip(name)
@@ -92,3 +92,23 @@ def test_what_cannot_be_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(WorkbookError) as raised:
         export(f"{folder}/net.py:good", inputs)
     assert raised.value.message("en") == "not installed: onnx" and "pip install -c held.txt" in raised.value.hint("en")
+
+
+def test_weights_beside_two_models_are_their_own(tmp_path: Path) -> None:
+    import numpy as np
+    import onnx
+
+    from tests.simulator.offline_models.networks import make_model
+
+    source = tmp_path / "source"
+    source.mkdir()
+    for name, value in (("A", 1.0), ("B", 2.0)):
+        node = onnx.helper.make_node("MatMul", ["x", "w"], ["y"])
+        model = make_model([node], {"x": [1, 64]}, ["y"], {"w": np.full((64, 64), value)})
+        (source / "model.onnx.data").unlink(missing_ok=True)
+        path, location = str(source / "model.onnx"), "model.onnx.data"
+        onnx.save(model, path, save_as_external_data=True, location=location, size_threshold=0)
+        _copy_model(source, tmp_path / f"{name}.onnx")
+    for name, value in (("A", 1.0), ("B", 2.0)):
+        (weight,) = onnx.load(str(tmp_path / f"{name}.onnx")).graph.initializer
+        assert (onnx.numpy_helper.to_array(weight) == value).all()

@@ -95,3 +95,69 @@ def test_data_that_does_not_fit_is_told(digits: tuple[Path, Path], tmp_path: Pat
         with pytest.raises(WorkbookError) as raised:
             quantise(digits[0], tmp_path / f"{name}.npz", out=tmp_path / "out")
         assert said in raised.value.message("en")
+
+
+def test_labels_of_a_column_are_those_of_a_row(digits: tuple[Path, Path], tmp_path: Path) -> None:
+    data = np.load(digits[1])
+    np.savez(tmp_path / "column.npz", x=data["x"], y=data["y"][:, None])
+    report = quantise(digits[0], tmp_path / "column.npz", out=tmp_path / "out")
+    assert report.facts["accuracy"]["net"] == pytest.approx(accuracy(digits[0], data))
+
+
+def test_a_model_is_never_replaced_by_what_is_made_of_it(digits: tuple[Path, Path], tmp_path: Path) -> None:
+    for name in ("w8.onnx", "w8a8.onnx", "w8a8_mixed.onnx"):
+        (tmp_path / name).write_bytes(digits[0].read_bytes())
+        with pytest.raises(WorkbookError, match="would be written"):
+            quantise(tmp_path / name, digits[1], out=tmp_path)
+        assert (tmp_path / name).read_bytes() == digits[0].read_bytes()
+        (tmp_path / name).unlink()
+
+
+def test_layers_without_a_name_are_left_out_too(digits: tuple[Path, Path], tmp_path: Path) -> None:
+    model = onnx.load(str(digits[0]))
+    for node in model.graph.node:
+        node.name = ""
+    onnx.save(model, str(tmp_path / "nameless.onnx"))
+    report = quantise(tmp_path / "nameless.onnx", digits[1], out=tmp_path / "out", target=-100.0)
+    assert len(report.facts["left_out"]) == 1
+    mixed = onnx.load(str(tmp_path / "out" / "w8a8_mixed.onnx"))
+    rounded = {name for node in mixed.graph.node if node.op_type == "DequantizeLinear" for name in node.output}
+    gemms = [node for node in mixed.graph.node if node.op_type == "Gemm"]
+    assert [node.input[1] in rounded for node in gemms].count(False) == 1, "one layer keeps float32"
+
+
+def test_what_cannot_be_quantised_is_told(digits: tuple[Path, Path], tmp_path: Path) -> None:
+    data = np.load(digits[1])
+    x, y = data["x"], data["y"]
+    arrays = {"hot": (x, np.eye(10)[y]), "nan": (x * np.nan, y), "narrow": (x[:, :9], y), "words": (x, y.astype(str))}
+    said = {"hot": "of shape 897, 10", "nan": "no finite number", "narrow": "cannot be run", "words": "labels y are"}
+    cases = []
+    for name, (inputs, labels) in arrays.items():
+        np.savez(tmp_path / f"{name}.npz", x=inputs, y=labels)
+        cases.append((digits[0], tmp_path / f"{name}.npz", said[name]))
+    for name in ("fixed", "old"):
+        model = onnx.load(str(digits[0]))
+        if name == "old":
+            model.opset_import[0].version = 11
+        else:
+            model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 1
+            model.graph.ClearField("value_info")
+        onnx.save(model, str(tmp_path / f"{name}.onnx"))
+    cases += [(tmp_path / "fixed.onnx", digits[1], "in batches of 1"), (tmp_path / "old.onnx", digits[1], "opset 11")]
+    for network, given, words in cases:
+        with pytest.raises(WorkbookError) as raised:
+            quantise(network, given, out=tmp_path / "out")
+        assert words in raised.value.message("en"), raised.value.message("en")
+    with pytest.raises(WorkbookError, match="--target"):
+        quantise(*digits, out=tmp_path / "out", target=float("nan"))
+
+
+def test_no_layer_is_no_verdict(digits: tuple[Path, Path], tmp_path: Path) -> None:
+    """Weights in Constant nodes are not quantised, so nothing is said of what that costs."""
+    model = onnx.load(str(digits[0]))
+    for weight in list(model.graph.initializer):
+        model.graph.node.insert(0, onnx.helper.make_node("Constant", [], [weight.name], value=weight))
+        model.graph.initializer.remove(weight)
+    onnx.save(model, str(tmp_path / "constants.onnx"))
+    report = quantise(tmp_path / "constants.onnx", digits[1], out=tmp_path / "out")
+    assert report.status is Status.NOT_LOOKED and report.headline and report.headline.key == "INF620.no_layers"

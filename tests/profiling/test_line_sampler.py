@@ -699,3 +699,22 @@ def test_one_after_an_update_in_another_mode_or_with_more_given_is_no_call_again
     sampler.stop()
     noted = [names for *_, names in (([*call[4:]],) for call in sampler._notes.calls) if "module#" in names[0]]
     assert ["module again on the same input" in names for names in noted] == [False] * 5 + [True]
+
+
+def test_a_script_goes_on_though_a_finalizer_keeps_the_sampling_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A finalizer runs in the thread that collects, which may be the one that samples."""
+    kept, go_on = threading.Event(), threading.Event()
+
+    def keep(self: LineSampler) -> None:
+        kept.set()
+        go_on.wait(30)
+
+    monkeypatch.setattr(LineSampler, "_sample", keep)
+    monkeypatch.setattr(line_sampler, "LONGEST_END_S", 0.05)
+    sampler = LineSampler()
+    sampler.start()
+    assert kept.wait(10)
+    began = time.monotonic()
+    sampler.stop()
+    assert time.monotonic() - began < 20 and sampler._thread is None
+    go_on.set()

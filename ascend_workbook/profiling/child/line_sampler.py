@@ -41,6 +41,8 @@ OLDEST = 2
 LOOK_AT_OTHERS, RUNS = 10, 5
 #: Every so many samples it is asked anew which threads and worker processes there are
 FIND_THREADS = 50
+#: The script goes on after so long, even where a finalizer of its own keeps the sampling thread
+LONGEST_END_S = 5.0
 
 Stack = tuple[tuple[CodeType, int], ...]
 
@@ -88,10 +90,11 @@ class LineSampler:
         if self._thread is None:
             return
         self._ended.set()
-        self._thread.join()
-        self._thread = None
+        self._thread.join(LONGEST_END_S)
+        still_reading, self._thread = self._thread.is_alive(), None
         self._modes = list_modes()
-        self._queues.close()
+        if not still_reading:
+            self._queues.close()
         gc.callbacks.remove(self._note_collection)
         self._notes.stop()
         sys.setswitchinterval(self._switch_s)

@@ -89,6 +89,8 @@ def export(
         if "error" in answer:
             findings = [_describe_failure(answer), *guard]
             return Report("inference", "export", tuple(findings), facts={"out": ""}, tier="cpu", answers=("INF602",))
+        if opset and answer["opset"] != opset:
+            raise WorkbookError("inference.bad_opset", given=answer["opset"], asked=opset)
         graph = read_graph(folder / "model.onnx")
         checked = list(_check_outputs(graph, folder, answer["files"]))
         _copy_model(folder, target)

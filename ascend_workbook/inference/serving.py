@@ -78,6 +78,8 @@ def serving(
 def _check_numbers(model: Model, tp: int, length: int, batch: int) -> None:
     if tp < 1 or model.heads % tp:
         raise WorkbookError("inference.bad_tp", tp=tp, heads=model.heads)
+    if model.latent is None and model.kv_heads % tp and tp % model.kv_heads:
+        raise WorkbookError("inference.bad_tp_cache", tp=tp, heads=model.kv_heads)
     if length < 1 or batch < 0:
         raise WorkbookError("inference.bad_length", length=length, batch=batch)
     if model.positions and length > model.positions:

@@ -38,6 +38,16 @@ def inputs():
     return [torch.randn(1, 1, 8, 8), torch.randn(1, 1, 8, 8)]
 
 
+class Writing(nn.Module):
+    def forward(self, x):
+        x.add_(1)
+        return x * 2
+
+
+def writing():
+    return Writing()
+
+
 def squares():
     return [torch.randn(3, 3)]
 """
@@ -112,3 +122,14 @@ def test_weights_beside_two_models_are_their_own(tmp_path: Path) -> None:
     for name, value in (("A", 1.0), ("B", 2.0)):
         (weight,) = onnx.load(str(tmp_path / f"{name}.onnx")).graph.initializer
         assert (onnx.numpy_helper.to_array(weight) == value).all()
+
+
+def test_what_a_model_writes_into_its_input_is_not_what_it_was_given(folder: Path) -> None:
+    report = export(f"{folder}/net.py:writing", f"{folder}/net.py:squares", out=folder / "writing.onnx")
+    assert report.headline and report.headline.key == "INF601.agrees"
+
+
+def test_an_opset_that_the_file_does_not_have_is_refused(folder: Path) -> None:
+    with pytest.raises(WorkbookError, match="opset"):
+        export(f"{folder}/net.py:good", f"{folder}/net.py:inputs", out=folder / "old.onnx", opset=9)
+    assert not (folder / "old.onnx").exists()

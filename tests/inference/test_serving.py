@@ -70,3 +70,12 @@ def test_what_cannot_be_is_told(config: str) -> None:
         with pytest.raises(WorkbookError) as raised:
             serving(config, **options)  # type: ignore[arg-type]
         assert said in raised.value.message("en")
+
+
+def test_cards_that_key_value_heads_are_not_spread_over_are_refused(tmp_path: Path) -> None:
+    uneven = {**CONFIG, "num_attention_heads": 40, "num_key_value_heads": 10, "hidden_size": 5120}
+    (tmp_path / "config.json").write_text(json.dumps(uneven), encoding="utf-8")
+    for cards in (4, 8):
+        with pytest.raises(WorkbookError, match="10 key-value heads"):
+            serving(str(tmp_path / "config.json"), length=128, tp=cards)
+    assert serving(str(tmp_path / "config.json"), length=128, tp=5).facts["token_bytes"] == 2 * 32 * 2 * 128 * 2

@@ -159,9 +159,10 @@ def export(job: dict[str, Any], verify: Any) -> dict[str, Any]:
     files = []
     for number, item in enumerate(items):
         args, kwargs = split_call(item)
+        # a copy: a model may write into what it is given
+        inputs = [array.copy() for array in flatten([*args, *kwargs.values()])]
         with torch.no_grad():
             outputs = flatten(model(*args, **kwargs))
-        inputs = flatten([*args, *kwargs.values()])
         arrays = {f"in{at}": array for at, array in enumerate(inputs)}
         np.savez(folder / f"{number}.npz", **arrays, **{f"out{at}": array for at, array in enumerate(outputs)})
         files.append(f"{number}.npz")
